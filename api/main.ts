@@ -55,11 +55,11 @@ const loopbackOf = ({ WEBHOOKS_LOOPBACK: allows, SIMULATED: isSimulated }: Setti
 const QUESTDB_CONNECTIONS = 6;
 const QUESTDB_TIMEOUT_MS = 10_000;
 
-const openQuestdb = (config: Settings, log: Logger): QuestdbReader | null => {
+const openQuestdb = (config: Settings, log: Logger, max = QUESTDB_CONNECTIONS): QuestdbReader | null => {
   const { QUESTDB_PG: url, QUESTDB_USER: user, QUESTDB_PASSWORD: password } = config;
   if (url === null) return null;
   return openQuestdbReader(url, {
-    max: QUESTDB_CONNECTIONS,
+    max,
     timeoutMs: QUESTDB_TIMEOUT_MS,
     auth: { user, password },
     log,
@@ -82,6 +82,8 @@ const start = async (): Promise<Stop> => {
   // A started node chooses at once as the others do.
   if (database.isReady()) await refreshTurnover();
   const questdb = openQuestdb(config, log);
+  // Apart from the answers': while they use every connection the store is busy, not away.
+  const probe = openQuestdb(config, log, 1);
   const history = questdb === null ? null : createHistoryStore(questdb, config.TOPIC_NAMESPACE);
   const registry = createMetrics();
   const choose = scopeChooser(live, turnover.current);
@@ -162,7 +164,7 @@ const start = async (): Promise<Stop> => {
       await pool.query('select 1');
       return database.isReady();
     }),
-    ...(questdb === null ? {} : { isHistoryReachable: watchReachable(() => questdb.ping().then(() => true)) }),
+    ...(probe === null ? {} : { isHistoryReachable: watchReachable(() => probe.ping().then(() => true)) }),
     metrics,
     simulated: config.SIMULATED,
     log,
@@ -184,6 +186,7 @@ const start = async (): Promise<Stop> => {
     await stopFollowing();
     await metricsServer.close();
     await questdb?.close();
+    await probe?.close();
     await kafka.close();
     await pool.end();
   };

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { findAccount } from '../accounts/accounts.ts';
 import { askPasskey, checkPasskey } from '../accounts/passkeys.ts';
-import { isPasswordOf } from '../accounts/passwords.ts';
+import { isPasswordOf, runAttempt } from '../accounts/passwords.ts';
 import { proveSession, type Session } from '../accounts/sessions.ts';
 import { forgiveTries, takeTry } from '../accounts/tries.ts';
 import { fault, field } from './components.ts';
@@ -72,7 +72,9 @@ export const provePage: SiteModule = {
     app.get(PATH, (request, reply) =>
       show(site, { request, reply }, { next: safeNext((request.query as { next?: unknown }).next, '/security') }),
     );
-    app.post(PATH, { config: { rateLimit: SECRET_CHECKS } }, (request, reply) => prove(site, { request, reply }));
+    app.post(PATH, { config: { rateLimit: SECRET_CHECKS } }, (request, reply) =>
+      runAttempt(() => prove(site, { request, reply })),
+    );
     app.post('/api/passkeys/prove/options', async (request, reply) => {
       const { sessionId: binding, accountId } = request.session as Session;
       return reply.header('cache-control', 'no-store').send(await askPasskey(site.pool, { binding, accountId }, rp));

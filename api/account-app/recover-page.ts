@@ -1,7 +1,7 @@
 // /recover: a recovery code, kept or mailed, sets a new password; every session ends and a new one begins.
 import { html } from 'htm/preact';
 import { normalEmail } from '../accounts/accounts.ts';
-import { passwordFault } from '../accounts/passwords.ts';
+import { passwordFault, runAttempt } from '../accounts/passwords.ts';
 import { mailCode, resetPassword } from '../accounts/signing-in.ts';
 import { fault, field, message } from './components.ts';
 import { agentOf, readField } from './fields.ts';
@@ -87,7 +87,9 @@ export const recoverPage: SiteModule = {
   name: 'recover',
   register: (app, site) => {
     app.get(PATH, (request, reply) => show(site, { request, reply }));
-    app.post(PATH, { config: { rateLimit: SECRET_CHECKS } }, (request, reply) => reset(site, { request, reply }));
+    app.post(PATH, { config: { rateLimit: SECRET_CHECKS } }, (request, reply) =>
+      runAttempt(() => reset(site, { request, reply })),
+    );
     app.post(MAIL_PATH, { config: { rateLimit: { max: 5, timeWindow: '1 minute' } } }, (request, reply) => {
       const email = normalEmail(readField(request.body, 'mail-to'));
       // After the answer, which is the same whether there is an account or not.

@@ -7,7 +7,7 @@ import { closeAccount } from '../accounts/close-account.ts';
 import { tellEvent } from '../accounts/events.ts';
 import { exportAccount } from '../accounts/export-account.ts';
 import { addPasskey, askNewPasskey, removePasskey } from '../accounts/passkeys.ts';
-import { hashPassword, isPasswordOf, passwordFault } from '../accounts/passwords.ts';
+import { hashPassword, isPasswordOf, passwordFault, runAttempt } from '../accounts/passwords.ts';
 import { renewCodes } from '../accounts/recovery-codes.ts';
 import { beginSession, endOtherSessions, endSession, type Session } from '../accounts/sessions.ts';
 import { forgiveTries, takeTry } from '../accounts/tries.ts';
@@ -58,7 +58,7 @@ const NO_PASSWORD = `update accounts set password_hash = null, needs_passkey = f
 
 const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void => {
   app.post(`${PATH}/password`, { config: { rateLimit: SECRET_CHECKS } }, (request, reply) =>
-    changePassword(site, { request, reply }, show),
+    runAttempt(() => changePassword(site, { request, reply }, show)),
   );
   app.post(`${PATH}/password/remove`, async (request, reply) => {
     const { accountId } = sessionOf(request);

@@ -4,6 +4,7 @@ import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { normalEmail } from '../accounts/accounts.ts';
 import { tellEvent } from '../accounts/events.ts';
 import { askPasskey, checkPasskey } from '../accounts/passkeys.ts';
+import { runAttempt } from '../accounts/passwords.ts';
 import { endSession } from '../accounts/sessions.ts';
 import { beginSignedIn, type SignInOutcome, signIn } from '../accounts/signing-in.ts';
 import { fault, field } from './components.ts';
@@ -108,6 +109,24 @@ const answer = async (
   }
 };
 
+/** Checks what the form holds, and answers. */
+const submit = async (site: Site, exchange: Exchange) => {
+  const { body, ip, headers } = exchange.request;
+  const [typed, password, next] = [
+    readField(body, 'email'),
+    readField(body, 'password'),
+    safeNext(readField(body, 'next', 2_000)),
+  ];
+  // An address that cannot be one is checked like any other: it has no account.
+  const credentials = { email: normalEmail(typed) ?? 'nobody', password, address: ip, agent: agentOf(headers) };
+  const outcome = await signIn(site.pool, credentials, (accountId, action) => {
+    tellEvent(site.pool, { accountId, action }).catch((err: unknown) =>
+      site.log.warn({ err }, 'a failed sign-in was not noted'),
+    );
+  });
+  return answer(site, exchange, { outcome, email: typed, next });
+};
+
 const addPasskeyRoutes = (app: Parameters<SiteModule['register']>[0], site: Site): void => {
   const rp = relyingParty(site);
   app.post('/api/passkeys/sign-in/options', { config: { rateLimit: SECRET_CHECKS } }, async (request, reply) => {
@@ -154,22 +173,9 @@ export const signInPage: SiteModule = {
       const next = safeNext((request.query as { next?: unknown }).next);
       return request.session === null ? showForm(site, { request, reply }, { next }) : reply.redirect(next, 303);
     });
-    app.post(PATH, { config: { rateLimit: SECRET_CHECKS } }, async (request, reply) => {
-      const { body, ip, headers } = request;
-      const [typed, password, next] = [
-        readField(body, 'email'),
-        readField(body, 'password'),
-        safeNext(readField(body, 'next', 2_000)),
-      ];
-      // An address that cannot be one is checked like any other: it has no account.
-      const credentials = { email: normalEmail(typed) ?? 'nobody', password, address: ip, agent: agentOf(headers) };
-      const outcome = await signIn(site.pool, credentials, (accountId, action) => {
-        tellEvent(site.pool, { accountId, action }).catch((err: unknown) =>
-          site.log.warn({ err }, 'a failed sign-in was not noted'),
-        );
-      });
-      return answer(site, { request, reply }, { outcome, email: typed, next });
-    });
+    app.post(PATH, { config: { rateLimit: SECRET_CHECKS } }, (request, reply) =>
+      runAttempt(() => submit(site, { request, reply })),
+    );
     addPasskeyRoutes(app, site);
     app.post('/sign-out', async (request, reply) => {
       const { session } = request;

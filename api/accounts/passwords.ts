@@ -20,42 +20,44 @@ export class PasswordsBusy extends Error {
   override readonly name = 'PasswordsBusy';
 }
 
-const turns = new Turns(AT_ONCE);
-let asked = 0;
-let attempts = 0;
-let refused = 0;
+/** Work that is refused while so many are under way. */
+class Room {
+  readonly #most: number;
+  inside = 0;
+  refused = 0;
 
-const refuse = (): never => {
-  refused++;
-  throw new PasswordsBusy('too many passwords are being checked');
-};
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.inside >= this.#most) {
+      this.refused++;
+      throw new PasswordsBusy('too many passwords are being checked');
+    }
+    this.inside++;
+    try {
+      return await work();
+    } finally {
+      this.inside--;
+    }
+  }
+}
+
+const turns = new Turns(AT_ONCE);
+const checks = new Room(MOST_WAITING);
+const attempts = new Room(MOST_WAITING);
 
 /**
- * Runs what checks a password among other things. Throws PasswordsBusy at once when too many such attempts are under way, so that they take no
+ * Runs a request that checks a password among other things. Throws PasswordsBusy at once when too many are under way, so that they take no
  * connection to the database from the pages of others.
  */
-export const runAttempt = async <T>(attempt: () => Promise<T>): Promise<T> => {
-  if (attempts >= MOST_WAITING) refuse();
-  attempts++;
-  try {
-    return await attempt();
-  } finally {
-    attempts--;
-  }
-};
+export const runAttempt = <T>(attempt: () => Promise<T>): Promise<T> => attempts.run(attempt);
 
 /** Passwords that are checked or wait for it, and how many were turned away since the start of the process. */
-export const passwordLoad = () => ({ waiting: asked, refused });
+export const passwordLoad = () => ({ waiting: checks.inside, refused: checks.refused + attempts.refused });
 
-const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
-  if (asked >= MOST_WAITING) refuse();
-  asked++;
-  try {
-    return await turns.run(work);
-  } finally {
-    asked--;
-  }
-};
+const inTurn = <T>(work: () => Promise<T>): Promise<T> => checks.run(() => turns.run(work));
 
 /** Typed on different keyboards the same password may come in different code points. */
 const normal = (password: string): string => password.normalize('NFKC');

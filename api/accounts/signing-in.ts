@@ -4,7 +4,7 @@ import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { createAccount, findAccount, setPassword } from './accounts.ts';
 import { type AccountAction, tellEvent } from './events.ts';
 import { writeLetter } from './mail.ts';
-import { hashPassword, isPasswordOf, runAttempt } from './passwords.ts';
+import { hashPassword, isPasswordOf } from './passwords.ts';
 import { makeMailedCode, renewCodes, takeCode } from './recovery-codes.ts';
 import { beginSession, endOtherSessions } from './sessions.ts';
 import { forgiveTries, type Subject, takeTry } from './tries.ts';
@@ -58,13 +58,12 @@ export const beginSignedIn = (
     return { is: 'in', token, accountId };
   });
 
-type Note = (accountId: string, action: AccountAction) => void;
-
-/** `note` tells the audit of a failure after the answer has gone: a write would show that there is an account. Throws PasswordsBusy. */
-export const signIn = (pool: Pool, credentials: Credentials, note: Note): Promise<SignInOutcome> =>
-  runAttempt(() => checkPassword(pool, credentials, note));
-
-const checkPassword = async (pool: Pool, credentials: Credentials, note: Note): Promise<SignInOutcome> => {
+/** `note` tells the audit of a failure after the answer has gone: a write would show that there is an account. */
+export const signIn = async (
+  pool: Pool,
+  credentials: Credentials,
+  note: (accountId: string, action: AccountAction) => void,
+): Promise<SignInOutcome> => {
   const { email, password, agent } = credentials;
   const subjects = subjectsOf(credentials);
   const seconds = await takeTry(pool, subjects);
@@ -80,13 +79,11 @@ const checkPassword = async (pool: Pool, credentials: Credentials, note: Note): 
   return beginSignedIn(pool, { accountId, agent, method: 'password' });
 };
 
-type CodeAndPassword = Credentials & { readonly code: string };
-
-/** A new password for whoever has a code; every session ends. A mailed code is not enough where a passkey is asked for. Throws PasswordsBusy. */
-export const resetPassword = (pool: Pool, credentials: CodeAndPassword): Promise<SignInOutcome> =>
-  runAttempt(() => checkCode(pool, credentials));
-
-const checkCode = async (pool: Pool, credentials: CodeAndPassword): Promise<SignInOutcome> => {
+/** A new password for whoever has a code; every session ends. A mailed code is not enough where a passkey is asked for. */
+export const resetPassword = async (
+  pool: Pool,
+  credentials: Credentials & { readonly code: string },
+): Promise<SignInOutcome> => {
   const { email, password, agent, code } = credentials;
   const subjects = subjectsOf(credentials);
   const seconds = await takeTry(pool, subjects);

@@ -97,6 +97,8 @@ export type PaperServer = {
   readonly sockets: () => readonly WebSocket[];
   /** What the n-th connection sent, with the instants it came (milliseconds, monotonic). */
   readonly heard: (connection: number) => readonly { readonly text: string; readonly atMs: number }[];
+  /** When the n-th connection was accepted (milliseconds, monotonic). */
+  readonly acceptedMs: (connection: number) => number;
   /** Handshakes, refused ones included. */
   readonly handshakes: () => number;
   readonly requests: () => readonly { readonly path: string; readonly atMs: number }[];
@@ -118,6 +120,7 @@ export const startPaper = async ({
   acks = true,
 }: PaperOptions = {}): Promise<PaperServer> => {
   const heard: { text: string; atMs: number }[][] = [];
+  const acceptedAtMs: number[] = [];
   const requests: { path: string; atMs: number }[] = [];
   let handshakes = 0;
   const sockets = new WebSocketServer({ noServer: true });
@@ -136,6 +139,7 @@ export const startPaper = async ({
     sockets.handleUpgrade(request, socket, head, (accepted) => {
       const mine: { text: string; atMs: number }[] = [];
       heard.push(mine);
+      acceptedAtMs.push(performance.now());
       accepted.on('message', (data) => {
         mine.push({ text: String(data), atMs: performance.now() });
         if (acks) accepted.send(`{"ok":${mine.length}}`);
@@ -149,6 +153,7 @@ export const startPaper = async ({
     ws: `ws://127.0.0.1:${port}`,
     sockets: () => [...sockets.clients],
     heard: (connection) => heard[connection] ?? [],
+    acceptedMs: (connection) => acceptedAtMs[connection] ?? Number.NaN,
     handshakes: () => handshakes,
     requests: () => requests,
     sendAll: (text) => {

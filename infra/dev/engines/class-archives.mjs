@@ -28,13 +28,23 @@ const accepts = (port) =>
     socket.once('connect', () => socket.destroy());
   });
 
-/** Resolves with the exit code; `track` is given the child process. */
+/** Kills the process of its argument once its own parent is gone, for whatever cause: its stdin closes then. */
+const GUARD = 'process.stdin.resume().on("end", () => { try { process.kill(Number(process.argv[1]), "SIGKILL"); } catch {} });';
+
+/** `ended` resolves with the exit code; `track` is given the child process, which does not outlive this one. */
 const run = (java, args, track) => {
   const child = spawn(java, args, { stdio: 'ignore' });
   track(child);
   const ended = new Promise((settle, fail) => {
     child.once('error', fail);
     child.once('exit', settle);
+  });
+  child.once('spawn', () => {
+    const guard = spawn(process.execPath, ['-e', GUARD, String(child.pid)], {
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    child.once('exit', () => guard.kill('SIGKILL'));
   });
   return { child, ended };
 };
@@ -71,13 +81,14 @@ const questdb = async (engines, folder) => {
 const ENGINES = { kafka, questdb };
 
 /** Starts the engine once, and keeps the classes that it had loaded when it ended. */
-const archiveClasses = async (name, { engines, java, track }) => {
+const archiveClasses = async (name, { engines, java, track, isStopping }) => {
   const file = join(engines, `${name}.jsa`);
   rmSync(file, { force: true });
   const folder = mkdtempSync(join(tmpdir(), `classes-${name}-`));
   try {
     const { port, before, main } = await ENGINES[name](engines, folder);
     if (before !== null) await run(java, [...LIGHT, ...before], track).ended;
+    if (isStopping()) return;
     const partial = join(engines, `${name}.${process.pid}.jsa`);
     const { child, ended } = run(java, [...LIGHT, `-XX:ArchiveClassesAtExit=${partial}`, ...main], track);
     const until = Date.now() + START_MS;
@@ -96,11 +107,12 @@ const stampOf = (engines) => join(engines, 'archived-by');
 export const areClassesArchived = ({ engines, version }) =>
   existsSync(stampOf(engines)) && readFileSync(stampOf(engines), 'utf8') === version;
 
+/** They are not made again for this version of Java (the text of `java -version`). */
+export const stampClassArchives = ({ engines, version }) => writeFileSync(stampOf(engines), version);
+
 /**
- * Of both engines, in `engines`, once a version of Java (the text of `java -version`). `track` is given each child process. Without an archive an engine
- * starts as always, only slower: nothing here fails a start.
+ * Of both engines, in `engines`. `track` is given each child process; none is started once `isStopping`. Without an archive an engine starts as
+ * always, only slower: nothing here fails a start.
  */
-export const makeClassArchives = async ({ version, ...options }) => {
-  await Promise.allSettled(Object.keys(ENGINES).map((name) => archiveClasses(name, options)));
-  writeFileSync(stampOf(options.engines), version);
-};
+export const makeClassArchives = (options) =>
+  Promise.allSettled(Object.keys(ENGINES).map((name) => archiveClasses(name, options)));

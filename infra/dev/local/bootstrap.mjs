@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { areClassesArchived, makeClassArchives } from '../engines/class-archives.mjs';
+import { areClassesArchived, makeClassArchives, stampClassArchives } from '../engines/class-archives.mjs';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const ENGINES = join(ROOT, '.local', 'engines');
@@ -62,6 +62,7 @@ try {
   for (const child of running) child.kill('SIGTERM');
   stop(error.message);
 }
+if (isStopping) process.exit(1);
 if (script.file !== null) runScript(script, args);
 
 function requireNode() {
@@ -95,8 +96,11 @@ function enginesAreOutside() {
 async function prepareEngines() {
   const { java, version } = requireJava();
   await fetchEngines();
-  const archives = { engines: ENGINES, java, version, track };
-  if (!areClassesArchived(archives)) await shown('preparing Kafka and QuestDB', () => makeClassArchives(archives));
+  const archives = { engines: ENGINES, java, version, track, isStopping: () => isStopping };
+  if (areClassesArchived(archives)) return;
+  await shown('preparing Kafka and QuestDB', () => makeClassArchives(archives));
+  // What was cut short is made at the next start.
+  if (!isStopping) stampClassArchives(archives);
 }
 
 async function fetchEngines() {

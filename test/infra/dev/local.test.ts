@@ -1,5 +1,6 @@
 /** Installing and counting: what a fresh machine lacks is said, and a test run's last line counts what it ran. */
-import { spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   cpSync,
@@ -18,6 +19,7 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { createProgress } from '../../../infra/dev/local/progress.ts';
 import { countAssertions } from '../../support/tap-count.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -43,9 +45,23 @@ function clone(t: { teardown(work: () => unknown): unknown }, programs: Record<s
     });
     return { status: result.status, said: result.stderr };
   };
+  const begin = (script: string): ChildProcess =>
+    spawn(process.execPath, [join(root, 'infra', 'dev', 'local', 'bootstrap.mjs'), script], {
+      cwd: root,
+      stdio: 'ignore',
+      env: { PATH: bin },
+    });
   const local = join(root, '.local');
-  return { root, run, left: () => (existsSync(local) ? readdirSync(local) : []) };
+  return { root, run, begin, left: () => (existsSync(local) ? readdirSync(local) : []) };
 }
+
+const runs = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
 
 const NPM = '/bin/mkdir -p node_modules; echo ran >> npm-runs; echo {} > node_modules/.package-lock.json';
 const JAVA_17 = `echo 'openjdk version "17.0.15" 2025-04-15' >&2`;
@@ -89,6 +105,28 @@ t.test('packages and archives are fetched once, and again when what names them c
   t.equal(npmRuns(), 2);
   t.same(left(), ['engines'], 'nothing half-fetched stays');
   t.end();
+});
+
+t.test('a start that ends while the engines are prepared leaves none running, and prepares them again', async (t) => {
+  // As an engine would: it runs until it is ended.
+  const java = `case "$1" in -version) ${JAVA_17};; *) echo $$ >> engines-run; exec /bin/sleep 600;; esac`;
+  for (const [signal, ending] of [
+    ['SIGTERM', [1, null]],
+    ['SIGKILL', [null, 'SIGKILL']],
+  ] as const) {
+    const { root, begin } = clone(t, { npm: NPM, java, mvn: MAVEN });
+    const started = begin('fetch');
+    const ended = once(started, 'exit');
+    const pids = (): readonly number[] => {
+      const file = join(root, 'engines-run');
+      return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(Number) : [];
+    };
+    await waitFor('both engines run', () => pids().length === 2);
+    started.kill(signal);
+    t.same(await ended, ending, signal);
+    await waitFor('no engine runs', () => !pids().some(runs));
+    t.notOk(existsSync(join(root, '.local', 'engines', 'archived-by')), 'nothing counts as prepared');
+  }
 });
 
 t.test('a fetch that fails is tried three times, shows what Maven said, and leaves nothing that looks whole', (t) => {

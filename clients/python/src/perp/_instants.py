@@ -35,13 +35,7 @@ def format_instant(value: Instant) -> str:
 
 def to_micros(value: Instant) -> int:
     """Microseconds since 1970."""
-    if type(value) is str:
-        return _micros_of(value)
-    if isinstance(value, datetime):
-        moment = parse_instant(format_instant(value))
-    else:
-        moment = parse_instant(value if isinstance(value, str) else value.isoformat())
-    return (moment - _EPOCH) // _MICROSECOND
+    return _micros_of(format_instant(value))
 
 
 @lru_cache(maxsize=4_096)
