@@ -32,12 +32,12 @@ export type StoredSpan = {
   readonly cause: string | null;
 };
 
-/** The store cannot be queried: it is unavailable or not created yet. Any other failure is a fault of this service. */
+/** The store could not be asked: away, or not made yet. Anything else that fails is our own fault. */
 const isAway = (error: Error): boolean =>
   !('severity' in error) || /does not exist|could not open|table is dropped/i.test(error.message);
 const isTimeout = (error: Error): boolean => /timeout, query aborted|statement timeout|timed out/i.test(error.message);
 
-/** Turns a failure of the store into an answer to retry while it is unavailable or slow; a fault of this service stays as it is. */
+/** What a caller is answered when the store fails: to repeat the call while it is away or slow; a fault of our own stays what it is. */
 export const explainStore = (error: unknown): unknown =>
   error instanceof Error && (isAway(error) || isTimeout(error))
     ? serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a minute.' })
@@ -51,7 +51,7 @@ const tooSlow = () =>
 /** A statement about the values of its `IN`, which `values` or the text hold already. None: it has no lines, and `IN ()` is no SQL. */
 export type ListQuery = QuestdbQuery & { readonly among: readonly string[] };
 
-/** `$1, $2 …` for `values`, after the parameters that exist already. */
+/** `$1, $2 …` for `values` after those that stand already. */
 export const places = (values: readonly unknown[], before: number): string =>
   values.map((_, i) => `$${before + i + 1}`).join(', ');
 

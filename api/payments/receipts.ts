@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { within } from '../../infra/runtime/within.ts';
 import type { PaymentState } from './store.ts';
 
-/** A database that does not answer for this long is unavailable. */
+/** A database that says nothing for this long is away. */
 const ANSWER_MS = 2_000;
 
 export type Receipt = {
@@ -19,7 +19,7 @@ export type Receipt = {
 };
 
 export type Receipts = {
-  /** Null: no payment has this receipt. Rejects when the database is unavailable. */
+  /** Null: no payment has this receipt. Rejects when the database is away. */
   readonly find: (receiptId: string) => Promise<Receipt | null>;
 };
 

@@ -4,7 +4,7 @@ import { within } from '../../infra/runtime/within.ts';
 import type { PlanCode } from '../contract/plans.ts';
 import type { Settleable } from './facilitator.ts';
 
-/** A database that does not answer for this long is unavailable. */
+/** A database that says nothing for this long is away. */
 const ANSWER_MS = 2_000;
 /** A process renews it every second while it answers or settles; without it another one takes the payment up. */
 const LEASE_S = 15;
@@ -144,7 +144,7 @@ const toStanding = (row: StandingRow): Standing => ({
   unsettled: row.unsettled,
 });
 
-/** Every function rejects when the database is unavailable. */
+/** Every function rejects when the database is away. */
 export const openPaymentStore = (pool: Pick<Pool, 'query'>) => {
   const ask = <R extends object>(text: string, values: readonly unknown[] = []) =>
     within(pool.query<R & Record<string, unknown>>(text, [...values]), ANSWER_MS);

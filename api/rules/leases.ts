@@ -10,7 +10,7 @@ const RENEWALS = 4;
 
 export type Leases = {
   readonly renewEveryMs: number;
-  /** Renews, and returns the shards that are held from now on. Rejects when the store is unavailable. */
+  /** Renews, and answers the shards that are held from now on. Rejects when the store is away. */
   readonly renew: () => Promise<ReadonlySet<number>>;
   /** Others may take them at once. */
   readonly release: () => Promise<void>;

@@ -1,4 +1,4 @@
-// Moves of rules as they happen, for streams of their accounts: PostgreSQL notifies every process of each, and each reads what is followed.
+// Moves of rules as they happen, for streams of their accounts: PostgreSQL tells every process of each, and each reads what somebody follows.
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { formatInstant } from '../../schemas/instants.ts';
@@ -20,8 +20,8 @@ export type RuleMoves = {
   /** A move was made, by whichever process. */
   readonly note: (transitionId: string) => void;
   /**
-   * Sends the state of every rule of the key's account, then each move, until the returned function is called. It subscribes before it reads
-   * the states, so that no move is lost between them.
+   * Tells the state of every rule of the key's account, then each move, until the answer is called. What is followed begins before the
+   * states are read, so that no move lies between them.
    */
   readonly follow: (keyId: string, tell: TellMove) => () => void;
 };

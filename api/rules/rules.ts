@@ -12,9 +12,9 @@ import { startEvaluator } from './evaluator.ts';
 import { createRuleMetrics } from './metrics.ts';
 import { openMoves, type RuleMoves } from './moves.ts';
 
-/** The PostgreSQL channel for changed rules. */
+/** The channel on which PostgreSQL tells of a changed rule. */
 export const RULES_CHANNEL = 'rules';
-/** The PostgreSQL channel for moves. */
+/** The channel on which PostgreSQL tells of a move. */
 export const MOVES_CHANNEL = 'rule_moves';
 
 export type RulesDeps = {

@@ -8,7 +8,7 @@ export type Query = <R extends QueryResultRow>(text: string, values: readonly un
 class Unit {
   readonly #pool: Pool;
   #client: PoolClient | null = null;
-  /** The provider sends several queries at once, a connection answers one after the other. */
+  /** The provider asks several things at once, a connection answers one after the other. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(pool: Pool) {
@@ -51,8 +51,8 @@ export type Units = {
   /** Outside any transaction. */
   readonly alone: Query;
   /**
-   * Runs `work` in the current transaction, or in one of its own. Its own is committed when `isKept` accepts the result, and rolled back on a
-   * rejection.
+   * Runs `work` in the transaction that it is called in, or in one of its own: that one is kept when `isKept` says so of the result, and a
+   * rejection undoes it.
    */
   readonly run: <T>(work: () => Promise<T>, isKept?: (result: T) => boolean) => Promise<T>;
 };

@@ -30,7 +30,7 @@ export const startServiceLevels = (live: LiveMemory, nowMicros: () => Micros): S
   const delivery = new SlidingQuantiles();
   const nowMs = (): number => nowMicros() / 1_000;
   const sampleLag = (): void => {
-    // Until the copy has read the log to its end it serves no request, and its delay is the age of what it reads.
+    // Until it has read the log to its end the copy serves nobody, and is as far behind as what it reads is old.
     if (!live.isReady()) return;
     const at = nowMicros();
     for (const { venue } of live.venues()) {
@@ -40,7 +40,7 @@ export const startServiceLevels = (live: LiveMemory, nowMicros: () => Micros): S
   };
   const timer = setInterval(sampleLag, SAMPLE_MS).unref();
   return {
-    // Refusals are quick, and would distort how long an answer takes.
+    // Refusals are quick, and say nothing of how long an answer takes.
     observeAnswer: ({ route, status, ms }) => {
       if (route.startsWith('/v2/') && status < 300) quantilesFor(answers, route).add(ms, nowMs());
     },

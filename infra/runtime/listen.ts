@@ -1,14 +1,14 @@
-// Starts an app on the port of a setting; failures name the setting.
+// Listening of an app on a setting's port: what is wrong with it is told by the setting's name.
 
-/** The part of a fastify app that is used here. */
+/** What this needs of a fastify app. */
 type Listener = {
   readonly listen: (at: { readonly host: string; readonly port: number; readonly backlog: number }) => Promise<unknown>;
 };
 
-/** Connections waiting to be accepted: with a smaller backlog, a thousand simultaneous connections are reset on a busy machine. */
+/** Connections that wait to be accepted: with fewer, a thousand that come at once are reset on a busy machine. */
 const BACKLOG = 4_096;
 
-/** `setting` names the variable of the port. */
+/** `setting` names where the port comes from. */
 export const listenOn = async (
   app: Listener,
   host: string,

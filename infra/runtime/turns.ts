@@ -1,6 +1,6 @@
-// Limits how much work runs at a time.
+// Work that takes turns: at most so many at a time.
 
-/** Runs at most the given number of jobs at a time; others wait in order. */
+/** At most so many at a time; the others wait their turn. */
 export class Turns {
   #free: number;
   readonly #waiting: (() => void)[] = [];

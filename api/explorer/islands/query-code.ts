@@ -24,7 +24,7 @@ const asPython = (value: unknown): string => {
   return JSON.stringify(value);
 };
 
-/** Uses the standard library alone, so it runs unchanged. */
+/** Standard library alone: it runs as it stands. */
 export const asPythonCode = (base: string, { path, body }: Call): string =>
   [
     'import json, os, urllib.request',

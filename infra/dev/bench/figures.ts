@@ -1,18 +1,18 @@
-// The output of a bench: figures beside their limit and their aim, percentiles, one table of plain text.
+// What a bench prints: figures beside their limit and their aim, percentiles, one table of plain text.
 import { renderColumns } from './table.ts';
 
-/** Minimum and maximum of `of` measurements; the figure is their median unless its name has another. */
+/** From the least to the most of `of` measurements, of which the figure is the median unless it says otherwise. */
 export type Spread = { readonly min: number; readonly max: number; readonly of: number };
 
-/** `limit` is the best this machine does for the same step, measured in the same run; `aim` is design section 10. */
+/** `limit` is what this machine does at best for the same step, measured in the same run; `aim` is design section 10. */
 export type Figure = {
   readonly name: string;
   readonly unit: 'ms' | '/s' | 's' | 'MB' | 'cores' | 'kB' | 'ms/h' | '';
   readonly measured: number | null;
-  /** Null for a single measurement. */
+  /** Null for what was measured once. */
   readonly spread: Spread | null;
   readonly limit: number | null;
-  /** Description of the limit; empty without one. */
+  /** What the limit is; empty without one. */
   readonly limitIs: string;
   readonly aim: { readonly is: 'below' | 'at least'; readonly value: number } | null;
   readonly note: string;

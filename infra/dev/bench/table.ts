@@ -1,6 +1,6 @@
 // Plain text in columns: a heading, a rule, rows.
 
-/** `right` names the right-aligned columns. */
+/** `right` names the columns whose cells end at the same place. */
 export const renderColumns = (
   head: readonly string[],
   rows: readonly (readonly string[])[],

@@ -1,9 +1,9 @@
-// Waits for a condition without notification: polls it until it holds or a deadline.
+// Waits for what cannot tell that it has come: asked again and again, for so long and no longer.
 import { setTimeout as pause } from 'node:timers/promises';
 
 type Patience = { readonly everyMs: number; readonly forMs: number };
 
-/** Whether the condition held in time; it is checked at least once. */
+/** Whether it held in time; it is asked at least once. */
 export const until = async (
   holds: () => boolean | Promise<boolean>,
   { everyMs, forMs }: Patience,

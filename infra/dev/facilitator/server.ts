@@ -12,7 +12,7 @@ export type FacilitatorServer = {
   readonly faults: Faults;
   /** Calls received since the start. */
   readonly calls: Readonly<Record<Call, number>>;
-  /** Breaks open connections, like the end of a process. */
+  /** Breaks what is open, as the end of a process does. */
   readonly stop: () => Promise<void>;
 };
 

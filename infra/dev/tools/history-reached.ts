@@ -1,4 +1,4 @@
-// Waits until everything in the raw topics of a namespace is readable as rows.
+// Waits until everything in the raw topics of a namespace has become rows that can be read.
 import { setTimeout as pause } from 'node:timers/promises';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { topics } from '../../../schemas/topics.ts';
@@ -25,7 +25,7 @@ const appliedOffsets = async (handle: KafkaHandle, topic: string): Promise<Map<s
   return applied;
 };
 
-/** A description of what is missing; null when nothing is. */
+/** What is still missing, in words; null when nothing is. */
 const missing = async (handle: KafkaHandle, reached: Reached): Promise<string | null> => {
   const names = topics(reached.namespace);
   const applied = await appliedOffsets(handle, names.watermark);
@@ -50,7 +50,7 @@ const missing = async (handle: KafkaHandle, reached: Reached): Promise<string | 
   return null;
 };
 
-/** Resolves when all rows are readable; rejects at the timeout with what is missing. Nothing may write to the raw topics meanwhile. */
+/** Resolves when all rows can be read; rejects at the timeout with what is missing. The raw topics must have come to rest. */
 export const historyReached = async (handle: KafkaHandle, reached: Reached): Promise<void> => {
   const deadline = performance.now() + reached.timeoutMs;
   for (;;) {

@@ -42,7 +42,7 @@ const OPTIONS = {
   json: { type: 'boolean', default: false },
 } as const;
 
-/** An error that the operator can correct. */
+/** What the operator can mend. */
 class RulesError extends Error {
   override readonly name = 'RulesError';
 }
@@ -163,7 +163,7 @@ const findAddresses = (): Addresses => {
   };
 };
 
-/** Faults as text: each with its position in the query. */
+/** Faults as a person reads them: each with the place in the text that it is about. */
 const inWords = ({ errors }: ServiceError): string =>
   errors
     .map(({ message, hint, position }) => {
@@ -172,7 +172,7 @@ const inWords = ({ errors }: ServiceError): string =>
     })
     .join('\n');
 
-/** Runs one command line; returns the text to print. Throws errors that the operator can correct. */
+/** Runs one command line; answers what is to be printed. Throws what the operator can mend. */
 export const runRules = async (argv: readonly string[], addresses = findAddresses()): Promise<string> => {
   const args = parseArguments(argv);
   const command = COMMANDS[args.positionals[0] ?? ''];

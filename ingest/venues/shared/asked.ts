@@ -1,4 +1,4 @@
-// The minutes that a request of candles covers: bounds in milliseconds as whole minutes.
+// What requests of candles of a minute ask for: bounds in milliseconds as whole minutes.
 import type { Micros, PriceType } from '../../../schemas/records.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { AskedMinutes } from '../contract/mapping.ts';
@@ -9,24 +9,24 @@ const MINUTE_MS = 60_000;
 
 type AskedRequest = { readonly path: string; readonly query: URLSearchParams };
 
-/** The request of an answer whose body contains `member` (where it has its candles); null otherwise. */
+/** The request of an answer whose body holds `member` (where it names its candles); null of everything else. */
 export const readRequest = ({ kind, request, payload }: VenueMessage, member = ''): AskedRequest | null => {
   if (kind !== 'response') return null;
   const body = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   return body.includes(member) ? parseRequest(request) : null;
 };
 
-/** A number of the query; null when absent. */
+/** A figure of the query; null when it is not there. */
 export const readNumber = (query: URLSearchParams, name: string): number | null => {
   const text = query.get(name);
   return text === null || text === '' ? null : Number(text);
 };
 
 type Bounds = {
-  /** Inclusive bounds of the minutes' open instants. */
+  /** Instants, both inclusive, between which minutes open. */
   readonly fromMs: number | null;
   readonly toMs: number | null;
-  /** Maximum number of candles in one answer. */
+  /** Most that the venue tells in one answer. */
   readonly limit: number;
 };
 

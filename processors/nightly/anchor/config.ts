@@ -16,7 +16,7 @@ export const ANCHOR_CONFIG = {
   },
 } as const satisfies ConfigSpec;
 
-/** Null means not set: posting is then refused with the setting's name. */
+/** A setting that is null is not set: posting is refused with its name. */
 export type AnchorSettings = {
   readonly rpcUrl: string | null;
   readonly contract: string | null;
