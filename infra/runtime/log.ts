@@ -1,4 +1,4 @@
-// Logs of a process: JSON lines on stderr, object first, constant message second; stdout stays free for answers of tools.
+// Logs of a process: JSON lines on stderr, object first, constant message second; stdout stays free for the output of tools.
 import { type Logger, pino } from 'pino';
 
 export type { Logger };
@@ -12,6 +12,6 @@ const levelOf = (text: string | undefined): string => (text !== undefined && LEV
 export const createLog = (name: string, level = levelOf(process.env.LOG_LEVEL)): Logger =>
   pino(
     { name, level, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
-    // Written at once: the line that says why a process exits must not be lost in a buffer.
+    // Synchronous: the line with the cause of an exit must not be lost in a buffer.
     pino.destination({ fd: 2, sync: true }),
   );
