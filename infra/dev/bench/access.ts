@@ -1,5 +1,5 @@
-// `node infra/dev/bench/access.ts [--requests N] [--tries N]`: what the checks of access cost a request beside a route without any,
-// and whether the time of a refusal tells how much of a wrong key was right. A measurement, never a test.
+// `node infra/dev/bench/access.ts [--requests N] [--tries N]`: the cost of the access checks of a request, compared with a route without any,
+// and whether the time of a refusal reveals how much of a wrong key was correct. A measurement, never a test.
 import { randomInt } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,10 +27,10 @@ import { createKey } from '../tools/key-admin.ts';
 import { quantile } from './figures.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-access');
-/** So many keys in turn that no limit of a plan is met. */
+/** Enough keys in turn that no limit of a plan is reached. */
 const KEYS = 200;
 const RANDOM_LENGTH = 32;
-/** So many that nobody hits the real key by chance. */
+/** So many random characters that nobody hits the real key by chance. */
 const WRONG = 8;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -71,7 +71,7 @@ const callWith = (key: string): Call => ({
   leases: { request: null, stream: null },
 });
 
-/** Two routes that say the same; one is an operation with all its checks. */
+/** Two routes with the same response; one is an operation with all its checks. */
 const twoRoutes = async (deps: AccessDeps): Promise<FastifyInstance> => {
   const app = fastify() as unknown as FastifyInstance;
   addAccess(app, { ...deps, log: createLog('bench', 'silent') });
@@ -140,7 +140,7 @@ const welch = (a: readonly number[], b: readonly number[]): number => {
   return (ma - mb) / Math.sqrt(variance(a, ma) / a.length + variance(b, mb) / b.length);
 };
 
-/** z of the rank sum of `a` among both (Mann and Whitney); stalls of the machine weigh as one rank each. */
+/** z of the rank sum of `a` among both (Mann and Whitney); stalls of the machine count as one rank each. */
 const rankZ = (a: readonly number[], b: readonly number[]): number => {
   const all = [...a.map((value) => ({ value, isA: true })), ...b.map((value) => ({ value, isA: false }))];
   all.sort((x, y) => x.value - y.value);
@@ -158,7 +158,7 @@ const NAMES: Readonly<Record<Kind, string>> = {
   control: 'no character right, again',
 };
 
-/** One difference on two scales; the slowest 5 % of both together are left out of the means, for they are stalls of the machine. */
+/** One difference on two scales. The means leave out the slowest 5 % of both together, which are stalls of the machine. */
 const compare = (times: Readonly<Record<Kind, readonly number[]>>, [one, other]: readonly [Kind, Kind]): boolean => {
   const [a, b] = [times[one], times[other]];
   const most = quantile([...a, ...b], 0.95) ?? 0;
@@ -171,7 +171,7 @@ const compare = (times: Readonly<Record<Kind, readonly number[]>>, [one, other]:
   return Math.abs(t) < 3 && Math.abs(z) < 3;
 };
 
-/** Keys that begin as a real one and keys that are wrong throughout; all right by their checksum, so each is looked up. */
+/** Keys that begin as a real one and keys that are wrong throughout; all have a valid checksum, so each is looked up. */
 const measureTiming = async (pool: Pool, tries: number): Promise<void> => {
   const deps = depsOf(pool);
   const [real = ''] = await newKeys(pool);
@@ -179,13 +179,13 @@ const measureTiming = async (pool: Pool, tries: number): Promise<void> => {
   const times: Record<Kind, number[]> = { near: [], far: [], control: [] };
   for (let i = 0; i < tries; i++) {
     const kind = KINDS[randomInt(KINDS.length)] ?? 'far';
-    // All are made each time: work before the clock starts is seen by it, as a colder cache.
+    // All keys are made each time: work before the clock starts affects it through a colder cache.
     const ends = [randomCharacters(WRONG), randomCharacters(WRONG), randomCharacters(WRONG)];
     const made = KINDS.map((k, at) => composeKey((k === 'near' ? prefix : randomCharacters(prefix.length)) + ends[at]));
     const call = callWith(made[KINDS.indexOf(kind)] ?? '');
     const began = performance.now();
     const refused = await checkAccess(call, deps);
-    // A lookup that PostgreSQL did not answer in time says nothing of the key.
+    // A lookup that PostgreSQL did not finish in time carries no information about the key.
     if (refused?.status === 503) continue;
     times[kind].push(performance.now() - began);
     if (refused?.status !== 401) throw new Error('a made-up key was let in');

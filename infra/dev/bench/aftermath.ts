@@ -1,4 +1,4 @@
-// After a soak: engines alone over its data. Every frame is accounted for, the log is worked through to its end, and once more elsewhere.
+// After a soak, with only the engines over its data: accounts for every frame, processes the log to its end, and processes a copy once more.
 import { join } from 'node:path';
 import { topics } from '../../../schemas/topics.ts';
 import { openKafka } from '../../runtime/kafka/kafka.ts';
@@ -16,18 +16,18 @@ import { accountFrames, type FrameAccount, type SentFrames } from './sent-frames
 
 export type Aftermath = {
   readonly frames: FrameAccount;
-  /** Of the tables of the run; null when the log could not be worked through to its end. */
+  /** Hashes of the run's tables; null when the log could not be processed to its end. */
   readonly live: Hashes | null;
-  /** Of its replay; null without one. */
+  /** Hashes of its replay; null without one. */
   readonly replayed: Hashes | null;
-  /** What went wrong on the way, in words. */
+  /** Failures on the way, in sentences. */
   readonly problems: readonly string[];
 };
 
 const READY_MS = 60_000;
 const TELL_EVERY_MS = 30_000;
 
-/** Says every half minute that a long step goes on. */
+/** Reports every half minute that a long step continues. */
 const patiently = async <T>(progress: Progress, name: string, work: Promise<T>): Promise<T> => {
   progress.say(name);
   const timer = setInterval(() => progress.say(`still ${name}`), TELL_EVERY_MS);
@@ -56,7 +56,7 @@ const openWorld = (engines: Engines, shards: number): LoggedWorld & { readonly c
   return { stores, handle, reader, base: '', venues: [VENUE], shards, close };
 };
 
-/** Processors that add nothing to the log work through it to its end; answers the hashes of their tables. */
+/** Processors that add nothing to the log process it to its end; returns the hashes of their tables. */
 const workThrough = async (
   engines: Engines,
   world: LoggedWorld,
@@ -125,7 +125,7 @@ const examine = async (engines: Engines, { plan, sent, progress }: AftermathSpec
   }
 };
 
-/** The service of the run must have been stopped: its collector's log has come to rest. `onEngines` learns what to stop. */
+/** The service of the run must be stopped, so that its collector's log has come to rest. `onEngines` receives what to stop. */
 export const examineAftermath = async (
   spec: AftermathSpec,
   onEngines: (engines: Engines) => void,

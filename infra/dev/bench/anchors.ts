@@ -1,5 +1,5 @@
 // `node infra/dev/bench/anchors.ts [--rows N] [--proofs N]`: a day of N rows of one table through the
-// closing, step by step and as a whole, and the time of a proof. Engines of its own in .local/bench-anchors. A measurement, never a test.
+// closing, step by step and as a whole, and the time of a proof. Uses its own engines in .local/bench-anchors. A measurement, never a test.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -30,11 +30,11 @@ const VENUE = 'binance';
 const NAMESPACE = 'bench.';
 const DAY = '2026-01-10';
 const CLOSING_MS = Date.parse('2026-01-17T00:00:00.000Z');
-/** Of a listing: a day of windows of ten seconds. */
+/** Windows of ten seconds in a day of one listing. */
 const WINDOWS = 8_640;
-/** Of more listings than this every proof would be a first one. */
+/** With more listings than this every proof would be a first one. */
 const PROVED_LISTINGS = 30;
-/** Rows a second of a core through the tree, and what a proof and the closing may take. */
+/** Rows a second of a core through the tree, and limits for a proof and the closing. */
 const AIM_ROWS = 100_000;
 const AIM_PROOF_MS = 20;
 const AIM_MB = 300;
@@ -44,7 +44,7 @@ const symbolOf = (at: number): string => `B${at}USDT`;
 const log = createLog('bench-anchors', 'silent');
 const say = (line: string): void => console.log(line);
 
-/** Windows of all listings in the order of time; of every tenth row the digits are longer than a double holds. */
+/** Windows of all listings in the order of time; every tenth row has more digits than a double holds. */
 const fillText = (listings: number): string => `INSERT INTO 'bench_mark'
 (at, from_at, listing, venue, status, venue_ts, received_at, recorded_at, mark, index_price, digits, src_offset, late)
 SELECT dateadd('s', 10 + 10 * ((x - 1) / ${listings})::int, '${DAY}'), dateadd('s', 10 * ((x - 1) / ${listings})::int, '${DAY}'),
@@ -67,13 +67,13 @@ const makeQuestion = (at: number) => ({
   closedAt: CLOSING_MS * 1_000,
 });
 
-/** Seconds of a core that this process has used. */
+/** CPU seconds used by this process. */
 const cpuSeconds = (): number => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000_000;
 };
 
-/** Rows a second of a core, of `work` over rows that are there. */
+/** Rows a second of a core, of `work` over rows in memory. */
 const rateOf = async (rows: readonly LeafRow[], work: (rows: readonly LeafRow[]) => unknown): Promise<number> => {
   await work(rows);
   let done = 0;

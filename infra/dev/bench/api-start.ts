@@ -1,8 +1,8 @@
-// How long an API node needs beside a running service: from its start until it listens, is ready, and knows the minutes before its start.
+// How long an API node takes beside a running service: from its start until it listens, is ready, and has the minutes before its start.
 //
 //   node infra/dev/bench/api-start.ts                  simulated venues and rate as of the demo, five starts after six minutes
 //   node infra/dev/bench/api-start.ts --venues binance --listings 500 --rate 1000 --minutes 6 --starts 5
-//   node infra/dev/bench/api-start.ts --api FILE       another api/main.ts besides, of an earlier commit: the two take turns
+// node infra/dev/bench/api-start.ts --api FILE       another api/main.ts besides, of an earlier commit: the two alternate
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -25,7 +25,7 @@ type Times = Readonly<Record<(typeof STEPS)[number], number | null>>;
 const { values } = parseArgs({
   options: {
     venues: { type: 'string', default: simulatedVenues.map(({ id }) => id).join() },
-    /** Of each venue. */
+    /** Per venue. */
     listings: { type: 'string', default: '10' },
     rate: { type: 'string' },
     minutes: { type: 'string', default: '6' },
@@ -53,7 +53,7 @@ const settingsOf = ({ endpoints }: Service): Readonly<Record<string, string>> =>
   LOG_LEVEL: 'warn',
 });
 
-/** Seconds from the start of one node to each step; null: it did not come, or is not known of this node. */
+/** Seconds from the start of one node to each step; null: it was not reached, or this node does not report it. */
 const startOnce = async (file: string, service: Service): Promise<Times> => {
   const [port, metricsPort] = [await freePort(), await freePort()];
   const began = performance.now();
@@ -67,7 +67,7 @@ const startOnce = async (file: string, service: Service): Promise<Times> => {
   try {
     const listens = await when(async () => (await answers(`http://127.0.0.1:${port}/healthz`)) !== null);
     const ready = await when(async () => (await answers(`http://127.0.0.1:${port}/readyz`)) !== null);
-    // A node of an earlier commit knows the minutes before when it is ready.
+    // A node of an earlier commit has the minutes before its start when it is ready.
     const whole = (await wholeOf()) === null ? ready : await when(async () => (await wholeOf())?.[1] === '1');
     return { listens, ready, whole };
   } finally {

@@ -1,18 +1,18 @@
-// What a bench prints: figures beside their limit and their aim, percentiles, one table of plain text.
+// The output of a bench: figures beside their limit and their aim, percentiles, one table of plain text.
 import { renderColumns } from './table.ts';
 
-/** From the least to the most of `of` measurements, of which the figure is the median unless it says otherwise. */
+/** Minimum and maximum of `of` measurements; the figure is their median unless its name has another. */
 export type Spread = { readonly min: number; readonly max: number; readonly of: number };
 
-/** `limit` is what this machine does at best for the same step, measured in the same run; `aim` is design section 10. */
+/** `limit` is the best this machine does for the same step, measured in the same run; `aim` is design section 10. */
 export type Figure = {
   readonly name: string;
   readonly unit: 'ms' | '/s' | 's' | 'MB' | 'cores' | 'kB' | 'ms/h' | '';
   readonly measured: number | null;
-  /** Null for what was measured once. */
+  /** Null for a single measurement. */
   readonly spread: Spread | null;
   readonly limit: number | null;
-  /** What the limit is; empty without one. */
+  /** Description of the limit; empty without one. */
   readonly limitIs: string;
   readonly aim: { readonly is: 'below' | 'at least'; readonly value: number } | null;
   readonly note: string;

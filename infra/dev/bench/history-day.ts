@@ -1,4 +1,4 @@
-// A day of a hundred listings in tables and topics of its own, written through the rows and records that tasks write.
+// A day of a hundred listings in its own tables and topics, written through the rows and records that tasks write.
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { candleRow, readingRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
@@ -26,7 +26,7 @@ const SECOND: Micros = 1_000_000;
 const MINUTE: Micros = 60 * SECOND;
 const DAY: Micros = 1_440 * MINUTE;
 const WINDOW: Micros = 10 * SECOND;
-/** A day of windows, and as many minutes as one answer about candles may have. */
+/** A day of windows, and as many minutes as one response with candles may have. */
 const WINDOWS = 8_640;
 const MINUTES = 1_500;
 const BATCH = 50_000;
@@ -122,7 +122,7 @@ const sendAll = async (sender: ReturnType<typeof createRowSender>, table: string
   await sender.send(table, batch);
 };
 
-/** Writes the tables; everything in them ends at `end`. */
+/** Writes the tables; all their rows end at `end`. */
 export const writeTables = async (stores: Stores, end: Micros): Promise<void> => {
   const auth = { user: stores.questdb_user, password: stores.questdb_password };
   const log = createLog('bench', 'error');
@@ -150,13 +150,13 @@ export const writeTables = async (stores: Stores, end: Micros): Promise<void> =>
 
 export type Known = { readonly listings: readonly ListingVersion[]; readonly capability: CapabilityVersion };
 
-/** What is known of the listings, since long before the day. */
+/** Versions of the listings, since long before the day. */
 export const knownAt = (end: Micros): Known => ({
   listings: Array.from({ length: LISTINGS }, (_, i) => versionOf(i, end - 10 * DAY)),
   capability: capabilityOf(end - 10 * DAY),
 });
 
-/** Writes the topics an API starts from: listings, capability, and that everything up to `settled` is final. */
+/** Writes the topics an API starts from: listings, capability, and a watermark that makes everything up to `settled` final. */
 export const writeTopics = async (stores: Stores, { listings, capability }: Known, settled: Micros): Promise<void> => {
   const kafka = openKafka(
     { brokers: stores.kafka.split(','), clientId: 'bench', security: kafkaSecurityOf(process.env) },

@@ -1,4 +1,4 @@
-// What answers about the past cost over HTTP, beside what QuestDB itself takes for the same statements. Alone: `node infra/dev/bench/history.ts`.
+// The cost of historical queries over HTTP, compared with QuestDB's own time for the same statements. Alone: `node infra/dev/bench/history.ts`.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ import { until } from './until.ts';
 export type HistorySpec = Stores & {
   readonly database_url: string;
   readonly rounds: number;
-  /** Of each question in each round. */
+  /** Per question and round. */
   readonly calls: number;
 };
 
@@ -108,7 +108,7 @@ const memoryOf = ({ listings, capability }: Known, settled: Micros): LiveMemory 
   return live;
 };
 
-/** Statements that an answer asks, as it asks them. */
+/** The statements of a response, as the API sends them. */
 const statementsOf = async (
   { operation, body }: Case,
   { live, reader, now }: { readonly live: LiveMemory; readonly reader: QuestdbReader; readonly now: Micros },
@@ -141,7 +141,7 @@ const statementsOf = async (
   return asked;
 };
 
-// ---- an API of its own ----
+// ---- a dedicated API process ----
 
 const startApi = async (spec: HistorySpec): Promise<{ readonly child: ChildProcess; readonly baseUrl: string }> => {
   const port = await freePort();
@@ -170,7 +170,7 @@ type Measuring = {
   readonly reader: QuestdbReader;
   readonly statements: readonly QuestdbQuery[];
   readonly calls: number;
-  /** Of the API. */
+  /** Process id of the API. */
   readonly pid: number;
 };
 
@@ -212,7 +212,7 @@ export const measureHistory = async (spec: HistorySpec): Promise<Figure[]> => {
       const statements = await statementsOf(one, { live, reader, now });
       const calls = one.rows > 50_000 ? Math.ceil(spec.calls / 5) : spec.calls;
       const measuring = { client, reader, statements, calls, pid: child.pid ?? 0 };
-      // What has just started compiles what it runs often: meanwhile it is not what a user meets.
+      // A process that has just started compiles its frequent code: users do not meet it in that state.
       await callsOf(calls, () => askOnce(client, one));
       figures.push(...(await inRounds(spec.rounds, () => measureOne(one, measuring))));
     }

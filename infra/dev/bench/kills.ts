@@ -1,4 +1,4 @@
-// kill -9 of one process in turn, again and again; the supervisor of the run brings it back, and how long that took is written down.
+// Kills one process in turn with kill -9, repeatedly; records how long the supervisor of the run took to bring it back.
 import { setTimeout as pause } from 'node:timers/promises';
 import { pidOf } from './machine.ts';
 import type { Run } from './run.ts';
@@ -9,7 +9,7 @@ export const VICTIMS = ['ingest', 'processors', 'api'] as const;
 export type Victim = (typeof VICTIMS)[number];
 export type Kill = {
   readonly victim: Victim;
-  /** Until it said it was ready again; null when it did not within a minute. */
+  /** Milliseconds until it was ready again; null when it was not within a minute. */
   readonly backMs: number | null;
 };
 

@@ -1,4 +1,4 @@
-// What this machine does at best for the single steps: parsing frames, moving records through Kafka, receiving frames from a socket.
+// The best this machine does for single steps: parsing frames, moving records through Kafka, receiving frames from a socket.
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { WebSocket } from 'ws';
@@ -41,7 +41,7 @@ const parseRate = (frames: readonly Buffer[], seconds: number): number => {
 
 type Moved = { readonly rate: number; readonly hopP50: number | null; readonly hopP99: number | null };
 
-/** One producer and one reader in this process: first as much as goes through, then 200 records a second for the time of a hop. */
+/** One producer and one reader in this process: first at full speed, then 200 records a second to measure the time of a hop. */
 const moveRecords = async (run: Run, frames: readonly Buffer[], seconds: number): Promise<Moved> => {
   await ensureTopics(run.handle, [{ topic: BENCH_TOPIC, partitions: 1, config: { 'retention.ms': '600000' } }]);
   const publisher = createPublisher(run.handle, { maxQueuedBytes: 8 * 1024 * 1024 });
@@ -78,7 +78,7 @@ const moveRecords = async (run: Run, frames: readonly Buffer[], seconds: number)
   return { rate, hopP50: quantile(hops, 0.5), hopP99: quantile(hops, 0.99) };
 };
 
-/** Frames from another thread over a loopback WebSocket: what a collector that did nothing else could receive. */
+/** Frames from another thread over a loopback WebSocket: the most that a collector without other work could receive. */
 const socketRate = async (frames: readonly Buffer[], seconds: number): Promise<number> => {
   const worker = new Worker(new URL('./frame-sender.ts', import.meta.url), {
     workerData: frames.map((frame) => frame.toString('utf8')),

@@ -1,10 +1,10 @@
-// `npm run bench`: what this machine reaches with the whole service, real engines and simulated venues; a measurement, never a test.
+// `npm run bench`: the performance of this machine with the whole service, real engines and simulated venues; a measurement, never a test.
 //
 //   npm run bench                      rates 1000, 3000 and 5000 for 20 s each, then every other figure; about fifteen minutes (thirty on a slow machine)
 //   npm run bench -- --quick           one rate, few listings, neither history, screens, sealed windows nor a restart; under two minutes
 //   npm run bench -- --seconds 300 --faults
 //   npm run bench -- --profile         one rate only, then the functions that took the time of each process
-//   npm run bench -- --minutes 60      a soak: one rate, kills, everything looked at every ten seconds, then the log worked through again
+// npm run bench -- --minutes 60      a soak: one rate, kills, a sample of everything every ten seconds, then the log processed again
 //   npm run bench -- mapping [VENUE…]  our mapping beside tardis-dev and JSON.parse on recordings (mapping.ts); no engines, about a minute
 //
 //   --rates LIST      raw frames a second, ascending (1000,3000,5000)
@@ -17,12 +17,12 @@
 //   --minutes N       how long a soak is
 //   --rate N          its raw frames a second (2000)
 //   --kill-every N    seconds from one kill -9 to the next, of ingest, processors and API in turn (120; 0: none)
-//   --no-replay       do not work through the log again
+// --no-replay       do not process the log again
 //
-// Prints one table: each figure (the median of five, with the least and the most) beside its limit (what this machine does at
-// best for that step, measured in the same run) and its aim (design section 10). Engines and data live in a folder of their own,
-// .local/bench, wiped at each start; ports are free ones. Ctrl-C stops everything. Figures of a machine that does something else
-// meanwhile say little: its load is printed.
+// Prints one table: each figure (the median of five, with minimum and maximum) beside its limit (the best this machine does
+// for that step, measured in the same run) and its aim (design section 10). Engines and data use a separate folder,
+// .local/bench, wiped at each start; ports are free ones. Ctrl-C stops everything. Figures of a machine with other work
+// meanwhile mean little: its load is printed.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -72,7 +72,7 @@ const startBenched = async (plan: Plan, { progress, onRunning }: Bench): Promise
       SIM_LISTINGS: String(plan.listings),
       // The load comes with the stages.
       SIM_RATE: '1',
-      // Every book is asked for at once: neither side has a limit that counts.
+      // All books are requested at once: neither side has a limit that matters.
       SIM_WEIGHT: REST_WEIGHT,
       VENUE_REST_WEIGHTS: `{"${VENUE}":${REST_WEIGHT}}`,
       ...(plan.kind === 'profile' ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${PROFILES}` } : {}),
@@ -83,7 +83,7 @@ const startBenched = async (plan: Plan, { progress, onRunning }: Bench): Promise
   return service;
 };
 
-/** `more` are parts of the JSON that are no figures. */
+/** `more`: parts of the JSON that are no figures. */
 type Outcome = { readonly figures: readonly Figure[]; readonly more?: object };
 
 const report = (plan: Plan, { loadBefore, progress }: Bench, { figures, more = {} }: Outcome): void => {
@@ -161,7 +161,7 @@ const readPlanOrExit = (say: (line: string) => void): Plan => {
   try {
     return readPlan(process.argv.slice(2));
   } catch (error) {
-    // An unknown option is refused by Node itself.
+    // Node itself refuses an unknown option.
     if (!(error instanceof PlanError || error instanceof TypeError)) throw error;
     say(`${error.message}\n${USAGE}`);
     process.exit(2);
@@ -194,7 +194,7 @@ const main = async (): Promise<void> => {
     await (plan.kind === 'soak' ? benchSoak(plan, bench) : benchFigures(plan, bench));
     process.exit(0);
   } catch (error) {
-    // What broke because the service is being stopped is no news, and `stop` ends the process.
+    // Failures while the service stops are ignored, and `stop` ends the process.
     if (isStopping) return;
     progress.say(error instanceof Error ? (error.stack ?? error.message) : String(error));
     await (running as Running | null)?.stop();

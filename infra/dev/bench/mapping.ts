@@ -1,11 +1,11 @@
-// `npm run bench -- mapping [VENUE...]`: how fast our mapping reads recorded messages, beside tardis-dev and bare JSON.parse in the same run.
+// `npm run bench -- mapping [VENUE...]`: how fast our mapping reads recorded messages, compared with tardis-dev and bare JSON.parse in the same run.
 //
-//   MAPPING_RECORDINGS=FOLDER   reads FOLDER/<venue>/*.ndjson[.gz] too, beside test/fixtures
+// MAPPING_RECORDINGS=FOLDER   reads FOLDER/<venue>/*.ndjson[.gz] too, besides test/fixtures
 //   MAPPING_ROUNDS=N            rounds a venue (15)
 //
-// Only messages of sockets that every reader turns into records are read, each reader from the same bytes. In every round each reads all of
-// them, in turns; ratios are of processor time within one round, and the median of the rounds is printed with the least and the most. `hash` is
-// of all records of the recordings, as `npm run normalise` prints them, plain and assembled: it stays the same when only the speed changes.
+// Reads only messages of sockets that every reader turns into records, each reader from the same bytes. In every round each reader reads all
+// of them in turn; ratios are of CPU time within one round, and the median of the rounds is printed with minimum and maximum. `hash` is
+// that of all records of the recordings, as `npm run normalise` prints them, plain and assembled: a change of speed alone keeps it.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
@@ -18,11 +18,11 @@ import { bareParse, type Open, ours, readByAll, tardis } from './mapping-readers
 import { readRecorded, recordingsOf, type Session } from './mapping-sessions.ts';
 import { renderColumns } from './table.ts';
 
-/** A round reads its sessions as often as our mapping needs for so much processor time. */
+/** CPU time of our mapping in one round; determines how often a round reads its sessions. */
 const ROUND_SECONDS = 0.1;
 const WARM_ROUNDS = 3;
 
-/** Processor time of one reader over all sessions, opened anew each time; the opening does not count. */
+/** CPU time of one reader over all sessions, opened anew each time; excludes the opening. */
 const secondsOf = (open: Open, sessions: readonly Session[], times: number): number => {
   let micros = 0;
   for (let time = 0; time < times; time++) {
@@ -55,7 +55,7 @@ const measure = (
   return Array.from({ length: rounds }, round);
 };
 
-/** Of everything that the recordings say, in both forms. */
+/** Hash of all records of the recordings, in both forms. */
 const hashRecords = async (venue: Venue, files: readonly string[]): Promise<string> => {
   const hash = createHash('sha256');
   for (const assembled of [false, true])

@@ -1,4 +1,4 @@
-// The API over an empty market as a process of its own, for the bench of payments: what differs between two calls is how they are let in.
+// The API over an empty market as a separate process, for the bench of payments: two calls differ only in how they are admitted.
 import { openAccountStore } from '../../../api/access/account-store.ts';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { keepSettled, Meter } from '../../../api/access/meter.ts';

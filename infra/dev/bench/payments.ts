@@ -1,4 +1,4 @@
-// `node infra/dev/bench/payments.ts [--calls N]`: what a payment costs a call beside the same call with a key. A measurement, never a test.
+// `node infra/dev/bench/payments.ts [--calls N]`: the cost of a paid call compared with the same call with a key. A measurement, never a test.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -25,7 +25,7 @@ import { usageOf } from './machine.ts';
 import { until } from './until.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-payments');
-/** So many payers and keys in turn that no limit is met. */
+/** Enough payers and keys in turn that no limit is reached. */
 const PAYERS = 50;
 const WARM_UPS = 30;
 const BODY = '{"layers": ["mark"]}';
@@ -73,10 +73,10 @@ const withKeys = async (pool: Pool): Promise<Way> => {
   return async (at) => ({ authorization: `Bearer ${keys[at % PAYERS]?.key}` });
 };
 
-/** Resolves once nothing of the calls is under way any more. */
+/** Resolves once no work of the calls is in progress. */
 type Ending = { readonly ended: () => Promise<unknown> };
 
-/** Milliseconds of each call, one after the other, and of the API's processor per call with all that follows it. */
+/** Milliseconds of each call, one after the other, and CPU time of the API per call with all its follow-up work. */
 const measure = async (way: Way, calls: number, { baseUrl, pid, ended }: Asking & Ending) => {
   const times: number[] = [];
   const began = usageOf(pid)?.cpuSeconds ?? 0;
@@ -92,7 +92,7 @@ const measure = async (way: Way, calls: number, { baseUrl, pid, ended }: Asking 
   return { times, cpuMs: (((usageOf(pid)?.cpuSeconds ?? 0) - began) * 1_000) / calls };
 };
 
-/** What the signature alone costs: the limit of paid calls on one core. */
+/** The cost of the signature alone, which limits paid calls on one core. */
 const measureRecovery = async (headers: Readonly<Record<string, string>>, calls: number): Promise<number> => {
   const payment = JSON.parse(Buffer.from(headers['payment-signature'] ?? '', 'base64').toString()) as SignedPayment & {
     readonly accepted: Offer;
@@ -124,7 +124,7 @@ const startApi = async (engines: Engines): Promise<Asking> => {
       PORT: String(ports.PORT),
     },
     readyTimeoutMs: 60_000,
-    // Of its market, which stands still, /readyz says that it is behind.
+    // /readyz reports the market as behind, because it does not move.
     isReady: async () => (await fetch(`${baseUrl}/v2/venues`)).ok,
   });
   return { baseUrl, pid: api.pid() ?? 0 };

@@ -1,4 +1,4 @@
-// What a bench was asked to do: the words of its command line, read once and refused when they make no sense.
+// The plan of a bench: the options of its command line, read once and refused when they conflict.
 import { parseArgs } from 'node:util';
 
 type Shared = {
@@ -47,7 +47,7 @@ const OPTIONS = {
   json: { type: 'string' },
 } as const;
 
-/** Said beside what is wrong with a command line. */
+/** Printed with a fault of the command line. */
 export const USAGE = `npm run bench -- [--quick | --profile] [--rates 1000,3000,5000] [--seconds 20] [--faults]
 npm run bench -- --minutes 60 [--rate 2000] [--kill-every 120] [--no-replay]
 both take [--listings 500] [--shards 1] [--json FILE]`;
@@ -63,7 +63,7 @@ type Words = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values']
 const SOAK_ONLY = ['rate', 'kill-every', 'no-replay'] as const;
 const FIGURES_ONLY = ['rates', 'seconds', 'faults', 'quick', 'profile'] as const;
 
-/** A word of the other mode would be dropped without anybody noticing. */
+/** An option of the other mode would be ignored without notice. */
 const refuseWords = (words: Words, refused: readonly (keyof Words)[], because: string): void => {
   for (const word of refused) {
     if (words[word] !== undefined && words[word] !== false) throw new PlanError(`--${word} ${because}`);

@@ -1,4 +1,4 @@
-// How long the tasks say nothing after a kill -9 of the processors, and until they stand at the log's end again.
+// How long the tasks publish nothing after a kill -9 of the processors, and until they reach the log's end again.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -11,10 +11,10 @@ import { until } from './until.ts';
 
 const PATIENCE = { everyMs: 20, forMs: 60_000 };
 const AT_END_MS = 1_000;
-/** Longer than a round of checkpoints is apart from the next. */
+/** Longer than the time between two rounds of checkpoints. */
 const SETTLE_MS = 8_000;
 
-/** What no restart can do without: Node's start and the loading of the process's modules (measured by running its parts' imports). */
+/** The minimum of any restart: Node's start and the loading of the process's modules (measured by running its parts' imports). */
 const bareStartMs = (): number => {
   const began = performance.now();
   const parts = ['processors/run.ts', 'processors/sinks/questdb.ts', 'ingest/venues/index.ts'].map(
@@ -28,7 +28,7 @@ const bareStartMs = (): number => {
   return performance.now() - began;
 };
 
-/** One kill. The supervisor waits before it starts a process again, the longer the sooner it died: that is not the process's. */
+/** One kill. Excludes the supervisor's wait before a restart, which is longer the sooner the process died. */
 const measureRound = async (run: Run, rate: number): Promise<Figure[]> => {
   await run.caughtUp(PATIENCE.forMs);
   await pause(SETTLE_MS);

@@ -1,4 +1,4 @@
-// What agent rules cost: evaluations a second by listings and sharing, and a process that evaluates many rules beside a market that moves.
+// The cost of agent rules: evaluations a second by listings and sharing, and a process that evaluates many rules over a moving market.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ const EVERYTHING = { venues: null, instruments: null };
 const MEASURED_MS = 2_000;
 const FIRST_OFFSET = 1e12;
 
-/** The `i`th of so many questions, each over one base, which is listed on four venues; or over the whole market. */
+/** The `i`th question, over one base that is listed on four venues; or over the whole market. */
 const makeQuery = (i: number, bases: number): string => {
   const rate = ((i % 977) + 1) / 1_000_000;
   const condition = `any(venues where funding > ${rate} and spread < 5bps) or max(venues, mark) > ${50_000 + (i % 9_973)}`;
@@ -40,7 +40,7 @@ const makeQuery = (i: number, bases: number): string => {
 
 type Asking = (i: number) => string;
 
-/** Questions a second of one core, all asked of one instant. */
+/** Questions a second of one core, all evaluated at one instant. */
 const questionsPerSecond = async (
   live: LiveMemory,
   { count, asking, history = null }: { count: number; asking: Asking; history?: HistoryStore | null },
@@ -81,7 +81,7 @@ const evaluations = async (): Promise<Figure[]> => {
 const WINDOW_LISTINGS = 400;
 const BARS = 300;
 
-/** Of rules over candles: each question has another threshold, and reads the columns that the others read. */
+/** Rules over candles: each question has another threshold but reads the same columns. */
 const WINDOWS: readonly (readonly [name: string, condition: (i: number) => string])[] = [
   ['sma(close, 20)', (i) => `any(venues where close > sma(close, 20) * ${1 + i / 100_000})`],
   [
@@ -91,7 +91,7 @@ const WINDOWS: readonly (readonly [name: string, condition: (i: number) => strin
   ['percentile(high, 250, 95)', (i) => `any(venues where close > percentile(high, 250, ${50 + (i % 50)}))`],
 ];
 
-/** Rules with windows of hourly candles, over one base and over the whole market, and the memory they take. */
+/** Rules with windows of hourly candles, over one base and over the whole market, and their memory. */
 const windows = async (): Promise<Figure[]> => {
   const dir = mkdtempSync(join(tmpdir(), 'bench-rule-windows-'));
   const engines = await startEngines({ dir, kafka: false, postgres: false, anvil: false, ports: 'free', env: {} });

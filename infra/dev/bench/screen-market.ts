@@ -1,4 +1,4 @@
-// A memory copy with as many simulated listings as are wanted, everything of them present, and hourly candles to store: what the bench of screens reads.
+// A memory copy with the given number of simulated listings, everything present, and hourly candles to store: the input of the bench of screens.
 import { LiveMemory } from '../../../api/live/memory.ts';
 import { candleRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
@@ -9,7 +9,7 @@ import { type ListingVersion, type LiveEntry, liveEntry, type Reading, type Row 
 const VENUES = ['binance', 'bybit', 'gate', 'okx'];
 const HOUR: Micros = 3_600_000_000;
 const NOON: Micros = Date.parse('2026-01-15T12:00:00Z') * 1_000;
-/** When the market is asked about. */
+/** The instant of the queries. */
 export const NOW = NOON + 200_000_000;
 
 type Listed = { readonly venue: string; readonly symbol: string; readonly base: string };
@@ -66,7 +66,7 @@ const readingOf = (layer: string, i: number): Reading => ({
 
 const ON = { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: 'connection' } as const;
 
-/** Filled as the log fills it. */
+/** Filled in the way the log fills it. */
 export const marketOf = (listed: readonly Listed[]): LiveMemory => {
   const live = new LiveMemory(VENUES);
   let offset = 0;

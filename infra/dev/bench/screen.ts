@@ -1,4 +1,4 @@
-// What screens and parsing cost: the operation itself, over a memory copy and a real QuestDB; no HTTP. Alone:
+// The cost of screens and of parsing: the operation itself, over a memory copy and a real QuestDB; no HTTP. Alone:
 // `node infra/dev/bench/screen.ts [--listings 1000] [--bars 300]`; with 2000 bars the worst legal query is measured too.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,9 +35,9 @@ export type ScreenSpec = {
   readonly bars: number;
 };
 
-/** Tables of its own, beside those of whatever else the store serves. */
+/** Dedicated tables, beside others in the store. */
 export const NAMESPACE = 'bench.screen.';
-/** What the worst legal query reads of each listing. */
+/** Bars of each listing that the worst legal query reads. */
 export const WORST_BARS = 2_000;
 const WARM_UPS = 10;
 const BATCH = 50_000;
@@ -71,7 +71,7 @@ const ask = async (query: string, context: Context): Promise<string> => {
   return writeJson(body, { numberFormat });
 };
 
-/** On a machine that does something else meanwhile an evaluation may not end within its budget. */
+/** On a busy machine an evaluation may exceed its budget. */
 const askOrRefusal = async (query: string, context: Context): Promise<string | null> => {
   try {
     return await ask(query, context);
@@ -81,10 +81,10 @@ const askOrRefusal = async (query: string, context: Context): Promise<string | n
   }
 };
 
-/** `served`: after so many refusals. */
+/** `served`: after that many refusals. */
 type Cold = { readonly ms: number; readonly refused: number; readonly firstMs: number; readonly served: boolean };
 
-/** The first call loads the columns; when that is more than an evaluation may do, the next ones find what it left. */
+/** The first call loads the columns; when that exceeds the budget of an evaluation, later calls use what it has loaded. */
 const warmUp = async (query: string, context: Context): Promise<Cold> => {
   const began = performance.now();
   let firstMs = 0;
@@ -104,7 +104,7 @@ const warmedUp = ({ ms, refused, served }: Cold): string => {
 type Case = {
   readonly name: string;
   readonly query: string;
-  /** Of each round. */
+  /** Per round. */
   readonly calls: number;
   readonly aimMs: number;
   readonly context: Context;
@@ -128,10 +128,10 @@ const measureRound = async ({ name, query, calls, aimMs, context }: Case): Promi
   });
 };
 
-/** There is one first answer; the others come in rounds. */
+/** There is one first response; later ones come in rounds. */
 const measure = async (one: Case): Promise<Figure[]> => {
   const cold = await warmUp(one.query, one.context);
-  // The engine has compiled what runs often.
+  // By now the engine has compiled the frequent code.
   for (let i = 0; i < Math.min(20, one.calls); i++) await askOrRefusal(one.query, one.context);
   return [
     figureOf(`${one.name}, first answer`, 'ms', cold.firstMs, {
@@ -204,7 +204,7 @@ const measureFigures = async (reader: QuestdbReader, { listings, bars }: ScreenS
   return figures;
 };
 
-/** Figures over a QuestDB that may serve others too. */
+/** Figures over a QuestDB that may be shared. */
 export const measureScreens = async (spec: ScreenSpec): Promise<Figure[]> => {
   const auth = { user: spec.questdb_user, password: spec.questdb_password };
   const log = createLog('bench', 'silent');

@@ -1,4 +1,4 @@
-// From the earliest instant a window could be sealed to its row being readable in QuestDB, beside a bare write of as many rows.
+// Time from the earliest instant a window could be sealed until its row is readable in QuestDB, compared with a bare write of as many rows.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Row } from '../../../schemas/topics.ts';
 import { createRowSender, openQuestdbReader } from '../../runtime/questdb/questdb.ts';
@@ -11,7 +11,7 @@ import { until } from './until.ts';
 export type SealSpec = {
   /** The first windows seal about 110 s after the first reading. */
   readonly waitMs: number;
-  /** Of each round: the shortest window's length, so that each round has its seals. */
+  /** Per round: the shortest window's length, so that each round has its seals. */
   readonly seconds: number;
   readonly rounds: number;
 };
@@ -30,7 +30,7 @@ const rowOf = (at: number): Row => ({
   flags: { late: false },
 });
 
-/** Median time until 500 rows of one table, sent in one request, can be read. */
+/** Median time until 500 rows of one table, sent in one request, are readable. */
 const bareWriteMs = async ({ service }: Run): Promise<number | null> => {
   const { questdb_http: http, questdb_pg: pg, questdb_user: user, questdb_password: password } = service.endpoints;
   if (http === null || pg === null) return null;
@@ -63,7 +63,7 @@ const bareWriteMs = async ({ service }: Run): Promise<number | null> => {
 
 const POLL_MS = 200;
 
-/** Rows of each round, from the first window that seals on; nothing when none does in time. */
+/** Rows of each round, from the first window that seals on; empty when none does in time. */
 const collect = async (run: Run, { waitMs, seconds, rounds }: SealSpec): Promise<readonly (readonly SealDelay[])[]> => {
   let first: readonly SealDelay[] = [];
   const hasSealed = (): boolean => {
@@ -98,6 +98,6 @@ const toFigures = (rows: readonly SealDelay[], limit: number | null): Figure[] =
 export const measureSeal = async (run: Run, spec: SealSpec): Promise<Figure[]> => {
   const rounds = await collect(run, spec);
   const limit = await bareWriteMs(run);
-  // Without a row the figures still stand there, with nothing in them.
+  // Without a row the figures are listed with empty values.
   return combineRounds((rounds.length === 0 ? [[]] : rounds).map((rows) => toFigures(rows, limit)));
 };

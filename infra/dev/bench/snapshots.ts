@@ -1,4 +1,4 @@
-// Latency of snapshots while the service takes its load, beside what writing the same answer as JSON costs.
+// Latency of snapshots while the service is under load, compared with serialising the same response as JSON.
 import type { ApiClient } from './api-client.ts';
 import { type Call, callFigures, stringifyCalls, timed, timesOf } from './calls.ts';
 import { type Figure, figureOf, quantile } from './figures.ts';
@@ -8,7 +8,7 @@ export type SnapshotsSpec = {
   readonly client: ApiClient;
   /** Process ids of the API. */
   readonly passes: readonly number[];
-  /** Of each round and number of callers. */
+  /** Per round and number of callers. */
   readonly seconds: number;
   readonly rounds: number;
 };
@@ -19,7 +19,7 @@ const SOME = 32;
 
 type Loop = { readonly calls: readonly Call[]; readonly perSecond: number; readonly text: string };
 
-/** So many callers at once, each asking again when it has its answer. */
+/** This many concurrent callers; each sends its next request after a response. */
 const ask = async (
   { client, passes, seconds }: Omit<SnapshotsSpec, 'rounds'>,
   body: unknown,

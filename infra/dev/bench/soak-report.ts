@@ -1,4 +1,4 @@
-// What a soak showed: memory and descriptors of each process over its time, lag, counters that must add up, and purity; pure.
+// Results of a soak: memory and descriptors of each process over its time, lag, counters that must add up, and purity; pure.
 import type { Aftermath } from './aftermath.ts';
 import { below, type Figure, figureOf, quantile } from './figures.ts';
 import type { Sample } from './health.ts';
@@ -19,19 +19,19 @@ export type Growth = {
   readonly at50: number | null;
   readonly at100: number | null;
   readonly highest: number | null;
-  /** Growth an hour, the warm-up of each life left out; null where the time is too short to say. */
+  /** Growth an hour, without the warm-up of each life; null where the time is too short. */
   readonly within: Slope | null;
   readonly across: Slope | null;
-  /** Null where the time is too short, or its points too far apart, to say. */
+  /** Null where the time is too short, or its points too far apart. */
   readonly flat: boolean | null;
 };
 
-/** An hour may add a tenth, or this much: what a collector of garbage leaves and takes differs by as much from time to time. */
+/** An hour may add a tenth, or this much: garbage collection varies by as much. */
 const FLAT_SHARE = 0.1;
 const FLAT_LEAST = { 'memory, MB': 10, descriptors: 5 } as const;
-/** With so many lives their levels say more than the slope of what is left of each after its warm-up. */
+/** With this many lives their levels are more reliable than the slope of what remains of each after its warm-up. */
 const MANY_LIVES = 4;
-/** Of a slope's standard errors: what lies within them may be chance. */
+/** Number of standard errors of a slope within which growth may be chance. */
 const CHANCE = 2;
 
 const nearest = (points: readonly Point[], atMs: number): number | null =>

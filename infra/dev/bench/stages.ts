@@ -1,4 +1,4 @@
-// The measurements of a bench one after the other, each from the log's end.
+// Runs the measurements of a bench one after the other, each from the log's end.
 import { availableParallelism } from 'node:os';
 import type { Service } from '../local/service.ts';
 import type { ApiClient } from './api-client.ts';
@@ -45,7 +45,7 @@ const throughputStages = ({ plan, run }: Measuring): Stage[] => {
   ]);
 };
 
-/** As many of the listings as there are, up to the clients' share of them; each changes about ten times a second. */
+/** At most as many of the listings as exist, up to the clients' share of them; each changes about ten times a second. */
 const streamStages = ({ plan, run, client }: Measuring, rate: number): Stage[] =>
   STREAMS.map(([clients, wanted]) => {
     const listings = Math.min(wanted, plan.listings);
@@ -63,7 +63,7 @@ const slowStages = ({ run }: Measuring, calm: number, busy: number): Stage[] => 
   ['restart', () => measureRestart(run, busy)],
 ];
 
-/** What is measured at less than the highest rate is measured at the first one. */
+/** Stages that do not need the highest rate run at the first one. */
 const stagesOf = (measuring: Measuring): readonly Stage[] => {
   const { plan, run, client } = measuring;
   if (plan.kind === 'profile') return throughputStages(measuring);
@@ -92,7 +92,7 @@ const stagesOf = (measuring: Measuring): readonly Stage[] => {
 const BEHIND = 'BEGUN WHILE THE TASKS WERE BEHIND';
 const CATCH_UP_MS = 60_000;
 
-/** A value passes Kafka twice on its way, whatever we do: to the task, and to the API. */
+/** A value passes Kafka twice in any case: to the task, and to the API. */
 const withHops = (figures: readonly Figure[]): Figure[] =>
   figures.map((figure) => {
     const q = /(?:frame to served|stamp to client).* (p\d+)$/.exec(figure.name)?.[1];
@@ -101,7 +101,7 @@ const withHops = (figures: readonly Figure[]): Figure[] =>
     return { ...figure, limit: 2 * hop.measured, limitIs: `two hops through Kafka, while the service rests` };
   });
 
-/** Less is not worth a word. */
+/** Smaller shares are not printed. */
 const TOLD_FROM = 0.01;
 
 const withNotes = (figure: Figure, notes: readonly string[]): Figure => ({
@@ -109,7 +109,7 @@ const withNotes = (figure: Figure, notes: readonly string[]): Figure => ({
   note: [figure.note, ...notes].filter((note) => note !== '').join('; '),
 });
 
-/** A stage that fails is named and the rest still measured. */
+/** A failed stage is named and the rest is still measured. */
 export const measureStages = async (measuring: Measuring): Promise<Figure[]> => {
   const { plan, run, client } = measuring;
   const { progress } = run;

@@ -14,7 +14,7 @@ export type StreamsSpec = {
   readonly clients: number;
   readonly listings: number;
   readonly rate: number;
-  /** Of each round. */
+  /** Per round. */
   readonly seconds: number;
   readonly rounds: number;
   readonly client: ApiClient;
@@ -22,7 +22,7 @@ export type StreamsSpec = {
 
 const PATIENCE = { everyMs: 100, forMs: 60_000 };
 const SETTLE_MS = 3_000;
-/** A list of `where` names at most so many (S-01). */
+/** The most members in a list of `where` (S-01). */
 const MOST_NAMED = 32;
 
 const reportOf = async (reader: Worker): Promise<ReaderReport> => {
@@ -51,14 +51,14 @@ const whereOf = (symbols: readonly string[], listings: number, n: number): strin
   return `symbol in (${chosen.map((symbol) => `"${symbol}"`).join(', ')})`;
 };
 
-/** Only books: they change ten times a second and listing. */
+/** Only books: they change ten times a second for each listing. */
 const buildQuery = (where: string | null): string =>
   String(new URLSearchParams({ layers: 'book', ...(where === null ? {} : { where }) }));
 
 const formatSpec = ({ clients, listings }: StreamsSpec): string => `${clients} streams x ${listings} listings`;
 
 const measureRound = async (run: Run, spec: StreamsSpec, reader: Worker): Promise<Figure[]> => {
-  // What came since the last round is not of this one.
+  // Events since the last round belong to neither round.
   await reportOf(reader);
   const [usage, began] = [readUsage(run.dir), performance.now()];
   await pause(spec.seconds * 1_000);

@@ -1,4 +1,4 @@
-// Sustained raw messages a second: what was sent, what was applied, how far behind the tasks were, what each process used.
+// Sustained raw messages a second: sent, applied, the lag of the tasks, and the resources of each process.
 import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { injectFaults } from './faults.ts';
@@ -17,11 +17,11 @@ import type { Run } from './run.ts';
 
 export type ThroughputSpec = {
   readonly rate: number;
-  /** How long the rate is held: cut into as many parts as there are rounds. */
+  /** How long the rate is held: divided into as many parts as there are rounds. */
   readonly seconds: number;
   readonly rounds: number;
   readonly settleMs: number;
-  /** While the rate is held the venue misbehaves. */
+  /** Whether the venue misbehaves while the rate is held. */
   readonly faults: boolean;
 };
 
@@ -45,7 +45,7 @@ type Part = { readonly figures: readonly Figure[]; readonly lags: readonly numbe
 
 const atRate = (rate: number): string => `at ${rate.toLocaleString('en-US')}/s`;
 
-/** What a record or an answer passes: each does its work on one thread, so none can do more than a second of it in a second. */
+/** The processes on the path of a record or a response: each works on one thread, so none can use more than a second of it in a second. */
 const ON_ONE_THREAD = ['ingest', 'processors', 'api'] as const;
 
 type Threads = readonly (ThreadTimes | null)[];
@@ -106,7 +106,7 @@ const measurePart = async (run: Run, { rate, seconds, rounds }: ThroughputSpec):
   return { figures, lags };
 };
 
-/** Figures of one rate. The tasks get time to catch up afterwards, so that the next stage begins at the log's end. */
+/** Figures of one rate. The tasks then have time to catch up, so that the next stage begins at the log's end. */
 export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise<Figure[]> => {
   const { rate, rounds, settleMs } = spec;
   await run.setRate(rate);

@@ -1,4 +1,4 @@
-// `node --expose-gc infra/dev/bench/tools.ts [--calls N]`: what a call of a tool costs beside the direct call of the API, and memory over many calls. A measurement, never a test.
+// `node --expose-gc infra/dev/bench/tools.ts [--calls N]`: the cost of a tool call over the direct API call, and memory over many calls.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
@@ -19,7 +19,7 @@ const MIB = 1_048_576;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const key = composeKey(randomCharacters(RANDOM_LENGTH));
 
-/** Stands for the API: the answer of the example at once, so that what is measured is the way through the tool server. */
+/** Replaces the API: returns the response of the example at once, so that only the path through the tool server is measured. */
 const standIn = async (): Promise<{ server: Server; url: string; bytes: number }> => {
   const body = JSON.stringify(snapshots.example.output);
   const server = createServer((request, reply) => {
@@ -55,7 +55,7 @@ const startToolServer = async (apiUrl: string): Promise<{ tools: Tools; url: str
 
 type Sent = { readonly url: string; readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
-/** Milliseconds of each of `count` requests, `AT_ONCE` under way. */
+/** Milliseconds of each of `count` requests, `AT_ONCE` in flight. */
 const measureTimes = async (client: Agent, { url, body, headers }: Sent, count: number): Promise<number[]> => {
   const { origin, pathname: path } = new URL(url);
   const times: number[] = [];

@@ -1,4 +1,4 @@
-// What mapping a message costs against bare JSON.parse of the same bytes, for each venue over the messages of its recordings.
+// The cost of mapping a message compared with bare JSON.parse of the same bytes, for each venue over the messages of its recordings.
 //
 //   node infra/dev/bench/venues.ts [VENUE...]
 import { readdirSync, readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 
 const FIXTURES = join(import.meta.dirname, '../../../test/fixtures');
-/** Frames measured for each venue; rare kinds weigh what they weigh in the recordings, whole listings of references are left out. */
+/** Frames measured for each venue; rare kinds have their share in the recordings, whole listings of references are left out. */
 const MOST_MESSAGES = 2_000;
 const LARGEST_BYTES = 256 * 1024;
 const ROUNDS = 6;
@@ -37,7 +37,7 @@ const toMessage = ({ kind, url, raw }: Recorded): VenueMessage => ({
   payload: Buffer.from(raw),
 });
 
-/** Messages that give records, one after the other with one state as a connection's. */
+/** Messages that give records, one after the other with the state of one connection. */
 const readOf = (venue: Venue, messages: readonly VenueMessage[], context: MapContext): readonly VenueMessage[] => {
   const state: MapState = {};
   return messages.filter((message) => {
@@ -69,7 +69,7 @@ const cpuMicros = (): number => {
   return user + system;
 };
 
-/** Microseconds of CPU of one pass: the fastest of some rounds, since other processes only ever add (caches, clock rate). */
+/** Microseconds of CPU of one pass: the fastest of some rounds, since other processes only ever add time (caches, clock rate). */
 const timeOf = (pass: () => void): number => {
   const start = cpuMicros();
   let passes = 0;
@@ -80,7 +80,7 @@ const timeOf = (pass: () => void): number => {
   return (cpuMicros() - start) / passes;
 };
 
-/** Each pass's fastest round; rounds take turns, so that a slow moment of the machine meets all of them. */
+/** Each pass's fastest round; rounds alternate, so that a slow moment of the machine affects all passes. */
 const fastest = (passes: readonly (() => void)[]): readonly number[] => {
   const rounds = Array.from({ length: ROUNDS }, () => passes.map(timeOf));
   return passes.map((_, i) => Math.min(...rounds.map((times) => times[i] ?? Number.POSITIVE_INFINITY)));

@@ -1,4 +1,4 @@
-/** Where the Java engines find their runtime and their archives. */
+/** Locates the runtime and the archives of the Java engines. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -17,7 +17,7 @@ export function javaCommand(env: NodeJS.ProcessEnv = process.env): string {
   return home !== undefined && existsSync(join(home, 'bin', 'java')) ? join(home, 'bin', 'java') : 'java';
 }
 
-/** The folder of an engine's archives; they are fetched by infra/dev/local/bootstrap.mjs. */
+/** The folder of an engine's archives, downloaded by infra/dev/local/bootstrap.mjs. */
 export function engineJars(name: 'kafka' | 'questdb'): string {
   const folder = join(ENGINES_DIR, name);
   if (!existsSync(folder) || !readdirSync(folder).some((file) => file.endsWith('.jar'))) {

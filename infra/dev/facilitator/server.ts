@@ -12,7 +12,7 @@ export type FacilitatorServer = {
   readonly faults: Faults;
   /** Calls received since the start. */
   readonly calls: Readonly<Record<Call, number>>;
-  /** Breaks what is open, as the end of a process does. */
+  /** Breaks open connections, like the end of a process. */
   readonly stop: () => Promise<void>;
 };
 

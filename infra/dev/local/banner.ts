@@ -1,4 +1,4 @@
-// What a person reads once the service runs: a call to paste, and where everything is.
+// Printed once the service runs: a call to paste, and all addresses.
 import { join } from 'node:path';
 import { analystUrl } from './endpoints.ts';
 import type { ServiceOptions } from './options.ts';
@@ -60,7 +60,7 @@ function exampleCall(baseUrl: string, key: string, body: string): string {
   return `curl -s ${baseUrl}/v2/snapshots ${headers} -d '${body}'`;
 }
 
-/** Lines to paste once the past is archived, in this folder: a list, a file, the root of a day, a proof, an indicator. */
+/** Lines to paste once the past is archived: a list, a file for this folder, the root of a day, a proof, an indicator. */
 export function pastLines(
   { endpoints }: Service,
   { oldDay, yesterday, listing }: ToldPast & { readonly listing: string },

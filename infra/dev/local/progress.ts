@@ -1,8 +1,8 @@
-/** What a person at the terminal sees while things start: each step with the seconds since the beginning. */
+/** Progress at the terminal while things start: each step with the seconds since the beginning. */
 
 export interface Progress {
   say(line: string): void;
-  /** Says every two seconds that the work still goes on; the result is the work's own. */
+  /** Prints every two seconds that the work continues; resolves to the work's own result. */
   during<T>(name: string, work: Promise<T>): Promise<T>;
 }
 

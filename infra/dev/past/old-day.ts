@@ -1,4 +1,4 @@
-// Minutes of two days, of all venues: twenty of a day nine days ago, with what goes wrong on a day, and four of yesterday.
+// Minutes of two days, of all venues: twenty of a day nine days ago, with typical faults, and four of yesterday.
 import type { FaultRequest } from '../simulator/faults.ts';
 import {
   capabilityOf,
@@ -13,12 +13,12 @@ import type { VirtualLog } from './virtual-log.ts';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** Old enough to be closed (D+7), its root posted and confirmed. */
+/** Old enough to be closed (D+7), with its root posted and confirmed. */
 const DAYS_AGO = 9;
 const BEGINS_AT_MS = 12 * 60 * MINUTE_MS;
 const OLD_LASTS_MS = 10 * MINUTE_MS;
 const YESTERDAY_LASTS_MS = 4 * MINUTE_MS;
-/** One frame in ten of those that come each second: enough for a row of every window, and read in seconds. */
+/** One in ten of the frames of each second: enough for a row of every window, and read in seconds. */
 const PACE = { saysSecond: (atMs: number) => atMs % 10_000 === 0, saysChanges: true };
 const LEVELS = 60;
 const STEP_MS = 250;
@@ -31,7 +31,7 @@ const SYMBOLS: Readonly<Record<string, readonly string[]>> = {
   deribit: ['BTC-PERPETUAL', 'ETH-PERPETUAL'],
 };
 
-/** A fault of the venue, or of Kafka: then nothing is appended for so long, and what was received counts as late. */
+/** A fault of the venue, or of Kafka: nothing is appended during it, and messages received meanwhile count as late. */
 type Trouble = { readonly afterMs: number } & (
   | { readonly fault: Omit<FaultRequest, 'venue'> }
   | { readonly kafkaAwayMs: number }
@@ -48,12 +48,12 @@ const TROUBLES: Readonly<Record<string, readonly Trouble[]>> = {
   ],
 };
 
-/** Start of the day that is told, of one that begins the demo at `nowMs`. */
+/** Start of the old day, for a demo that begins at `nowMs`. */
 export const oldDayMs = (nowMs: number): number => Math.floor(nowMs / DAY_MS) * DAY_MS - DAYS_AGO * DAY_MS;
 
 export const OLD_VENUES = Object.keys(SYMBOLS);
 
-/** Writes what a collector of the venue would have written then. */
+/** Writes what a collector of the venue would have written on that day. */
 export const tellOldDay = (id: string, log: VirtualLog, telling: Telling): void =>
   tellPart(id, log, {
     ...telling,
@@ -62,7 +62,7 @@ export const tellOldDay = (id: string, log: VirtualLog, telling: Telling): void 
     troubles: TROUBLES[id] ?? [],
   });
 
-/** Enough that every venue has files of yesterday, whichever a plan includes. */
+/** Enough that every venue has files of yesterday, whichever venues a plan includes. */
 export const tellYesterday = (id: string, log: VirtualLog, telling: Telling): void => {
   const startMs = Math.floor(telling.nowMs / DAY_MS) * DAY_MS - DAY_MS + BEGINS_AT_MS;
   tellPart(id, log, { ...telling, startMs, lastsMs: YESTERDAY_LASTS_MS, troubles: [] });

@@ -1,4 +1,4 @@
-// A simulated venue as the past needs it: with some of its listings, seen at intervals, by the clock of then.
+// A simulated venue for the past: with some of its listings, a reduced cadence, and a virtual clock.
 
 import { type CollectedVenue, toCapability } from '../../../ingest/venues/contract/feed.ts';
 import { collectedVenues } from '../../../ingest/venues/index.ts';
@@ -28,9 +28,9 @@ export const collectedVenueOf = (id: string): CollectedVenue => {
 export const listingsOf = (venue: SimulatedVenue, symbols: readonly string[]): readonly SimListing[] =>
   venue.listings(KNOWN_LISTINGS).filter(({ symbol }) => symbols.includes(symbol));
 
-/** What a venue says less often than the simulator would; its market moves on all the same. */
+/** Frames that a venue of the past sends less often than the simulator would; its market moves at the usual rate. */
 export type Pace = {
-  /** Whether the streams of each second say anything at this one. */
+  /** Whether the streams of each second send at this instant. */
   readonly saysSecond: (atMs: number) => boolean;
   /** Books and trades between the seconds. */
   readonly saysChanges: boolean;
@@ -80,7 +80,7 @@ export const openTold = ({ id, listings, clock, seed, levels, pace }: ToldVenue)
     // The least a market does: a change of each book every five seconds.
     rate: 0,
     truthPerListing: 1,
-    // Venues end connections that are a day old: one of days goes on here.
+    // Venues end connections that are a day old; here a connection of several days stays open.
     limits: { maxAgeMs: Number.POSITIVE_INFINITY },
     sent: createSentLog(),
     faultLog: [],
@@ -88,10 +88,10 @@ export const openTold = ({ id, listings, clock, seed, levels, pace }: ToldVenue)
     onTruth: null,
   });
 
-/** What the venue's collector says of its layers. */
+/** What the venue's collector publishes about its layers. */
 export const capabilityOf = (venue: CollectedVenue): CapabilityBody => toCapability(venue);
 
-/** No layer is collected until the next capability says so. */
+/** No layer is collected until the next capability. */
 export const nothingCollected = ({ name, layers }: CapabilityBody): CapabilityBody => ({
   name,
   layers: Object.fromEntries(

@@ -1,4 +1,4 @@
-// A collector of one simulated venue in virtual time: the venue's own plan, frames and answers, written as `ingest` writes them.
+// A collector of one simulated venue in virtual time: it follows the venue's own plan and writes frames and responses as `ingest` does.
 import { Registry } from 'prom-client';
 import { type BookWatch, createBookWatch } from '../../../ingest/feed/book-watch.ts';
 import { createConnectionLog, type Source } from '../../../ingest/feed/connection-log.ts';
@@ -13,15 +13,15 @@ import { createMemorySocket, type MemorySocket } from './memory-socket.ts';
 import type { VirtualClock, VirtualLog } from './virtual-log.ts';
 
 export type VirtualCollector = {
-  /** Capability, listings, and every slot of the plan opened. */
+  /** Writes capability and listings, and opens every slot of the plan. */
   readonly start: () => void;
-  /** What is due at the clock's instant: commands, pings, polls, book snapshots, reconnects, a tick. */
+  /** Does what is due at the clock's instant: commands, pings, polls, book snapshots, reconnects, a tick. */
   readonly tend: () => void;
-  /** Each poll for one of the layers once: of a venue that is seen once a minute. */
+  /** Runs each poll for one of the layers once, for a venue with one look a minute. */
   readonly look: (layers: ReadonlySet<string>) => void;
-  /** From here on other layers are collected. */
+  /** Changes the collected layers from here on. */
   readonly change: (capability: CapabilityBody) => void;
-  /** Connections end, and what is no longer collected is said. */
+  /** Ends the connections and publishes that no layer is collected. */
   readonly stop: (capability: CapabilityBody) => void;
 };
 
@@ -32,7 +32,7 @@ type Options = {
   readonly clock: VirtualClock;
   readonly log: VirtualLog;
   readonly capability: CapabilityBody;
-  /** Slots that deliver one of these layers are opened. */
+  /** Opens the slots that deliver one of these layers. */
   readonly layers: ReadonlySet<string>;
   /** One connection carries everything. */
   readonly isSingle?: true;
@@ -51,11 +51,11 @@ type Link = {
 type Poll = { readonly slot: PollSlot; readonly source: Source; next: number; dueMs: number };
 
 const COLLECTOR = 'past';
-/** As seldom as it may be: connections are out after three seconds without a word (F-02). */
+/** The longest possible: connections count as lost after three seconds without a message (F-02). */
 const TICK_MS = 2_750;
 const RECONNECT_MS = 5_000;
 const SNAPSHOT_AGAIN_MS = 2_000;
-/** From the venue to the collector: so long, and up to so much more. */
+/** Latency from the venue to the collector: a minimum, and the most that is added to it. */
 const TRIP_MICROS = 38_000;
 const JITTER_MICROS = 9_001;
 
@@ -63,7 +63,7 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
   const { venue, host, shards, clock, log, layers } = options;
   let single: Source | null = null;
   let messages = 0;
-  /** Receipts differ by some milliseconds, always alike. */
+  /** Receipts differ by some milliseconds, deterministically. */
   const nowMicros = (): number => {
     messages += 1;
     return clock.ms * 1_000 + TRIP_MICROS + ((messages * 7_919) % JITTER_MICROS);

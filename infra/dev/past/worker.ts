@@ -1,4 +1,4 @@
-// The past of a demo, in a thread of the process that starts it: made while the engines start, written, and its days archived once they are stored.
+// The past of a demo, in a thread of its starting process: made while the engines start, written, and its days archived once they are stored.
 import { on } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
@@ -15,7 +15,7 @@ import { type PastState, readPast, writePast } from './state.ts';
 import { createVirtualLog, type PastRecord } from './virtual-log.ts';
 import { endKeeping, type Target, writePastLog } from './write-log.ts';
 
-/** To the thread, three words in this order: what there is to make; the log is there; the settings of the nightly steps. */
+/** Messages to the thread, in this order: what to make; the log is available; the settings of the nightly steps. */
 export type PastStart = { readonly shards: number; readonly makes: boolean };
 export type PastOrder = {
   readonly file: string;
@@ -24,13 +24,13 @@ export type PastOrder = {
   readonly shards: number;
 };
 export type PastSettings = { readonly nightly: Readonly<Record<string, string | undefined>> };
-/** From the thread. */
+/** Messages from the thread. */
 export type PastWord =
   | { readonly progress: string }
   | { readonly written: number }
   | { readonly archived: { readonly oldDay: string; readonly yesterday: string } };
 
-/** Apart from the live market's, so that its walk does not repeat. */
+/** Differs from the live market's, so that its walk does not repeat. */
 const SEED = 2_026;
 const LOOK_EVERY_MS = 500;
 const TELL_EVERY_MS = 4_000;
@@ -40,7 +40,7 @@ const progress = (line: string): void => say({ progress: line });
 
 type Made = { readonly nowMs: number; readonly recordsTo: (venue: string, nowMs: number) => readonly PastRecord[] };
 
-/** Everything up to now; what passes until it is written is added then. */
+/** Makes everything up to now; the time that passes until it is written is added then. */
 const make = (shards: number): Made => {
   const telling = { nowMs: Date.now(), shards, seed: SEED };
   const logs = new Map(OLD_VENUES.map((venue) => [venue, createVirtualLog()]));
@@ -69,7 +69,7 @@ const write = async (target: Target, file: string, made: Made): Promise<PastStat
   return state;
 };
 
-/** History W of each task, as it is told from now on. Its topic comes with the tasks. */
+/** Follows history W of each task, as published from now on. Its topic is created with the tasks. */
 const followHistory = async ({ handle }: Target) => {
   const { watermark: topic } = topics();
   while (!(await (await handle.admin()).listTopics()).includes(topic)) await pause(LOOK_EVERY_MS);
@@ -91,7 +91,7 @@ const followHistory = async ({ handle }: Target) => {
   return { reached, stop, failed: failed.promise };
 };
 
-/** Resolves when the rows of the past can be read. */
+/** Resolves when the rows of the past are readable. */
 const stored = async (nowMs: number, target: Target): Promise<void> => {
   const { reached, stop, failed } = await followHistory(target);
   const tasks = target.venues.length * target.shards;
@@ -108,7 +108,7 @@ const stored = async (nowMs: number, target: Target): Promise<void> => {
   await stop();
 };
 
-/** The nightly steps of its days: the old one is closed, yesterday is archived as far as it is known. */
+/** The nightly steps of its days: closes the old one, archives yesterday as far as it is known. */
 const archive = async ({ nowMs, oldDayMs: oldMs }: PastState, context: NightlyContext): Promise<void> => {
   const { runCommand, openLedger, STEPS } = await loadSteps();
   const ledger = openLedger(context.database);
@@ -127,7 +127,7 @@ const archive = async ({ nowMs, oldDayMs: oldMs }: PastState, context: NightlyCo
   await run('--step', 'archive', '--day', yesterday, '--early');
 };
 
-/** Loaded once the rows are stored: until then everything else is starting. */
+/** Loaded once the rows are stored: before that everything else is starting. */
 const loadSteps = async () => ({
   ...(await import('../../../processors/nightly/command.ts')),
   ...(await import('../../../processors/nightly/ledger.ts')),
@@ -174,5 +174,5 @@ const run = async (): Promise<void> => {
   await obey(order, made, nextWord<PastSettings>());
 };
 
-// What fails ends the thread, and its error is the start's.
+// A failure ends the thread, and its error fails the start.
 void run().finally(() => parentPort?.close());

@@ -1,4 +1,4 @@
-// Minute candles of the simulated market: trades counted one by one, mark and index by their seconds.
+// Minute candles of the simulated market: trades counted individually, mark and index sampled each second.
 import { amountOf, type SimListing } from './listings.ts';
 import type { Trade } from './trade.ts';
 
@@ -24,7 +24,7 @@ export type TradeCandle = PriceCandle & {
 
 export type Candles = {
   readonly trade: (trade: Trade) => void;
-  /** One second passed; the closed trade candle when it ended a minute. */
+  /** One second passed; returns the closed trade candle when the second ended a minute. */
   readonly second: (atMs: number, mark: number, index: number) => TradeCandle | null;
   readonly current: () => TradeCandle;
   /** Oldest first, the open one last. */
@@ -34,7 +34,7 @@ export type Candles = {
 };
 
 const MINUTE_MS = 60_000;
-/** Minutes kept a series: what one REST answer can ask for. */
+/** Minutes kept for each series: the most that one REST request returns. */
 const KEPT = 1_500;
 
 function openTrades(openMs: number, price: number): TradeCandle {

@@ -1,4 +1,4 @@
-// WebSocket side of one simulated venue: connections, who subscribed to what, limits, and one frame to many connections.
+// WebSocket side of one simulated venue: connections, subscriptions, limits, and fan-out of a frame to many connections.
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type RawData, WebSocketServer } from 'ws';
@@ -169,7 +169,7 @@ class VenueSockets implements Sockets {
     } else if (cause !== null) this.disconnect(connection, cause);
   }
 
-  /** Why the venue ends this connection by itself, if it does; pings it when it is time. */
+  /** The reason for which the venue ends this connection by itself, if any; pings it when due. */
   #findEnd(connection: Connection, now: number): string | null {
     const { limits } = this.#options;
     if (now - connection.openedMs >= limits.maxAgeMs) return 'age';
@@ -218,7 +218,7 @@ class VenueSockets implements Sockets {
     connection.log.add(stream, digest, this.#options.nowMs());
   }
 
-  /** One write to the operating system for all frames until the next `tend`. */
+  /** Combines all frames until the next `tend` into one write to the operating system. */
   #cork(connection: Connection): void {
     if (connection.isCorked || !connection.isOpen) return;
     connection.tcp?.cork();

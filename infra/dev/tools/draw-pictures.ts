@@ -7,7 +7,7 @@ import { PROJECT_ROOT } from '../engines/java.ts';
 export const PICTURES = join(PROJECT_ROOT, 'docs', 'guides', 'pictures');
 export const RECORDED = join(PICTURES, 'recorded.json');
 
-/** What a snapshot said of one layer at `at`; `figure` is null while it is withheld. */
+/** One layer in a snapshot at `at`; `figure` is null while it is withheld. */
 export type Sample = {
   readonly at: string;
   readonly status: string;
@@ -85,7 +85,7 @@ ${parts.join('\n')}
 </svg>
 `;
 
-/** Milliseconds of the clock. */
+/** Milliseconds since 1970. */
 type Span = readonly [from: number, to: number];
 
 /** Maps instants from `from` to `to` to the width of the plot. */
@@ -115,7 +115,7 @@ const secondsAxis = ([from, to]: Span, y: number, stepS: number): string[] => {
 
 type Run = { readonly state: string; readonly from: number; readonly to: number; readonly isPresent: boolean };
 
-/** Samples that follow each other in one state. */
+/** Consecutive samples in one state. */
 const runsOf = (samples: readonly Sample[]): readonly Run[] => {
   const runs: Run[] = [];
   for (const { at, status, reason } of samples) {
@@ -127,7 +127,7 @@ const runsOf = (samples: readonly Sample[]): readonly Run[] => {
   return runs.filter(({ from, to }) => to > from);
 };
 
-/** Words stand in a run only where they fit; the others are told in the alternative text. */
+/** A run has its label only where it fits; the alternative text contains the others. */
 const strip = (runs: readonly Run[], x: (ms: number) => number, y: number): string[] =>
   runs.flatMap(({ state, from, to, isPresent }) => {
     const [left, width] = [x(from), x(to) - x(from)];
@@ -181,7 +181,7 @@ const readingsOf = (samples: readonly Sample[], [from, to]: Span): readonly Samp
   return [...byStamp.values()].filter(({ venue_ts }) => msOf(venue_ts) >= from && msOf(venue_ts) < to);
 };
 
-/** Of the recording, for what needs a closer look. */
+/** Length of the part of the recording that is drawn enlarged, in milliseconds. */
 const HORIZON_MS = 16_000;
 
 const drawHorizon = ({ mark, book }: Recorded): string => {
@@ -303,7 +303,7 @@ const clockAxis = (from: number, to: number, y: number): string[] => {
   ];
 };
 
-/** Windows that miss a reading in a few words: layer, how many, why. */
+/** Windows without a reading in a few words: layer, number, reason. */
 const toldGaps = (gaps: readonly Gap[]): string =>
   [
     ...Map.groupBy(
@@ -358,7 +358,7 @@ const drawGaps = (recorded: Recorded): string => {
   ]);
 };
 
-/** Files as they should be, by name. */
+/** Generated files by name. */
 export const drawPictures = (): ReadonlyMap<string, string> => {
   const recorded = JSON.parse(readFileSync(RECORDED, 'utf8')) as Recorded;
   return new Map(

@@ -1,4 +1,4 @@
-// Closed days and how far their anchors are, as a table for people.
+// Closed days and the progress of their anchors, as a table.
 import type { Pool } from 'pg';
 
 type Row = {
@@ -42,7 +42,7 @@ const toTable = (lines: readonly (readonly string[])[]): string[] => {
   );
 };
 
-/** Oldest first; what stands in the way of a day is a line below the table. */
+/** Oldest first; a line below the table names the obstacle of a day. */
 export const listAnchors = async (database: Pool): Promise<string> => {
   const { rows } = await database.query<Row>(DAYS);
   if (rows.length === 0) return 'no day is closed yet';

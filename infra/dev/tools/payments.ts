@@ -162,7 +162,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
 };
 
-/** Runs one command line; answers what is to be printed, and whether ledger and chain differ. Throws PaymentAdminError for what can be mended. */
+/** Runs one command line; returns the text to print, and whether ledger and chain differ. Throws PaymentAdminError for what can be corrected. */
 export const runPayments = async (
   argv: readonly string[],
   env: Environment,

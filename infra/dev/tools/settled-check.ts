@@ -1,4 +1,4 @@
-// `node infra/dev/tools/settled-check.ts ask|again`: settled requests over the last hours with their hashes in a file, and the same asked again (N-11).
+// `node infra/dev/tools/settled-check.ts ask|again`: sends settled requests over the last hours and stores hashes, then sends them again (N-11).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { MICROS_PER_SECOND } from '../../../schemas/instants.ts';
@@ -8,7 +8,7 @@ import { type Asked, askAgain, askSettled, keep, makeQuestion, type Service } fr
 const USAGE = `usage: node infra/dev/tools/settled-check.ts ask --file F [--requests 200] [--since INSTANT] | again --file F
 The service is that of .local/endpoints.json (ENDPOINTS_FILE).`;
 
-/** Asked the moment it settles: two minutes after its last instant, and a little for the pipeline. */
+/** A request settles two minutes after its last instant, and some seconds later for the pipeline. */
 const SETTLED_AFTER: Micros = 150 * MICROS_PER_SECOND;
 
 const service = (): Service => {

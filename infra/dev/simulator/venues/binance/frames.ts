@@ -1,4 +1,4 @@
-// Texts of Binance's futures streams, built once a frame (shapes: recordings of hftbacktest, cryptofeed, tardis, crypto-msg-parser).
+// Texts of Binance's futures streams, built once per frame (shapes: recordings of hftbacktest, cryptofeed, tardis, crypto-msg-parser).
 import type { Change } from '../../book-model.ts';
 import type { TradeCandle } from '../../candles.ts';
 import { computeDayChange } from '../../derived-figures.ts';
@@ -41,7 +41,7 @@ export function markPriceUpdate(instrument: Instrument, eventMs: number): string
   return `{"e":"markPriceUpdate","E":${eventMs},"s":"${listing.symbol}",${prices},${funding}}`;
 }
 
-/** A quarterly contract in the same stream: no rate, no next funding (a mapper must not take it for a perpetual). */
+/** A quarterly contract in the same stream: no rate, no next funding (a mapper must not treat it as a perpetual). */
 export function deliveryMarkPriceUpdate(symbol: string, index: number, eventMs: number): string {
   const mark = fixed(Math.round(index * 1.002), FINE);
   const indexText = symbol.includes('USDT') ? `,"i":"${fixed(index, FINE)}"` : '';
@@ -52,7 +52,7 @@ export function indexUpdate(instrument: Instrument, eventMs: number): string {
   return `{"E":${eventMs},"s":"${instrument.listing.pair}","p":"${fixed(instrument.index, FINE)}","e":"IndexUpdate"}`;
 }
 
-/** The 24 hours as text: shared by the stream and the REST answer. */
+/** The 24-hour figures as text: shared by the stream and the REST response. */
 export function dayFigures(instrument: Instrument) {
   const { listing, day, last } = instrument;
   const price = (units: number): string => fixed(units, listing.priceDecimals);
@@ -99,7 +99,7 @@ export function forceOrder({ listing }: Instrument, trade: Trade, eventMs: numbe
   return `{"e":"forceOrder","E":${eventMs},"o":{${order}}}`;
 }
 
-/** A candle's figures as text: shared by the stream and the REST answer. */
+/** A candle's figures as text: shared by the stream and the REST response. */
 export function candleFigures(listing: SimListing, candle: TradeCandle) {
   const { amount: amounts } = listing.decimals;
   const price = (units: number): string => fixed(units, listing.priceDecimals);

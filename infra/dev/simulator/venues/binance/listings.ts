@@ -1,4 +1,4 @@
-// Which perpetuals the simulated Binance lists: USD-M in base units, COIN-M in contracts of 10 or 100 USD.
+// The perpetuals of the simulated Binance: USD-M in base units, COIN-M in contracts of 10 or 100 USD.
 import {
   COINS,
   type Coin,

@@ -1,4 +1,4 @@
-// Which perpetuals the simulated Bybit lists: linear in base units (USDT, one in USDC), inverse in US dollars.
+// The perpetuals of the simulated Bybit: linear in base units (USDT, one in USDC), inverse in US dollars.
 import {
   COINS,
   type Coin,
@@ -17,7 +17,7 @@ import {
 
 export type Market = 'linear' | 'inverse';
 
-/** A multiplier stands before or behind the coin. */
+/** A multiplier is a prefix or suffix of the coin. */
 const USDT: readonly CoinRow[] = [
   ['BTC', 'BTC', 1, 2, 10, 3, 8],
   ['ETH', 'ETH', 1, 2, 1, 2, 8],
@@ -69,7 +69,7 @@ const FIRST_LAUNCHED_MS = 1_585_526_400_000;
 const INVERSE_LAUNCHED_MS = 1_542_211_200_000;
 
 const linear = (asset: string, quote: 'USDT' | 'USDC', rules: ContractRules): SimListing => {
-  // The perpetual in USDC leaves its quote out of the name.
+  // The symbol of a perpetual in USDC omits its quote.
   const symbol = quote === 'USDT' ? `${asset}USDT` : `${asset}PERP`;
   const { priceDecimals, qtyDecimals } = rules;
   return {

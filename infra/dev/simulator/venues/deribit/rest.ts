@@ -2,7 +2,7 @@
 import type { Cost, RestAnswer, RestRequest } from '../../venue.ts';
 import { answerText, type CallDeps, CallError, call, isMethod } from './calls.ts';
 
-/** Twenty requests a second (10,000 credits, 500 a request), one a second that names all instruments. */
+/** Twenty requests a second (10,000 credits, 500 a request), one a second for all instruments. */
 export const WEIGHT_PER_MINUTE = 1_200;
 const INSTRUMENTS_WEIGHT = 20;
 

@@ -1,4 +1,4 @@
-// Conversations on Deribit's socket: JSON-RPC calls with ids, channels, and heartbeats whose questions must be answered.
+// Protocol of Deribit's socket: JSON-RPC calls with ids, channels, and heartbeats whose test requests the client must answer.
 
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
@@ -34,7 +34,7 @@ export function toStreamRef(kind: Kind, { listing }: Instrument): StreamRef {
 
 type Found = { readonly ref: StreamRef; readonly instrument: Instrument };
 
-/** Null for a channel that does not exist: it is left out of the answer. */
+/** Null for a channel that does not exist, which the response omits. */
 function find({ instruments }: Market, channel: string): Found | null {
   const kind = KINDS.find((known) => channel.startsWith(`${known}.`));
   if (kind === undefined) return null;
@@ -47,7 +47,7 @@ function find({ instruments }: Market, channel: string): Found | null {
 
 type Deps = CallDeps &
   Pick<VenueDeps, 'sockets'> & {
-    /** Sends what a new subscriber is told first. */
+    /** Sends the first data to a new subscriber. */
     readonly greet: (connection: Connection, ref: StreamRef, instrument: Instrument) => void;
   };
 
@@ -59,7 +59,7 @@ export const findDoor =
 // ---- heartbeats ----
 
 const SHORTEST_INTERVAL_S = 10;
-/** A question that is not answered so soon ends the connection. */
+/** A test request without a reply within this time ends the connection. */
 const ANSWER_WITHIN_MS = 10_000;
 
 const heartbeat = (type: 'heartbeat' | 'test_request'): string =>
@@ -159,7 +159,7 @@ class Conversation implements Session {
     const found = channels.flatMap((channel) => find(market, channel) ?? []);
     this.#reply(id, texts(found.map(({ ref }) => ref.name)));
     for (const { ref, instrument } of found) {
-      // What is subscribed already goes on as it is.
+      // An existing subscription continues unchanged.
       if (this.#connection.streams.has(ref.name) || !sockets.subscribe(this.#connection, ref)) continue;
       greet(this.#connection, ref, instrument);
     }
@@ -186,7 +186,7 @@ class Conversation implements Session {
 
 type Call = { readonly id: unknown; readonly method: string; readonly params: Parameters };
 
-/** What cannot be read calls a method that does not exist. */
+/** An unreadable message calls a method that does not exist. */
 function readCall(text: string): Call {
   try {
     const { id, method, params } = Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;

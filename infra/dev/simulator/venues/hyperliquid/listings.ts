@@ -1,4 +1,4 @@
-// Which perpetuals the simulated Hyperliquid lists: its own in USDC, some by thousands of coins, and those of one builder in USDE.
+// The perpetuals of the simulated Hyperliquid: its own in USDC, some by thousands of coins, and those of one builder in USDE.
 import {
   COINS,
   type Coin,
@@ -12,7 +12,7 @@ import {
   shareOf,
 } from '../../listings.ts';
 
-/** All its listings share one address; a builder's coins carry its market's name. */
+/** All its listings share one address; a builder's coins are prefixed with its market's name. */
 export const SCOPE = 'perps';
 export const BUILDER = 'hyna';
 

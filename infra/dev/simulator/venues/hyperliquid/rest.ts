@@ -1,4 +1,4 @@
-// Answers of Hyperliquid's one path, asked by the body of a POST, from the market model (shapes: recordings of jkorf and nautilus).
+// Responses of Hyperliquid's one path, chosen by the body of a POST, from the market model (shapes: recordings of jkorf and nautilus).
 import type { Instrument } from '../../market.ts';
 import type { RecentTrades } from '../../recent-trades.ts';
 import type { Cost, RestAnswer, RestRequest, VenueDeps } from '../../venue.ts';
@@ -24,7 +24,7 @@ export function costOf({ method, path, body }: Pick<RestRequest, 'method' | 'pat
   return { bucket: 'rest', weight: LIGHT.has(readQuestion(body).type) ? LIGHT_WEIGHT : WEIGHT };
 }
 
-/** No header says how long to wait. */
+/** No header states how long to wait. */
 export const refuse = (status: number | null): RestAnswer => ({ status: status ?? 429, body: 'null' });
 
 const UNREADABLE: RestAnswer = {
@@ -39,7 +39,7 @@ export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
   return body === null ? UNREADABLE : { status: 200, body };
 }
 
-/** Null when the question is none that can be read. */
+/** Null for an unreadable question. */
 function answerRequest(deps: Deps, question: Question, nowMs: number): string | null {
   switch (question.type) {
     case 'spotMeta':
@@ -87,7 +87,7 @@ function ofMarket({ dex }: Question, answer: (market: Market) => string): string
   return market === undefined ? null : answer(market);
 }
 
-/** By place: a universe only grows, what is delisted stays in it. */
+/** By position: a universe only grows, delisted coins stay in it. */
 const universe = ({ market: { instruments } }: Deps, market: Market): readonly Instrument[] =>
   instruments.filter(({ listing }) => marketOf(listing) === market);
 
@@ -113,7 +113,7 @@ function contexts(deps: Deps, market: Market, nowMs: number): readonly string[] 
 
 // ---- coins ----
 
-/** The answer about a coin that does not exist is null. */
+/** The response for a coin that does not exist is null. */
 function ofCoin({ market }: Deps, { coin }: Question, answer: (instrument: Instrument) => string): string {
   const instrument = market.find(SCOPE, String(coin));
   return instrument === undefined || instrument.status === 'closed' ? 'null' : answer(instrument);

@@ -1,4 +1,4 @@
-// Answers of OKX's v5 public and market endpoints from the market model (shapes: recordings of cryptofeed and jkorf, docs of public data).
+// Responses of OKX's v5 public and market endpoints from the market model (shapes: recordings of cryptofeed and jkorf, docs of public data).
 import type { PriceCandle } from '../../candles.ts';
 import { fixed } from '../../figures.ts';
 import type { Instrument } from '../../market.ts';
@@ -17,7 +17,7 @@ import {
 import { SCOPE } from './listings.ts';
 import { followersOf } from './session.ts';
 
-/** The docs count requests a path in two seconds: 40 weigh two each, 10 weigh eight. */
+/** The docs limit requests per path in two seconds: those with 40 weigh two each, those with 10 weigh eight. */
 export const WEIGHT_PER_MINUTE = 2_400;
 const WEIGHTS: Readonly<Record<string, number>> = {
   'public/time': 8,
@@ -47,7 +47,7 @@ export function costOf({ path }: Pick<RestRequest, 'path'>): Cost | null {
 
 const body = (code: string, msg: string, data: string): string => `{"code":"${code}","data":[${data}],"msg":"${msg}"}`;
 
-/** No header says how long to wait. */
+/** No header states how long to wait. */
 export const refuse = (status: number | null): RestAnswer => ({
   status: status ?? 429,
   body: body('50011', 'Too Many Requests', ''),
@@ -67,7 +67,7 @@ class Refused extends Error {
 const MISSING = 400;
 const missing = (name: string): Refused => new Refused('50014', `Parameter ${name} can not be empty.`, MISSING);
 const wrong = (name: string): Refused => new Refused('51000', `Parameter ${name} error`, MISSING);
-/** Faults of meaning are answers of status 200 with a code. */
+/** Semantic errors get a response of status 200 with an error code. */
 const unknown = (): Refused => new Refused('51001', "Instrument ID doesn't exist.", 200);
 
 type Deps = Pick<VenueDeps, 'market' | 'truth' | 'crossings'>;
@@ -90,7 +90,7 @@ function swapOf({ market }: Deps, { query }: RestRequest): Instrument {
   return found;
 }
 
-/** All of a type, or one of them. */
+/** All swaps of a type, or one of them. */
 function swapsOf(deps: Deps, request: RestRequest): readonly Instrument[] {
   const instType = request.query.get('instType');
   if (instType === null) throw missing('instType');
@@ -100,7 +100,7 @@ function swapsOf(deps: Deps, request: RestRequest): readonly Instrument[] {
 
 const listed = ({ market }: Deps): readonly Instrument[] => market.instruments.filter((i) => i.status !== 'closed');
 
-/** The first swap that follows the index named. */
+/** The first swap that follows the named index. */
 function followerOf(deps: Deps, { query }: RestRequest): Instrument {
   const instId = query.get('instId');
   if (instId === null) throw missing('instId');
@@ -111,7 +111,7 @@ function followerOf(deps: Deps, { query }: RestRequest): Instrument {
 
 function elementsOf(deps: Deps, request: RestRequest): readonly string[] {
   const { query, nowMs } = request;
-  /** What a moment says of each. */
+  /** Elements of the instruments at this moment. */
   const said = (instruments: readonly Instrument[], element: (i: Instrument, atMs: number) => string) =>
     instruments.map((instrument) => {
       deps.truth.moment(instrument, nowMs);
@@ -187,7 +187,7 @@ function info({ listing }: Instrument): object {
   };
 }
 
-/** A dated contract, which its own answer lists. */
+/** A dated contract, listed by its own request. */
 const DATED = {
   ctType: 'linear',
   ctVal: '0.01',
@@ -209,7 +209,7 @@ function instruments(deps: Deps, request: RestRequest): readonly string[] {
 
 const MOST_LEVELS = 400;
 
-/** One level a side unless told. */
+/** One level a side by default. */
 function book(deps: Deps, request: RestRequest): string {
   const instrument = swapOf(deps, request);
   const levels = Number(request.query.get('sz') ?? 1);

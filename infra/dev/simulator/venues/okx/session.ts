@@ -1,4 +1,4 @@
-// Conversations on OKX's public and business sockets: channels and their arguments, text pings, and how a silent connection ends.
+// Protocol of OKX's public and business sockets: channels and their arguments, text pings, and the end of a silent connection.
 
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
@@ -12,7 +12,7 @@ type SocketPath = 'public' | 'business';
 
 type Channel = {
   readonly path: SocketPath;
-  /** What its argument names. */
+  /** What its argument identifies. */
   readonly of: 'instId' | 'index' | 'instType';
   readonly layers: readonly string[];
 };
@@ -31,10 +31,10 @@ const CHANNELS: ReadonlyMap<string, Channel> = new Map([
   ['index-candle1m', { path: 'business', of: 'index', layers: ['candles'] }],
 ]);
 
-/** Channels of those who have traded enough and logged in. */
+/** Channels for logged-in accounts with enough volume. */
 const PRIVILEGED: ReadonlySet<string> = new Set(['books-l2-tbt', 'books50-l2-tbt']);
 
-/** `books:BTC-USDT-SWAP`, kind `books`. `symbol` is null for what is about several listings. */
+/** `books:BTC-USDT-SWAP`, kind `books`. `symbol` is null for a stream of several listings. */
 export const toStreamRef = (channel: string, subject: string, symbol: string | null): StreamRef => ({
   scope: SCOPE,
   kind: channel,
@@ -47,14 +47,14 @@ export const toStreamRef = (channel: string, subject: string, symbol: string | n
 export const followersOf = ({ instruments }: Market, index: string): readonly Instrument[] =>
   instruments.filter(({ listing, status }) => status !== 'closed' && indexOf(listing) === index);
 
-/** A stream of an index belongs to its only follower, or is about several. */
+/** A stream of an index belongs to its only follower, or to several. */
 export const indexRef = (channel: string, index: string, followers: readonly Instrument[]): StreamRef =>
   toStreamRef(channel, index, followers.length === 1 ? (followers[0]?.listing.symbol ?? null) : null);
 
 type Found = { readonly ref: StreamRef; readonly instruments: readonly Instrument[] };
 type Argument = { readonly channel?: unknown; readonly instId?: unknown; readonly instType?: unknown };
 
-/** What an argument asks for; null when this address has no such thing. */
+/** The target of an argument; null when this address has no such channel. */
 function find(market: Market, path: SocketPath, { channel, instId, instType }: Argument): Found | null {
   const name = String(channel);
   const known = CHANNELS.get(name);
@@ -72,7 +72,7 @@ function find(market: Market, path: SocketPath, { channel, instId, instType }: A
 }
 
 type Deps = Pick<VenueDeps, 'market' | 'sockets' | 'nowMs'> & {
-  /** Sends what a new subscriber is told first. */
+  /** Sends the first messages to a new subscriber. */
   readonly greet: (connection: Connection, ref: StreamRef, instruments: readonly Instrument[]) => void;
 };
 
@@ -83,7 +83,7 @@ export const findDoor =
     return path === undefined ? null : { scope: SCOPE, open: (connection) => openSession(deps, connection, path) };
   };
 
-/** Neither side said anything for so long: the venue ends the connection. */
+/** After this long without a message from either side the venue ends the connection. */
 const IDLE_MS = 30_000;
 
 function watchIdle({ sockets }: Deps, connection: Connection): (nowMs: number) => void {
@@ -129,7 +129,7 @@ function openSession(deps: Deps, connection: Connection, path: SocketPath): Sess
   const acknowledge = (event: string, { kind, name }: StreamRef): void =>
     say({ event, arg: JSON.parse(argument(kind, name.slice(kind.length + 1))) });
 
-  /** Each argument is answered by itself. */
+  /** Each argument is acknowledged separately. */
   function obey(op: 'subscribe' | 'unsubscribe', asked: Argument): void {
     const found = find(market, path, asked);
     if (PRIVILEGED.has(String(asked.channel))) refuse('60011', 'Please log in');
