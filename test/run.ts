@@ -129,7 +129,7 @@ async function startEngines(): Promise<SharedEngines> {
   const host = startHost(dir, process.pid);
   const address = await waitForHost(dir);
   await useEngines({ teardown: () => undefined }, ['kafka', 'questdb', 'postgres', 'anvil']);
-  progress.say('the engines are ready');
+  progress.print('the engines are ready');
   return { dir, address, host };
 }
 
@@ -183,7 +183,7 @@ async function runFile(file: string, onLine?: (line: string) => void): Promise<F
   const failed = counted.failed === 0 && ending !== null ? 1 : counted.failed;
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
   const verdict = failed === 0 ? 'ok    ' : 'FAILED';
-  progress.say(`${verdict} ${file}  ${counted.passed} passed, ${failed} failed, ${seconds} s, processor ${cpu}`);
+  progress.print(`${verdict} ${file}  ${counted.passed} passed, ${failed} failed, ${seconds} s, processor ${cpu}`);
   if (failed > 0) console.log([...failuresIn(output), ending ?? ''].join('\n'));
   return { file: relative(ROOT, join(ROOT, file)), passed: counted.passed, failed };
 }

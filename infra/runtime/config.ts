@@ -78,25 +78,25 @@ const hidePassword = (text: string): string => text.replace(/(:\/\/[^:@/]*):[^/]
 const show = (variable: Variable, text: string): string =>
   variable.secret === true ? '***' : JSON.stringify(hidePassword(text));
 
-const fileOf = (name: string): string => `${name}_FILE`;
+const toFileName = (name: string): string => `${name}_FILE`;
 
 /** Every name that may be set: those of the table, and the files of secrets. */
-const namesOf = (spec: ConfigSpec): string[] =>
-  Object.entries(spec).flatMap(([name, { secret }]) => (secret === true ? [name, fileOf(name)] : [name]));
+const listNames = (spec: ConfigSpec): string[] =>
+  Object.entries(spec).flatMap(([name, { secret }]) => (secret === true ? [name, toFileName(name)] : [name]));
 
 /** This many variables with the same two first words are a family: an unknown name that begins with these words is a mistake. */
 const FAMILY_SIZE = 3;
-const familyOf = (name: string): string => name.split('_').slice(0, 2).join('_');
+const toFamily = (name: string): string => name.split('_').slice(0, 2).join('_');
 
 const families = (names: readonly string[]): ReadonlyMap<string, readonly string[]> => {
-  const groups = Map.groupBy(names, familyOf);
+  const groups = Map.groupBy(names, toFamily);
   return new Map([...groups].filter(([, members]) => members.length >= FAMILY_SIZE));
 };
 
 const isMisspelt = (name: string, near: string): boolean => near.length > SHORT_LENGTH || editDistance(name, near) <= 1;
 
 const unknownNames = (spec: ConfigSpec, env: Environment): string[] => {
-  const names = namesOf(spec);
+  const names = listNames(spec);
   const guarded = names.filter((name) => name.length >= GUARDED_LENGTH);
   const kin = families(names);
   return Object.keys(env).flatMap((name) => {
@@ -105,7 +105,7 @@ const unknownNames = (spec: ConfigSpec, env: Environment): string[] => {
     const meant = near === undefined || isMisspelt(name, near) ? near : undefined;
     // When the correct name is set as well, the near one belongs to another program.
     if (meant !== undefined && env[meant] === undefined) return [`${name} is unknown, did you mean ${meant}?`];
-    const known = kin.get(familyOf(name));
+    const known = kin.get(toFamily(name));
     return known === undefined ? [] : [`${name} is unknown; known: ${known.join(', ')}`];
   });
 };
@@ -117,14 +117,14 @@ export const unreadable = (name: string, path: string, error: unknown): string =
 /** The text of a variable, of the environment or of the file of a secret; undefined when neither gives one. */
 const readText = (name: string, variable: Variable, env: Environment): string | undefined => {
   const text = env[name] || undefined;
-  const file = (variable.secret === true && env[fileOf(name)]) || undefined;
+  const file = (variable.secret === true && env[toFileName(name)]) || undefined;
   if (file === undefined) return text;
-  if (text !== undefined) throw new ConfigError([`${name} and ${fileOf(name)} are both set: keep one`]);
+  if (text !== undefined) throw new ConfigError([`${name} and ${toFileName(name)} are both set: keep one`]);
   try {
     // Editors and `echo` end a file with a line break that is no part of the secret.
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '') || undefined;
   } catch (error) {
-    throw new ConfigError([unreadable(fileOf(name), file, error)]);
+    throw new ConfigError([unreadable(toFileName(name), file, error)]);
   }
 };
 
@@ -193,7 +193,7 @@ export const describeConfig = (spec: ConfigSpec): string =>
     .map(([name, variable]) => {
       const required = variable.default === undefined;
       const fallback = variable.secret === true ? '' : asText(variable.default);
-      const file = variable.secret === true ? `# ${fileOf(name)}=\n` : '';
+      const file = variable.secret === true ? `# ${toFileName(name)}=\n` : '';
       return `# ${variable.description}\n${required ? '' : '# '}${name}=${fallback}\n${file}`;
     })
     .join('\n');

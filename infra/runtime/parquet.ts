@@ -26,7 +26,7 @@ type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][nu
 const GROUP_ROWS = 10_000;
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 
-const elementOf = ({ name, kind }: Pick<ParquetColumn, 'name' | 'kind'>): SchemaElement => {
+const toElement = ({ name, kind }: Pick<ParquetColumn, 'name' | 'kind'>): SchemaElement => {
   const element = { name, repetition_type: 'OPTIONAL' } as const;
   switch (kind) {
     case 'text':
@@ -91,7 +91,7 @@ export const openParquet = (
   const writer = new ForwardingWriter(write);
   const file = new ParquetWriter({
     writer,
-    schema: [{ name: 'rows', num_children: columns.length }, ...columns.map(elementOf)],
+    schema: [{ name: 'rows', num_children: columns.length }, ...columns.map(toElement)],
     codec: 'ZSTD',
     compressors: { ZSTD: (bytes) => zstdCompressSync(bytes, LEVEL) },
     kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })),

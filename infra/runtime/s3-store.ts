@@ -69,7 +69,7 @@ const checksum = (body: Uint8Array): Record<string, string> => ({
 });
 
 type Piece = { readonly offset: number; readonly length: number };
-const piecesOf = (bytes: number): Piece[] =>
+const listPieces = (bytes: number): Piece[] =>
   Array.from({ length: Math.ceil(bytes / PART_BYTES) }, (_, at) => ({
     offset: at * PART_BYTES,
     length: Math.min(PART_BYTES, bytes - at * PART_BYTES),
@@ -99,7 +99,7 @@ const putParts = async (ask: Asker, key: string, { path, bytes }: { path: string
   const named = `uploadId=${encodeURIComponent(upload)}`;
   try {
     const parts: string[] = [];
-    for (const [at, piece] of piecesOf(bytes).entries()) {
+    for (const [at, piece] of listPieces(bytes).entries()) {
       const body = await readPiece(path, piece);
       const sums = checksum(body);
       const query = `?partNumber=${at + 1}&${named}`;

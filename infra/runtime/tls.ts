@@ -46,11 +46,11 @@ const PLAIN_ANSWER = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|RECORD_LAYER_F
 /** Alerts of the server about the client's certificate. */
 const CLIENT_REFUSED = /ALERT_(?:CERTIFICATE_REQUIRED|BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE_\w+|HANDSHAKE_FAILURE)/;
 
-const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
+const readCode = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
 
 /** The cause of a failed handshake and the setting to check, in one sentence; null when the failure is not about TLS. */
 export const explainTls = (error: Error, settings: TlsSettings): string | null => {
-  const code = codeOf(error);
+  const code = readCode(error);
   if (UNTRUSTED.has(code))
     return `the authority that issued the certificate of the server is not that of ${settings.authority}`;
   const dated = DATES.get(code);

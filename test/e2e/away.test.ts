@@ -1,7 +1,7 @@
 // Kafka is away, then QuestDB: nothing is lost, live answers stay honest or unharmed, and everything is there afterwards without a hand.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { hashesOf, type LoggedWorld, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { hashNamespace, type LoggedWorld, reached } from '../../infra/dev/bench/raw-copy.ts';
 import { readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { topics } from '../../schemas/topics.ts';
@@ -110,7 +110,7 @@ t.test('Kafka away, then QuestDB away', { timeout: 3_600_000 }, async (t) => {
   await service.processors.kill('SIGTERM');
   service.processors = startProcessors(service.spec, QUIET);
   await reached(world, service.spec.namespace);
-  const hashes = await hashesOf(world, service.spec.namespace);
+  const hashes = await hashNamespace(world, service.spec.namespace);
   for (const [table, { rows }] of Object.entries(hashes)) t.comment(`${table}: ${rows} rows`);
   const layers = ['mark', 'funding', 'book', 'venue_depth'] as const;
   await checkCoverage(t, world, { layers, listings: Number(LISTINGS) });

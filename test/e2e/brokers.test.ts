@@ -1,7 +1,7 @@
 // The service on three brokers that are killed one after another under load: every frame is in raw once or in a recorded loss, tables equal a replay.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { copyRaw, type Hashes, hashesOf, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { copyRaw, type Hashes, hashNamespace, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
 import { startKafka } from '../../infra/dev/engines/kafka.ts';
 import { freePort } from '../../infra/dev/engines/ports.ts';
 import { createPublisher, ensureTopics, type KafkaHandle, openKafka } from '../../infra/runtime/kafka/kafka.ts';
@@ -176,7 +176,7 @@ t.test('brokers are killed one after another', { timeout: 7_200_000 }, async (t)
     service.processors = startProcessors({ ...spec, namespace }, QUIET);
     await reached(world, namespace, PATIENCE_MS);
     await service.processors.kill('SIGTERM');
-    return hashesOf(world, namespace);
+    return hashNamespace(world, namespace);
   };
   const live = await workThrough(NAMESPACE);
   t.ok((live['mark']?.rows ?? 0) > 0 && (live['book']?.rows ?? 0) > 0, 'the live run made rows');

@@ -1,7 +1,7 @@
 // Tasks in many processes: owners that stop, come back, join and leave change no row and no word.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { copyRaw, hashesOf, type LoggedWorld, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { copyRaw, hashNamespace, type LoggedWorld, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import { useEngines } from '../support/engines.ts';
 import { liveFaults } from '../support/live-faults.ts';
@@ -150,7 +150,7 @@ const checkProcesses = async (t: Test, processes: number): Promise<void> => {
     [],
     'live: rev rises by one, none goes back',
   );
-  const hashes = await hashesOf(world, world.base);
+  const hashes = await hashNamespace(world, world.base);
   const namespace = await prepareReplay(world, 'alone');
   await copyRaw(world, namespace);
   const alone = await replay(world, namespace, 1);

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import {
   copyRaw,
   type Hashes,
-  hashesOf,
+  hashNamespace,
   type LoggedWorld,
   prepareReplay,
   reached,
@@ -90,7 +90,7 @@ const replayHeld = async (world: LoggedWorld, namespace: string, heldMs: number)
   await copied;
   await reached(world, namespace);
   await processor.kill('SIGTERM');
-  return hashesOf(world, namespace);
+  return hashNamespace(world, namespace);
 };
 
 t.setTimeout(3_600_000);
@@ -101,7 +101,7 @@ t.test('the same raw log gives the same tables however it is worked through', { 
   const world = openWorld(t, { spec });
 
   const { sent, spooledBytes } = await runLive(t, world, spec);
-  const live = await hashesOf(world, world.base);
+  const live = await hashNamespace(world, world.base);
   for (const [table, { rows }] of Object.entries(live)) t.comment(`live ${table}: ${rows} rows`);
   t.ok((live['mark']?.rows ?? 0) > 0 && (live['book']?.rows ?? 0) > 0, 'the live run made rows');
   const layers = ['mark', 'funding', 'book', 'venue_depth'] as const;

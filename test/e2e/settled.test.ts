@@ -1,7 +1,7 @@
 // Settled answers stay: asked the moment they settle, after everything was killed, and of a replay of the raw log into empty tables, they have one hash.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { hashesOf } from '../../infra/dev/bench/raw-copy.ts';
+import { hashNamespace } from '../../infra/dev/bench/raw-copy.ts';
 import {
   type Asked,
   askAgain,
@@ -142,5 +142,5 @@ t.test('a settled answer has the same hash for ever', { timeout: 3_600_000 }, as
   await service.processors.kill('SIGTERM');
   const { api, namespace } = await replayElsewhere(t, service, world);
   await sameAgain(t, 'replayed from raw into empty tables', api, asked);
-  sameHashes(t, 'replay', await hashesOf(world, namespace), await hashesOf(world, world.base));
+  sameHashes(t, 'replay', await hashNamespace(world, namespace), await hashNamespace(world, world.base));
 });

@@ -1,7 +1,7 @@
 // A raw log worked through again in tables of its own: by how many processes, how often and in whatever way, and the hashes to compare.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { type Hashes, hashesOf, type LoggedWorld, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { type Hashes, hashNamespace, type LoggedWorld, reached } from '../../infra/dev/bench/raw-copy.ts';
 import { accountFrames, type FrameAccount, type SentFrames } from '../../infra/dev/bench/sent-frames.ts';
 import { endOffsets, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
@@ -48,7 +48,7 @@ export const replay = async (
   if (disturb) await disturb(children, start);
   await reached(world, namespace);
   await Promise.all(children.map((c) => c.kill('SIGTERM')));
-  return hashesOf(world, namespace);
+  return hashNamespace(world, namespace);
 };
 
 /** Kills the process at random moments while it works, until it has had `times` of them. */

@@ -24,8 +24,8 @@ const events = join(dir, 'events');
 const progress = createProgress((text) => process.stdout.write(text));
 
 runUntilStopped(progress, async (signal) => {
-  const dataDir = await openDataDir(dir, progress.say);
-  const supervisor = createSupervisor(dataDir, progress.say);
+  const dataDir = await openDataDir(dir, progress.print);
+  const supervisor = createSupervisor(dataDir, progress.print);
   const stop = async (): Promise<void> => {
     await supervisor.stop();
     dataDir.release();

@@ -33,10 +33,10 @@ const RANDOM_LENGTH = 32;
 /** So many random characters that nobody hits the real key by chance. */
 const WRONG = 8;
 
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const us = (ms: number | null): string => (ms === null ? '-' : `${(ms * 1_000).toFixed(1)} µs`);
 
-const depsOf = (pool: Pool): AccessDeps => ({
+const makeDeps = (pool: Pool): AccessDeps => ({
   keys: openKeyStore(pool),
   meter: new Meter(sharedPermits(pool), new Places(sharedPlaces(pool))),
   payments: openPaymentChecks({
@@ -45,7 +45,7 @@ const depsOf = (pool: Pool): AccessDeps => ({
     baseUrl: 'http://bench',
     desk: null,
   }),
-  onFault: (error) => say(String(error)),
+  onFault: (error) => print(String(error)),
 });
 
 const newKeys = async (pool: Pool): Promise<readonly string[]> => {
@@ -101,7 +101,7 @@ const measureTimes = async (app: FastifyInstance, keys: readonly string[], reque
 };
 
 const measureCost = async (pool: Pool, requests: number): Promise<void> => {
-  const deps = depsOf(pool);
+  const deps = makeDeps(pool);
   const stop = keepSettled(deps.meter, createLog('bench', 'silent'));
   const keys = await newKeys(pool);
   const app = await twoRoutes(deps);
@@ -120,11 +120,11 @@ const measureCost = async (pool: Pool, requests: number): Promise<void> => {
   await app.close();
   await stop();
   const difference = (quantile(checked, 0.5) ?? 0) - (quantile(open, 0.5) ?? 0);
-  say(`access per request, ${requests} requests of ${KEYS} keys in turn, PostgreSQL behind it`);
-  say(`  route without checks   p50 ${us(quantile(open, 0.5))}   p99 ${us(quantile(open, 0.99))}`);
-  say(`  route with checks      p50 ${us(quantile(checked, 0.5))}   p99 ${us(quantile(checked, 0.99))}`);
-  say(`  difference of p50      ${us(difference)}   aim < 50 µs ${difference < 0.05 ? 'met' : 'MISSED'}`);
-  say(`  the steps by themselves p50 ${us(quantile(alone, 0.5))}   p99 ${us(quantile(alone, 0.99))}`);
+  print(`access per request, ${requests} requests of ${KEYS} keys in turn, PostgreSQL behind it`);
+  print(`  route without checks   p50 ${us(quantile(open, 0.5))}   p99 ${us(quantile(open, 0.99))}`);
+  print(`  route with checks      p50 ${us(quantile(checked, 0.5))}   p99 ${us(quantile(checked, 0.99))}`);
+  print(`  difference of p50      ${us(difference)}   aim < 50 µs ${difference < 0.05 ? 'met' : 'MISSED'}`);
+  print(`  the steps by themselves p50 ${us(quantile(alone, 0.5))}   p99 ${us(quantile(alone, 0.99))}`);
 };
 
 const never = (): never => {
@@ -167,13 +167,13 @@ const compare = (times: Readonly<Record<Kind, readonly number[]>>, [one, other]:
     b.filter((time) => time <= most),
   );
   const z = rankZ(a, b);
-  say(`  "${NAMES[one]}" against "${NAMES[other]}": Welch t ${t.toFixed(2)}, rank z ${z.toFixed(2)}`);
+  print(`  "${NAMES[one]}" against "${NAMES[other]}": Welch t ${t.toFixed(2)}, rank z ${z.toFixed(2)}`);
   return Math.abs(t) < 3 && Math.abs(z) < 3;
 };
 
 /** Keys that begin as a real one and keys that are wrong throughout; all have a valid checksum, so each is looked up. */
 const measureTiming = async (pool: Pool, tries: number): Promise<void> => {
-  const deps = depsOf(pool);
+  const deps = makeDeps(pool);
   const [real = ''] = await newKeys(pool);
   const prefix = real.slice(3, 3 + RANDOM_LENGTH - WRONG);
   const times: Record<Kind, number[]> = { near: [], far: [], control: [] };
@@ -190,14 +190,14 @@ const measureTiming = async (pool: Pool, tries: number): Promise<void> => {
     times[kind].push(performance.now() - began);
     if (refused?.status !== 401) throw new Error('a made-up key was let in');
   }
-  say(`refusal of a wrong key, ${tries} tries, each looked up in PostgreSQL`);
+  print(`refusal of a wrong key, ${tries} tries, each looked up in PostgreSQL`);
   for (const kind of KINDS) {
     const [p50, p95] = [quantile(times[kind], 0.5), quantile(times[kind], 0.95)];
-    say(`  ${NAMES[kind].padEnd(26)} n ${times[kind].length}  p50 ${us(p50)}  p95 ${us(p95)}`);
+    print(`  ${NAMES[kind].padEnd(26)} n ${times[kind].length}  p50 ${us(p50)}  p95 ${us(p95)}`);
   }
   const isQuiet = compare(times, ['near', 'far']);
   compare(times, ['control', 'far']);
-  say(isQuiet ? '  no difference at 3 sigma' : '  A DIFFERENCE at 3 sigma, unless the control shows one too');
+  print(isQuiet ? '  no difference at 3 sigma' : '  A DIFFERENCE at 3 sigma, unless the control shows one too');
 };
 
 const { values } = parseArgs({

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { topics } from '../../../schemas/topics.ts';
 import { openKafka } from '../../runtime/kafka/kafka.ts';
-import { kafkaSecurityOf } from '../../runtime/kafka/settings.ts';
+import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { createLog } from '../../runtime/log.ts';
 import { openQuestdbReader } from '../../runtime/questdb/questdb.ts';
 import { type Engines, startEngines } from '../engines/engines.ts';
@@ -10,7 +10,7 @@ import { PROJECT_ROOT } from '../engines/java.ts';
 import { freePort } from '../engines/ports.ts';
 import type { Progress } from '../local/progress.ts';
 import type { SoakPlan } from './plan.ts';
-import { copyRaw, type Hashes, hashesOf, type LoggedWorld, prepareReplay, reached } from './raw-copy.ts';
+import { copyRaw, type Hashes, hashNamespace, type LoggedWorld, prepareReplay, reached } from './raw-copy.ts';
 import { VENUE } from './run.ts';
 import { accountFrames, type FrameAccount, type SentFrames } from './sent-frames.ts';
 
@@ -25,12 +25,12 @@ export type Aftermath = {
 };
 
 const READY_MS = 60_000;
-const TELL_EVERY_MS = 30_000;
+const PRINT_EVERY_MS = 30_000;
 
 /** Reports every half minute that a long step continues. */
 const patiently = async <T>(progress: Progress, name: string, work: Promise<T>): Promise<T> => {
-  progress.say(name);
-  const timer = setInterval(() => progress.say(`still ${name}`), TELL_EVERY_MS);
+  progress.print(name);
+  const timer = setInterval(() => progress.print(`still ${name}`), PRINT_EVERY_MS);
   try {
     return await work;
   } finally {
@@ -45,7 +45,7 @@ const openWorld = (engines: Engines, shards: number): LoggedWorld & { readonly c
   const stores = { kafka, questdb_http, questdb_pg, questdb_user: auth.user, questdb_password: auth.password };
   const log = createLog('bench', 'error');
   const handle = openKafka(
-    { brokers: kafka.split(','), clientId: 'bench', security: kafkaSecurityOf(process.env) },
+    { brokers: kafka.split(','), clientId: 'bench', security: readKafkaSecurity(process.env) },
     log,
   );
   const reader = openQuestdbReader(questdb_pg, { max: 1, timeoutMs: 30_000, auth, log });
@@ -82,7 +82,7 @@ const workThrough = async (
   } finally {
     await processors.stop();
   }
-  return hashesOf(world, namespace);
+  return hashNamespace(world, namespace);
 };
 
 export type AftermathSpec = {
@@ -131,7 +131,7 @@ export const examineAftermath = async (
   onEngines: (engines: Engines) => void,
 ): Promise<Aftermath> => {
   const none = { postgres: false, anvil: false };
-  const engines = await startEngines({ dir: spec.dir, ...none, ports: 'free', log: spec.progress.say });
+  const engines = await startEngines({ dir: spec.dir, ...none, ports: 'free', log: spec.progress.print });
   onEngines(engines);
   try {
     return await examine(engines, spec);

@@ -1,6 +1,6 @@
 // How long calls took, and which part was not the service's: cores that the host gave to other guests, and waiting for a core of ours.
-import { below, type Figure, figureOf, quantile, sum } from './figures.ts';
-import { mainThreadOf, stolenMs } from './machine.ts';
+import { below, type Figure, makeFigure, quantile, sum } from './figures.ts';
+import { readMainThread, stolenMs } from './machine.ts';
 
 /**
  * `stolen`: milliseconds of all cores that other guests used during the call. `waited`: milliseconds in which the main threads of a
@@ -11,7 +11,7 @@ export type Call = { readonly ms: number; readonly stolen: number; readonly wait
 /** From this share of a call's own time on the host has disturbed the call. */
 const DISTURBED = 0.25;
 
-const waitedMs = (pids: readonly number[]): number => sum(pids.map((pid) => mainThreadOf(pid)?.waitedMs ?? 0));
+const waitedMs = (pids: readonly number[]): number => sum(pids.map((pid) => readMainThread(pid)?.waitedMs ?? 0));
 
 /** `passes` are the processes that work for a call one after the other; the caller always does. */
 export const timed = async (work: () => Promise<unknown>, passes: readonly number[] = []): Promise<Call> => {
@@ -23,7 +23,7 @@ export const timed = async (work: () => Promise<unknown>, passes: readonly numbe
 };
 
 /** This many calls one after the other. */
-export const callsOf = async (
+export const measureCalls = async (
   count: number,
   work: () => Promise<unknown>,
   passes: readonly number[] = [],
@@ -37,13 +37,13 @@ const STRINGIFIED = 50;
 
 /** The cost of serialising a finished response. */
 export const stringifyCalls = (answer: unknown): Promise<Call[]> =>
-  callsOf(STRINGIFIED, async () => JSON.stringify(answer));
+  measureCalls(STRINGIFIED, async () => JSON.stringify(answer));
 
 const isUndisturbed = ({ ms, stolen }: Call): boolean => stolen < ms * DISTURBED;
 
-export const timesOf = (calls: readonly Call[]): number[] => calls.map(({ ms }) => ms);
+export const listTimes = (calls: readonly Call[]): number[] => calls.map(({ ms }) => ms);
 
-const ownTimesOf = (calls: readonly Call[]): number[] =>
+const listOwnTimes = (calls: readonly Call[]): number[] =>
   calls.filter(isUndisturbed).map(({ ms, waited }) => ms - waited);
 
 type Parts = Pick<Figure, 'limitIs' | 'note'> & {
@@ -58,16 +58,16 @@ export const callFigures = (name: string, calls: readonly Call[], parts: Partial
   const limitAt = (q: number, of: readonly number[]) => ({ limit: quantile(of, q), limitIs });
   const aim = aimMs === null ? null : below(aimMs);
   const whole = [
-    figureOf(`${name} p50`, 'ms', quantile(timesOf(calls), 0.5), { ...limitAt(0.5, timesOf(bare)), note }),
-    figureOf(`${name} p99`, 'ms', quantile(timesOf(calls), 0.99), { ...limitAt(0.99, timesOf(bare)), aim }),
+    makeFigure(`${name} p50`, 'ms', quantile(listTimes(calls), 0.5), { ...limitAt(0.5, listTimes(bare)), note }),
+    makeFigure(`${name} p99`, 'ms', quantile(listTimes(calls), 0.99), { ...limitAt(0.99, listTimes(bare)), aim }),
   ];
   if (aim === null) return whole;
   const disturbed = calls.filter((call) => !isUndisturbed(call)).length;
   const slowest = calls.reduce((most, call) => (call.ms > most.ms ? call : most), { ms: 0, stolen: 0, waited: 0 });
   return [
     ...whole,
-    figureOf(`${name} p99, waits for a core left out`, 'ms', quantile(ownTimesOf(calls), 0.99), {
-      ...{ ...limitAt(0.99, ownTimesOf(bare)), aim },
+    makeFigure(`${name} p99, waits for a core left out`, 'ms', quantile(listOwnTimes(calls), 0.99), {
+      ...{ ...limitAt(0.99, listOwnTimes(bare)), aim },
       note: `the slowest call waited ${Math.round(slowest.waited)} of its ${Math.round(slowest.ms)} ms; ${disturbed} of ${calls.length}, which the host disturbed, are left out`,
     }),
   ];

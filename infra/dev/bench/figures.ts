@@ -20,7 +20,7 @@ export type Figure = {
 
 type Parts = Partial<Omit<Figure, 'name' | 'unit' | 'measured'>>;
 
-export const figureOf = (name: string, unit: Figure['unit'], measured: number | null, parts: Parts = {}): Figure => ({
+export const makeFigure = (name: string, unit: Figure['unit'], measured: number | null, parts: Parts = {}): Figure => ({
   name,
   unit,
   measured,
@@ -61,7 +61,7 @@ const withUnit = (value: number | null, unit: Figure['unit']): string => {
 };
 
 /** Times over their limit (latencies), share of it (rates); null without one. */
-export const ratioOf = ({ measured, limit }: Figure): number | null =>
+export const computeRatio = ({ measured, limit }: Figure): number | null =>
   measured === null || limit === null || limit === 0 ? null : measured / limit;
 
 export const isMet = ({ measured, aim }: Figure): boolean | null => {
@@ -93,7 +93,7 @@ export const renderTable = (figures: readonly Figure[]): string => {
     withUnit(figure.measured, figure.unit),
     spreadText(figure),
     withUnit(figure.limit, figure.unit),
-    written(ratioOf(figure)),
+    written(computeRatio(figure)),
     aimText(figure),
     metText(figure),
     [figure.limitIs, figure.note].filter((text) => text !== '').join('; '),

@@ -3,7 +3,7 @@ import { topics } from '../../../schemas/topics.ts';
 import { endOffsets } from '../../runtime/kafka/kafka.ts';
 import type { QuestdbReader } from '../../runtime/questdb/questdb.ts';
 import { quantile, sum } from './figures.ts';
-import { descriptorsOf, EVERY_PROCESS, type ProcessName, pidOf, usageOf } from './machine.ts';
+import { countDescriptors, EVERY_PROCESS, findPid, type ProcessName, readProcessUsage } from './machine.ts';
 import { type Run, readSentCount, VENUE } from './run.ts';
 
 export type ProcessSample = { readonly pid: number; readonly ownMb: number; readonly descriptors: number };
@@ -46,9 +46,9 @@ const LAG_EVERY_MS = 100;
 const readProcesses = (dir: string): Map<ProcessName, ProcessSample> => {
   const found = new Map<ProcessName, ProcessSample>();
   for (const name of EVERY_PROCESS) {
-    const pid = pidOf(dir, name);
+    const pid = findPid(dir, name);
     if (pid === null) continue;
-    const [usage, descriptors] = [usageOf(pid), descriptorsOf(pid)];
+    const [usage, descriptors] = [readProcessUsage(pid), countDescriptors(pid)];
     if (usage !== null && descriptors !== null) found.set(name, { pid, ownMb: usage.ownMb, descriptors });
   }
   return found;

@@ -10,7 +10,7 @@ import { createClock } from '../../runtime/clock.ts';
 import { readPartitions } from '../../runtime/kafka/kafka.ts';
 import type { ApiClient } from './api-client.ts';
 import { isConfirmation } from './confirmation.ts';
-import { below, type Figure, figureOf, quantile } from './figures.ts';
+import { below, type Figure, makeFigure, quantile } from './figures.ts';
 import { inRounds } from './rounds.ts';
 import { type Run, VENUE } from './run.ts';
 
@@ -79,7 +79,7 @@ type Update = {
 };
 
 /** Detects the second reading of a book's bucket: the conflated tail, which waits for the bucket's end by design. */
-const tailTeller = (): ((update: Update) => boolean) => {
+const createTailDetector = (): ((update: Update) => boolean) => {
   const buckets = new Map<string, number>();
   return ({ venue_symbol: symbol, layer, state }) => {
     if (layer !== 'book') return false;
@@ -93,7 +93,7 @@ const tailTeller = (): ((update: Update) => boolean) => {
 /** Updates as a client of the stream receives them, from the venue's stamp on: polling snapshots would be a load of its own. */
 const followServed = async (client: ApiClient, symbols: readonly string[]) => {
   const { nowMicros } = createClock();
-  const isTail = tailTeller();
+  const isTail = createTailDetector();
   const delays: { readonly layer: string; readonly ms: number }[] = [];
   const query = {
     layers: SERVED_LAYERS.join(','),
@@ -127,7 +127,7 @@ const NOTES: Readonly<Record<string, string>> = {
 const toFigures = (layer: string, samples: Samples, rate: number): Figure[] =>
   HOPS.flatMap(([hop, words]) =>
     [0.5, 0.99].map((q) =>
-      figureOf(`at ${rate}/s: ${layer}, ${words} p${q * 100}`, 'ms', quantile(samples[hop], q), {
+      makeFigure(`at ${rate}/s: ${layer}, ${words} p${q * 100}`, 'ms', quantile(samples[hop], q), {
         note: hop === 'whole' ? `${samples[hop].length} readings; ${NOTES[layer] ?? ''}` : '',
       }),
     ),
@@ -150,10 +150,10 @@ const measureRound = async (
   const servedAt = `at ${rate}/s: venue frame to served`;
   return [
     ...[...byLayer].flatMap(([layer, samples]) => toFigures(layer, samples, rate)),
-    figureOf(`${servedAt} p50`, 'ms', quantile(all, 0.5), { aim: below(20), note }),
-    figureOf(`${servedAt} p99`, 'ms', quantile(all, 0.99), { aim: below(100) }),
-    figureOf(`${servedAt}, marks alone p50`, 'ms', quantile(marks, 0.5), { note: NOTES['mark'] ?? '' }),
-    figureOf(`${servedAt}, marks alone p99`, 'ms', quantile(marks, 0.99)),
+    makeFigure(`${servedAt} p50`, 'ms', quantile(all, 0.5), { aim: below(20), note }),
+    makeFigure(`${servedAt} p99`, 'ms', quantile(all, 0.99), { aim: below(100) }),
+    makeFigure(`${servedAt}, marks alone p50`, 'ms', quantile(marks, 0.5), { note: NOTES['mark'] ?? '' }),
+    makeFigure(`${servedAt}, marks alone p99`, 'ms', quantile(marks, 0.99)),
   ];
 };
 

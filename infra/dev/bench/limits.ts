@@ -5,7 +5,7 @@ import { WebSocket } from 'ws';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { topics } from '../../../schemas/topics.ts';
 import { createPublisher, endOffsets, ensureTopics, readPartitions, readToEnd } from '../../runtime/kafka/kafka.ts';
-import { type Figure, figureOf, quantile } from './figures.ts';
+import { type Figure, makeFigure, quantile } from './figures.ts';
 import { inRounds } from './rounds.ts';
 import { type Run, VENUE } from './run.ts';
 
@@ -113,13 +113,13 @@ const measureRound = async (run: Run, frames: readonly Buffer[], seconds: number
   const moved = await moveRecords(run, frames, seconds);
   const received = await socketRate(frames, seconds);
   return [
-    figureOf('machine: JSON.parse of the same frames, one core', '/s', parsed, {
+    makeFigure('machine: JSON.parse of the same frames, one core', '/s', parsed, {
       note: `${Math.round(bytes)} bytes a frame`,
     }),
-    figureOf('machine: loopback WebSocket frames', '/s', received, { note: 'sender in another thread' }),
-    figureOf('machine: Kafka, written and read by one process', '/s', moved.rate),
-    figureOf(kafkaHop('p50'), 'ms', moved.hopP50, { note: 'of it 5 ms the publisher lingers' }),
-    figureOf(kafkaHop('p99'), 'ms', moved.hopP99),
+    makeFigure('machine: loopback WebSocket frames', '/s', received, { note: 'sender in another thread' }),
+    makeFigure('machine: Kafka, written and read by one process', '/s', moved.rate),
+    makeFigure(kafkaHop('p50'), 'ms', moved.hopP50, { note: 'of it 5 ms the publisher lingers' }),
+    makeFigure(kafkaHop('p99'), 'ms', moved.hopP99),
   ];
 };
 

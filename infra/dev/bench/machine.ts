@@ -17,7 +17,7 @@ export type UsageByProcess = ReadonlyMap<ProcessName, Usage>;
 const TICKS_PER_SECOND = 100;
 
 /** Resources a process used since its start; null when it is no longer ours. */
-export const usageOf = (pid: number): Usage | null => {
+export const readProcessUsage = (pid: number): Usage | null => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name may hold blanks and brackets: fields are counted after its last bracket; utime and stime are 14 and 15.
@@ -39,7 +39,7 @@ export const usageOf = (pid: number): Usage | null => {
 export type ThreadTimes = { readonly ranMs: number; readonly waitedMs: number };
 
 /** The first thread of a process, on which JavaScript runs (proc_pid_schedstat: nanoseconds); null where the system does not report it. */
-export const mainThreadOf = (pid: number): ThreadTimes | null => {
+export const readMainThread = (pid: number): ThreadTimes | null => {
   try {
     const [ran, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ').map(Number);
     return { ranMs: (ran ?? 0) / 1e6, waitedMs: (waited ?? 0) / 1e6 };
@@ -49,7 +49,7 @@ export const mainThreadOf = (pid: number): ThreadTimes | null => {
 };
 
 /** Open file descriptors; null when the process is no longer ours. */
-export const descriptorsOf = (pid: number): number | null => {
+export const countDescriptors = (pid: number): number | null => {
   try {
     return readdirSync(`/proc/${pid}/fd`).length;
   } catch {
@@ -58,14 +58,14 @@ export const descriptorsOf = (pid: number): number | null => {
 };
 
 /** Process ids by name, of a run whose processes are recorded under `dir`. */
-export const pidOf = (dir: string, name: ProcessName): number | null =>
+export const findPid = (dir: string, name: ProcessName): number | null =>
   name === 'bench' ? process.pid : (readRun(dir, name)?.pid ?? null);
 
 export const readUsage = (dir: string): UsageByProcess => {
   const usage = new Map<ProcessName, Usage>();
   for (const name of PROCESSES) {
-    const pid = pidOf(dir, name);
-    const of = pid === null ? null : usageOf(pid);
+    const pid = findPid(dir, name);
+    const of = pid === null ? null : readProcessUsage(pid);
     if (of !== null) usage.set(name, of);
   }
   return usage;

@@ -34,14 +34,14 @@ import { createProgress, type Progress } from '../local/progress.ts';
 import { type Service, startService } from '../local/service.ts';
 import { examineAftermath } from './aftermath.ts';
 import { openApiClient } from './api-client.ts';
-import { type Figure, isMet, ratioOf, renderTable } from './figures.ts';
-import { describeMachine, pidOf } from './machine.ts';
+import { computeRatio, type Figure, isMet, renderTable } from './figures.ts';
+import { describeMachine, findPid } from './machine.ts';
 import { benchMapping } from './mapping.ts';
 import { type FigurePlan, type Plan, PlanError, readPlan, type SoakPlan, USAGE } from './plan.ts';
 import { readProfile } from './profile.ts';
 import { openRun, VENUE } from './run.ts';
 import { soak } from './soak.ts';
-import { growthsOf, renderGrowths, soakFigures } from './soak-report.ts';
+import { measureGrowths, renderGrowths, soakFigures } from './soak-report.ts';
 import { measureStages } from './stages.ts';
 
 const LOCAL = join(PROJECT_ROOT, '.local');
@@ -92,11 +92,11 @@ const report = (plan: Plan, { loadBefore, progress }: Bench, { figures, more = {
   const words = Object.entries(asked).map(([name, value]) => `${name} ${value}`);
   const head = `${machine}\n${words.join(', ')}; load of the machine before: ${loadBefore.toFixed(1)}`;
   process.stdout.write(`\n${head}\n\n${renderTable(figures)}\n`);
-  const rows = figures.map((figure) => ({ ...figure, ratio: ratioOf(figure), met: isMet(figure) }));
+  const rows = figures.map((figure) => ({ ...figure, ratio: computeRatio(figure), met: isMet(figure) }));
   const file = json ?? join(LOCAL, 'bench.json');
   const about = { at: new Date().toISOString(), machine, ...asked, load_before: loadBefore };
   writeFileSync(file, `${JSON.stringify({ ...about, figures: rows, ...more }, null, 2)}\n`);
-  progress.say(`the same as JSON: ${file}`);
+  progress.print(`the same as JSON: ${file}`);
 };
 
 const reportProfiles = (pids: ReadonlyMap<string, number>, endedAtMs: number, seconds: number): void => {
@@ -116,7 +116,7 @@ const benchFigures = async (plan: FigurePlan, bench: Bench): Promise<void> => {
   const client = await openApiClient(service.endpoints.base_url, service.endpoints.database_url ?? '');
   const figures = await measureStages({ plan, run, client });
   const endedAtMs = Date.now();
-  const pids = new Map(PROFILED.map((name) => [name, pidOf(DIR, name) ?? 0]));
+  const pids = new Map(PROFILED.map((name) => [name, findPid(DIR, name) ?? 0]));
   client.close();
   await run.close();
   await bench.progress.during('the processes to end', service.stop());
@@ -143,7 +143,7 @@ const benchSoak = async (plan: SoakPlan, bench: Bench): Promise<void> => {
   await progress.during('the processes to end', service.stop());
   const { sent, ...kept } = load;
   const aftermath = await examineAftermath({ dir: DIR, plan, sent, progress }, onRunning);
-  const growths = growthsOf(load.samples);
+  const growths = measureGrowths(load.samples);
   const problems = [
     ...(load.caughtUp ? [] : ['the tasks were still behind when the load had ended']),
     ...(load.missed === 0 ? [] : [`${load.missed} looks were not answered`]),
@@ -157,27 +157,27 @@ const benchSoak = async (plan: SoakPlan, bench: Bench): Promise<void> => {
   process.stdout.write(`\n${renderGrowths(growths)}\n${problems.map((problem) => `\n${problem}`).join('')}\n`);
 };
 
-const readPlanOrExit = (say: (line: string) => void): Plan => {
+const readPlanOrExit = (print: (line: string) => void): Plan => {
   try {
     return readPlan(process.argv.slice(2));
   } catch (error) {
     // Node itself refuses an unknown option.
     if (!(error instanceof PlanError || error instanceof TypeError)) throw error;
-    say(`${error.message}\n${USAGE}`);
+    print(`${error.message}\n${USAGE}`);
     process.exit(2);
   }
 };
 
 const main = async (): Promise<void> => {
   const progress = createProgress((text) => process.stderr.write(text));
-  const plan = readPlanOrExit(progress.say);
+  const plan = readPlanOrExit(progress.print);
   let running: Running | null = null;
   let isStopping = false;
   const stop = async (): Promise<void> => {
     // During the start, or a second time: the engines' guard ends what runs.
     if (isStopping || running === null) process.exit(130);
     isStopping = true;
-    progress.say('stopping (again to stop at once)');
+    progress.print('stopping (again to stop at once)');
     await running.stop();
     process.exit(130);
   };
@@ -196,7 +196,7 @@ const main = async (): Promise<void> => {
   } catch (error) {
     // Failures while the service stops are ignored, and `stop` ends the process.
     if (isStopping) return;
-    progress.say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    progress.print(error instanceof Error ? (error.stack ?? error.message) : String(error));
     await (running as Running | null)?.stop();
     process.exit(1);
   }

@@ -52,7 +52,7 @@ const EXCHANGES: Readonly<Record<string, readonly (readonly [file: RegExp, excha
   okx: [[/./, 'okex-swap']],
 };
 
-const exchangeOf = (venueId: string, file: string): Exchange | null =>
+const findExchange = (venueId: string, file: string): Exchange | null =>
   EXCHANGES[venueId]?.find(([pattern]) => pattern.test(file))?.[1] ?? null;
 
 /** tardis-dev chooses its mappers by the day: a later recording of an early format is read by that format's mappers, others by today's. */
@@ -63,7 +63,7 @@ type AnyMapper = Mapper<Exchange, never>;
 const FACTORIES = [normalizeTrades, normalizeBookChanges, normalizeDerivativeTickers, normalizeLiquidations];
 
 /** Throws for a kind of data that the exchange lacks. */
-const mappersOf = (exchange: Exchange, at: Date): AnyMapper[] =>
+const makeMappers = (exchange: Exchange, at: Date): AnyMapper[] =>
   FACTORIES.flatMap((factory) => {
     try {
       return [(factory as (exchange: Exchange, at: Date) => AnyMapper)(exchange, at)];
@@ -93,7 +93,7 @@ const primed = (mappers: readonly AnyMapper[], { messages }: Session, at: Date):
 };
 
 const openAt = (exchange: Exchange, session: Session, at: Date): Read => {
-  const mappers = mappersOf(exchange, at);
+  const mappers = makeMappers(exchange, at);
   primed(mappers, session, at);
   return (message) => {
     const parsed: unknown = JSON.parse(decodeText(message));
@@ -118,7 +118,7 @@ export const tardis = (venueId: string): Open => {
     return counts.toSorted((a, b) => b.messages - a.messages)[0]?.day ?? ofSession;
   };
   return (session) => {
-    const exchange = exchangeOf(venueId, session.file);
+    const exchange = findExchange(venueId, session.file);
     if (exchange === null) return () => 0;
     const day = days.get(session.file) ?? chooseDay(exchange, session);
     days.set(session.file, day);

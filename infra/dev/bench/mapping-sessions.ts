@@ -30,7 +30,7 @@ export type Recorded = {
 const NO_TIME_MS = Date.UTC(2025, 0, 1);
 
 /** A venue's recordings in `folder/<venue>`; those of binary frames are left out. */
-export const recordingsOf = (folder: string, venueId: string): readonly string[] => {
+export const listRecordings = (folder: string, venueId: string): readonly string[] => {
   const own = join(folder, venueId);
   if (!existsSync(own)) return [];
   return readdirSync(own)

@@ -15,7 +15,7 @@ import { normalise } from '../tools/normalise.ts';
 import { quantile, sum } from './figures.ts';
 import { describeMachine } from './machine.ts';
 import { bareParse, type Open, ours, readByAll, tardis } from './mapping-readers.ts';
-import { readRecorded, recordingsOf, type Session } from './mapping-sessions.ts';
+import { listRecordings, readRecorded, type Session } from './mapping-sessions.ts';
 import { renderColumns } from './table.ts';
 
 /** CPU time of our mapping in one round; determines how often a round reads its sessions. */
@@ -23,7 +23,7 @@ const ROUND_SECONDS = 0.1;
 const WARM_ROUNDS = 3;
 
 /** CPU time of one reader over all sessions, opened anew each time; excludes the opening. */
-const secondsOf = (open: Open, sessions: readonly Session[], times: number): number => {
+const measureSeconds = (open: Open, sessions: readonly Session[], times: number): number => {
   let micros = 0;
   for (let time = 0; time < times; time++) {
     for (const session of sessions) {
@@ -44,12 +44,12 @@ const measure = (
   sessions: readonly Session[],
   rounds: number,
 ): Round[] => {
-  const once = secondsOf(readers.ours, sessions, 1);
+  const once = measureSeconds(readers.ours, sessions, 1);
   const times = Math.max(1, Math.ceil(ROUND_SECONDS / Math.max(once, 1e-4)));
   const round = (): Round => ({
-    ours: secondsOf(readers.ours, sessions, times) / times,
-    tardis: secondsOf(readers.tardis, sessions, times) / times,
-    parse: secondsOf(readers.parse, sessions, times) / times,
+    ours: measureSeconds(readers.ours, sessions, times) / times,
+    tardis: measureSeconds(readers.tardis, sessions, times) / times,
+    parse: measureSeconds(readers.parse, sessions, times) / times,
   });
   for (let warm = 0; warm < WARM_ROUNDS; warm++) round();
   return Array.from({ length: rounds }, round);
@@ -72,7 +72,7 @@ const HEAD = ['venue', 'messages', 'µs each', 'tardis-dev', 'JSON.parse', 'of t
 const RIGHT: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6]);
 
 const benchVenue = async (venue: Venue, folders: readonly string[], rounds: number): Promise<readonly string[]> => {
-  const files = folders.flatMap((folder) => recordingsOf(folder, venue.id));
+  const files = folders.flatMap((folder) => listRecordings(folder, venue.id));
   const recorded = readRecorded(venue, files);
   const readers = { ours: ours(venue, recorded), tardis: tardis(venue.id), parse: bareParse };
   const sessions = readByAll(recorded.sessions, Object.values(readers));

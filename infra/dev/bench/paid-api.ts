@@ -15,7 +15,7 @@ import { createLog } from '../../runtime/log.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { USDC } from '../facilitator/local-usdc.ts';
-import { marketOf } from './screen-market.ts';
+import { makeMarket } from './screen-market.ts';
 
 const { DATABASE_URL = '', FACILITATOR_URL: url = '', PAYMENT_RPC_URL: rpcUrl = '' } = process.env;
 const { PAYMENT_PAY_TO: payTo = '', PORT: port = '' } = process.env;
@@ -24,7 +24,7 @@ const log = createLog('bench', 'warn');
 const { nowMicros } = createClock();
 const pool = openPostgres(DATABASE_URL);
 const registry = createMetrics();
-const live = marketOf([]);
+const live = makeMarket([]);
 const meter = new Meter(sharedPermits(pool), new Places(sharedPlaces(pool)));
 keepSettled(meter, log);
 const baseUrl = `http://127.0.0.1:${port}`;

@@ -24,7 +24,7 @@ export type ProfileSpec = {
 
 const TOP = 12;
 
-const placeOf = (url: string): string => {
+const toPlace = (url: string): string => {
   const [, packages] = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? [];
   if (packages !== undefined) return packages;
   if (url.startsWith('node:')) return url;
@@ -67,7 +67,7 @@ export const readProfile = ({ dir, pid, endedAtMs, seconds }: ProfileSpec): stri
     if (at < from || at > to || frame === undefined) continue;
     if (frame.functionName === '(idle)') continue;
     whole += micros;
-    const place = placeOf(frame.url);
+    const place = toPlace(frame.url);
     const named = frame.functionName === '' ? '(anonymous)' : frame.functionName;
     add(byFunction, frame.url === '' ? named : `${named}  ${place}:${frame.lineNumber + 1}`, micros);
     add(byPlace, place, micros);

@@ -21,7 +21,7 @@ export type LoggedWorld = {
 };
 export type Hashes = Record<string, TableHash>;
 
-export const hashesOf = ({ stores }: LoggedWorld, namespace: string): Promise<Hashes> => {
+export const hashNamespace = ({ stores }: LoggedWorld, namespace: string): Promise<Hashes> => {
   const auth = { user: stores.questdb_user, password: stores.questdb_password };
   return hashTables({ url: stores.questdb_http, auth, namespace });
 };

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { below, type Figure, figureOf } from './figures.ts';
-import { pidOf } from './machine.ts';
+import { below, type Figure, makeFigure } from './figures.ts';
+import { findPid } from './machine.ts';
 import { inRounds, ROUNDS } from './rounds.ts';
 import type { Run } from './run.ts';
 import { until } from './until.ts';
@@ -32,13 +32,13 @@ const bareStartMs = (): number => {
 const measureRound = async (run: Run, rate: number): Promise<Figure[]> => {
   await run.caughtUp(PATIENCE.forMs);
   await pause(SETTLE_MS);
-  const pid = pidOf(run.dir, 'processors');
+  const pid = findPid(run.dir, 'processors');
   if (pid === null) throw new Error('the processors do not run');
   const before = run.watch.watermark() ?? 0;
   const killedAtMicros = Date.now() * 1_000;
   const killed = performance.now();
   process.kill(pid, 'SIGKILL');
-  await until(() => ![pid, null].includes(pidOf(run.dir, 'processors')), PATIENCE);
+  await until(() => ![pid, null].includes(findPid(run.dir, 'processors')), PATIENCE);
   const began = performance.now();
   const spoke = await until(() => (run.watch.watermark() ?? 0) > Math.max(before, killedAtMicros), PATIENCE);
   const spokeMs = performance.now() - began;
@@ -47,7 +47,7 @@ const measureRound = async (run: Run, rate: number): Promise<Figure[]> => {
   const limit = bareStartMs() / 1_000;
   const parts = { limit, limitIs: 'Node starts and loads the modules' };
   return [
-    figureOf(
+    makeFigure(
       'restart after kill -9: process started to the watermark passing the kill',
       's',
       spoke ? spokeMs / 1_000 : null,
@@ -57,7 +57,7 @@ const measureRound = async (run: Run, rate: number): Promise<Figure[]> => {
         note: `at ${rate}/s; killed ${((began - killed) / 1_000).toFixed(2)} s before`,
       },
     ),
-    figureOf(
+    makeFigure(
       "restart after kill -9: process started to the log's end (lag < 1 s)",
       's',
       atEnd ? atEndMs / 1_000 : null,

@@ -4,12 +4,12 @@ import { type Figure, quantile, type Spread } from './figures.ts';
 export const ROUNDS = 5;
 
 /** Minimum and maximum of the values; null when fewer than two are known. */
-export const spreadOf = (values: readonly (number | null)[]): Spread | null => {
+export const computeSpread = (values: readonly (number | null)[]): Spread | null => {
   const known = values.filter((value) => value !== null);
   return known.length < 2 ? null : { min: Math.min(...known), max: Math.max(...known), of: known.length };
 };
 
-const medianOf = (values: readonly (number | null)[]): number | null =>
+const computeMedian = (values: readonly (number | null)[]): number | null =>
   quantile(
     values.filter((value) => value !== null),
     0.5,
@@ -20,10 +20,12 @@ export const combineRounds = (rounds: readonly (readonly Figure[])[]): Figure[] 
   const byName = Map.groupBy(rounds.flat(), ({ name }) => name);
   return [...byName.values()].flatMap((figures) => {
     const values = figures.map(({ measured }) => measured);
-    const measured = medianOf(values);
+    const measured = computeMedian(values);
     const middle = figures.find((figure) => figure.measured === measured) ?? figures[0];
     if (middle === undefined) return [];
-    return [{ ...middle, measured, limit: medianOf(figures.map(({ limit }) => limit)), spread: spreadOf(values) }];
+    return [
+      { ...middle, measured, limit: computeMedian(figures.map(({ limit }) => limit)), spread: computeSpread(values) },
+    ];
   });
 };
 

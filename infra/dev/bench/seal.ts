@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Row } from '../../../schemas/topics.ts';
 import { createRowSender, openQuestdbReader } from '../../runtime/questdb/questdb.ts';
-import { below, type Figure, figureOf, quantile } from './figures.ts';
+import { below, type Figure, makeFigure, quantile } from './figures.ts';
 import type { SealDelay } from './log-watch.ts';
 import { combineRounds } from './rounds.ts';
 import type { Run } from './run.ts';
@@ -20,7 +20,7 @@ const TABLE = 'bench_limit';
 const ROUNDS = 10;
 const LIMIT_ROWS = 500;
 
-const rowOf = (at: number): Row => ({
+const makeRow = (at: number): Row => ({
   table: TABLE,
   at,
   texts: { listing: `binance|SIM${at % LIMIT_ROWS}`, venue: 'binance', status: 'present' },
@@ -49,7 +49,7 @@ const bareWriteMs = async ({ service }: Run): Promise<number | null> => {
       const began = performance.now();
       await sender.send(
         TABLE,
-        Array.from({ length: LIMIT_ROWS }, (_, i) => rowOf(first + i)),
+        Array.from({ length: LIMIT_ROWS }, (_, i) => makeRow(first + i)),
       );
       await sender.waitVisible([TABLE]);
       times.push(performance.now() - began);
@@ -87,8 +87,8 @@ const WAYS = [
 const toFigures = (rows: readonly SealDelay[], limit: number | null): Figure[] => {
   const parts = { limit, limitIs: `bare write of ${LIMIT_ROWS} rows until visible`, note: `${rows.length} rows` };
   return WAYS.flatMap(([name, pick, aimMs]) => [
-    figureOf(`${name} p50`, 'ms', quantile(rows.map(pick), 0.5), parts),
-    figureOf(`${name} p99`, 'ms', quantile(rows.map(pick), 0.99), {
+    makeFigure(`${name} p50`, 'ms', quantile(rows.map(pick), 0.5), parts),
+    makeFigure(`${name} p99`, 'ms', quantile(rows.map(pick), 0.99), {
       ...parts,
       aim: aimMs === null ? null : below(aimMs),
     }),

@@ -69,7 +69,7 @@ const fetchAnswer = async (url: string): Promise<Response> => {
   return answer;
 };
 
-async function* linesOf(answer: Response): AsyncGenerator<string> {
+async function* readLines(answer: Response): AsyncGenerator<string> {
   let rest = '';
   for await (const text of (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
     const lines = (rest + text).split('\n');
@@ -83,7 +83,7 @@ const framesOver = async (control: string, connection: SentConnection): Promise<
   const digests = new Digests();
   const sentAt: Micros[] = [];
   let from = 0;
-  for await (const line of linesOf(await fetchAnswer(`${control}/sent/frames?connection=${connection.connection}`))) {
+  for await (const line of readLines(await fetchAnswer(`${control}/sent/frames?connection=${connection.connection}`))) {
     const { index, at, sha256 } = JSON.parse(line) as SentFrame;
     if (sentAt.length === 0) from = index;
     digests.push(Buffer.from(sha256, 'hex'));
@@ -133,24 +133,24 @@ const readRaw = async (handle: KafkaHandle, topic: string) => {
 };
 
 /** A connection whose collector died is lost by the rule on the log: no later record names it (F-02). */
-const endOf = ({ lostAt, namedAt }: RawConnection): Micros => lostAt ?? namedAt;
+const findEnd = ({ lostAt, namedAt }: RawConnection): Micros => lostAt ?? namedAt;
 
 /** Frames sent after the list was read may be stored too, but only over a connection that was open then. */
-const isStoredOf = ({ digests: got }: RawConnection, { connection, digests }: SentOver): boolean => {
+const isStored = ({ digests: got }: RawConnection, { connection, digests }: SentOver): boolean => {
   const mayHaveMore = connection.closed_at === null;
   if (got.length > digests.length && !mayHaveMore) return false;
   return got.agrees(digests, Math.min(got.length, digests.length));
 };
 
-const gapOf = (got: RawConnection, { connection, sentAt }: SentOver): Micros =>
-  Math.abs(endOf(got) - (connection.closed_at ?? sentAt.at(-1) ?? connection.opened_at));
+const computeGap = (got: RawConnection, { connection, sentAt }: SentOver): Micros =>
+  Math.abs(findEnd(got) - (connection.closed_at ?? sentAt.at(-1) ?? connection.opened_at));
 
 /** The other side detects an end within this time; connections whose ends are further apart are two. */
 const SAME_END: Micros = 5_000_000;
 
 /** Ascending, the best match first: ended together, more frames in common, none besides, ended nearest. */
-const likenessOf = (got: RawConnection, over: SentOver): readonly number[] => {
-  const gap = gapOf(got, over);
+const rankMatch = (got: RawConnection, over: SentOver): readonly number[] => {
+  const gap = computeGap(got, over);
   const agreed = Math.min(got.digests.length, over.digests.length);
   return [gap <= SAME_END ? 0 : 1, -agreed, got.digests.length, gap];
 };
@@ -164,8 +164,8 @@ const compare = (a: readonly number[], b: readonly number[]): number => {
 const takeStored = (byFirst: Map<string, RawConnection[]>, over: SentOver): RawConnection | undefined => {
   const [best] = [over.digests.first(), '']
     .flatMap((first) => (byFirst.get(first) ?? []).map((got) => ({ first, got })))
-    .filter(({ got }) => isStoredOf(got, over))
-    .map((candidate) => ({ ...candidate, likeness: likenessOf(candidate.got, over) }))
+    .filter(({ got }) => isStored(got, over))
+    .map((candidate) => ({ ...candidate, likeness: rankMatch(candidate.got, over) }))
     .sort((a, b) => compare(a.likeness, b.likeness));
   if (best === undefined) return undefined;
   const from = byFirst.get(best.first) ?? [];
@@ -192,7 +192,7 @@ export const accountFrames = async (handle: KafkaHandle, topic: string, sent: Se
     const earliest = sentAt[kept];
     if (earliest === undefined) continue;
     const missing = digests.length - kept;
-    const beforeMs = got === undefined ? Number.POSITIVE_INFINITY : (endOf(got) - earliest) / 1000;
+    const beforeMs = got === undefined ? Number.POSITIVE_INFINITY : (findEnd(got) - earliest) / 1000;
     if (beforeMs > ON_THE_WIRE_MS) {
       const name = `connection ${connection.connection} ${connection.path} (${connection.cause ?? 'open'})`;
       const forgotten = from > 0 ? `; the simulator forgot its first ${from}` : '';

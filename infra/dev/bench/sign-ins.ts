@@ -10,7 +10,7 @@ import { beginSession } from '../../../api/accounts/sessions.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { freePort } from '../engines/ports.ts';
-import { figureOf, quantile, renderTable } from './figures.ts';
+import { makeFigure, quantile, renderTable } from './figures.ts';
 import { until } from './until.ts';
 
 const PAGES_A_SECOND = 20;
@@ -92,14 +92,14 @@ const atRate = async <T>(perSecond: number, call: (i: number) => Promise<T>): Pr
 };
 
 const of = (name: string, times: readonly number[]) =>
-  [0.5, 0.99].map((share) => figureOf(`other pages, ${name}, p${share * 100}`, 'ms', quantile(times, share)));
+  [0.5, 0.99].map((share) => makeFigure(`other pages, ${name}, p${share * 100}`, 'ms', quantile(times, share)));
 
 await atRate(PAGES_A_SECOND, readPage);
 const alone = await atRate(PAGES_A_SECOND, readPage);
 const [beside, statuses] = await Promise.all([atRate(PAGES_A_SECOND, readPage), atRate(rate, attempt)]);
 const counted = [...new Set(statuses)].sort().map((status) => {
   const share = statuses.filter((one) => one === status).length / seconds;
-  return figureOf(`attempts answered ${status}`, '/s', share);
+  return makeFigure(`attempts answered ${status}`, '/s', share);
 });
 const figures = [...of('alone', alone), ...of(`beside ${rate} attempts a second`, beside), ...counted];
 process.stdout.write(`${renderTable(figures)}\n`);

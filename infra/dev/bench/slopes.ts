@@ -11,7 +11,7 @@ const LEAST_LIVES = 3;
 
 type Line = readonly { readonly x: number; readonly y: number }[];
 
-const meanOf = (values: readonly number[]): number => values.reduce((sum, v) => sum + v, 0) / values.length;
+const computeMean = (values: readonly number[]): number => values.reduce((sum, v) => sum + v, 0) / values.length;
 
 /** `error`: its standard error, from the distances of the points to the lines; infinite for too few points. */
 export type Slope = { readonly perHour: number; readonly error: number };
@@ -20,7 +20,7 @@ export type Slope = { readonly perHour: number; readonly error: number };
 const commonSlope = (lines: readonly Line[]): Slope | null => {
   let [along, across, high, points] = [0, 0, 0, 0];
   for (const line of lines) {
-    const [mx, my] = [meanOf(line.map(({ x }) => x)), meanOf(line.map(({ y }) => y))];
+    const [mx, my] = [computeMean(line.map(({ x }) => x)), computeMean(line.map(({ y }) => y))];
     for (const { x, y } of line) {
       along += (x - mx) ** 2;
       across += (x - mx) * (y - my);
@@ -36,14 +36,14 @@ const commonSlope = (lines: readonly Line[]): Slope | null => {
 };
 
 /** Samples grouped by their process, in the order of time. */
-export const livesOf = (points: readonly Point[]): readonly (readonly Point[])[] => [
+export const groupLives = (points: readonly Point[]): readonly (readonly Point[])[] => [
   ...Map.groupBy(points, ({ life }) => life).values(),
 ];
 
-const spanOf = (life: readonly Point[]): number => (life.at(-1)?.atMs ?? 0) - (life[0]?.atMs ?? 0);
+const computeSpan = (life: readonly Point[]): number => (life.at(-1)?.atMs ?? 0) - (life[0]?.atMs ?? 0);
 
 const warmPart = (life: readonly Point[]): readonly Point[] => {
-  const from = (life[0]?.atMs ?? 0) + Math.min(WARM_UP_MS, spanOf(life) / 2);
+  const from = (life[0]?.atMs ?? 0) + Math.min(WARM_UP_MS, computeSpan(life) / 2);
   return life.filter(({ atMs }) => atMs >= from);
 };
 
@@ -51,13 +51,13 @@ const asLine = (points: readonly Point[]): Line => points.map(({ atMs, value }) 
 
 /** Growth an hour within the warm parts of all lives; null when these are shorter than five minutes. */
 export const slopeWithin = (points: readonly Point[]): Slope | null => {
-  const warm = livesOf(points).map(warmPart);
-  const spanMs = warm.reduce((sum, life) => sum + spanOf(life), 0);
+  const warm = groupLives(points).map(warmPart);
+  const spanMs = warm.reduce((sum, life) => sum + computeSpan(life), 0);
   return spanMs < LEAST_SPAN_MS ? null : commonSlope(warm.map(asLine));
 };
 
 /** The median of a life's warm part, at its end: a single sample may fall into a garbage collection. */
-const levelOf = (life: readonly Point[]): Point[] => {
+const findLevel = (life: readonly Point[]): Point[] => {
   const warm = warmPart(life);
   const [last, middle] = [warm.at(-1), warm.toSorted((a, b) => a.value - b.value)[Math.floor(warm.length / 2)]];
   return last === undefined || middle === undefined ? [] : [{ ...last, value: middle.value }];
@@ -69,7 +69,7 @@ const levelOf = (life: readonly Point[]): Point[] => {
  */
 export const slopeAcross = (points: readonly Point[]): Slope | null => {
   const from = (points[0]?.atMs ?? 0) + WARM_UP_MS;
-  const lives = livesOf(points).filter(([first]) => (first?.atMs ?? 0) >= from);
-  const levels = lives.slice(0, -1).flatMap(levelOf);
-  return levels.length < LEAST_LIVES || spanOf(levels) < LEAST_SPAN_MS ? null : commonSlope([asLine(levels)]);
+  const lives = groupLives(points).filter(([first]) => (first?.atMs ?? 0) >= from);
+  const levels = lives.slice(0, -1).flatMap(findLevel);
+  return levels.length < LEAST_LIVES || computeSpan(levels) < LEAST_SPAN_MS ? null : commonSlope([asLine(levels)]);
 };

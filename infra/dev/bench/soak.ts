@@ -23,7 +23,7 @@ export type Load = {
 };
 
 const SAMPLE_MS = 10_000;
-const TELL_EVERY_MS = 60_000;
+const PRINT_EVERY_MS = 60_000;
 /** A run this short prints each sample. */
 const SHORT_MS = 300_000;
 const ASK_EVERY_MS = 1_000;
@@ -68,21 +68,21 @@ type Looks = { readonly samples: readonly Sample[]; readonly missed: number };
 
 const lookOften = async (run: Run, watch: HealthWatch, lastingMs: number): Promise<Looks> => {
   const samples: Sample[] = [];
-  const tellEveryMs = lastingMs <= SHORT_MS ? 0 : TELL_EVERY_MS;
+  const printEveryMs = lastingMs <= SHORT_MS ? 0 : PRINT_EVERY_MS;
   const began = performance.now();
-  let [missed, toldAtMs] = [0, 0];
+  let [missed, printedAtMs] = [0, 0];
   for (let at = 0; at <= lastingMs; at += SAMPLE_MS) {
     await pause(Math.max(0, at - (performance.now() - began)));
     try {
       const sample = await watch.sample();
-      if (sample.atMs - toldAtMs >= tellEveryMs) {
-        run.progress.say(describe(sample, samples.at(-1)));
-        toldAtMs = sample.atMs;
+      if (sample.atMs - printedAtMs >= printEveryMs) {
+        run.progress.print(describe(sample, samples.at(-1)));
+        printedAtMs = sample.atMs;
       }
       samples.push(sample);
     } catch (error) {
       missed += 1;
-      run.progress.say(`no look: ${error instanceof Error ? error.message : String(error)}`);
+      run.progress.print(`no look: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   return { samples, missed };
@@ -105,7 +105,7 @@ export const soak = async ({ run, client, reader }: SoakParts, plan: SoakPlan): 
     const caughtUp = await run.progress.during('the tasks', run.caughtUp(CATCH_UP_MS));
     const answers = await endAsking();
     const rest = await watch.sample();
-    run.progress.say('reading what was sent');
+    run.progress.print('reading what was sent');
     const sent = await readSentFrames(run.service.endpoints.control_url ?? '');
     return { ...looks, kills, answers, rest, caughtUp, sent };
   } finally {

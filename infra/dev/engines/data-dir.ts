@@ -16,10 +16,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   endInOrder,
   endProcess,
-  identityOf,
   isAlive,
   type ProcessIdentity,
   type RunRecord,
+  readIdentity,
 } from './process-identity.ts';
 
 /** Passwords generated at the first start; kept in a file only its owner can read. */
@@ -81,7 +81,7 @@ export async function openDataDir(
         : writeFileSync(runFile(path, name), JSON.stringify(run)),
     recordGuard: (guard) => writeFileSync(join(path, GUARD_FILE), JSON.stringify(guard)),
     // Without the folder no process can start in it.
-    announceStop: () => existsSync(lock) && replaceFile(lock, JSON.stringify(lockOf({ stopping: true }))),
+    announceStop: () => existsSync(lock) && replaceFile(lock, JSON.stringify(makeLock({ stopping: true }))),
     release: () => rmSync(lock, { force: true }),
   };
 }
@@ -95,7 +95,7 @@ export function readRun(dir: string, name: string): RunRecord | null {
 async function takeLock(path: string, log: (line: string) => void): Promise<string> {
   const lock = join(path, 'lock');
   const mine = join(path, `lock.${process.pid}`);
-  writeFileSync(mine, JSON.stringify(lockOf({ stopping: false })));
+  writeFileSync(mine, JSON.stringify(makeLock({ stopping: false })));
   try {
     // A link appears with its content already in place, so a half-written lock is never read.
     while (!linked(mine, lock)) {
@@ -119,8 +119,8 @@ async function takeLock(path: string, log: (line: string) => void): Promise<stri
   return lock;
 }
 
-function lockOf({ stopping }: Pick<Lock, 'stopping'>): Lock {
-  const me = identityOf(process.pid);
+function makeLock({ stopping }: Pick<Lock, 'stopping'>): Lock {
+  const me = readIdentity(process.pid);
   if (me === null) throw new DataDirError('this process cannot be seen in the process table');
   return { ...me, stopping };
 }

@@ -95,7 +95,7 @@ export async function startKafkaCluster(
       };
       const broker = await startNode(supervisor, dataDir, node);
       const restartEmpty = async (): Promise<void> => {
-        rmSync(dataOf(dataDir, node), { recursive: true, force: true });
+        rmSync(toDataPath(dataDir, node), { recursive: true, force: true });
         await format(prepare(dataDir, node), node);
         await broker.restart();
       };
@@ -110,11 +110,11 @@ interface Prepared {
   readonly java: readonly string[];
 }
 
-const dataOf = (dataDir: DataDir, { name }: Node): string => join(dataDir.path, name, 'data');
+const toDataPath = (dataDir: DataDir, { name }: Node): string => join(dataDir.path, name, 'data');
 
 function prepare(dataDir: DataDir, node: Node): Prepared {
   const folder = join(dataDir.path, node.name);
-  const data = dataOf(dataDir, node);
+  const data = toDataPath(dataDir, node);
   mkdirSync(data, { recursive: true });
   const properties = join(folder, 'server.properties');
   const logging = join(folder, 'log4j2.properties');
@@ -126,7 +126,7 @@ function prepare(dataDir: DataDir, node: Node): Prepared {
 async function startNode(supervisor: Supervisor, dataDir: DataDir, node: Node): Promise<Supervised> {
   const prepared = prepare(dataDir, node);
   const { java, properties } = prepared;
-  if (!existsSync(join(dataOf(dataDir, node), 'meta.properties'))) await format(prepared, node);
+  if (!existsSync(join(toDataPath(dataDir, node), 'meta.properties'))) await format(prepared, node);
   return supervisor.start({
     name: node.name,
     command: javaCommand(),

@@ -42,7 +42,7 @@ export async function choosePorts(
       ports[setting] = await freePort();
       continue;
     }
-    ports[setting] = portOf(setting, env);
+    ports[setting] = readPort(setting, env);
     if (!(await isFree(ports[setting]))) {
       taken.push(`port ${ports[setting]} is taken by another program: set ${setting} to a free one`);
     }
@@ -51,7 +51,7 @@ export async function choosePorts(
   return ports;
 }
 
-function portOf(setting: PortSetting, env: NodeJS.ProcessEnv): number {
+function readPort(setting: PortSetting, env: NodeJS.ProcessEnv): number {
   const text = env[setting];
   if (text === undefined || text === '') return STANDARD_PORTS[setting];
   const port = Number(text);

@@ -153,7 +153,7 @@ function findBinaries(data: string): string {
   const versionFile = join(data, 'PG_VERSION');
   const wanted = existsSync(versionFile) ? Number(readFileSync(versionFile, 'utf8').trim()) : null;
   for (const folder of binaryFolders()) {
-    const major = majorOf(folder);
+    const major = readMajor(folder);
     if (major !== null && major >= OLDEST_MAJOR && (wanted === null || wanted === major)) return folder;
   }
   const version = wanted === null ? `${OLDEST_MAJOR} or newer` : `${wanted}, which the data in ${data} is made with,`;
@@ -182,7 +182,7 @@ function packagedBinaries(): string | null {
 }
 
 /** The major version of the binaries in a folder, read from a version file beside them if there is one; null when incomplete. */
-function majorOf(folder: string): number | null {
+function readMajor(folder: string): number | null {
   if (!existsSync(join(folder, 'postgres')) || !existsSync(join(folder, 'initdb'))) return null;
   const debian = /\/postgresql\/(\d+)\/bin$/.exec(folder);
   if (debian?.[1] !== undefined) return Number(debian[1]);

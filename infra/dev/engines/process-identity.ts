@@ -19,13 +19,13 @@ export interface RunRecord extends ProcessIdentity {
 }
 
 /** The process that runs under this pid now, or null (a zombie has ended and counts as none). */
-export function identityOf(pid: number): ProcessIdentity | null {
+export function readIdentity(pid: number): ProcessIdentity | null {
   const started = process.platform === 'linux' ? startedByProc(pid) : startedByPs(pid);
   return started === null ? null : { pid, started };
 }
 
 export function isAlive(identity: ProcessIdentity): boolean {
-  return identityOf(identity.pid)?.started === identity.started;
+  return readIdentity(identity.pid)?.started === identity.started;
 }
 
 /** Signals the whole group of a process that was started detached; false when it is gone. */

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { DataDir } from './data-dir.ts';
-import { endProcess, identityOf, type ProcessIdentity, type RunRecord, signalGroup } from './process-identity.ts';
+import { endProcess, type ProcessIdentity, type RunRecord, readIdentity, signalGroup } from './process-identity.ts';
 
 export interface ProcessSpec {
   readonly name: string;
@@ -201,7 +201,7 @@ class SupervisedProcess implements Supervised {
     });
     forwardLines(child, log, spec.onLine);
     const pid = await spawned(child, spec);
-    const identity = identityOf(pid) ?? { pid, started: 'ended at once' };
+    const identity = readIdentity(pid) ?? { pid, started: 'ended at once' };
     this.#running = { child, identity };
     this.#record({ ...identity, ...this.#ending(), order: this.#order });
     // Stopped while it was being spawned: nothing else would end it.
@@ -299,7 +299,7 @@ function startGuard(dataDir: DataDir): Guard {
   guard.unref();
   guard.stdin.on('error', () => undefined);
   (guard.stdin as unknown as { unref?: () => void }).unref?.();
-  const identity = identityOf(guard.pid ?? 0);
+  const identity = readIdentity(guard.pid ?? 0);
   if (identity !== null) dataDir.recordGuard(identity);
   return {
     record: (name, run) => guard.stdin.write(`${JSON.stringify({ name, run })}\n`),

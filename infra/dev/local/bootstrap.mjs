@@ -15,7 +15,7 @@ const CHROMIUM = [
   ...['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
-const TELL_EVERY_MS = 2000;
+const PRINT_EVERY_MS = 2000;
 const FETCH_TRIES = 3;
 const PARENT_LOOK_MS = 1000;
 
@@ -153,7 +153,7 @@ async function retried(work) {
       return await work();
     } catch (error) {
       if (isStopping || attempt === FETCH_TRIES) throw error;
-      say(`${error.message.split('\n')[0]}; trying again`);
+      print(`${error.message.split('\n')[0]}; trying again`);
     }
   }
 }
@@ -162,8 +162,8 @@ async function retried(work) {
 function tell(what, command, commandArgs) {
   const begun = Date.now();
   const elapsed = () => `${((Date.now() - begun) / 1000).toFixed(0)} s`;
-  say(what);
-  const timer = setInterval(() => say(`${what}: ${elapsed()}`), TELL_EVERY_MS);
+  print(what);
+  const timer = setInterval(() => print(`${what}: ${elapsed()}`), PRINT_EVERY_MS);
   return new Promise((settle, fail) => {
     const child = spawn(command, commandArgs, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
     running = child;
@@ -178,7 +178,7 @@ function tell(what, command, commandArgs) {
       running = null;
       if (code !== 0) fail(new Error(`${what} failed (${command} exit code ${code})\n${output.trim()}`));
       else {
-        say(`${what}: done in ${elapsed()}`);
+        print(`${what}: done in ${elapsed()}`);
         settle();
       }
     });
@@ -220,11 +220,11 @@ function hashOf(file) {
   return createHash('sha256').update(readFileSync(file)).digest('hex');
 }
 
-function say(line) {
+function print(line) {
   process.stderr.write(`${line}\n`);
 }
 
 function stop(message) {
-  say(message);
+  print(message);
   process.exit(1);
 }

@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { pastFile, readPast, writePast } from '../past/state.ts';
-import type { PastOrder, PastSettings, PastStart, PastWord } from '../past/worker.ts';
+import type { PastMessage, PastOrder, PastSettings, PastStart } from '../past/worker.ts';
 import type { Progress } from './progress.ts';
 
 /** Days of the past that a reader can request. */
-export type ToldPast = Extract<PastWord, { archived: unknown }>['archived'];
+export type ArchivedPast = Extract<PastMessage, { archived: unknown }>['archived'];
 
 /** `again`: a start was interrupted while it wrote. `finish`: it is in the log, its days are not archived yet. */
 export type PastWork = 'first' | 'again' | 'finish';
@@ -39,7 +39,7 @@ export type PastRun = {
   /** Settings of the nightly steps, which follow once its rows are stored. */
   readonly settings: (nightly: PastSettings['nightly']) => void;
   /** Resolves when its days are archived and the old one is closed. */
-  readonly archived: Promise<ToldPast>;
+  readonly archived: Promise<ArchivedPast>;
   readonly stop: () => Promise<void>;
 };
 
@@ -59,7 +59,7 @@ export const explainFailure = (error: unknown): string => {
 /** Begins to make the past at once, which needs no engine. */
 export function startPast({ dir, work, shards, progress }: PastOptions): PastRun {
   const written = Promise.withResolvers<void>();
-  const archived = Promise.withResolvers<ToldPast>();
+  const archived = Promise.withResolvers<ArchivedPast>();
   const fail = (error: unknown): void => {
     written.reject(error);
     archived.reject(error);
@@ -68,15 +68,15 @@ export function startPast({ dir, work, shards, progress }: PastOptions): PastRun
   for (const { promise } of [written, archived]) promise.catch(() => undefined);
   const worker = new Worker(new URL('../past/worker.ts', import.meta.url));
   worker.on('error', (error) => {
-    progress.say(`past: ${explainFailure(error)}`);
+    progress.print(`past: ${explainFailure(error)}`);
     fail(error);
   });
   worker.on('exit', () => fail(new Error('the past was stopped')));
-  worker.on('message', (word: PastWord) => {
-    if ('progress' in word) progress.say(`past: ${word.progress}`);
-    else if ('archived' in word) archived.resolve(word.archived);
+  worker.on('message', (message: PastMessage) => {
+    if ('progress' in message) progress.print(`past: ${message.progress}`);
+    else if ('archived' in message) archived.resolve(message.archived);
     else {
-      progress.say(`past: ${word.written} messages are in the log`);
+      progress.print(`past: ${message.written} messages are in the log`);
       written.resolve();
     }
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { banner, pastLines } from './banner.ts';
 import type { ServiceOptions } from './options.ts';
-import type { ToldPast } from './past.ts';
+import type { ArchivedPast } from './past.ts';
 import { createProgress } from './progress.ts';
 import { type Service, startService } from './service.ts';
 import { runUntilStopped } from './until-stopped.ts';
@@ -36,7 +36,7 @@ export function runService({ defaultDir, ...options }: RunOptions): void {
 }
 
 /** A listing whose file of yesterday the free plan includes: the day's turnover determines the plan's venues (AC-02). */
-async function freeListing({ endpoints }: Service, { yesterday }: ToldPast): Promise<string> {
+async function freeListing({ endpoints }: Service, { yesterday }: ArchivedPast): Promise<string> {
   const list = `${endpoints.base_url}/v2/archive?from=${yesterday}&to=${yesterday}&layer=mark`;
   const answer = await fetch(list, { headers: { authorization: `Bearer ${endpoints.keys.free}` } });
   const { items } = (await answer.json()) as { readonly items: readonly { listing: string; included: boolean }[] };

@@ -10,7 +10,7 @@ import { ensureDemoRules } from '../tools/demo-rules.ts';
 import { ensureLocalAnchors, toAnchorEnv } from './anchors.ts';
 import { type ServiceEndpoints, writeEndpoints } from './endpoints.ts';
 import type { ServiceOptions } from './options.ts';
-import { type PastRun, pastWork, startPast, type ToldPast } from './past.ts';
+import { type ArchivedPast, type PastRun, pastWork, startPast } from './past.ts';
 import { startLocalPayments, toPaymentEnv } from './payments.ts';
 import { accountUrl, apiProcess, mcpUrl, nightlyProcess, nodeProcess, PROCESS_PORTS, webProcess } from './processes.ts';
 import { startSimulator } from './simulated-venues.ts';
@@ -19,7 +19,7 @@ export interface Service {
   readonly endpoints: ServiceEndpoints;
   readonly engines: Engines;
   /** Resolves when the past's days are archived; null when this start has none to write or finish. */
-  readonly past: Promise<ToldPast> | null;
+  readonly past: Promise<ArchivedPast> | null;
   stop(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         isLight: simulated,
         alsoPorts: settings,
         env,
-        log: progress.say,
+        log: progress.print,
         ...(options.signal === undefined ? {} : { signal: options.signal }),
       }),
     )
@@ -78,7 +78,7 @@ async function startProcesses(
   const { ports } = engines;
   const begin = async (spec: ProcessSpec): Promise<void> => {
     await progress.during(spec.name, engines.supervisor.start(spec));
-    progress.say(`${spec.name} is ready`);
+    progress.print(`${spec.name} is ready`);
   };
   const keysFile = join(engines.dataDir.path, 'keys.json');
   const { endpoints } = engines;
@@ -125,9 +125,9 @@ async function startProcesses(
   // Each waits for its own dependencies; they stop in the opposite order of their start.
   const [{ made, anchors, payments, nightly }] = await Promise.all([serve(), feed()]);
   // No client of the API waits for it.
-  begin(nightly).catch((error: unknown) => progress.say(error instanceof Error ? error.message : String(error)));
+  begin(nightly).catch((error: unknown) => progress.print(error instanceof Error ? error.message : String(error)));
   return {
-    ...{ ...endpoints, ...anchors, ...payments, ...addressesOf(ports), ...made },
+    ...{ ...endpoints, ...anchors, ...payments, ...toAddresses(ports), ...made },
     archive_dir: archive.ARCHIVE_DIR,
     control_url: simulator?.control ?? null,
   };
@@ -139,7 +139,7 @@ async function ensureAccounts({ endpoints, dataDir }: Engines) {
   return { accounts, rules: await ensureDemoRules(url, demoAccountId('pro')) };
 }
 
-function addressesOf(ports: Engines['ports']) {
+function toAddresses(ports: Engines['ports']) {
   return {
     base_url: `http://127.0.0.1:${ports.PORT}`,
     mcp_url: mcpUrl(ports),

@@ -20,7 +20,7 @@ export function runUntilStopped(progress: Progress, start: (signal: AbortSignal)
   const asked = new AbortController();
   let askedAt = 0;
   const fail = (what: string, error: unknown): never => {
-    progress.say(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    progress.print(`${what}: ${error instanceof Error ? error.message : String(error)}`);
     process.exit(1);
   };
   const started = start(asked.signal);
@@ -28,18 +28,18 @@ export function runUntilStopped(progress: Progress, start: (signal: AbortSignal)
   const stop = async (reason: string, code: number): Promise<void> => {
     if (asked.signal.aborted) {
       if (performance.now() - askedAt < SAME_WISH_MS) return;
-      progress.say(`${reason}: stopping at once`);
+      progress.print(`${reason}: stopping at once`);
       process.exit(code);
     }
     askedAt = performance.now();
     asked.abort();
     setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
-    progress.say(`${reason}: stopping (again to stop at once)`);
+    progress.print(`${reason}: stopping (again to stop at once)`);
     await started.then(
       (stopStarted) => stopStarted(),
       () => undefined,
     );
-    progress.say('stopped');
+    progress.print('stopped');
     process.exit(0);
   };
   const request = (reason: string, code: number): void =>

@@ -2,14 +2,14 @@
 import type { CapabilityBody } from '../../../schemas/topics.ts';
 import type { SimListing } from '../simulator/listings.ts';
 import { createRandom, fnv1a } from '../simulator/random.ts';
-import type { Telling } from './old-day.ts';
+import type { PastPlan } from './old-day.ts';
 import {
-  capabilityOf,
-  collectedVenueOf,
-  listingsOf,
+  findCollectedVenue,
+  findListings,
+  findSimulatedVenue,
+  makeCapability,
   nothingCollected,
-  openTold,
-  simulatedVenueOf,
+  openPastVenue,
 } from './told-venue.ts';
 import { createVirtualCollector } from './virtual-collector.ts';
 import type { VirtualLog } from './virtual-log.ts';
@@ -43,7 +43,7 @@ const ONCE_A_MINUTE = {
 } as const;
 
 /** The venue's own capability, reduced to the chosen layers; readings have the cadence of one a minute. */
-const onlyOf = ({ name, layers }: CapabilityBody, chosen: ReadonlySet<string>): CapabilityBody => {
+const reduceCapability = ({ name, layers }: CapabilityBody, chosen: ReadonlySet<string>): CapabilityBody => {
   const stated = Object.entries(nothingCollected({ name, layers }).layers).map(([layer, off]) => {
     if (!chosen.has(layer)) return [layer, off] as const;
     return [layer, READINGS.includes(layer) ? { ...off, ...ONCE_A_MINUTE } : (layers[layer] ?? off)] as const;
@@ -61,20 +61,22 @@ const endingAtStart = (listing: SimListing, seed: number, seconds: number): SimL
 
 export type LastDays = {
   /** Writes every further minute that has ended at that time. */
-  readonly tellTo: (nowMs: number) => void;
+  readonly writeTo: (nowMs: number) => void;
 };
 
-export const beginLastDays = (log: VirtualLog, { nowMs, shards, seed }: Telling): LastDays => {
+export const beginLastDays = (log: VirtualLog, { nowMs, shards, seed }: PastPlan): LastDays => {
   const startMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS - CANDLE_HOURS * HOUR_MS;
   const readingsMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - READING_HOURS * HOUR_MS;
   const clock = { ms: startMs };
-  const venue = collectedVenueOf(LAST_VENUE);
+  const venue = findCollectedVenue(LAST_VENUE);
   const seconds = (nowMs - startMs) / 1_000;
-  const listings = listingsOf(simulatedVenueOf(LAST_VENUE), SYMBOLS).map((one) => endingAtStart(one, seed, seconds));
-  const pace = { saysSecond: (atMs: number) => atMs % MINUTE_MS === 0 && atMs >= readingsMs, saysChanges: false };
-  const host = openTold({ id: LAST_VENUE, listings, clock, seed, levels: LEVELS, pace });
-  const known = capabilityOf(venue);
-  const capability = onlyOf(known, new Set(CANDLES));
+  const listings = findListings(findSimulatedVenue(LAST_VENUE), SYMBOLS).map((one) =>
+    endingAtStart(one, seed, seconds),
+  );
+  const pace = { sendsSecond: (atMs: number) => atMs % MINUTE_MS === 0 && atMs >= readingsMs, sendsChanges: false };
+  const host = openPastVenue({ id: LAST_VENUE, listings, clock, seed, levels: LEVELS, pace });
+  const known = makeCapability(venue);
+  const capability = reduceCapability(known, new Set(CANDLES));
   const options = { venue, host, shards, clock, log, capability };
   const collector = createVirtualCollector({ ...options, layers: EVERYTHING, isSingle: true });
   collector.start();
@@ -85,9 +87,9 @@ export const beginLastDays = (log: VirtualLog, { nowMs, shards, seed }: Telling)
   }
   let minute = startMs + MINUTE_MS;
   return {
-    tellTo: (toMs) => {
+    writeTo: (toMs) => {
       for (; minute <= toMs; minute += MINUTE_MS) {
-        if (minute === readingsMs) collector.change(onlyOf(known, EVERYTHING));
+        if (minute === readingsMs) collector.change(reduceCapability(known, EVERYTHING));
         while (clock.ms < minute) {
           clock.ms = Math.min(minute, clock.ms + STRIDE_MS);
           host.advance();

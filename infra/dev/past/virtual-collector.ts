@@ -43,8 +43,8 @@ type Link = {
   source: Source | null;
   socket: MemorySocket | null;
   books: BookWatch | null;
-  unsaid: string[];
-  saidMs: number;
+  unsent: string[];
+  sentMs: number;
   pingedMs: number;
   againMs: number;
 };
@@ -119,7 +119,7 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
       .filter((cover) => cover.layers.includes('book'))
       .flatMap(({ symbols }) => symbols ?? listings.map((listing) => listing.venue_symbol));
 
-  const heard = (link: Link, payload: Buffer): void => {
+  const receive = (link: Link, payload: Buffer): void => {
     link.source?.frame(payload);
     const text = payload.toString();
     const reply = venue.replyTo?.(text) ?? null;
@@ -133,7 +133,7 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
     const { slot } = link;
     const early: Buffer[] = [];
     const socket = createMemorySocket(
-      (payload) => (link.source === null ? void early.push(payload) : heard(link, payload)),
+      (payload) => (link.source === null ? void early.push(payload) : receive(link, payload)),
       () => {
         link.source?.lost('connection_lost', 'the venue closed the connection');
         Object.assign(link, { source: null, socket: null, againMs: clock.ms + RECONNECT_MS });
@@ -147,27 +147,27 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
     link.socket = socket;
     link.source =
       single ?? connections.open({ slot: slot.id, shards: slot.shards, url: slot.url, covers: slot.covers });
-    link.unsaid = [...slot.subscribe];
+    link.unsent = [...slot.subscribe];
     link.pingedMs = clock.ms;
     const isAsked = venue.bookRule.style === 'snapshot' && venue.bookSnapshot !== undefined;
     const symbols = bookSymbols(slot.covers);
     link.books = isAsked ? createBookWatch({ rule: venue.bookRule, symbols, nowMs: clock.ms }) : null;
-    for (const payload of early) heard(link, payload);
+    for (const payload of early) receive(link, payload);
   };
 
-  const say = (link: Link): void => {
+  const sendNext = (link: Link): void => {
     const { ping, limits } = venue;
-    if (clock.ms - link.saidMs < 1_000 / limits.subscribePerSecond) return;
+    if (clock.ms - link.sentMs < 1_000 / limits.subscribePerSecond) return;
     const isPing = ping?.frame != null && clock.ms - link.pingedMs >= ping.everyMs;
-    const frame = link.unsaid.shift() ?? (isPing ? ping?.frame : null);
+    const frame = link.unsent.shift() ?? (isPing ? ping?.frame : null);
     if (frame == null) return;
     if (isPing) link.pingedMs = clock.ms;
-    link.saidMs = clock.ms;
+    link.sentMs = clock.ms;
     link.socket?.send(frame);
   };
 
-  const joinBook = ({ books, source, unsaid }: Link): void => {
-    const need = unsaid.length === 0 ? books?.urgent(clock.ms, ['join', 'confirm']) : null;
+  const joinBook = ({ books, source, unsent }: Link): void => {
+    const need = unsent.length === 0 ? books?.urgent(clock.ms, ['join', 'confirm']) : null;
     const listing = listings.find(({ venue_symbol }) => venue_symbol === need?.symbol);
     if (books == null || need == null || listing === undefined || venue.bookSnapshot === undefined) return;
     books.postpone(need.symbol, clock.ms + SNAPSHOT_AGAIN_MS);
@@ -200,7 +200,7 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
       if (clock.ms >= link.againMs) open(link);
       return;
     }
-    say(link);
+    sendNext(link);
     joinBook(link);
   };
 
@@ -223,7 +223,7 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
       if (options.isSingle) single = connections.open({ ...names, covers: [everything] });
       links = slots.flatMap((slot) => {
         if (slot.kind !== 'socket') return [];
-        const begun = { source: null, socket: null, books: null, unsaid: [], saidMs: 0, pingedMs: 0, againMs: 0 };
+        const begun = { source: null, socket: null, books: null, unsent: [], sentMs: 0, pingedMs: 0, againMs: 0 };
         return [{ slot, ...begun }];
       });
       polls = slots.flatMap((slot) => {

@@ -1,5 +1,5 @@
 // Minute candles of the simulated market: trades counted individually, mark and index sampled each second.
-import { amountOf, type SimListing } from './listings.ts';
+import { computeAmount, type SimListing } from './listings.ts';
 import type { Trade } from './trade.ts';
 
 export type PriceCandle = {
@@ -70,11 +70,11 @@ function tickPrice(series: PriceCandle[], openMs: number, price: number): void {
 }
 
 export function createCandles(listing: SimListing, startMs: number): Candles {
-  const minuteOf = (atMs: number): number => Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
-  const trades: TradeCandle[] = [openTrades(minuteOf(startMs), listing.startPrice)];
+  const toMinute = (atMs: number): number => Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
+  const trades: TradeCandle[] = [openTrades(toMinute(startMs), listing.startPrice)];
   const marks: PriceCandle[] = [];
   const indexes: PriceCandle[] = [];
-  let open = trades[0] ?? openTrades(minuteOf(startMs), listing.startPrice);
+  let open = trades[0] ?? openTrades(toMinute(startMs), listing.startPrice);
 
   return {
     trades,
@@ -83,7 +83,7 @@ export function createCandles(listing: SimListing, startMs: number): Candles {
     current: () => open,
     trade: (trade) => {
       const { id, price, qty, buyerIsMaker } = trade;
-      const amount = amountOf(listing, trade, listing.decimals.amount);
+      const amount = computeAmount(listing, trade, listing.decimals.amount);
       extend(open, price);
       open.volume += qty;
       open.amount += amount;
@@ -96,11 +96,11 @@ export function createCandles(listing: SimListing, startMs: number): Candles {
       open.lastAtMs = trade.atMs;
     },
     second: (atMs, mark, index) => {
-      tickPrice(marks, minuteOf(atMs), mark);
-      tickPrice(indexes, minuteOf(atMs), index);
-      if (minuteOf(atMs) === open.openMs) return null;
+      tickPrice(marks, toMinute(atMs), mark);
+      tickPrice(indexes, toMinute(atMs), index);
+      if (toMinute(atMs) === open.openMs) return null;
       const closed = open;
-      open = push(trades, openTrades(minuteOf(atMs), closed.close));
+      open = push(trades, openTrades(toMinute(atMs), closed.close));
       return closed;
     },
   };

@@ -44,7 +44,7 @@ export type Connection = {
   isOpen: boolean;
   pingedMs: number;
   pongedMs: number;
-  heardMs: number;
+  receivedMs: number;
   incomingSinceMs: number;
   incoming: number;
   isCorked: boolean;

@@ -23,10 +23,10 @@ const FIRST_EXTRA = 1_000;
 const listStreams = (connection: Connection): StreamRef[] => [...connection.streams.values()];
 const listSymbols = (list: Iterable<Instrument>): string[] => [...list].map(({ listing }) => listing.symbol);
 
-const isOneOf = ({ symbol }: StreamRef, symbols: readonly string[] | undefined): boolean =>
+const isIncluded = ({ symbol }: StreamRef, symbols: readonly string[] | undefined): boolean =>
   symbols === undefined || symbol === null || symbols.includes(symbol);
 const concerns = (request: FaultRequest, ref: StreamRef): boolean =>
-  isAbout(request, ref) && isOneOf(ref, request.symbols);
+  isAbout(request, ref) && isIncluded(ref, request.symbols);
 
 export class FaultDesk {
   readonly #options: FaultDeskOptions;

@@ -112,7 +112,7 @@ export const coinRules = ([, coin, multiplier, priceDecimals, tick, qtyDecimals,
 });
 
 /** Common to all linear contracts: the quote is the margin. */
-export const linearOf = (quote: string, { price, ...rules }: ContractRules) => ({
+export const makeLinear = (quote: string, { price, ...rules }: ContractRules) => ({
   ...rules,
   quote,
   margin: quote,
@@ -121,7 +121,7 @@ export const linearOf = (quote: string, { price, ...rules }: ContractRules) => (
 });
 
 /** Common to inverse contracts on venues with funding intervals: the coin is the margin, US dollars the quote. */
-export const inverseOf = (coin: Coin, { priceDecimals, tick }: Pick<SimListing, 'priceDecimals' | 'tick'>) => ({
+export const makeInverse = (coin: Coin, { priceDecimals, tick }: Pick<SimListing, 'priceDecimals' | 'tick'>) => ({
   base: coin,
   quote: 'USD',
   margin: coin,
@@ -149,7 +149,8 @@ export const madeUpRules = (number: number, onboardedAtMs: number): ContractRule
 });
 
 /** Number of `count` listings of a venue's second kind: one in `part`, and at least one of two. */
-export const shareOf = (count: number, part: number): number => (count < 2 ? 0 : Math.max(1, Math.round(count / part)));
+export const computeShare = (count: number, part: number): number =>
+  count < 2 ? 0 : Math.max(1, Math.round(count / part));
 
 type Kinds = {
   readonly first: readonly SimListing[];
@@ -173,7 +174,7 @@ export function renamed(listing: SimListing, base: string): SimListing {
 }
 
 /** Turnover of one trade in units of 10^-decimals: quote (linear) or base (inverse, unless `turnoverIn` is set). */
-export function amountOf(
+export function computeAmount(
   listing: SimListing,
   trade: { readonly price: number; readonly qty: number },
   decimals: number,

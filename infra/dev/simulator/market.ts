@@ -2,7 +2,7 @@
 import { type BookModel, type Change, createBookModel, netChanges } from './book-model.ts';
 import { type Candles, createCandles, type TradeCandle } from './candles.ts';
 import { FINE, quantise } from './figures.ts';
-import { amountOf, type FundingHours, type ListingStatus, type SimListing } from './listings.ts';
+import { computeAmount, type FundingHours, type ListingStatus, type SimListing } from './listings.ts';
 import { createRandom, fnv1a, type Random } from './random.ts';
 import type { Trade } from './trade.ts';
 
@@ -123,7 +123,7 @@ function openDay(listing: SimListing, random: Random, volume: number): Day {
     high: Math.round(listing.startPrice * 1.05),
     low: Math.round(listing.startPrice * 0.95),
     volume,
-    turnover: amountOf(listing, { price: listing.startPrice, qty: volume }, listing.decimals.turnover),
+    turnover: computeAmount(listing, { price: listing.startPrice, qty: volume }, listing.decimals.turnover),
     trades: TRADES_BEFORE_START,
     firstId: 1_000_000 + random.below(1_000_000),
   };
@@ -192,7 +192,7 @@ function trade(instrument: Instrument, { atMs, isLiquidation }: Pick<Trade, 'atM
   day.high = Math.max(day.high, price);
   day.low = Math.min(day.low, price);
   day.volume += qty;
-  day.turnover += amountOf(listing, made, listing.decimals.turnover);
+  day.turnover += computeAmount(listing, made, listing.decimals.turnover);
   day.trades += 1;
   instrument.candles.trade(made);
   return made;

@@ -157,7 +157,7 @@ class VenueSockets implements Sockets {
       connection.incoming = 0;
     }
     connection.incoming += 1;
-    connection.heardMs = now;
+    connection.receivedMs = now;
     return connection.incoming > limits.incomingPerSecond;
   }
 
@@ -174,7 +174,7 @@ class VenueSockets implements Sockets {
     const { limits } = this.#options;
     if (now - connection.openedMs >= limits.maxAgeMs) return 'age';
     if (now - connection.pongedMs >= limits.pongWithinMs + limits.pingEveryMs) return 'no_pong';
-    if (now - connection.heardMs >= limits.idleMs) return 'idle';
+    if (now - connection.receivedMs >= limits.idleMs) return 'idle';
     if (now - connection.pingedMs >= limits.pingEveryMs) {
       connection.pingedMs = now;
       connection.socket.ping(String(now));
@@ -246,7 +246,7 @@ const toConnection = ({ socket, tcp }: Entry, { scope, form = '' }: Door, { log,
   isOpen: true,
   pingedMs: nowMs,
   pongedMs: nowMs,
-  heardMs: nowMs,
+  receivedMs: nowMs,
   incomingSinceMs: nowMs,
   incoming: 0,
   isCorked: false,

@@ -222,7 +222,7 @@ const wholeNumber = (text: string, name: string): number => {
   return Number(text);
 };
 
-const askingOf = (argv: readonly string[]): Asking => {
+const readAsking = (argv: readonly string[]): Asking => {
   const { values } = parseArgs({
     args: [...argv],
     options: {
@@ -246,7 +246,7 @@ const askingOf = (argv: readonly string[]): Asking => {
   };
 };
 
-const linesOf = (counts: Readonly<Record<string, number>>): string =>
+const formatLines = (counts: Readonly<Record<string, number>>): string =>
   Object.entries(counts)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, n]) => `${String(n).padStart(9)}  ${name}\n`)
@@ -257,11 +257,11 @@ const report = ({ statuses, codes, failures, failed, waits, slowest }: Tally): s
     ({ kind, seed, status, body, answer }) => `${status} to ${kind} of seed ${seed}: ${body}\n    ${answer}\n`,
   );
   const slow = `slowest: ${slowest.ms.toFixed(0)} ms, ${slowest.kind} of seed ${slowest.seed}\n`;
-  return `${linesOf(statuses)}${linesOf(codes)}${slow}${waits} waits for a limit\n${failed} failed\n${shown.join('')}`;
+  return `${formatLines(statuses)}${formatLines(codes)}${slow}${waits} waits for a limit\n${failed} failed\n${shown.join('')}`;
 };
 
 const main = async (): Promise<void> => {
-  const tally = await askGenerated(askingOf(process.argv.slice(2)));
+  const tally = await askGenerated(readAsking(process.argv.slice(2)));
   process.stdout.write(report(tally));
   if (tally.failed > 0) process.exitCode = 1;
 };

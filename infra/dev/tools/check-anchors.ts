@@ -31,7 +31,7 @@ const PARTITIONS = `select table_name as "table", rows::int as rows, root, leaf,
   where day = $1 order by table_name collate "C"`;
 
 /** The root over the stored hashes of the leaves. */
-const rootOfLeaves = async (store: ObjectStore, { key, rows }: Partition): Promise<string | null> => {
+const computeRoot = async (store: ObjectStore, { key, rows }: Partition): Promise<string | null> => {
   const tree = createTree();
   let held = Buffer.of();
   for await (const piece of await store.read(key, { start: 0, end: rows * HASH_BYTES })) {
@@ -46,7 +46,7 @@ const rootOfLeaves = async (store: ObjectStore, { key, rows }: Partition): Promi
 const checkTree = async (day: string, partition: Partition, store: ObjectStore): Promise<CheckLine> => {
   const { table, rows, root, leaf } = partition;
   const what = `${day} ${table}`;
-  const found = await rootOfLeaves(store, partition).catch((error: Error) => error);
+  const found = await computeRoot(store, partition).catch((error: Error) => error);
   if (found instanceof Error) return fault(`${what}: the kept tree cannot be read: ${found.message}`);
   if (found !== root) return fault(`${what}: the ${rows} kept leaves have the root ${found}, recorded is ${root}`);
   const text = partitionText({ day, table, rows, root });

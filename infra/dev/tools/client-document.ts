@@ -39,7 +39,7 @@ export const pascal = (name: string): string =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
 
 /** The document without the parts that a running service adds. */
-export const documentOf = (): Document => {
+export const makeDocument = (): Document => {
   const options = { operations: [...OPERATIONS, STREAM], baseUrl: '', simulated: false };
   return JSON.parse(JSON.stringify(namedOpenApiOf(options))) as Document;
 };

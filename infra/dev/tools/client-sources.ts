@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import {
   type Document,
-  documentOf,
+  makeDocument,
   type Parameter,
   type PathItem,
   parseRefName,
@@ -104,7 +104,7 @@ const withoutFormat = (schema: Schema): Schema => {
 };
 
 /** The input of a GET: its parameters, those of the path included. */
-const requestOf = (parameters: readonly Parameter[]): Schema =>
+const makeRequest = (parameters: readonly Parameter[]): Schema =>
   withoutFormat({
     type: 'object',
     properties: Object.fromEntries(
@@ -148,14 +148,14 @@ const formatted = (text: string): string => {
 
 /** The generated file. */
 export const clientTypes = (): string => {
-  const document = documentOf();
+  const document = makeDocument();
   const { schemas } = document.components;
   const printer = new Printer(schemas);
   const shapes = Object.entries(schemas)
     .filter(([name]) => !Object.hasOwn(FIGURES, name))
     .map(([name, schema]) => printer.declaration(name, name.endsWith('Request') ? withoutFormat(schema) : schema));
   const asked = listEndpoints(document).flatMap(({ item: { operationId, parameters } }) =>
-    parameters === undefined ? [] : [printer.declaration(`${pascal(operationId)}Request`, requestOf(parameters))],
+    parameters === undefined ? [] : [printer.declaration(`${pascal(operationId)}Request`, makeRequest(parameters))],
   );
   const text = [
     '// Shapes of the API, printed from its OpenAPI document by `npm run docs`. Edit the operations of the API, not this file.',

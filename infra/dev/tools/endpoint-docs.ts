@@ -23,7 +23,7 @@ export const ENDPOINT_DOCS = join(PROJECT_ROOT, 'docs', 'endpoints.md');
 
 const fenced = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
 const listed = (codes: readonly string[]): string => codes.map((code) => `\`${code}\``).join(', ');
-const anchorOf = ({ method, path }: Endpoint): string =>
+const toAnchor = ({ method, path }: Endpoint): string =>
   `${method} ${path}`
     .toLowerCase()
     .replaceAll(/[^a-z0-9_ ]/g, '')
@@ -41,7 +41,7 @@ const BOUNDED_BY: Readonly<Partial<Record<RequestClass, keyof PlanLimits>>> = {
 };
 
 /** Access, price, size of the response, and how long it may be cached. */
-const termsOf = ({ key, price, cacheS, class: requestClass, input }: Endpoint): string => {
+const describeTerms = ({ key, price, cacheS, class: requestClass, input }: Endpoint): string => {
   const { properties = {} } = input as { readonly properties?: object };
   const selects = ['where', 'query'].some((name) => Object.hasOwn(properties, name));
   const bound = selects ? BOUNDED_BY[requestClass] : undefined;
@@ -69,7 +69,7 @@ const answerTable = ({ name, output, class: requestClass }: Endpoint): string =>
 const section = (endpoint: Endpoint): string =>
   [
     `## ${endpoint.method} ${endpoint.path}`,
-    `${endpoint.summary} ${termsOf(endpoint)}`,
+    `${endpoint.summary} ${describeTerms(endpoint)}`,
     `*${endpoint.example.question}*`,
     fenced('sh', exampleCommand(endpoint)),
     answerText(endpoint),
@@ -96,7 +96,7 @@ const head = (endpoints: readonly Endpoint[]): string => `# Endpoints
 ${table(
   ['endpoint', 'key', 'what it answers'],
   endpoints.map((one) => [
-    `[${one.method} ${one.path}](#${anchorOf(one)})`,
+    `[${one.method} ${one.path}](#${toAnchor(one)})`,
     one.key === 'open' ? 'no' : 'yes',
     one.summary,
   ]),

@@ -32,7 +32,7 @@ export async function hashTables({ url, auth, namespace }: HashOptions): Promise
 }
 
 async function hashTable(http: QuestdbHttp, name: string, spec: TableSpec): Promise<TableHash> {
-  const days = await daysOf(http, name, spec.designated);
+  const days = await listDays(http, name, spec.designated);
   const columns = Object.keys(spec.columns);
   const order = [...new Set([spec.designated, ...spec.keys, ...columns])].join(', ');
   const hash = createHash('sha256');
@@ -43,7 +43,7 @@ async function hashTable(http: QuestdbHttp, name: string, spec: TableSpec): Prom
   return { rows: days.reduce((sum, { rows }) => sum + rows, 0), sha256: hash.digest('hex') };
 }
 
-async function daysOf(
+async function listDays(
   http: QuestdbHttp,
   name: string,
   designated: string,

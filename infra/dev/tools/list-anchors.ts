@@ -24,7 +24,7 @@ const HEAD = ['day', 'root', 'tables', 'rows', 'status', 'network', 'block', 'an
 
 const short = (hash: string | null): string => (hash === null ? '-' : `${hash.slice(0, 12)}…`);
 
-const cellsOf = ({ network, binding, anchored_at, ...row }: Row): string[] => [
+const toCells = ({ network, binding, anchored_at, ...row }: Row): string[] => [
   ...[row.day, short(row.root), row.partitions, row.rows, row.status],
   network === null ? '-' : `${network}${binding === true ? '' : ' (not binding)'}`,
   row.block ?? '-',
@@ -49,7 +49,7 @@ export const listAnchors = async (database: Pool): Promise<string> => {
   const contracts = [...new Set(rows.flatMap(({ contract }) => contract ?? []))];
   const problems = rows.flatMap(({ day, problem }) => (problem === null ? [] : [`${day}: ${problem}`]));
   return [
-    ...toTable([HEAD, ...rows.map(cellsOf)]),
+    ...toTable([HEAD, ...rows.map(toCells)]),
     ...contracts.map((contract) => `contract ${contract}`),
     ...problems,
   ].join('\n');

@@ -141,9 +141,9 @@ const parseLine = (text: string): Line | null => {
 };
 
 /** `guessed`: the request is one that would return such a response; its limit is unknown. */
-type Heard = VenueMessage & { readonly guessed: boolean };
+type ReadMessage = VenueMessage & { readonly guessed: boolean };
 
-const toMessage = (line: Line, venue: Venue, attribute: Reading['attribute']): Heard => {
+const toMessage = (line: Line, venue: Venue, attribute: Reading['attribute']): ReadMessage => {
   const bytes = Buffer.from(line.raw, 'utf8');
   const asked = line.kind === 'rest' && parseRequest(line.url ?? null) !== null ? (line.url ?? null) : null;
   return {
@@ -205,7 +205,7 @@ class Session {
     this.#form = form;
   }
 
-  read(message: Heard): readonly Printed[] {
+  read(message: ReadMessage): readonly Printed[] {
     const answer = this.venue.mapReference(this.#reference, message);
     for (const record of answer?.listings ?? []) this.#listings.set(record.venue_symbol, record);
     return [

@@ -1,7 +1,7 @@
 // Types of the Python client, generated from the OpenAPI document: `npm run docs` writes them, a test compares. Needs no Python.
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { type Document, documentOf, parseRefName, pascal, type Schema } from './client-document.ts';
+import { type Document, makeDocument, parseRefName, pascal, type Schema } from './client-document.ts';
 
 export const PYTHON_TYPES = join(PROJECT_ROOT, 'clients', 'python', 'src', 'perp', 'types.py');
 
@@ -140,7 +140,7 @@ const inOrder = (schemas: Schemas): [string, Schema][] => {
 };
 
 /** The generated file. */
-export const pythonTypes = ({ components: { schemas } }: Document = documentOf()): string => {
+export const pythonTypes = ({ components: { schemas } }: Document = makeDocument()): string => {
   const printer = new Printer();
   for (const [name, schema] of inOrder(schemas)) printer.define(name, schema);
   printer.alias('Interval', schemas['HistoryRequest']?.properties?.['interval'] ?? {}, 'bare');

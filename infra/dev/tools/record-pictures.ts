@@ -51,7 +51,7 @@ const ask = async <T>(path: string, body: Readonly<Record<string, unknown>>): Pr
 const snapshot = (body: Readonly<Record<string, unknown>>): Promise<Snapshot> =>
   ask('/v2/snapshots', { number_format: 'string', ...body });
 
-const sampleOf = ({ evaluated_at: at, items }: Snapshot, name: string): Sample => {
+const toSample = ({ evaluated_at: at, items }: Snapshot, name: string): Sample => {
   const layer = items[0]?.layers[name];
   if (layer === undefined) throw new Error(`${VENUE}:${SYMBOL} has no ${name}`);
   const { status, reason = null, age_ms = null, venue_ts, received_at, valid_until = null, values } = layer;
@@ -71,8 +71,8 @@ const recordSamples = async (): Promise<Pick<Recorded, 'mark' | 'book' | 'oi' | 
       snapshot({ where: WHERE, layers: ['mark', 'book', 'oi'] }),
       snapshot({ where: WHERE, layers: ['oi'], freshness: FRESHNESS }),
     ]);
-    for (const name of ['mark', 'book', 'oi'] as const) told[name].push(sampleOf(whole, name));
-    told.oi_bounded.push(sampleOf(bounded, 'oi'));
+    for (const name of ['mark', 'book', 'oi'] as const) told[name].push(toSample(whole, name));
+    told.oi_bounded.push(toSample(bounded, 'oi'));
     await pause(Math.max(0, EVERY_MS - (performance.now() - begun)));
   }
   return told;

@@ -15,7 +15,7 @@ import type { Micros } from '../../../schemas/records.ts';
 import { type RawMessage, topics } from '../../../schemas/topics.ts';
 import { readConfig } from '../../runtime/config.ts';
 import { createPublisher, ensureTopics, openKafka, type Publisher } from '../../runtime/kafka/kafka.ts';
-import { kafkaSecurityOf } from '../../runtime/kafka/settings.ts';
+import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { topicSpecs } from '../../runtime/kafka/topics.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
@@ -42,7 +42,7 @@ const TAIL: Micros = 162_000_000;
 const LONGEST_SILENCE: Micros = 3_600_000_000;
 const REPLAY_TIMEOUT_MS = 600_000;
 
-async function* linesOf(file: string): AsyncGenerator<Line> {
+async function* readLines(file: string): AsyncGenerator<Line> {
   const stream = createReadStream(file);
   const input = file.endsWith('.gz') ? stream.pipe(createGunzip()) : stream;
   for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -135,7 +135,7 @@ const publishRecordings = async (
     publisher.publish({ topic, partition: 0, key: message.slot, value: codecs.raw.encode(message), timestamp });
   });
   for (const file of files) {
-    for await (const line of linesOf(file)) {
+    for await (const line of readLines(file)) {
       recorder.add(line);
       await publisher.ready();
     }
@@ -189,7 +189,7 @@ const main = async (): Promise<void> => {
   const stores = findStores();
   const log = createLog('replay', 'warn');
   const handle = openKafka(
-    { brokers: stores.kafka.split(','), clientId: 'replay', security: kafkaSecurityOf(process.env) },
+    { brokers: stores.kafka.split(','), clientId: 'replay', security: readKafkaSecurity(process.env) },
     log,
   );
   await ensureTopics(handle, topicSpecs({ venues: [venue.id], shards: 1, namespace, replay: true }));

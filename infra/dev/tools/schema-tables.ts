@@ -56,7 +56,7 @@ export const table = (head: readonly string[], rows: readonly (readonly string[]
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
 
 /** Its own description, or those of its alternatives. */
-const meaningOf = ({ description, anyOf = [] }: Schema): string =>
+const describeSchema = ({ description, anyOf = [] }: Schema): string =>
   description ?? anyOf.flatMap((branch) => branch.description ?? objectText(branch)).join(' Or ');
 
 const objectText = ({ properties }: Schema): string[] =>
@@ -68,7 +68,7 @@ export const parametersTable = (input: TSchema): string => {
   const rows = Object.entries(properties).map(([name, schema]) => [
     `\`${name}\`${required.includes(name) ? ' (needed)' : ''}`,
     typeText(schema) + limitsText(schema),
-    meaningOf(schema),
+    describeSchema(schema),
   ]);
   return rows.length === 0 ? 'It takes no parameters.' : table(['parameter', 'type', 'meaning'], rows);
 };

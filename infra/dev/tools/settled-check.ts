@@ -16,7 +16,7 @@ const service = (): Service => {
   return JSON.parse(readFileSync(file, 'utf8')) as Service;
 };
 
-const symbolsOf = async ({ base_url, keys }: Service): Promise<string[]> => {
+const readSymbols = async ({ base_url, keys }: Service): Promise<string[]> => {
   const headers = { authorization: `Bearer ${keys.pro_plus}` };
   const answer = await fetch(new URL('/v2/instruments?limit=500', base_url), { headers });
   const { items } = (await answer.json()) as { readonly items: readonly { readonly venue_symbol: string }[] };
@@ -25,7 +25,7 @@ const symbolsOf = async ({ base_url, keys }: Service): Promise<string[]> => {
 
 const ask = async (count: number, since: Micros): Promise<Asked[]> => {
   const at = service();
-  const drawing = { draw: Math.random, symbols: await symbolsOf(at) };
+  const drawing = { draw: Math.random, symbols: await readSymbols(at) };
   const asked: Asked[] = [];
   while (asked.length < count) {
     const question = makeQuestion(drawing, { since, until: Date.now() * 1_000 - SETTLED_AFTER });

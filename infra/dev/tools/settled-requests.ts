@@ -92,14 +92,14 @@ export const makeQuestion = ({ draw, symbols }: Drawing, { since, until }: Span)
   }
 };
 
-const countOf = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
+const countMatches = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
 
 /** The stored part of a response. */
 export const keep = (question: Question, { items_sha256, text }: SettledAnswer): Asked => ({
   ...question,
   items_sha256,
-  rows: countOf(text, /"received_at":"/g),
-  holes: countOf(text, /"gap_cause":"(?!not_listed|unknown)|"late":true/g),
+  rows: countMatches(text, /"received_at":"/g),
+  holes: countMatches(text, /"gap_cause":"(?!not_listed|unknown)|"late":true/g),
 });
 
 /** Descriptions of requests whose response has changed. */

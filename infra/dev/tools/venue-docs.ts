@@ -41,7 +41,7 @@ export const readStatement = ({ id }: Pick<Venue, 'id'>): Statement => {
 
 const byId = [...venues.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 const linked = ({ id, name }: Venue): string => `[${name}](venues/${id}/README.md) \`${id}\``;
-const layersOf = ({ layers }: Venue): string =>
+const listLayers = ({ layers }: Venue): string =>
   Object.entries(layers)
     .filter(([, { policy }]) => policy === 'on')
     .map(([layer]) => layer)
@@ -62,7 +62,7 @@ const statedTable = (names: readonly (keyof Statement)[]): string =>
 const layersTable = (): string =>
   table(
     ['venue', 'layers'],
-    byId.map((venue) => [linked(venue), layersOf(venue)]),
+    byId.map((venue) => [linked(venue), listLayers(venue)]),
   );
 
 /** Names and ids, two venues a line. */

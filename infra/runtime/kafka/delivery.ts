@@ -44,12 +44,12 @@ export const toDelivery = (answer: PartitionAnswer, from: number): Delivery | nu
   return next === from ? null : { messages, next, highWatermark: Number(answer.highWatermark) };
 };
 
-export const epochOf = ({ batchContext }: RawMessage): number => batchContext.partitionLeaderEpoch;
+export const readEpoch = ({ batchContext }: RawMessage): number => batchContext.partitionLeaderEpoch;
 
 /** Leader epoch of the first record from `from` on; of its batch when compaction removed the record. */
-export const firstEpochOf = ({ messages }: PartitionAnswer, from: number): number | null => {
+export const findFirstEpoch = ({ messages }: PartitionAnswer, from: number): number | null => {
   const first = messages.find(({ offset }) => Number(offset) >= from) ?? messages.at(-1);
-  return first === undefined ? null : epochOf(first);
+  return first === undefined ? null : readEpoch(first);
 };
 
 /** The log lacks records that were read from it: it was truncated or recreated, which an operator must judge. */

@@ -6,9 +6,9 @@ import { type Cluster, createCluster, type FetchRequest, type PartitionAnswer } 
 import {
   cutBefore,
   type Delivery,
-  epochOf,
-  firstEpochOf,
+  findFirstEpoch,
   formatPartition,
+  readEpoch,
   type Start,
   type TopicPartition,
   toDelivery,
@@ -82,7 +82,7 @@ export class PartitionFetcher {
   }
 
   /** Waits until the topic exists. */
-  async partitionsOf(topic: string): Promise<number[]> {
+  async listPartitions(topic: string): Promise<number[]> {
     return this.trying(async (cluster) => {
       await this.watch(cluster, topic);
       const found = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
@@ -92,7 +92,7 @@ export class PartitionFetcher {
   }
 
   /** First offset of the log (`earliest`) or that of the next record (`latest`); for an instant that of the first record made at or after it. */
-  async offsetsOf(
+  async fetchOffsets(
     topic: string,
     partitions: readonly number[],
     which: 'earliest' | 'latest' | { readonly sinceMs: number },
@@ -120,7 +120,7 @@ export class PartitionFetcher {
     deliver: OnDelivery,
   ): Promise<number> {
     const next =
-      typeof start === 'number' ? start : ((await this.offsetsOf(topic, [partition], start)).get(partition) ?? 0);
+      typeof start === 'number' ? start : ((await this.fetchOffsets(topic, [partition], start)).get(partition) ?? 0);
     this.topics.add(topic);
     this.slots.set(formatPartition({ topic, partition }), {
       topic,
@@ -284,14 +284,14 @@ export class PartitionFetcher {
     if (slot === undefined || slot.next !== from.get(key)) return;
     const delivery = toDelivery(answer, slot.next);
     if (delivery === null) return;
-    const epoch = firstEpochOf(answer, slot.next);
+    const epoch = findFirstEpoch(answer, slot.next);
     if (slot.epoch !== null && epoch !== slot.epoch) {
       this.check(slot, () => this.followLeader(slot, epoch));
       return;
     }
     slot.next = delivery.next;
     const last = answer.messages.at(-1);
-    slot.epoch = last === undefined ? epoch : epochOf(last);
+    slot.epoch = last === undefined ? epoch : readEpoch(last);
     if (slot.handling === null) slot.handling = this.handOver(slot, delivery);
     else slot.waiting = delivery;
   }
@@ -352,8 +352,8 @@ export class PartitionFetcher {
     const slot = this.slots.get(formatPartition({ topic, partition }));
     if (slot === undefined) return;
     this.check(slot, async () => {
-      const earliest = (await this.offsetsOf(topic, [partition], 'earliest')).get(partition) ?? 0;
-      const latest = (await this.offsetsOf(topic, [partition], 'latest')).get(partition) ?? 0;
+      const earliest = (await this.fetchOffsets(topic, [partition], 'earliest')).get(partition) ?? 0;
+      const latest = (await this.fetchOffsets(topic, [partition], 'latest')).get(partition) ?? 0;
       const { next } = slot;
       if (next > latest)
         throw cutBefore(formatPartition({ topic, partition }), next, `its next record will be ${latest}`);

@@ -196,7 +196,7 @@ class Membership implements GroupMember {
     const undecided = added.filter(
       (partition) => (chosen.get(formatPartition(partition)) ?? 'committed') === 'committed',
     );
-    const committed = await this.committedOf(undecided);
+    const committed = await this.readCommitted(undecided);
     await Promise.all(
       added.map((partition) => {
         const from = chosen.get(formatPartition(partition)) ?? 'committed';
@@ -209,7 +209,7 @@ class Membership implements GroupMember {
   }
 
   /** A coordinator that moves to another broker responds some seconds later. */
-  private async committedOf(wanted: readonly TopicPartition[]): Promise<ReadonlyMap<string, Start>> {
+  private async readCommitted(wanted: readonly TopicPartition[]): Promise<ReadonlyMap<string, Start>> {
     const backoff = createBackoff({ minMs: 100, maxMs: COORDINATOR_RETRY_MS });
     for (;;) {
       try {

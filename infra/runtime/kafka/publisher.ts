@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { IHeaders, Message as KafkaMessage } from 'kafkajs';
 import { createBackoff } from '../backoff.ts';
 import { endProcess, type KafkaHandle } from './client.ts';
-import { type BatchAck, isFinal, needsRenewal, openSender, placeOf, type Sender, Unanswered } from './sender.ts';
+import { type BatchAck, isFinal, needsRenewal, openSender, type Sender, toPlace, Unanswered } from './sender.ts';
 import { LIMITS } from './topics.ts';
 
 export type Publication = {
@@ -153,7 +153,7 @@ class PublishQueue {
   }
 
   position(topic: string, partition: number): number | null {
-    return this.positions.get(placeOf(topic, partition)) ?? null;
+    return this.positions.get(toPlace(topic, partition)) ?? null;
   }
 
   queuedBytes(): number {

@@ -34,7 +34,7 @@ export const readPartitions = async (handle: KafkaHandle, options: ReadOptions):
   const fetcher = new PartitionFetcher(handle, onFatal);
   const stop = (): Promise<void> => fetcher.stop();
   signal?.addEventListener('abort', () => void stop(), { once: true });
-  const partitions = options.partitions ?? (await fetcher.partitionsOf(topic));
+  const partitions = options.partitions ?? (await fetcher.listPartitions(topic));
   await Promise.all(
     partitions.map((partition) =>
       fetcher.assign({ topic, partition }, { start: from(partition) }, ({ messages, highWatermark }) =>
@@ -51,7 +51,7 @@ export type PartitionRange = { readonly earliest: number; readonly latest: numbe
 export const endOffsets = async (handle: KafkaHandle, topic: string): Promise<Map<number, PartitionRange>> => {
   const fetcher = new PartitionFetcher(handle, endProcess);
   try {
-    return await fetchRanges(fetcher, topic, await fetcher.partitionsOf(topic));
+    return await fetchRanges(fetcher, topic, await fetcher.listPartitions(topic));
   } finally {
     await fetcher.stop();
   }
@@ -59,8 +59,8 @@ export const endOffsets = async (handle: KafkaHandle, topic: string): Promise<Ma
 
 const fetchRanges = async (fetcher: PartitionFetcher, topic: string, partitions: readonly number[]) => {
   const [latest, earliest] = await Promise.all([
-    fetcher.offsetsOf(topic, partitions, 'latest'),
-    fetcher.offsetsOf(topic, partitions, 'earliest'),
+    fetcher.fetchOffsets(topic, partitions, 'latest'),
+    fetcher.fetchOffsets(topic, partitions, 'earliest'),
   ]);
   return new Map(partitions.map((p) => [p, { earliest: earliest.get(p) ?? 0, latest: latest.get(p) ?? 0 }]));
 };
@@ -73,11 +73,11 @@ export const offsetsSince = async (
 ): Promise<Map<number, number>> => {
   const fetcher = new PartitionFetcher(handle, endProcess);
   const offsetSince = async (partition: number): Promise<number> =>
-    (await fetcher.offsetsOf(topic, [partition], { sinceMs: sinceMs(partition) })).get(partition) ?? -1;
+    (await fetcher.fetchOffsets(topic, [partition], { sinceMs: sinceMs(partition) })).get(partition) ?? -1;
   try {
-    const partitions = await fetcher.partitionsOf(topic);
+    const partitions = await fetcher.listPartitions(topic);
     // The end first: records appended between the two requests are then read.
-    const latest = await fetcher.offsetsOf(topic, partitions, 'latest');
+    const latest = await fetcher.fetchOffsets(topic, partitions, 'latest');
     const since = await Promise.all(partitions.map(offsetSince));
     return new Map(partitions.map((p, i) => [p, (since[i] ?? -1) < 0 ? (latest.get(p) ?? 0) : (since[i] as number)]));
   } finally {
@@ -112,7 +112,7 @@ export const readToEnd = async (
     });
   };
   const readAll = async (): Promise<void> => {
-    const ranges = await fetchRanges(fetcher, topic, partitions ?? (await fetcher.partitionsOf(topic)));
+    const ranges = await fetchRanges(fetcher, topic, partitions ?? (await fetcher.listPartitions(topic)));
     await Promise.all([...ranges].map(([partition, range]) => readOne(partition, range)));
   };
   try {

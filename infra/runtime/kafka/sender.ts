@@ -38,7 +38,7 @@ const KNOWN_KEYS = 20_000;
 const createPartitioner: ICustomPartitioner = () => {
   const chooseAny = kafkajs.Partitioners.DefaultPartitioner();
   const hashes = new Map<string, number>();
-  const hashOf = (key: string): number => {
+  const findHash = (key: string): number => {
     const known = hashes.get(key);
     if (known !== undefined) return known;
     if (hashes.size >= KNOWN_KEYS) hashes.clear();
@@ -49,12 +49,12 @@ const createPartitioner: ICustomPartitioner = () => {
   return (args) => {
     const { message, partitionMetadata } = args;
     const { key } = message;
-    message.partition ??= typeof key === 'string' ? hashOf(key) % partitionMetadata.length : chooseAny(args);
+    message.partition ??= typeof key === 'string' ? findHash(key) % partitionMetadata.length : chooseAny(args);
     return message.partition;
   };
 };
 
-export const placeOf = (topic: string, partition: number): string => `${topic}/${partition}`;
+export const toPlace = (topic: string, partition: number): string => `${topic}/${partition}`;
 
 const byTopic = (records: readonly SentRecord[]) => {
   const topics = new Map<string, KafkaMessage[]>();
@@ -71,10 +71,10 @@ const checkAnswers = (records: readonly SentRecord[], answers: readonly RecordMe
   const acks = new Map<string, { next: number; appendedMs: number | null }>();
   for (const { topicName, partition, baseOffset, logAppendTime = '-1' } of answers) {
     const appendedMs = Number(logAppendTime) < 0 ? null : Number(logAppendTime);
-    acks.set(placeOf(topicName, partition), { next: Number(baseOffset), appendedMs });
+    acks.set(toPlace(topicName, partition), { next: Number(baseOffset), appendedMs });
   }
   for (const { topic, message } of records) {
-    const place = placeOf(topic, message.partition ?? -1);
+    const place = toPlace(topic, message.partition ?? -1);
     const ack = acks.get(place);
     if (ack === undefined) throw new Unanswered(`${place} does not exist: no broker answered for it`);
     ack.next += 1;

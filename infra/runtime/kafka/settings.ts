@@ -101,5 +101,5 @@ export const kafkaSecurity = (settings: Settings): KafkaSecurity => {
 };
 
 /** For tools, which get their brokers from elsewhere. */
-export const kafkaSecurityOf = (env: Environment): KafkaSecurity =>
+export const readKafkaSecurity = (env: Environment): KafkaSecurity =>
   kafkaSecurity(readConfig(KAFKA_SECURITY_CONFIG, env));

@@ -11,12 +11,12 @@ const AWAY_MESSAGE = /Connection terminated|timeout|no answer within/;
 const NO_TABLE = '42P01';
 const ANSWER_MS = 10_000;
 
-const codeOf = (error: Error): string | null => ('code' in error && error.code != null ? String(error.code) : null);
+const readCode = (error: Error): string | null => ('code' in error && error.code != null ? String(error.code) : null);
 
 /** False for a refused login and a failed statement: waiting does not resolve them. */
 export const isAway = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false;
-  const code = codeOf(error);
+  const code = readCode(error);
   return code === null ? AWAY_MESSAGE.test(error.message) : AWAY_CODE.test(code);
 };
 
@@ -24,7 +24,7 @@ export const isAway = (error: unknown): boolean => {
 export const answering = (pool: Pick<Pool, 'query'>, message: string): Pick<Pool, 'query'> => {
   const query = (text: string, values?: unknown[]) =>
     within(pool.query(text, values), ANSWER_MS).catch((error: unknown) => {
-      if (!isAway(error) && !(error instanceof Error && codeOf(error) === NO_TABLE)) throw error;
+      if (!isAway(error) && !(error instanceof Error && readCode(error) === NO_TABLE)) throw error;
       throw serviceError('UNAVAILABLE', message, { hint: 'Repeat the call in a few seconds.' });
     });
   return { query: query as Pool['query'] };

@@ -21,7 +21,8 @@ type PostgresConnection = Pick<pg.ClientConfig, 'connectionString' | 'ssl'> & {
   readonly sslnegotiation?: (typeof NEGOTIATIONS)[number];
 };
 
-const oneOf = <T extends string>(known: readonly T[], text: string): T | undefined => known.find((one) => one === text);
+const findKnown = <T extends string>(known: readonly T[], text: string): T | undefined =>
+  known.find((one) => one === text);
 
 const refuse = (fault: string): never => {
   throw new ConfigError([fault]);
@@ -42,7 +43,7 @@ const readFiles = (parameters: URLSearchParams, address: string): Tls => {
 const readNegotiation = (parameters: URLSearchParams, address: string): (typeof NEGOTIATIONS)[number] => {
   const text = parameters.get('sslnegotiation') ?? 'postgres';
   return (
-    oneOf(NEGOTIATIONS, text) ??
+    findKnown(NEGOTIATIONS, text) ??
     refuse(`sslnegotiation of ${address} must be ${NEGOTIATIONS.join(' or ')}, found ${text}`)
   );
 };
@@ -59,7 +60,7 @@ export const parsePostgresAddress = (text: string, address: string): PostgresCon
   const [unknown] = given.filter((name) => !KNOWN.includes(name));
   if (unknown !== undefined) refuse(`${unknown} of ${address} is unknown; known: ${KNOWN.join(', ')}`);
   const mode = url.searchParams.get('sslmode') ?? 'disable';
-  if (oneOf(MODES, mode) === undefined)
+  if (findKnown(MODES, mode) === undefined)
     refuse(`sslmode of ${address} must be ${MODES.join(' or ')}, found ${mode}: only verify-full checks who answers`);
   const [unused] = given.filter((name) => name !== 'sslmode');
   if (mode === 'disable' && unused !== undefined) refuse(`${unused} of ${address} is set without sslmode=verify-full`);

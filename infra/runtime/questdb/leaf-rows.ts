@@ -72,7 +72,7 @@ export const daySlice = (day: string): Slice => {
 };
 
 /** Rows of a slice by the rules of AN-02: sealed by the closing, recorded before it. The listing is the first parameter. */
-const conditionOf = ({ table, closedAt }: LeafQuestion, slice: Slice): string => {
+const makeCondition = ({ table, closedAt }: LeafQuestion, slice: Slice): string => {
   const ended = table.table === 'candles' ? 'close_time' : table.designated;
   return [
     'listing = $1',
@@ -95,7 +95,7 @@ type Exact = Readonly<Record<string, string>>;
 /** Makes a cell of a column from the stored cell and the digits kept beside it. */
 type ToCell = (cell: Cell, exact: Exact) => AnchoredCell;
 
-const toCellOf = ({ kind, stored }: AnchoredColumn): ToCell => {
+const chooseToCell = ({ kind, stored }: AnchoredColumn): ToCell => {
   const name = stored ?? '';
   switch (kind) {
     case 'text':
@@ -140,7 +140,7 @@ const createDecoder = ({ table, listing }: LeafQuestion): ((line: readonly Cell[
     symbol: listing.slice(colon + 1),
   };
   const names = table.columns.map(({ name }) => name);
-  const readers = table.columns.map((column) => (column.stored === null ? null : toCellOf(column)));
+  const readers = table.columns.map((column) => (column.stored === null ? null : chooseToCell(column)));
   const given = table.columns.map(({ name }) => known[name] ?? null);
   const [status, id] = [names.indexOf('status'), isEventTable(table) ? names.indexOf('id') : -1];
   const seqPlace = names.indexOf('seq');
@@ -189,7 +189,7 @@ const createSliceReader = ({ questdb, namespace }: LeafSource, question: LeafQue
   const readKey = createKeyReader(question.table);
   const table = tableName(namespace, question.table.table);
   return async (slice) => {
-    const text = `SELECT ${OWN}, ${columns.join(', ')} FROM '${table}' WHERE ${conditionOf(question, slice)}`;
+    const text = `SELECT ${OWN}, ${columns.join(', ')} FROM '${table}' WHERE ${makeCondition(question, slice)}`;
     const lines = await questdb.query({ text, values: [question.listing] });
     return lines.map((line) => ({ key: readKey(line), line })).sort((a, b) => compareKeys(a.key, b.key));
   };
@@ -241,7 +241,7 @@ export async function* readLeafRows(source: LeafSource, question: LeafQuestion):
 /** Number of leaves, by the same rules. */
 export const countLeafRows = async ({ questdb, namespace }: LeafSource, question: LeafQuestion): Promise<number> => {
   const table = tableName(namespace, question.table.table);
-  const text = `SELECT count() FROM '${table}' WHERE ${conditionOf(question, daySlice(question.day))}`;
+  const text = `SELECT count() FROM '${table}' WHERE ${makeCondition(question, daySlice(question.day))}`;
   const [line] = await questdb.query({ text, values: [question.listing] });
   return Number(line?.[0] ?? 0);
 };
@@ -280,7 +280,7 @@ export const digestLeafRows = async ({ questdb, namespace }: LeafSource, questio
   const { from } = daySlice(day);
   const width = DAY / DIGEST_SLICES;
   const texts = Array.from({ length: DIGEST_SLICES }, (_, at) => {
-    const condition = conditionOf(question, { from: from + at * width, to: from + (at + 1) * width });
+    const condition = makeCondition(question, { from: from + at * width, to: from + (at + 1) * width });
     return `SELECT ${at} part, count() rows, sha256(string_agg(row, '')) digest FROM (
 SELECT concat(${row}, ';') row FROM '${tableName(namespace, table.table)}' WHERE ${condition})`;
   });

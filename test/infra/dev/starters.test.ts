@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { readRun } from '../../../infra/dev/engines/data-dir.ts';
-import { identityOf, isAlive, type ProcessIdentity } from '../../../infra/dev/engines/process-identity.ts';
+import { isAlive, type ProcessIdentity, readIdentity } from '../../../infra/dev/engines/process-identity.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -88,7 +88,7 @@ async function start(root: string, dir: string): Promise<Run> {
 }
 
 function known(pid: number): ProcessIdentity {
-  const identity = identityOf(pid);
+  const identity = readIdentity(pid);
   if (identity === null) throw new Error(`process ${pid} does not run`);
   return identity;
 }

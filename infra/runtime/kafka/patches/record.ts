@@ -32,7 +32,7 @@ const putVarInt = (into: Buffer, at: number, u: number): number => {
 
 type Bytes = Buffer | string | null;
 
-const lengthOf = (bytes: Bytes): number =>
+const computeLength = (bytes: Bytes): number =>
   bytes === null ? -1 : typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length;
 
 const putBytes = (into: Buffer, at: number, bytes: Bytes, length: number): number => {
@@ -53,7 +53,7 @@ export const encodeRecord = (record: RecordIn): EncodedRecord => {
   const isPlain = headers === undefined || Object.keys(headers).length === 0;
   if (!isPlain || !isNarrow(timestampDelta) || !isNarrow(offsetDelta)) return encodeAny(record);
   const [time, offset] = [zigZag(timestampDelta), zigZag(offsetDelta)];
-  const [keyBytes, valueBytes] = [lengthOf(key), lengthOf(value)];
+  const [keyBytes, valueBytes] = [computeLength(key), computeLength(value)];
   const body =
     // One for the attributes, one for the number of headers.
     2 +

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { pastWork } from '../../../../infra/dev/local/past.ts';
 import { beginLastDays, LAST_VENUE } from '../../../../infra/dev/past/last-days.ts';
-import { OLD_VENUES, oldDayMs, tellOldDay, tellYesterday } from '../../../../infra/dev/past/old-day.ts';
+import { OLD_VENUES, oldDayMs, writeOldDay, writeYesterday } from '../../../../infra/dev/past/old-day.ts';
 import { pastFile, writePast } from '../../../../infra/dev/past/state.ts';
 import { createVirtualLog, type PastRecord } from '../../../../infra/dev/past/virtual-log.ts';
 import { mappedVenues } from '../../../../ingest/venues/index.ts';
@@ -19,9 +19,9 @@ const TELLING = { nowMs: Date.parse('2026-03-10T15:20:40.000Z'), shards: 1, seed
 
 const recordsOf = (venue: string): readonly PastRecord[] => {
   const log = createVirtualLog();
-  tellOldDay(venue, log, TELLING);
-  if (venue === LAST_VENUE) beginLastDays(log, TELLING).tellTo(TELLING.nowMs);
-  else tellYesterday(venue, log, TELLING);
+  writeOldDay(venue, log, TELLING);
+  if (venue === LAST_VENUE) beginLastDays(log, TELLING).writeTo(TELLING.nowMs);
+  else writeYesterday(venue, log, TELLING);
   return log.records;
 };
 

@@ -17,7 +17,7 @@ import {
   singleTrade,
 } from './frames.ts';
 import { extraListing, listings, type Market as MarketName } from './listings.ts';
-import { answerRest, costOf, DELIVERY, refuse } from './rest.ts';
+import { answerRest, computeCost, DELIVERY, refuse } from './rest.ts';
 import { COMBINED, findDoor, toStreamRef } from './session.ts';
 
 export const binance: SimulatedVenue = {
@@ -80,7 +80,7 @@ function open(deps: VenueDeps): RunningVenue {
   return {
     events: new Streams(deps).events,
     door: findDoor(deps),
-    cost: costOf,
+    cost: computeCost,
     answer: (request) => answerRest({ ...deps, market }, request),
     refuse: (status, waitMs) => refuse(limits.weightPerMinute, status, waitMs),
   };

@@ -8,7 +8,7 @@ import type { Diff, Instrument } from '../../market.ts';
 import type { Trade } from '../../trade.ts';
 
 /** COIN-M frames carry the pair after the symbol. */
-const pairOf = (listing: SimListing): string => (listing.scope === 'coinm' ? `,"ps":"${listing.pair}"` : '');
+const toPair = (listing: SimListing): string => (listing.scope === 'coinm' ? `,"ps":"${listing.pair}"` : '');
 
 function levelsText(changes: readonly Change[], side: 'b' | 'a', listing: SimListing): string {
   let text = '';
@@ -23,13 +23,13 @@ function levelsText(changes: readonly Change[], side: 'b' | 'a', listing: SimLis
 export function depthUpdate({ listing }: Instrument, diff: Diff): string {
   const ids = `"U":${diff.first},"u":${diff.last},"pu":${diff.previous}`;
   const levels = `"b":[${levelsText(diff.changes, 'b', listing)}],"a":[${levelsText(diff.changes, 'a', listing)}]`;
-  return `{"e":"depthUpdate","E":${diff.eventMs},"T":${diff.transactedMs},"s":"${listing.symbol}"${pairOf(listing)},${ids},${levels}}`;
+  return `{"e":"depthUpdate","E":${diff.eventMs},"T":${diff.transactedMs},"s":"${listing.symbol}"${toPair(listing)},${ids},${levels}}`;
 }
 
 export function bookTicker({ listing, book }: Instrument, diff: Diff): string {
   const price = (side: 'bids' | 'asks'): string => fixed(book[side].prices.at(-1) ?? 0, listing.priceDecimals);
   const size = (side: 'bids' | 'asks'): string => fixed(book[side].sizes.at(-1) ?? 0, listing.qtyDecimals);
-  const head = `"e":"bookTicker","u":${diff.last},"s":"${listing.symbol}"${pairOf(listing)}`;
+  const head = `"e":"bookTicker","u":${diff.last},"s":"${listing.symbol}"${toPair(listing)}`;
   return `{${head},"b":"${price('bids')}","B":"${size('bids')}","a":"${price('asks')}","A":"${size('asks')}","T":${diff.transactedMs},"E":${diff.eventMs}}`;
 }
 
@@ -75,7 +75,7 @@ const DAY_MS = 86_400_000;
 export function dayTicker(instrument: Instrument, eventMs: number): string {
   const { listing, day, last } = instrument;
   const f = dayFigures(instrument);
-  const head = `"e":"24hrTicker","E":${eventMs},"s":"${listing.symbol}"${pairOf(listing)}`;
+  const head = `"e":"24hrTicker","E":${eventMs},"s":"${listing.symbol}"${toPair(listing)}`;
   const prices = `"p":"${f.change}","P":"${f.percent}","w":"${f.weighted}","c":"${f.close}","Q":"${f.quantity}","o":"${f.open}","h":"${f.high}","l":"${f.low}"`;
   const counts = `"O":${eventMs - DAY_MS},"C":${eventMs},"F":${day.firstId},"L":${last.id},"n":${day.trades}`;
   return `{${head},${prices},"v":"${f.volume}","q":"${f.turnover}",${counts}}`;
@@ -95,7 +95,7 @@ export function forceOrder({ listing }: Instrument, trade: Trade, eventMs: numbe
   const price = fixed(trade.price, listing.priceDecimals);
   const qty = fixed(trade.qty, listing.qtyDecimals);
   const figures = `"q":"${qty}","p":"${price}","ap":"${price}","X":"FILLED","l":"${qty}","z":"${qty}","T":${trade.atMs}`;
-  const order = `"s":"${listing.symbol}"${pairOf(listing)},"S":"${trade.buyerIsMaker ? 'SELL' : 'BUY'}","o":"LIMIT","f":"IOC",${figures}`;
+  const order = `"s":"${listing.symbol}"${toPair(listing)},"S":"${trade.buyerIsMaker ? 'SELL' : 'BUY'}","o":"LIMIT","f":"IOC",${figures}`;
   return `{"e":"forceOrder","E":${eventMs},"o":{${order}}}`;
 }
 

@@ -23,7 +23,7 @@ const DELIVERY_MS = Date.UTC(2030, 11, 27, 8);
 const PERPETUAL_MS = 4_133_404_800_000;
 
 /** Request weights (Binance's REST documentation, USD-M market data). */
-function weightOf(path: string, query: URLSearchParams): number {
+function computeWeight(path: string, query: URLSearchParams): number {
   const limit = Number(query.get('limit') ?? 500);
   const single = query.has('symbol') || query.has('pair');
   switch (path) {
@@ -260,10 +260,10 @@ function ofSymbol(all: readonly Instrument[], request: Asked, render: (instrumen
 const PATH = /^\/(fapi|dapi)\/v1\/(.+)$/;
 
 /** USD-M and COIN-M are two hosts with separate budgets. */
-export function costOf({ path, query }: Pick<RestRequest, 'path' | 'query'>) {
+export function computeCost({ path, query }: Pick<RestRequest, 'path' | 'query'>) {
   const [, host, name = ''] = PATH.exec(path) ?? [];
   if (host === undefined) return null;
-  return { bucket: host === 'fapi' ? 'usdm' : 'coinm', weight: weightOf(name, query) };
+  return { bucket: host === 'fapi' ? 'usdm' : 'coinm', weight: computeWeight(name, query) };
 }
 
 export function refuse(limit: number, status: number | null, waitMs: number): RestAnswer {

@@ -20,7 +20,7 @@ import {
   tradeId,
 } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
-import { answerRest, costOf, refuse } from './rest.ts';
+import { answerRest, computeCost, refuse } from './rest.ts';
 import { DEPTHS, findDoor, toStreamRef } from './session.ts';
 
 export const bybit: SimulatedVenue = {
@@ -71,7 +71,7 @@ function open(deps: VenueDeps): RunningVenue {
   return {
     events: topics.events,
     door: findDoor({ ...deps, greet: (...subscription) => topics.greet(...subscription) }),
-    cost: costOf,
+    cost: computeCost,
     answer: (request) => answerRest(deps, request),
     refuse,
     restarted: () => topics.repeatBooks(),

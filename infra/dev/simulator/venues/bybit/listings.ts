@@ -5,14 +5,14 @@ import {
   type CoinRow,
   type ContractRules,
   coinRules,
+  computeShare,
   DAY_MS,
   fillUp,
-  inverseOf,
-  linearOf,
   madeUpCoin,
   madeUpRules,
+  makeInverse,
+  makeLinear,
   type SimListing,
-  shareOf,
 } from '../../listings.ts';
 
 export type Market = 'linear' | 'inverse';
@@ -73,7 +73,7 @@ const linear = (asset: string, quote: 'USDT' | 'USDC', rules: ContractRules): Si
   const symbol = quote === 'USDT' ? `${asset}USDT` : `${asset}PERP`;
   const { priceDecimals, qtyDecimals } = rules;
   return {
-    ...linearOf(quote, rules),
+    ...makeLinear(quote, rules),
     scope: 'linear',
     symbol,
     pair: symbol,
@@ -99,7 +99,7 @@ const BTCPERP = linear('BTC', 'USDC', {
 
 /** Quantities count US dollars. */
 const inverse = ([coin, priceDecimals, tick]: (typeof INVERSE)[number], age: number): SimListing => ({
-  ...inverseOf(coin, { priceDecimals, tick }),
+  ...makeInverse(coin, { priceDecimals, tick }),
   scope: 'inverse',
   symbol: `${coin}USD`,
   pair: `${coin}USD`,
@@ -117,6 +117,6 @@ export const extraListing = (number: number): SimListing =>
 export const listings = (count: number): readonly SimListing[] =>
   fillUp(count, {
     first: USDT.map(usdt).toSpliced(2, 0, BTCPERP),
-    second: INVERSE.map(inverse).slice(0, shareOf(count, 6)),
+    second: INVERSE.map(inverse).slice(0, computeShare(count, 6)),
     madeUp: extraListing,
   });

@@ -10,7 +10,8 @@ import type { Market } from './listings.ts';
 const PATH = /^\/v5\/market\/([a-z-]+)$/;
 
 /** One budget for all paths. */
-export const costOf = ({ path }: Pick<RestRequest, 'path'>) => (PATH.test(path) ? { bucket: 'rest', weight: 1 } : null);
+export const computeCost = ({ path }: Pick<RestRequest, 'path'>) =>
+  PATH.test(path) ? { bucket: 'rest', weight: 1 } : null;
 
 /** The docs: 403 beyond the limit, and a wait of ten minutes. */
 export const refuse = (status: number | null, waitMs: number): RestAnswer => ({
@@ -43,7 +44,7 @@ export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
 }
 
 function makeResult(deps: Deps, request: RestRequest, name: string): unknown {
-  if (name === 'time') return timeOf(request.nowMs);
+  if (name === 'time') return toTime(request.nowMs);
   const category = request.query.get('category');
   if (category !== 'linear' && category !== 'inverse') throw new Refused('params error: category invalid');
   const listed = deps.market.instruments.filter((i) => i.listing.scope === category && i.status !== 'closed');
@@ -70,7 +71,7 @@ function makeResult(deps: Deps, request: RestRequest, name: string): unknown {
   }
 }
 
-const timeOf = (nowMs: number): unknown => ({
+const toTime = (nowMs: number): unknown => ({
   timeSecond: String(Math.floor(nowMs / 1_000)),
   timeNano: `${nowMs}000000`,
 });

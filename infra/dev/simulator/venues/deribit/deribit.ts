@@ -8,7 +8,7 @@ import { rememberStreams } from '../../stream-refs.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import { bookChange, candle, notification, perpetual, priceIndex, ticker, trade, wholeBook } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
-import { answerRest, costOf, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
+import { answerRest, computeCost, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
 import { findDoor, type Kind, toStreamRef } from './session.ts';
 
 export const deribit: SimulatedVenue = {
@@ -48,7 +48,7 @@ function open(deps: VenueDeps): RunningVenue {
   return {
     events: channels.events,
     door: findDoor({ ...deps, recent, greet: (...subscription) => channels.greet(...subscription) }),
-    cost: costOf,
+    cost: computeCost,
     answer: (request) => answerRest({ ...deps, recent }, request),
     refuse,
     restarted: () => channels.beginBooksAnew(),

@@ -7,7 +7,7 @@ import { FINE, float, plain } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
 import type { Diff, Instrument } from '../../market.ts';
 import type { Trade } from '../../trade.ts';
-import { indexOf } from './listings.ts';
+import { toIndex } from './listings.ts';
 
 const price = ({ priceDecimals }: SimListing, units: number): string => float(units, priceDecimals);
 const amount = ({ qtyDecimals }: SimListing, units: number): string => float(units, qtyDecimals);
@@ -64,7 +64,7 @@ export const perpetual = ({ index, fundingRate }: Instrument, atMs: number): str
   `{"timestamp":${atMs},"interest":${exact(fundingRate)},"index_price":${exact(index)}}`;
 
 export const priceIndex = ({ listing, index }: Instrument, atMs: number): string =>
-  `{"timestamp":${atMs},"price":${exact(index)},"index_name":"${indexOf(listing)}"}`;
+  `{"timestamp":${atMs},"price":${exact(index)},"index_name":"${toIndex(listing)}"}`;
 
 // ---- books ----
 
@@ -182,7 +182,7 @@ export function instrumentRow({ listing }: Instrument): string {
   const kinds = `"kind":"future","instrument_type":"${isInverse ? 'reversed' : 'linear'}","settlement_period":"perpetual"`;
   const coins = `"base_currency":"${base}","quote_currency":"${quote}","counter_currency":"${quote}","settlement_currency":"${margin}"`;
   const times = `"creation_timestamp":${onboardedAtMs},"expiration_timestamp":${NO_END_MS}`;
-  const names = `"instrument_name":"${symbol}","price_index":"${indexOf(listing)}"`;
+  const names = `"instrument_name":"${symbol}","price_index":"${toIndex(listing)}"`;
   return `{${names},${kinds},${coins},${rules},${times},"state":"open","is_active":true,"rfq":false,"max_leverage":50,"maker_commission":0.0,"taker_commission":0.0005}`;
 }
 

@@ -126,4 +126,4 @@ export const listings = (count: number): readonly SimListing[] =>
   });
 
 /** The index that prices it: `btc_usd`. */
-export const indexOf = ({ pair }: SimListing): string => pair.toLowerCase();
+export const toIndex = ({ pair }: SimListing): string => pair.toLowerCase();

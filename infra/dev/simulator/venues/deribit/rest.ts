@@ -8,7 +8,7 @@ const INSTRUMENTS_WEIGHT = 20;
 
 const parseMethod = (path: string): string => /^\/api\/v2\/(public\/[a-z_]+)$/.exec(path)?.[1] ?? '';
 
-export function costOf({ path }: Pick<RestRequest, 'path'>): Cost | null {
+export function computeCost({ path }: Pick<RestRequest, 'path'>): Cost | null {
   const name = parseMethod(path);
   if (!isMethod(name)) return null;
   return { bucket: 'rest', weight: name === 'public/get_instruments' ? INSTRUMENTS_WEIGHT : 1 };

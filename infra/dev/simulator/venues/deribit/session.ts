@@ -5,7 +5,7 @@ import type { StreamRef } from '../../faults.ts';
 import type { Instrument, Market } from '../../market.ts';
 import type { RunningVenue, VenueDeps } from '../../venue.ts';
 import { answerText, type CallDeps, CallError, call, type Parameters, wrongParameter } from './calls.ts';
-import { indexOf, SCOPE } from './listings.ts';
+import { SCOPE, toIndex } from './listings.ts';
 
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ticker: ['ticker', 'mark', 'funding', 'oi', 'stats'],
@@ -28,7 +28,7 @@ export type Kind = keyof typeof parseChannel;
 const KINDS = Object.keys(parseChannel) as readonly Kind[];
 
 export function toStreamRef(kind: Kind, { listing }: Instrument): StreamRef {
-  const name = parseChannel[kind](kind === 'deribit_price_index' ? indexOf(listing) : listing.symbol);
+  const name = parseChannel[kind](kind === 'deribit_price_index' ? toIndex(listing) : listing.symbol);
   return { scope: SCOPE, kind, name, symbol: listing.symbol, layers: LAYERS[kind] ?? [] };
 }
 
@@ -75,7 +75,7 @@ function createHeartbeat({ sockets }: Deps, connection: Connection) {
   return {
     set: (intervalMs: number): void => {
       everyMs = intervalMs;
-      sentMs = connection.heardMs;
+      sentMs = connection.receivedMs;
       askedMs = null;
     },
     answered: (): void => {
@@ -87,7 +87,7 @@ function createHeartbeat({ sockets }: Deps, connection: Connection) {
         return;
       }
       if (nowMs - sentMs < everyMs) return;
-      const isSilent = nowMs - connection.heardMs >= everyMs;
+      const isSilent = nowMs - connection.receivedMs >= everyMs;
       if (isSilent) askedMs ??= nowMs;
       sentMs = nowMs;
       sockets.reply(connection, heartbeat(isSilent ? 'test_request' : 'heartbeat'));

@@ -8,7 +8,7 @@ import { rememberStreams } from '../../stream-refs.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import { book, candle, coinContext, frame, LEVELS, trade } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
-import { answerRest, costOf, refuse } from './rest.ts';
+import { answerRest, computeCost, refuse } from './rest.ts';
 import { findDoor, toStreamRef } from './session.ts';
 
 export const hyperliquid: SimulatedVenue = {
@@ -50,7 +50,7 @@ function open(deps: VenueDeps): RunningVenue {
   return {
     events: channels.events,
     door: findDoor({ ...deps, greet: (...subscription) => channels.greet(...subscription) }),
-    cost: costOf,
+    cost: computeCost,
     answer: (request) => answerRest({ ...deps, recent }, request),
     refuse,
   };

@@ -3,7 +3,7 @@ import type { Instrument } from '../../market.ts';
 import type { RecentTrades } from '../../recent-trades.ts';
 import type { Cost, RestAnswer, RestRequest, VenueDeps } from '../../venue.ts';
 import { book, candle, context, trade } from './frames.ts';
-import { BUILDER, marketOf, SCOPE } from './listings.ts';
+import { BUILDER, SCOPE, toMarket } from './listings.ts';
 
 type Question = Readonly<Record<string, unknown>>;
 
@@ -19,7 +19,7 @@ const LIGHT: ReadonlySet<unknown> = new Set(['l2Book', 'allMids']);
 const LIGHT_WEIGHT = 2;
 const WEIGHT = 20;
 
-export function costOf({ method, path, body }: Pick<RestRequest, 'method' | 'path' | 'body'>): Cost | null {
+export function computeCost({ method, path, body }: Pick<RestRequest, 'method' | 'path' | 'body'>): Cost | null {
   if (method !== 'POST' || path !== '/info') return null;
   return { bucket: 'rest', weight: LIGHT.has(readQuestion(body).type) ? LIGHT_WEIGHT : WEIGHT };
 }
@@ -89,7 +89,7 @@ function ofMarket({ dex }: Question, answer: (market: Market) => string): string
 
 /** By position: a universe only grows, delisted coins stay in it. */
 const universe = ({ market: { instruments } }: Deps, market: Market): readonly Instrument[] =>
-  instruments.filter(({ listing }) => marketOf(listing) === market);
+  instruments.filter(({ listing }) => toMarket(listing) === market);
 
 function meta(deps: Deps, market: Market): string {
   return JSON.stringify({

@@ -55,18 +55,18 @@ export const findDoor =
     url.pathname === '/ws' ? { scope: SCOPE, open: (connection) => openSession(deps, connection) } : null;
 
 /** A connection to which nothing was sent for this long is closed. */
-const UNTOLD_MS = 60_000;
+const IDLE_MS = 60_000;
 
-function watchUntold({ sockets }: Deps, connection: Connection): (nowMs: number) => void {
+function watchIdle({ sockets }: Deps, connection: Connection): (nowMs: number) => void {
   const { summary } = connection.log;
   let told = summary.frames;
-  let toldMs = connection.openedMs;
+  let sentMs = connection.openedMs;
   return (nowMs) => {
     if (summary.frames !== told) {
       told = summary.frames;
-      toldMs = nowMs;
+      sentMs = nowMs;
     }
-    if (nowMs - toldMs >= UNTOLD_MS) sockets.disconnect(connection, 'idle');
+    if (nowMs - sentMs >= IDLE_MS) sockets.disconnect(connection, 'idle');
   };
 }
 
@@ -75,16 +75,17 @@ const GREETING = 'Websocket connection established.';
 
 function openSession(deps: Deps, connection: Connection): Session {
   const { sockets, greet } = deps;
-  const say = (channel: string, data: unknown): void => sockets.reply(connection, frame(channel, JSON.stringify(data)));
+  const reply = (channel: string, data: unknown): void =>
+    sockets.reply(connection, frame(channel, JSON.stringify(data)));
 
   function change(method: 'subscribe' | 'unsubscribe', asked: Subscription): void {
     const found = find(deps, asked);
     const isHeld = found !== null && connection.streams.has(found.ref.name);
-    if (found === null) say('error', `Invalid subscription ${JSON.stringify(asked)}`);
+    if (found === null) reply('error', `Invalid subscription ${JSON.stringify(asked)}`);
     else if (isHeld === (method === 'subscribe'))
-      say('error', `Already ${method}d: ${JSON.stringify(spelled(found.ref))}`);
+      reply('error', `Already ${method}d: ${JSON.stringify(spelled(found.ref))}`);
     else {
-      say('subscriptionResponse', { method, subscription: spelled(found.ref) });
+      reply('subscriptionResponse', { method, subscription: spelled(found.ref) });
       if (method === 'unsubscribe') sockets.unsubscribe(connection, found.ref.name);
       else if (sockets.subscribe(connection, found.ref)) greet(connection, found.ref, found.instrument);
     }
@@ -101,12 +102,12 @@ function openSession(deps: Deps, connection: Connection): Session {
         change(command.method, command.subscription);
         return;
       default:
-        say('error', `Error parsing JSON into valid websocket request: ${text}`);
+        reply('error', `Error parsing JSON into valid websocket request: ${text}`);
     }
   }
 
   sockets.reply(connection, GREETING);
-  return { receive, tend: watchUntold(deps, connection) };
+  return { receive, tend: watchIdle(deps, connection) };
 }
 
 type Command = { readonly method: unknown; readonly subscription: Subscription };

@@ -7,7 +7,7 @@ import { fine, fixed } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
 import type { Diff, Instrument } from '../../market.ts';
 import type { Trade } from '../../trade.ts';
-import { indexOf, worth } from './listings.ts';
+import { toIndex, worth } from './listings.ts';
 
 const price = ({ priceDecimals }: SimListing, units: number): string => fixed(units, priceDecimals);
 const size = ({ qtyDecimals }: SimListing, units: number): string => fixed(units, qtyDecimals);
@@ -58,7 +58,7 @@ export const markPrice = ({ listing, mark }: Instrument, atMs: number): string =
 export function indexTicker(instrument: Instrument, atMs: number): string {
   const { listing, index } = instrument;
   const idxPx = fine(index, listing.decimals.mark);
-  return `{"instId":"${indexOf(listing)}","idxPx":"${idxPx}",${dayPrices(instrument)},"ts":"${atMs}"}`;
+  return `{"instId":"${toIndex(listing)}","idxPx":"${idxPx}",${dayPrices(instrument)},"ts":"${atMs}"}`;
 }
 
 const HOUR_MS = 3_600_000;
@@ -110,12 +110,12 @@ type Ids = { readonly seqId: number; readonly prevSeqId: number };
 const bookElement = (sides: string, { changedAtMs }: Instrument, { seqId, prevSeqId }: Ids): string =>
   `{${sides},"ts":"${changedAtMs}","checksum":0,"seqId":${seqId},"prevSeqId":${prevSeqId}}`;
 
-const sidesOf = ({ listing, book }: Instrument, bids: Levels, most = Number.POSITIVE_INFINITY): string =>
+const toSides = ({ listing, book }: Instrument, bids: Levels, most = Number.POSITIVE_INFINITY): string =>
   `"asks":[${levels(listing, book.asks, most)}],"bids":[${levels(listing, bids, most)}]`;
 
 /** The first message of a subscription. */
 export const wholeBook = (instrument: Instrument, bids: Levels): string =>
-  bookElement(sidesOf(instrument, bids), instrument, { seqId: instrument.diffId, prevSeqId: -1 });
+  bookElement(toSides(instrument, bids), instrument, { seqId: instrument.diffId, prevSeqId: -1 });
 
 export function bookUpdate(instrument: Instrument, { changes, last, previous }: Diff): string {
   const { listing } = instrument;
@@ -129,7 +129,7 @@ export const emptyUpdate = (instrument: Instrument, prevSeqId: number): string =
 
 /** As in REST responses: without ids. */
 export const restBook = (instrument: Instrument, bids: Levels, most: number): string =>
-  `{${sidesOf(instrument, bids, most)},"ts":"${instrument.changedAtMs}"}`;
+  `{${toSides(instrument, bids, most)},"ts":"${instrument.changedAtMs}"}`;
 
 // ---- trades, liquidations ----
 

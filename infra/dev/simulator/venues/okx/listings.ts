@@ -3,16 +3,16 @@ import {
   COINS,
   type Coin,
   type ContractRules,
+  computeShare,
   DAY_MS,
   type FundingHours,
   fillUp,
-  inverseOf,
-  linearOf,
   madeUpCoin,
   madeUpRules,
+  makeInverse,
+  makeLinear,
   QUIET,
   type SimListing,
-  shareOf,
 } from '../../listings.ts';
 
 /** All its listings share one market. */
@@ -85,7 +85,7 @@ function linear(quote: 'USDT' | 'USDC', contract: Linear): SimListing {
   // Enough decimals that a candle's turnover is an exact product.
   const amount = Math.max(0, priceDecimals + qtyDecimals - magnitude(contractSize));
   return {
-    ...linearOf(quote, contract),
+    ...makeLinear(quote, contract),
     scope: SCOPE,
     symbol: `${base}-${quote}-SWAP`,
     pair: `${base}-${quote}`,
@@ -118,7 +118,7 @@ const BTC_USDC = linear('USDC', {
 });
 
 const inverse = ([base, contractSize, priceDecimals, tick]: (typeof USD)[number], age: number): SimListing => ({
-  ...inverseOf(base, { priceDecimals, tick }),
+  ...makeInverse(base, { priceDecimals, tick }),
   scope: SCOPE,
   symbol: `${base}-USD-SWAP`,
   pair: `${base}-USD`,
@@ -141,12 +141,12 @@ export const extraListing = (number: number): SimListing =>
 export const listings = (count: number): readonly SimListing[] =>
   fillUp(count, {
     first: USDT.map(usdt).toSpliced(2, 0, BTC_USDC),
-    second: USD.map(inverse).slice(0, shareOf(count, 6)),
+    second: USD.map(inverse).slice(0, computeShare(count, 6)),
     madeUp: extraListing,
   });
 
 /** The index of a swap: contracts in USDC follow that in US dollars since 2023-04-20. */
-export const indexOf = ({ pair }: SimListing): string => pair.replace(/-USDC$/, '-USD');
+export const toIndex = ({ pair }: SimListing): string => pair.replace(/-USDC$/, '-USD');
 
 /** Units of this many contracts in coins (linear) or US dollars (inverse), with the decimals that make them exact. */
 export function worth({ contractSize, qtyDecimals }: SimListing, contracts: number): readonly [number, number] {

@@ -18,9 +18,9 @@ import {
   tradeCandle,
   tradeElement,
 } from './frames.ts';
-import { extraListing, indexOf, listings } from './listings.ts';
-import { answerRest, costOf, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
-import { findDoor, followersOf, indexRef, toStreamRef } from './session.ts';
+import { extraListing, listings, toIndex } from './listings.ts';
+import { answerRest, computeCost, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
+import { findDoor, indexRef, listFollowers, toStreamRef } from './session.ts';
 
 /** Seconds between two messages of a channel without its own event. */
 const OI_EVERY = 3;
@@ -76,7 +76,7 @@ function open(deps: VenueDeps): RunningVenue {
   return {
     events: channels.events,
     door: findDoor({ ...deps, greet: (...subscription) => channels.greet(...subscription) }),
-    cost: costOf,
+    cost: computeCost,
     answer: (request) => answerRest(deps, request),
     refuse,
     restarted: () => channels.sendNewSequences(),
@@ -176,8 +176,8 @@ class Channels {
 
   *#indexes(): Iterable<readonly [string, readonly Instrument[], Instrument]> {
     const { market } = this.#deps;
-    for (const index of new Set(market.instruments.map(({ listing }) => indexOf(listing)))) {
-      const followers = followersOf(market, index);
+    for (const index of new Set(market.instruments.map(({ listing }) => toIndex(listing)))) {
+      const followers = listFollowers(market, index);
       const [first] = followers;
       if (first !== undefined) yield [index, followers, first];
     }
@@ -198,8 +198,8 @@ class Channels {
   }
 
   #closeIndex(instrument: Instrument, openMs: number): void {
-    const index = indexOf(instrument.listing);
-    const followers = followersOf(this.#deps.market, index);
+    const index = toIndex(instrument.listing);
+    const followers = listFollowers(this.#deps.market, index);
     const candle = findCandle(instrument.candles.indexes, openMs);
     if (followers[0] !== instrument || candle === undefined) return;
     this.#deps.delivery.emit(indexRef('index-candle1m', index, followers), () =>

@@ -15,7 +15,7 @@ import {
   tradeCandle,
 } from './frames.ts';
 import { SCOPE } from './listings.ts';
-import { followersOf } from './session.ts';
+import { listFollowers } from './session.ts';
 
 /** The docs limit requests per path in two seconds: those with 40 weigh two each, those with 10 weigh eight. */
 export const WEIGHT_PER_MINUTE = 2_400;
@@ -40,7 +40,7 @@ const WEIGHTS: Readonly<Record<string, number>> = {
 const parseName = (path: string): string => /^\/api\/v5\/(.+)$/.exec(path)?.[1] ?? '';
 
 /** One budget a path. */
-export function costOf({ path }: Pick<RestRequest, 'path'>): Cost | null {
+export function computeCost({ path }: Pick<RestRequest, 'path'>): Cost | null {
   const weight = WEIGHTS[parseName(path)];
   return weight === undefined ? null : { bucket: parseName(path), weight };
 }
@@ -74,7 +74,7 @@ type Deps = Pick<VenueDeps, 'market' | 'truth' | 'crossings'>;
 
 export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
   try {
-    return { status: 200, body: body('0', '', elementsOf(deps, request).join(',')) };
+    return { status: 200, body: body('0', '', makeElements(deps, request).join(',')) };
   } catch (error) {
     if (error instanceof Refused) return { status: error.status, body: body(error.code, error.message, '') };
     throw error;
@@ -82,7 +82,7 @@ export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
 }
 
 /** `instId` of a listed swap. */
-function swapOf({ market }: Deps, { query }: RestRequest): Instrument {
+function findSwap({ market }: Deps, { query }: RestRequest): Instrument {
   const instId = query.get('instId');
   if (instId === null) throw missing('instId');
   const found = market.find(SCOPE, instId);
@@ -91,28 +91,28 @@ function swapOf({ market }: Deps, { query }: RestRequest): Instrument {
 }
 
 /** All swaps of a type, or one of them. */
-function swapsOf(deps: Deps, request: RestRequest): readonly Instrument[] {
+function findSwaps(deps: Deps, request: RestRequest): readonly Instrument[] {
   const instType = request.query.get('instType');
   if (instType === null) throw missing('instType');
   if (instType !== 'SWAP') throw wrong('instType');
-  return request.query.has('instId') ? [swapOf(deps, request)] : listed(deps);
+  return request.query.has('instId') ? [findSwap(deps, request)] : listed(deps);
 }
 
 const listed = ({ market }: Deps): readonly Instrument[] => market.instruments.filter((i) => i.status !== 'closed');
 
 /** The first swap that follows the named index. */
-function followerOf(deps: Deps, { query }: RestRequest): Instrument {
+function findFollower(deps: Deps, { query }: RestRequest): Instrument {
   const instId = query.get('instId');
   if (instId === null) throw missing('instId');
-  const [first] = followersOf(deps.market, instId);
+  const [first] = listFollowers(deps.market, instId);
   if (first === undefined) throw unknown();
   return first;
 }
 
-function elementsOf(deps: Deps, request: RestRequest): readonly string[] {
+function makeElements(deps: Deps, request: RestRequest): readonly string[] {
   const { query, nowMs } = request;
   /** Elements of the instruments at this moment. */
-  const said = (instruments: readonly Instrument[], element: (i: Instrument, atMs: number) => string) =>
+  const toNow = (instruments: readonly Instrument[], element: (i: Instrument, atMs: number) => string) =>
     instruments.map((instrument) => {
       deps.truth.moment(instrument, nowMs);
       return element(instrument, nowMs);
@@ -124,29 +124,29 @@ function elementsOf(deps: Deps, request: RestRequest): readonly string[] {
     case 'public/instruments':
       return instruments(deps, request);
     case 'public/funding-rate':
-      return said(query.get('instId') === 'ANY' ? listed(deps) : [swapOf(deps, request)], fundingRate);
+      return toNow(query.get('instId') === 'ANY' ? listed(deps) : [findSwap(deps, request)], fundingRate);
     case 'public/open-interest':
-      return said(swapsOf(deps, request), openInterest);
+      return toNow(findSwaps(deps, request), openInterest);
     case 'public/mark-price':
-      return said(swapsOf(deps, request), markPrice);
+      return toNow(findSwaps(deps, request), markPrice);
     case 'market/ticker':
-      return said([swapOf(deps, request)], ticker);
+      return toNow([findSwap(deps, request)], ticker);
     case 'market/tickers':
-      return said(swapsOf(deps, request), ticker);
+      return toNow(findSwaps(deps, request), ticker);
     case 'market/index-tickers':
-      return said([followerOf(deps, request)], indexTicker);
+      return toNow([findFollower(deps, request)], indexTicker);
     case 'market/books':
       return [book(deps, request)];
     case 'market/candles': {
-      const swap = swapOf(deps, request);
+      const swap = findSwap(deps, request);
       return candles(query, swap.candles.trades, (candle, state) => tradeCandle(swap, candle, state));
     }
     case 'market/mark-price-candles': {
-      const swap = swapOf(deps, request);
+      const swap = findSwap(deps, request);
       return candles(query, swap.candles.marks, (candle, state) => priceCandle(swap, candle, state));
     }
     default: {
-      const swap = followerOf(deps, request);
+      const swap = findFollower(deps, request);
       return candles(query, swap.candles.indexes, (candle, state) => priceCandle(swap, candle, state));
     }
   }
@@ -202,7 +202,7 @@ const DATED = {
 
 function instruments(deps: Deps, request: RestRequest): readonly string[] {
   if (request.query.get('instType') === 'FUTURES') return [JSON.stringify(DATED)];
-  return swapsOf(deps, request).map((instrument) => JSON.stringify(info(instrument)));
+  return findSwaps(deps, request).map((instrument) => JSON.stringify(info(instrument)));
 }
 
 // ---- figures ----
@@ -211,7 +211,7 @@ const MOST_LEVELS = 400;
 
 /** One level a side by default. */
 function book(deps: Deps, request: RestRequest): string {
-  const instrument = swapOf(deps, request);
+  const instrument = findSwap(deps, request);
   const levels = Number(request.query.get('sz') ?? 1);
   if (!Number.isInteger(levels) || levels < 1) throw wrong('sz');
   deps.truth.snapshot(instrument, deps.crossings.priceOf(instrument));

@@ -5,7 +5,7 @@ import type { StreamRef } from '../../faults.ts';
 import type { Instrument, Market } from '../../market.ts';
 import type { RunningVenue, VenueDeps } from '../../venue.ts';
 import { argument } from './frames.ts';
-import { indexOf, SCOPE } from './listings.ts';
+import { SCOPE, toIndex } from './listings.ts';
 
 const PATH = /^\/ws\/v5\/(public|business)$/;
 type SocketPath = 'public' | 'business';
@@ -44,8 +44,8 @@ export const toStreamRef = (channel: string, subject: string, symbol: string | n
 });
 
 /** The swaps that follow an index. */
-export const followersOf = ({ instruments }: Market, index: string): readonly Instrument[] =>
-  instruments.filter(({ listing, status }) => status !== 'closed' && indexOf(listing) === index);
+export const listFollowers = ({ instruments }: Market, index: string): readonly Instrument[] =>
+  instruments.filter(({ listing, status }) => status !== 'closed' && toIndex(listing) === index);
 
 /** A stream of an index belongs to its only follower, or to several. */
 export const indexRef = (channel: string, index: string, followers: readonly Instrument[]): StreamRef =>
@@ -63,7 +63,7 @@ function find(market: Market, path: SocketPath, { channel, instId, instType }: A
     return instType === 'SWAP' ? { ref: toStreamRef(name, 'SWAP', null), instruments: [] } : null;
   const subject = String(instId);
   if (known.of === 'index') {
-    const instruments = followersOf(market, subject);
+    const instruments = listFollowers(market, subject);
     return instruments.length === 0 ? null : { ref: indexRef(name, subject, instruments), instruments };
   }
   const instrument = market.find(SCOPE, subject);
@@ -95,7 +95,7 @@ function watchIdle({ sockets }: Deps, connection: Connection): (nowMs: number) =
       pushed = summary.frames;
       pushedMs = nowMs;
     }
-    if (nowMs - Math.max(pushedMs, connection.heardMs) >= IDLE_MS) sockets.disconnect(connection, 'idle');
+    if (nowMs - Math.max(pushedMs, connection.receivedMs) >= IDLE_MS) sockets.disconnect(connection, 'idle');
   };
 }
 
@@ -123,11 +123,11 @@ function openSession(deps: Deps, connection: Connection, path: SocketPath): Sess
   const isWithinBudget = commandBudget(deps);
   const connId = connection.log.summary.connection.toString(16).padStart(8, 'a4d3ae55');
 
-  const say = (answer: object): void => sockets.reply(connection, JSON.stringify({ ...answer, connId }));
-  const refuse = (code: string, msg: string): void => say({ event: 'error', code, msg });
+  const reply = (answer: object): void => sockets.reply(connection, JSON.stringify({ ...answer, connId }));
+  const refuse = (code: string, msg: string): void => reply({ event: 'error', code, msg });
 
   const acknowledge = (event: string, { kind, name }: StreamRef): void =>
-    say({ event, arg: JSON.parse(argument(kind, name.slice(kind.length + 1))) });
+    reply({ event, arg: JSON.parse(argument(kind, name.slice(kind.length + 1))) });
 
   /** Each argument is acknowledged separately. */
   function obey(op: 'subscribe' | 'unsubscribe', asked: Argument): void {
