@@ -1,4 +1,4 @@
-// Holds the arrows of the structure: who may import whom, what the top level is, and says what to move where.
+// Checks the dependencies of the structure: allowed imports, the top level, and what to move where.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import t from 'tap';

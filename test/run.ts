@@ -57,7 +57,7 @@ interface FileResult extends TapCount {
 
 const progress = createProgress((text) => process.stdout.write(text));
 const running = new Set<ChildProcess>();
-/** Processor time that was told of a file already. */
+/** CPU time that was already printed for a file. */
 let toldCpu = 0;
 
 const results = await main(process.argv.slice(2));
@@ -119,7 +119,7 @@ function needsEngines(file: string): boolean {
 
 type SharedEngines = { readonly dir: string; readonly address: HostAddress; readonly host: ChildProcess };
 
-/** A folder of this run, told to the files by TEST_ENGINES_DIR; leftovers of runs that were killed are removed. */
+/** A folder of this run, passed to the files by TEST_ENGINES_DIR; leftovers of killed runs are removed. */
 async function startEngines(): Promise<SharedEngines> {
   mkdirSync(RUNS, { recursive: true });
   for (const name of readdirSync(RUNS))
@@ -145,7 +145,7 @@ function isLeftover(name: string): boolean {
 }
 
 async function stopEngines({ dir, address, host }: SharedEngines): Promise<void> {
-  // Waited for as its parent, so that its processor time is told.
+  // Its parent waits for it, so that its CPU time is counted.
   host.ref();
   const ended = once(host, 'exit');
   if (isAlive(address)) process.kill(address.pid, 'SIGTERM');
@@ -188,7 +188,7 @@ async function runFile(file: string, onLine?: (line: string) => void): Promise<F
   return { file: relative(ROOT, join(ROOT, file)), passed: counted.passed, failed };
 }
 
-/** Each failed point with what tap says of it; the end of the output when there is none. */
+/** Each failed point with tap's diagnostics; the end of the output when there is none. */
 function failuresIn(output: string): readonly string[] {
   const lines = output.split('\n');
   const points = lines.flatMap((line, at) => (/^\s*not ok\b/.test(line) ? [pointAt(lines, at)] : []));
@@ -243,7 +243,7 @@ function outputOf(
   });
 }
 
-/** Of what has ended since it was last asked: a file's own processes, when it is asked as the file ends. */
+/** CPU time of processes that ended since the last call: a file's own processes, when called as the file ends. */
 function cpuSinceTold(): string {
   const ended = cpuOfEnded();
   if (ended === null) return 'unknown';

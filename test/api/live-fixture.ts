@@ -111,7 +111,7 @@ export const capability = (
   return { venue, name: `Name of ${venue}`, written_at: writtenAt, layers };
 };
 
-/** A funding reading on a live connection, as in the example of L-04, unless told otherwise. */
+/** A funding reading on a live connection, by default that of the example of L-04. */
 export const reading = (over: Partial<Reading> = {}): Reading => ({
   layer: 'funding',
   rev: 1,

@@ -1,4 +1,4 @@
-// An API process that starts while PostgreSQL is away: it serves what needs none, says 503 of the rest, and goes on by itself when it is there.
+// An API process that starts while PostgreSQL is away: it serves what needs none, returns 503 for the rest, and recovers by itself.
 import t from 'tap';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { makeKey } from '../../api/access/keys.ts';

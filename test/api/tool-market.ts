@@ -6,7 +6,7 @@ import type { Row } from '../../schemas/topics.ts';
 import { Feed, LISTED, listing, listingValues, micros, NOW, reading } from './live-fixture.ts';
 import { candle, HOUR, MINUTE, sampled, withCandles } from './screen/market.ts';
 
-/** What PostgreSQL says of any key. */
+/** What PostgreSQL returns for any key. */
 export const ACCOUNTS: AccountStore = {
   read: async (keyId) => ({
     key_id: keyId,

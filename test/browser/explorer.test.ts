@@ -1,4 +1,4 @@
-// The query and the proof page of the explorer in Chromium, on a laptop and a phone: what is asked and answered, by axe, by weight, by what moves.
+// The query and the proof page of the explorer in Chromium, on a laptop and a phone: requests and answers, axe, weight, movement.
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-// What the Python client asks in its tests: a closed day with its archive and proofs, an hour before a fixed now, and a small live market, behind a listening app.
+// The service of the Python client's tests: a closed day with archive and proofs, an hour before a fixed now, and a small live market.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ export const DAY = '2026-01-10';
 const NOW: Micros = micros('2026-01-18T12:00:00.500Z');
 /** Windows, minutes and events of each listing and table of the closed day. */
 const COUNT = 40;
-/** Keys: each has the limits of its plan for itself, and the clock stands. */
+/** Keys: each has the limits of its plan for itself, and the clock is fixed. */
 const KEYS = 200;
 
 type Place = { readonly venue: string; readonly price: number; readonly values: ListingValues };
@@ -94,7 +94,7 @@ const readingOf = (layer: ReadingLayer, { price, values }: Place, received: Micr
     book: layer === 'book' ? BOOK : null,
   });
 
-/** Everything is current but for the inverse listing, which is old, and the last one, which never said a word. */
+/** Everything is current but for the inverse listing, which is old, and the last one, which never sent anything. */
 const liveMarket = (): Feed => {
   const venues = ['binance', 'okx'];
   const feed = new Feed(venues);

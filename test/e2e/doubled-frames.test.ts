@@ -1,4 +1,4 @@
-// What the truth test says of a liquidation that stands once more: a frame sent twice explains one row of an event that has no id, nothing else does.
+// How the truth test judges a duplicate liquidation: a frame sent twice explains one row of an event without an id, nothing else does.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

@@ -34,11 +34,11 @@ import { type Api, until } from '../support/pipeline.ts';
 import { pythonWithClient } from '../support/python-venv.ts';
 import { parseFrames } from '../support/stream-client.ts';
 
-/** A first minute must be over and its candle told. */
+/** A first minute must be over and its candle published. */
 const PATIENCE_MS = 150_000;
 const STREAM_MS = 30_000;
 
-/** The payment that the example of receipts asks for, of nobody on this chain. */
+/** The payment that the example of receipts requests, of nobody on this chain. */
 const addSettled = async (pool: Pool): Promise<void> => {
   const { receipt_id, transaction, network, payer, amount, class: of, settled_at } = receipt.example.output as Settled;
   const values = [receipt_id, transaction, network, payer, amount, of, settled_at];
@@ -50,7 +50,7 @@ const addSettled = async (pool: Pool): Promise<void> => {
 };
 type Settled = Readonly<Record<string, string>>;
 
-/** The shared rule that the example of states asks for; it holds whenever the venues publish. */
+/** The shared rule that the example of states requests; it holds whenever the venues publish. */
 const addRule = async (pool: Pool): Promise<void> => {
   const [ruleId = ''] = agentState.example.input['rule_id'] as readonly string[];
   const owner = 'acc_of_rules';
@@ -64,7 +64,7 @@ const addRule = async (pool: Pool): Promise<void> => {
   await pool.query('insert into rule_states (rule_id, version, since, after) values ($1, 1, $2, $2)', [ruleId, now]);
 };
 
-/** Runs a command of the document in a shell that has set what it stands on; ends when the command does or `isEnough`. */
+/** Runs a command of the document in a shell with its variables set; ends when the command does or `isEnough`. */
 const shell = async (
   api: Api,
   command: string,
@@ -121,7 +121,7 @@ t.test('every example answers 200, in the shape its operation declares and with 
     const what = `${operation.name} answers all that its example shows`;
     const { status, answer } = await until(what, PATIENCE_MS, async () => {
       const reply = await ask(api, operation);
-      // A service that cannot answer now says that it will.
+      // A service that cannot answer yet returns 503.
       if (reply.status === '503') return null;
       return !isGood(operation, reply) || covers(operation.example.output, reply.answer) ? reply : null;
     });

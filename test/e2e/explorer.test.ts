@@ -25,7 +25,7 @@ const LISTINGS = process.env['BOARD_LISTINGS'] ?? '2';
 const MOST_BYTES = 200_000;
 /** Longer than two sampling windows, so that one has no reading. */
 const LASTS_MS = 25_000;
-/** Within the limits of the plan, which a page that is loaded again and again is not: it says so, and has no charts. */
+/** Within the limits of the plan, which frequent reloads exceed: the page then reports the limit, and has no charts. */
 const ASK_EVERY_MS = 1_000;
 
 t.setTimeout((MINUTES + 20) * 60_000);
@@ -84,7 +84,7 @@ const cellOf = ({ page }: Visit, listing: string) => page.locator(`button.cell[d
 const BTC = 'binance|BTCUSDT';
 const CUT = 'okx|BTC-USDT-SWAP';
 const BROKEN = 'binance|BTCUSD_PERP';
-/** What is done to each, as a board tells it. */
+/** The fault of each, as a board names it. */
 const CAUSES: Readonly<Record<string, string>> = {
   [CUT]: 'connection_lost',
   [BTC]: 'crossed_book',
@@ -132,7 +132,7 @@ const examine = async (t: Test, on: Visit, name: string): Promise<void> => {
   t.same(await findCutTexts(on), [], `${name}: every figure fits its cell`);
 };
 
-/** All at once. The books of the broken sequence and of the crossing cannot be asked for anew before the faults end. */
+/** All at once. The books of the broken sequence and of the crossing cannot be requested anew before the faults end. */
 const injectFaults = async (): Promise<void> => {
   await simulator.fault({ kind: 'rest_down', durationMs: LASTS_MS });
   await Promise.all([

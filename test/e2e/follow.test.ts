@@ -167,7 +167,7 @@ const followByPython = async (python: string, told: Told, { baseUrl, key, where,
   if (!signal.aborted) throw new Error(`the Python client ended: ${said.text}`);
 };
 
-/** Readings of the log that were not told: live every one, before that the last one of each window. */
+/** Readings of the log that the client did not receive: live every one, before that the last one of each window. */
 const missingOf = (told: Told, logged: Receipts, span: { readonly from: Micros; readonly to: Micros }): string[] => {
   const missing: string[] = [];
   for (const [place, receipts] of logged) {

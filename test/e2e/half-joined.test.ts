@@ -1,4 +1,4 @@
-// What the truth test says of a mark whose index has not come: true while it says so and its market is new, a difference otherwise.
+// How the truth test judges a mark whose index has not arrived: true while marked so and its market is new, a difference otherwise.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

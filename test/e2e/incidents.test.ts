@@ -1,4 +1,4 @@
-// Faults of the simulators, each with its incident whose range is that of the gap rows (OP-01). The short form stands at the end of truth.test.ts;
+// Faults of the simulators, each with its incident whose range is that of the gap rows (OP-01). The short form is at the end of truth.test.ts;
 // here twenty in turn, on request, about fifteen minutes: npm test -- e2e/incidents (INCIDENT_FAULTS=n for another number)
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
@@ -13,7 +13,7 @@ const COUNT = Number(process.env['INCIDENT_FAULTS'] ?? 20);
 const ROUNDS = Math.ceil(COUNT / VENUES.length);
 /** Over two whole sampling windows, so that whatever the place in a window one of them is a gap. */
 const LASTS_MS = 25_000;
-/** Two faults of one venue stand further apart than the longest window, or they would be one incident. */
+/** Two faults of one venue are further apart than the longest window, or they would be one incident. */
 const APART_MS = 100_000;
 const SEALED_MS = 480_000;
 

@@ -1,4 +1,4 @@
-/** `npm run demo` as a person uses it: it serves what its banner says, and no way of ending it leaves a process behind. */
+/** `npm run demo` as a person uses it: it serves what its banner lists, and no way of ending it leaves a process behind. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -232,7 +232,7 @@ async function checkPast(t: Test, { base_url: base, keys }: ServiceEndpoints): P
 async function checkProofPage(t: Test, { account_url: site }: ServiceEndpoints): Promise<void> {
   const { page, faults } = await visit(await openChromium(t), 'desktop');
   await page.goto(`${site}/explore/proof`);
-  // Until then it says what it is at, with dots behind.
+  // Until then it shows its current step, followed by dots.
   const head = page.locator('#proof-head').filter({ hasText: /\.$|^This is no proof/ });
   await head.waitFor({ timeout: BOUND_MS });
   t.match(await head.textContent(), /^Proven: all \d+ steps hold, the root on the chain among them\.$/);

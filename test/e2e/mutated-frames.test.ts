@@ -36,7 +36,7 @@ const isJson = (payload: Buffer): boolean => {
 
 type Frame = { readonly partition: number; readonly payload: Buffer };
 
-/** Whole frames of real connections (the simulator has cut some), with the partition they stand in. */
+/** Whole frames of real connections (the simulator has cut some), with their partition. */
 const realFrames = async ({ handle, spec }: World): Promise<Frame[]> => {
   const frames: Frame[] = [];
   await readToEnd(
@@ -54,7 +54,7 @@ const realFrames = async ({ handle, spec }: World): Promise<Frame[]> => {
   return frames.filter((_, n) => n % step === 0);
 };
 
-/** What the venue's mapping says of a payload: its error's code, or null when it can be read. */
+/** The result of the venue's mapping for a payload: its error's code, or null when it can be read. */
 const codeOf = (payload: Buffer): string | null => {
   try {
     binance.map({}, { kind: 'frame', received_at: nowMicros(), request: null, payload }, { listings: new Map() });
@@ -64,7 +64,7 @@ const codeOf = (payload: Buffer): string | null => {
   }
 };
 
-/** Writes mutated frames beside the collector, as a connection that opened before every other: what it says is never served. */
+/** Writes mutated frames beside the collector, as a connection that opened before every other: its values are never served. */
 const writeMutants = async (world: World): Promise<Map<string, string>> => {
   const frames = await realFrames(world);
   const random = randomOf(Number(SEED));

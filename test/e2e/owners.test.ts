@@ -1,4 +1,4 @@
-// Tasks in many processes: owners that stop, come back, join and leave change no row and no word.
+// Tasks in many processes: owners that stop, come back, join and leave change no row and no message.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { copyRaw, hashNamespace, type LoggedWorld, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
@@ -29,7 +29,7 @@ const LISTINGS = 16;
 const CLIENTS = 4;
 const LAYERS_ASKED = READING_LAYERS.map((layer) => (layer === 'venue_depth' ? 'book_bands' : layer)).join();
 const ROUND_MS = 30_000;
-/** An owner that stands still so long has lost its place in the group three times over. */
+/** An owner that is stopped this long has lost its place in the group three times over. */
 const STOPPED_MS = 20_000;
 const TIMEOUT_MS = (600 + PROCESSES.length * (120 + 45 * ROUNDS)) * 1_000;
 
@@ -51,7 +51,7 @@ const openMarket = async (t: Test): Promise<World> => {
   return { ...world, spec, ingest, api };
 };
 
-/** Every 30 s one owner stands still for 20 s while the others take over, and then goes on where it thinks it was; one joins; one leaves in order. */
+/** Every 30 s one owner is stopped for 20 s while the others take over, and then continues at its old position; one joins; one leaves in order. */
 const disturb = async (children: Child[], start: () => Child): Promise<void> => {
   for (let round = 0; round < ROUNDS; round++) {
     await pause(4_000);
@@ -72,7 +72,7 @@ const disturb = async (children: Child[], start: () => Child): Promise<void> => 
 
 type Asking = { readonly answers: number; readonly readings: number; readonly faults: readonly string[] };
 
-/** Asks for everything again and again; what is served of a listing and layer never has an older stamp than before. */
+/** Requests everything repeatedly; the stamp of a listing and layer in answers never decreases. */
 const askOften = ({ api }: World): (() => Promise<Asking>) => {
   const stamps = new Map<string, number>();
   const faults: string[] = [];
@@ -93,7 +93,7 @@ const askOften = ({ api }: World): (() => Promise<Asking>) => {
   const asking = (async (): Promise<void> => {
     for (; !isOver; await pause(200)) await ask();
   })();
-  // It is thrown by whoever ends the asking.
+  // The function that ends the requests throws it.
   asking.catch(() => undefined);
   return async () => {
     isOver = true;

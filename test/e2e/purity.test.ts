@@ -37,7 +37,7 @@ const SEED = Number(process.env['PURITY_SEED'] ?? 7);
 type Ran = {
   /** What the venue sent. */
   readonly sent: SentFrames;
-  /** What Kafka did not take at once: only then may messages stand in raw twice. */
+  /** Messages that Kafka did not accept at once: only then may raw contain messages twice. */
   readonly spooledBytes: number;
 };
 

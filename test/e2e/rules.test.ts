@@ -1,5 +1,5 @@
 // Rules of a whole service while its API processes are killed: every move that is stored is the one the log makes at that instant, none is
-// missing, none stands twice (AG-02, AG-03, AG-06). RULES=200 RULES_SECONDS=600 is the full size; RULES_SEED other rules and markets.
+// missing, none is duplicated (AG-02, AG-03, AG-06). RULES=200 RULES_SECONDS=600 is the full size; RULES_SEED other rules and markets.
 import type { Pool } from 'pg';
 import t, { type Test } from 'tap';
 import type { Rule } from '../../api/rules/rule.ts';
@@ -40,7 +40,7 @@ const SECOND = 1_000_000;
 const INTERVAL_S = 10;
 /** Longer than an instant can be caught up with (30 s), and than any lease. */
 const AWAY_MS = 50_000;
-/** A venue further behind is stale in live answers (L-07); what a process saw of it is a second older than what stands in the log. */
+/** A venue further behind is stale in live answers (L-07); what a process received of it is a second older than the log. */
 const BEHIND = 4 * SECOND;
 
 const nowMicros = (): number => Date.now() * 1_000;
@@ -273,7 +273,7 @@ const evaluateSlowly = (
 
 type Unsure = { readonly isUnsure: (at: number) => boolean; readonly isPassed: (at: number) => boolean };
 
-/** Moves that the found states make; where an answer depends on when it was asked, what is stored is taken. */
+/** Transitions that the found states make; where an answer depends on its instant, the stored one is used. */
 const movesOf = (found: readonly Found[], stored: readonly Move[], { isUnsure, isPassed }: Unsure): Move[] => {
   const moves: Move[] = [];
   let state = 'unknown';
@@ -340,7 +340,7 @@ t.test(`moves of ${RULES} rules while processes die (RULES_SEED=${SEED})`, async
   const lengths = lagging.map(([from, until]) => (until - from) / SECOND);
   t.comment(`a task was behind ${lagging.length} times, at most ${Math.max(0, ...lengths).toFixed(1)} s`);
 
-  // Up to the absence, through all the kills. Whoever needs the doubt about a venue that was behind is counted.
+  // Up to the absence, through all the kills. Counts cases that depend on whether a venue was behind.
   let excused = 0;
   for (const { rule } of rules) {
     const id = rule.ruleId;

@@ -1,4 +1,4 @@
-// The whole way over secured connections: collector, Kafka by SASL_SSL, processors, QuestDB and PostgreSQL by TLS, an answer; metrics where they are told to listen.
+// The whole path over secured connections: collector, Kafka by SASL_SSL, processors, QuestDB and PostgreSQL by TLS, an answer; metrics on a set host.
 import t from 'tap';
 import { freePort } from '../../infra/dev/engines/ports.ts';
 import { ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';

@@ -1,4 +1,4 @@
-// Settled answers stay: asked the moment they settle, after everything was killed, and of a replay of the raw log into empty tables, they have one hash.
+// Settled answers stay: requested when they settle, after everything was killed, and from a replay of the raw log into empty tables, with one hash.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { hashNamespace } from '../../infra/dev/bench/raw-copy.ts';
@@ -24,7 +24,7 @@ const LISTINGS = process.env['SETTLED_LISTINGS'] ?? '12';
 const SHARDS = 2;
 /** No answer is settled earlier after its last instant (N-11). */
 const SETTLES_MS = 120_000;
-/** Longer than what still counts, so that what was heard meanwhile is late. */
+/** Longer than the limit for late messages, so that messages received meanwhile are late. */
 const LATE_MS = 130_000;
 
 type Listed = { readonly symbol: string };
@@ -64,7 +64,7 @@ const makeQuestions = (symbols: readonly string[], since: number): Question[] =>
   return questions.sort((a, b) => a.until - b.until);
 };
 
-/** Asks each from before it can be settled, until it says so; `unsettled` counts answers that said not yet. */
+/** Requests each from before it can be settled, until it is; `unsettled` counts answers that were not. */
 const askAsTheySettle = async (
   at: Service,
   questions: readonly Question[],
@@ -127,7 +127,7 @@ t.test('a settled answer has the same hash for ever', { timeout: 3_600_000 }, as
     questions.filter((question) => !isRaw(question)),
   );
   const [first] = await Promise.all([asking, run()]);
-  // Late rows may still join a raw answer, so those are asked when everything was heard.
+  // Late rows may still join a raw answer, so those are requested once everything was received.
   const raw = await askAsTheySettle(serviceOf(service.api), questions.filter(isRaw));
   const asked = [...first.asked, ...raw.asked];
   const holed = asked.filter(({ holes }) => holes > 0).length;

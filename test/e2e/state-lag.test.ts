@@ -1,4 +1,4 @@
-// A pipeline that stands still is said to: values are stale with `state_lag`, and back when it goes on.
+// A stopped pipeline is reported: values are stale with `state_lag`, and present again when it continues.
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { readToEnd } from '../../infra/runtime/kafka/kafka.ts';
@@ -11,7 +11,7 @@ import { type Seen, stateOf } from '../support/truth.ts';
 
 t.setTimeout(900_000);
 
-/** W of the venue as its log says it: the smallest of its tasks' newest. */
+/** W of the venue by its log: the smallest of its tasks' newest. */
 const readWatermark = async ({ handle, spec }: World): Promise<Micros> => {
   const newest = new Map<number, Micros>();
   const from = () => 'earliest' as const;

@@ -1,4 +1,4 @@
-// What clients of the stream hold is what snapshots say: through faults, killed nodes, and neighbours that do not read (issue of the stream).
+// The state of stream clients equals snapshots: through faults, killed nodes, and neighbours that do not read (issue of the stream).
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -25,7 +25,7 @@ const SECONDS = Number(process.env.STREAM_SECONDS ?? 40);
 const CLIENTS = Number(process.env.STREAM_CLIENTS ?? 16);
 const LISTINGS = 50;
 const SEED = Number(process.env.STREAM_SEED ?? 7);
-/** The market stands still so long while pictures are compared. */
+/** The market is frozen this long while pictures are compared. */
 const STILL_MS = 12_000;
 
 type Nodes = {
@@ -101,7 +101,7 @@ const openClients = (t: Test, { symbols, keys, apis }: World): readonly Client[]
   });
 };
 
-/** What was converted with a mark moves with it, between the events of its own layer, and says which mark it was. */
+/** A converted value moves with its mark, between the events of its own layer, and names the mark. */
 const movesWithMark = ({ conversion, null_reasons: reasons }: Record<string, unknown>): boolean =>
   (conversion as { mark?: string } | undefined)?.mark !== undefined ||
   Object.values(reasons ?? {}).includes('unit_unknown');
@@ -114,7 +114,7 @@ type Item = {
   readonly layers: Readonly<Record<string, Record<string, unknown>>>;
 };
 
-/** Differences between what a client holds and what a snapshot of the same selection says now. */
+/** Differences between the state of a client and a snapshot of the same selection now. */
 const differencesOf = async (api: Api, { stream, asked }: Client): Promise<string[]> => {
   const { where, ...rest } = asked;
   const body = { ...rest, ...(where === null ? {} : { where }), number_format: 'string' };
@@ -241,7 +241,7 @@ const openRaw = (url: string, key: string, onAnswer: (destroy: () => void, read:
 const delayOf = async (client: Client, ms: number): Promise<number> => {
   const { delaysMs } = client.stream;
   delaysMs.length = 0;
-  // The market may still stand.
+  // The market may still be frozen.
   await until('the market moves', 2 * STILL_MS, () => (delaysMs.length > 0 ? true : null));
   delaysMs.length = 0;
   await pause(ms);

@@ -91,7 +91,7 @@ const checkStates = async (t: Test, world: World, watched: Watch): Promise<void>
   }
 };
 
-/** Faults that are told how many frames they touch. */
+/** Faults with a number of frames. */
 const ON_FRAMES: ReadonlySet<string> = new Set(['drop', 'duplicate', 'reorder', 'malformed', 'sequence_hole']);
 
 const checkKinds = async (t: Test, world: World, watched: Watch): Promise<void> => {
@@ -164,7 +164,7 @@ const checkRows = async (t: Test, world: World, watched: Watch, kills: readonly 
   t.same(candles.unexplained.slice(0, 5), [], `a gap has its fault's cause (${candles.unexplained.length} have not)`);
 };
 
-/** What /incidents.json tells of the run (OP-01): every gap row inside one incident, each as long as its rows, of the faults that last. */
+/** /incidents.json of the run (OP-01): every gap row inside one incident, each as long as its rows, of the faults that last. */
 const checkIncidents = async (t: Test, world: World): Promise<void> => {
   const found = await reportedIncidents(t, world);
   const { incidents, rows } = found;
@@ -259,7 +259,7 @@ const holdsLong = ({ object }: Seen): boolean =>
   object.horizon_source !== 'connection' &&
   microsOf(object.valid_until) - microsOf(object.received_at) > LONG_HORIZON_MS * 1_000;
 
-/** Kills and restarts the collector; it hears at once what was listed, delisted, renamed and changed meanwhile. */
+/** Kills and restarts the collector, which at once receives what was listed, delisted, renamed and changed meanwhile. */
 const checkKilledIngest = async (t: Test, world: World, restart: () => void): Promise<FaultWindow> => {
   const killed = nowMicros();
   await world.ingest.kill('SIGKILL');
@@ -320,6 +320,6 @@ t.test('everything served is true', { timeout: SECONDS * 1_000 + OTHER_MS }, asy
     { timeout: SEALED_MS + 300_000 },
     (t) => (watched === null ? Promise.resolve() : checkRows(t, world, watched, kills)),
   );
-  // Not yet seen on a quiet machine: asked for by name.
+  // Not yet reliable on a quiet machine: only run by name.
   if (process.env.TRUTH_INCIDENTS === '1') await t.test('incidents are the gap rows', (t) => checkIncidents(t, world));
 });

@@ -1,4 +1,4 @@
-// The contracts: each committed artefact is what the pinned compiler gives. The anchor contract (AN-08) behaves as the rule says on a real chain.
+// The contracts: each committed artefact is what the pinned compiler gives. The anchor contract (AN-08) follows the rule on a real chain.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import t from 'tap';

@@ -180,7 +180,7 @@ t.test('of two collectors of one venue the one goes on unharmed when the other i
   const isOf = (id: string, { conn_id, seq }: Entry): boolean => seq > 0 && conn_id.startsWith(`${id}.`);
   const framesOf = (id: string, raw: readonly Entry[]): Entry[] =>
     raw.filter((entry) => entry.kind === 'frame' && isOf(id, entry));
-  // Connections of the simulator do not say whose they are; of two collectors that start at once one may collect seconds before the other.
+  // Connections of the simulator do not name their collector; of two collectors that start at once one may collect seconds before the other.
   const bothCollect = async (): Promise<boolean> => {
     const raw = await readRaw(namespace);
     return ['c1', 'c2'].every((id) => framesOf(id, raw).length > 100);

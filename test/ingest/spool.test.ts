@@ -128,7 +128,7 @@ t.test('records that come while it is emptied are not lost and not turned around
 
 t.test('after a kill the next process finds what was confirmed; a torn end is left out', async (t) => {
   const dir = join(folder(t), 'c1');
-  // A process of its own that says what it has on disk, and is killed while it writes.
+  // A separate process that reports what it has on disk, and is killed while it writes.
   const script = `
     import { Spool } from ${JSON.stringify(join(import.meta.dirname, '../../ingest/spool.ts'))};
     const log = { warn() {}, error() {}, info() {} };

@@ -418,7 +418,7 @@ t.test('a node that is away for an hour is asked less and less; then the day is 
   let nowMs = startOf(day) + anchor.dueMs;
   const look = async () => {
     await runDue([anchor], ledger, contextOf(settings, { nowMs: () => nowMs }));
-    // The end of an attempt is told by the clock of the database, which does not know of this hour.
+    // The clock of the database, which does not know this hour, sets the end of an attempt.
     const ended = "update nightly_steps set ended_at = $2 where step = 'anchor' and day = $1 and ended_at > $2";
     await pool.query(ended, [day, new Date(nowMs)]);
     return (await ledger.states(day)).find((state) => state.day === day);

@@ -1,4 +1,4 @@
-// Minutes proved empty by answers of candles, held against the trades of a venue on paper: whatever is lost, cut or told late (H-12).
+// Minutes proved empty by answers of candles, compared with the trades of a venue on paper: whatever is lost, cut or late (H-12).
 import fc from 'fast-check';
 import t from 'tap';
 import type { AskedMinutes, Mapped } from '../../ingest/venues/contract/mapping.ts';
@@ -53,11 +53,11 @@ const SPEC = { venue, partition: 0, shards: 1 };
 type World = {
   /** Instants of trades, ascending. */
   readonly trades: readonly number[];
-  /** So long the venue takes to tell what happened. */
+  /** Delay until the venue publishes an event. */
   readonly lag: number;
 };
 
-/** The bars of minutes in `[from, to]` as the venue tells them at an instant. */
+/** The bars of minutes in `[from, to]` as the venue publishes them at an instant. */
 const barsAt = ({ trades, lag }: World, now: number, { from, to }: { from: number; to: number }): Bar[] => {
   const bars = new Map<number, number>();
   for (const at of trades) {
@@ -67,7 +67,7 @@ const barsAt = ({ trades, lag }: World, now: number, { from, to }: { from: numbe
   return [...bars];
 };
 
-/** What is asked at an instant and what comes: cut at either end, in either order. */
+/** The request at an instant and its answer: cut at either end, in either order. */
 const ask = (world: World, now: number, draw: () => number): Answer => {
   const running = Math.floor(now / MINUTE) * MINUTE;
   const limit = 1 + Math.floor(draw() * 4);
@@ -83,7 +83,7 @@ const ask = (world: World, now: number, draw: () => number): Answer => {
   return { asked: draw() < 0.1 ? null : asked, bars: draw() < 0.5 ? bars : bars.toReversed() };
 };
 
-/** A log of so many minutes: a socket that tells each trade's bar while it lives, and answers under its connection. */
+/** A log of this many minutes: a socket that sends each trade's bar while it lives, and answers under its connection. */
 const write = (seed: number, minutes: number): { readonly log: TestLog; readonly world: World } => {
   const draw = drawing(seed);
   const log = new TestLog();
@@ -108,7 +108,7 @@ const write = (seed: number, minutes: number): { readonly log: TestLog; readonly
       opened = `a${++n}`;
       log.open(opened, 'a', [{ layers: ['candles'], symbols: null }]);
     }
-    // What became known this second is told by the socket that lives, once.
+    // The live socket sends, once, what became known this second.
     const known = trades.filter((at) => at + world.lag <= log.now).length;
     const changed = new Set(trades.slice(told, known).map((at) => Math.floor(at / MINUTE) * MINUTE));
     for (const open of opened === null ? [] : changed) {

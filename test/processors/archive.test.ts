@@ -227,7 +227,7 @@ t.test(
 t.test('two runners on two days at once take turns, because both write the days before again', async (t) => {
   await write([markRow('BTCUSDT', 3, { late: true, srcOffset: 78 })]);
   const [busy, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  /** Stands still with its first file in hand, until the other runner waits or is at work itself. */
+  /** Pauses with its first file in progress, until the other runner waits or is working itself. */
   const slow: NightlyContext = {
     ...context,
     store: {

@@ -1,4 +1,4 @@
-// What a task says of a time that is long past: everything to who follows it, to nobody only what still holds.
+// What a task publishes about a time that is long past: everything to followers, otherwise only what is still valid.
 import t from 'tap';
 import { createBacklog, NO_BACKLOG } from '../../processors/backlog.ts';
 import { createOutputs, type Outputs, pushLive } from '../../processors/task/outputs.ts';

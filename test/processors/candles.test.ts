@@ -398,7 +398,7 @@ t.test('an answer fills the minutes before a connection, and the minute that run
   kline(log, 2, { ...BAR, c: '104' });
   reach(log, 3);
   kline(log, 3);
-  // What is asked for a second time comes behind newer minutes, and is whole all the same.
+  // Candles of a second request come after newer minutes, and are still whole.
   answer(log, 'k1', [[2, { ...BAR, c: '104' }]]);
   log.run(230 * SECOND, ['k1'], 2 * SECOND);
   t.same(told(candlesOf(log).slice(0, 4)), [

@@ -250,7 +250,7 @@ t.test(
   },
 );
 
-/** A process that is killed at its `budget`th word to the database or the store: nothing it says afterwards arrives. */
+/** A process that is killed at its `budget`th call to the database or the store: no later call arrives. */
 const killedAfter = (budget: number): { readonly context: NightlyContext; readonly isDead: () => boolean } => {
   let left = budget;
   const step = (): void => {

@@ -1,4 +1,4 @@
-// Events of before: what a venue's first message of a subscription repeats is not told as new, on every venue that is recorded (D-53).
+// Old events: those repeated by a venue's first message of a subscription are not published as new, on every recorded venue (D-53).
 import { readdirSync } from 'node:fs';
 import t from 'tap';
 import { toCapability } from '../../ingest/venues/contract/feed.ts';
@@ -22,7 +22,7 @@ const sessionsOf = (id: string): readonly (readonly [string, readonly Recorded[]
 const isEvent = (record: { readonly layer: string }): record is EventRecord =>
   record.layer === 'trade' || record.layer === 'liquidation';
 
-/** Events of a session as its mapper tells them. */
+/** Events of a session from its mapper. */
 const eventsOf = (venue: Venue, lines: readonly Recorded[]): readonly EventRecord[] => {
   const state = {};
   return lines.flatMap((line) => {

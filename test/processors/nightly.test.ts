@@ -246,7 +246,7 @@ t.test('the turnover waits for stored history to reach 00:00, and not for ever',
   t.match(await turnover.run(day, contextOf({ nowMs: () => startOf(day) + 2 * HOUR_MS })), '2 instruments at 2 venues');
 });
 
-/** An API that answers by path and body; the edge that the re-check asks. */
+/** An API that answers by path and body; the edge that the re-check calls. */
 const startAnswers = async (answer: (body: { readonly id: number }, asked: number) => [number, unknown]) => {
   const asked = new Map<number, number>();
   const server = createServer(async (request, response) => {

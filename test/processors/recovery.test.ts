@@ -1,4 +1,4 @@
-// A task whose checkpoint cannot be used, on a real Kafka: what was said stays, what is lost is a gap with its cause, nothing is said twice.
+// A task with an unusable checkpoint, on a real Kafka: published messages stay, a loss is a gap with its cause, nothing is published twice.
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
 import { createPublisher, ensureTopics, LogCut, openKafka, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
@@ -56,7 +56,7 @@ const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
   const outlets = openOutlets(handle);
   t.teardown(() => closeOutlets(outlets));
   const task = { handle, venue: binance, partition: 0, shards: 1, namespace, ticks: false };
-  // A life leaves the checkpoints it is told to, however long it takes.
+  // A life leaves the number of checkpoints it is given, however long it takes.
   const spec = { ...task, checkpointEveryMs: Number.POSITIVE_INFINITY, outlets, metrics, log };
 
   const read = async <T>(topic: string, decode: (bytes: Buffer) => T): Promise<T[]> => {
@@ -109,7 +109,7 @@ const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
 };
 type World = Awaited<ReturnType<typeof openWorld>>;
 
-/** What a reader of `live` sees: repeats and late words of an earlier life are dropped by their place. */
+/** The view of a reader of `live`: repeats and late messages of an earlier life are dropped by their place. */
 const heardBy = (entries: readonly LiveEntry[]): LiveEntry[] => {
   let [offset, index] = [-1, -1];
   return entries.filter((entry) => {

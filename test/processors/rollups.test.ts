@@ -1,4 +1,4 @@
-// Longer candles over minutes that count in different units: what can be told of the period is, its volume is not (H-13, N-08).
+// Longer candles over minutes that count in different units: the prices of the period are known, its volume is not (H-13, N-08).
 import t from 'tap';
 import { foldMinute } from '../../processors/task/rollups.ts';
 import { type CandleRow, candleRow } from '../../processors/task/rows.ts';

@@ -1,4 +1,4 @@
-// The store of a task: nothing changes around it, and a checkpoint holds what stood when it began, whatever changes meanwhile.
+// The store of a task: nothing changes around it, and a checkpoint contains the state at its begin, whatever changes meanwhile.
 import fc from 'fast-check';
 import t from 'tap';
 import { beginRound, createRestorer, makeMarker, saveSome } from '../../processors/checkpoint.ts';

@@ -58,7 +58,7 @@ type Action =
   | { readonly kind: 'listing'; readonly said: Said };
 type Step = { readonly afterMs: number; readonly action: Action };
 
-/** A reading by the window it stands for, and when a layer began or ceased to be collected. */
+/** A reading by its window, and when collection of a layer began or ended. */
 type Truth = {
   readonly readings: Map<string, string>;
   readonly changes: { readonly at: number; readonly on: ReadonlySet<Layer> }[];
@@ -113,7 +113,7 @@ const isOn = ({ changes }: Truth, layer: Layer, at: number): boolean =>
 const endOf = (layer: Layer, row: Row): number => (layer === 'candles' ? row.at + MINUTE : row.at);
 const priceOf = (layer: Layer, row: Row): string | undefined => row.figures[layer === 'candles' ? 'close' : layer];
 
-/** What rows of a layer tell, by the end of each window they cover; null for a gap, and for a minute proved empty. */
+/** Values in rows of a layer, by the end of each window they cover; null for a gap, and for a minute proved empty. */
 const toldOf = (outputs: readonly Outputs[], layer: Layer): Map<number, string | null> => {
   const told = new Map<number, string | null>();
   const rows = rowsOf(outputs, TABLE[layer]).filter(

@@ -49,7 +49,7 @@ export const visit = async (browser: Browser, look: Look, colours: 'light' | 'da
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
-    // The browser itself says so of every 4xx, and the pages answer some on purpose.
+    // The browser itself logs every 4xx, and the pages return some on purpose.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       faults.push(message.text());
   });
@@ -61,7 +61,7 @@ type Violation = {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 };
 
-/** Violations of WCAG on the page as it stands. Axe is put in by the debugger: the pages allow no script of others. */
+/** Violations of WCAG on the current page. The debugger injects axe: the pages allow no foreign script. */
 export const findViolations = async ({ page }: Visit): Promise<readonly string[]> => {
   // A debugger's session of its own would end the virtual passkeys of the page with itself.
   await page.evaluate(AXE);
@@ -76,7 +76,7 @@ export const findViolations = async ({ page }: Visit): Promise<readonly string[]
 export const isTooWide = ({ page }: Visit): Promise<boolean> =>
   page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth + 1');
 
-/** Texts of cells of figures that stand out of their cell, where they would cover a neighbour or be cut. */
+/** Texts of cells of figures that overflow their cell, where they would cover a neighbour or be cut. */
 export const findCutTexts = ({ page }: Visit): Promise<readonly string[]> =>
   page.evaluate(`[...document.querySelectorAll('button.cell, th.number, td.number')].filter((cell) => {
     const text = document.createRange();

@@ -13,7 +13,7 @@ export type Heading = { readonly line: number; readonly level: number; readonly 
 
 /** Prefixes of rule ids; longer ones first, because `A` of `AC` must not end a match. */
 const PREFIXES = 'DQL|VER|AC|AG|AN|AR|OP|SC|ST|E|F|H|L|N|P|Q|S|T|V';
-/** Not within a longer word, code or number: `BTC-PERP-20`, `T-10:00` and `x-N-11` are no citations. */
+/** Not within a longer name, code or number: `BTC-PERP-20`, `T-10:00` and `x-N-11` are no citations. */
 const RULE = new RegExp(
   `(?<![\\w-])((?:${PREFIXES})-\\d{1,2}[a-z]?)(?![\\w-]|:\\d)(?:\\.(\\d)|,? (?:rule|steps?) (\\d+)|\\(([a-z])\\))?`,
   'g',

@@ -1,4 +1,4 @@
-// Judges answers by the schema their endpoint declares, closed: a member that no document tells of is a fault, as is one that lacks.
+// Judges answers by the schema their endpoint declares, closed: an undocumented member is a fault, and so is a missing one.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Endpoint } from '../../api/contract/endpoint.ts';
 
@@ -87,7 +87,7 @@ const partsOf = (schema: Schema): readonly Schema[] => [
   ...[...(schema.anyOf ?? []), ...(schema.allOf ?? [])].flatMap(partsOf),
 ];
 
-/** Members of an answer that do not stand in the declared order, and maps that do not ascend (N-01, H-16a). */
+/** Members of an answer that are not in the declared order, and maps that do not ascend (N-01, H-16a). */
 export const disorderOf = (name: string, schema: Schema, value: unknown, path = ''): string[] => {
   const parts = partsOf(schema);
   if (Array.isArray(value)) {

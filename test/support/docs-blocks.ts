@@ -21,7 +21,7 @@ export type Block = {
 const FENCE = /^```([^\n]*)\n([\s\S]*?)^```$/gm;
 const isLanguage = (word: string): word is Language => [...RUN, ...SHOWN].some((one) => one === word);
 
-/** In the order of the page. Throws for a block whose language says neither that it runs nor that it cannot. */
+/** In the order of the page. Throws for a block whose language states neither that it runs nor that it cannot. */
 export const blocksOf = ({ slug, markdown }: Pick<DocsPage, 'slug' | 'markdown'>): readonly Block[] => {
   const found = [...markdown.matchAll(FENCE)].map(([, language = '', text = '']) => ({ language, text }));
   return found.map(({ language, text }, i) => {
@@ -65,7 +65,7 @@ const run = async (command: string, args: readonly string[], place: Place): Prom
   return { code: await ended, output, errors };
 };
 
-/** `before`: blocks of the same page that a reader has pasted into the same shell; what they print is not told again. */
+/** `before`: blocks of the same page that a reader has pasted into the same shell; their output is not repeated. */
 export const runShell = (block: Block, before: readonly Block[], place: Place): Promise<Ran> => {
   const told = before.map(({ text }) => `{\n${text}} >/dev/null`).join('\n');
   return run('sh', ['-c', placed(`${told}\nset -e\n${block.text}`, place)], place);

@@ -51,7 +51,7 @@ export const breakOff =
     response.write(text, () => response.destroy());
   };
 
-/** Hangs up without a word. */
+/** Closes the connection without a response. */
 export const hangUp: EdgeAnswer = (response) => void response.destroy();
 /** Never answers. */
 export const keepSilent: EdgeAnswer = () => undefined;

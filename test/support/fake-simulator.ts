@@ -1,4 +1,4 @@
-// A simulator whose clock stands still until a test moves it, and clients of its sockets.
+// A simulator whose clock only moves when a test moves it, and clients of its sockets.
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../infra/dev/simulator/simulator.ts';
@@ -64,7 +64,7 @@ export async function say(client: Client, frame: string): Promise<string> {
 export const ask = async (client: Client, command: object): Promise<unknown> =>
   JSON.parse(await say(client, JSON.stringify(command)));
 
-/** Every frame the simulator says it sent has arrived. */
+/** Every frame that the simulator reports as sent has arrived. */
 export async function settle(sim: Simulator, client: Client): Promise<void> {
   const sentFrames = (): number => sim.sent.connections[client.number - 1]?.frames ?? 0;
   await waitFor('all sent frames arrived', () => client.frames.length >= sentFrames());

@@ -9,8 +9,8 @@ export type Inject = (request: Omit<FaultRequest, 'kind'> & { readonly kind: Fau
 type Step = { readonly at: number; readonly listings: number; readonly fault: Omit<FaultRequest, 'venue' | 'symbols'> };
 
 /**
- * Seconds of a round. What needs requests to recover (book snapshots) and what refuses requests stand apart; what cuts connections comes last, one
- * after the other, because each refuses whoever comes back. Long ones last over a whole sampling window of 10 s, so that a stored gap tells their cause.
+ * Seconds of a round. Faults that need requests to recover (book snapshots) and faults that refuse requests are apart. Those that cut connections
+ * come last, one after the other: each refuses reconnecting clients. Long ones last over a sampling window of 10 s, so a stored gap has their cause.
  */
 const ROUND_SECONDS = 36;
 const STEPS: readonly Step[] = [
@@ -39,7 +39,7 @@ const STEPS: readonly Step[] = [
   { at: 31, listings: 0, fault: { kind: 'restart', durationMs: 1_500 } },
 ];
 
-/** Changes of what is listed, when the round says so: a service hears of them with its next reference answer. */
+/** Changes of listings, when the round has them: a service receives them with its next reference answer. */
 const LISTINGS_AT = 4.5;
 
 /** What a fault is about: two faults about one thing of one listing would wait for each other. */

@@ -1,5 +1,5 @@
 // A node that begins in the middle of a task's log, as a process does: at the newest state round, then the stretch after it, then what comes,
-// and joined later by a copy that began at an earlier round. It is compared with one that was told everything.
+// and joined later by a copy that began at an earlier round. It is compared with one that received everything.
 import { LiveMemory } from '../../api/live/memory.ts';
 import { Task } from '../../processors/task/task.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
@@ -69,7 +69,7 @@ export class JoinedNode<Kept> {
     return this.#steps[this.#next - 1]?.recordedAt ?? 0;
   }
 
-  /** The one that was there all along is told the next steps, the other too once it has begun. */
+  /** The node that was always running receives the next steps, the other too once it has begun. */
   goTo(step: number): void {
     const told = this.#steps.slice(this.#next, step);
     apply(this.whole, told);
@@ -82,7 +82,7 @@ export class JoinedNode<Kept> {
     this.#next = step;
   }
 
-  /** The node begins here, and what it was not told is read back to `backUs` before. */
+  /** The node begins here, and what it has missed is read back to `backUs` before. */
   begin(backUs: Micros): void {
     const { node } = this;
     const cut = this.#next;

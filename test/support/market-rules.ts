@@ -1,4 +1,4 @@
-// Random rules about a market as it stands: over every layer and operator that reads no candles, with figures near the market's own, so that states change.
+// Random rules about the current market: over every layer and operator that reads no candles, with figures near the market's, so that states change.
 import type { Dice } from '../api/screen/random-market.ts';
 import type { Snapshots } from './truth.ts';
 

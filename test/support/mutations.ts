@@ -98,7 +98,7 @@ export const NO_WORD = { toString: 1, valueOf: 1, length: 3, constructor: null }
 
 type Change = (value: unknown, random: Random) => unknown;
 
-/** What may stand in a member's place. */
+/** Replacements of a member. */
 const CHANGES: readonly [Change, ...Change[]] = [
   () => null,
   retyped,
@@ -160,7 +160,7 @@ export function* replaceEach(frame: Buffer, value: unknown): Generator<Buffer> {
   }
 }
 
-/** The frame once for each of its words and each of `words`, that one in its place; figures stay. */
+/** The frame once for each of its enumeration values and each of `words`, with that one replaced; figures stay. */
 export function* replaceWords(frame: Buffer, words: readonly string[]): Generator<Buffer> {
   const tree = parseExact(frame.toString('utf8'));
   for (const { holder, key } of membersOf(tree)) {

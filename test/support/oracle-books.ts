@@ -8,7 +8,7 @@ export const PAPER_BANDS = ['10bps', '25bps', '50bps', '100bps'] as const;
 const SIDES = ['bid', 'ask'] as const;
 type Side = (typeof SIDES)[number];
 
-/** What a message of the paper venue says of a book; levels as `price:size price:size`, size `0` removes. */
+/** The content of a paper venue's message about a book; levels as `price:size price:size`, size `0` removes. */
 export type PaperBook = {
   readonly kind: 'snapshot' | 'update';
   readonly id: number;
@@ -28,7 +28,7 @@ export type BookRule = {
 };
 
 type Levels = ReadonlyMap<string, string>;
-/** A book as it stood after a message, or why it stood no more. */
+/** A book after a message, or the reason why it is no longer whole. */
 export type Standing = {
   readonly broken: string | null;
   readonly bid: Levels;
@@ -60,7 +60,7 @@ const isCrossed = (book: Standing): boolean => {
   return bid !== null && ask !== null && new Exact(bid).gte(ask);
 };
 
-/** How the books of each connection stood after each message; null: it changed nothing, or the book was not whole. */
+/** The books of each connection after each message; null: it changed nothing, or the book was not whole. */
 const standings = (messages: readonly BookMessage[]): (Standing | null)[] => {
   const books = new Map<string, { last: number | null; book: Standing }>();
   return messages.map(({ connId, book: message }) => {

@@ -1,5 +1,5 @@
-// A slow and independent reading of a raw log: what history must say, worked out for each question by scanning every record.
-// It shares nothing with the product but the serialiser; arithmetic is decimal.js, rules are the decisions' own words.
+// A slow and independent reading of a raw log: the expected history, computed for each question by scanning every record.
+// It shares nothing with the product but the serialiser; arithmetic is decimal.js, rules follow the text of the decisions.
 import { Decimal } from 'decimal.js';
 import { figure, type JsonValue, writeJson } from '../../schemas/json.ts';
 import { bookReadings, depthFigures, PAPER_BANDS, type PaperBook, type Standing, topFigures } from './oracle-books.ts';
@@ -151,7 +151,7 @@ export type CandleQuestion = {
 };
 export type EventsQuestion = { readonly symbols: readonly string[]; readonly from: Micros; readonly to: Micros };
 
-/** What a log says, asked as of its last record. */
+/** The expected answers about a log, as of its last record. */
 export class Oracle {
   readonly #records: readonly OracleRecord[];
   readonly #venue: string;
@@ -288,7 +288,7 @@ export class Oracle {
           const end = ceilTo(heard.receivedAt, WINDOWS[layer]);
           return { ...heard, end, late: heard.recordedAt > end + COUNTS_WITHIN };
         })
-        // What a window says is nobody's business before its end (N-11).
+        // A window is not visible before its end (N-11).
         .filter(({ late, end }) => late || end < this.#now)
     );
   }
@@ -590,7 +590,7 @@ export class Oracle {
     const at = open + MINUTE;
     const cause = this.#cause(symbol, 'candles', { from: open, at });
     if (cause !== 'no_update') return { record: null, cause };
-    // A minute is told after its end: what was lost while it could still be told explains it too.
+    // A minute is published after its end: a loss while it could still be published explains it too.
     return { record: null, cause: this.#cause(symbol, 'candles', { from: at, at: at + COUNTS_WITHIN }, sealing) };
   }
 

@@ -1,4 +1,4 @@
-// The whole service over engines of its own, which a test may kill or take away; whoever reads is outside of them.
+// The whole service over its own engines, which a test may kill or take away; readers are outside of them.
 import type { Test } from 'tap';
 import { copyRaw, type LoggedWorld, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
 import { openKafka } from '../../infra/runtime/kafka/kafka.ts';

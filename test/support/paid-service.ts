@@ -89,7 +89,7 @@ export const TOP100_FILE = {
 
 export type PaidCall = { readonly method: string; readonly path: string; readonly body: string | null };
 
-/** The example of an endpoint as a call; what it asks of the past is the hour up to now. */
+/** The example of an endpoint as a call; its period is the hour up to now. */
 export const exampleCall = ({ method, path, example }: Endpoint, nowMs = Date.now()): PaidCall => {
   const hour = { from: new Date(nowMs - 3_600_000).toISOString(), to: new Date(nowMs).toISOString() };
   const changed = Object.entries(hour).filter(([name]) => name in example.input);

@@ -1,4 +1,4 @@
-// A raw log of a venue that exists only on paper, made faster than real time, with everything that goes wrong: losses, a dead collector, a log that stood still, silence, nonsense, repeats, changed rules, ends.
+// A raw log of an invented venue, made faster than real time, with every kind of failure: losses, a dead collector, silence, bad frames, ends.
 
 import { VenueError } from '../../ingest/venues/contract/listings.ts';
 import type { Mapped } from '../../ingest/venues/contract/mapping.ts';
@@ -146,7 +146,7 @@ export const SYMBOLS = ['GONE', 'INV', 'KILO', 'LIN', 'NEW'];
 
 const SOCKETS = { a: ['mark', 'ticker', 'funding', 'book'], b: ['oi', 'stats', 'candles', 'liquidation'] } as const;
 type Socket = keyof typeof SOCKETS;
-/** A book as the venue has it: where it stands, which connection was told it whole, what is wrong with it. */
+/** A book as the venue has it: its id, the connection that received it whole, its fault. */
 type VenueBook = { id: number; told: string | null; isBroken: boolean; crossed: string | null };
 type Held = { readonly at: number; readonly write: (recordedAt?: number) => void };
 
@@ -156,9 +156,9 @@ const FAULTS = {
   lost: [240, 255],
   /** Nothing runs but the owner of the task. */
   dead: [420, 460],
-  /** A listing says nothing. */
+  /** A listing sends nothing. */
   quiet: [600, 660],
-  /** The collector goes on, and what it hears is recorded at the end: in time, and too late. */
+  /** The collector continues, and what it receives is recorded at the end: in time, and too late. */
   stalled: [700, 770],
   stalledLong: [900, 1_045],
 } as const;
@@ -332,7 +332,7 @@ export class PaperLog {
     return frames;
   }
 
-  /** A change of a few levels; whole on a connection that was not told it yet, or a while after it broke. */
+  /** A change of a few levels; whole on a connection that has not received it yet, or a while after it broke. */
   #book(symbol: string, price: number): PaperFrame['v'] {
     const book = this.#books.get(symbol) ?? { id: 1, told: null, isBroken: false, crossed: null };
     this.#books.set(symbol, book);
@@ -386,7 +386,7 @@ export class PaperLog {
   }
 
   #liquidation(price: number): PaperFrame['v'] {
-    // A venue may say the same event twice.
+    // A venue may send the same event twice.
     const id = this.#chance(0.1) ? this.#events : ++this.#events;
     const side = this.#chance(0.5) ? 'long' : 'short';
     return { id: `e${id}`, side, price: this.#figure(price, 4), quantity: this.#figure(2, 6) };

@@ -1,4 +1,4 @@
-// The service between a paper log and its answers: the task, the memory copy, and a store that lags as it is told.
+// The service between a paper log and its answers: the task, the memory copy, and a store that lags as set.
 import { Task } from '../../processors/task/task.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { RowEntry } from '../../schemas/topics.ts';

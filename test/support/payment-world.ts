@@ -27,10 +27,10 @@ export type PaymentWorld = Pick<LocalUsdc, 'balanceOf' | 'authorizationState' | 
   readonly facilitator: () => FacilitatorServer;
   readonly stopFacilitator: () => Promise<void>;
   readonly startFacilitator: () => Promise<void>;
-  /** The chain is away for the API and the facilitator, and has every block that it told of when it is back. */
+  /** The chain is away for the API and the facilitator, and has every reported block when it is back. */
   readonly holdChain: () => Promise<void>;
   readonly restartChain: () => Promise<void>;
-  /** A new account; 1,000 dollars unless said otherwise. */
+  /** A new account; 1,000 dollars by default. */
   readonly newBuyer: (atomicUnits?: bigint) => Promise<PrivateKeyAccount>;
 };
 
@@ -63,7 +63,7 @@ export const startPaymentWorld = async (t: Teardown): Promise<PaymentWorld> => {
     startFacilitator: async () => {
       server = await serveFacilitator(rpcUrl, port);
     },
-    // A development chain that is stopped while it mines forgets what it has just told; no chain of the world does.
+    // A development chain that is stopped while it mines forgets what it has just reported; no real chain does.
     holdChain: async () => {
       line.cut();
       await waitFor('nothing waits to be mined', async () => (await pendingOf(direct)) === 0);

@@ -68,7 +68,7 @@ export type Simulator = {
   readonly child: Child;
   readonly endpoints: string;
   readonly control: string;
-  /** About Binance unless `venue` says another. */
+  /** For Binance unless `venue` is set. */
   fault(request: Readonly<Record<string, unknown>>): Promise<unknown>;
   get<T>(path: string): Promise<T>;
 };
@@ -99,7 +99,7 @@ export type PipelineSpec = {
   readonly stores: Stores;
   readonly namespace: string;
   readonly shards: number;
-  /** binance alone unless told. */
+  /** binance alone by default. */
   readonly venues?: readonly string[];
 };
 

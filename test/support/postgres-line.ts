@@ -1,4 +1,4 @@
-// A line to PostgreSQL that can be cut for one kind of connection, told by its application name, while all others go on.
+// A line to PostgreSQL that can be cut for one kind of connection, identified by its application name, while all others continue.
 import { connect, createServer, type Socket } from 'node:net';
 import type { Teardown } from './engines.ts';
 

@@ -134,7 +134,7 @@ export const checkCoverage = async (
   }
 };
 
-/** Every frame a simulated venue sent stands in raw once or inside a recorded loss. */
+/** Every frame a simulated venue sent is in raw once or inside a recorded loss. */
 export const checkSent = async (
   t: Test,
   { handle, base }: LoggedWorld,

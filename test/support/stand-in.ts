@@ -1,4 +1,4 @@
-/** Stands in for the service behind `npm run demo`: three small processes under the supervisor of the real one, one of them slow to start. */
+/** Replaces the service behind `npm run demo`: three small processes under the supervisor of the real one, one of them slow to start. */
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDataDir } from '../../infra/dev/engines/data-dir.ts';
@@ -6,7 +6,7 @@ import { createSupervisor, type ProcessSpec } from '../../infra/dev/engines/supe
 import { createProgress } from '../../infra/dev/local/progress.ts';
 import { runUntilStopped } from '../../infra/dev/local/until-stopped.ts';
 
-/** Writes down that it was asked to stop and, some work later, that it has ended. */
+/** Records the request to stop and, some work later, its end. */
 const CHILD = `
   const { appendFileSync } = require('node:fs');
   const [file, name] = process.argv.slice(1);

@@ -12,7 +12,7 @@ export const SECOND = 1_000_000;
 
 type Appended = LogRecord & { readonly message: RawMessage };
 
-/** A log under construction: every append stands 1 ms after its receipt unless the test says otherwise. */
+/** A log under construction: every append is 1 ms after its receipt unless the test sets another time. */
 export class TestLog {
   readonly records: Appended[] = [];
   readonly #seqs = new Map<string, number>();

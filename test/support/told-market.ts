@@ -1,4 +1,4 @@
-// The market as `live` tells it, as it stood at an instant: by what was recorded up to it and by nothing else, from the words of the decisions alone.
+// The market as published on `live`, at an instant: by what was recorded up to it and by nothing else, from the text of the decisions alone.
 import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
@@ -24,7 +24,7 @@ export type ToldEntry = {
   readonly entry: LiveEntry;
 };
 
-/** Versions stand in topics of their own, and hold from when they were written. */
+/** Versions are in topics of their own, and hold from when they were written. */
 const readVersions = async (handle: KafkaHandle, namespace: string): Promise<readonly ToldEntry[]> => {
   const names = topics(namespace);
   const told: ToldEntry[] = [];
@@ -45,7 +45,7 @@ const readVersions = async (handle: KafkaHandle, namespace: string): Promise<rea
   return told;
 };
 
-/** Everything that `live` and the topics of versions hold of the venues, in the order of the log; what a task said twice stands once. */
+/** Everything that `live` and the topics of versions hold of the venues, in the order of the log; duplicates of a task appear once. */
 export const readTold = async (
   handle: KafkaHandle,
   { namespace, venues }: { readonly namespace: string; readonly venues: readonly string[] },
@@ -66,7 +66,7 @@ export const readTold = async (
   return told.sort((a, b) => a.entry.recorded_at - b.entry.recorded_at);
 };
 
-/** Times at which the watermark of a venue stood more than `behind` back: then a live answer may have said so (L-07 `state_lag`). */
+/** Times at which the watermark of a venue was more than `behind` back: a live answer may then have reported it (L-07 `state_lag`). */
 export const lagsOf = (
   told: readonly ToldEntry[],
   behind: Micros,

@@ -68,7 +68,7 @@ const toSubject = (listing: string): { readonly venue: string; readonly symbol: 
 /** What is stamped so shortly before a window's end may be received after it. */
 const ON_THE_WAY = 1_000_000;
 
-/** Whether the venue had nothing new to say of a layer in the span: then `no_update` is what happened. */
+/** Whether the venue had nothing new about a layer in the span: then `no_update` is correct. */
 const saidNothing = (truth: TruthIndex, listing: string, layer: string, { from, to }: Run): boolean => {
   const rows = truth.all(toSubject(listing), layer === 'venue_depth' ? 'book' : layer);
   const inside = rows.filter(({ venue_ts }) => venue_ts > from && venue_ts <= to - ON_THE_WAY);
@@ -82,7 +82,7 @@ export type Gaps = {
   readonly causes: readonly string[];
 };
 
-/** Every gap row of the run: its cause is one that the faults in its span have, or the venue said nothing. */
+/** Every gap row of the run: its cause is one that the faults in its span have, or the venue sent nothing. */
 export const judgeGaps = async (rows: Rows, windows: FaultWindows, truth: TruthIndex, run: Run): Promise<Gaps> => {
   const unexplained: string[] = [];
   const causes: string[] = [];
@@ -97,7 +97,7 @@ export const judgeGaps = async (rows: Rows, windows: FaultWindows, truth: TruthI
       const cause = row.gap_cause ?? '';
       causes.push(`${kinds.join('+') || 'no fault'}: ${place.venue} ${layer} ${cause}`);
       const isFaults = causesOf(kinds).has(cause);
-      // Nothing came, or what came cannot be told from what was unreadable: events are lost with any frame of their connection.
+      // Nothing came, or it cannot be distinguished from unreadable frames: events are lost with any frame of their connection.
       const isSilent = saidNothing(truth, listing, layer, span) || windows.isSkewed(place, span.from, span.to);
       const isExpected = kinds.length > 0 || at !== 'at' || isSilent;
       const isOthers = cause === 'parse_error' && isExpected && windows.isUnreadable(place, span.from, span.to);
@@ -114,7 +114,7 @@ export const judgeGaps = async (rows: Rows, windows: FaultWindows, truth: TruthI
 
 // ---- events ----
 
-/** A double column that says the same number, or its digits beside it. */
+/** A double column with the same number, or its digits beside it. */
 const isFigure = (row: Row, column: string, digits: string): boolean => {
   const exact = row.digits === null ? undefined : (JSON.parse(row.digits ?? '{}') as Row)[column];
   return exact === undefined ? Number(row[column]) === Number(digits) : exact === digits;
@@ -148,7 +148,7 @@ const isEvent = (row: Row, { values, venue_ts }: TruthRow, table: EventTable): b
   return isSame && instantOf(row, 'venue_ts') === venue_ts && (table === 'liquidations' || row.id === values.id);
 };
 
-/** A venue stamps its trades a little before it says them, and its clock may be off while a fault begins or ends. */
+/** A venue stamps its trades a little before it sends them, and its clock may be off while a fault begins or ends. */
 const STAMPS_APART = 5_000_000;
 
 const keyOfEvent = (listing: string, ts: number): string => `${listing} ${ts}`;
@@ -157,7 +157,7 @@ const keyOfEvent = (listing: string, ts: number): string => `${listing} ${ts}`;
 const RECEIVED_WITHIN = 5_000_000;
 
 /**
- * Rows left over that say a true event once more because its frame went out twice: each such frame explains one of them. Trades have ids, and a
+ * Remaining rows that repeat a true event because its frame was sent twice: each such frame explains one of them. Trades have ids, and a
  * venue that numbers liquidations by its trades has none of these rows.
  */
 const doubledRows = (left: readonly Row[], windows: FaultWindows, truth: TruthIndex): ReadonlySet<Row> => {
@@ -257,7 +257,7 @@ export const judgeCandles = async (
     const where = `${row.listing} ${row.price_type} ${new Date(openTime / 1_000).toISOString()}`;
     if (row.status === 'missing') {
       gaps.push(`${row.price_type} ${row.gap_cause}`);
-      // Told after its end: what was lost then explains it too.
+      // Published after its end: a loss at that time explains it too.
       const kinds = windows.touching({ ...subject, layer: 'candles' }, openTime, closeTime + 100_000_000);
       const place = { ...subject, layer: 'candles' };
       const isUnread = row.gap_cause === 'parse_error' && windows.isUnreadable(place, openTime, closeTime);

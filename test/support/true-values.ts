@@ -21,7 +21,7 @@ const differing = (found: Found, wanted: Members): string[] =>
     .filter(([name, digits]) => String(found[name]) !== digits)
     .map(([name, digits]) => `${name} is ${String(found[name])}, true is ${digits}`);
 
-/** Members that a venue does not tell of a listing: null is then their truth (L-02). */
+/** Members that a venue does not publish for a listing: null is then their truth (L-02). */
 const isUntold = ({ venue, symbol }: Subject, member: string): boolean => {
   switch (venue) {
     // COIN-M's volumes beside the contracts are amounts of base, no turnover.
@@ -31,7 +31,7 @@ const isUntold = ({ venue, symbol }: Subject, member: string): boolean => {
       return member === 'turnover_24h' && /USD$/.test(symbol);
     case 'okx':
       return member === 'turnover_24h' || member === 'change_24h';
-    // Yesterday's price is told, the change since is not; its hours end by the clock.
+    // Yesterday's price is published, the change since is not; its hours end by the clock.
     case 'hyperliquid':
       return member === 'change_24h' || member === 'next_funding_at';
     // Funding accrues all the time.
@@ -73,7 +73,7 @@ const fundingMembers = ({ values }: TruthRow, intervalMs: string): Members => {
 /** Venues whose messages carry the interval (or both its ends); of the others the listing's version does, until the next reference answer. */
 const TELLS_INTERVAL: ReadonlySet<string> = new Set(['bybit', 'okx']);
 
-/** Venues whose documents fix it: they have no words for another, whatever the simulated market does. */
+/** Venues whose documents fix it: their protocol has no value for another, whatever the simulated market does. */
 const FIXED_INTERVAL_MS: Readonly<Record<string, string>> = { hyperliquid: '3600000', deribit: '28800000' };
 
 const settlementDifferences = (seen: Seen, { values }: TruthRow): string[] => {
@@ -104,7 +104,7 @@ const JOIN_ROWS = 60;
 /** A new listing's mark may come before its index, or the other way: at most so long after its market began. */
 const HALF_JOINED = 60_000_000;
 
-/** Of a join one half has come: it is the truth of its own stamp, and the other and the basis say that they have no value yet (records.md). */
+/** One half of a join has arrived: it is the truth of its own stamp, and the other and the basis have no value yet (records.md). */
 const halfJoinedDifferences = (
   seen: Seen,
   rows: readonly TruthRow[],

@@ -1,4 +1,4 @@
-// One running service over simulated markets whose truth is known: started, asked, its collector killed and started again.
+// One running service over simulated markets whose truth is known: started, queried, its collector killed and started again.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ export const tally = (names: Iterable<string>): string => {
   return sorted.map(([name, count]) => `${count} ${name}`).join(', ') || 'none';
 };
 
-/** The first answer of which `holds` is true, and how long it took; rejects with what the last one said. */
+/** The first answer of which `holds` is true, and how long it took; rejects with the content of the last one. */
 export const answerWhen = async (
   world: World,
   what: string,

@@ -57,7 +57,7 @@ export const isCollected = (venue: string, layer: string): boolean => venues.get
 export const collectedOf = (venue: string): readonly ReadingLayer[] =>
   READING_LAYERS.filter((layer) => isCollected(venue, layer));
 
-/** What a layer says that its venue does not tell of (L-07). */
+/** The state of a layer that its venue does not publish (L-07). */
 const NOT_PUBLISHED = 'not_published venue_capability';
 
 /** What a venue does not publish has one state only; it is left out, and left in where it has another. */
@@ -96,7 +96,7 @@ export type Subject = Pick<Seen, 'venue' | 'symbol'>;
 
 const keyOf = ({ venue, symbol }: Subject): string => `${venue}:${symbol}`;
 
-/** Where a message carries no stamp, what it says was true when it was sent: at most so long before it was received, a slow link included. */
+/** Where a message carries no stamp, its values were true when it was sent: at most this long before it was received, a slow link included. */
 const LONGEST_WAY = 5 * SECOND;
 /** Two clocks of one machine. */
 const CLOCKS_APART = 50_000;

@@ -1,4 +1,4 @@
-// What the test of every venue asks: records of a recorded line by value, damaged frames refused, no two members exchanged unnoticed.
+// The common checks of every venue's test: records of a recorded line by value, damaged frames refused, no two members exchanged unnoticed.
 
 import { VenueError, type VenueMessage } from '../../ingest/venues/contract/listings.ts';
 import type { MapContext, Mapped, MapState } from '../../ingest/venues/contract/mapping.ts';
@@ -95,7 +95,7 @@ export const venueBench = (venue: Venue): Bench => {
 
 type Place = { readonly name: string; readonly digits: string };
 
-/** Every figure of a record's values with the member it stands in; sizes of levels as `size`. */
+/** Every figure of a record's values with its member; sizes of levels as `size`. */
 const placesOf = (value: unknown, name: string): Place[] => {
   if (typeof value === 'string') return /^-?\d+(\.\d+)?$/.test(value) ? [{ name, digits: value }] : [];
   if (typeof value === 'number') return name === 'trades' ? [{ name, digits: String(value) }] : [];
@@ -139,7 +139,7 @@ export const findInvented = (venue: Venue, mapped: readonly Mapped[], held: Held
   return found === undefined ? null : `${found.name} ${found.digits}`;
 };
 
-/** A word such as `constructor` looked up where the venue's own words stand. */
+/** A name such as `constructor` looked up among the venue's own values. */
 const holdsFunction = ({ venue_symbol, values }: NormalisedRecord): boolean =>
   [venue_symbol, ...Object.values(values)].some((value) => typeof value === 'function');
 

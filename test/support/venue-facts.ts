@@ -18,9 +18,9 @@ export type VenueFacts = {
   readonly noCandles: unknown;
   /** Candles are requested from an instant on, without an end. */
   readonly asksWithoutEnd?: true;
-  /** Where the elements of an answer about listings stand (`*` is every member), and the member that names a listing. */
+  /** Paths of the elements of an answer about listings (`*` is every member), and the member that names a listing. */
   readonly elements: { readonly paths: readonly string[]; readonly name: string };
-  /** Members of a listing's element whose words are its kind or its state. */
+  /** Members of a listing's element whose values are its kind or its state. */
   readonly deciding: readonly string[];
   /** Members that name a frame's channel, with a name that the venue does not use. */
   readonly unknownChannel: Readonly<Record<string, string>>;

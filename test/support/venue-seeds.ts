@@ -52,7 +52,7 @@ const shortened = (value: unknown): unknown => {
   );
 };
 
-/** What makes two messages of one kind: the members they have, the channel they name, the path that was asked. */
+/** The kind of a message: the members it has, the channel it names, the requested path. */
 const kindOf = (value: unknown): string => {
   if (Array.isArray(value)) return `[${[...new Set(value.map(kindOf))].join()}]`;
   if (typeof value !== 'object' || value === null || isRaw(value)) return '';

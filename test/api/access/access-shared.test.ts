@@ -33,7 +33,7 @@ const freshStore = async (t: Teardown): Promise<{ url: string; pool: Pool }> => 
   return { url, pool };
 };
 
-/** Places of one process, which hears what others want. */
+/** Places of one process, which is notified of what others want. */
 const placesOf = async (t: Teardown, { url, pool }: { url: string; pool: Pool }): Promise<Places> => {
   const places = new Places(sharedPlaces(pool));
   const channels = { [PLACES_CHANNEL]: (name: string) => void places.giveBackIdle(name) };
@@ -101,7 +101,7 @@ t.test('a process that is dead or forgotten: its places are free, or told again'
   other.free('k');
   await other.settle({ idleMs: 0 });
   await pool.query('truncate api_nodes, key_places');
-  // The database has lost what it knew: the next word of a process that lives tells everything.
+  // The database has lost its state: the next report of a live process contains everything.
   await until('told again', 5_000, async () => {
     await dead.settle();
     return (await pool.query("select 1 from key_places where node = 'dead'")).rows.length === 1 ? true : null;
@@ -191,7 +191,7 @@ t.test('quotas of the day are shared by processes, all or none of a call, and st
   await spend(15, nowMs);
   await t.rejects(spend(6, nowMs), { message: 'The plan Free allows 20 agent evaluations a day.' });
   await meter.settle(nowMs, { idleMs: 0 });
-  // A reached day is asked about again after a second.
+  // An exhausted day is queried again after a second.
   await spend(5, nowMs + 1_001);
   await meter.settle(nowMs, { idleMs: 0 });
   t.equal((await openAccountStore(pool).read(keyId, day))?.used['agent_evaluations'], 20, 'all or none');

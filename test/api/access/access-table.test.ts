@@ -1,4 +1,4 @@
-// Every endpoint with every kind of credential and a good and a bad body, on keys in a real PostgreSQL: what E-01 says, no more, no less.
+// Every endpoint with every kind of credential and a valid and an invalid body, on keys in a real PostgreSQL: exactly the results of E-01.
 
 import type { Pool } from 'pg';
 import t from 'tap';

@@ -179,7 +179,7 @@ t.test(
         remoteAddress,
         headers: { 'x-forwarded-for': `203.0.113.9, ${said}` },
       });
-    /** Asks until the share of a minute is used up, which may turn meanwhile. */
+    /** Sends requests until the share of a minute is used up, which may turn meanwhile. */
     const useUp = async (remoteAddress: string, saidOf: (n: number) => string): Promise<number> => {
       let last = await ask(remoteAddress, saidOf(0));
       for (let n = 1; n < 2 * CHALLENGES_PER_MINUTE && last.statusCode === 402; n++)

@@ -1,11 +1,11 @@
-// Every page and every write of the site × who asks: nobody, somebody else, an ended and an expired session. Nobody sees or changes what is not theirs.
+// Every page and every write of the site, requested by nobody, another account, an ended and an expired session: none gets at foreign data.
 import t from 'tap';
 import { WEB_MODULES } from '../../../api/web-modules.ts';
 import { ACCOUNT_URL, accountOf, type Browser, connect, signUp, startSite } from '../site-fixture.ts';
 
 /** Addresses that anyone may load. */
 const OPEN = ['/', '/sign-up', '/sign-in', '/recover', '/healthz'];
-/** Pages and JSON of members; `:…` stands for an id of the owner. */
+/** Pages and JSON of members; `:…` is replaced by an id of the owner. */
 const MEMBER = [
   '/keys',
   '/plan',

@@ -134,7 +134,7 @@ t.test(`${COUNT} mutated requests`, async (t) => {
   const api = `http://127.0.0.1:${port}`;
   const urls = { account: ACCOUNT_URL, auth: ACCOUNT_URL, base: api, api, mcp: null };
   const { browser, pool } = await startSite(t, { urls });
-  // Rules are checked against the catalogue, and asked of the market.
+  // Rules are checked against the catalogue, and evaluated on the market.
   const { app: data } = await testApp(market(), { keys: openKeyStore(pool) });
   t.teardown(() => data.close());
   await data.listen({ host: '127.0.0.1', port });

@@ -1,4 +1,4 @@
-// What the web process does beside its pages: rows past their time go, figures are told, letters reach a mail server or wait (real PostgreSQL, real SMTP).
+// Background work of the web process: deletes expired rows, reports figures, delivers or queues mail (real PostgreSQL, real SMTP).
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import type { Pool } from 'pg';
@@ -119,7 +119,7 @@ const startSmtp = async (t: Teardown, options: SMTPServerOptions = {}) => {
   return { mailed, url: `smtp://127.0.0.1:${(listening.address() as AddressInfo).port}` };
 };
 
-/** Accepts connections and says nothing. */
+/** Accepts connections and sends nothing. */
 const startMute = async (t: Teardown): Promise<string> => {
   const server = createServer(() => undefined).listen(0, '127.0.0.1');
   await once(server, 'listening');

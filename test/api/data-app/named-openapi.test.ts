@@ -1,4 +1,4 @@
-// The OpenAPI document as served: shapes by name say what they say in place, none stands twice, and the stream's events have the shapes told.
+// The OpenAPI document as served: named shapes equal the inlined ones, none is duplicated, and the stream's events have the documented shapes.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { namedOpenApiOf } from '../../../api/data-app/named-openapi.ts';
@@ -34,7 +34,7 @@ t.test('a name stands for what was in its place, words included', (t) => {
   t.end();
 });
 
-/** Shapes with members, without their words, each with the place it stands at. */
+/** Shapes with members, without descriptions, each with its place in the document. */
 const shapesIn = (value: unknown, place: string): (readonly [string, string])[] => {
   if (Array.isArray(value)) return value.flatMap((part, at) => shapesIn(part, `${place}/${at}`));
   if (!isMembers(value)) return [];

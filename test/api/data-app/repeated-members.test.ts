@@ -1,4 +1,4 @@
-// A member given twice is a fault on every endpoint that takes a body, told with all others; nothing else is taken for one (N-13, E-01).
+// A duplicate member is a fault on every endpoint with a body, reported together with all others; nothing else counts as one (N-13, E-01).
 import fc from 'fast-check';
 import t from 'tap';
 import { repeatedMembers } from '../../../api/data-app/repeated-members.ts';

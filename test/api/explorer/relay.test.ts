@@ -68,7 +68,7 @@ const keyRows = async (account: string) =>
       [account],
     )
   ).rows;
-/** What stood in the newest request to the API as its key. */
+/** The key in the newest request to the API. */
 const lastKey = (): string => (seen.at(-1)?.headers.authorization ?? '').replace('Bearer ', '');
 
 const BODY = { where: 'base = BTC', layers: ['mark'] };

@@ -1,4 +1,4 @@
-// One window over everything that can go wrong: each row of its answer says why there is nothing, or what was heard (L-08, H-06, H-07).
+// One window over every kind of failure: each row of its answer has the reason why there is nothing, or the received value (L-08, H-06, H-07).
 import t from 'tap';
 import { useEngines } from '../../support/engines.ts';
 import { SECOND, START } from '../../support/task-driver.ts';

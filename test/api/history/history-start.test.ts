@@ -1,5 +1,5 @@
-// What a node that has just begun answers about the past and to streams that come back, while it reads the minutes before its start: the same as a
-// node that was there all along, or that it cannot tell yet; never a gap that is none (N-11, ST-05).
+// Answers of a node that has just started about the past, and to resumed streams, while it reads the minutes before its start: equal to those of a
+// node that was always running, or "not yet known"; never a false gap (N-11, ST-05).
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { LiveMemory } from '../../../api/live/memory.ts';
@@ -106,7 +106,7 @@ t.test(
   },
 );
 
-/** The id that a stream was told last by another node, a minute before the one under test began. */
+/** The last id that another node sent to a stream, a minute before the node under test started. */
 const earlierId = async (t: Test, path: string): Promise<string> => {
   const live = new LiveMemory([VENUE]);
   const now = steps[stepAt(CUT - 60) - 1]?.recordedAt ?? 0;

@@ -1,4 +1,4 @@
-// What screen asks of a query besides: quantities as published are not added up across venues (DQL-24, DQL-33e).
+// Further requirements of screen on a query: quantities as published are not added up across venues (DQL-24, DQL-33e).
 import t from 'tap';
 import { compile, type Demands } from '../../../api/language/compile.ts';
 import { readmeQueries } from '../../../infra/dev/tools/documented-queries.ts';

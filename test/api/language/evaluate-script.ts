@@ -1,4 +1,4 @@
-// Evaluates a case of a script: builds the market its lines load, runs the query, compares what they expect. The format stands in scripts/README.md.
+// Evaluates a case of a script: builds the market its lines load, runs the query, compares the expectations. scripts/README.md defines the format.
 import type { Test } from 'tap';
 import type { Compiled } from '../../../api/language/compile.ts';
 import { planOf } from '../../../api/screen/plan.ts';

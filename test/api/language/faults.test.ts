@@ -1,4 +1,4 @@
-// What is wrong with a query is told once and nothing besides: depth adds no other fault, and a fault of shape none but its own (DQL-30, DQL-34c).
+// A fault of a query is reported once and alone: depth adds no other fault, and a fault of shape none but its own (DQL-30, DQL-34c).
 import fc from 'fast-check';
 import t from 'tap';
 import { compile, type QueryInput } from '../../../api/language/compile.ts';
@@ -80,7 +80,7 @@ const times = (node: Json, depth: number): Json =>
 const more = (condition: Json, depth: number): Json =>
   depth === 0 ? condition : more({ type: depth % 2 === 0 ? 'and' : 'or', args: [condition, condition] }, depth - 1);
 
-/** Where a deep expression stands, and what that place allows. */
+/** Positions of a deep expression, and what each position allows. */
 const PLACES: readonly (readonly [name: string, query: (deep: Json) => Json])[] = [
   ['any', (deep) => ({ condition: { type: 'any', where: { type: 'cmp', op: '>', left: deep, right: one } } })],
   [
@@ -175,7 +175,7 @@ const copy = (object: Json): Record<string, unknown> => JSON.parse(JSON.stringif
 /** Members whose lists may also be a bare string: any string is right there. */
 const isSelection = (path: string): boolean => path.startsWith('/where/');
 
-/** Objects with one fault of shape each, and the path that it is told at. */
+/** Objects with one fault of shape each, and the path at which it is reported. */
 const spoil = (object: Json, at: number, pick: number): { readonly object: Json; readonly path: string } | null => {
   const spoilt = copy(object);
   const places = placesOf(spoilt).filter(({ path, key }) => !isSelection(path) && key !== 'dql');

@@ -1,4 +1,4 @@
-// Bodies of screens and parses for a running service: lawful queries in both forms with all that may stand beside them, and hostile ones.
+// Bodies of screens and parses for a running service: valid queries in both forms with all optional members, and hostile ones.
 import fc from 'fast-check';
 import { compile } from '../../../api/language/compile.ts';
 import { FIELDS } from '../../../api/language/fields.ts';

@@ -222,7 +222,7 @@ const WORDS = [
   ...['=', '<', '>', '<=', '>=', '+', '-', '*', '/', '(', ')', ',', '(', ')', '((((', '----', '币', '\n'],
 ];
 
-/** Texts that look like queries: words of the language in any order, long runs of one of them, broken pieces. */
+/** Texts that look like queries: tokens of the language in any order, long runs of one of them, broken pieces. */
 export const hostileTexts: fc.Arbitrary<string> = fc.oneof(
   fc.array(fc.constantFrom(...WORDS), { maxLength: 60 }).map((words) => words.join(' ')),
   fc.array(fc.constantFrom(...WORDS), { maxLength: 30 }).map((words) => words.join('')),

@@ -39,7 +39,7 @@ const worth = (text: string, columns: Columns): number | boolean | string => {
   return 'truth' in value ? value.truth : (REASONS[value.reason] ?? '');
 };
 
-/** The value at each bar: what the language says when that bar is the newest. */
+/** The value at each bar: the result of the language when that bar is the newest. */
 const alongside = (t: Test, text: string, columns: Columns, of: { expected: Numbers; tolerance: number }): void => {
   let compared = 0;
   of.expected.forEach((expected, i) => {

@@ -1,4 +1,4 @@
-// Reads `.dqltest` scripts: cases any implementation of the language could run. The format stands in scripts/README.md.
+// Reads `.dqltest` scripts: cases any implementation of the language could run. scripts/README.md defines the format.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,5 +1,5 @@
-// A node that begins anywhere in a log and is joined later by what came before is, from then on, as one that was told everything; and what it
-// answers of the present is right before (design section 5, "An API node").
+// A node that starts anywhere in a log and later reads the part before it has the same state as one that received everything; and its answers
+// about the present are right before (design section 5, "An API node").
 import { Writable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { PLANS } from '../../../api/contract/plans.ts';
@@ -33,7 +33,7 @@ const keeperOf = (clock: { now: Micros }) => (live: LiveMemory) => ({
 });
 type Node = JoinedNode<ReturnType<ReturnType<typeof keeperOf>>>;
 
-/** Events that a client is told at once when it opens a stream. */
+/** Events that a client receives at once when it opens a stream. */
 const openStream = (hub: StreamHub, live: LiveMemory, lastEventId: string | null, now: Micros): StreamEvent[] => {
   const plan = PLANS.pro_plus;
   const input = { layers: 'mark,funding,ticker,liquidation,candles' };

@@ -195,7 +195,7 @@ t.test('a round counts as it was told first: a stale owner tells it again, in be
   const told = [
     ...[entry(10), entry(10), marker(10, 100)],
     ...[entry(20), entry(20), marker(20, 200)],
-    // The owner goes on to round 30 while the one that slept tells 20 again.
+    // The owner continues to round 30 while the one that was paused sends 20 again.
     ...[entry(30), entry(20), entry(30), entry(20), marker(20, 999), marker(30, 300)],
     ...[entry(40), marker(40, 400)],
   ];

@@ -135,13 +135,13 @@ const expectedOf = (priceType: PriceType, first: number, minutes: number): Expec
   };
 };
 
-// ---- asked ----
+// ---- queries ----
 
 type Candle = Readonly<Record<string, unknown>> & { readonly open_time: string };
 type Answer = { readonly items: readonly { readonly rows: readonly Candle[] }[] };
 const PER_ANSWER = 1_500;
 
-/** Where the only missing minute of a period stands; null when several or none are. */
+/** The position of the only missing minute of a period; null when several or none are missing. */
 const placeOf = (first: number, minutes: number): 'first' | 'middle' | 'last' | null => {
   const missing = Array.from({ length: minutes }, (_, i) => i).filter((i) => MISSING.has(first + i));
   if (missing.length !== 1) return null;

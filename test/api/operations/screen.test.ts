@@ -201,7 +201,7 @@ t.test('a cursor that names no page is reported beside what else is wrong (E-01,
   t.same(faultsOf(await ask({ query, cursor: behind })), ['DQL_JSON_SCHEMA /cursor'], 'behind the last item');
 });
 
-/** Payments of whoever the header names: taken as they come. */
+/** Payments of the payer named in the header: accepted without a check. */
 const trusting: PaymentChecks = {
   challenge: () => ({ status: 402, headers: {}, body: { errors: [] } }),
   present: async ({ headers }) => ({

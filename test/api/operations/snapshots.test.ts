@@ -295,7 +295,7 @@ t.test('answers the same whatever was asked before', async (t) => {
   for (const way of [...ways, ...ways.toReversed()]) {
     t.equal(await textOf(shared, way), await textOf(withInterest(), way), JSON.stringify(way));
   }
-  // A reading that holds no longer, and a mark that moved, are told to those who asked before.
+  // Callers that asked before receive a reading that is no longer valid, and a changed mark.
   shared.read('binance', 'BTCUSDT', markReading('70000'));
   const moved = await ask(shared, { layers: ['oi'], where: 'symbol = "BTCUSDT"', units: 'quote' });
   t.match(moved.json.items[0]?.layers.oi, { values: { oi: 210_000 }, conversion: { mark: 70_000 } });

@@ -23,7 +23,7 @@ const MOST_CHARACTERS = 4_096;
 /** As long as addresses of services get. */
 const BASE_URL = 'https://market-data.staging.europe-west.example.com';
 
-/** Whatever file is asked for is there, at the price of the core tier. */
+/** Every requested file exists, at the price of the core tier. */
 const ONE_FILE = {
   list: async () => [],
   find: async () => ({ tier: 'core' }),
@@ -41,7 +41,7 @@ type Challenge = {
   readonly extensions: { readonly bazaar: Bazaar };
 };
 
-/** Members of an input by where they stand in a request. */
+/** Members of an input by their position in a request. */
 const placesOf = (method: string, path: string, names: readonly string[]): Readonly<Record<string, string[]>> => {
   if (method === 'POST') return { body: [...names] };
   const isInPath = (name: string): boolean => path.includes(`{${name}}`);

@@ -1,4 +1,4 @@
-// The payment header: every shape that is none is refused in words, in time and without a trace (P-01, P-08).
+// The payment header: every invalid form is refused with an error text, in time and without a trace (P-01, P-08).
 // PAYMENT_MUTATIONS=10000 by hand; the seed is in the title, PAYMENT_SEED repeats it.
 import { randomInt } from 'node:crypto';
 import t from 'tap';

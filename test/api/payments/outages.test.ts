@@ -137,7 +137,7 @@ t.test(
     t.same(await ledgerOf(direct), []);
 
     const late = withPayment(await sign(buyer, offer as never), FILE);
-    // Asked for its price, judged, and answered: the payment is verified before the third.
+    // Price, verification, answer: the payment is verified before the third request.
     cutAfter(3);
     t.equal((await send(url, late)).status, 302);
     t.match(await ledgerOf(direct), [{ state: 'verified' }]);

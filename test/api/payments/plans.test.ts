@@ -85,7 +85,7 @@ t.test('an outcome that is unknown answers 503 until it is known, then the key; 
   t.equal((await ledgerOf(pool, buyer.address)).length, 1);
 });
 
-/** Asks with the same payment until it is answered otherwise than by "not yet". */
+/** Repeats the same payment until the answer is other than "not yet". */
 const repeat = (url: string, payment: Parameters<typeof send>[1]): Promise<Answer> =>
   waitFor('the outcome is known', async () => {
     const answer = await send(url, payment);

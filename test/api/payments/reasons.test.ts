@@ -1,4 +1,4 @@
-// Every reason of a 402, each by a payment that is wrong in that way, and what else a facilitator may say (P-03, P-11).
+// Every reason of a 402, each by a payment that is wrong in that way, and further responses of a facilitator (P-03, P-11).
 import t, { type Test } from 'tap';
 import { encodeFunctionData, type Hex, parseAbi } from 'viem';
 import { REASONS, readReason } from '../../../api/payments/reasons.ts';

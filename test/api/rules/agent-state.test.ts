@@ -1,4 +1,4 @@
-// GET /v2/agent/state over a real PostgreSQL: what each caller is told, what `fresh` costs, and whose rules are never read (AG-04, AG-05).
+// GET /v2/agent/state over a real PostgreSQL: states returned to each caller, the cost of `fresh`, and rules that are never returned (AG-04, AG-05).
 import type { Pool } from 'pg';
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';

@@ -1,5 +1,5 @@
-// A market told by a random log, and what a rule is worth at an instant by a slow evaluation: a memory copy that was told nothing
-// recorded later, and the screen over it.
+// A market from a random log, and the value of a rule at an instant by a slow evaluation: a memory copy without anything recorded
+// later, and the screen over it.
 import { PLANS } from '../../../api/contract/plans.ts';
 import { LiveMemory } from '../../../api/live/memory.ts';
 import { answerTo, type Context } from '../../../api/operations/operation.ts';
@@ -119,7 +119,7 @@ export const emptyMemory = (): LiveMemory => {
   return memory;
 };
 
-/** Tells a memory copy some of the log: each task in its order, the tasks in any. */
+/** Feeds some of the log to a memory copy: each task in its order, the tasks in any. */
 export const tell = (memory: LiveMemory, told: readonly Told[], random: Random): void => {
   const queues = new Map<string, Told[]>();
   for (const one of told)

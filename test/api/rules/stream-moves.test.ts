@@ -1,4 +1,4 @@
-// Moves of rules on the stream: only for who asks, only of the account of the key, each once (ST-03).
+// Transitions of rules on the stream: only on request, only of the key's account, each once (ST-03).
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { openMoves } from '../../../api/rules/moves.ts';

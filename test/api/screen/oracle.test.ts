@@ -36,7 +36,7 @@ const isCondition = (node: Node): boolean =>
   ['cmp', 'in', 'and', 'or', 'any', 'all'].includes(node.type) ||
   (node.type === 'call' && String(node.name).startsWith('cross'));
 
-/** What the object of a value must say; `causes` are the inputs that made it unknown. */
+/** The expected object of a value; `causes` are the inputs that made it unknown. */
 const expectedOf = (node: Node, worth: Worth, causes: readonly Worth[]): Shown => {
   if (node.type === 'count') {
     if (worth.is === 'between') {
@@ -78,7 +78,7 @@ const compareWorths = (a: Worth, b: Worth, descending: boolean): number => {
 type Query = { condition: Node; timeframe?: string; select: Node[]; order_by?: { expr: Node; dir?: string }[] };
 type Tally = { true: number; false: number; unknown: number; known: number; open: number };
 
-/** Says what differs; null when nothing does. */
+/** The difference as text; null when there is none. */
 const disagreement = (
   compiled: Compiled,
   market: readonly SlowListing[],

@@ -2,7 +2,7 @@
 
 type Any = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** A layer as it stands at T. */
+/** A layer at T. */
 export type SlowLayer = {
   readonly status: 'present' | 'stale' | 'missing' | 'not_published' | 'off';
   readonly reason: string | null;
@@ -20,7 +20,7 @@ export type SlowListing = {
   readonly instrument: string;
   readonly tickSize: number;
   readonly layers: Readonly<Record<string, SlowLayer>>;
-  /** By `name timeframe`; the trade candles that exist stand under `candles timeframe`. */
+  /** By `name timeframe`; existing trade candles have the key `candles timeframe`. */
   readonly columns: Readonly<Record<string, SlowColumn>>;
 };
 
@@ -155,7 +155,7 @@ export class Slow {
     return (node.timeframe as string | undefined) ?? outer ?? this.#clause ?? '';
   }
 
-  /** Why the venue has none of a series, whatever its elements; null: they speak. */
+  /** Why the venue has no value of a series, regardless of its elements; null: the elements decide. */
   #absences(node: Any, at: SlowListing, outer?: string): Unknown[] {
     if (node.type === 'source' || node.type === 'field') {
       const column = at.columns[`${node.name} ${outer ?? this.#clause}`];

@@ -13,7 +13,7 @@ import { type Bar, candle, HOUR, MINUTE, sampled, withCandles } from '../screen/
 
 t.setTimeout(900_000);
 const { history: store, write } = await openTestStore(t, await useEngines(t, ['questdb']));
-/** Counts how often a store is asked. */
+/** Counts the queries of a store. */
 const counting = () => {
   const seen = { begun: 0 };
   const counted: HistoryStore = {
@@ -105,7 +105,7 @@ const shown = async (ask: Awaited<ReturnType<typeof screener>>, expression: stri
 };
 const worth = ({ value, reason }: Shown): unknown => (value === null ? reason : value);
 
-/** Two hundred seconds after noon: the candle of the last hour is sealed, and its watermark told. */
+/** Two hundred seconds after noon: the candle of the last hour is sealed, and its watermark published. */
 const LATER = NOON + 200_000_000;
 
 t.test('functions read the stored candles up to the newest sealed one', async (t) => {
@@ -217,7 +217,7 @@ t.test('an answer as of an instant is the same bytes whenever it is asked', asyn
   });
 });
 
-/** An expression at the listing of BTC-PERP, in the units asked for. */
+/** An expression at the listing of BTC-PERP, in the requested units. */
 const btcIn = async (feed: Feed, units: string, expression: string): Promise<Shown> => {
   const ask = await screener(feed);
   const { instruments } = await ask({ query: `select ${expression} timeframe 1h where base = BTC`, units });

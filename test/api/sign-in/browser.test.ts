@@ -1,4 +1,4 @@
-// The consent page in a real browser, as a laptop and a phone show it: Allow and Deny lead back to the program that asked (T-10, AC-05).
+// The consent page in a real browser, on a laptop and a phone: Allow and Deny return to the requesting program (T-10, AC-05).
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';

@@ -97,7 +97,7 @@ const newMemory = () => {
 const newClient = (era: Era): Client =>
   new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: MODES[era] } });
 
-/** Allows what the client asked for; the parameters that come back to it. */
+/** Allows the request of the client; returns the parameters of the redirect. */
 const allow = async ({ browser }: Owner, asked: URL | undefined): Promise<URLSearchParams> => {
   const url = locationOf(await browser.fetch(asked?.href ?? ''));
   const html = await (await browser.fetch(url)).text();

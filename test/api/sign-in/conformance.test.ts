@@ -1,4 +1,4 @@
-// The authorization part of the protocol's conformance suite against the sign-in, with an owner who allows what it asks for (T-08).
+// The authorization part of the protocol's conformance suite against the sign-in, with an owner who allows every request (T-08).
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';

@@ -60,7 +60,7 @@ t.test('a client finds the sign-in, registers, is allowed, renews and leaves', a
     client_id_metadata_document_supported: true,
   });
 
-  // Registered: a secret that is asked for is not given.
+  // Registered: a requested secret is not issued.
   const asked = { token_endpoint_auth_method: 'client_secret_post', grant_types: ['authorization_code'], scope: 'all' };
   const answered = await register(service, asked);
   t.equal(answered.status, 201);
@@ -70,7 +70,7 @@ t.test('a client finds the sign-in, registers, is allowed, renews and leaves', a
   t.notOk('client_secret' in client);
   const clientId = String(client['client_id']);
 
-  // Asked: nobody is signed in, then the page says who asks for what.
+  // Requested: nobody is signed in, then the page names the client and its request.
   const verifier = newVerifier();
   const ask = { client_id: clientId, code_challenge: challengeOf(verifier), scope: 'openid write market:read' };
   const stranger = await owner.browser.fetch(authorizeUrl(service, ask));

@@ -1,4 +1,4 @@
-// Parameters, registrations and documents that no client sends: each is refused in the words of OAuth, never with a failure of our own (T-08).
+// Parameters, registrations and documents that no client sends: each is refused with an OAuth error, never with a failure of our own (T-08).
 import t, { type Test } from 'tap';
 import {
   authorizeUrl,

@@ -110,7 +110,7 @@ t.test('a killed process leaves no key without a connection and no connection ha
     t.same(await faultsOf(pool), [], `kill ${kill}`);
     web = await startWeb(t, url, ports);
     if (heard !== null) held = { ...held, ...heard };
-    // Whoever heard nothing repeats: an unused token is good; of a used one the answer is repeated, for ten seconds.
+    // A client without a response repeats: an unused token is valid; for a used one the response is repeated, for ten seconds.
     const isUsed = await isConsumed(pool, held.refresh_token);
     const answer = await renew(service, held);
     if (!isUsed || answer.status === 200) t.equal(answer.status, 200, `kill ${kill}: the connection goes on`);
@@ -185,7 +185,7 @@ t.test('a killed process leaves no account half made or half closed, and no key 
     await work;
     t.same((await pool.query(HALVES)).rows, [], `kill ${kill}`);
     web = await startWeb(t, url, ports);
-    // Who heard nothing repeats: what was done is not done again, what was not is done now.
+    // A client without a response repeats: completed work is not done again, other work is done now.
     const wasMade = (await countOf(pool, 'select count(*)::int from accounts where email = $1', late)) === 1;
     t.equal((await signUp(authUrl, late)) === null, wasMade, `kill ${kill}: an address has one account`);
     t.ok((await makeKey()).status < 500);
@@ -196,7 +196,7 @@ t.test('a killed process leaves no account half made or half closed, and no key 
     );
     const isOpen = (await countOf(pool, 'select count(*)::int from accounts where email = $1', leaver.email)) === 1;
     const again = await close();
-    // A browser that heard of the closing has no session any more, and its form none to belong to; one that did not has an ended one.
+    // A browser that received the closing has no session, so its form has none either; one that did not has an ended session.
     const lawful = isOpen ? [200] : [303, 403];
     t.ok(lawful.includes(again.status), `kill ${kill}: closed once, ${isOpen ? 'now' : 'before'}: ${again.status}`);
     t.same((await pool.query(HALVES)).rows, [], `kill ${kill}, repeated`);

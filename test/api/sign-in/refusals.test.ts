@@ -29,7 +29,7 @@ const errorOf = async (answer: Response): Promise<string> => {
   return `${answer.status} ${error}`;
 };
 
-/** How the connections of a service stand, oldest first. */
+/** End reasons of the connections of a service, oldest first. */
 const reasons = async ({ pool }: SignInService): Promise<readonly (string | null)[]> =>
   (await pool.query<{ end_reason: string | null }>('select end_reason from connections order by created_at')).rows.map(
     ({ end_reason }) => end_reason,

@@ -1,4 +1,4 @@
-// The sign-in on a port of its own over a real PostgreSQL, an owner's browser, and an OAuth client that says whatever a test wants.
+// The sign-in on its own port over a real PostgreSQL, an owner's browser, and an OAuth client that sends whatever a test wants.
 import { createHash, randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -213,7 +213,7 @@ export const renew = (
   { clientId, refresh_token }: Pick<Granted, 'clientId' | 'refresh_token'>,
 ) => postToken(service, { grant_type: 'refresh_token', refresh_token, client_id: clientId });
 
-/** What the tool server is told of a token. */
+/** The response to the tool server about a token. */
 export const checkToken = async (service: SignInService, token: string): Promise<Json> => {
   const answer = await fetch(`${service.internalUrl}/internal/token-check`, {
     method: 'POST',
@@ -225,7 +225,7 @@ export const checkToken = async (service: SignInService, token: string): Promise
 export const isActive = async (service: SignInService, token: string): Promise<boolean> =>
   (await checkToken(service, token))['active'] === true;
 
-/** What must hold after anything: a live key has a live connection, tokens have one too, nothing of them stands in clear. */
+/** Invariants after any operation: a live key has a live connection, tokens have one too, none of them is stored in plain. */
 export const faultsOf = async (pool: Pool): Promise<readonly string[]> => {
   const { rows } = await pool.query<{ fault: string }>(`
     select 'key ' || k.key_id || ' without a connection' as fault from api_keys k left join connections c using (key_id)

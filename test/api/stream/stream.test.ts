@@ -30,7 +30,7 @@ import {
 
 const SECOND: Micros = 1_000_000;
 
-/** A listening app with a clock that only the test moves; the watermarks follow it unless told otherwise. */
+/** A listening app with a clock that only the test moves; the watermarks follow it by default. */
 class Bench {
   readonly feed: Feed;
   readonly test: TestApp;
@@ -83,7 +83,7 @@ class Bench {
     this.feed.read('binance', symbol, markReading(String(60_000 + rev), { rev, ...at, ...over }));
   }
 
-  /** Judges every event that was told, whatever the test looked at. */
+  /** Judges every event that was sent, whatever the test checked. */
   async close(): Promise<void> {
     for (const client of this.#clients) await client.close();
     await this.test.app.close();
@@ -692,7 +692,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 25 },
 );
 
-/** Does the steps to a market of one venue whose clock stands in `clock`. */
+/** Applies the steps to a market of one venue whose clock is `clock`. */
 const perform = (feed: Feed, clock: { now: Micros }, all: readonly Step[]): void => {
   const revs = [1, 1];
   const span = (conn: number, to: Micros | null) => ({
@@ -762,7 +762,7 @@ t.test(
         };
         const stayed = open(null);
         perform(feed, clock, all);
-        // Opening a stream looks at the clock, so the one that stayed is told everything up to now.
+        // Opening a stream reads the clock, so the one that stayed open receives everything up to now.
         open(null);
         await new Promise((resume) => setImmediate(resume));
         const told = [...stayed];

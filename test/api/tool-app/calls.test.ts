@@ -171,7 +171,7 @@ t.test('while the API cannot be reached, a call says when to repeat it', async (
   }
 });
 
-/** Stands where the API would, and answers as told; every request that came is kept. */
+/** Replaces the API, and returns the given answers; keeps every request. */
 const standIn = async (
   t: Pick<typeof import('tap').t, 'teardown'>,
   answer: (reply: ServerResponse) => void,

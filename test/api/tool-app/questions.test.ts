@@ -43,7 +43,7 @@ t.teardown(() => client.close());
 await client.listTools();
 
 type Called = { readonly isError: boolean; readonly text: string };
-/** A limit of the key is waited for, as the failure says. */
+/** Waits for a limit of the key as long as the failure states. */
 const call = async ([name, args]: ToolCall): Promise<Called> => {
   for (;;) {
     const { isError = false, content } = await client.callTool({ name, arguments: args });
@@ -97,7 +97,7 @@ t.test('the example in the description of each tool runs as it stands', async (t
     if (['account', 'anchor_proof', 'agent_state'].includes(name)) continue;
     const [, example = ''] = /^Example, .*?: (\{.*\})$/m.exec(description) ?? [];
     const args = JSON.parse(example) as Record<string, unknown>;
-    // The clock of the market stands still, that of the descriptions does not.
+    // The clock of the market is fixed, that of the descriptions is not.
     const past =
       outside === undefined && Object.hasOwn(args, 'from') ? { from: service.ago(1), to: service.ago(0) } : {};
     const asOf = outside === undefined && Object.hasOwn(args, 'as_of') ? { as_of: service.ago(0) } : {};

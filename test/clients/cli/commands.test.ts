@@ -1,4 +1,4 @@
-// Every command of `perp` over the documented answers: what each asks, in every format; no endpoint without a command, no command without a case.
+// Every command of `perp` over the documented answers: its request, in every format; no endpoint without a command, no command without a case.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -90,7 +90,7 @@ const run = async (words: readonly string[], { isTty = false, input = '' } = {})
   return { code, out: out.seen.text, err: err.seen.text, asked: asked.slice(count) };
 };
 
-/** What is typed, and of what is sent then the part that the words name. */
+/** The typed arguments, and the part of the request that they determine. */
 type Case = readonly [words: readonly string[], sent: Readonly<Record<string, unknown>>];
 const PERIOD = { from: '2026-01-15T10:00:00Z', to: '2026-01-15T11:00:00Z' };
 const BETWEEN = ['--from', PERIOD.from, '--to', PERIOD.to];

@@ -1,6 +1,6 @@
 // Where history ends and the stream begins, over a real wire: a small model of the service, whose history is behind, whose windows settle late, whose
 // stream withholds what is stale, is cut, resumes or not, and merges for slow readers. Whatever happens: the last reading of each window and
-// everything the stream told, once and in order.
+// everything the stream sent, once and in order.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
@@ -12,7 +12,7 @@ const WINDOW_S = 10;
 const SETTLES_S = 120;
 /** Answers after which history knows everything. */
 const MOST_ASKS = 6;
-/** A run that is told too little ends after this, and fails. */
+/** A run that receives too little ends after this, and fails. */
 const GUARD_MS = Number(process.env['GUARD_MS'] ?? 60_000);
 const at = (seconds: number): string => new Date(T0 + seconds * 1_000).toISOString();
 const secondsOf = (instant: string): number => (Date.parse(instant) - T0) / 1_000;
@@ -20,7 +20,7 @@ const endOf = (second: number): number => Math.ceil(second / WINDOW_S) * WINDOW_
 
 type Reading = { readonly symbol: string; readonly second: number; readonly rev: number; readonly isStale: boolean };
 type Step = {
-  /** Seconds that are told live before the connection ends. */
+  /** Seconds that are sent live before the connection ends. */
   readonly told: number;
   /** Seconds that pass before the next connection. */
   readonly away: number;
@@ -80,7 +80,7 @@ const stateOf = ({ second, rev, isStale }: Reading) => {
   return { status: 'stale', reason: 'state_lag', received_at: at(second), values: {}, units: {}, withheld: { values } };
 };
 
-/** The frames of each connection, what they tell, and when the last one begins. */
+/** The frames of each connection, their content, and when the last one begins. */
 const scriptOf = ({ log, steps }: Plot) => {
   const told = new Set<Reading>();
   const connections: string[][] = [];
@@ -188,7 +188,7 @@ const openModel = async (t: Test, plot: Plot, script: ReturnType<typeof scriptOf
       const frames = script.connections[opened++] ?? [];
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const text of frames) response.write(text);
-      // The last one stays open: what was withheld until now is told when history knows more.
+      // The last one stays open: readings withheld until now are sent once history has more.
       if (opened < script.connections.length)
         response.end(frame('again', 'bye', { reason: 'rotate', reconnect: true }));
     },
@@ -196,7 +196,7 @@ const openModel = async (t: Test, plot: Plot, script: ReturnType<typeof scriptOf
   return createClient({ baseUrl: edge.url, key: 'k' });
 };
 
-/** What a follower from `since` on is to be told, by symbol. */
+/** What a follower from `since` on must receive, by symbol. */
 const wantedOf = ({ log, interval }: Plot, { told }: ReturnType<typeof scriptOf>, since: number) => {
   const length = interval === '1m' ? 60 : WINDOW_S;
   return SYMBOLS.map((symbol) => {
@@ -244,7 +244,7 @@ t.test('the last reading of each window and everything the stream told, once and
     {
       numRuns: Number(process.env['RUNS'] ?? 15),
       ...(seed === undefined ? {} : { seed: Number(seed) }),
-      // A run that is told too little takes a minute: what fails first is told, without its log of hundreds of readings.
+      // A run that receives too little takes a minute: the first failure is reported, without its log of hundreds of readings.
       endOnFailure: true,
       reporter: ({ failed, numRuns, seed: found, counterexamplePath: path, errorInstance: error }) =>
         t.notOk(failed, `${numRuns} runs; FC_SEED=${found} path ${path}: ${error}`),

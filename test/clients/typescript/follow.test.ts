@@ -1,4 +1,4 @@
-// History that continues live: every reading once and in order, whatever is cut, and gaps told. The stream and history are scripted edges;
+// History that continues live: every reading once and in order, with any interruption, and gaps reported. Stream and history are scripted edges;
 // test/e2e/follow.test.ts does it with the whole service.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-// What a bench is asked to do, how its rounds become figures, and what a soak says of growth.
+// The options of a bench, the figures of its rounds, and the growth that a soak reports.
 import t from 'tap';
 import { atLeast, below, makeFigure, renderTable } from '../../../infra/dev/bench/figures.ts';
 import type { Sample } from '../../../infra/dev/bench/health.ts';

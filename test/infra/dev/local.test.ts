@@ -1,4 +1,4 @@
-/** Installing and counting: what a fresh machine lacks is said, and a test run's last line counts what it ran. */
+/** Installing and counting: a fresh machine gets a message about what it lacks, and a test run's last line counts its tests. */
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-/** Whoever of npm, the bootstrap and the script is ended, and however: what runs ends in order. The chain is real, engines and services are stand-ins. */
+/** Whichever of npm, the bootstrap and the script ends, and however: running processes end in order. The chain is real, engines are stand-ins. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ interface Run {
   readonly processes: () => ProcessIdentity[];
 }
 
-/** A clone that has everything installed; its script `demo` is test/support/stand-in.ts. */
+/** A clone with everything installed; its script `demo` is test/support/stand-in.ts. */
 function clone(): string {
   const root = mkdtempSync(join(tmpdir(), 'starters-'));
   t.teardown(() => rmSync(root, { recursive: true, force: true }));

@@ -37,7 +37,7 @@ const write = (name: string, content: unknown): string => {
 };
 
 const verifiers = openVerifiers(t, FOLDER);
-/** Gives both the same words and holds that they print the same and end with `code`; gives what they print. */
+/** Passes both the same arguments; requires the same output and exit code `code`; returns the output. */
 const verify = async (t: Test, words: readonly string[], code: number): Promise<string> =>
   compare(t, await verifiers.run(words), code);
 /** As `verify`, by the command of a stranger. */

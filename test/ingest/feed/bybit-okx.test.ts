@@ -130,7 +130,7 @@ t.test('candles of every price that are known are those of the market', (t) => {
     }
     t.comment(`${venue.id}: ${[...counts].map(([type, count]) => `${type} ${count}`).join(', ')}`);
     t.ok((counts.get('trade') ?? 0) >= LISTINGS, venue.id);
-    // The cut hid the last frames of OKX's, which no request asks for; the others poll them.
+    // The cut hid the last frames of OKX's, which no request fetches; the others poll them.
     if (venue.id !== 'okx') t.ok((counts.get('mark') ?? 0) + (counts.get('index') ?? 0) > 0, `${venue.id}: polled`);
   }
   t.end();

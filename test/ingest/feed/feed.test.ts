@@ -482,7 +482,7 @@ t.test(
       ['venue_rate_limit'],
     );
     const refusedAt = server.requests().findIndex(({ path }) => path === '/1');
-    // The eight that wait are sent at once, over several connections: they are heard in whatever order.
+    // The eight that wait are sent at once, over several connections: they arrive in any order.
     const isNextRound = (): boolean => server.requests().filter(({ path }) => path === '/0').length >= 3;
     await waitFor('the next round', () => isNextRound() && server.requests().length > refusedAt + 8);
     const after = server.requests().slice(refusedAt + 1);
@@ -935,7 +935,7 @@ t.test(
     let listings = [first, other];
     const { server, memory } = await runCollector(t, () => listings);
     await waitFor('two connections', () => memory.of('open').length === 2);
-    // Books become whole by their snapshots, so that a successor may stand alone.
+    // Books become whole by their snapshots, so that a successor needs no predecessor.
     const feed = setInterval(() => {
       for (const book of [first, second, other]) server.sendAll(`{"book":"${book}","first":1,"last":2}`);
     }, 20);

@@ -21,7 +21,7 @@ type Heard = {
   readonly texts: string[];
 };
 
-/** A collector of one listing on a server of its own, which notes what it hears. */
+/** A collector of one listing on its own server, which records what it receives. */
 const collect = async (t: Test, wishes: Partial<Venue>): Promise<Heard> => {
   const heard: Heard = { requested: undefined, shaken: undefined, pings: 0, paths: [], texts: [] };
   const http = createServer((request, response) => {

@@ -322,7 +322,7 @@ t.test('recorded answers that lack their request give the records of the symbol 
       trades: null,
       closed: null,
     });
-  // The candles lie five minutes (v2) or a week (v3) apart: here they are asked for as minutes.
+  // The candles lie five minutes (v2) or a week (v3) apart: here they are requested as minutes.
   const prices = [
     ['26210.5', '26210.5', '26194.5', '26194.5'],
     ['26194.5', '26194.5', '26171', '26171'],
@@ -687,7 +687,7 @@ t.test('candles of a minute alone, from every version', (t) => {
   };
   t.match(map(v3('kline', [kline], { interval: '1m' })), [{ values }]);
   t.same(map(v3('kline', [kline], { interval: '1D' })), []);
-  // No recording has a pushed minute of v2 or v3: the candles of jkorf-ws:3 and :22 but for the words of their length.
+  // No recording has a pushed minute of v2 or v3: the candles of jkorf-ws:3 and :22 with another length.
   const counted = {
     price_type: 'trade',
     timeframe: '1m',

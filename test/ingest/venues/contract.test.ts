@@ -59,7 +59,7 @@ const damageAll = (venue: Venue): Outcome | string => {
   return outcome;
 };
 
-/** What tables of words and readers of text must stand, in each member's place: a member every object has, and an object that is no text. */
+/** Values that lookup tables and text readers must withstand, in each member's place: a member every object has, and an object that is no text. */
 const findUnsafeWord = (venue: Venue): string | null => {
   const messages = recordingsOf(venue);
   const context = contextOf(venue, messages);

@@ -310,7 +310,7 @@ t.test('the venue pings in two styles and is answered in each; pings give nothin
 });
 
 t.test("candles: the running minute's mark is the mark now, past minutes are candles alone", (t) => {
-  // The first candle of jkorf-rest:10, of five minutes: here one of a minute, told within it, its open, high and low other than its close.
+  // The first candle of jkorf-rest:10, of five minutes: here one of a minute, sent within it, its open, high and low other than its close.
   const minute = {
     id: 1611105300,
     open: '31078.1',
@@ -336,7 +336,7 @@ t.test("candles: the running minute's mark is the mark now, past minutes are can
     trades: null,
     closed: null,
   };
-  // No recording has a minute of marks: that answer and the push of jkorf-ws:30 but for the words of their length.
+  // No recording has a minute of marks: that answer and the push of jkorf-ws:30 with another length.
   const flat = (open_time: number, price: string) => ({
     ...candle,
     open_time,
@@ -796,7 +796,7 @@ t.test('every channel that is subscribed is read, and gives what its socket cove
 });
 
 t.test('a pushed candle of an index, by value', (t) => {
-  // No recording has a minute of an index: the push of jkorf-ws:21 but for the word of its length.
+  // No recording has a minute of an index: the push of jkorf-ws:21 with another length.
   t.same(map(frame(lineOf(WS, 21).raw.replace('1day', '1min'))), [
     record('candle', 'ETH-USDT', [1607309592214, null], {
       open_time: 1607309100000_000,

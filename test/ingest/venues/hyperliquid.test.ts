@@ -192,7 +192,7 @@ t.test('candles of a minute start at t and are never said to be closed', (t) => 
   });
   t.same(map(frame({ channel: 'candle', data: CANDLE })), [candle]);
   t.same(map(answer('POST /info', [CANDLE, { ...CANDLE, i: '1d' }])), [candle]);
-  // No recording has a minute: the candle of jkorf-ws:6 but for the word of its length.
+  // No recording has a minute: the candle of jkorf-ws:6 with another length.
   t.same(map(frame(lineOf(JKORF_WS, 6).raw.replace('"i":"1d"', '"i":"1m"'))), [
     record('candle', 'HYPE', [null, null], {
       open_time: 1764806400000_000,

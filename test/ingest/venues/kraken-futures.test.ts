@@ -284,7 +284,7 @@ t.test('answers give what they name; what names nobody is not read', (t) => {
 });
 
 t.test('candles of a minute, by price type; mark and index have no volume', (t) => {
-  // The recorded candles of trades and marks lack their request: they lie an hour apart, here they are asked for as minutes.
+  // The recorded candles of trades and marks lack their request: they lie an hour apart, here they are requested as minutes.
   const asked = (type: string, line: number, resolution = '1m') =>
     map(
       answer(

@@ -532,7 +532,7 @@ t.test('the plan subscribes each open contract once to every channel of it, on s
 t.test('every channel that is subscribed is read, and gives what its socket covers', (t) => {
   const [template] = listingsOf(JKORF_REST) as [ListingRecord];
   const slots = mexc.plan([template], { shards: 1, shardOf: () => 0, endpoints: mexc.endpoints });
-  // No recording has a minute: the candle of jkorf-ws:12, of an hour, but for the word of its length.
+  // No recording has a minute: the candle of jkorf-ws:12, of an hour, with another length.
   const kline = lineOf(JKORF_WS, 12).raw.replace('Min60', 'Min1');
   const recorded: Readonly<Record<string, string>> = {
     'sub.depth': lineOf(TARDIS, 2).raw,
@@ -549,7 +549,7 @@ t.test('every channel that is subscribed is read, and gives what its socket cove
       const { method } = JSON.parse(text) as { method: string };
       const given = map(frame(recorded[method] ?? '')).map(({ layer }) => names[layer] ?? layer);
       t.ok(given.length > 0, method);
-      // Tickers tell a rate without its settlement.
+      // Tickers have a rate without its settlement.
       read.push(...given.filter((layer) => slot.covers[0]?.layers.includes(layer)));
     }
   }

@@ -1,4 +1,4 @@
-// A figure may come as a number or as a text, whatever the venue sends today. Whatever stands in a message's members, a record of it is one: figures in their one spelling, prices above zero, amounts not below it, intervals and
+// A figure may be a number or a text. Whatever a message's members contain, a record has canonical figures, valid prices, amounts, intervals and
 // instants that exist. Every member of every recorded kind of message takes each odd value in turn.
 import t from 'tap';
 import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';

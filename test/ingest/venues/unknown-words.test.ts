@@ -1,4 +1,4 @@
-// A word that a venue did not use before (a contract type, a status) makes no listed perpetual vanish: it stays listed, its status `unknown` (V-02).
+// A new enumeration value of a venue (a contract type, a status) hides no listed perpetual: it stays listed, its status `unknown` (V-02).
 // What is no perpetual stays out by what names it otherwise: a date in its symbol, its symbol's form.
 import t from 'tap';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
@@ -9,7 +9,7 @@ import { isRaw, parseExact } from '../../support/mutations.ts';
 import { factsAbout } from '../../support/venue-facts.ts';
 import { answersOf, readReference } from '../../support/venue-seeds.ts';
 
-/** Every other member that may hold such a word. */
+/** Every other member that may hold such a value. */
 const WORDY = /(status|state|typ|type|kind|period|category)$/i;
 
 type Fields = Record<string, unknown>;
@@ -41,14 +41,14 @@ const namesIn = (message: VenueMessage): readonly string[] => [
   ...new Set(
     objectsOf(parseExact(Buffer.from(message.payload).toString('utf8'))).flatMap((fields) =>
       Object.entries(fields)
-        // The answer's own `status` and the like stand outside the listings.
+        // The answer's own `status` and the like are outside the listings.
         .filter(([name, value]) => WORDY.test(name) && typeof value === 'string' && 'symbol' in fields)
         .map(([name]) => name),
     ),
   ),
 ];
 
-/** Unknown words, and none. */
+/** Unknown values, and none. */
 const WORDS: readonly unknown[] = ['NO_SUCH_WORD', 'A new one', 97, '', null];
 
 const symbolsOf = (listings: readonly ListingRecord[]): string =>
@@ -74,7 +74,7 @@ for (const venue of venues.values())
           if (symbolsOf(after) !== symbolsOf(before))
             faults.push(`${after.length} of ${before.length} stay listed with ${what}`);
           const isWord = word !== '' && word !== null && names.some((name) => deciding.includes(name));
-          // Another word still says that it is being settled.
+          // Another member still shows that it is being settled.
           const odd = after.find(({ values }) => isWord && !['unknown', 'settling'].includes(values.status));
           if (odd) faults.push(`${odd.venue_symbol} is ${odd.values.status} with ${what}`);
         }

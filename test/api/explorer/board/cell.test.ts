@@ -1,4 +1,4 @@
-// What a cell shows: every status of a reading, what the page sees by itself, and that no number stands where none holds.
+// The content of a cell: every status of a reading, statuses that the page derives itself, and no number where none is valid.
 import t from 'tap';
 import { type Cell, type CellTime, toCell } from '../../../../api/explorer/board/cell.ts';
 import { cellDetails } from '../../../../api/explorer/board/cell-details.ts';

@@ -1,4 +1,4 @@
-// The simulated Bybit speaks v5 as the venue does: subscriptions, merged tickers, numbered books, pages; and several venues share one simulator.
+// The simulated Bybit follows the venue's v5 protocol: subscriptions, merged tickers, numbered books, pages; and several venues share one simulator.
 import t from 'tap';
 import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';

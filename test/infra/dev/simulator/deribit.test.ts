@@ -1,4 +1,4 @@
-// The simulated Deribit speaks as the venue does: calls with ids, heartbeats that ask back, books by change ids, amounts of dollars and of coins.
+// The simulated Deribit follows the venue's protocol: calls with ids, heartbeats with test requests, books by change ids, dollar and coin amounts.
 import t, { type Test } from 'tap';
 import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
@@ -55,7 +55,7 @@ const truthOf = (sim: Simulator, symbol: string, layer: TruthRow['layer']): read
   ...sim.truth.rows({ symbol, layer }),
 ];
 
-/** Phases that the collector's book goes through, repeated ones told once. */
+/** Phases that the collector's book goes through, without repetitions. */
 const phasesOf = ({ frames }: Client): readonly string[] => {
   let state = newBookSync<null>();
   const phases: string[] = [];

@@ -1,4 +1,4 @@
-// The simulated Hyperliquid speaks as the venue does: whole books, contexts without a time, the past first, names by their case, one path for questions.
+// The simulated Hyperliquid follows the venue's protocol: whole books, contexts without a time, the past first, case-sensitive names, one REST path.
 import t, { type Test } from 'tap';
 import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';

@@ -1,4 +1,4 @@
-// The simulated OKX speaks v5 as the venue does: arguments answered one by one, books as a chain of ids, indexes shared, times that tell an interval.
+// The simulated OKX follows the venue's v5 protocol: separate acknowledgements, books as a chain of ids, shared indexes, times that give an interval.
 import t, { type Test } from 'tap';
 import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
@@ -53,7 +53,7 @@ const truthOf = (sim: Simulator, symbol: string, layer: TruthRow['layer']): read
   ...sim.truth.rows({ symbol, layer }),
 ];
 
-/** Phases that the collector's book goes through, repeated ones told once. */
+/** Phases that the collector's book goes through, without repetitions. */
 const phasesOf = ({ frames }: Client): readonly string[] => {
   let state = newBookSync<null>();
   const phases: string[] = [];

@@ -1,4 +1,4 @@
-// The simulated venue speaks Binance's protocol, follows its seed, keeps its books whole, and does each fault it is asked for.
+// The simulated venue follows Binance's protocol and its seed, keeps its books whole, and injects each requested fault.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

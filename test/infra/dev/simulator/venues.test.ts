@@ -113,7 +113,7 @@ const TRUTH_LAYER: Readonly<Record<string, TruthRow['layer']>> = {
   liquidation: 'liquidations',
   candle: 'candles',
 };
-/** Values that say how something is said. */
+/** Values that describe the form of a message. */
 const SAID: ReadonlySet<string> = new Set([
   'oi_unit',
   'volume_unit',
@@ -126,7 +126,7 @@ const SAID: ReadonlySet<string> = new Set([
 type Compared = Exclude<NormalisedRecord, { layer: 'book' | 'listing' }>;
 type Candle = Extract<NormalisedRecord, { layer: 'candle' }>;
 
-/** Where a message has no stamp: truth stands at most so long before it was sent, by the venue's clock (a step of the simulator). */
+/** Where a message has no stamp: truth precedes its sending by at most this time, by the venue's clock (a step of the simulator). */
 const STEP_MICROS = 10_000;
 
 class Comparison {
@@ -140,7 +140,7 @@ class Comparison {
   /** The same, whatever their stamp. */
   readonly #series = new Map<string, TruthRow[]>();
   readonly #books = new Map<string, Record<'b' | 'a', Map<string, string>>>();
-  /** The newest of each minute of which nothing says whether it is over. */
+  /** The newest candle of each minute without a member for whether it is over. */
   readonly #minutes = new Map<string, Candle>();
   readonly #skewMicros: number;
 
@@ -166,7 +166,7 @@ class Comparison {
     else if (record.values.closed === null) this.#minutes.set(keyOf(record), record);
   }
 
-  /** Minutes of which no message says that they are over: truth has those that are. */
+  /** Minutes that no message marks as over: truth has those that are. */
   checkMinutes(): void {
     for (const [key, record] of this.#minutes) if (this.#rows.has(key)) this.#checkOne(record);
   }
@@ -300,7 +300,7 @@ async function observe(test: Test, fake: Fake, venue: Venue, { ms, skewMs = 0 }:
 /** Sooner than a venue wants its questions answered. */
 const SLICE_MS = 5_000;
 
-/** Lets time pass, and answers what the venue asks meanwhile. */
+/** Lets time pass, and answers the venue's requests meanwhile. */
 async function stay({ sim, run }: Fake, venue: Venue, clients: readonly Client[], ms: number): Promise<void> {
   const read = new Map<Client, number>();
   for (let left = ms; left > 0; left -= SLICE_MS) {
@@ -344,7 +344,7 @@ async function openSockets(
   return clients;
 }
 
-/** Maps each connection's messages, the answers first; diffs older than a snapshot that was asked for are left out. */
+/** Maps each connection's messages, the answers first; omits diffs older than a requested snapshot. */
 function mapAll(
   venue: Venue,
   connections: readonly (readonly VenueMessage[])[],

@@ -1,4 +1,4 @@
-// A venue checked over the simulator: every layer it states comes at its cadence; what cannot be read, a silent layer and no answer are said.
+// A venue checked over the simulator: every stated layer comes at its cadence; reports unreadable messages, a silent layer and missing answers.
 import t from 'tap';
 import { startSimulator } from '../../../../infra/dev/simulator/simulator.ts';
 import { checkVenue, reportCheck } from '../../../../infra/dev/tools/check-venues.ts';

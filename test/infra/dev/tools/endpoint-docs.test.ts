@@ -1,4 +1,4 @@
-// docs/endpoints.md says what the operations declare; GOLDEN_UPDATE=1 or `npm run docs` writes it anew. test/e2e/examples.test.ts runs its examples.
+// docs/endpoints.md equals the declared operations; GOLDEN_UPDATE=1 or `npm run docs` writes it anew. test/e2e/examples.test.ts runs its examples.
 import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import type { Endpoint } from '../../../../api/contract/endpoint.ts';

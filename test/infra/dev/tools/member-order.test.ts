@@ -1,5 +1,5 @@
 // Every record is printed with its members in the documented order (N-01): of every recording of every venue, and of what its messages become with
-// other words of the venue's in them, since no recording holds each (a liquidation, say).
+// other enumeration values of the venue in them, since no recording contains each (a liquidation, say).
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -37,7 +37,7 @@ const disorderOf = async (venue: Venue, assembled: boolean): Promise<Disorder> =
 
 const SOURCES = join(import.meta.dirname, '../../../../ingest/venues');
 
-/** The words in a venue's files, those of the venue whose messages it shares with them. */
+/** The enumeration values in a venue's files, and in those of the venue whose messages it shares. */
 const wordsOf = ({ id }: Venue): readonly string[] => {
   const folder = join(SOURCES, id === 'aster' ? 'binance' : id);
   const text = readdirSync(folder)
@@ -55,7 +55,7 @@ const mapOrNothing = (venue: Venue, message: VenueMessage, context: MapContext):
   }
 };
 
-/** Lists of instruments hold a word a line, and no event. */
+/** Lists of instruments have one value a line, and no event. */
 const LONG_MESSAGE = 4_096;
 
 const disorderOfWords = (venue: Venue): Disorder => {

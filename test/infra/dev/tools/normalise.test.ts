@@ -266,7 +266,7 @@ t.test('gzipped sessions are read as they are; the snapshot inside joins, and no
     'never crossed',
   );
   t.ok(printed.every(({ values }) => values.bids.length === 25 && values.asks.length === 25));
-  // The snapshot of line 55 says 2.909 at the best bid; a diff kept before it, 2.89.
+  // The snapshot of line 55 has 2.909 at the best bid; a diff kept before it, 2.89.
   t.same(printed[0]?.values.bids[0], ['61800.2', '2.89']);
   const listed = await books(
     fixture('cryptofeed-coinm-rest-instruments.ndjson.gz'),

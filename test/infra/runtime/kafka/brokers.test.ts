@@ -217,7 +217,7 @@ t.test('a log that lost its end ends whoever has read it, also when it has grown
   const atEnd = await follow(Promise.resolve());
   const held = await follow(gate.promise);
   while (atEnd.seen.length < 20 || held.seen.length === 0) await pause(20);
-  // The held reader has a batch at work and one waiting: it asks for nothing until both are taken.
+  // The held reader has one batch in its handler and one waiting: it fetches nothing until both are taken.
   await publishEach(topic, 1);
   while (atEnd.seen.length < 21) await pause(20);
   await cutLog(topic);

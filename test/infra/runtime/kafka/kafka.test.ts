@@ -282,7 +282,7 @@ t.test('what cannot be handled ends the reader or the publisher and says so', as
   publisher.publish({ topic, partition: 0, key: null, value: numbered(1) });
   t.match(await ended.promise, { message: 'no' });
   await reader.stop();
-  // A reader may have a record before its publisher hears that it is acknowledged.
+  // A reader may have a record before its publisher receives the acknowledgement.
   await publisher.flush();
 
   const tooLarge = Buffer.alloc(LIMITS.messageBytes + 1);

@@ -191,7 +191,7 @@ const SESSIONS: readonly Session[] = [
   },
 ];
 
-/** Chains of a session; a snapshot without a symbol is the one asked for, or the session's only one. */
+/** Chains of a session; a snapshot without a symbol is the requested one, or the session's only one. */
 const chainsOf = ({ files }: Session): readonly Chain[] =>
   files.flatMap((file) =>
     readRecording(`binance/${file}`).flatMap((line) => {
