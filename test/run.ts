@@ -177,7 +177,7 @@ async function runAlone(files: readonly string[]): Promise<{ readonly results: P
 
 async function runFile(file: string, onLine?: (line: string) => void): Promise<FileResult> {
   const begun = performance.now();
-  const { output, ending, cpu } = await outputOf(file, onLine);
+  const { output, ending, cpu } = await collectOutput(file, onLine);
   const counted = countAssertions(output);
   // A file that ends badly without a failed assertion has failed all the same.
   const failed = counted.failed === 0 && ending !== null ? 1 : counted.failed;
@@ -201,7 +201,7 @@ function pointAt(lines: readonly string[], at: number): readonly string[] {
   return end === -1 ? shown : shown.slice(0, end + 1);
 }
 
-function outputOf(
+function collectOutput(
   file: string,
   onLine: (line: string) => void = () => undefined,
 ): Promise<{ output: string; ending: string | null; cpu: string }> {

@@ -128,7 +128,7 @@ export const signUp = async (
   return { email, answer, codes: answer.body.match(/[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/g) ?? [] };
 };
 
-export const accountOf = async (pool: Pool, email: string): Promise<string> => {
+export const readAccount = async (pool: Pool, email: string): Promise<string> => {
   const { rows } = await pool.query<{ account_id: string }>('select account_id from accounts where email = $1', [
     email,
   ]);

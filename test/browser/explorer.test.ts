@@ -167,14 +167,14 @@ t.test('the same call from a program answers the same, and the table is taken al
   await head(on, /2 instruments, as of/);
   const env = { ...process.env, PERP_API_KEY: explorerKey };
   const run = promisify(execFile);
-  const codeOf = async (name: string): Promise<string> => (await page.locator(`#code-${name}`).textContent()) ?? '';
+  const readCode = async (name: string): Promise<string> => (await page.locator(`#code-${name}`).textContent()) ?? '';
   for (const [name, command] of [
     ['curl', ['bash', '-c']],
     ['python', ['python3', '-c']],
     ['typescript', [process.execPath, '--input-type=module', '-e']],
   ] as const) {
     const [program, ...words] = command;
-    const { stdout } = await run(program, [...words, await codeOf(name)], { env });
+    const { stdout } = await run(program, [...words, await readCode(name)], { env });
     t.match(stdout, /BTC-PERP/, name);
   }
   const coming = page.waitForEvent('download');

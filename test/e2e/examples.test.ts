@@ -15,7 +15,7 @@ import { phaseOf } from '../../api/rules/rule-id.ts';
 import { STREAM } from '../../api/stream/request.ts';
 import { freePort } from '../../infra/dev/engines/ports.ts';
 import { exampleCommand, fillPath, INSTANTS } from '../../infra/dev/tools/endpoint-examples.ts';
-import { faultsOf } from '../support/closed-schema.ts';
+import { findSchemaFaults } from '../support/closed-schema.ts';
 import {
   type Block,
   docsBlocks,
@@ -28,7 +28,7 @@ import {
   runScript,
   runShell,
 } from '../support/docs-blocks.ts';
-import { exampleCall, settledOf, startPaidService, TOP100_FILE } from '../support/paid-service.ts';
+import { awaitSettled, exampleCall, startPaidService, TOP100_FILE } from '../support/paid-service.ts';
 import { stockClient } from '../support/payment-world.ts';
 import { type Api, until } from '../support/pipeline.ts';
 import { pythonWithClient } from '../support/python-venv.ts';
@@ -126,7 +126,7 @@ t.test('every example answers 200, in the shape its operation declares and with 
       return !isGood(operation, reply) || covers(operation.example.output, reply.answer) ? reply : null;
     });
     t.ok(isGood(operation, { status, answer }), `${operation.name}: ${JSON.stringify(answer).slice(0, 300)}`);
-    t.same(faultsOf(operation, answer), [], `${operation.name} answers in its declared shape`);
+    t.same(findSchemaFaults(operation, answer), [], `${operation.name} answers in its declared shape`);
   }
 });
 
@@ -258,7 +258,7 @@ t.test(
       const receipt_id = answer.headers.get('x-service-receipt');
       answered.push({ receipt_id, state: 'settled', amount: String(price), bought });
       // Three may be unsettled.
-      await settledOf(pool, buyer.address);
+      await awaitSettled(pool, buyer.address);
     }
     for (const { code, price_usd } of Object.values(PLANS).filter((plan) => plan.price_usd > 0)) {
       const amount = String(price_usd * 1_000_000);
@@ -275,7 +275,7 @@ t.test(
       t.equal(plan.code, code, 'the key is of the plan');
       answered.push({ receipt_id, state: 'settled', amount, bought: code });
     }
-    const entries = await settledOf(pool, buyer.address);
+    const entries = await awaitSettled(pool, buyer.address);
     t.same(entries, answered, 'the ledger has the answers given');
     const spent = entries.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
     t.equal(before - (await world.balanceOf(buyer.address)), spent, 'the buyer has paid the ledger');

@@ -80,7 +80,7 @@ const watchShifts = ({ page }: Visit): Promise<unknown> =>
     for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.moved += value;
   }).observe({ type: 'layout-shift', buffered: true });`);
 
-const cellOf = ({ page }: Visit, listing: string) => page.locator(`button.cell[data-listing="${listing}"]`);
+const findCell = ({ page }: Visit, listing: string) => page.locator(`button.cell[data-listing="${listing}"]`);
 const BTC = 'binance|BTCUSDT';
 const CUT = 'okx|BTC-USDT-SWAP';
 const BROKEN = 'binance|BTCUSD_PERP';
@@ -97,16 +97,16 @@ const isCause = (cause: string, stored: string | null | undefined): boolean =>
 /** Waits for what a cell shows; gives its text. */
 const cellShows = (on: Visit, listing: string, kind: string): Promise<string> =>
   until(`the cell of ${listing} is ${kind}`, 180_000, async () => {
-    const cell = cellOf(on, listing);
+    const cell = findCell(on, listing);
     const isKind = (await cell.getAttribute('class'))?.split(' ').includes(kind) === true;
     return isKind ? ((await cell.textContent()) ?? '') : null;
   });
 
-const venueOf = (listing: string): string => listing.split('|')[0] ?? '';
-const symbolOf = (listing: string): string => listing.split('|')[1] ?? '';
+const toVenue = (listing: string): string => listing.split('|')[0] ?? '';
+const toSymbol = (listing: string): string => listing.split('|')[1] ?? '';
 
 type Hole = { readonly name: string; readonly reason: string; readonly cause: string | null };
-const holesOf = async ({ page }: Visit, chart: string): Promise<readonly Hole[]> => {
+const readHoles = async ({ page }: Visit, chart: string): Promise<readonly Hole[]> => {
   const figure = page.locator(`figure[data-chart="${chart}"]`);
   await figure.scrollIntoViewIfNeeded();
   return JSON.parse((await figure.getAttribute('data-holes')) ?? '[]');
@@ -137,8 +137,8 @@ const injectFaults = async (): Promise<void> => {
   await simulator.fault({ kind: 'rest_down', durationMs: LASTS_MS });
   await Promise.all([
     simulator.fault({ venue: 'okx', kind: 'disconnect', stream: 'book', count: 100, durationMs: LASTS_MS }),
-    simulator.fault({ kind: 'crossed_book', symbols: [symbolOf(BTC)], durationMs: LASTS_MS }),
-    simulator.fault({ kind: 'sequence_hole', symbols: [symbolOf(BROKEN)] }),
+    simulator.fault({ kind: 'crossed_book', symbols: [toSymbol(BTC)], durationMs: LASTS_MS }),
+    simulator.fault({ kind: 'sequence_hole', symbols: [toSymbol(BROKEN)] }),
   ]);
 };
 
@@ -158,14 +158,14 @@ t.test('what a fault has touched is withheld with its reason until it is whole a
   };
   await Promise.all(Object.entries(CAUSES).map(seen));
   const tip = page.getByRole('tooltip');
-  await cellOf(on, CUT).hover();
+  await findCell(on, CUT).hover();
   t.match(await tip.textContent(), /The connection that brought it was lost\./, 'on hover');
   await page.keyboard.press('Escape');
   t.equal(await tip.isVisible(), false, 'dismissed by Escape');
   await page.mouse.move(0, 0);
-  await cellOf(on, CUT).focus();
+  await findCell(on, CUT).focus();
   t.match(await tip.textContent(), /The connection that brought it was lost\./, 'on focus');
-  t.equal(await cellOf(on, CUT).getAttribute('aria-describedby'), await tip.getAttribute('id'));
+  t.equal(await findCell(on, CUT).getAttribute('aria-describedby'), await tip.getAttribute('id'));
   await shoot(on, 'board-withheld');
   t.same(await findCutTexts(on), [], 'reasons fit their cells');
   for (const listing of Object.keys(CAUSES)) await cellShows(on, listing, 'figure');
@@ -262,7 +262,7 @@ type Stored = {
 const isStored = async ([listing, cause]: readonly [string, string]): Promise<boolean> => {
   const to = Date.now();
   const { items } = await api.post<Stored>('/v2/snapshots/history', {
-    where: { venue: venueOf(listing), symbol: symbolOf(listing) },
+    where: { venue: toVenue(listing), symbol: toSymbol(listing) },
     ...{
       layers: ['book'],
       interval: '10s',
@@ -279,11 +279,11 @@ t.test('each fault is a hole with its cause in the chart, and of nothing else', 
   const on = await open('desktop');
   await on.page.goto(`${origin}/explore/BTC-PERP`);
   await see(on, 'figure[data-chart="spread"]', 'figure[data-chart="spread"][data-drawn]');
-  const holes = await holesOf(on, 'spread');
+  const holes = await readHoles(on, 'spread');
   for (const [listing, cause] of Object.entries(CAUSES)) {
     const named = holes.filter((hole) => isCause(cause, hole.cause));
     // A connection brings all listings of its venue.
-    const owner = listing === CUT ? venueOf(listing) : listing.replace('|', ' ');
+    const owner = listing === CUT ? toVenue(listing) : listing.replace('|', ' ');
     t.ok(named.length > 0, `${cause} is drawn`);
     t.same(
       named.filter(({ name, reason }) => !name.startsWith(owner) || reason !== 'gap'),

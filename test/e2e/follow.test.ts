@@ -168,7 +168,7 @@ const followByPython = async (python: string, told: Told, { baseUrl, key, where,
 };
 
 /** Readings of the log that the client did not receive: live every one, before that the last one of each window. */
-const missingOf = (told: Told, logged: Receipts, span: { readonly from: Micros; readonly to: Micros }): string[] => {
+const findMissing = (told: Told, logged: Receipts, span: { readonly from: Micros; readonly to: Micros }): string[] => {
   const missing: string[] = [];
   for (const [place, receipts] of logged) {
     const layer = place.split('|')[1] as ReadingLayer;
@@ -182,7 +182,7 @@ const missingOf = (told: Told, logged: Receipts, span: { readonly from: Micros; 
   return missing;
 };
 
-const repeatsOf = ({ all }: Told): string[] =>
+const findRepeats = ({ all }: Told): string[] =>
   [...all].flatMap(([place, list]) =>
     list.flatMap((at, n) => (n > 0 && at <= (list[n - 1] ?? 0) ? [`${place}: ${at} after ${list[n - 1]}`] : [])),
   );
@@ -237,7 +237,7 @@ t.test(
       door.cut();
     }
     const span = { from: Math.ceil((since ?? 0) / SECOND) * SECOND, to: Date.now() * 1_000 };
-    const missing = (): string[] => Object.values(followers).flatMap((told) => missingOf(told, logged, span));
+    const missing = (): string[] => Object.values(followers).flatMap((told) => findMissing(told, logged, span));
     await waitFor('everything of the log was told', () => missing().length === 0, {
       boundMs: 180_000,
       seen: () => missing().slice(0, 5),
@@ -249,8 +249,8 @@ t.test(
     for (const [name, told] of Object.entries(followers)) {
       const { count, ofHistory, stale, gaps } = told;
       t.comment(`${name}: ${count} told, ${ofHistory} of history, ${stale} stale when told, ${gaps.length} gaps`);
-      t.same(missingOf(told, logged, span).slice(0, 5), [], `${name}: nothing is left out`);
-      t.same(repeatsOf(told).slice(0, 5), [], `${name}: nothing is told twice, each place in its order`);
+      t.same(findMissing(told, logged, span).slice(0, 5), [], `${name}: nothing is left out`);
+      t.same(findRepeats(told).slice(0, 5), [], `${name}: nothing is told twice, each place in its order`);
       t.same(gaps.filter(({ source }) => source === 'live').slice(0, 3), [], `${name}: the stream left nothing out`);
       t.equal(told.withoutFigures, 0, `${name}: every reading has its figures`);
     }

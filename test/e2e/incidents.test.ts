@@ -47,7 +47,7 @@ const injectAll = async (world: World): Promise<readonly Injected[]> => {
 
 /** Microseconds about a fault in which its gap rows may begin: a window, and the recovery. */
 const NEAR = 15_000_000;
-const isOf = ({ venue, from, to, cause }: StoredIncident, { entry, causes }: Injected): boolean =>
+const isCausedBy = ({ venue, from, to, cause }: StoredIncident, { entry, causes }: Injected): boolean =>
   venue === entry.venue &&
   causes.includes(cause) &&
   from >= entry.from - NEAR &&
@@ -64,7 +64,7 @@ const checkAll = async (t: Test, world: World, injected: readonly Injected[]): P
   );
   t.same(incidentFaults(found), [], 'ranges and layers are those of the gap rows');
   for (const one of injected) {
-    const own = found.incidents.filter((incident) => isOf(incident, one));
+    const own = found.incidents.filter((incident) => isCausedBy(incident, one));
     t.ok(
       own.length > 0,
       `${one.entry.venue} ${one.entry.kind}: ${own.map(({ cause, from, to }) => `${cause} ${(to - from) / 1e6} s`).join(', ')}`,

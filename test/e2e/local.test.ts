@@ -58,12 +58,12 @@ async function serving(demo: { said: () => string; child: ChildProcess }): Promi
   return JSON.parse(readFileSync(ENDPOINTS_FILE, 'utf8')) as ServiceEndpoints;
 }
 
-const runsOf = (names: readonly string[]): ProcessIdentity[] => names.flatMap((name) => readRun(DIR, name) ?? []);
-const running = (): ProcessIdentity[] => runsOf([...ENGINES, ...SERVICES]);
+const readRuns = (names: readonly string[]): ProcessIdentity[] => names.flatMap((name) => readRun(DIR, name) ?? []);
+const running = (): ProcessIdentity[] => readRuns([...ENGINES, ...SERVICES]);
 
 /** Resolves when everything is gone; the result is how often an engine was seen gone while a service still ran. */
 async function endOfAll(): Promise<number> {
-  const [engines, services] = [runsOf(ENGINES), runsOf(SERVICES)];
+  const [engines, services] = [readRuns(ENGINES), readRuns(SERVICES)];
   let outOfOrder = 0;
   await waitFor('everything ends', () => {
     const engineGone = engines.some((engine) => !isAlive(engine));

@@ -19,7 +19,7 @@ import {
 } from '../support/pipeline.ts';
 import { QUIET, replay, SEAL_MS, sameHashes } from '../support/purity.ts';
 import { ResumingClient } from '../support/resuming-client.ts';
-import { microsOf, type Snapshots, seenOf } from '../support/truth.ts';
+import { listSeen, type Snapshots, toMicros } from '../support/truth.ts';
 
 /** The full show: OWNERS_PROCESSES=2,4,5 OWNERS_ROUNDS=5. */
 const PROCESSES = (process.env.OWNERS_PROCESSES ?? '4').split(',').map(Number);
@@ -79,8 +79,8 @@ const askOften = ({ api }: World): (() => Promise<Asking>) => {
   let [answers, readings, isOver] = [0, 0, false];
   const ask = async (): Promise<void> => {
     const body = { layers: [...READING_LAYERS], number_format: 'string', allow_stale: true };
-    for (const { symbol, layer, object } of seenOf(await api.post<Snapshots>('/v2/snapshots', body))) {
-      const stamp = microsOf(object.venue_ts ?? object.received_at);
+    for (const { symbol, layer, object } of listSeen(await api.post<Snapshots>('/v2/snapshots', body))) {
+      const stamp = toMicros(object.venue_ts ?? object.received_at);
       if (Number.isNaN(stamp)) continue;
       const key = `${symbol} ${layer}`;
       const before = stamps.get(key) ?? 0;

@@ -41,7 +41,7 @@ type Ran = {
   readonly spooledBytes: number;
 };
 
-const spooledBytesOf = async (metricsPort: number): Promise<number> => {
+const readSpooledBytes = async (metricsPort: number): Promise<number> => {
   const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   return Number(/^ingest_spool_written_bytes_total (\d+)$/m.exec(metrics)?.[1]);
 };
@@ -69,7 +69,7 @@ const runLive = async (t: Test, world: LoggedWorld, spec: PipelineSpec): Promise
     await processors.kill('SIGKILL');
     processors = startProcessors(spec);
   }
-  const spooledBytes = await spooledBytesOf(metricsPort);
+  const spooledBytes = await readSpooledBytes(metricsPort);
   await ingest.kill('SIGTERM');
   const sent = await readSent(simulator);
   await simulator.child.kill('SIGTERM');

@@ -13,7 +13,7 @@ import { Dice } from '../api/screen/random-market.ts';
 import { Slow, type SlowListing } from '../api/screen/slow-evaluator.ts';
 import { useEngines } from '../support/engines.ts';
 import { type Inject, injectFaults, type Target } from '../support/fault-plan.ts';
-import { figuresOf, type MarketRule, queryOf, randomRule } from '../support/market-rules.ts';
+import { findFigures, type MarketRule, randomRule, toQuery } from '../support/market-rules.ts';
 import {
   type Api,
   apiReady,
@@ -23,7 +23,14 @@ import {
   startProcessors,
   startSimulator,
 } from '../support/pipeline.ts';
-import { type BoundsMs, DEFAULT_BOUNDS, lagsOf, readTold, type ToldEntry, ToldMarket } from '../support/told-market.ts';
+import {
+  type BoundsMs,
+  DEFAULT_BOUNDS,
+  findLags,
+  readTold,
+  type ToldEntry,
+  ToldMarket,
+} from '../support/told-market.ts';
 import type { Snapshots } from '../support/truth.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -92,7 +99,7 @@ const startService = async (t: Test) => {
 };
 type Service = Awaited<ReturnType<typeof startService>>;
 
-const apiOf = ({ nodes }: Service): Api => nodes.held.find((api) => api !== null) as Api;
+const findApi = ({ nodes }: Service): Api => nodes.held.find((api) => api !== null) as Api;
 
 // ---- rules ----
 
@@ -100,10 +107,10 @@ type Asked = { readonly rule: Rule; readonly about: MarketRule; readonly json: J
 type Json = Readonly<Record<string, unknown>> & { readonly type: string };
 type Parsed = { readonly query: { readonly json: { readonly condition: Json } | string } };
 
-const conditionOf = ({ query: { json } }: Parsed): Json =>
+const readCondition = ({ query: { json } }: Parsed): Json =>
   (typeof json === 'string' ? (JSON.parse(json) as { condition: Json }) : json).condition;
 
-const stateOf = async (pool: Pool, ruleId: string): Promise<{ after: number; evaluated: boolean }> => {
+const readState = async (pool: Pool, ruleId: string): Promise<{ after: number; evaluated: boolean }> => {
   const { rows } = await pool.query<{ after: string; evaluated_at: string | null }>(
     'select after, evaluated_at from rule_states where rule_id = $1',
     [ruleId],
@@ -117,10 +124,10 @@ const DRAFT = { intervalS: INTERVAL_S, units: 'published', enabled: true, shared
 /** Rules that are lawful, near the figures of the market; made once evaluation is under way, so that no instant of theirs comes before it. */
 const makeRules = async (t: Test, service: Service, targets: readonly Target[]): Promise<readonly Asked[]> => {
   const { pool } = service;
-  const api = apiOf(service);
+  const api = findApi(service);
   await pool.query("insert into accounts (account_id, plan) values ('acc_rules', 'pro_plus')");
   const first = await createRule(pool, { ...DRAFT, name: 'first', query: 'venues_listed > 0', freshness: null }, OWNER);
-  await waitFor('the first rule is evaluated', async () => (await stateOf(pool, first.ruleId)).evaluated);
+  await waitFor('the first rule is evaluated', async () => (await readState(pool, first.ruleId)).evaluated);
   const asked = new Set(
     VENUES.flatMap((venue) => targets.filter((one) => one.venue === venue).slice(0, ASKED_LISTINGS)),
   );
@@ -132,7 +139,7 @@ const makeRules = async (t: Test, service: Service, targets: readonly Target[]):
   for (const { venue, venue_symbol: symbol, base } of items)
     if ([...asked].some((one) => one.venue === venue && one.symbol === symbol)) bases.set(`${venue}:${symbol}`, base);
   const body = { layers: [...READING_LAYERS], number_format: 'string', allow_stale: true };
-  const market = figuresOf(await api.post<Snapshots>('/v2/snapshots', body), (venue, symbol) =>
+  const market = findFigures(await api.post<Snapshots>('/v2/snapshots', body), (venue, symbol) =>
     bases.get(`${venue}:${symbol}`),
   );
   const dice = new Dice(SEED);
@@ -140,7 +147,7 @@ const makeRules = async (t: Test, service: Service, targets: readonly Target[]):
   let refused = 0;
   while (rules.length < RULES && refused < RULES) {
     const about = randomRule(dice, market, VENUES);
-    const query = queryOf(about);
+    const query = toQuery(about);
     const parsed = await api.post<Parsed>('/v2/dql/parse', { query }).catch((error: unknown) => {
       t.comment(`refused: ${query}: ${String(error).slice(0, 200)}`);
       refused++;
@@ -152,21 +159,21 @@ const makeRules = async (t: Test, service: Service, targets: readonly Target[]):
       { ...DRAFT, name: `rule ${rules.length}`, query, freshness: about.freshness },
       OWNER,
     );
-    rules.push({ rule, about, json: conditionOf(parsed), madeAt: (await stateOf(pool, rule.ruleId)).after });
+    rules.push({ rule, about, json: readCondition(parsed), madeAt: (await readState(pool, rule.ruleId)).after });
   }
   t.equal(rules.length, RULES, `rules over ${market.size} bases; ${refused} were no lawful queries`);
   return rules;
 };
 
 /** AG-03: whole seconds of the rule's rhythm. */
-const instantsOf = ({ phase, intervalS }: Rule, from: number, to: number): readonly number[] => {
+const listInstants = ({ phase, intervalS }: Rule, from: number, to: number): readonly number[] => {
   const instants: number[] = [];
   for (let second = Math.floor(from / SECOND) + 1; second * SECOND <= to; second++)
     if ((second - phase) % intervalS === 0) instants.push(second * SECOND);
   return instants;
 };
 
-const afterOf = async (pool: Pool): Promise<ReadonlyMap<string, number>> => {
+const readAfter = async (pool: Pool): Promise<ReadonlyMap<string, number>> => {
   const { rows } = await pool.query<{ rule_id: string; after: string }>('select rule_id, after from rule_states');
   return new Map(rows.map(({ rule_id: id, after }) => [id, Number(after)]));
 };
@@ -175,9 +182,9 @@ const afterOf = async (pool: Pool): Promise<ReadonlyMap<string, number>> => {
 const evaluatedUpTo = async ({ pool }: Service, rules: readonly Asked[], to: number): Promise<void> => {
   let late: readonly string[] = [];
   const look = async (): Promise<boolean> => {
-    const after = await afterOf(pool);
+    const after = await readAfter(pool);
     late = rules.flatMap(({ rule, madeAt }) => {
-      const last = instantsOf(rule, madeAt, to).at(-1) ?? 0;
+      const last = listInstants(rule, madeAt, to).at(-1) ?? 0;
       return (after.get(rule.ruleId) ?? 0) >= last ? [] : [`${rule.ruleId} at ${after.get(rule.ruleId)}, not ${last}`];
     });
     return late.length === 0;
@@ -220,7 +227,7 @@ type Away = {
 const stayAway = async ({ nodes, pool }: Service): Promise<Away> => {
   await Promise.all([nodes.kill(0), nodes.kill(1)]);
   const from = nowMicros();
-  const after = await afterOf(pool);
+  const after = await readAfter(pool);
   await waitFor('the log has gone on alone', () => nowMicros() > from + AWAY_MS * 1_000, { everyMs: 1_000 });
   nodes.held[0] = await nodes.start();
   await apiReady(nodes.held[0]);
@@ -232,7 +239,7 @@ const stayAway = async ({ nodes, pool }: Service): Promise<Away> => {
 type Found = { readonly at: number; readonly state: string; readonly matched: readonly string[] };
 type Move = { readonly at: number; readonly from: string; readonly to: string; readonly matched: readonly string[] };
 
-const boundsOf = ({ freshness }: MarketRule): BoundsMs => {
+const toBounds = ({ freshness }: MarketRule): BoundsMs => {
   if (freshness === null) return DEFAULT_BOUNDS;
   const ms = (text: string): number => Number(text.slice(0, -1)) * 1_000;
   if (typeof freshness !== 'string') return { ...DEFAULT_BOUNDS, mark: ms(freshness.mark) };
@@ -261,12 +268,12 @@ const evaluateSlowly = (
   to: number,
 ): ReadonlyMap<string, readonly Found[]> => {
   const market = new ToldMarket(told);
-  const due = rules.flatMap((asked) => instantsOf(asked.rule, asked.madeAt, to).map((at) => ({ asked, at })));
+  const due = rules.flatMap((asked) => listInstants(asked.rule, asked.madeAt, to).map((at) => ({ asked, at })));
   due.sort((a, b) => a.at - b.at);
   const found = new Map<string, Found[]>(rules.map(({ rule }) => [rule.ruleId, []]));
   for (const { asked, at } of due) {
     market.advance(at);
-    found.get(asked.rule.ruleId)?.push({ at, ...findState(asked, market.listingsAt(at, boundsOf(asked.about))) });
+    found.get(asked.rule.ruleId)?.push({ at, ...findState(asked, market.listingsAt(at, toBounds(asked.about))) });
   }
   return found;
 };
@@ -274,7 +281,7 @@ const evaluateSlowly = (
 type Unsure = { readonly isUnsure: (at: number) => boolean; readonly isPassed: (at: number) => boolean };
 
 /** Transitions that the found states make; where an answer depends on its instant, the stored one is used. */
-const movesOf = (found: readonly Found[], stored: readonly Move[], { isUnsure, isPassed }: Unsure): Move[] => {
+const findMoves = (found: readonly Found[], stored: readonly Move[], { isUnsure, isPassed }: Unsure): Move[] => {
   const moves: Move[] = [];
   let state = 'unknown';
   for (const { at, state: to, matched } of found) {
@@ -302,7 +309,7 @@ t.test(`moves of ${RULES} rules while processes die (RULES_SEED=${SEED})`, async
   const service = await startService(t);
   const { simulator, pool, spec, handle } = service;
   await waitFor('the market is present', async () => {
-    const { items } = await apiOf(service).post<Snapshots>('/v2/snapshots', { layers: ['mark', 'book', 'funding'] });
+    const { items } = await findApi(service).post<Snapshots>('/v2/snapshots', { layers: ['mark', 'book', 'funding'] });
     const states = items.flatMap(({ layers }) => Object.values(layers).map(({ status }) => status));
     return states.length > 0 && states.filter((status) => status === 'present').length > 0.9 * states.length;
   });
@@ -321,7 +328,7 @@ t.test(`moves of ${RULES} rules while processes die (RULES_SEED=${SEED})`, async
   await evaluatedUpTo(service, rules, end);
 
   const told = await readTold(handle, spec);
-  const lags = lagsOf(told, BEHIND);
+  const lags = findLags(told, BEHIND);
   const isUnsure = (at: number): boolean => lags.some(([from, until]) => at > from && at <= until + SECOND);
   const found = evaluateSlowly(told, rules, end);
   const stored = new Map<string, readonly Move[]>();
@@ -346,10 +353,10 @@ t.test(`moves of ${RULES} rules while processes die (RULES_SEED=${SEED})`, async
     const id = rule.ruleId;
     const isPassed = (at: number): boolean => at > to;
     const made = (stored.get(id) ?? []).filter(({ at }) => at <= to);
-    const exact = movesOf(found.get(id) ?? [], made, { isUnsure: () => false, isPassed });
+    const exact = findMoves(found.get(id) ?? [], made, { isUnsure: () => false, isPassed });
     const isExact = JSON.stringify(made) === JSON.stringify(exact);
     if (!isExact) excused += 1;
-    t.same(made, isExact ? exact : movesOf(found.get(id) ?? [], made, { isUnsure, isPassed }), rule.query);
+    t.same(made, isExact ? exact : findMoves(found.get(id) ?? [], made, { isUnsure, isPassed }), rule.query);
   }
   t.ok(excused <= RULES / 4, `${RULES - excused} of ${RULES} rules moved exactly as the log says, without any doubt`);
   const kinds = new Set(moves.map(({ from, to }) => `${from} ${to}`));
@@ -367,7 +374,7 @@ t.test(`moves of ${RULES} rules while processes die (RULES_SEED=${SEED})`, async
     rules.flatMap(({ rule }) => {
       const isPassed = (at: number): boolean => at > (away.after.get(rule.ruleId) ?? 0) && at < since;
       const made = stored.get(rule.ruleId) ?? [];
-      const wanted = movesOf(found.get(rule.ruleId) ?? [], made, { isUnsure, isPassed });
+      const wanted = findMoves(found.get(rule.ruleId) ?? [], made, { isUnsure, isPassed });
       return JSON.stringify(made) === JSON.stringify(wanted) ? [] : [rule.query];
     });
   const seconds = Array.from({ length: Math.ceil((away.readyAt - away.from) / SECOND) }, (_, i) => i);

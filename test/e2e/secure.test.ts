@@ -32,7 +32,7 @@ const [kafka, engines] = await Promise.all([startSecureKafka(t, authority), ownE
 await addScramUser(kafka.plain, MECHANISM);
 const database = await securePostgres(engines, certificate);
 const { questdb_http, questdb_pg, questdb_user, questdb_password } = engines.endpoints;
-const proxyOf = async (url: string): Promise<number> =>
+const startProxy = async (url: string): Promise<number> =>
   (await startTlsProxy(t, { port: Number(new URL(url).port), certificate })).port;
 const VERIFIED = `sslmode=verify-full&sslrootcert=${caFile}`;
 const databaseUrl = `${database.url}?${VERIFIED}`;
@@ -46,8 +46,8 @@ const settings: Env = {
   KAFKA_TLS_CA_FILE: caFile,
   KAFKA_SASL_MECHANISM: MECHANISM,
   KAFKA_SASL_USER: SASL_USER,
-  QUESTDB_HTTP: `https://127.0.0.1:${await proxyOf(questdb_http)}?tls_ca=${caFile}`,
-  QUESTDB_PG: `postgres://127.0.0.1:${await proxyOf(questdb_pg)}/qdb?${VERIFIED}&sslnegotiation=direct`,
+  QUESTDB_HTTP: `https://127.0.0.1:${await startProxy(questdb_http)}?tls_ca=${caFile}`,
+  QUESTDB_PG: `postgres://127.0.0.1:${await startProxy(questdb_pg)}/qdb?${VERIFIED}&sslnegotiation=direct`,
   QUESTDB_USER: questdb_user,
   ...passwords,
   VENUES: 'binance',

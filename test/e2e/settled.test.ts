@@ -81,7 +81,7 @@ const askAsTheySettle = async (
   return { asked, unsettled };
 };
 
-const serviceOf = ({ baseUrl, keys }: Api): Service => ({ base_url: baseUrl, keys });
+const toService = ({ baseUrl, keys }: Api): Service => ({ base_url: baseUrl, keys });
 
 /** Their supervisor starts them again. */
 const ENGINES = ['kafka', 'questdb', 'postgres'] as const;
@@ -105,7 +105,7 @@ const answers = async (api: Api): Promise<void> => {
 
 const sameAgain = async (t: Test, name: string, api: Api, asked: readonly Asked[]): Promise<void> => {
   await answers(api);
-  t.same(await askAgain(serviceOf(api), asked), [], `${name}: ${asked.length} equal hashes`);
+  t.same(await askAgain(toService(api), asked), [], `${name}: ${asked.length} equal hashes`);
 };
 
 t.setTimeout(3_600_000);
@@ -123,18 +123,18 @@ t.test('a settled answer has the same hash for ever', { timeout: 3_600_000 }, as
     await service.simulator.child.kill('SIGTERM');
   };
   const asking = askAsTheySettle(
-    serviceOf(service.api),
+    toService(service.api),
     questions.filter((question) => !isRaw(question)),
   );
   const [first] = await Promise.all([asking, run()]);
   // Late rows may still join a raw answer, so those are requested once everything was received.
-  const raw = await askAsTheySettle(serviceOf(service.api), questions.filter(isRaw));
+  const raw = await askAsTheySettle(toService(service.api), questions.filter(isRaw));
   const asked = [...first.asked, ...raw.asked];
   const holed = asked.filter(({ holes }) => holes > 0).length;
   t.ok(asked.length >= REQUESTS, `${asked.length} settled requests, none of them empty`);
   t.ok(holed >= REQUESTS / 4, `${holed} of them over gaps or late rows`);
   t.ok(first.unsettled > 0, `${first.unsettled} answers said that they were not settled yet`);
-  t.same(await askAgain(serviceOf(service.api), asked), [], 'asked twice');
+  t.same(await askAgain(toService(service.api), asked), [], 'asked twice');
 
   await killEverything(service);
   await sameAgain(t, 'everything killed and restarted', service.api, asked);

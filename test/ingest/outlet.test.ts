@@ -286,7 +286,7 @@ t.test(
   },
 );
 
-const causesOf = async (topic: string): Promise<string[]> => {
+const readCauses = async (topic: string): Promise<string[]> => {
   const { messages } = await readRaw(topic);
   const lost = messages.filter(({ kind }) => kind === 'lost');
   return lost.map(({ payload }) => (JSON.parse(Buffer.from(payload).toString()) as LostBody).cause);
@@ -302,7 +302,7 @@ const checkAccount = async (t: Test, collector: Collector, { simulator, topic }:
   const account = await accountFrames(handle, topic, await readSent(simulator));
   t.comment(account);
   t.same(account.unaccounted, [], 'every frame sent is stored once or inside a recorded loss');
-  const causes = await causesOf(topic);
+  const causes = await readCauses(topic);
   t.ok(causes.filter((cause) => cause === 'storage_failure').length >= 2, 'the recorded gap has its cause');
 };
 

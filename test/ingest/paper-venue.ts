@@ -43,7 +43,7 @@ export const paper: Venue = {
       const symbols = listings.map(({ venue_symbol }) => venue_symbol).filter((symbol) => shardOf(symbol) === shard);
       return symbols.length === 0
         ? []
-        : [slotOf(`${endpoints.ws}/`, { id: `book.${shard}`, shards: [shard], symbols })];
+        : [makeSlot(`${endpoints.ws}/`, { id: `book.${shard}`, shards: [shard], symbols })];
     }),
   classify: (text) => {
     if (text.startsWith('{"ok"')) return 'ack';
@@ -72,7 +72,7 @@ export const paper: Venue = {
 
 export const toRequest = (url: string): VenueRequest => ({ method: 'GET', url, weight: 20 });
 
-export const slotOf = (
+export const makeSlot = (
   url: string,
   {
     id = 'book.0',
@@ -202,6 +202,6 @@ export const openMemory = (): Memory => {
 
 export const silentLog = createLog('test', 'silent');
 
-export const textOf = ({ payload }: RawMessage): string => Buffer.from(payload).toString();
-export const bodyOf = (message: RawMessage): Record<string, unknown> =>
-  JSON.parse(textOf(message)) as Record<string, unknown>;
+export const toText = ({ payload }: RawMessage): string => Buffer.from(payload).toString();
+export const readBody = (message: RawMessage): Record<string, unknown> =>
+  JSON.parse(toText(message)) as Record<string, unknown>;

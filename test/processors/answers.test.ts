@@ -7,7 +7,7 @@ import { bindRecords } from '../../ingest/venues/shared/shape.ts';
 import type { CandleRecord, ListingRecord } from '../../schemas/records.ts';
 import { listingValues } from '../api/live-fixture.ts';
 import { drawing, paperVenue } from '../support/paper-log.ts';
-import { rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
+import { listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 
 const MINUTE = 60 * SECOND;
 const toMapped = bindRecords('paper');
@@ -129,7 +129,7 @@ t.test('no minute that had a trade is proved empty, and what is told of one is a
     fc.property(fc.integer(), (seed) => {
       const { log, world } = write(seed, 12);
       const truth = new Map(barsAt(world, Number.POSITIVE_INFINITY, { from: START, to: log.now }));
-      for (const { at, texts, figures, flags } of rowsOf(runTask(SPEC, log.records).outputs, 'candles')) {
+      for (const { at, texts, figures, flags } of listRows(runTask(SPEC, log.records).outputs, 'candles')) {
         if (texts['timeframe'] !== '1m' || flags['late'] || at >= START + 12 * MINUTE) continue;
         const trades = truth.get(at) ?? 0;
         if (texts['status'] === 'missing') found.gaps += 1;
@@ -168,7 +168,7 @@ t.test('a quiet minute after a reconnect is one without trades when an answer th
   log.run(70 * SECOND, ['a1'], SECOND);
   answer({ from: START + MINUTE, to: START + 2 * MINUTE }, [[START + 2 * MINUTE, 4]]);
   log.run(250 * SECOND, ['a1'], SECOND);
-  const rows = rowsOf(runTask(SPEC, log.records).outputs, 'candles').filter((r) => r.texts['timeframe'] === '1m');
+  const rows = listRows(runTask(SPEC, log.records).outputs, 'candles').filter((r) => r.texts['timeframe'] === '1m');
   t.same(
     rows.slice(0, 4).map((r) => [(r.at - START) / MINUTE, r.texts['status'], r.figures['volume'] ?? null]),
     [

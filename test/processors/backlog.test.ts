@@ -19,7 +19,7 @@ const outputsAt = (recordedAt: number): Outputs => {
   return outputs;
 };
 type Said = { readonly kinds: readonly string[]; readonly round: boolean };
-const sayerOf =
+const createCheck =
   (backlog: ReturnType<typeof createBacklog>) =>
   (agoMs: number, wallMs: number): Said => {
     const recordedAt = (NOW_MS + wallMs - agoMs) * 1_000;
@@ -29,7 +29,7 @@ const sayerOf =
 const HOLDS = LIVE_KINDS.filter((kind) => ['reading', 'connection', 'listing', 'capability'].includes(kind));
 
 t.test('a first life says of what is long past only what still holds, and a round a minute of wall time', (t) => {
-  const say = sayerOf(createBacklog({ isFirst: true }));
+  const say = createCheck(createBacklog({ isFirst: true }));
   t.same(say(9 * 86_400_000, 0), { kinds: HOLDS, round: true }, 'a reader that begins now finds a round');
   t.same(say(8 * 86_400_000, 1_000), { kinds: HOLDS, round: false });
   t.same(say(16 * MINUTE_MS, 59_999), { kinds: HOLDS, round: false });
@@ -40,14 +40,14 @@ t.test('a first life says of what is long past only what still holds, and a roun
 });
 
 t.test('who was followed before says every entry of `live`, because a stream may go on from there', (t) => {
-  const say = sayerOf(createBacklog({ isFirst: false }));
+  const say = createCheck(createBacklog({ isFirst: false }));
   t.same(say(2 * 3_600_000, 0), { kinds: LIVE_KINDS, round: true });
   t.same(say(2 * 3_600_000, 1), { kinds: LIVE_KINDS, round: false });
   t.end();
 });
 
 t.test('of a finished log everything is said', (t) => {
-  const say = sayerOf(NO_BACKLOG);
+  const say = createCheck(NO_BACKLOG);
   for (const wallMs of [0, 1]) t.same(say(300 * 86_400_000, wallMs), { kinds: LIVE_KINDS, round: true });
   t.end();
 });

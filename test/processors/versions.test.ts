@@ -10,7 +10,7 @@ import type { ListingRecord, PriceType } from '../../schemas/records.ts';
 import type { CheckpointEntry, Row } from '../../schemas/topics.ts';
 import { listingValues } from '../api/live-fixture.ts';
 import { paperVenue } from '../support/paper-log.ts';
-import { rowsOf, SECOND, START, TestLog } from '../support/task-driver.ts';
+import { listRows, SECOND, START, TestLog } from '../support/task-driver.ts';
 
 const MINUTE = 60 * SECOND;
 const LAYERS = ['mark', 'funding', 'candles'] as const;
@@ -43,12 +43,12 @@ const venue: Venue = {
 };
 const SPEC = { venue, partition: 0, shards: 1 };
 
-const capabilityOf = (off: readonly Layer[]) => {
+const makeCapability = (off: readonly Layer[]) => {
   const { name, layers } = toCapability(venue);
-  const policyOf = (layer: string): 'on' | 'off' => ((off as readonly string[]).includes(layer) ? 'off' : 'on');
+  const findPolicy = (layer: string): 'on' | 'off' => ((off as readonly string[]).includes(layer) ? 'off' : 'on');
   return {
     name,
-    layers: Object.fromEntries(Object.entries(layers).map(([l, of]) => [l, { ...of, policy: policyOf(l) }])),
+    layers: Object.fromEntries(Object.entries(layers).map(([l, of]) => [l, { ...of, policy: findPolicy(l) }])),
   };
 };
 
@@ -91,7 +91,7 @@ const write = (steps: readonly Step[]): { readonly log: TestLog; readonly truth:
     const end = layer === 'candles' ? open + MINUTE : Math.ceil(log.now / WINDOW[layer]) * WINDOW[layer];
     if (end > START) truth.readings.set(`${layer} ${end}`, price);
   };
-  log.json('capability', 'collector', 'c1', capabilityOf([]));
+  log.json('capability', 'collector', 'c1', makeCapability([]));
   tell({ lacks: [], goneFor: null });
   log.open('a1', 'a', [{ layers: ['mark', 'funding', 'candles'], symbols: null }]);
   for (const [n, { afterMs, action }] of steps.entries()) {
@@ -100,7 +100,7 @@ const write = (steps: readonly Step[]): { readonly log: TestLog; readonly truth:
     else if (action.kind === 'listing') tell(action.said);
     else {
       off = action.off;
-      change(log.json('capability', 'collector', 'c1', capabilityOf(off)).timestampMs * 1_000);
+      change(log.json('capability', 'collector', 'c1', makeCapability(off)).timestampMs * 1_000);
     }
   }
   log.run(240 * SECOND, ['a1'], SECOND);
@@ -110,20 +110,20 @@ const write = (steps: readonly Step[]): { readonly log: TestLog; readonly truth:
 const isOn = ({ changes }: Truth, layer: Layer, at: number): boolean =>
   changes.findLast((change) => change.at <= at)?.on.has(layer) === true;
 
-const endOf = (layer: Layer, row: Row): number => (layer === 'candles' ? row.at + MINUTE : row.at);
-const priceOf = (layer: Layer, row: Row): string | undefined => row.figures[layer === 'candles' ? 'close' : layer];
+const findEnd = (layer: Layer, row: Row): number => (layer === 'candles' ? row.at + MINUTE : row.at);
+const findPrice = (layer: Layer, row: Row): string | undefined => row.figures[layer === 'candles' ? 'close' : layer];
 
 /** Values in rows of a layer, by the end of each window they cover; null for a gap, and for a minute proved empty. */
-const toldOf = (outputs: readonly Outputs[], layer: Layer): Map<number, string | null> => {
+const listValues = (outputs: readonly Outputs[], layer: Layer): Map<number, string | null> => {
   const told = new Map<number, string | null>();
-  const rows = rowsOf(outputs, TABLE[layer]).filter(
+  const rows = listRows(outputs, TABLE[layer]).filter(
     ({ texts, flags }) => !flags['late'] && (layer !== 'candles' || texts['timeframe'] === '1m'),
   );
   for (const row of rows) {
-    const end = endOf(layer, row);
+    const end = findEnd(layer, row);
     for (let at = (row.instants['from_at'] ?? end - WINDOW[layer]) + WINDOW[layer]; at <= end; at += WINDOW[layer]) {
       if (told.has(at)) throw new Error(`${layer} ${at} is told twice`);
-      told.set(at, priceOf(layer, row) ?? null);
+      told.set(at, findPrice(layer, row) ?? null);
     }
   }
   return told;
@@ -160,7 +160,7 @@ t.test('whatever changes before the seal, readings count, and windows are told w
       const outputs = log.records.map((record) => task.process(record));
       const sealedTo = task.watermark - 100 * SECOND - 1_000;
       for (const layer of LAYERS) {
-        const told = toldOf(outputs, layer);
+        const told = listValues(outputs, layer);
         const expected = new Map<number, string | null>();
         for (let at = START + WINDOW[layer]; at <= sealedTo; at += WINDOW[layer]) {
           const price = truth.readings.get(`${layer} ${at}`);
@@ -188,7 +188,7 @@ t.test('a listing that turns out to have ended long ago keeps what it said until
       const outputs = log.records.map((record) => task.process(record));
       for (const [key, price] of truth.readings) {
         const [layer, end] = key.split(' ') as [Layer, string];
-        if (toldOf(outputs, layer).get(Number(end)) !== price) throw new Error(`${key} is lost`);
+        if (listValues(outputs, layer).get(Number(end)) !== price) throw new Error(`${key} is lost`);
         readings += 1;
       }
     }),

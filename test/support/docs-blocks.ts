@@ -22,7 +22,7 @@ const FENCE = /^```([^\n]*)\n([\s\S]*?)^```$/gm;
 const isLanguage = (word: string): word is Language => [...RUN, ...SHOWN].some((one) => one === word);
 
 /** In the order of the page. Throws for a block whose language states neither that it runs nor that it cannot. */
-export const blocksOf = ({ slug, markdown }: Pick<DocsPage, 'slug' | 'markdown'>): readonly Block[] => {
+export const findBlocks = ({ slug, markdown }: Pick<DocsPage, 'slug' | 'markdown'>): readonly Block[] => {
   const found = [...markdown.matchAll(FENCE)].map(([, language = '', text = '']) => ({ language, text }));
   return found.map(({ language, text }, i) => {
     if (!isLanguage(language))
@@ -33,7 +33,7 @@ export const blocksOf = ({ slug, markdown }: Pick<DocsPage, 'slug' | 'markdown'>
   });
 };
 
-export const docsBlocks = (): readonly Block[] => readPages().flatMap(blocksOf);
+export const docsBlocks = (): readonly Block[] => readPages().flatMap(findBlocks);
 
 /** Where the service of a test is, as the documents name that of the demo. */
 export type Place = {

@@ -43,12 +43,12 @@ const STEPS: readonly Step[] = [
 const LISTINGS_AT = 4.5;
 
 /** What a fault is about: two faults about one thing of one listing would wait for each other. */
-const subjectOf = ({ kind, stream }: Step['fault']): string =>
+const toSubject = ({ kind, stream }: Step['fault']): string =>
   kind === 'sequence_hole' || kind === 'crossed_book' ? 'book' : (stream ?? kind);
 
 /** So many listings of a venue let each of its faults about one thing have listings of its own: two at once would be judged as one. */
 const OWN_LISTINGS = Math.max(
-  ...[...Map.groupBy(STEPS, ({ fault }) => subjectOf(fault)).values()].map((steps) =>
+  ...[...Map.groupBy(STEPS, ({ fault }) => toSubject(fault)).values()].map((steps) =>
     steps.reduce((sum, { listings }) => sum + listings, 0),
   ),
 );
@@ -57,11 +57,11 @@ const OWN_LISTINGS = Math.max(
 const isDue = ({ kind, keepSockets = false }: Step['fault'], round: number): boolean =>
   kind !== 'restart' || round === 0 || keepSockets === (round % 2 === 1);
 
-const requestsOf = (targets: readonly Target[], venue: string, round: number): [number, FaultRequest][] => {
+const makeRequests = (targets: readonly Target[], venue: string, round: number): [number, FaultRequest][] => {
   const symbols = targets.map(({ symbol }) => symbol);
   const taken = new Map<string, number>();
   const take = (fault: Step['fault'], count: number): string[] => {
-    const subject = subjectOf(fault);
+    const subject = toSubject(fault);
     // The first listings trade all the time; a drop of trades elsewhere might wait for ever.
     const first = taken.get(subject) ?? (subject === 'trades' ? 0 : round * 5);
     taken.set(subject, first + count);
@@ -89,7 +89,7 @@ const injectRound = async (
   const changes: [number, FaultRequest][] = [[LISTINGS_AT, { kind: 'listing_added', venue }]];
   if (gone !== undefined) changes.push([LISTINGS_AT, { kind: 'listing_delisted', venue, symbols: [gone] }]);
   if (renamed !== undefined) changes.push([LISTINGS_AT, { kind: 'listing_renamed', venue, symbols: [renamed] }]);
-  const steps = [...requestsOf(targets, venue, number), ...changes].sort(([a], [b]) => a - b);
+  const steps = [...makeRequests(targets, venue, number), ...changes].sort(([a], [b]) => a - b);
   for (const [second, request] of steps) {
     await at(second);
     const { kind, symbols } = await inject(request);

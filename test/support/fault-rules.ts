@@ -93,7 +93,7 @@ const POLLED: Readonly<Record<string, readonly string[]>> = {
 /** Layers whose horizon is a time and shorter than what its clock is off by and a delivery's way: a clock behind ends them. */
 const TIMED: Readonly<Record<string, readonly string[]>> = { binance: ['mark', 'funding', 'oi'] };
 
-const layersOf = ({ kind, venue, layers }: FaultEntry): ReadonlySet<string> => {
+const listLayers = ({ kind, venue, layers }: FaultEntry): ReadonlySet<string> => {
   switch (kind) {
     case 'sequence_hole':
     case 'crossed_book':
@@ -148,7 +148,7 @@ const starvedWindow = ({ kind, venue, from, to, layers }: FaultEntry): FaultWind
 
 const toWindows = (entry: FaultEntry, firstSeen: FirstSeen): FaultWindow[] => {
   const { kind, venue, from, symbols } = entry;
-  const layers = layersOf(entry);
+  const layers = listLayers(entry);
   const isAsked = kind === 'rate_limit' || kind === 'rest_down';
   const ends = (entry.to ?? Number.POSITIVE_INFINITY) + AFTER + (isAsked ? POLL_PERIOD : 0);
   const window = (names: readonly string[], to: number): FaultWindow => ({
@@ -217,5 +217,5 @@ export class FaultWindows {
 export const followsFrom = (kinds: readonly Kind[], state: string): boolean =>
   kinds.some((kind) => RULES[kind].states.includes(state));
 
-export const causesOf = (kinds: readonly Kind[]): ReadonlySet<string> =>
+export const listCauses = (kinds: readonly Kind[]): ReadonlySet<string> =>
   new Set(kinds.flatMap((kind) => RULES[kind].causes));

@@ -5,7 +5,7 @@ import { SERVICE_LIMITS } from '../../api/contract/limits.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
 import { STREAM_EVENTS } from '../../api/stream/events.ts';
 import { type ApiError, CATALOGUE, orderErrors } from '../../schemas/errors.ts';
-import { faultsOf, shapeFaultsOf } from './closed-schema.ts';
+import { findSchemaFaults, listShapeFaults } from './closed-schema.ts';
 import type { StreamEvent } from './stream-client.ts';
 
 export type Answered = {
@@ -73,7 +73,7 @@ const bodyFaults = (endpoint: Endpoint | undefined, { statusCode, headers, body 
   const answer = JSON.parse(body) as { readonly receipt_id?: string };
   const isOfReceipt = endpoint.class === 'receipt' || answer.receipt_id === undefined;
   return [
-    ...faultsOf(endpoint, answer),
+    ...findSchemaFaults(endpoint, answer),
     ...(isOfReceipt || answer.receipt_id === headers['x-service-receipt'] ? [] : ['two receipts']),
   ];
 };
@@ -86,7 +86,7 @@ export const unlawfulEvent = ({ id, event, data }: StreamEvent): string[] => {
   if (event === 'rule') return idFaults;
   const schema = (STREAM_EVENTS as Readonly<Record<string, object>>)[event];
   if (schema === undefined) return [`${event} is no event`];
-  return [...idFaults, ...shapeFaultsOf('stream', schema, data).map((fault) => `${event}: ${fault}`)];
+  return [...idFaults, ...listShapeFaults('stream', schema, data).map((fault) => `${event}: ${fault}`)];
 };
 
 /** Everything that is forbidden in any answer; paths outside of `/v2` and streams are not checked here. */

@@ -24,7 +24,7 @@ const PRICES = ['last', 'mark', 'index', 'bid', 'ask', 'mid'] as const;
 const OPERATORS = ['>', '<', '>=', '<='] as const;
 const PLAIN = /^-?\d{1,15}(\.\d{1,15})?$/;
 
-export const figuresOf = (
+export const findFigures = (
   { items }: Snapshots,
   baseOf: (venue: string, symbol: string) => string | undefined,
 ): ReadonlyMap<string, Figures> => {
@@ -125,7 +125,7 @@ export const randomRule = (dice: Dice, market: ReadonlyMap<string, Figures>, ven
   };
 };
 
-export const queryOf = ({ condition, bases, venues }: MarketRule): string => {
+export const toQuery = ({ condition, bases, venues }: MarketRule): string => {
   const named = `base in (${bases.join(', ')})`;
   return `${condition} where ${venues === null ? named : `${named} and venue in (${venues.join(', ')})`}`;
 };

@@ -36,12 +36,12 @@ export type Standing = {
   readonly full: boolean;
 };
 
-export const levelsOf = (text: string): [string, string][] =>
+export const listLevels = (text: string): [string, string][] =>
   text === '' ? [] : text.split(' ').map((level) => level.split(':') as [string, string]);
 
 const changed = (levels: Levels, text: string): Levels => {
   const next = new Map(levels);
-  for (const [price, size] of levelsOf(text)) {
+  for (const [price, size] of listLevels(text)) {
     if (size === '0') next.delete(price);
     else next.set(price, size);
   }
@@ -90,9 +90,9 @@ export const bookReadings = <M extends BookMessage>(
     const standing = stood[i] ?? null;
     return standing === null ? [] : [{ ...message, standing }];
   });
-  const bucketOf = ({ connId, receivedAt }: BookMessage): string => `${connId}|${Math.ceil(receivedAt / BUCKET)}`;
+  const findBucket = ({ connId, receivedAt }: BookMessage): string => `${connId}|${Math.ceil(receivedAt / BUCKET)}`;
   for (const [i, one] of all.entries()) {
-    const own = all.filter((other) => bucketOf(other) === bucketOf(one));
+    const own = all.filter((other) => findBucket(other) === findBucket(one));
     const isBreak = one.standing.broken === 'sequence_break';
     if (isBreak || own[0] === one || own.at(-1) === one) read.push(all[i] as M & { standing: Standing });
   }

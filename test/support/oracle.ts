@@ -578,13 +578,13 @@ export class Oracle {
     const candles = this.#candles(symbol);
     const sealing = this.#sealedBy(open + MINUTE);
     const known = candles.filter(({ place }) => place < sealing);
-    const openOf = ({ frame }: Heard): Micros => Number(frame.v.open);
-    const record = known.findLast((one) => openOf(one) === open) ?? null;
+    const readOpen = ({ frame }: Heard): Micros => Number(frame.v.open);
+    const record = known.findLast((one) => readOpen(one) === open) ?? null;
     if (record !== null) return { record, cause: null };
     const isProved = known.some((after) => {
-      if (openOf(after) <= open) return false;
+      if (readOpen(after) <= open) return false;
       const before = known.findLast((one) => one.place < after.place && this.#spanOf(one) === this.#spanOf(after));
-      return before !== undefined && openOf(before) < open;
+      return before !== undefined && readOpen(before) < open;
     });
     if (isProved) return { record: null, cause: null };
     const at = open + MINUTE;

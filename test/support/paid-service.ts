@@ -103,7 +103,7 @@ export const exampleCall = ({ method, path, example }: Endpoint, nowMs = Date.no
 type Entry = { readonly receipt_id: string; readonly state: string; readonly amount: string; readonly bought: string };
 
 /** What was bought with one account, in order, once all of it is settled or failed. */
-export const settledOf = (pool: Pool, payer: string): Promise<readonly Entry[]> =>
+export const awaitSettled = (pool: Pool, payer: string): Promise<readonly Entry[]> =>
   waitFor('every payment is settled or failed', async () => {
     const { rows } = await pool.query<Entry>(
       `select receipt_id, state, amount, coalesce(class, plan) as bought from v_payments where payer = $1

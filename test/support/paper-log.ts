@@ -17,7 +17,7 @@ import {
   type PaperListing,
   type PaperReference,
 } from './oracle.ts';
-import { levelsOf } from './oracle-books.ts';
+import { listLevels } from './oracle-books.ts';
 import { SECOND, START, TestLog } from './task-driver.ts';
 
 const MINUTE = 60 * SECOND;
@@ -30,10 +30,10 @@ const HORIZONS = PAPER_LAYERS.map((layer) => {
 const recordOf = bindRecords('paper');
 const UNITS: Readonly<Record<string, string>> = { stats: 'volume_unit', oi: 'oi_unit', liquidation: 'quantity_unit' };
 
-const valuesOf = ({ l, v }: PaperFrame, unit: string): Record<string, unknown> => {
+const toValues = ({ l, v }: PaperFrame, unit: string): Record<string, unknown> => {
   if (l === 'book') {
     const { kind, id, bids, asks } = v;
-    return { kind, bids: levelsOf(String(bids)), asks: levelsOf(String(asks)), sequence: String(id) };
+    return { kind, bids: listLevels(String(bids)), asks: listLevels(String(asks)), sequence: String(id) };
   }
   if (l === 'funding') return { ...v, funding_interval_ms: null };
   if (l === 'candle') {
@@ -50,7 +50,7 @@ const valuesOf = ({ l, v }: PaperFrame, unit: string): Record<string, unknown> =
 };
 
 /** Ids that each name the one before. */
-const chainOf = ({ l, s, v }: PaperFrame): Chain | null => {
+const toChain = ({ l, s, v }: PaperFrame): Chain | null => {
   if (l !== 'book') return null;
   const previous = v.previous === null ? null : BigInt(Number(v.previous));
   const full = { bids: v.full === 1, asks: v.full === 1 };
@@ -106,8 +106,8 @@ export const paperVenue: Venue = {
     if (frame.l === 'bad') throw new VenueError('VENUE_BAD_FRAME', 'nonsense');
     const unit = listings.get(frame.s)?.values.quantity_unit ?? 'base';
     const at = { symbol: frame.s, venueTs: frame.t === null ? null : frame.t * 1_000, receivedAt };
-    const chain = chainOf(frame);
-    const mapped = recordOf(at, frame.l as NormalisedRecord['layer'], valuesOf(frame, unit) as never, frame);
+    const chain = toChain(frame);
+    const mapped = recordOf(at, frame.l as NormalisedRecord['layer'], toValues(frame, unit) as never, frame);
     return [chain === null ? mapped : { ...mapped, chain }];
   },
 };

@@ -34,7 +34,7 @@ export type PaymentWorld = Pick<LocalUsdc, 'balanceOf' | 'authorizationState' | 
   readonly newBuyer: (atomicUnits?: bigint) => Promise<PrivateKeyAccount>;
 };
 
-const pendingOf = async (rpcUrl: string): Promise<number> => {
+const countPending = async (rpcUrl: string): Promise<number> => {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'txpool_status', params: [] });
   const headers = { 'content-type': 'application/json' };
   const answer = await fetch(rpcUrl, { method: 'POST', headers, body });
@@ -66,7 +66,7 @@ export const startPaymentWorld = async (t: Teardown): Promise<PaymentWorld> => {
     // A development chain that is stopped while it mines forgets what it has just reported; no real chain does.
     holdChain: async () => {
       line.cut();
-      await waitFor('nothing waits to be mined', async () => (await pendingOf(direct)) === 0);
+      await waitFor('nothing waits to be mined', async () => (await countPending(direct)) === 0);
       await engines.hold('anvil');
     },
     restartChain: async () => {

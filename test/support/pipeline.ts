@@ -103,7 +103,7 @@ export type PipelineSpec = {
   readonly venues?: readonly string[];
 };
 
-const venuesOf = ({ venues = ['binance'] }: PipelineSpec): string => venues.join();
+const toVenues = ({ venues = ['binance'] }: PipelineSpec): string => venues.join();
 
 export const startIngest = (
   spec: PipelineSpec,
@@ -113,7 +113,7 @@ export const startIngest = (
 ): Child =>
   startChild(`${spec.namespace}ingest`, 'ingest/main.ts', {
     KAFKA_BROKERS: spec.stores.kafka,
-    VENUES: venuesOf(spec),
+    VENUES: toVenues(spec),
     SHARDS: String(spec.shards),
     COLLECTOR_ID: collector,
     VENUE_ENDPOINTS: venueEndpoints,
@@ -127,7 +127,7 @@ export const startIngest = (
 export const startProcessors = (spec: PipelineSpec, extra: Readonly<Record<string, string>> = {}): Child =>
   startChild(`${spec.namespace}processors`, 'processors/main.ts', {
     KAFKA_BROKERS: spec.stores.kafka,
-    VENUES: venuesOf(spec),
+    VENUES: toVenues(spec),
     SHARDS: String(spec.shards),
     TOPIC_NAMESPACE: spec.namespace,
     QUESTDB_HTTP: spec.stores.questdb_http,
@@ -159,7 +159,7 @@ export const startApi = async (
   await rm(folder, { recursive: true });
   const child = startChild(`${spec.namespace}api`, 'api/main.ts', {
     KAFKA_BROKERS: spec.stores.kafka,
-    VENUES: venuesOf(spec),
+    VENUES: toVenues(spec),
     QUESTDB_PG: spec.stores.questdb_pg,
     QUESTDB_USER: spec.stores.questdb_user,
     QUESTDB_PASSWORD: spec.stores.questdb_password,

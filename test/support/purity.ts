@@ -29,7 +29,7 @@ export const shares = (seed: number) => () => {
   return seed / 2 ** 32;
 };
 
-const specOf = ({ stores, shards, venues }: LoggedWorld, namespace: string): PipelineSpec => ({
+const makeSpec = ({ stores, shards, venues }: LoggedWorld, namespace: string): PipelineSpec => ({
   stores,
   namespace,
   shards,
@@ -43,7 +43,7 @@ export const replay = async (
   processes: number,
   disturb?: Disturb,
 ): Promise<Hashes> => {
-  const start = (): Child => startProcessors(specOf(world, namespace), QUIET);
+  const start = (): Child => startProcessors(makeSpec(world, namespace), QUIET);
   const children = Array.from({ length: processes }, start);
   if (disturb) await disturb(children, start);
   await reached(world, namespace);

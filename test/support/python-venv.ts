@@ -13,12 +13,12 @@ const run = promisify(execFile);
 /** Builds the client without fetching the builder again. */
 const BUILDER = ['hatchling'];
 
-const hashOf = (parts: readonly string[]): string =>
+const hashParts = (parts: readonly string[]): string =>
   createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);
 
 const clientHash = (): string => {
   const files = ['pyproject.toml', 'README.md', ...globSync('src/**/*.{py,typed}', { cwd: PYTHON_CLIENT }).sort()];
-  return hashOf(files.flatMap((file) => [file, readFileSync(join(PYTHON_CLIENT, file), 'utf8')]));
+  return hashParts(files.flatMap((file) => [file, readFileSync(join(PYTHON_CLIENT, file), 'utf8')]));
 };
 
 const isDone = (mark: string, hash: string): boolean => existsSync(mark) && readFileSync(mark, 'utf8') === hash;
@@ -44,7 +44,7 @@ const requirePython = async (): Promise<void> => {
 export const pythonWithClient = async (name: string, packages: readonly string[]): Promise<string> => {
   await requirePython();
   const requirements = readFileSync(join(PYTHON_CLIENT, 'tests/requirements.txt'), 'utf8');
-  const wanted = hashOf([requirements, ...packages]);
+  const wanted = hashParts([requirements, ...packages]);
   const home = join(LOCAL, `python-${name}`);
   const [made, installed] = [join(home, 'made'), join(home, 'installed')];
   if (!isDone(made, wanted)) {

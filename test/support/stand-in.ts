@@ -33,7 +33,7 @@ runUntilStopped(progress, async (signal) => {
   signal.addEventListener('abort', () => void supervisor.stop());
   appendFileSync(events, `stand-in ${process.pid}\n`);
   try {
-    for (const name of ['engine', 'collector', 'server']) await supervisor.start(specOf(name));
+    for (const name of ['engine', 'collector', 'server']) await supervisor.start(makeSpec(name));
   } catch (error) {
     await stop();
     throw error;
@@ -42,7 +42,7 @@ runUntilStopped(progress, async (signal) => {
   return stop;
 });
 
-function specOf(name: string): ProcessSpec {
+function makeSpec(name: string): ProcessSpec {
   return {
     name,
     command: process.execPath,

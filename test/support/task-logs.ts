@@ -179,7 +179,7 @@ const candleFaults = (rows: readonly Row[]): string[] => {
 };
 
 /** Windows and periods that rows cover twice or not at all, by listing and layer; rows as QuestDB holds them. */
-export const gapsOf = (rows: readonly Row[]): string[] => {
+export const findGapFaults = (rows: readonly Row[]): string[] => {
   const faults: string[] = candleFaults(rows);
   for (const { table, windowMs } of Object.values(LAYERS)) {
     const reached = new Map<string, number>();

@@ -67,7 +67,7 @@ export const readTold = async (
 };
 
 /** Times at which the watermark of a venue was more than `behind` back: a live answer may then have reported it (L-07 `state_lag`). */
-export const lagsOf = (
+export const findLags = (
   told: readonly ToldEntry[],
   behind: Micros,
 ): readonly (readonly [from: Micros, to: Micros])[] => {
@@ -159,23 +159,23 @@ export class ToldMarket {
     const ageMs = Math.floor((at - reading.received_at) / 1_000);
     if (!reading.valid) return bare('missing', 'gap', ageMs);
     const ofConnection = reading.horizon_source === 'connection';
-    const lost = endOf(spans.get(reading.conn_id) ?? [], reading.received_at);
+    const lost = findEnd(spans.get(reading.conn_id) ?? [], reading.received_at);
     if (ofConnection && lost !== null && lost <= at) return bare('stale', 'connection_lost', ageMs);
     if (!ofConnection && (reading.horizon_source === null || reading.valid_until === null))
       return bare('stale', 'horizon_unknown', ageMs);
     if (!ofConnection && reading.valid_until !== null && reading.valid_until < at)
       return bare('stale', 'horizon_passed', ageMs);
     if (ageMs > bounds[layer]) return bare('stale', 'freshness_bound', ageMs);
-    return { status: 'present', reason: null, ageMs, values: valuesOf(reading, at) };
+    return { status: 'present', reason: null, ageMs, values: toValues(reading, at) };
   }
 
   #apply({ venue: code, entry }: ToldEntry): void {
     const venue: Venue = this.#venues.get(code) ?? { listings: new Map(), spans: new Map(), capabilities: [] };
     this.#venues.set(code, venue);
     if (entry.capability !== null) venue.capabilities.push(entry.capability);
-    if (entry.listing !== null) listedOf(venue, entry.listing.venue_symbol).versions.push(entry.listing);
+    if (entry.listing !== null) findListed(venue, entry.listing.venue_symbol).versions.push(entry.listing);
     if (entry.reading !== null && entry.symbol !== null)
-      listedOf(venue, entry.symbol).readings.set(entry.reading.layer, entry.reading);
+      findListed(venue, entry.symbol).readings.set(entry.reading.layer, entry.reading);
     if (entry.span !== null) {
       const { conn_id: id, from } = entry.span;
       const others = (venue.spans.get(id) ?? []).filter((span) => span.from !== from);
@@ -187,17 +187,17 @@ export class ToldMarket {
   }
 }
 
-const listedOf = ({ listings }: Venue, symbol: string): Listed => {
+const findListed = ({ listings }: Venue, symbol: string): Listed => {
   const held = listings.get(symbol) ?? { versions: [], readings: new Map() };
   listings.set(symbol, held);
   return held;
 };
 
 /** When the span on which something came ended; null: it had not, or nothing is known of it. */
-const endOf = (spans: readonly Span[], receivedAt: Micros): Micros | null =>
+const findEnd = (spans: readonly Span[], receivedAt: Micros): Micros | null =>
   (spans.findLast(({ from }) => from <= receivedAt) ?? spans[0])?.to ?? null;
 
-const valuesOf = ({ values, null_reasons, instants }: Reading, at: Micros): SlowLayer['values'] => {
+const toValues = ({ values, null_reasons, instants }: Reading, at: Micros): SlowLayer['values'] => {
   const numbers = Object.entries(values).map(([member, digits]) => [member, Number(digits)] as const);
   const next = instants['next_funding_at'];
   const left = next === undefined || next <= at ? 'no_value' : Math.floor((next - at) / 1_000);

@@ -4,7 +4,7 @@ import type { TruthBook } from '../../infra/dev/simulator/truth-log.ts';
 import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import { BANDS, type ReadingLayer } from '../../schemas/layers.ts';
-import { figuresOf, type LayerObject, microsOf, type Seen, type Subject, type TruthIndex } from './truth.ts';
+import { type LayerObject, readFigures, type Seen, type Subject, type TruthIndex, toMicros } from './truth.ts';
 
 const Exact = Decimal.clone({ precision: 120, rounding: Decimal.ROUND_HALF_EVEN });
 /** One division, half-even at 18 significant digits (N-05 rule 2). */
@@ -45,11 +45,11 @@ const isUntold = ({ venue, symbol }: Subject, member: string): boolean => {
 const told = (subject: Subject, { values }: TruthRow, names: readonly string[]): Members =>
   Object.fromEntries(names.map((name) => [name, isUntold(subject, name) ? 'null' : String(values[name])]));
 
-const midOf = (bid: string, ask: string): Decimal => new Exact(bid).plus(ask).div(2);
+const computeMid = (bid: string, ask: string): Decimal => new Exact(bid).plus(ask).div(2);
 
 const bookMembers = ({ values }: TruthRow): Members => {
   const [bid, ask] = [String(values.bid), String(values.ask)];
-  const mid = midOf(bid, ask);
+  const mid = computeMid(bid, ask);
   return {
     bid,
     ask,
@@ -78,12 +78,12 @@ const FIXED_INTERVAL_MS: Readonly<Record<string, string>> = { hyperliquid: '3600
 
 const settlementDifferences = (seen: Seen, { values }: TruthRow): string[] => {
   const said = seen.object.instants?.next_funding_at;
-  const isTrue = isUntold(seen, 'next_funding_at') ? said === undefined : microsOf(said) === values.next_funding_at;
+  const isTrue = isUntold(seen, 'next_funding_at') ? said === undefined : toMicros(said) === values.next_funding_at;
   return isTrue ? [] : [`next_funding_at is ${said}`];
 };
 
 const fundingDifferences = (seen: Seen, row: TruthRow, truth: TruthIndex): string[] => {
-  const found = figuresOf(seen.object);
+  const found = readFigures(seen.object);
   const told = FIXED_INTERVAL_MS[seen.venue] ?? String(row.values.funding_interval_ms);
   const before = truth
     .all(seen, 'funding')
@@ -115,8 +115,8 @@ const halfJoinedDifferences = (
   const { null_reasons, withheld, venue_ts } = seen.object;
   const reasons = withheld?.null_reasons ?? null_reasons;
   const began = truth.all(seen, 'mark')[0]?.venue_ts ?? Number.NaN;
-  if (!isJoined(seen) || !(microsOf(venue_ts) - began <= HALF_JOINED)) return [`${other} has no value`];
-  const found = figuresOf(seen.object);
+  if (!isJoined(seen) || !(toMicros(venue_ts) - began <= HALF_JOINED)) return [`${other} has no value`];
+  const found = readFigures(seen.object);
   const isOwn = rows.some(({ values }) => values[half] === found[half]);
   const silent = [other, 'basis'].filter((name) => reasons?.[name] !== 'no_value');
   return [
@@ -131,7 +131,7 @@ const halfJoinedDifferences = (
  * is of that stamp.
  */
 const markDifferences = (seen: Seen, rows: readonly TruthRow[], truth: TruthIndex): string[] => {
-  const found = figuresOf(seen.object);
+  const found = readFigures(seen.object);
   if (found.mark === null || found.index === null)
     return halfJoinedDifferences(seen, rows, found.index === null ? 'mark' : 'index', truth);
   const [mark, index] = [new Exact(String(found.mark)), new Exact(String(found.index))];
@@ -142,7 +142,7 @@ const markDifferences = (seen: Seen, rows: readonly TruthRow[], truth: TruthInde
   const [own] = rows;
   const wanted = { mark: String(own?.values.mark), index: String(own?.values.index) };
   const of = members.filter((name) => rows.some(({ values }) => values[name] === found[name]));
-  const later = truth.from(seen, 'mark', microsOf(seen.object.venue_ts)).slice(0, JOIN_ROWS);
+  const later = truth.from(seen, 'mark', toMicros(seen.object.venue_ts)).slice(0, JOIN_ROWS);
   const isLater = members.every((name) => later.some(({ values }) => values[name] === found[name]));
   return isJoined(seen) && of.length > 0 && isLater ? basis : [...differing(found, wanted), ...basis];
 };
@@ -150,7 +150,7 @@ const markDifferences = (seen: Seen, rows: readonly TruthRow[], truth: TruthInde
 const isCrossedRow = ({ values }: TruthRow): boolean => values.crossed === true;
 
 const rowDifferences = (seen: Seen, row: TruthRow, truth: TruthIndex): string[] => {
-  const found = figuresOf(seen.object);
+  const found = readFigures(seen.object);
   switch (seen.layer) {
     case 'ticker':
       return differing(found, told(seen, row, ['last']));
@@ -176,12 +176,12 @@ const truthLayer = (layer: ReadingLayer): string => (layer === 'venue_depth' ? '
 export const rowsFor = ({ venue, symbol, layer, object }: Seen, truth: TruthIndex): readonly TruthRow[] => {
   const subject = { venue, symbol };
   return object.venue_ts === null
-    ? truth.around(subject, truthLayer(layer), microsOf(object.received_at))
-    : truth.at(subject, truthLayer(layer), microsOf(object.venue_ts));
+    ? truth.around(subject, truthLayer(layer), toMicros(object.received_at))
+    : truth.at(subject, truthLayer(layer), toMicros(object.venue_ts));
 };
 
 /** Every way in which what was served at one stamp is not what was true at it; null when the log has no truth of that stamp (yet). */
-export const differencesOf = (seen: Seen, truth: TruthIndex): readonly string[] | null => {
+export const findDifferences = (seen: Seen, truth: TruthIndex): readonly string[] | null => {
   const rows = rowsFor(seen, truth);
   if (rows.length === 0) return null;
   if (seen.layer === 'mark') return markDifferences(seen, rows, truth);
@@ -207,7 +207,7 @@ export const bandMembers = (
   { contractSize, isInverse }: Worth,
   shown = Number.POSITIVE_INFINITY,
 ): Members => {
-  const mid = midOf(bids[0]?.[0] ?? '0', asks[0]?.[0] ?? '0');
+  const mid = computeMid(bids[0]?.[0] ?? '0', asks[0]?.[0] ?? '0');
   const members: Record<string, string> = { mid: plain(mid) };
   const size = new Exact(contractSize ?? 1);
   for (const band of BANDS) {

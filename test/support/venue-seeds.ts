@@ -11,7 +11,7 @@ import { factsAbout } from './venue-facts.ts';
 const KEPT = 3;
 
 /** Every message of a venue's recordings, as its mapper reads it. */
-export const recordingsOf = (venue: Venue): readonly VenueMessage[] =>
+export const readRecordings = (venue: Venue): readonly VenueMessage[] =>
   recordingsIn(venue.id)
     .flatMap(readRecording)
     .filter(({ dir }) => dir === 'in')
@@ -24,7 +24,7 @@ const toAnswer = (venue: Venue, line: Recorded): Recorded => {
 };
 
 /** Recorded answers of requests. */
-export const answersOf = (venue: Venue): readonly VenueMessage[] =>
+export const readAnswers = (venue: Venue): readonly VenueMessage[] =>
   recordingsIn(venue.id)
     .flatMap(readRecording)
     .filter(({ dir }) => dir === 'in')
@@ -53,17 +53,17 @@ const shortened = (value: unknown): unknown => {
 };
 
 /** The kind of a message: the members it has, the channel it names, the requested path. */
-const kindOf = (value: unknown): string => {
-  if (Array.isArray(value)) return `[${[...new Set(value.map(kindOf))].join()}]`;
+const toKind = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${[...new Set(value.map(toKind))].join()}]`;
   if (typeof value !== 'object' || value === null || isRaw(value)) return '';
   return Object.entries(value)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, item]) => (/\d|^[A-Z]{3,}/.test(key) ? '' : `${key}:${kindOf(item)}`))
+    .map(([key, item]) => (/\d|^[A-Z]{3,}/.test(key) ? '' : `${key}:${toKind(item)}`))
     .join();
 };
 
 /** One shortened message of each kind. */
-export const seedsOf = (messages: readonly VenueMessage[]): readonly VenueMessage[] => {
+export const chooseSeeds = (messages: readonly VenueMessage[]): readonly VenueMessage[] => {
   const seeds = new Map<string, VenueMessage>();
   for (const message of messages) {
     let tree: unknown;
@@ -72,14 +72,14 @@ export const seedsOf = (messages: readonly VenueMessage[]): readonly VenueMessag
     } catch {
       continue;
     }
-    const kind = `${message.request?.replace(/[?].*/, '') ?? ''} ${kindOf(tree)}`;
+    const kind = `${message.request?.replace(/[?].*/, '') ?? ''} ${toKind(tree)}`;
     if (!seeds.has(kind)) seeds.set(kind, { ...message, payload: Buffer.from(JSON.stringify(tree)) });
   }
   return [...seeds.values()];
 };
 
 /** The listings that the messages name. */
-export const contextOf = (venue: Venue, messages: readonly VenueMessage[]): MapContext => {
+export const makeContext = (venue: Venue, messages: readonly VenueMessage[]): MapContext => {
   const listings = new Map<string, ListingRecord>();
   const state = {};
   for (const message of messages)

@@ -76,7 +76,7 @@ const takenAlone = async (nodes: readonly ApiNode[]): Promise<number> => {
 };
 
 /** The number that the plan allows until the last was sent, and until the last was answered: a slow machine answers late. */
-const lawfulOf = ({ seconds, answeredAfter }: Tally): [number, number] => [
+const computeLawful = ({ seconds, answeredAfter }: Tally): [number, number] => [
   BURST + RATE * seconds,
   BURST + RATE * answeredAfter,
 ];
@@ -127,7 +127,7 @@ t.test('two API processes on one database', async (t: Test) => {
       const nodes = (i: number): ApiNode => (i % 2 === 0 ? one : two);
       const tally = await load(key, { count: REQUESTS, perSecond: OVERLOAD * RATE, nodes });
       const passed = sum(tally.answered);
-      const [least, most] = lawfulOf(tally);
+      const [least, most] = computeLawful(tally);
       t.comment(
         `passed ${passed}, lawful ${least.toFixed(1)} to ${most.toFixed(1)}, limited ${tally.limited}, ${tally.seconds.toFixed(1)} s`,
       );
@@ -156,7 +156,7 @@ t.test('two API processes on one database', async (t: Test) => {
     };
     const tally = await load(key, { count, perSecond: OVERLOAD * RATE, nodes });
     const answered = sum(tally.answered);
-    const [least, most] = lawfulOf(tally);
+    const [least, most] = computeLawful(tally);
     const used = sum(await settledUse(pool, entry.key_id));
     t.comment(
       `answered ${answered}, lawful ${least.toFixed(1)} to ${most.toFixed(1)}, counted ${used}, lost ${answered - used}, broken ${tally.broken}`,

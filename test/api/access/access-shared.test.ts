@@ -34,7 +34,7 @@ const freshStore = async (t: Teardown): Promise<{ url: string; pool: Pool }> => 
 };
 
 /** Places of one process, which is notified of what others want. */
-const placesOf = async (t: Teardown, { url, pool }: { url: string; pool: Pool }): Promise<Places> => {
+const openPlaces = async (t: Teardown, { url, pool }: { url: string; pool: Pool }): Promise<Places> => {
   const places = new Places(sharedPlaces(pool));
   const channels = { [PLACES_CHANNEL]: (name: string) => void places.giveBackIdle(name) };
   const listener = listenPostgres({ url, channels, onListening: () => undefined, log });
@@ -45,7 +45,7 @@ const placesOf = async (t: Teardown, { url, pool }: { url: string; pool: Pool })
 
 t.test('however many processes answer a key, never more at once than its plan, and no place is lost', async (t) => {
   const store = await freshStore(t);
-  const processes = await Promise.all([placesOf(t, store), placesOf(t, store), placesOf(t, store)]);
+  const processes = await Promise.all([openPlaces(t, store), openPlaces(t, store), openPlaces(t, store)]);
   const MOST = 5;
   let [inUse, most, taken, refused] = [0, 0, 0, 0];
   const ask = async (i: number): Promise<void> => {
@@ -72,7 +72,7 @@ t.test('however many processes answer a key, never more at once than its plan, a
 
 t.test('a place that lies idle in one process serves the next request in another', async (t) => {
   const store = await freshStore(t);
-  const [one, two, three] = await Promise.all([placesOf(t, store), placesOf(t, store), placesOf(t, store)]);
+  const [one, two, three] = await Promise.all([openPlaces(t, store), openPlaces(t, store), openPlaces(t, store)]);
   const order = [one, two, three, three, one, two, one, three];
   for (const places of order) {
     t.ok(await places.take('k', 2), 'one after the other none is refused, whoever is asked');
@@ -155,14 +155,14 @@ t.test('counts whose answer was lost are told again and count once', async (t) =
   t.same((await pool.query('select granted::int from key_meters')).rows, [{ granted: 12 }]);
 });
 
-const accountOf = async (pool: Pool): Promise<Account> => {
+const createAccount = async (pool: Pool): Promise<Account> => {
   const { entry } = await createKey(pool, { plan: 'free', name: 'q', accountId: 'acc', expiresAt: null }, 'test');
   return { keyId: entry.key_id, plan: PLANS.free };
 };
 
 t.test('quotas of the day are shared by processes, all or none of a call, and stand in the account', async (t) => {
   const { pool } = await freshStore(t);
-  const account = await accountOf(pool);
+  const account = await createAccount(pool);
   const { keyId } = account;
   const meters = [new Meter(sharedPermits(pool)), new Meter(sharedPermits(pool))];
   const nowMs = Date.now();

@@ -79,7 +79,7 @@ const expected = (operation: Endpoint, credential: Credential, isGood: boolean):
 };
 
 /** As text, what a GET has in its URL. */
-const urlOf = (
+const makeUrl = (
   { method, path, example }: Endpoint,
   input: Readonly<Record<string, unknown>>,
   credential: Credential,
@@ -100,7 +100,7 @@ t.test('every endpoint × credential × body answers as E-01 orders it', async (
     manifest: ONE_FILE,
   });
   t.teardown(() => app.close());
-  const headersOf = async (credential: Credential): Promise<Record<string, string>> =>
+  const makeHeaders = async (credential: Credential): Promise<Record<string, string>> =>
     credential in CREDENTIALS
       ? CREDENTIALS[credential as keyof typeof CREDENTIALS](pool)
       : { authorization: `Bearer ${await newKey(pool, credential as PlanCode)}` };
@@ -114,8 +114,8 @@ t.test('every endpoint × credential × body answers as E-01 orders it', async (
         const method = operation.class === 'stream' && isGood ? 'HEAD' : operation.method;
         const answer = await app.inject({
           method,
-          url: urlOf(operation, input, credential),
-          headers: await headersOf(credential),
+          url: makeUrl(operation, input, credential),
+          headers: await makeHeaders(credential),
           ...(operation.method === 'POST' ? { payload: input } : {}),
         });
         const name = `${operation.method} ${operation.path}, ${credential}, ${isGood ? 'good' : 'bad'} body`;

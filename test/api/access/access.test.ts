@@ -86,15 +86,15 @@ t.test('a key seen in a URL is marked, and stays valid', async (t) => {
 t.test('every real key of a URL is marked, whatever else refuses it first (E-02)', async (t) => {
   const { app, keys, table } = await testApp(market());
   t.teardown(() => app.close());
-  const idOf = (key: string) => table.row(key)?.key_id;
+  const findId = (key: string) => table.row(key)?.key_id;
   const named = await app.inject(`/v2/venues?auth=bearer&token=${keys.pro}`);
   t.equal(named.statusCode, 400);
   t.same(codes(named.body), ['KEY_IN_URL']);
-  t.same(table.compromised, [idOf(keys.pro)], 'although "auth" stands before it');
+  t.same(table.compromised, [findId(keys.pro)], 'although "auth" stands before it');
   const two = await app.inject(`/v2/venues?x=${keys.free}&where=${keys.mini}`);
   t.equal(two.statusCode, 400);
   t.same(codes(two.body), ['KEY_IN_URL']);
-  const marked = [keys.pro, keys.free, keys.mini].map(idOf);
+  const marked = [keys.pro, keys.free, keys.mini].map(findId);
   t.same(table.compromised, marked);
 });
 

@@ -141,7 +141,7 @@ t.test(`${COUNT} mutated requests`, async (t) => {
   let member = browser();
   await signUp(member);
   const pages = new Map<string, string>();
-  const pageOf = async (who: Browser, path: string): Promise<string> => {
+  const readPage = async (who: Browser, path: string): Promise<string> => {
     const held = pages.get(path) ?? (await who.get(path, { remoteAddress: '10.0.0.1' })).body;
     pages.set(path, held);
     return held;
@@ -159,7 +159,7 @@ t.test(`${COUNT} mutated requests`, async (t) => {
       pages.clear();
     }
     const who = OF_MEMBERS.includes(page) ? member : guest;
-    const fields = new URLSearchParams(isForm ? hiddenFields(await pageOf(who, page), action) : {});
+    const fields = new URLSearchParams(isForm ? hiddenFields(await readPage(who, page), action) : {});
     for (let i = pick(6); i > 0; i--) fields.append(one(NAMES), one(VALUES));
     if (pick(5) === 0) fields.delete('_form');
     const url = isForm

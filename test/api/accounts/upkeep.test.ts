@@ -16,7 +16,7 @@ import { PASSWORD, signUp, startSite } from '../site-fixture.ts';
 
 t.setTimeout(0);
 
-const countOf = async (pool: Pool, table: string): Promise<number> =>
+const countRows = async (pool: Pool, table: string): Promise<number> =>
   (await pool.query<{ count: number }>(`select count(*)::int as count from ${table}`)).rows[0]?.count ?? 0;
 
 const FLOOD = 2_500;
@@ -52,16 +52,16 @@ t.test('rows past their time go, by several processes at once, and what holds st
   await Promise.all([tidyOnce(pool, count), tidyOnce(pool, count), tidyOnce(pool, count)]);
   for (const table of ['sign_in_tries', 'passkey_challenges', 'oidc_items', 'account_sessions']) {
     t.equal(gone.get(table), FLOOD, `${table}: each row once`);
-    t.equal(await countOf(pool, table), 1, `${table}: what holds stays`);
+    t.equal(await countRows(pool, table), 1, `${table}: what holds stays`);
   }
   t.same((await pool.query('select subject from mail_outbox order by 1')).rows, [
     { subject: 'new' },
     { subject: 'sent' },
   ]);
-  t.equal(await countOf(pool, 'recovery_codes'), 11, 'ten that are kept, and one that still holds');
+  t.equal(await countRows(pool, 'recovery_codes'), 11, 'ten that are kept, and one that still holds');
   await pool.query("update passkey_challenges set expires_at = now() - interval '1 second'");
   const tidying = keepTidy(pool, { count, log: createLog('test', 'silent'), everyMs: 20 });
-  await waitFor('the loop has come round', async () => (await countOf(pool, 'passkey_challenges')) === 0);
+  await waitFor('the loop has come round', async () => (await countRows(pool, 'passkey_challenges')) === 0);
   await tidying.stop();
 });
 

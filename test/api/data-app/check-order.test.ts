@@ -240,7 +240,7 @@ const subsets = <T>(all: readonly T[]): T[][] => {
   return subsets(rest).flatMap((set) => [set, [first, ...set]]);
 };
 /** None, each, each two, all but one, all. */
-const chosenOf = <T>(all: readonly T[]): T[][] =>
+const chooseSubsets = <T>(all: readonly T[]): T[][] =>
   subsets(all).filter(({ length }) => length <= 2 || length >= all.length - 1);
 
 const crowd = () => {
@@ -279,7 +279,7 @@ t.test(
     for (const endpoint of endpoints) {
       for (const { lawful, faults } of TABLE[endpoint.name] ?? []) {
         const always = faults.filter(({ name }) => ALWAYS[endpoint.name]?.includes(name));
-        for (const chosen of chosenOf(faults.filter((fault) => !always.includes(fault)))) {
+        for (const chosen of chooseSubsets(faults.filter((fault) => !always.includes(fault)))) {
           const made = [...chosen, ...always];
           const request: Request = { body: { ...lawful }, where: [], headers: {} };
           for (const { spoil } of made) spoil(request);

@@ -14,15 +14,15 @@ const SCHEMAS = NAMED.components.schemas as Readonly<Record<string, unknown>>;
 
 const isMembers = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const nameOf = (ref: string): string => ref.slice('#/components/schemas/'.length);
+const toName = (ref: string): string => ref.slice('#/components/schemas/'.length);
 
 /** The document with every reference replaced by what it refers to, but for those of the plain one. */
 const inlined = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(inlined);
   if (!isMembers(value)) return value;
   const { $ref, ...rest } = value;
-  if (typeof $ref === 'string' && !nameOf($ref).startsWith('Error'))
-    return { ...(inlined(SCHEMAS[nameOf($ref)]) as object), ...rest };
+  if (typeof $ref === 'string' && !toName($ref).startsWith('Error'))
+    return { ...(inlined(SCHEMAS[toName($ref)]) as object), ...rest };
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inlined(part)]));
 };
 

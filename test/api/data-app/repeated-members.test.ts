@@ -23,7 +23,7 @@ const tree = fc.letrec((tie) => ({
 type Made = { readonly text: string; readonly members: readonly (readonly [string, string])[] };
 
 /** Members of one object that are named before, each once. */
-const repeatsOf = (names: readonly string[]): string[] => [
+const findRepeats = (names: readonly string[]): string[] => [
   ...new Set(names.filter((name, i) => names.indexOf(name) < i)),
 ];
 
@@ -32,7 +32,7 @@ t.test('finds what an object names twice, and only that', (t) => {
     fc.property(tree.object as fc.Arbitrary<Made>, ({ text: json, members }) => {
       const found = repeatedMembers(json).filter((path) => path.length === 1);
       t.ok(JSON.parse(json));
-      return JSON.stringify(found.flat()) === JSON.stringify(repeatsOf(members.map(([name]) => name)));
+      return JSON.stringify(found.flat()) === JSON.stringify(findRepeats(members.map(([name]) => name)));
     }),
     { numRuns: 500 },
   );

@@ -79,7 +79,7 @@ type Answer = {
 };
 
 /** Causes of runs of rows, with the number of each run. */
-const runsOf = (rows: readonly Said[]): string[] => {
+const listRuns = (rows: readonly Said[]): string[] => {
   const runs: { cause: string; count: number }[] = [];
   for (const { gap_cause, received_at, status } of rows) {
     const cause = gap_cause ?? (received_at !== null && status !== 'missing' ? 'heard' : status);
@@ -104,21 +104,21 @@ t.test('each row of one window says its own cause', async (t) => {
   const [item] = items;
   const before = ['7 heard', '1 collector_down', '4 heard', '2 venue_down'];
   const after = ['1 no_update', '5 heard', '3 not_listed'];
-  t.same(runsOf(item?.layers['mark']?.rows ?? []), [...before, '7 heard', ...after]);
+  t.same(listRuns(item?.layers['mark']?.rows ?? []), [...before, '7 heard', ...after]);
   for (const layer of ['book', 'venue_depth']) {
-    const found = runsOf(item?.layers[layer]?.rows ?? []);
+    const found = listRuns(item?.layers[layer]?.rows ?? []);
     t.same(found, [...before, '2 heard', '2 sequence_break', '3 heard', ...after], layer);
   }
 
   const minutes = await ask<Answer>('/v2/snapshots/history', { ...window, interval: '1m' });
   t.same(
-    runsOf(minutes.items[0]?.layers['mark']?.rows ?? []),
+    listRuns(minutes.items[0]?.layers['mark']?.rows ?? []),
     ['5 heard'],
     'a longer period is answered by its last reading, whatever was missing before',
   );
   const raw = await ask<Answer>('/v2/snapshots/history', { ...window, from: instant(1), raw: true });
   t.same(
-    runsOf(raw.items[0]?.layers['mark']?.rows ?? []),
+    listRuns(raw.items[0]?.layers['mark']?.rows ?? []),
     [...before, '7 heard', '1 no_update', '5 heard', '2 not_listed'],
     'raw rows name the same causes; the last window ends where a raw answer does',
   );

@@ -80,7 +80,7 @@ const timed = (text: string, read: (text: string) => unknown): number => {
 };
 
 /** A pause of the machine is not the input's: the slowest inputs are measured again. */
-const slowestOf = (
+const measureSlowest = (
   found: { ms: number; text: string }[],
   read: (text: string) => unknown,
 ): { ms: number; text: string } => {
@@ -100,7 +100,7 @@ const fuzz = (texts: fc.Arbitrary<string>, runs: number, read: (text: string) =>
     }),
     { numRuns: runs },
   );
-  return slowestOf(slow, read);
+  return measureSlowest(slow, read);
 };
 
 t.test('any text is a query or a list of documented faults, in milliseconds', async (t) => {
@@ -150,7 +150,7 @@ t.test('the deepest, longest and widest inputs are refused in milliseconds', asy
     ],
   ];
   for (const text of texts) {
-    const { ms } = slowestOf([{ ms: timed(text, fromText), text }], fromText);
+    const { ms } = measureSlowest([{ ms: timed(text, fromText), text }], fromText);
     if (ms >= SLOWEST_MS) t.fail(`${ms.toFixed(1)} ms for ${text.slice(0, 40)}`);
   }
   const chain = (n: number, wrap: (inner: unknown) => unknown) => {
@@ -172,7 +172,7 @@ t.test('the deepest, longest and widest inputs are refused in milliseconds', asy
     { dql: '1', ...Object.fromEntries(wide(1, 8_000).map((one, i) => [`k${i}`, one])) },
   );
   for (const object of objects) {
-    const { ms } = slowestOf([{ ms: timed('', () => fromObject(object)), text: '' }], () => fromObject(object));
+    const { ms } = measureSlowest([{ ms: timed('', () => fromObject(object)), text: '' }], () => fromObject(object));
     if (ms >= SLOWEST_MS) t.fail(`${ms.toFixed(1)} ms for ${JSON.stringify(object).slice(0, 60)}`);
   }
   t.pass('every input looked at');

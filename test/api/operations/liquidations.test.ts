@@ -89,7 +89,7 @@ const ask = pastAsker<Answer>('/v2/liquidations', { feed: settledMarket, history
 
 const MINUTE = { from: '2026-01-15T11:00Z', to: '2026-01-15T11:01Z' };
 const BTC = { ...MINUTE, where: 'symbol = "BTCUSDT"' };
-const idsOf = ({ json }: { json: Answer }) => json.items.map(({ rows }) => rows.map(({ id }) => id));
+const listIds = ({ json }: { json: Answer }) => json.items.map(({ rows }) => rows.map(({ id }) => id));
 
 t.test('rows in the order of receipt with their values, and the gaps between them, byte by byte', async (t) => {
   const answer = await ask(BTC);
@@ -115,9 +115,9 @@ t.test('rows in the order of receipt with their values, and the gaps between the
       `"receipt_id":"${answer.headers['x-service-receipt']}","items":${items},"page":{"limit":500,"returned":4,"next_cursor":null}}`,
   );
   t.equal(answer.headers.etag, `"${sha}"`);
-  t.same(idsOf(await ask({ ...BTC, side: 'short' })), [['9']]);
+  t.same(listIds(await ask({ ...BTC, side: 'short' })), [['9']]);
   t.same(
-    idsOf(await ask({ ...BTC, from: '2026-01-15T11:01Z', to: '2026-01-15T11:02Z' })),
+    listIds(await ask({ ...BTC, from: '2026-01-15T11:01Z', to: '2026-01-15T11:02Z' })),
     [['edge']],
     'a window begins at its first instant and ends before its last',
   );
@@ -139,13 +139,13 @@ t.test('quantities and values convert with the liquidation’s own price', async
 
 t.test('pages cover all listings together, and hold each row and gap once', async (t) => {
   const whole = await ask(MINUTE);
-  t.same(idsOf(whole), [['i'], ['118273', '9', 'a', 'b'], ['x']]);
+  t.same(listIds(whole), [['i'], ['118273', '9', 'a', 'b'], ['x']]);
   for (const limit of [1, 2, 3, 5]) {
     const pages: Answer[] = [];
     for (let cursor: string | null | undefined; cursor !== null; cursor = pages.at(-1)?.page.next_cursor ?? null) {
       const page = await ask({ ...MINUTE, limit, ...(cursor === undefined ? {} : { cursor }) });
       t.equal(page.status, 200, page.text);
-      t.equal(page.json.page.returned, idsOf(page).flat().length);
+      t.equal(page.json.page.returned, listIds(page).flat().length);
       pages.push(page.json);
     }
     t.equal(pages.length, Math.ceil(6 / limit));
@@ -193,8 +193,8 @@ t.test('a cursor changed by hand to stand outside its window is none (H-15)', as
     t.equal(status, 400, String(outside));
     t.match(json.errors, [{ code: 'DQL_JSON_SCHEMA', path: '/cursor' }]);
   }
-  t.same(idsOf(await moved(ELEVEN)), [['118273']]);
-  t.same(idsOf(await moved(at(60) - 1)), [[]]);
+  t.same(listIds(await moved(ELEVEN)), [['118273']]);
+  t.same(listIds(await moved(at(60) - 1)), [[]]);
 });
 
 t.test('what memory holds and the store does not show yet is part of the answer, once', async (t) => {
@@ -206,7 +206,7 @@ t.test('what memory holds and the store does not show yet is part of the answer,
   put(event({ received: at(4), id: 'e', late: true }));
   feed.watermark('binance', at(80));
   const answer = await ask(BTC, { feed, nowMicros: () => at(80) });
-  t.same(idsOf(answer), [['118273', '9', 'a', 'b', 'c', 'd']]);
+  t.same(listIds(answer), [['118273', '9', 'a', 'b', 'c', 'd']]);
   t.equal(answer.json.settled, false);
 });
 

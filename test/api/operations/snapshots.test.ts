@@ -284,7 +284,7 @@ t.test('answers the same whatever was asked before', async (t) => {
   };
   const shared = withInterest();
   const receipt = /"receipt_id":"[^"]*"/;
-  const textOf = async (feed: Feed, body: object): Promise<string> => (await ask(feed, body)).text.replace(receipt, '');
+  const toText = async (feed: Feed, body: object): Promise<string> => (await ask(feed, body)).text.replace(receipt, '');
   const ways = (['published', 'base', 'quote'] as const).flatMap((units) =>
     (['json', 'string'] as const).flatMap((number_format) =>
       [false, true].flatMap((include_raw) =>
@@ -293,7 +293,7 @@ t.test('answers the same whatever was asked before', async (t) => {
     ),
   );
   for (const way of [...ways, ...ways.toReversed()]) {
-    t.equal(await textOf(shared, way), await textOf(withInterest(), way), JSON.stringify(way));
+    t.equal(await toText(shared, way), await toText(withInterest(), way), JSON.stringify(way));
   }
   // Callers that asked before receive a reading that is no longer valid, and a changed mark.
   shared.read('binance', 'BTCUSDT', markReading('70000'));

@@ -3,8 +3,8 @@ import t from 'tap';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { DOLLAR } from '../../support/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
-import { type Answer, ledgerOf, offersFor, type Sent, send, settledLedger, sign, withPayment } from './paid-api.ts';
-import { offerOf, startService } from './paid-nodes.ts';
+import { type Answer, offersFor, readLedger, type Sent, send, settledLedger, sign, withPayment } from './paid-api.ts';
+import { findOffer, startService } from './paid-nodes.ts';
 
 const CALL: Sent = { body: { layers: ['mark'] } };
 /** Presentations of one authorisation at once. */
@@ -28,7 +28,7 @@ t.test('two processes', { timeout: 600_000 }, async (t) => {
   const { world, pool, start } = await startService(t);
   const [one, two] = await Promise.all([start('one'), start('two')]);
   const offers = await offersFor(one.baseUrl, CALL);
-  const [call, mini] = [offerOf(offers, 'call'), offerOf(offers, 'plan')];
+  const [call, mini] = [findOffer(offers, 'call'), findOffer(offers, 'plan')];
 
   await t.test('one authorisation presented 200 times at once: one answer, one charge', async (t) => {
     const buyer = await world.newBuyer();
@@ -110,7 +110,7 @@ t.test('two processes', { timeout: 600_000 }, async (t) => {
       buyers.map(async ({ address }) => 1_000n * DOLLAR - (await world.balanceOf(address))),
     );
     t.same(spent, [5_000n, 5_000n, 5_000n, 9n * DOLLAR, 9n * DOLLAR]);
-    for (const { address } of buyers) t.match(await ledgerOf(pool, address), [{ state: 'settled' }]);
+    for (const { address } of buyers) t.match(await readLedger(pool, address), [{ state: 'settled' }]);
     const { rows } = await pool.query<{ sum: string }>('select sum(amount) from payment_ledger');
     t.equal(await world.balanceOf(world.payTo), BigInt(rows[0]?.sum ?? 0));
   });

@@ -286,10 +286,10 @@ t.test('a payer reads shared rules for 0.01 USDC a name, with a previous state o
     path: `${PATH}${ids.length === 0 ? '' : `?rule_id=${ids.join()}`}`,
     method: 'GET',
   });
-  const priceOf = async (ids: readonly string[]) => (await offersFor(url, call(ids)))[0]?.amount;
-  t.equal(await priceOf([]), '10000', 'none named: one is quoted');
+  const readPrice = async (ids: readonly string[]) => (await offersFor(url, call(ids)))[0]?.amount;
+  t.equal(await readPrice([]), '10000', 'none named: one is quoted');
   t.equal(
-    await priceOf([shared.ruleId, hidden.ruleId, unknown, shared.ruleId]),
+    await readPrice([shared.ruleId, hidden.ruleId, unknown, shared.ruleId]),
     '30000',
     'distinct names, found or not',
   );

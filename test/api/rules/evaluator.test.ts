@@ -9,8 +9,8 @@ import { createLog } from '../../../infra/runtime/log.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { waitFor } from '../../support/wait.ts';
 import { freshPool } from '../payments/paid-api.ts';
-import { emptyMemory, makeLog, randomOf, SECOND, type Told, tell } from './rule-log.ts';
-import { compareMoves, instantsOf, isCaughtUp, makeRules } from './rule-moves.ts';
+import { createRandom, emptyMemory, makeLog, SECOND, type Told, tell } from './rule-log.ts';
+import { compareMoves, isCaughtUp, listInstants, makeRules } from './rule-moves.ts';
 
 const SEED = Number(process.env['RULES_SEED'] ?? Date.now() % 1_000_000);
 const RULES = Number(process.env['RULES_COUNT'] ?? 30);
@@ -61,7 +61,7 @@ const startNode = (pool: Pool, random: () => number, now: Micros): Node => {
 t.setTimeout(900_000);
 
 t.test(`rules of random queries while evaluators die (RULES_SEED=${SEED})`, async (t) => {
-  const random = randomOf(SEED);
+  const random = createRandom(SEED);
   const pool = await freshPool(t);
   const rules = await makeRules(pool, RULES, random);
   const from = (Math.floor(Date.now() / 1_000) + 1) * SECOND;
@@ -93,7 +93,7 @@ t.test(`rules of random queries while evaluators die (RULES_SEED=${SEED})`, asyn
 
   const seen = await compareMoves(t, pool, {
     ...{ rules, log },
-    instantsOf: (rule) => instantsOf(rule, madeAt.get(rule.ruleId) ?? 0, from + SECONDS * SECOND),
+    listInstants: (rule) => listInstants(rule, madeAt.get(rule.ruleId) ?? 0, from + SECONDS * SECOND),
   });
   t.ok(seen.size >= 5, `moves between states: ${[...seen].join(', ')}`);
 });

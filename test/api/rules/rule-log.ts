@@ -22,7 +22,7 @@ export type Told = { readonly venue: string; readonly partition: number; readonl
 type Random = () => number;
 
 /** A generator that a seed makes repeatable (mulberry32). */
-export const randomOf = (seed: number): Random => {
+export const createRandom = (seed: number): Random => {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -31,7 +31,7 @@ export const randomOf = (seed: number): Random => {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 };
-export const oneOf = <T>(random: Random, all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
+export const chooseOne = <T>(random: Random, all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
 
 type Body = Partial<LiveEntry> & Pick<LiveEntry, 'kind'>;
 
@@ -80,14 +80,14 @@ export const makeLog = (random: Random, from: Micros, seconds: number): readonly
     // Places within the second, ascending: the log of each task is in order.
     for (let step = 0; step < 8; step++) {
       const at = begins + step * 125_000 + Math.floor(random() * 120_000) + 1;
-      const { venue, symbol, partition } = oneOf(random, listed);
+      const { venue, symbol, partition } = chooseOne(random, listed);
       const dice = random();
       if (dice < 0.04) {
         for (let p = 0; p < TASKS; p++) tell(venue, p, at + p, { kind: 'connection', span: span(venue, at - 500_000) });
         conns.set(venue, { id: `${venue}-${second}-${step}`, from: at });
         for (let p = 0; p < TASKS; p++) tell(venue, p, at + 2, { kind: 'connection', span: span(venue, null) });
       } else if (dice < 0.5) {
-        const funding = oneOf(random, ['0.0001', '0.0002', '-0.0001']);
+        const funding = chooseOne(random, ['0.0001', '0.0002', '-0.0001']);
         const values = { funding, funding_interval: '28800000', funding_8h: funding };
         tell(venue, partition, at, {
           kind: 'reading',
@@ -95,7 +95,7 @@ export const makeLog = (random: Random, from: Micros, seconds: number): readonly
           reading: readingAt(venue, at, { values, instants: {} }),
         });
       } else {
-        const mark = oneOf(random, ['100', '101', '102']);
+        const mark = chooseOne(random, ['100', '101', '102']);
         const values = { mark, index: '100', basis: '0' };
         const read = readingAt(venue, at, { layer: 'mark', values, instants: {}, valid: random() > 0.05 });
         tell(venue, partition, at, {
@@ -135,10 +135,10 @@ export const tell = (memory: LiveMemory, told: readonly Told[], random: Random):
 
 /** A query that the log makes hold, fail and be unknown in turns. */
 export const randomQuery = (random: Random): string => {
-  const rate = oneOf(random, ['0', '0.5bps', '1bps', '1.5bps']);
-  const price = oneOf(random, ['100', '101', '100.5']);
-  const venue = oneOf(random, ['funding', 'funding_8h']);
-  const condition = oneOf(random, [
+  const rate = chooseOne(random, ['0', '0.5bps', '1bps', '1.5bps']);
+  const price = chooseOne(random, ['100', '101', '100.5']);
+  const venue = chooseOne(random, ['funding', 'funding_8h']);
+  const condition = chooseOne(random, [
     `any(venues where ${venue} > ${rate})`,
     `all(venues where mark >= ${price})`,
     `count(venues where mark > ${price}) >= 2`,
@@ -147,7 +147,7 @@ export const randomQuery = (random: Random): string => {
     `any(venues where status(mark) = stale) or any(venues where mark > 101)`,
     `min(venues, ${venue}) > ${rate} and max(venues, mark) > ${price}`,
   ]);
-  const where = oneOf(random, [
+  const where = chooseOne(random, [
     '',
     ' where base = BTC',
     ' where venue in (binance, okx)',
@@ -163,7 +163,7 @@ export type Found = {
   readonly unknown: readonly string[];
 };
 
-const contextOf = (live: LiveMemory, at: Micros): Context => ({
+const makeContext = (live: LiveMemory, at: Micros): Context => ({
   ...{
     live,
     history: null,
@@ -190,7 +190,7 @@ export const slowMarketAt = (log: readonly Told[], at: Micros) => {
   }
   return async ({ query, units, freshness }: Pick<RuleDraft, 'query' | 'units' | 'freshness'>): Promise<Found> => {
     const asked = { query, units, include_unknown: true, limit: 500, ...(freshness === null ? {} : { freshness }) };
-    const { body } = await answerTo(screen, asked, contextOf(memory, at));
+    const { body } = await answerTo(screen, asked, makeContext(memory, at));
     const { instruments } = JSON.parse(writeJson(body)) as { readonly instruments: readonly Item[] };
     const named = (result: string) => instruments.filter((one) => one.result === result).map((one) => one.instrument);
     const [matched, unknown] = [named('true'), named('unknown')];

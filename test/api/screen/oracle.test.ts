@@ -7,7 +7,7 @@ import { Budget, screenItems } from '../../../api/screen/screen.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import { CODES } from '../language/codes.ts';
-import { factsOf } from './market-facts.ts';
+import { readFacts } from './market-facts.ts';
 import { Dice, randomMarket, randomQuery } from './random-market.ts';
 import { firstOf, Slow, type SlowListing, type Worth } from './slow-evaluator.ts';
 
@@ -37,7 +37,7 @@ const isCondition = (node: Node): boolean =>
   (node.type === 'call' && String(node.name).startsWith('cross'));
 
 /** The expected object of a value; `causes` are the inputs that made it unknown. */
-const expectedOf = (node: Node, worth: Worth, causes: readonly Worth[]): Shown => {
+const computeExpected = (node: Node, worth: Worth, causes: readonly Worth[]): Shown => {
   if (node.type === 'count') {
     if (worth.is === 'between') {
       return { value: null, unknown: worth.hi - worth.lo, bound: { at_least: worth.lo, at_most: worth.hi } };
@@ -116,7 +116,7 @@ const disagreement = (
           worth.is === 'number' || worth.is === 'text' || (worth.is === 'truth' && worth.x !== null) ? 'known' : 'open'
         ]++;
         const found = isOfInstrument ? item.values[key] : item.venues[l]?.values[key];
-        const meaning = expectedOf(node, worth, slow.causes(node, isOfInstrument ? null : at));
+        const meaning = computeExpected(node, worth, slow.causes(node, isOfInstrument ? null : at));
         if (differs(found, meaning))
           return `${key} at ${at.venue} is ${JSON.stringify(found)}, not ${JSON.stringify(meaning)}`;
       }
@@ -141,7 +141,7 @@ t.test(`the evaluator agrees with the slow one on ${PAIRS} queries and markets`,
     }
     compared++;
     const plan = planOf(compiled.query, 'published');
-    const facts = market.map((one) => factsOf(one, plan));
+    const facts = market.map((one) => readFacts(one, plan));
     const texts = await screenItems(plan, facts, {
       includeUnknown: true,
       numberFormat: 'json',

@@ -325,15 +325,15 @@ export class Slow {
       case 'cmp':
         return { is: 'truth', x: compared(node.op as string, sub(node.left), sub(node.right)) };
       case 'in':
-        return { is: 'truth', x: anyOf((node.values as Any[]).map((v) => compared('=', sub(node.left), sub(v)))) };
+        return { is: 'truth', x: foldAny((node.values as Any[]).map((v) => compared('=', sub(node.left), sub(v)))) };
       case 'and':
-        return { is: 'truth', x: allOf((node.args as Any[]).map((arg) => truth(sub(arg)))) };
+        return { is: 'truth', x: foldAll((node.args as Any[]).map((arg) => truth(sub(arg)))) };
       case 'or':
-        return { is: 'truth', x: anyOf((node.args as Any[]).map((arg) => truth(sub(arg)))) };
+        return { is: 'truth', x: foldAny((node.args as Any[]).map((arg) => truth(sub(arg)))) };
       case 'any':
-        return { is: 'truth', x: anyOf(this.#each(node)) };
+        return { is: 'truth', x: foldAny(this.#each(node)) };
       case 'all':
-        return { is: 'truth', x: allOf(this.#each(node)) };
+        return { is: 'truth', x: foldAll(this.#each(node)) };
       case 'count': {
         const each = this.#each(node);
         const t = each.filter((c) => c === true).length;
@@ -394,9 +394,9 @@ export class Slow {
 
 const between = (lo: number, hi: number): Worth => (lo === hi ? number(lo) : { is: 'between', lo, hi });
 const truth = (worth: Worth): boolean | null => (worth.is === 'truth' ? worth.x : null);
-const anyOf = (all: readonly (boolean | null)[]): boolean | null =>
+const foldAny = (all: readonly (boolean | null)[]): boolean | null =>
   all.some((c) => c === true) ? true : all.some((c) => c === null) ? null : false;
-const allOf = (all: readonly (boolean | null)[]): boolean | null =>
+const foldAll = (all: readonly (boolean | null)[]): boolean | null =>
   all.some((c) => c === false) ? false : all.some((c) => c === null) ? null : true;
 
 const operate = (op: string, a: number, b: number): number =>

@@ -33,7 +33,7 @@ const hourly = (of: { venue: string; symbol: string }, open: Micros, bar: Bar | 
   candle({ ...of, timeframe: '1h', length: HOUR, open }, bar);
 
 /** Closes 101 to 110 of the ten hours before noon. */
-const closesOf = (of: { venue: string; symbol: string }, skip: readonly number[] = []): Row[] =>
+const makeCloses = (of: { venue: string; symbol: string }, skip: readonly number[] = []): Row[] =>
   Array.from({ length: 10 }, (_, i): Row => {
     const close = String(101 + i);
     const bar = skip.includes(i)
@@ -46,8 +46,8 @@ const funding = (received: Micros, value: string, over = {}): Row =>
   sampled({ ...BTC, layer: 'funding' }, received, { values: { funding: value, funding_8h: value }, ...over });
 
 await write([
-  ...closesOf(BTC),
-  ...closesOf(ETH, [4]),
+  ...makeCloses(BTC),
+  ...makeCloses(ETH, [4]),
   hourly(BTC, NOON - 20 * HOUR, 'empty'),
   funding(NOON - 2 * HOUR - 30 * MINUTE, '0.0001'),
   funding(NOON - 2 * HOUR - 10 * MINUTE, '0.0002'),
@@ -260,7 +260,7 @@ t.test('a series counts in what its rows say, whatever its listing counts in (N-
 });
 
 t.test('each row of a series converts from its own unit, from the store and from memory (N-07)', async (t) => {
-  const rowsOf = (symbol: string): Row[] => {
+  const makeRows = (symbol: string): Row[] => {
     const of = { venue: 'binance', symbol };
     return [
       hourly(of, NOON - 2 * HOUR, { volume: '4', unit: 'contracts' }),
@@ -274,8 +274,8 @@ t.test('each row of a series converts from its own unit, from the store and from
     const names = { instrument: `${base}-PERP`, base, venue_symbol: `${base}USDT` };
     feed.list(listing('binance', listingValues({ ...rules, ...names })));
   }
-  await write(rowsOf('SOLUSDT'));
-  for (const row of rowsOf('XRPUSDT')) feed.entry('binance', { kind: 'sealed', symbol: 'XRPUSDT', row });
+  await write(makeRows('SOLUSDT'));
+  for (const row of makeRows('XRPUSDT')) feed.entry('binance', { kind: 'sealed', symbol: 'XRPUSDT', row });
   const ask = await screener(feed);
   for (const [units, expected] of [
     ['published', { 'sma(volume, 1)': { value: 4, unit: 'base' }, 'sma(oi, 1)': { value: 7, unit: 'contracts' } }],
@@ -303,7 +303,7 @@ t.test(
     for (const symbol of ['BTCUSDT', 'ETHUSDT']) {
       feed.entry('binance', { kind: 'sealed', symbol, row: hourly({ venue: 'binance', symbol }, NOON, LONG) });
     }
-    const digitsOf = async (expression: string, over: Readonly<Record<string, unknown>>, at = '') => {
+    const toDigits = async (expression: string, over: Readonly<Record<string, unknown>>, at = '') => {
       const query = `select ${expression} timeframe 1h where base = BTC ${at}`;
       const { instruments, errors } = await (await screener(feed, store, () => NOON + HOUR + 200_000_000))({
         query,
@@ -317,10 +317,10 @@ t.test(
     feed.memory.applyHistoryWatermark('binance', 0, NOON + HOUR + 200_000_000);
     const past = `as of ${formatInstant(NOON + HOUR)}`;
     for (const at of ['', past]) {
-      t.equal(await digitsOf('close', {}, at), LONG.close);
-      t.equal(await digitsOf('volume', {}, at), LONG.volume);
-      t.equal(await digitsOf('volume', { units: 'base' }, at), LONG.volume, 'converted from the digits');
-      t.equal(await digitsOf('sma(close, 1)', {}, at), '110.12345678901235', 'what is computed is a double');
+      t.equal(await toDigits('close', {}, at), LONG.close);
+      t.equal(await toDigits('volume', {}, at), LONG.volume);
+      t.equal(await toDigits('volume', { units: 'base' }, at), LONG.volume, 'converted from the digits');
+      t.equal(await toDigits('sma(close, 1)', {}, at), '110.12345678901235', 'what is computed is a double');
     }
   },
 );

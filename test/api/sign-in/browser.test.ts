@@ -5,7 +5,7 @@ import t from 'tap';
 import { findViolations, isTooWide, openChromium, shoot, visit } from '../../support/browser.ts';
 import {
   authorizeUrl,
-  challengeOf,
+  computeChallenge,
   connect,
   exchangeCode,
   newVerifier,
@@ -36,7 +36,7 @@ t.test('Allow and Deny, on a laptop and on a phone, with five connections and wi
       look === 'phone' ? 'A program with a name <i>that</i> is rather long for a phone' : 'Desk agent';
     const client_id = await registered(service, { client_name, redirect_uris: [redirect_uri] });
     const code_verifier = newVerifier();
-    const asked = authorizeUrl(service, { client_id, redirect_uri, code_challenge: challengeOf(code_verifier) });
+    const asked = authorizeUrl(service, { client_id, redirect_uri, code_challenge: computeChallenge(code_verifier) });
 
     await page.goto(asked);
     await shoot(seen, `connect-${look}`);

@@ -27,9 +27,9 @@ import { ERAS, type Era } from '../tool-fixture.ts';
 import {
   connect as connectByFetch,
   INTERNAL_SECRET,
-  locationOf,
   type Owner,
   REDIRECT,
+  readLocation,
   type SignInService,
   signUp,
   startSignIn,
@@ -99,10 +99,10 @@ const newClient = (era: Era): Client =>
 
 /** Allows the request of the client; returns the parameters of the redirect. */
 const allow = async ({ browser }: Owner, asked: URL | undefined): Promise<URLSearchParams> => {
-  const url = locationOf(await browser.fetch(asked?.href ?? ''));
+  const url = readLocation(await browser.fetch(asked?.href ?? ''));
   const html = await (await browser.fetch(url)).text();
   const pressed = await browser.submit(html, url, { choice: 'allow' });
-  return new URL(locationOf(await browser.fetch(locationOf(pressed)))).searchParams;
+  return new URL(readLocation(await browser.fetch(readLocation(pressed)))).searchParams;
 };
 
 const call = (client: Client, name = 'venues') => client.callTool({ name, arguments: {} });

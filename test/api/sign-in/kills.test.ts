@@ -13,10 +13,10 @@ import { useEngines } from '../../support/engines.ts';
 import { waitFor } from '../../support/wait.ts';
 import { hiddenFields } from '../site-fixture.ts';
 import {
-  challengeOf,
+  computeChallenge,
   connect,
   FetchBrowser,
-  faultsOf,
+  findFaults,
   type Granted,
   MCP_URL,
   newVerifier,
@@ -32,7 +32,7 @@ const SEED = Number(process.env['SIGN_IN_SEED'] ?? Date.now() % 1_000_000);
 const WEB = fileURLToPath(new URL('../../../api/web.ts', import.meta.url));
 
 /** Numbers between 0 and 1 (mulberry32). */
-const numbersOf = (seed: number) => (): number => {
+const createNumbers = (seed: number) => (): number => {
   seed = (seed + 0x6d2b79f5) | 0;
   let x = Math.imul(seed ^ (seed >>> 15), 1 | seed);
   x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x;
@@ -81,7 +81,7 @@ const isConsumed = async (pool: Pool, token: string): Promise<boolean> => {
 
 t.test('a killed process leaves no key without a connection and no connection half renewed', async (t) => {
   t.comment(`SIGN_IN_SEED=${SEED}`);
-  const next = numbersOf(SEED);
+  const next = createNumbers(SEED);
   const url = await (await useEngines(t, ['postgres'])).database();
   const pool = openPostgres(url, { max: 2 });
   t.teardown(() => pool.end());
@@ -97,7 +97,7 @@ t.test('a killed process leaves no key without a connection and no connection ha
 
   for (let kill = 0; kill < KILLS; kill++) {
     const client_id = await registered(service);
-    const page = await openPage(service, owner, { client_id, code_challenge: challengeOf(newVerifier()) });
+    const page = await openPage(service, owner, { client_id, code_challenge: computeChallenge(newVerifier()) });
     // Some requests under way, and the process dies at some moment of them.
     const allowed = owner.browser.submit(page.html, page.url, { choice: 'allow' }).catch(() => null);
     const renewed = renew(service, held).then(
@@ -107,7 +107,7 @@ t.test('a killed process leaves no key without a connection and no connection ha
     await killAmid(web, pool, next() * 40);
     const heard = await renewed.catch(() => null);
     await allowed;
-    t.same(await faultsOf(pool), [], `kill ${kill}`);
+    t.same(await findFaults(pool), [], `kill ${kill}`);
     web = await startWeb(t, url, ports);
     if (heard !== null) held = { ...held, ...heard };
     // A client without a response repeats: an unused token is valid; for a used one the response is repeated, for ten seconds.
@@ -153,12 +153,12 @@ const signUp = async (authUrl: string, email: string): Promise<Member | null> =>
   return answer.status === 200 && (await answer.text()).includes('recovery codes') ? { email, browser } : null;
 };
 
-const countOf = async (pool: Pool, sql: string, value: string): Promise<number> =>
+const readCount = async (pool: Pool, sql: string, value: string): Promise<number> =>
   (await pool.query<{ count: number }>(sql, [value])).rows[0]?.count ?? 0;
 
 t.test('a killed process leaves no account half made or half closed, and no key twice', async (t) => {
   t.comment(`SIGN_IN_SEED=${SEED}`);
-  const next = numbersOf(SEED + 1);
+  const next = createNumbers(SEED + 1);
   const url = await (await useEngines(t, ['postgres'])).database();
   const pool = openPostgres(url, { max: 2 });
   t.teardown(() => pool.end());
@@ -186,15 +186,15 @@ t.test('a killed process leaves no account half made or half closed, and no key 
     t.same((await pool.query(HALVES)).rows, [], `kill ${kill}`);
     web = await startWeb(t, url, ports);
     // A client without a response repeats: completed work is not done again, other work is done now.
-    const wasMade = (await countOf(pool, 'select count(*)::int from accounts where email = $1', late)) === 1;
+    const wasMade = (await readCount(pool, 'select count(*)::int from accounts where email = $1', late)) === 1;
     t.equal((await signUp(authUrl, late)) === null, wasMade, `kill ${kill}: an address has one account`);
     t.ok((await makeKey()).status < 500);
     t.equal(
-      await countOf(pool, 'select count(*)::int from api_keys where form_id = $1', formId),
+      await readCount(pool, 'select count(*)::int from api_keys where form_id = $1', formId),
       1,
       `kill ${kill}: one key`,
     );
-    const isOpen = (await countOf(pool, 'select count(*)::int from accounts where email = $1', leaver.email)) === 1;
+    const isOpen = (await readCount(pool, 'select count(*)::int from accounts where email = $1', leaver.email)) === 1;
     const again = await close();
     // A browser that received the closing has no session, so its form has none either; one that did not has an ended session.
     const lawful = isOpen ? [200] : [303, 403];

@@ -136,7 +136,7 @@ export const registered = async (service: SignInService, over: Json = {}): Promi
   ((await (await register(service, over)).json()) as { client_id: string }).client_id;
 
 export const newVerifier = (): string => randomBytes(32).toString('base64url');
-export const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
+export const computeChallenge = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
 
 export type Asked = Record<string, string | undefined>;
 
@@ -155,13 +155,13 @@ export const authorizeUrl = ({ authUrl, mcpUrl }: SignInService, asked: Asked): 
   return `${authUrl}/oauth/authorize?${new URLSearchParams(given)}`;
 };
 
-export const locationOf = (answer: Response): string => answer.headers.get('location') ?? '';
+export const readLocation = (answer: Response): string => answer.headers.get('location') ?? '';
 
 export type Page = { readonly url: string; readonly html: string };
 
 /** From the client to the consent page. */
 export const openPage = async (service: SignInService, { browser }: Owner, asked: Asked): Promise<Page> => {
-  const url = locationOf(await browser.fetch(authorizeUrl(service, asked)));
+  const url = readLocation(await browser.fetch(authorizeUrl(service, asked)));
   return { url, html: await (await browser.fetch(url)).text() };
 };
 
@@ -173,8 +173,8 @@ export const press = async (
 ): Promise<URLSearchParams> => {
   const pressed = await browser.submit(html, url, fields);
   if (pressed.status !== 303) throw new Error(`the page answered ${pressed.status}`);
-  const resumed = await browser.fetch(locationOf(pressed));
-  return new URL(locationOf(resumed)).searchParams;
+  const resumed = await browser.fetch(readLocation(pressed));
+  return new URL(readLocation(resumed)).searchParams;
 };
 
 export type Tokens = {
@@ -198,7 +198,7 @@ export const connect = async (
 ): Promise<Granted> => {
   const id = clientId ?? (await registered(service));
   const verifier = newVerifier();
-  const page = await openPage(service, owner, { client_id: id, code_challenge: challengeOf(verifier) });
+  const page = await openPage(service, owner, { client_id: id, code_challenge: computeChallenge(verifier) });
   const code = (await press(owner, page, { choice: 'allow', ...fields })).get('code') ?? '';
   const answer = await exchangeCode(service, { client_id: id, code, code_verifier: verifier });
   if (answer.status !== 200) throw new Error(`the code was refused: ${await answer.text()}`);
@@ -226,7 +226,7 @@ export const isActive = async (service: SignInService, token: string): Promise<b
   (await checkToken(service, token))['active'] === true;
 
 /** Invariants after any operation: a live key has a live connection, tokens have one too, none of them is stored in plain. */
-export const faultsOf = async (pool: Pool): Promise<readonly string[]> => {
+export const findFaults = async (pool: Pool): Promise<readonly string[]> => {
   const { rows } = await pool.query<{ fault: string }>(`
     select 'key ' || k.key_id || ' without a connection' as fault from api_keys k left join connections c using (key_id)
       where k.kind = 'connection' and k.revoked_at is null and (c.connection_id is null or c.ended_at is not null)

@@ -54,7 +54,7 @@ const call = async ([name, args]: ToolCall): Promise<Called> => {
     await new Promise((resolve) => setTimeout(resolve, retry_after * 1_000));
   }
 };
-const failureOf = (text: string) =>
+const parseFailure = (text: string) =>
   JSON.parse(text) as { readonly code: string; readonly next: string; readonly retry: boolean };
 
 t.test('fifty questions are answered by their first calls, each within the size of a model', async (t) => {
@@ -75,7 +75,7 @@ t.test('fifty wrong calls are lawful once `next` is followed', async (t) => {
   for (const { call: made, code, next, corrected } of wrong) {
     const refused = await call(made);
     const name = `${made[0]} ${JSON.stringify(made[1])}`;
-    const failure = refused.isError ? failureOf(refused.text) : { code: 'none', next: '', retry: true };
+    const failure = refused.isError ? parseFailure(refused.text) : { code: 'none', next: '', retry: true };
     t.same([failure.code, failure.retry], [code, false], name);
     t.match(failure.next, next, name);
     const followed = await call(corrected);

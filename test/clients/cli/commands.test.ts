@@ -23,11 +23,11 @@ const folder = mkdtempSync(join(tmpdir(), 'perp-commands-'));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 
 const ENDPOINT_LIST: readonly Endpoint[] = [...OPERATIONS, STREAM];
-const patternOf = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+const toPattern = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 /** A path without parameters before those with. */
-const endpointOf = (method: string, path: string): Endpoint | undefined =>
+const findEndpoint = (method: string, path: string): Endpoint | undefined =>
   ENDPOINT_LIST.find((one) => one.method === method && one.path === path) ??
-  ENDPOINT_LIST.find((one) => one.method === method && patternOf(one.path).test(path));
+  ENDPOINT_LIST.find((one) => one.method === method && toPattern(one.path).test(path));
 
 const HELLO = { resumed: false, evaluated_at: '2026-01-15T12:00:00.000Z', heartbeat_ms: 15_000 };
 const STREAMED = [
@@ -46,7 +46,7 @@ const onePage = (answer: unknown): unknown => {
 const asked: Asked[] = [];
 const answer: EdgeAnswer = (response, request) => {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
-  const endpoint = endpointOf(request.method ?? '', pathname);
+  const endpoint = findEndpoint(request.method ?? '', pathname);
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
@@ -135,7 +135,7 @@ const CASES: readonly Case[] = [
 /** Commands that a test of their own runs: they write files, or ask nothing. */
 const ELSEWHERE = ['login', 'logout', 'completion', 'archive get', 'proof verify'];
 
-const pathOf = ({ name, path }: Endpoint): string => `${name} ${path}`;
+const formatPath = ({ name, path }: Endpoint): string => `${name} ${path}`;
 
 t.test('each command sends what was typed; objects, CSV and a table come of it', async (t) => {
   for (const [words, sent] of CASES) {
@@ -179,16 +179,16 @@ t.test('no endpoint is without a command, no command without a case', async (t) 
   reached.add('GET /v2/anchors/proof').add('GET /v2/archive/{listing}/{layer}/{day}');
   const missing = Object.values(ENDPOINTS).filter(({ method, path }) => !reached.has(`${method} ${path}`));
   t.same(missing, []);
-  const namesOf = (command: Command, before: string): string[] =>
+  const listNames = (command: Command, before: string): string[] =>
     command.commands.flatMap((one) =>
-      one.commands.length > 0 ? namesOf(one, `${before}${one.name()} `) : [`${before}${one.name()}`],
+      one.commands.length > 0 ? listNames(one, `${before}${one.name()} `) : [`${before}${one.name()}`],
     );
-  const names = namesOf(buildProgram(world(false).of), '').filter((name) => !name.startsWith('__'));
+  const names = listNames(buildProgram(world(false).of), '').filter((name) => !name.startsWith('__'));
   const cased = CASES.map(([words]) =>
     words.slice(0, ['archive', 'proof', 'dql'].includes(words[0] ?? '') ? 2 : 1).join(' '),
   );
   t.same([...new Set([...cased, ...ELSEWHERE])].sort(), names.sort());
-  t.ok(ENDPOINT_LIST.map(pathOf).length === Object.keys(ENDPOINTS).length);
+  t.ok(ENDPOINT_LIST.map(formatPath).length === Object.keys(ENDPOINTS).length);
 });
 
 t.test('tables of Parquet go to a file or a pipe; a stream has no table off a terminal', async (t) => {

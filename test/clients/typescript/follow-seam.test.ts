@@ -15,8 +15,8 @@ const MOST_ASKS = 6;
 /** A run that receives too little ends after this, and fails. */
 const GUARD_MS = Number(process.env['GUARD_MS'] ?? 60_000);
 const at = (seconds: number): string => new Date(T0 + seconds * 1_000).toISOString();
-const secondsOf = (instant: string): number => (Date.parse(instant) - T0) / 1_000;
-const endOf = (second: number): number => Math.ceil(second / WINDOW_S) * WINDOW_S;
+const toSeconds = (instant: string): number => (Date.parse(instant) - T0) / 1_000;
+const computeEnd = (second: number): number => Math.ceil(second / WINDOW_S) * WINDOW_S;
 
 type Reading = { readonly symbol: string; readonly second: number; readonly rev: number; readonly isStale: boolean };
 type Step = {
@@ -74,14 +74,14 @@ const plotOf = fc
     return { log, ...rest };
   });
 
-const stateOf = ({ second, rev, isStale }: Reading) => {
+const toState = ({ second, rev, isStale }: Reading) => {
   const values = { mark: rev };
   if (!isStale) return { status: 'present', received_at: at(second), values, units: {} };
   return { status: 'stale', reason: 'state_lag', received_at: at(second), values: {}, units: {}, withheld: { values } };
 };
 
 /** The frames of each connection, their content, and when the last one begins. */
-const scriptOf = ({ log, steps }: Plot) => {
+const makeScript = ({ log, steps }: Plot) => {
   const told = new Set<Reading>();
   const connections: string[][] = [];
   let now = 0;
@@ -96,7 +96,7 @@ const scriptOf = ({ log, steps }: Plot) => {
         layer: 'mark',
         rev: reading.rev,
         ...change,
-        state: stateOf(reading),
+        state: toState(reading),
       };
       frames.push(frame(`${n}-${reading.symbol}-${reading.rev}`, event, data));
     };
@@ -137,14 +137,14 @@ const scriptOf = ({ log, steps }: Plot) => {
 type HistoryBody = { readonly from: string; readonly to: string; readonly interval?: string };
 
 /** History as a node has it that knows the log up to `known`: of a window that it has not come to, and of one that may yet change, nobody knows. */
-const historyOf = ({ log }: Plot, { from, to, interval }: HistoryBody, known: number) => {
+const makeHistory = ({ log }: Plot, { from, to, interval }: HistoryBody, known: number) => {
   const length = interval === '1m' ? 60 : WINDOW_S;
-  const settled = known >= secondsOf(to) + SETTLES_S;
-  const [first, last] = [secondsOf(from), secondsOf(to)];
+  const settled = known >= toSeconds(to) + SETTLES_S;
+  const [first, last] = [toSeconds(from), toSeconds(to)];
   const items = SYMBOLS.map((symbol) => {
     const own = log.filter((one) => one.symbol === symbol);
     const newest = new Map<number, Reading>();
-    for (const one of own) if (endOf(one.second) <= known) newest.set(endOf(one.second), one);
+    for (const one of own) if (computeEnd(one.second) <= known) newest.set(computeEnd(one.second), one);
     const rows: object[] = [];
     const missing = (end: number): object => {
       const gap_cause = settled ? 'no_update' : 'unknown';
@@ -155,7 +155,7 @@ const historyOf = ({ log }: Plot, { from, to, interval }: HistoryBody, known: nu
     };
     if (interval === undefined) {
       for (const [, one] of newest) if (one.second >= first && one.second < last) rows.push(present(one.second, one));
-      for (let end = endOf(first); end < last; end += length) if (!newest.has(end)) rows.push(missing(end));
+      for (let end = computeEnd(first); end < last; end += length) if (!newest.has(end)) rows.push(missing(end));
     } else {
       for (let end = Math.ceil(first / length) * length + length; end <= last; end += length) {
         const one = [...newest].findLast(([window]) => window > end - length && window <= end)?.[1];
@@ -167,7 +167,7 @@ const historyOf = ({ log }: Plot, { from, to, interval }: HistoryBody, known: nu
   return { settled, evaluated_at: at(known), from, to, items };
 };
 
-const openModel = async (t: Test, plot: Plot, script: ReturnType<typeof scriptOf>) => {
+const openModel = async (t: Test, plot: Plot, script: ReturnType<typeof makeScript>) => {
   let opened = 0;
   const asks = new Map<string, number>();
   const history = (response: ServerResponse, request: IncomingMessage): void => {
@@ -178,8 +178,8 @@ const openModel = async (t: Test, plot: Plot, script: ReturnType<typeof scriptOf
       const asked = (asks.get(body.to) ?? 0) + 1;
       asks.set(body.to, asked);
       // With each answer it has come further; in the end everything is settled.
-      const known = secondsOf(body.to) + (asked >= MOST_ASKS ? SETTLES_S : asked * 10 - plot.behindS);
-      answerJson(200, historyOf(plot, body, known))(response, request);
+      const known = toSeconds(body.to) + (asked >= MOST_ASKS ? SETTLES_S : asked * 10 - plot.behindS);
+      answerJson(200, makeHistory(plot, body, known))(response, request);
     });
   };
   const edge = await openEdgeServer(t, [
@@ -197,7 +197,7 @@ const openModel = async (t: Test, plot: Plot, script: ReturnType<typeof scriptOf
 };
 
 /** What a follower from `since` on must receive, by symbol. */
-const wantedOf = ({ log, interval }: Plot, { told }: ReturnType<typeof scriptOf>, since: number) => {
+const makeWanted = ({ log, interval }: Plot, { told }: ReturnType<typeof makeScript>, since: number) => {
   const length = interval === '1m' ? 60 : WINDOW_S;
   return SYMBOLS.map((symbol) => {
     const own = log.filter((one) => one.symbol === symbol);
@@ -210,9 +210,9 @@ const wantedOf = ({ log, interval }: Plot, { told }: ReturnType<typeof scriptOf>
 };
 
 const run = async (t: Test, plot: Plot): Promise<void> => {
-  const script = scriptOf(plot);
+  const script = makeScript(plot);
   const since = -PAST_S + 20;
-  const wanted = wantedOf(plot, script, since);
+  const wanted = makeWanted(plot, script, since);
   const client = await openModel(t, plot, script);
   const told: Followed[] = [];
   const gaps: FollowedGap[] = [];

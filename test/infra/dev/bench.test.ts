@@ -78,18 +78,18 @@ t.test('the table has spread, limit, ratio, aim and whether it is met', (t) => {
 });
 
 /** Samples of one life, one a minute. */
-const lifeOf = (life: number, fromMinute: number, values: readonly number[]): Point[] =>
+const makeLife = (life: number, fromMinute: number, values: readonly number[]): Point[] =>
   values.map((value, i) => ({ atMs: (fromMinute + i) * MINUTE, life, value }));
 
 t.test('growth is of warm processes: within a life, and from one life to the next', (t) => {
   const filling = Array.from({ length: 10 }, (_, i) => i * 50);
   const steady = Array.from({ length: 50 }, (_, i) => 500 + i / 2);
-  const long = lifeOf(1, 0, [...filling, ...steady]);
+  const long = makeLife(1, 0, [...filling, ...steady]);
   t.equal(Math.round(slopeWithin(long)?.perHour ?? Number.NaN), 30, 'half a unit a minute, the filling left out');
   t.equal(slopeAcross(long), null, 'one life does not follow another');
   const level = (n: number): number => (n < 2 ? 200 : 300 + n);
   const lives = Array.from({ length: 8 }, (_, n) =>
-    lifeOf(n, n * 6, [100, 150, 180, level(n), level(n), level(n)]),
+    makeLife(n, n * 6, [100, 150, 180, level(n), level(n), level(n)]),
   ).flat();
   const across = slopeAcross(lives);
   t.equal(
@@ -99,7 +99,7 @@ t.test('growth is of warm processes: within a life, and from one life to the nex
   );
   t.ok((across?.error ?? 1) < 1e-6, 'and exactly so');
   t.match(slopeWithin(lives), { perHour: 0, error: 0 }, 'the first half of each short life is left out');
-  t.equal(slopeWithin(lifeOf(1, 0, [1, 2, 3])), null, 'three minutes say nothing of an hour');
+  t.equal(slopeWithin(makeLife(1, 0, [1, 2, 3])), null, 'three minutes say nothing of an hour');
   t.equal(slopeAcross(lives.slice(0, 30)), null, 'nor do two lives with full windows');
   t.end();
 });

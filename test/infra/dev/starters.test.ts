@@ -36,8 +36,8 @@ function clone(): string {
   const engines = join(root, '.local', 'engines');
   for (const dir of [own, engines]) mkdirSync(dir, { recursive: true });
   symlinkSync(process.execPath, join(own, 'node'));
-  writeFileSync(join(root, 'node_modules', '.installed-from'), hashOf(join(root, 'package-lock.json')));
-  writeFileSync(join(engines, 'fetched-from'), hashOf(join(root, 'infra/dev/engines/pom.xml')));
+  writeFileSync(join(root, 'node_modules', '.installed-from'), hashFile(join(root, 'package-lock.json')));
+  writeFileSync(join(engines, 'fetched-from'), hashFile(join(root, 'infra/dev/engines/pom.xml')));
   const standIn = new URL('../../support/stand-in.ts', import.meta.url).href;
   writeFileSync(join(root, 'infra', 'dev', 'local', 'demo.ts'), `import ${JSON.stringify(standIn)};\n`);
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { demo: string } };
@@ -45,9 +45,9 @@ function clone(): string {
   return root;
 }
 
-const hashOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
+const hashFile = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
-const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []);
+const readLines = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []);
 
 /** `npm run demo`, until its three processes run; the start itself goes on until the file `go` is there. */
 async function start(root: string, dir: string): Promise<Run> {
@@ -65,8 +65,8 @@ async function start(root: string, dir: string): Promise<Run> {
     });
   }
   const exitOf = new Promise<number | null>((settle) => child.once('exit', (code) => settle(code)));
-  const before = linesOf(join(dir, 'events')).length;
-  const events = (): string[] => linesOf(join(dir, 'events')).slice(before);
+  const before = readLines(join(dir, 'events')).length;
+  const events = (): string[] => readLines(join(dir, 'events')).slice(before);
   t.teardown(() => child.kill('SIGTERM'));
   await waitFor('the processes run', () => PROCESSES.every((name) => events().includes(`${name} runs`)), {
     seen: () => output,
@@ -76,7 +76,7 @@ async function start(root: string, dir: string): Promise<Run> {
       .find((event) => event.startsWith('stand-in '))
       ?.split(' ')[1],
   );
-  const bootstrap = parentOf(script);
+  const bootstrap = readParent(script);
   const chain = { npm: known(child.pid ?? 0), bootstrap: known(bootstrap), script: known(script) };
   return {
     chain,
@@ -93,7 +93,7 @@ function known(pid: number): ProcessIdentity {
   return identity;
 }
 
-function parentOf(pid: number): number {
+function readParent(pid: number): number {
   return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 

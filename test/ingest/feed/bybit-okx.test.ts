@@ -6,7 +6,7 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { okx } from '../../../ingest/venues/okx/index.ts';
 import type { Reading } from '../../../schemas/topics.ts';
 import { type Collected, collectAll, nothingMissing, type Told } from '../../support/collected.ts';
-import { textOf } from '../paper-venue.ts';
+import { toText } from '../paper-venue.ts';
 
 /** Every socket is renewed while the test runs, with an overlap. */
 const RENEW_AFTER_MS = 14_000;
@@ -44,10 +44,10 @@ t.test('every layer of every listing is present soon', async (t) => {
 
 t.test('a hole costs one book until the snapshot of its new subscription, and no connection', async (t) => {
   const losses = (): readonly number[] =>
-    streamed.map(({ memory }) => memory.of('lost').filter((lost) => !textOf(lost).includes('successor')).length);
+    streamed.map(({ memory }) => memory.of('lost').filter((lost) => !toText(lost).includes('successor')).length);
   const lostBefore = losses();
   const hit = (collected: Collected): string => collected.symbols[1] ?? '';
-  const booksOf = (collected: Collected): readonly Told<Reading>[] =>
+  const listBooks = (collected: Collected): readonly Told<Reading>[] =>
     collected.readings.filter(({ layer, symbol }) => layer === 'book' && symbol === hit(collected));
   for (const collected of streamed) {
     const { id } = collected.venue;
@@ -56,7 +56,7 @@ t.test('a hole costs one book until the snapshot of its new subscription, and no
   await nothingMissing('whole again', () =>
     nameAll((collected) => {
       collected.read();
-      const books = booksOf(collected);
+      const books = listBooks(collected);
       const broke = books.findLastIndex(({ gap_cause }) => gap_cause === 'sequence_break');
       return broke >= 0 && books.slice(broke).some(({ valid }) => valid) ? [] : [hit(collected)];
     }, streamed),
@@ -142,7 +142,7 @@ t.test('each trade is told once, as it was made; liquidations are those of the m
     t.ok(trades.length > 0, `${venue.id}: ${trades.length} trades`);
     t.equal(new Set(trades.map(({ symbol, texts }) => `${symbol} ${texts.id}`)).size, trades.length);
     if (venue.bookRule.style === 'stream') {
-      const renewed = memory.of('lost').filter((lost) => textOf(lost).includes('successor'));
+      const renewed = memory.of('lost').filter((lost) => toText(lost).includes('successor'));
       t.ok(renewed.length > 0, `${venue.id}: ${renewed.length} connections renewed`);
     }
     for (const symbol of symbols) {
@@ -170,8 +170,8 @@ t.test('each trade is told once, as it was made; liquidations are those of the m
 t.test('nothing that came is unreadable', (t) => {
   for (const { venue, dead, memory } of all) {
     t.same(dead, [], venue.id);
-    const refused = memory.of('frame').filter((frame) => venue.classify(textOf(frame)) === 'error');
-    t.same(refused.map(textOf), [], `${venue.id} refuses nothing`);
+    const refused = memory.of('frame').filter((frame) => venue.classify(toText(frame)) === 'error');
+    t.same(refused.map(toText), [], `${venue.id} refuses nothing`);
   }
   t.end();
 });

@@ -40,7 +40,7 @@ t.test('the contract is kept with its chain, and made anew with a new one', asyn
     const anchors = { rpcUrl, contract, ownerKey };
     return anchorDay(closed, { database: pool, anchors, metrics, nowMs: Date.now, log: createLog('test', 'silent') });
   };
-  const stateOf = async (): Promise<string> =>
+  const readState = async (): Promise<string> =>
     (await pool.query("select state from nightly_steps where step = 'anchor' and day = $1", [DAY])).rows[0]?.state;
 
   const first = await ownEngines(t, ['anvil']);
@@ -56,11 +56,11 @@ t.test('the contract is kept with its chain, and made anew with a new one', asyn
   await first.hold('anvil');
   await first.restart('anvil');
   t.same(await ensure(url), local, 'restarted with its state');
-  t.equal(await stateOf(), 'done');
+  t.equal(await readState(), 'done');
 
   const second = await ownEngines(t, ['anvil']);
   const anew = await ensure(second.endpoints.rpc_url);
-  t.equal(await stateOf(), 'failed', 'the day is due again');
+  t.equal(await readState(), 'failed', 'the day is due again');
   t.match(await post(second.endpoints.rpc_url, anew), /in block \d+ of eip155:8453, not binding/);
   t.match(await readClosedDay(pool, DAY), { status: 'confirmed', contract: anew.anchor_contract });
 

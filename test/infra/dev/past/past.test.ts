@@ -17,7 +17,7 @@ import type { Row } from '../../../../schemas/topics.ts';
 const DAY_MS = 86_400_000;
 const TELLING = { nowMs: Date.parse('2026-03-10T15:20:40.000Z'), shards: 1, seed: 3 };
 
-const recordsOf = (venue: string): readonly PastRecord[] => {
+const listRecords = (venue: string): readonly PastRecord[] => {
   const log = createVirtualLog();
   writeOldDay(venue, log, TELLING);
   if (venue === LAST_VENUE) beginLastDays(log, TELLING).writeTo(TELLING.nowMs);
@@ -26,7 +26,7 @@ const recordsOf = (venue: string): readonly PastRecord[] => {
 };
 
 /** Rows of a log, and of two minutes of ticks now; nothing of it is a dead letter. */
-const rowsOf = (t: Test, venue: string, records: readonly PastRecord[]): readonly Row[] => {
+const listRows = (t: Test, venue: string, records: readonly PastRecord[]): readonly Row[] => {
   const known = mappedVenues.get(venue);
   if (known === undefined) throw new Error(venue);
   const task = new Task({ venue: known, partition: 0, shards: 1 });
@@ -52,15 +52,15 @@ const tickAt = (ms: number): Buffer =>
     payload: Buffer.from('{"collector":"live","connections":[]}'),
   });
 
-const past = new Map(OLD_VENUES.map((venue) => [venue, recordsOf(venue)]));
+const past = new Map(OLD_VENUES.map((venue) => [venue, listRecords(venue)]));
 
 /** Rows by venue, once they are made. */
 const told = new Map<string, readonly Row[]>();
 
 t.test('the same past is made again', async (t) => {
-  const textOf = (records: readonly PastRecord[]): readonly string[] =>
+  const toText = (records: readonly PastRecord[]): readonly string[] =>
     records.map(({ value, timestampMs }) => `${timestampMs} ${value.toString('latin1')}`);
-  t.equal(textOf(recordsOf('okx')).join('\n'), textOf(past.get('okx') ?? []).join('\n'));
+  t.equal(toText(listRecords('okx')).join('\n'), toText(past.get('okx') ?? []).join('\n'));
 });
 
 t.test('record times never decrease, and end where the live log begins', async (t) => {
@@ -76,7 +76,7 @@ t.test('record times never decrease, and end where the live log begins', async (
 });
 
 t.test('the old day has rows of every anchored table, gaps and late rows among them', async (t) => {
-  for (const [venue, records] of past) told.set(venue, rowsOf(t, venue, records));
+  for (const [venue, records] of past) told.set(venue, listRows(t, venue, records));
   const all = [...told.values()].flat();
   const from = oldDayMs(TELLING.nowMs) * 1_000;
   const old = all.filter(({ at }) => at > from && at <= from + DAY_MS * 1_000);

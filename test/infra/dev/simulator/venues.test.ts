@@ -98,7 +98,7 @@ async function fetchAnswer(request: VenueRequest): Promise<VenueMessage> {
   return { kind: 'response', received_at: START_MS * 1_000, request: requestText(request), payload };
 }
 
-const frameOf = (text: string, sentAt: number): VenueMessage => ({
+const makeFrame = (text: string, sentAt: number): VenueMessage => ({
   kind: 'frame',
   received_at: sentAt,
   request: null,
@@ -163,7 +163,7 @@ class Comparison {
     this.seen.set(layer, (this.seen.get(layer) ?? new Set()).add(symbol));
     if (layer === 'book') this.#checkBook(record);
     else if (layer !== 'candle' || record.values.closed === true) this.#checkOne(record);
-    else if (record.values.closed === null) this.#minutes.set(keyOf(record), record);
+    else if (record.values.closed === null) this.#minutes.set(toKey(record), record);
   }
 
   /** Minutes that no message marks as over: truth has those that are. */
@@ -178,7 +178,7 @@ class Comparison {
 
   /** True at the record's stamp, or when it was sent. */
   #rowsFor(record: Compared): readonly TruthRow[] {
-    if (record.venue_ts !== null || record.layer === 'candle') return this.#rows.get(keyOf(record)) ?? [];
+    if (record.venue_ts !== null || record.layer === 'candle') return this.#rows.get(toKey(record)) ?? [];
     const at = record.received_at + this.#skewMicros;
     const rows = this.#series.get(`${TRUTH_LAYER[record.layer] ?? record.layer} ${record.venue_symbol}`) ?? [];
     return rows.filter(({ venue_ts }) => venue_ts > at - STEP_MICROS && venue_ts <= at);
@@ -247,7 +247,7 @@ function keyOfRow({ layer, symbol, venue_ts, values }: TruthRow): string {
   return layer === 'trades' ? `trades ${symbol} ${values.id}` : `${layer} ${symbol} ${venue_ts}`;
 }
 
-function keyOf({ layer, venue_symbol: symbol, venue_ts, values }: Compared): string {
+function toKey({ layer, venue_symbol: symbol, venue_ts, values }: Compared): string {
   if (layer === 'candle') return `candles ${symbol} ${values.open_time} ${values.price_type}`;
   if (layer === 'trade') return `trades ${symbol} ${values.id}`;
   return `${TRUTH_LAYER[layer] ?? layer} ${symbol} ${venue_ts}`;
@@ -255,7 +255,7 @@ function keyOf({ layer, venue_symbol: symbol, venue_ts, values }: Compared): str
 
 // ---- one venue ----
 
-async function listingsOf(
+async function readListings(
   venue: Venue,
   endpoints: Readonly<Record<string, string>>,
 ): Promise<Map<string, ListingRecord>> {
@@ -278,7 +278,7 @@ const isListed = ({ values }: ListingRecord): boolean => values.status !== 'deli
 async function observe(test: Test, fake: Fake, venue: Venue, { ms, skewMs = 0 }: Stay): Promise<Seen> {
   const { sim, run } = fake;
   const endpoints = sim.endpoints[venue.id] ?? {};
-  const all = await listingsOf(venue, endpoints);
+  const all = await readListings(venue, endpoints);
   const listings = new Map([...all].filter(([, listing]) => isListed(listing)));
   const slots = venue.plan([...listings.values()], { shards: 1, shardOf: () => 0, endpoints });
   const clients = await openSockets(test, sim, venue, { slots, symbols: [...listings.keys()] });
@@ -290,7 +290,7 @@ async function observe(test: Test, fake: Fake, venue: Venue, { ms, skewMs = 0 }:
   for (const slot of slots)
     if (slot.kind === 'poll') for (const request of slot.requests) answers.push(await fetchAnswer(request));
   for (const client of clients) await settle(sim, client);
-  const frames = clients.map((client) => dataOf(sim, venue, client));
+  const frames = clients.map((client) => listData(sim, venue, client));
   const comparison = new Comparison(sim.truth.rows({}), skewMs);
   mapAll(venue, [answers, ...frames], listings, comparison);
   comparison.checkMinutes();
@@ -315,10 +315,10 @@ async function stay({ sim, run }: Fake, venue: Venue, clients: readonly Client[]
 }
 
 /** Frames of data, each with the instant at which it was sent. */
-function dataOf({ sent }: Simulator, venue: Venue, client: Client): readonly VenueMessage[] {
+function listData({ sent }: Simulator, venue: Venue, client: Client): readonly VenueMessage[] {
   const instants = [...sent.frames(client.number, 0)].map(({ at }) => at);
   return client.frames.flatMap((text, i) =>
-    venue.classify(text) === 'data' ? [frameOf(text, instants[i] ?? Number.NaN)] : [],
+    venue.classify(text) === 'data' ? [makeFrame(text, instants[i] ?? Number.NaN)] : [],
   );
 }
 
@@ -371,7 +371,7 @@ const checkTruth = (test: Test, { wrong }: Comparison, when: string): void => {
 };
 
 /** Each kind of fault in turn, on the listings given. */
-const faultsOf = (symbols: readonly string[]): readonly Omit<FaultRequest, 'venue'>[] => [
+const makeFaults = (symbols: readonly string[]): readonly Omit<FaultRequest, 'venue'>[] => [
   ...(['sequence_hole', 'drop', 'duplicate', 'reorder', 'malformed'] as const).map((kind) => ({
     kind,
     symbols,
@@ -431,7 +431,7 @@ for (const { id, listings: simulated } of simulatedVenues) {
       run(1_000);
     }
     const symbols = simulated(LISTINGS).map(({ symbol }) => symbol);
-    for (const [i, fault] of faultsOf(symbols.slice(1, 5)).entries()) {
+    for (const [i, fault] of makeFaults(symbols.slice(1, 5)).entries()) {
       sim.inject({ ...fault, venue: id });
       run(1_500 + i);
     }

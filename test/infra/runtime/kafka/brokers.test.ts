@@ -85,7 +85,7 @@ const readNumbers = async (
   return { seen, repeats };
 };
 
-const missingOf = (seen: ReadonlyMap<number, readonly number[]>, total: number): number =>
+const countMissing = (seen: ReadonlyMap<number, readonly number[]>, total: number): number =>
   total - [...seen.values()].reduce((sum, { length }) => sum + length, 0);
 
 const checkOrder = (t: Test, seen: ReadonlyMap<number, readonly number[]>, total: number): void => {
@@ -121,7 +121,7 @@ const follow = async (topic: string) => {
   return { offsets, stop: () => Promise.all([reader.stop(), member.stop()]) };
 };
 
-const allOf = (length: number): number[] => Array.from({ length }, (_, i) => i);
+const listAll = (length: number): number[] => Array.from({ length }, (_, i) => i);
 
 t.test('what our publisher had acknowledged is in the log, in order, and readers get each offset once', async (t) => {
   const topic = await newTopic('ours');
@@ -135,9 +135,9 @@ t.test('what our publisher had acknowledged is in the log, in order, and readers
   await publisher.close();
   const { seen, repeats } = await readNumbers(topic);
   t.comment(
-    `${total} acknowledged, ${missingOf(seen, total)} missing, ${repeats} repeats, ${Math.round(longestMs)} ms`,
+    `${total} acknowledged, ${countMissing(seen, total)} missing, ${repeats} repeats, ${Math.round(longestMs)} ms`,
   );
-  t.equal(missingOf(seen, total), 0, 'everything acknowledged is in the log');
+  t.equal(countMissing(seen, total), 0, 'everything acknowledged is in the log');
   checkOrder(t, seen, total);
 
   const ends = await endOffsets(handle, topic);
@@ -146,7 +146,7 @@ t.test('what our publisher had acknowledged is in the log, in order, and readers
       await pause(20);
   for (const [who, found] of Object.entries(offsets))
     for (const [partition, { latest }] of ends)
-      t.strictSame(found.get(partition), allOf(latest), `the ${who} got each offset of partition ${partition} once`);
+      t.strictSame(found.get(partition), listAll(latest), `the ${who} got each offset of partition ${partition} once`);
   await stop();
 });
 
@@ -165,7 +165,7 @@ const countStockLosses = async (t: Test, name: string): Promise<number> => {
       );
   });
   await producer.disconnect();
-  const missing = missingOf((await readNumbers(topic)).seen, total);
+  const missing = countMissing((await readNumbers(topic)).seen, total);
   t.comment(`${total} acknowledged, ${missing} missing`);
   return missing;
 };
@@ -192,7 +192,7 @@ const cutLog = async (topic: string): Promise<void> => {
 /** Publishes one batch after another, so that a segment can be cut between them. */
 const publishEach = async (topic: string, count: number): Promise<void> => {
   const publisher = createPublisher(handle);
-  for (const n of allOf(count)) {
+  for (const n of listAll(count)) {
     publisher.publish({ topic, partition: 0, key: null, value: Buffer.from(String(n)) });
     await publisher.flush();
   }
@@ -227,7 +227,7 @@ t.test('a log that lost its end ends whoever has read it, also when it has grown
   await publishEach(topic, 60);
   gate.resolve();
   t.type(await held.ended, LogCut, 'a reader whose offset is there again, with another record');
-  t.strictSame(held.seen, allOf(21), 'it was given nothing of the new records');
+  t.strictSame(held.seen, listAll(21), 'it was given nothing of the new records');
   await Promise.all([atEnd.reader.stop(), held.reader.stop()]);
 });
 
