@@ -58,13 +58,13 @@ interface FileResult extends TapCount {
 const progress = createProgress((text) => process.stdout.write(text));
 const running = new Set<ChildProcess>();
 /** CPU time that was already printed for a file. */
-let toldCpu = 0;
+let printedCpu = 0;
 
 const results = await main(process.argv.slice(2));
 const passed = sum(results.map((result) => result.passed));
 const failed = sum(results.map((result) => result.failed));
 for (const { file, failed: count } of results) if (count > 0) console.log(`failed: ${file}`);
-console.log(`assertions of ${results.length} files; processor time of the engines they share: ${cpuSinceTold()}`);
+console.log(`assertions of ${results.length} files; processor time of the engines they share: ${readNewCpu()}`);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 || passed === 0 ? 1 : 0);
 
@@ -229,7 +229,7 @@ function collectOutput(
     }, FILE_LIMIT_MS);
     let cpu = '';
     child.on('exit', () => {
-      cpu = cpuSinceTold();
+      cpu = readNewCpu();
       endFile(child);
     });
     child.on('close', (code, signal) => {
@@ -244,11 +244,11 @@ function collectOutput(
 }
 
 /** CPU time of processes that ended since the last call: a file's own processes, when called as the file ends. */
-function cpuSinceTold(): string {
+function readNewCpu(): string {
   const ended = cpuOfEnded();
   if (ended === null) return 'unknown';
-  const seconds = ended - toldCpu;
-  toldCpu = ended;
+  const seconds = ended - printedCpu;
+  printedCpu = ended;
   return `${seconds.toFixed(1)} s`;
 }
 

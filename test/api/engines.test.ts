@@ -174,10 +174,10 @@ t.test('a round that a stale owner tells again names no place, and what it hides
   const memory = new LiveMemory([VENUE]);
   const keptBefore: string[] = [];
   memory.observe(({ message }) => keptBefore.push(message.kind));
-  const heard: number[] = [];
+  const offsets: number[] = [];
   memory.inherit((past) => {
-    past.observe(({ message }) => heard.push(message.offset));
-    return () => heard.push(Number.NaN);
+    past.observe(({ message }) => offsets.push(message.offset));
+    return () => offsets.push(Number.NaN);
   });
   const stop = followLive({ kafka, memory, venues: [VENUE], namespace, nowMicros: () => NOW, log });
   t.notOk(memory.isWhole);
@@ -185,7 +185,7 @@ t.test('a round that a stale owner tells again names no place, and what it hides
   const readings = memory.venue(VENUE)?.listings.get(SYMBOL)?.readings;
   t.equal(readings?.get('mark')?.values.mark, '6', 'nothing that came between the two tellings is left out');
   await until(() => memory.isWhole, 'the minutes before are joined');
-  t.same(heard, [1, 2, 3, 6, 6, 7, Number.NaN], 'another copy heard them from the start of the log, once');
+  t.same(offsets, [1, 2, 3, 6, 6, 7, Number.NaN], 'another copy heard them from the start of the log, once');
   t.same(keptBefore, [], 'and nobody heard them of this one');
   const ends = [...memory.recentRows(VENUE, 'mark', SYMBOL)].map(({ row }) => row.at);
   t.same(ends, [NOW - 90_000_000, NOW], 'rows of before the round and of the stretch after it');

@@ -11,7 +11,7 @@ const engines = await useEngines(t, ['postgres', 'questdb']);
 const packages = ['httpx2', 'pandas', 'pyarrow', 'polars', 'pytest', 'matplotlib', 'mypy'];
 const [python, market] = await Promise.all([pythonWithClient('client', packages), startPythonMarket(t, engines)]);
 
-type Told = { readonly name: string; readonly outcome: string; readonly text: string };
+type Result = { readonly name: string; readonly outcome: string; readonly text: string };
 
 t.test('the tests of the client', async (t) => {
   const child = spawn(python, ['-m', 'pytest', '--quiet', '--tb=short', '-p', 'tests.tell'], {
@@ -31,7 +31,7 @@ t.test('the tests of the client', async (t) => {
       t.comment(line);
       continue;
     }
-    const { name, outcome, text } = JSON.parse(line) as Told;
+    const { name, outcome, text } = JSON.parse(line) as Result;
     count += 1;
     t.equal(outcome, 'passed', `${name}${text === '' ? '' : `\n${text}`}`);
   }

@@ -98,7 +98,7 @@ const killInTurn = async (handle: KafkaHandle, { cluster }: OwnCluster): Promise
   return kills;
 };
 
-const tellKills = (t: Test, kills: readonly Kill[], progress: ProgressWatch): number => {
+const reportKills = (t: Test, kills: readonly Kill[], progress: ProgressWatch): number => {
   let longest = 0;
   for (const [index, { broker, wiped, atMs, wholeMs }] of kills.entries()) {
     const restMs = progress.longestMs(atMs, kills[index + 1]?.atMs ?? Number.POSITIVE_INFINITY);
@@ -155,7 +155,7 @@ t.test('brokers are killed one after another', { timeout: 7_200_000 }, async (t)
   await pause(KILL_EVERY_MS / 2);
   const untilMs = performance.now();
   t.ok(isAlive(service.ingest) && isAlive(service.processors), 'collector and processors went on by themselves');
-  const longestMs = tellKills(t, kills, progress);
+  const longestMs = reportKills(t, kills, progress);
   t.comment(
     `${kills.length} kills in ${((untilMs - beganMs) / 1_000).toFixed(0)} s, longest without progress ${Math.round(longestMs)} ms`,
   );

@@ -131,8 +131,8 @@ t.test('every example answers 200, in the shape its operation declares and with 
 });
 
 t.test('the example of the stream shows the picture, then what changes', async (t) => {
-  const isTold = (output: string): boolean => output.includes('event: update') && output.endsWith('\n\n');
-  const events = parseFrames(await shell(api, exampleCommand(STREAM), isTold));
+  const isComplete = (output: string): boolean => output.includes('event: update') && output.endsWith('\n\n');
+  const events = parseFrames(await shell(api, exampleCommand(STREAM), isComplete));
   const shown = parseFrames(STREAM.example.output);
   t.same(
     [...new Set(events.map(({ event }) => event))],

@@ -221,7 +221,7 @@ t.test('50,000 points are drawn by at most four a column, and the keyboard reads
   const on = await open('desktop');
   await on.page.goto(`${origin}/explore/BTC-PERP`);
   await on.page.evaluate(`${await chartBundle()}; window.chartKit = chartKit;`);
-  const told = (await on.page.evaluate(`(() => {
+  const drawing = (await on.page.evaluate(`(() => {
     const figure = document.querySelector('figure[data-chart="mark"]').cloneNode(true);
     document.querySelector('main').prepend(figure);
     const xs = Array.from({ length: 50000 }, (_, i) => i * 1000);
@@ -235,12 +235,12 @@ t.test('50,000 points are drawn by at most four a column, and the keyboard reads
     for (let i = 0; i < 20; i++) { const begun = performance.now(); chart.show({ fromMs: 0, toMs: 49999000, lines: [line], candles: null, axis: { times: 1, suffix: '' } }); times.push(performance.now() - begun); }
     return { ...figure.dataset, width: figure.querySelector('.plot').clientWidth, median: times.sort((a, b) => a - b)[10] };
   })()`)) as { points: string; drawn: string; width: number; median: number };
-  t.equal(told.points, '50000');
+  t.equal(drawing.points, '50000');
   t.ok(
-    Number(told.drawn) > told.width && Number(told.drawn) <= 4 * (told.width + 2),
-    `${told.drawn} of 50000 points are drawn`,
+    Number(drawing.drawn) > drawing.width && Number(drawing.drawn) <= 4 * (drawing.width + 2),
+    `${drawing.drawn} of 50000 points are drawn`,
   );
-  t.comment(`drawn anew in ${told.median.toFixed(1)} ms`);
+  t.comment(`drawn anew in ${drawing.median.toFixed(1)} ms`);
   const slider = on.page.locator('#many').getByRole('slider');
   await slider.focus();
   await on.page.keyboard.press('Home');

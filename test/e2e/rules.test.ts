@@ -27,9 +27,9 @@ import {
   type BoundsMs,
   DEFAULT_BOUNDS,
   findLags,
-  readTold,
-  type ToldEntry,
-  ToldMarket,
+  readLiveLog,
+  type LiveLogEntry,
+  PublishedMarket,
 } from '../support/told-market.ts';
 import type { Snapshots } from '../support/truth.ts';
 import { waitFor } from '../support/wait.ts';
@@ -263,11 +263,11 @@ const findState = ({ about, json }: Asked, listings: readonly SlowListing[]): Om
 
 /** What every rule is worth at each of its instants up to `to`. */
 const evaluateSlowly = (
-  told: readonly ToldEntry[],
+  told: readonly LiveLogEntry[],
   rules: readonly Asked[],
   to: number,
 ): ReadonlyMap<string, readonly Found[]> => {
-  const market = new ToldMarket(told);
+  const market = new PublishedMarket(told);
   const due = rules.flatMap((asked) => listInstants(asked.rule, asked.madeAt, to).map((at) => ({ asked, at })));
   due.sort((a, b) => a.at - b.at);
   const found = new Map<string, Found[]>(rules.map(({ rule }) => [rule.ruleId, []]));
@@ -327,7 +327,7 @@ t.test(`moves of ${RULES} rules while processes die (RULES_SEED=${SEED})`, async
   const end = nowMicros() + 12 * SECOND;
   await evaluatedUpTo(service, rules, end);
 
-  const told = await readTold(handle, spec);
+  const told = await readLiveLog(handle, spec);
   const lags = findLags(told, BEHIND);
   const isUnsure = (at: number): boolean => lags.some(([from, until]) => at > from && at <= until + SECOND);
   const found = evaluateSlowly(told, rules, end);

@@ -113,13 +113,13 @@ t.test('a process that is not let in ends with the reason in its log, and prints
     KAFKA_SASL_PASSWORD: password,
     METRICS_PORT: '0',
   });
-  let said = '';
+  let output = '';
   for (const stream of [child.process.stdout, child.process.stderr])
     stream?.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
+      output += chunk.toString();
     });
   t.equal(await child.exited, 1);
-  t.match(said, /could not start/);
-  t.match(said, /look at KAFKA_SASL_USER and KAFKA_SASL_PASSWORD/);
-  t.notMatch(said, new RegExp(`${password}|${questdb_password}`));
+  t.match(output, /could not start/);
+  t.match(output, /look at KAFKA_SASL_USER and KAFKA_SASL_PASSWORD/);
+  t.notMatch(output, new RegExp(`${password}|${questdb_password}`));
 });

@@ -158,8 +158,8 @@ const checkRows = async (t: Test, world: World, watched: Watch, kills: readonly 
   const minutes = { from: firstMinute, to: Number.POSITIVE_INFINITY };
   const candles = await judgeCandles(rows, { windows, truth, run: minutes });
   t.comment(`candles: ${candles.compared} minutes, ${candles.empty} proved empty; gaps: ${tally(candles.gaps)}`);
-  const isTold = VENUES.some((venue) => isCollected(venue, 'candles'));
-  t.equal(candles.compared > 0, isTold, 'minutes were compared');
+  const isExpected = VENUES.some((venue) => isCollected(venue, 'candles'));
+  t.equal(candles.compared > 0, isExpected, 'minutes were compared');
   t.same(candles.different.slice(0, 5), [], `each minute is what was traded (${candles.different.length} are not)`);
   t.same(candles.unexplained.slice(0, 5), [], `a gap has its fault's cause (${candles.unexplained.length} have not)`);
 };

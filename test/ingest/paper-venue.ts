@@ -96,7 +96,7 @@ export type PaperServer = {
   /** Sockets now connected, oldest first. */
   readonly sockets: () => readonly WebSocket[];
   /** What the n-th connection sent, with the instants it came (milliseconds, monotonic). */
-  readonly heard: (connection: number) => readonly { readonly text: string; readonly atMs: number }[];
+  readonly received: (connection: number) => readonly { readonly text: string; readonly atMs: number }[];
   /** Handshakes, refused ones included. */
   readonly handshakes: () => number;
   readonly requests: () => readonly { readonly path: string; readonly atMs: number }[];
@@ -117,7 +117,7 @@ export const startPaper = async ({
   answer,
   acks = true,
 }: PaperOptions = {}): Promise<PaperServer> => {
-  const heard: { text: string; atMs: number }[][] = [];
+  const received: { text: string; atMs: number }[][] = [];
   const requests: { path: string; atMs: number }[] = [];
   let handshakes = 0;
   const sockets = new WebSocketServer({ noServer: true });
@@ -135,7 +135,7 @@ export const startPaper = async ({
     }
     sockets.handleUpgrade(request, socket, head, (accepted) => {
       const mine: { text: string; atMs: number }[] = [];
-      heard.push(mine);
+      received.push(mine);
       accepted.on('message', (data) => {
         mine.push({ text: String(data), atMs: performance.now() });
         if (acks) accepted.send(`{"ok":${mine.length}}`);
@@ -148,7 +148,7 @@ export const startPaper = async ({
     rest: `http://127.0.0.1:${port}`,
     ws: `ws://127.0.0.1:${port}`,
     sockets: () => [...sockets.clients],
-    heard: (connection) => heard[connection] ?? [],
+    received: (connection) => received[connection] ?? [],
     handshakes: () => handshakes,
     requests: () => requests,
     sendAll: (text) => {

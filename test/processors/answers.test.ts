@@ -96,7 +96,7 @@ const write = (seed: number, minutes: number): { readonly log: TestLog; readonly
     layers: { candles: { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: null } },
   });
   log.json('response', 'reference', 'r', {}, { request: 'GET https://paper/listings' });
-  let [opened, n, told]: [string | null, number, number] = [null, 0, 0];
+  let [opened, n, published]: [string | null, number, number] = [null, 0, 0];
   for (let second = 1; second < minutes * 60; second++) {
     log.now = START + second * SECOND;
     log.tick(opened === null ? [] : [opened]);
@@ -110,11 +110,11 @@ const write = (seed: number, minutes: number): { readonly log: TestLog; readonly
     }
     // The live socket sends, once, what became known this second.
     const known = trades.filter((at) => at + world.lag <= log.now).length;
-    const changed = new Set(trades.slice(told, known).map((at) => Math.floor(at / MINUTE) * MINUTE));
+    const changed = new Set(trades.slice(published, known).map((at) => Math.floor(at / MINUTE) * MINUTE));
     for (const open of opened === null ? [] : changed) {
       log.json('frame', 'a', opened ?? '', { asked: null, bars: barsAt(world, log.now, { from: open, to: open }) });
     }
-    told = known;
+    published = known;
     if (opened !== null && draw() < 0.03) {
       log.json('response', 'a', opened, ask(world, log.now, draw), { request: 'GET https://paper/candles' });
     }

@@ -313,7 +313,7 @@ t.test(
     }
     log.run(230 * SECOND, ['k1'], 2 * SECOND);
     const { outputs } = runTask(SPEC, log.records);
-    const said = (kind: 'provisional' | 'sealed') => {
+    const findCandle = (kind: 'provisional' | 'sealed') => {
       const rows = new Map<string, Row>();
       for (const { live } of outputs) {
         for (const { kind: of, row } of live) {
@@ -323,7 +323,7 @@ t.test(
       }
       return rows;
     };
-    const [announced, sealed] = [said('provisional'), said('sealed')];
+    const [announced, sealed] = [findCandle('provisional'), findCandle('sealed')];
     t.same(
       [...announced.keys()],
       ['1m 0', '1m 1', '2m 0', '3m 0', '1m 2', '1m 3', '2m 2', '1m 4', '5m 0', '1m 5', '2m 4', '3m 3', '1m 6'],
@@ -383,7 +383,7 @@ const answer = (log: TestLog, connId: string, minutes: readonly (readonly [numbe
   const request = `GET https://fapi.binance.com/fapi/v1/${path}?${query}&interval=1m&limit=3`;
   log.json('response', 'market', connId, rows, { request });
 };
-const told = (rows: readonly Row[]) =>
+const summarise = (rows: readonly Row[]) =>
   rows.map((r) => [toMinute(r), r.texts['status'], r.texts['gap_cause'] ?? r.figures['close'], r.flags['late']]);
 
 t.test('an answer fills the minutes before a connection, and the minute that runs is none of them (H-12)', (t) => {
@@ -401,7 +401,7 @@ t.test('an answer fills the minutes before a connection, and the minute that run
   // Candles of a second request come after newer minutes, and are still whole.
   answer(log, 'k1', [[2, { ...BAR, c: '104' }]]);
   log.run(230 * SECOND, ['k1'], 2 * SECOND);
-  t.same(told(listCandles(log).slice(0, 4)), [
+  t.same(summarise(listCandles(log).slice(0, 4)), [
     [0, 'present', '101', false],
     [1, 'present', '102', false],
     [2, 'present', '104', false],
@@ -418,7 +418,7 @@ t.test('a minute whose frame was lost is not made of what ran when an answer cam
     [1, { ...BAR, c: '99' }],
   ]);
   log.run(310 * SECOND, ['k1'], 2 * SECOND);
-  t.same(told(listCandles(log).slice(0, 2)), [
+  t.same(summarise(listCandles(log).slice(0, 2)), [
     [0, 'present', '105', false],
     [1, 'missing', 'no_update', false],
   ]);
@@ -444,7 +444,7 @@ t.test('polls that overlap tell each minute once; a correction is late (H-13)', 
   answer(log, 'p1', [bar(2), bar(3), bar(4)], 'markPriceKlines');
   answer(log, 'p1', [[2, { ...BAR, c: '1' }], bar(3)], 'markPriceKlines');
   log.run(150 * SECOND, connections, 2 * SECOND);
-  t.same(told(listCandles(log, '1m', 'mark')).slice(0, 5), [
+  t.same(summarise(listCandles(log, '1m', 'mark')).slice(0, 5), [
     [0, 'present', '100', false],
     [1, 'present', '101', false],
     [2, 'present', '102', false],
@@ -479,8 +479,8 @@ t.test(
     const sealed = outputs.map((o) => listRows([o], 'candles').filter((row) => row.texts['timeframe'] === '1m').length);
     t.ok(Math.max(...sealed) <= 180, 'an hour of three price types a record');
     const last = sealed.findLastIndex((rows) => rows > 0);
-    const said = outputs.findIndex((o) => o.watermark !== null && o.watermark > START + MINUTE);
-    t.ok(said >= last, `sealed by record ${last}, W said at ${said}`);
+    const findCandle = outputs.findIndex((o) => o.watermark !== null && o.watermark > START + MINUTE);
+    t.ok(findCandle >= last, `sealed by record ${last}, W said at ${findCandle}`);
     const opens = listCandles(log).map(toMinute);
     t.same(
       opens,

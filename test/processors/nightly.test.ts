@@ -261,9 +261,9 @@ const startAnswers = async (answer: (body: { readonly id: number }, asked: numbe
     for await (const chunk of request) text += chunk;
     const body = JSON.parse(text) as { readonly id: number };
     asked.set(body.id, (asked.get(body.id) ?? 0) + 1);
-    const [status, said] = answer(body, asked.get(body.id) ?? 0);
+    const [status, reply] = answer(body, asked.get(body.id) ?? 0);
     response.writeHead(request.headers.authorization === 'Bearer sk_check' ? status : 401, { 'retry-after': '0' });
-    response.end(JSON.stringify(said));
+    response.end(JSON.stringify(reply));
   });
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   const api = { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'sk_check' };

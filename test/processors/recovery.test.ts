@@ -110,7 +110,7 @@ const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
 type World = Awaited<ReturnType<typeof openWorld>>;
 
 /** The view of a reader of `live`: repeats and late messages of an earlier life are dropped by their place. */
-const heardBy = (entries: readonly LiveEntry[]): LiveEntry[] => {
+const withoutRepeats = (entries: readonly LiveEntry[]): LiveEntry[] => {
   let [offset, index] = [-1, -1];
   return entries.filter((entry) => {
     if (entry.offset < offset || (entry.offset === offset && entry.index <= index)) return false;
@@ -121,7 +121,7 @@ const heardBy = (entries: readonly LiveEntry[]): LiveEntry[] => {
 
 const readingsBySeries = (entries: readonly LiveEntry[]): Map<string, Reading[]> => {
   const series = new Map<string, Reading[]>();
-  for (const { symbol, reading } of heardBy(entries)) {
+  for (const { symbol, reading } of withoutRepeats(entries)) {
     if (!reading) continue;
     const key = `${symbol} ${reading.layer}`;
     series.set(key, [...(series.get(key) ?? []), reading]);
@@ -221,7 +221,7 @@ for (const [name, cut] of [
     const world = await openWorld(t);
     await world.live(700, true);
     await world.live(1100);
-    const said = (await world.rows()).map(toKey);
+    const keysBefore = (await world.rows()).map(toKey);
     await world.truncate(cut);
     t.equal(await world.live(1400, true), cut);
     await world.live(RECORDS.length, true);
@@ -232,7 +232,7 @@ for (const [name, cut] of [
     const lost = Object.values(rows).filter((row) => row.texts['gap_cause'] === 'storage_failure');
     t.ok(lost.length > 0, `${lost.length} rows of lost windows`);
     t.same(
-      said.filter((key) => rows[key]?.texts['gap_cause'] === 'storage_failure'),
+      keysBefore.filter((key) => rows[key]?.texts['gap_cause'] === 'storage_failure'),
       [],
       'what was written before stays',
     );

@@ -435,14 +435,14 @@ t.test(
     const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
     const element = (tick: string, fee: string): string =>
       `{ "symbol":"BTCUSDT", "pair":"BTCUSDT","contractType":"PERPETUAL","status":"TRADING","baseAsset":"BTC","quoteAsset":"USDT","pricePrecision":2,"quantityPrecision":3,"deliveryDate":4133404800000,"liquidationFee": ${fee},"filters":[{"filterType":"PRICE_FILTER","tickSize":"${tick}"}]}`;
-    const say = (symbols: readonly string[]): void => {
+    const send = (symbols: readonly string[]): void => {
       log.now += SECOND;
       const payload = Buffer.from(`{"serverTime":1565246363776, "symbols":[${symbols.join(',\n')}]}`);
       log.append({ kind: 'response', slot: 'reference', conn_id: 'c1.reference', request, payload });
     };
     const big = element('0.20', '0.0').replace('"TRADING"', `"TRADING","note":"${'x'.repeat(20_000)}"`);
     for (const symbols of [[element('0.10', '1.250')], [element('0.10', '1.5')], [element('0.20', '0e0')], [], [big]])
-      say(symbols);
+      send(symbols);
     const versions = runTask(SPEC, log.records).outputs.flatMap(({ listings }) => listings);
     t.same(
       versions.map(({ record, raw }) => [record.values.tick_size, record.values.status, raw]),
@@ -469,22 +469,22 @@ t.test('what a venue goes on naming as delisted is so since it was first heard, 
   log.capability(binance);
   const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
   const closed = '"status":"CLOSE"';
-  const say = (status: string): void => {
+  const send = (status: string): void => {
     log.now += SECOND;
     const element = `{"symbol":"BTCUSDT","pair":"BTCUSDT","contractType":"PERPETUAL",${status},"baseAsset":"BTC","quoteAsset":"USDT","deliveryDate":4133404800000,"filters":[]}`;
     const payload = Buffer.from(`{"serverTime":1565246363776,"symbols":[${element}]}`);
     log.append({ kind: 'response', slot: 'reference', conn_id: 'c1.reference', request, payload });
   };
-  for (const status of ['"status":"TRADING"', closed, closed, '"status":"TRADING"', closed]) say(status);
+  for (const status of ['"status":"TRADING"', closed, closed, '"status":"TRADING"', closed]) send(status);
   const versions = runTask(SPEC, log.records).outputs.flatMap(({ listings }) => listings);
-  const saidAt = (n: number): number => log.records[log.records.length - n]?.message.received_at ?? Number.NaN;
+  const receivedAt = (n: number): number => log.records[log.records.length - n]?.message.received_at ?? Number.NaN;
   t.same(
     versions.map(({ delisted_at, record }) => [record.values.status, delisted_at]),
     [
       ['tradeable', null],
-      ['delisted', saidAt(4)],
+      ['delisted', receivedAt(4)],
       ['tradeable', null],
-      ['delisted', saidAt(1)],
+      ['delisted', receivedAt(1)],
     ],
   );
   t.end();

@@ -19,9 +19,9 @@ const WINDOW: Readonly<Record<Layer, number>> = { mark: 10 * SECOND, funding: MI
 const TABLE: Readonly<Record<Layer, string>> = { mark: 'mark', funding: 'funding', candles: 'candles' };
 
 /** What the venue does not publish of its one listing, or its limits leave no room for (V-03a), and since when it is gone. */
-type Said = { readonly lacks: readonly Layer[]; readonly isOff?: boolean; readonly goneFor: number | null };
+type ListingState = { readonly lacks: readonly Layer[]; readonly isOff?: boolean; readonly goneFor: number | null };
 
-const toListing = ({ lacks, isOff, goneFor }: Said, receivedAt: number): ListingRecord => {
+const toListing = ({ lacks, isOff, goneFor }: ListingState, receivedAt: number): ListingRecord => {
   const unpublished = isOff === true ? [] : lacks;
   const priceTypes: readonly PriceType[] = unpublished.includes('candles') ? [] : ['trade'];
   const gone = goneFor === null ? {} : { status: 'delisted', delisted_at: receivedAt - goneFor };
@@ -37,7 +37,7 @@ const venue: Venue = {
   ...paperVenue,
   mapReference: (_state, { payload, received_at }) => ({
     scope: 'paper',
-    listings: [toListing(JSON.parse(Buffer.from(payload).toString()) as Said, received_at)],
+    listings: [toListing(JSON.parse(Buffer.from(payload).toString()) as ListingState, received_at)],
     elements: () => new Map(),
   }),
 };
@@ -55,7 +55,7 @@ const makeCapability = (off: readonly Layer[]) => {
 type Action =
   | { readonly kind: 'reading'; readonly layer: Layer }
   | { readonly kind: 'capability'; readonly off: readonly Layer[] }
-  | { readonly kind: 'listing'; readonly said: Said };
+  | { readonly kind: 'listing'; readonly said: ListingState };
 type Step = { readonly afterMs: number; readonly action: Action };
 
 /** A reading by its window, and when collection of a layer began or ended. */
@@ -72,11 +72,11 @@ const write = (steps: readonly Step[]): { readonly log: TestLog; readonly truth:
   const change = (recordedAt: number): void => {
     truth.changes.push({ at: recordedAt, on: new Set(LAYERS.filter((l) => !off.includes(l) && !lacks.includes(l))) });
   };
-  const tell = (said: Said): void => {
+  const sendListing = (said: ListingState): void => {
     lacks = said.lacks;
     change(log.json('response', 'reference', 'r', said, { request: 'GET https://paper/listings' }).timestampMs * 1_000);
   };
-  const say = (layer: Layer, n: number): void => {
+  const sendReading = (layer: Layer, n: number): void => {
     const open = Math.floor((log.now - 1) / MINUTE) * MINUTE - MINUTE;
     const price = String(100 + n);
     const bar = { open, o: price, h: price, lo: price, c: price, q: '1', m: '1', n: 1 };
@@ -92,12 +92,12 @@ const write = (steps: readonly Step[]): { readonly log: TestLog; readonly truth:
     if (end > START) truth.readings.set(`${layer} ${end}`, price);
   };
   log.json('capability', 'collector', 'c1', makeCapability([]));
-  tell({ lacks: [], goneFor: null });
+  sendListing({ lacks: [], goneFor: null });
   log.open('a1', 'a', [{ layers: ['mark', 'funding', 'candles'], symbols: null }]);
   for (const [n, { afterMs, action }] of steps.entries()) {
     log.run(afterMs * 1_000, ['a1'], SECOND);
-    if (action.kind === 'reading') say(action.layer, n);
-    else if (action.kind === 'listing') tell(action.said);
+    if (action.kind === 'reading') sendReading(action.layer, n);
+    else if (action.kind === 'listing') sendListing(action.said);
     else {
       off = action.off;
       change(log.json('capability', 'collector', 'c1', makeCapability(off)).timestampMs * 1_000);
@@ -115,18 +115,18 @@ const findPrice = (layer: Layer, row: Row): string | undefined => row.figures[la
 
 /** Values in rows of a layer, by the end of each window they cover; null for a gap, and for a minute proved empty. */
 const listValues = (outputs: readonly Outputs[], layer: Layer): Map<number, string | null> => {
-  const told = new Map<number, string | null>();
+  const found = new Map<number, string | null>();
   const rows = listRows(outputs, TABLE[layer]).filter(
     ({ texts, flags }) => !flags['late'] && (layer !== 'candles' || texts['timeframe'] === '1m'),
   );
   for (const row of rows) {
     const end = findEnd(layer, row);
     for (let at = (row.instants['from_at'] ?? end - WINDOW[layer]) + WINDOW[layer]; at <= end; at += WINDOW[layer]) {
-      if (told.has(at)) throw new Error(`${layer} ${at} is told twice`);
-      told.set(at, findPrice(layer, row) ?? null);
+      if (found.has(at)) throw new Error(`${layer} ${at} is told twice`);
+      found.set(at, findPrice(layer, row) ?? null);
     }
   }
-  return told;
+  return found;
 };
 
 const layersOff = fc.subarray([...LAYERS]);
@@ -160,15 +160,15 @@ t.test('whatever changes before the seal, readings count, and windows are told w
       const outputs = log.records.map((record) => task.process(record));
       const sealedTo = task.watermark - 100 * SECOND - 1_000;
       for (const layer of LAYERS) {
-        const told = listValues(outputs, layer);
+        const found = listValues(outputs, layer);
         const expected = new Map<number, string | null>();
         for (let at = START + WINDOW[layer]; at <= sealedTo; at += WINDOW[layer]) {
           const price = truth.readings.get(`${layer} ${at}`);
           if (price !== undefined) readings += 1;
           if (price !== undefined || isOn(truth, layer, at)) expected.set(at, price ?? null);
         }
-        if (JSON.stringify([...told]) === JSON.stringify([...expected])) continue;
-        throw new Error(`${layer}: ${JSON.stringify([...told])} instead of ${JSON.stringify([...expected])}`);
+        if (JSON.stringify([...found]) === JSON.stringify([...expected])) continue;
+        throw new Error(`${layer}: ${JSON.stringify([...found])} instead of ${JSON.stringify([...expected])}`);
       }
       const held = [...task.state.listings.values()].map(({ before }) => before.length);
       return Math.max(0, ...held) === 0 && task.state.capabilitiesBefore.length === 0;

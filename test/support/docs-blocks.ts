@@ -67,8 +67,8 @@ const run = async (command: string, args: readonly string[], place: Place): Prom
 
 /** `before`: blocks of the same page that a reader has pasted into the same shell; their output is not repeated. */
 export const runShell = (block: Block, before: readonly Block[], place: Place): Promise<Ran> => {
-  const told = before.map(({ text }) => `{\n${text}} >/dev/null`).join('\n');
-  return run('sh', ['-c', placed(`${told}\nset -e\n${block.text}`, place)], place);
+  const silenced = before.map(({ text }) => `{\n${text}} >/dev/null`).join('\n');
+  return run('sh', ['-c', placed(`${silenced}\nset -e\n${block.text}`, place)], place);
 };
 
 /** The client by its name, as an installed package. */

@@ -58,8 +58,8 @@ class Writer {
     return held.length === 0 ? '0' : this.#dice.of(held);
   }
 
-  #compare(member: string, said = member): string {
-    return `${said} ${this.#dice.of(OPERATORS)} ${this.#near(member)}`;
+  #compare(member: string, name = member): string {
+    return `${name} ${this.#dice.of(OPERATORS)} ${this.#near(member)}`;
   }
 
   #depth(): string {

@@ -226,7 +226,7 @@ export class PaperLog {
     this.#put(received, (recordedAt) => this.#tick(connections, received, recordedAt));
     const frames = this.#frames(second);
     const times = frames.map(() => received + 1 + Math.floor(this.#draw() * 900_000)).sort((a, b) => a - b);
-    for (const [i, { socket, frame }] of frames.entries()) this.#say(socket, frame, times[i] ?? received);
+    for (const [i, { socket, frame }] of frames.entries()) this.#append(socket, frame, times[i] ?? received);
   }
 
   /** Written now, or when the log takes records again. */
@@ -278,7 +278,7 @@ export class PaperLog {
     this.log.json('response', 'reference', 'reference', body, { request: 'GET https://paper/listings' });
   }
 
-  #say(socket: Socket, frame: PaperFrame, received: number): void {
+  #append(socket: Socket, frame: PaperFrame, received: number): void {
     const connId = this.#open.get(socket);
     if (connId === undefined) return;
     const kind: RawMessage['kind'] = frame.l === 'oi' ? 'response' : 'frame';

@@ -22,7 +22,7 @@ const differing = (found: Found, wanted: Members): string[] =>
     .map(([name, digits]) => `${name} is ${String(found[name])}, true is ${digits}`);
 
 /** Members that a venue does not publish for a listing: null is then their truth (L-02). */
-const isUntold = ({ venue, symbol }: Subject, member: string): boolean => {
+const isUnpublished = ({ venue, symbol }: Subject, member: string): boolean => {
   switch (venue) {
     // COIN-M's volumes beside the contracts are amounts of base, no turnover.
     case 'binance':
@@ -42,8 +42,8 @@ const isUntold = ({ venue, symbol }: Subject, member: string): boolean => {
   }
 };
 
-const told = (subject: Subject, { values }: TruthRow, names: readonly string[]): Members =>
-  Object.fromEntries(names.map((name) => [name, isUntold(subject, name) ? 'null' : String(values[name])]));
+const publishedValues = (subject: Subject, { values }: TruthRow, names: readonly string[]): Members =>
+  Object.fromEntries(names.map((name) => [name, isUnpublished(subject, name) ? 'null' : String(values[name])]));
 
 const computeMid = (bid: string, ask: string): Decimal => new Exact(bid).plus(ask).div(2);
 
@@ -77,21 +77,21 @@ const TELLS_INTERVAL: ReadonlySet<string> = new Set(['bybit', 'okx']);
 const FIXED_INTERVAL_MS: Readonly<Record<string, string>> = { hyperliquid: '3600000', deribit: '28800000' };
 
 const settlementDifferences = (seen: Seen, { values }: TruthRow): string[] => {
-  const said = seen.object.instants?.next_funding_at;
-  const isTrue = isUntold(seen, 'next_funding_at') ? said === undefined : toMicros(said) === values.next_funding_at;
-  return isTrue ? [] : [`next_funding_at is ${said}`];
+  const instant = seen.object.instants?.next_funding_at;
+  const isTrue = isUnpublished(seen, 'next_funding_at') ? instant === undefined : toMicros(instant) === values.next_funding_at;
+  return isTrue ? [] : [`next_funding_at is ${instant}`];
 };
 
 const fundingDifferences = (seen: Seen, row: TruthRow, truth: TruthIndex): string[] => {
   const found = readFigures(seen.object);
-  const told = FIXED_INTERVAL_MS[seen.venue] ?? String(row.values.funding_interval_ms);
+  const publishedValues = FIXED_INTERVAL_MS[seen.venue] ?? String(row.values.funding_interval_ms);
   const before = truth
     .all(seen, 'funding')
     .find(({ values }) => String(values.funding_interval_ms) === found.funding_interval);
   const isReference = !TELLS_INTERVAL.has(seen.venue) && FIXED_INTERVAL_MS[seen.venue] === undefined;
   const isOlder = isReference && before !== undefined && before.venue_ts <= row.venue_ts;
   return [
-    ...differing(found, fundingMembers(row, isOlder ? String(before.values.funding_interval_ms) : told)),
+    ...differing(found, fundingMembers(row, isOlder ? String(before.values.funding_interval_ms) : publishedValues)),
     ...settlementDifferences(seen, row),
   ];
 };
@@ -153,11 +153,11 @@ const rowDifferences = (seen: Seen, row: TruthRow, truth: TruthIndex): string[] 
   const found = readFigures(seen.object);
   switch (seen.layer) {
     case 'ticker':
-      return differing(found, told(seen, row, ['last']));
+      return differing(found, publishedValues(seen, row, ['last']));
     case 'oi':
-      return differing(found, told(seen, row, ['oi']));
+      return differing(found, publishedValues(seen, row, ['oi']));
     case 'stats':
-      return differing(found, told(seen, row, ['volume_24h', 'turnover_24h', 'change_24h']));
+      return differing(found, publishedValues(seen, row, ['volume_24h', 'turnover_24h', 'change_24h']));
     case 'funding':
       return fundingDifferences(seen, row, truth);
     case 'mark':

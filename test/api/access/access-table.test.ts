@@ -166,8 +166,8 @@ t.test('of two faults the earlier step answers, whichever two they are', async (
     });
     const codes = ((answer.json() as Partial<Errors>).errors ?? []).map(({ code }) => code);
     const { allow } = answer.headers;
-    const said = codes.length === 0 ? 'answered' : codes.join(' ');
-    return `${answer.statusCode} ${said}${allow === undefined ? '' : ` (Allow: ${allow})`}`;
+    const outcome = codes.length === 0 ? 'answered' : codes.join(' ');
+    return `${answer.statusCode} ${outcome}${allow === undefined ? '' : ` (Allow: ${allow})`}`;
   };
   const free = () => newKey(pool, 'free');
   const large = `"${'x'.repeat(65_536)}"`;

@@ -180,10 +180,10 @@ t.test(
         headers: { 'x-forwarded-for': `203.0.113.9, ${said}` },
       });
     /** Sends requests until the share of a minute is used up, which may turn meanwhile. */
-    const useUp = async (remoteAddress: string, saidOf: (n: number) => string): Promise<number> => {
-      let last = await ask(remoteAddress, saidOf(0));
+    const useUp = async (remoteAddress: string, toBody: (n: number) => string): Promise<number> => {
+      let last = await ask(remoteAddress, toBody(0));
       for (let n = 1; n < 2 * CHALLENGES_PER_MINUTE && last.statusCode === 402; n++)
-        last = await ask(remoteAddress, saidOf(n));
+        last = await ask(remoteAddress, toBody(n));
       return last.statusCode;
     };
     t.equal(await useUp('192.0.2.1', () => '198.51.100.7'), 429);

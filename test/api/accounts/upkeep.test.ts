@@ -186,11 +186,11 @@ t.test('a mail server that refuses, hangs or is away loses nothing, and the log 
   const accountId = (await createAccount(pool, { email: 'waits@example.com', passwordHash: null })) as string;
   const letter = { accountId, recipient: 'waits@example.com', subject: 's', body: 'the code' };
   await writeLetter(pool, letter);
-  const told: unknown[] = [];
+  const logged: unknown[] = [];
   const outcomes: string[] = [];
   const deps = {
     pool,
-    log: { warn: (...words: unknown[]) => void told.push(words) } as never,
+    log: { warn: (...words: unknown[]) => void logged.push(words) } as never,
     count: (one: string) => void outcomes.push(one),
   };
   const refusing = await startSmtp(t, {
@@ -211,7 +211,7 @@ t.test('a mail server that refuses, hangs or is away loses nothing, and the log 
     const { rows } = await pool.query('select sent_at, body, due_at > now() as later from mail_outbox');
     t.same(rows, [{ sent_at: null, body: 'the code', later: true }], 'it waits, whole');
   }
-  t.notMatch(JSON.stringify(told), /waits@|the code/, 'no address, no text');
+  t.notMatch(JSON.stringify(logged), /waits@|the code/, 'no address, no text');
   t.notOk(outcomes.includes('sent'));
 
   // One that hangs is not waited for when the process stops.

@@ -60,9 +60,9 @@ t.test('every endpoint that takes a body refuses a member given twice, beside it
     const payload = `{"colour":1,"${member}":"venue = okx","${member}":{"venue":"okx","venue":"okx"}}`;
     const headers = { authorization: `Bearer ${table.add('pro')}`, 'content-type': 'application/json' };
     const { errors } = (await app.inject({ method, url: path, headers, payload })).json<Errors>();
-    const told = errors.filter(({ code }) => code === 'DQL_JSON_SCHEMA').map((error) => error.path);
+    const paths = errors.filter(({ code }) => code === 'DQL_JSON_SCHEMA').map((error) => error.path);
     for (const expected of [`/${member}`, `/${member}/venue`, '/colour'])
-      t.ok(told.includes(expected), path + expected);
+      t.ok(paths.includes(expected), path + expected);
   }
 });
 

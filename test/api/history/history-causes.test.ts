@@ -26,7 +26,7 @@ const faultyLog = () => {
   const log = begin();
   let connection: string | null = 'k1';
   let id = 100;
-  const say = (body: Record<string, unknown>): void => {
+  const send = (body: Record<string, unknown>): void => {
     if (connection !== null) log.json('frame', 'market', connection, body);
   };
   const snapshot = (): void => {
@@ -57,9 +57,9 @@ const faultyLog = () => {
     if (isIn(second, FAULTS.quiet) || second >= FAULTS.delisted) continue;
     log.now += 300_000;
     const T = Math.floor(log.now / 1_000);
-    say({ e: 'markPriceUpdate', E: T, s: 'BTCUSDT', p: `${100 + (second % 7)}`, i: '100', P: '1', r: '0.0001', T });
+    send({ e: 'markPriceUpdate', E: T, s: 'BTCUSDT', p: `${100 + (second % 7)}`, i: '100', P: '1', r: '0.0001', T });
     const ids = { U: id + 1, u: id + 2, pu: id };
-    say({ e: 'depthUpdate', E: T, T, s: 'BTCUSDT', ...ids, b: [['99', `${1 + (second % 5)}`]], a: [] });
+    send({ e: 'depthUpdate', E: T, T, s: 'BTCUSDT', ...ids, b: [['99', `${1 + (second % 5)}`]], a: [] });
     id += 2;
   }
   log.now = START + END * SECOND;
@@ -67,7 +67,7 @@ const faultyLog = () => {
   return log;
 };
 
-type Said = {
+type AnswerRow = {
   readonly at: string;
   readonly status: string;
   readonly gap_cause?: string;
@@ -75,11 +75,11 @@ type Said = {
 };
 type Answer = {
   readonly settled: boolean;
-  readonly items: readonly { readonly layers: Readonly<Record<string, { readonly rows: readonly Said[] }>> }[];
+  readonly items: readonly { readonly layers: Readonly<Record<string, { readonly rows: readonly AnswerRow[] }>> }[];
 };
 
 /** Causes of runs of rows, with the number of each run. */
-const listRuns = (rows: readonly Said[]): string[] => {
+const listRuns = (rows: readonly AnswerRow[]): string[] => {
   const runs: { cause: string; count: number }[] = [];
   for (const { gap_cause, received_at, status } of rows) {
     const cause = gap_cause ?? (received_at !== null && status !== 'missing' ? 'heard' : status);

@@ -145,17 +145,17 @@ const askAll = async (t: Test, world: PaperWorld, asked: readonly Asked[]): Prom
   for (const one of asked) {
     const headers = { 'content-type': 'application/json', ...as('pro_plus') };
     const answer = await app.inject({ method: 'POST', url: one.path, headers, payload: JSON.stringify(one.body) });
-    const said = `${one.path} ${JSON.stringify(one.body)}`;
+    const title = `${one.path} ${JSON.stringify(one.body)}`;
     if (answer.statusCode !== 200) {
-      t.fail(`${said}: ${answer.body}`);
+      t.fail(`${title}: ${answer.body}`);
       continue;
     }
     const { items, ...envelope } = answer.json<{ items: unknown; settled: boolean; items_sha256: string }>();
     const expected = one.expected(oracle, now);
     const isEqual = envelope.items_sha256 === createHash('sha256').update(expected).digest('hex');
     // The whole difference of the parsed items is readable; of the texts it is not.
-    if (isEqual) t.pass(said.slice(0, 80));
-    else t.same(items, JSON.parse(expected), said);
+    if (isEqual) t.pass(title.slice(0, 80));
+    else t.same(items, JSON.parse(expected), title);
     if (envelope.settled) settled.push({ asked: one, sha: envelope.items_sha256 });
   }
   await app.close();

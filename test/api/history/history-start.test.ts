@@ -164,7 +164,7 @@ t.test('a stream that comes back waits for what it has missed, or begins with fr
   t.equal(waiting.events[0]?.data.resumed, true);
   const wanted = await resume(there, whole, id);
   await wanted.untilCount('ready', 1);
-  const told = ({ events }: StreamClient) => events.slice(1).map((event) => [event.id, event.event, event.data]);
+  const listEvents = ({ events }: StreamClient) => events.slice(1).map((event) => [event.id, event.event, event.data]);
   t.ok(wanted.named('update').length > 10, 'there was much to miss');
-  t.same(told(waiting), told(wanted), 'exactly as from a node that was there');
+  t.same(listEvents(waiting), listEvents(wanted), 'exactly as from a node that was there');
 });

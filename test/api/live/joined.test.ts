@@ -56,9 +56,9 @@ const openStream = (hub: StreamHub, live: LiveMemory, lastEventId: string | null
     findKey,
     isInScope: () => true,
   });
-  const told = [...events];
+  const listEvents = [...events];
   stream.drop();
-  return told;
+  return listEvents;
 };
 
 /** Whatever names the stream itself left out. */
@@ -138,7 +138,7 @@ t.test('a node that begins anywhere is as one that was told everything', async (
       joined.goTo(Math.min(steps.length, step));
       clock.now = joined.now;
     };
-    const told = (live: 'whole' | 'node', id: string) =>
+    const listEvents = (live: 'whole' | 'node', id: string) =>
       withoutStreamIds(openStream(kept[live].hub, joined[live], id, clock.now));
     const cut = stepAt(100 + random(450));
     // At once, or when all that rules ask for came here.
@@ -154,14 +154,14 @@ t.test('a node that begins anywhere is as one that was told everything', async (
     sameNow(t, joined, what);
     const early = openStream(kept.node.hub, node, id, clock.now);
     if (early[0]?.data.resumed === true)
-      same(t, withoutStreamIds(early), told('whole', id), `${what}: nothing was missed`);
+      same(t, withoutStreamIds(early), listEvents('whole', id), `${what}: nothing was missed`);
     else t.match(early[1], { event: 'gap', data: { reason: 'resume_expired' } }, `${what}: no hole`);
     joined.join();
     t.ok(node.isWhole, `${what}: whole`);
     for (const later of [0, 700, 3_000]) {
       goTo(join + later);
       samePast(t, joined, `${what}, ${later} later`);
-      same(t, told('node', id), told('whole', id), `${what}, ${later} later: what a client has missed`);
+      same(t, listEvents('node', id), listEvents('whole', id), `${what}, ${later} later: what a client has missed`);
       if (openStream(kept.node.hub, node, id, clock.now)[0]?.data.resumed === true) resumed++;
     }
     kept.whole.hub.close();

@@ -60,19 +60,19 @@ t.test('a closed day: members in order, both spellings, no key needed', async (t
 t.test('days that are none, are not closed, or will never be', async (t) => {
   for (const day of ['2026-1-10', '20260132', '2026-13-01', '1999-12-31', '2101-01-01', '202601100', 'today', '%20'])
     t.same(listFaults(await api.get(`/v2/anchors/${day}`)), ['DQL_JSON_SCHEMA /day'], day);
-  const told = async (day: string): Promise<[number, string, string]> => {
+  const readAnswer = async (day: string): Promise<[number, string, string]> => {
     const { status, body } = await api.get(`/v2/anchors/${day}`);
     const [error] = body['errors'] as [Fault];
     return [status, error.code, `${error.message} ${error.hint}`];
   };
   for (const day of ['2026-01-12', '20260118', '2099-12-31']) {
-    const [status, code, words] = await told(day);
+    const [status, code, words] = await readAnswer(day);
     t.same([status, code], [404, 'ANCHOR_NOT_FOUND'], day);
     t.match(words, /is not closed yet\. Its root comes at \d{4}-\d\d-\d\dT02:00:00\.000Z or later\./);
   }
-  t.match((await told('2026-01-12'))[2], '2026-01-19T02:00:00.000Z');
-  t.match(await told('2026-01-11'), [404, 'ANCHOR_NOT_FOUND', /has no root\. It was due at 2026-01-18T02:00:00\.000Z/]);
-  t.match(await told('2026-01-09'), [404, 'ANCHOR_NOT_FOUND', /before the first anchored day, 2026-01-10/]);
+  t.match((await readAnswer('2026-01-12'))[2], '2026-01-19T02:00:00.000Z');
+  t.match(await readAnswer('2026-01-11'), [404, 'ANCHOR_NOT_FOUND', /has no root\. It was due at 2026-01-18T02:00:00\.000Z/]);
+  t.match(await readAnswer('2026-01-09'), [404, 'ANCHOR_NOT_FOUND', /before the first anchored day, 2026-01-10/]);
   const proof = await api.proof({ ...BTC, layer: 'mark', at: '2026-01-15T12:00:00Z' });
   t.equal(proof.status, 404);
   t.match(proof.body, { errors: [{ code: 'ANCHOR_NOT_FOUND', hint: /2026-01-22T02:00:00\.000Z/ }] });

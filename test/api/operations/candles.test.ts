@@ -260,13 +260,13 @@ t.test('volumes convert from what their candles count in, whatever the listing d
   ]);
   const asked = (units: string) =>
     ask({ ...FOUR, where: `symbol = "${symbol}"`, to: '2026-01-15T11:02Z', units }, { feed });
-  const said = async (units: string) => {
+  const readVolumes = async (units: string) => {
     const answer = await asked(units);
     return [answer.json.items[0]?.units.volume, ...readRows(answer).map(({ volume }) => volume)];
   };
-  t.same(await said('published'), ['base', 1.5, 1.5]);
-  t.same(await said('base'), ['base', 3, 3]);
-  t.same(await said('quote'), ['quote', 75_000, null]);
+  t.same(await readVolumes('published'), ['base', 1.5, 1.5]);
+  t.same(await readVolumes('base'), ['base', 3, 3]);
+  t.same(await readVolumes('quote'), ['quote', 75_000, null]);
   t.match((await asked('base')).text, '"conversion":{"multiplier":2,"contract_size":10}}', 'without a mark');
   const [marked, unmarked] = readRows(await asked('quote'));
   const mark = { mark: 50_000, mark_received_at: '2026-01-15T11:00:55.000Z' };

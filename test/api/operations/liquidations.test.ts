@@ -239,9 +239,9 @@ t.test('how much a venue publishes, and what cannot be known, is said', async (t
 });
 
 t.test('what a venue was not heard of for more than five seconds is a gap until it is (H-15, H-16k)', async (t) => {
-  const heardUpTo = async (heard: Micros) => {
-    const feed = settledMarket({}, heard);
-    feed.watermark('binance', heard);
+  const askUpTo = async (receivedUpTo: Micros) => {
+    const feed = settledMarket({}, receivedUpTo);
+    feed.watermark('binance', receivedUpTo);
     feed.watermark('okx', at(600));
     const window = { from: '2026-01-15T11:05Z', to: '2026-01-15T11:06Z' };
     const { json } = await ask(window, { feed, nowMicros: () => at(600) });
@@ -250,12 +250,12 @@ t.test('what a venue was not heard of for more than five seconds is a gap until 
   const since = (second: string) => [
     { from: `2026-01-15T11:05:${second}Z`, to: '2026-01-15T11:06:00.000Z', gap_cause: 'unknown' },
   ];
-  t.same(await heardUpTo(at(290)), [false, since('00.000'), since('00.000'), []], 'nothing of the window');
-  t.same(await heardUpTo(at(350)), [false, since('50.000'), since('50.000'), []], 'each venue for itself');
-  t.same(await heardUpTo(at(355) - 1), [false, since('54.999999'), since('54.999999'), []]);
-  t.same(await heardUpTo(at(355)), [false, [], [], []], 'as far behind as any venue may be');
-  t.same(await heardUpTo(at(361)), [false, [], [], []]);
-  t.same(await heardUpTo(at(470)), [true, [], [], []]);
+  t.same(await askUpTo(at(290)), [false, since('00.000'), since('00.000'), []], 'nothing of the window');
+  t.same(await askUpTo(at(350)), [false, since('50.000'), since('50.000'), []], 'each venue for itself');
+  t.same(await askUpTo(at(355) - 1), [false, since('54.999999'), since('54.999999'), []]);
+  t.same(await askUpTo(at(355)), [false, [], [], []], 'as far behind as any venue may be');
+  t.same(await askUpTo(at(361)), [false, [], [], []]);
+  t.same(await askUpTo(at(470)), [true, [], [], []]);
 });
 
 t.test('settles when the store shows every event and every gap that counts', async (t) => {

@@ -9,7 +9,7 @@ import { createLog } from '../../../infra/runtime/log.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { waitFor } from '../../support/wait.ts';
 import { freshPool } from '../payments/paid-api.ts';
-import { createRandom, emptyMemory, makeLog, SECOND, type Told, tell } from './rule-log.ts';
+import { createRandom, emptyMemory, makeLog, SECOND, type LogEntry, feedLog } from './rule-log.ts';
 import { compareMoves, isCaughtUp, listInstants, makeRules } from './rule-moves.ts';
 
 const SEED = Number(process.env['RULES_SEED'] ?? Date.now() % 1_000_000);
@@ -68,14 +68,14 @@ t.test(`rules of random queries while evaluators die (RULES_SEED=${SEED})`, asyn
   const made = await pool.query<{ rule_id: string; after: string }>('select rule_id, after from rule_states');
   const madeAt = new Map(made.rows.map((row) => [row.rule_id, Number(row.after)]));
   const log = makeLog(random, from, SECONDS);
-  const upTo = (second: number): readonly Told[] => log.filter(({ at }) => at <= from + second * SECOND);
+  const upTo = (second: number): readonly LogEntry[] => log.filter(({ at }) => at <= from + second * SECOND);
   const nodes = [startNode(pool, random, from), startNode(pool, random, from)];
   const retired: Node[] = [];
   for (let second = 1; second <= SECONDS; second++) {
     const now = from + second * SECOND;
-    const told = log.filter(({ at }) => at <= now && (second === 1 || at > now - SECOND));
+    const entries = log.filter(({ at }) => at <= now && (second === 1 || at > now - SECOND));
     for (const node of nodes) {
-      tell(node.memory, told, random);
+      feedLog(node.memory, entries, random);
       node.now = now;
     }
     if (second % 7 === 0) {
@@ -84,7 +84,7 @@ t.test(`rules of random queries while evaluators die (RULES_SEED=${SEED})`, asyn
       await nodes[i]?.kill();
       retired.push(nodes[i] as Node);
       nodes[i] = startNode(pool, random, now);
-      tell((nodes[i] as Node).memory, upTo(second), random);
+      feedLog((nodes[i] as Node).memory, upTo(second), random);
     }
     if (random() < 0.3 || second === SECONDS)
       await waitFor(`the instants up to second ${second}`, () => isCaughtUp(pool, rules, from, now));

@@ -18,7 +18,7 @@ export const TASKS = 2;
 const BASES = ['BTC', 'ETH', 'SOL'];
 
 /** One message of one task. */
-export type Told = { readonly venue: string; readonly partition: number; readonly at: Micros; readonly bytes: Buffer };
+export type LogEntry = { readonly venue: string; readonly partition: number; readonly at: Micros; readonly bytes: Buffer };
 type Random = () => number;
 
 /** A generator that a seed makes repeatable (mulberry32). */
@@ -36,10 +36,10 @@ export const chooseOne = <T>(random: Random, all: readonly T[]): T => all[Math.f
 type Body = Partial<LiveEntry> & Pick<LiveEntry, 'kind'>;
 
 /** Makes the log of so many seconds from `from` on. Same seed, same log. */
-export const makeLog = (random: Random, from: Micros, seconds: number): readonly Told[] => {
-  const log: Told[] = [];
+export const makeLog = (random: Random, from: Micros, seconds: number): readonly LogEntry[] => {
+  const log: LogEntry[] = [];
   let offset = 0;
-  const tell = (venue: string, partition: number, at: Micros, body: Body): void => {
+  const feedLog = (venue: string, partition: number, at: Micros, body: Body): void => {
     const bytes = codecs.live.encode(liveEntry({ offset: ++offset, index: 0, recorded_at: at, ...body }));
     log.push({ venue, partition, at, bytes });
   };
@@ -54,13 +54,13 @@ export const makeLog = (random: Random, from: Micros, seconds: number): readonly
   };
   for (const venue of VENUES) {
     for (let p = 0; p < TASKS; p++) {
-      tell(venue, p, before, { kind: 'capability', capability: capability(venue, {}, before) });
-      tell(venue, p, before, { kind: 'connection', span: span(venue, null) });
+      feedLog(venue, p, before, { kind: 'capability', capability: capability(venue, {}, before) });
+      feedLog(venue, p, before, { kind: 'connection', span: span(venue, null) });
     }
   }
   for (const { venue, base, symbol, partition } of listed) {
     const values = listingValues({ instrument: `${base}-PERP`, base, venue_symbol: symbol });
-    tell(venue, partition, before, {
+    feedLog(venue, partition, before, {
       kind: 'listing',
       symbol,
       listing: { ...listing(venue, values), written_at: before },
@@ -83,13 +83,13 @@ export const makeLog = (random: Random, from: Micros, seconds: number): readonly
       const { venue, symbol, partition } = chooseOne(random, listed);
       const dice = random();
       if (dice < 0.04) {
-        for (let p = 0; p < TASKS; p++) tell(venue, p, at + p, { kind: 'connection', span: span(venue, at - 500_000) });
+        for (let p = 0; p < TASKS; p++) feedLog(venue, p, at + p, { kind: 'connection', span: span(venue, at - 500_000) });
         conns.set(venue, { id: `${venue}-${second}-${step}`, from: at });
-        for (let p = 0; p < TASKS; p++) tell(venue, p, at + 2, { kind: 'connection', span: span(venue, null) });
+        for (let p = 0; p < TASKS; p++) feedLog(venue, p, at + 2, { kind: 'connection', span: span(venue, null) });
       } else if (dice < 0.5) {
         const funding = chooseOne(random, ['0.0001', '0.0002', '-0.0001']);
         const values = { funding, funding_interval: '28800000', funding_8h: funding };
-        tell(venue, partition, at, {
+        feedLog(venue, partition, at, {
           kind: 'reading',
           symbol,
           reading: readingAt(venue, at, { values, instants: {} }),
@@ -98,7 +98,7 @@ export const makeLog = (random: Random, from: Micros, seconds: number): readonly
         const mark = chooseOne(random, ['100', '101', '102']);
         const values = { mark, index: '100', basis: '0' };
         const read = readingAt(venue, at, { layer: 'mark', values, instants: {}, valid: random() > 0.05 });
-        tell(venue, partition, at, {
+        feedLog(venue, partition, at, {
           kind: 'reading',
           symbol,
           reading: read.valid ? read : { ...read, gap_cause: 'sequence_break' as never },
@@ -107,7 +107,7 @@ export const makeLog = (random: Random, from: Micros, seconds: number): readonly
     }
     for (const venue of VENUES) {
       for (let p = 0; p < TASKS; p++)
-        tell(venue, p, begins + SECOND, { kind: 'watermark', watermark: begins + SECOND });
+        feedLog(venue, p, begins + SECOND, { kind: 'watermark', watermark: begins + SECOND });
     }
   }
   return log;
@@ -120,14 +120,14 @@ export const emptyMemory = (): LiveMemory => {
 };
 
 /** Feeds some of the log to a memory copy: each task in its order, the tasks in any. */
-export const tell = (memory: LiveMemory, told: readonly Told[], random: Random): void => {
-  const queues = new Map<string, Told[]>();
-  for (const one of told)
+export const feedLog = (memory: LiveMemory, entries: readonly LogEntry[], random: Random): void => {
+  const queues = new Map<string, LogEntry[]>();
+  for (const one of entries)
     queues.set(`${one.venue}/${one.partition}`, [...(queues.get(`${one.venue}/${one.partition}`) ?? []), one]);
   const open = [...queues.values()];
   while (open.length > 0) {
     const i = Math.floor(random() * open.length);
-    const { venue, partition, bytes } = (open[i] as Told[]).shift() as Told;
+    const { venue, partition, bytes } = (open[i] as LogEntry[]).shift() as LogEntry;
     memory.applyLive(venue, partition, bytes);
     if (open[i]?.length === 0) open.splice(i, 1);
   }
@@ -178,7 +178,7 @@ const makeContext = (live: LiveMemory, at: Micros): Context => ({
 });
 
 /** What a rule is worth at `at`, by everything recorded up to it and nothing else. */
-export const slowMarketAt = (log: readonly Told[], at: Micros) => {
+export const slowMarketAt = (log: readonly LogEntry[], at: Micros) => {
   const memory = emptyMemory();
   for (const { venue, partition, at: recordedAt, bytes } of log)
     if (recordedAt <= at) memory.applyLive(venue, partition, bytes);

@@ -5,7 +5,7 @@ import { effectiveIntervalS, instantAfter } from '../../../api/rules/instants.ts
 import type { Rule } from '../../../api/rules/rule.ts';
 import { createRule, readTransitions } from '../../../api/rules/store.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { chooseOne, type Found, randomQuery, slowMarketAt, type Told } from './rule-log.ts';
+import { chooseOne, type Found, randomQuery, slowMarketAt, type LogEntry } from './rule-log.ts';
 
 type Move = { readonly at: Micros; readonly from: string; readonly to: string; readonly matched: readonly string[] };
 
@@ -56,7 +56,7 @@ export const makeRules = async (pool: Pool, count: number, random: () => number)
 type Assertions = { readonly same: (found: unknown, wanted: unknown, words: string) => unknown };
 type Compared = {
   readonly rules: readonly Rule[];
-  readonly log: readonly Told[];
+  readonly log: readonly LogEntry[];
   /** Every instant at which a rule should have been evaluated, ascending. */
   readonly listInstants: (rule: Rule) => readonly Micros[];
 };

@@ -102,9 +102,9 @@ const disagreement = (
     }
     return a.instrument < b.instrument ? -1 : 1;
   });
-  const said = items.map(({ instrument, result }) => `${instrument} ${result}`).join();
+  const summary = items.map(({ instrument, result }) => `${instrument} ${result}`).join();
   const meant = expected.map(({ instrument, truth }) => `${instrument} ${truth === null ? 'unknown' : 'true'}`).join();
-  if (said !== meant) return `answered ${said}, not ${meant}`;
+  if (summary !== meant) return `answered ${summary}, not ${meant}`;
   for (const [i, { group, slow }] of expected.entries()) {
     for (const [s, node] of query.select.entries()) {
       const key = printNode(compiled.query.select[s] as never);

@@ -251,11 +251,11 @@ t.test('a series counts in what its rows say, whatever its listing counts in (N-
   ] as const) {
     const feed = newFeed();
     feed.list(listing('binance', listingValues(rules), { writtenAt: LISTED + 1 }));
-    const said = `${rules.venue_kind}, ${rules.quantity_unit}`;
-    t.match(await btcIn(feed, 'published', 'rolling_sum(volume, 3)'), { value: 6, unit: 'base' }, said);
+    const title = `${rules.venue_kind}, ${rules.quantity_unit}`;
+    t.match(await btcIn(feed, 'published', 'rolling_sum(volume, 3)'), { value: 6, unit: 'base' }, title);
     // At the end of the oldest of the three there was no mark, and none is needed.
-    t.match(await btcIn(feed, 'base', 'rolling_sum(volume, 3)'), { value: 3, unit: 'base' }, said);
-    t.match(await btcIn(feed, 'quote', 'rolling_sum(volume, 2)'), { value: 220, unit: 'quote' }, said);
+    t.match(await btcIn(feed, 'base', 'rolling_sum(volume, 3)'), { value: 3, unit: 'base' }, title);
+    t.match(await btcIn(feed, 'quote', 'rolling_sum(volume, 2)'), { value: 220, unit: 'quote' }, title);
   }
 });
 

@@ -26,8 +26,8 @@ const REFUSED = /^(3\d\d|400|401|413|414|415|429|431)$/;
 /** The answer has a status of a refusal or a redirect, and an OAuth error where it is JSON. */
 const check = async (t: Test, what: string, answer: Response): Promise<void> => {
   const text = await answer.text();
-  const isTold = REFUSED.test(String(answer.status)) || answer.status === 200;
-  if (!isTold) t.fail(`${what}: ${answer.status} ${text.slice(0, 200)}`);
+  const isDocumented = REFUSED.test(String(answer.status)) || answer.status === 200;
+  if (!isDocumented) t.fail(`${what}: ${answer.status} ${text.slice(0, 200)}`);
   if (/<script>/i.test(text)) t.fail(`${what}: unescaped`);
   const isJson = answer.headers.get('content-type')?.startsWith('application/json') ?? false;
   if (answer.status >= 400 && isJson) t.match(JSON.parse(text), { error: /^[a-z_]+$/ }, what);

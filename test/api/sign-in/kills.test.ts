@@ -105,11 +105,11 @@ t.test('a killed process leaves no key without a connection and no connection ha
       () => null,
     );
     await killAmid(web, pool, next() * 40);
-    const heard = await renewed.catch(() => null);
+    const renewal = await renewed.catch(() => null);
     await allowed;
     t.same(await findFaults(pool), [], `kill ${kill}`);
     web = await startWeb(t, url, ports);
-    if (heard !== null) held = { ...held, ...heard };
+    if (renewal !== null) held = { ...held, ...renewal };
     // A client without a response repeats: an unused token is valid; for a used one the response is repeated, for ten seconds.
     const isUsed = await isConsumed(pool, held.refresh_token);
     const answer = await renew(service, held);

@@ -88,8 +88,8 @@ t.test('authorisations that are refused, with iss wherever the browser is sent b
     const answer = await browser.fetch(authorizeUrl(service, asked));
     const to = new URL(readLocation(answer));
     t.equal(`${to.origin}${to.pathname}`, REDIRECT, what);
-    const told = new URLSearchParams(to.search === '' ? to.hash.slice(1) : to.search);
-    t.match(Object.fromEntries(told), { error, iss: service.authUrl, state: 'st-1' }, what);
+    const parameters = new URLSearchParams(to.search === '' ? to.hash.slice(1) : to.search);
+    t.match(Object.fromEntries(parameters), { error, iss: service.authUrl, state: 'st-1' }, what);
   }
   const kept: [string, Asked][] = [
     ['other path', { ...good, redirect_uri: `${REDIRECT}/other` }],

@@ -386,7 +386,7 @@ t.test('resumes with exactly what came after the id, then with the statuses that
 t.test('the end of a listing that a client was away for is told once, however it is known (ST-05, F-04)', async (t) => {
   const eth = listingValues({ instrument: 'ETH-PERP', venue_symbol: 'ETHUSDT', base: 'ETH' });
   const end = NOW + 10 * SECOND;
-  const say = ({ feed, now }: Bench): void => feed.list(listing('binance', eth, { writtenAt: now, delistedAt: end }));
+  const delist = ({ feed, now }: Bench): void => feed.list(listing('binance', eth, { writtenAt: now, delistedAt: end }));
   const query = 'where=venue%20%3D%20binance&layers=mark';
   const told = ({ events }: StreamClient): unknown[] => events.map(({ event, data }) => data.change ?? event);
   for (const [isAhead, saidAt, expected] of [
@@ -399,13 +399,13 @@ t.test('the end of a listing that a client was away for is told once, however it
   ] as const) {
     const bench = await Bench.open(t);
     const passTo = (second: number): void => bench.pass(NOW + second * SECOND - bench.now);
-    if (isAhead) say(bench);
+    if (isAhead) delist(bench);
     const first = await bench.ready(query);
     t.equal(first.events[0]?.data.listings, 2);
     await first.close();
     for (const second of saidAt) {
       passTo(second);
-      say(bench);
+      delist(bench);
     }
     passTo(20);
     const again = await bench.resume(query, first.lastId);
@@ -418,7 +418,7 @@ t.test('the end of a listing that a client was away for is told once, however it
   }
   // An entry may come between the end and the next look at the clock: its id must not pass the end untold.
   const bench = await Bench.open(t);
-  say(bench);
+  delist(bench);
   const first = await bench.ready(query);
   bench.pass(10 * SECOND);
   bench.mark('BTCUSDT', 2);
@@ -530,15 +530,15 @@ t.test('tells trades, liquidations and decided candles once, also to one that re
   t.same(client.events[0]?.data.layers, ['candles', 'liquidation', 'mark', 'trade']);
   const { lastId } = client;
   bench.pass(SECOND);
-  const tell = (kind: 'event' | 'sealed' | 'provisional', row: Row) =>
+  const publish = (kind: 'event' | 'sealed' | 'provisional', row: Row) =>
     bench.feed.entry('binance', { kind, symbol: 'BTCUSDT', row });
-  tell('event', TRADE);
-  tell('event', { ...TRADE, flags: { late: true } });
-  tell('event', { ...TRADE, table: 'liquidations', texts: { ...TRADE.texts, side: 'long', price_kind: 'fill' } });
-  tell('provisional', CANDLE);
-  tell('sealed', { ...CANDLE, texts: { ...CANDLE.texts, timeframe: '1m' } });
-  tell('sealed', CANDLE);
-  tell('sealed', {
+  publish('event', TRADE);
+  publish('event', { ...TRADE, flags: { late: true } });
+  publish('event', { ...TRADE, table: 'liquidations', texts: { ...TRADE.texts, side: 'long', price_kind: 'fill' } });
+  publish('provisional', CANDLE);
+  publish('sealed', { ...CANDLE, texts: { ...CANDLE.texts, timeframe: '1m' } });
+  publish('sealed', CANDLE);
+  publish('sealed', {
     ...CANDLE,
     texts: { venue: 'binance', status: 'present', price_type: 'trade', timeframe: '5m', quantity_unit: 'base' },
     figures: { open: '1', high: '2', low: '1', close: '2', volume: '0.5', turnover: '30000' },

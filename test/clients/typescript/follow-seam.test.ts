@@ -88,7 +88,7 @@ const makeScript = ({ log, steps }: Plot) => {
   let next = 0;
   for (const [n, { told: length, away, resumes, merged }] of steps.entries()) {
     const frames: string[] = [];
-    const tell = (event: 'snapshot' | 'update', reading: Reading): void => {
+    const send = (event: 'snapshot' | 'update', reading: Reading): void => {
       told.add(reading);
       const change = event === 'update' ? { change: 'value' } : {};
       const data = {
@@ -109,7 +109,7 @@ const makeScript = ({ log, steps }: Plot) => {
       }
       for (const symbol of SYMBOLS) {
         const newest = log.findLast((one) => one.symbol === symbol && one.second <= now);
-        if (newest !== undefined) tell('snapshot', newest);
+        if (newest !== undefined) send('snapshot', newest);
       }
       next = now;
     }
@@ -117,14 +117,14 @@ const makeScript = ({ log, steps }: Plot) => {
     const end = now + length;
     const slow = { from: end - Math.min(merged, length), to: end };
     const live = log.filter(({ second }) => second > next && second <= slow.from);
-    for (const reading of live) tell('update', reading);
+    for (const reading of live) send('update', reading);
     const dropped = log.filter(({ second }) => second > slow.from && second <= slow.to);
     if (dropped.length > 0) {
       const gap = { from: at(slow.from), to: at(slow.to), reason: 'slow_reader', dropped: 1, scope: {} };
       frames.push(frame(`m${n}`, 'gap', gap));
       for (const symbol of SYMBOLS) {
         const newest = dropped.findLast((one) => one.symbol === symbol);
-        if (newest !== undefined) tell('update', newest);
+        if (newest !== undefined) send('update', newest);
       }
     }
     next = end;
@@ -201,11 +201,11 @@ const makeWanted = ({ log, interval }: Plot, { told }: ReturnType<typeof makeScr
   const length = interval === '1m' ? 60 : WINDOW_S;
   return SYMBOLS.map((symbol) => {
     const own = log.filter((one) => one.symbol === symbol);
-    const lastTold = own.findLast((one) => told.has(one))?.rev ?? 0;
+    const lastSent = own.findLast((one) => told.has(one))?.rev ?? 0;
     const lastOf = new Map(own.map((one) => [Math.ceil(one.second / length), one]));
     const isStored = (one: Reading): boolean =>
       one.second >= since && lastOf.get(Math.ceil(one.second / length)) === one;
-    return own.filter((one) => one.rev <= lastTold && (told.has(one) || isStored(one))).map(({ rev }) => rev);
+    return own.filter((one) => one.rev <= lastSent && (told.has(one) || isStored(one))).map(({ rev }) => rev);
   });
 };
 

@@ -132,27 +132,27 @@ t.test('rows sent while QuestDB dies and comes back are there once, and the prob
 
 /** QuestDB as far as a suspended table goes: only its dev mode can suspend one on request. */
 const suspendedTable = async (t: Test) => {
-  const told: string[] = [];
+  const statements: string[] = [];
   const server = createServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://questdb').searchParams.get('query') ?? '';
-    if (query.startsWith('ALTER')) told.push(query);
-    const isSuspended = told.length === 0;
+    if (query.startsWith('ALTER')) statements.push(query);
+    const isSuspended = statements.length === 0;
     const cause = isSuspended ? ['DISK FULL', 'no space left [errno=28]'] : ['', ''];
     response.end(JSON.stringify({ dataset: [['full', isSuspended, isSuspended ? 4 : 5, 5, ...cause]] }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => server.close());
-  return { told, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { statements, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 };
 
 t.test('a suspended table is told to go on, and the problem is told meanwhile', async (t) => {
-  const { told, url } = await suspendedTable(t);
+  const { statements, url } = await suspendedTable(t);
   const other = createRowSender(url, { log });
   const visible = other.waitVisible(['full']);
   while (other.problem() === null) await setImmediate();
   t.equal(other.problem(), 'suspended: full (DISK FULL: no space left [errno=28])');
   await visible;
-  t.strictSame(told, ["ALTER TABLE 'full' RESUME WAL"]);
+  t.strictSame(statements, ["ALTER TABLE 'full' RESUME WAL"]);
   t.equal(other.problem(), null);
   await other.close();
 });

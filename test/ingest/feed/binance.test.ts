@@ -138,11 +138,11 @@ t.test('a trade that two overlapping connections bring is one row, and none betw
 });
 
 t.test('an overlap repeats no liquidation, though the venue gives them no id', (t) => {
-  const told = rows.filter(({ table }) => table === 'liquidations');
+  const stored = rows.filter(({ table }) => table === 'liquidations');
   const made = symbols.flatMap((symbol) => [...simulator.truth.rows({ symbol, layer: 'liquidations' })]);
   const toKey = (symbol: string, at: number | undefined, price: unknown): string => `${symbol} ${at} ${price}`;
   const known = new Set(made.map(({ symbol, venue_ts, values }) => toKey(symbol, venue_ts, values.price)));
-  const keys = told.map(({ symbol, instants, figures }) => toKey(symbol, instants.venue_ts, figures.price));
+  const keys = stored.map(({ symbol, instants, figures }) => toKey(symbol, instants.venue_ts, figures.price));
   t.equal(new Set(keys).size, keys.length);
   t.same(
     keys.filter((key) => !known.has(key)),

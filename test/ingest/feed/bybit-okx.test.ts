@@ -5,7 +5,7 @@ import { bybit } from '../../../ingest/venues/bybit/index.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { okx } from '../../../ingest/venues/okx/index.ts';
 import type { Reading } from '../../../schemas/topics.ts';
-import { type Collected, collectAll, nothingMissing, type Told } from '../../support/collected.ts';
+import { type Collected, collectAll, nothingMissing, type OfSymbol } from '../../support/collected.ts';
 import { toText } from '../paper-venue.ts';
 
 /** Every socket is renewed while the test runs, with an overlap. */
@@ -47,7 +47,7 @@ t.test('a hole costs one book until the snapshot of its new subscription, and no
     streamed.map(({ memory }) => memory.of('lost').filter((lost) => !toText(lost).includes('successor')).length);
   const lostBefore = losses();
   const hit = (collected: Collected): string => collected.symbols[1] ?? '';
-  const listBooks = (collected: Collected): readonly Told<Reading>[] =>
+  const listBooks = (collected: Collected): readonly OfSymbol<Reading>[] =>
     collected.readings.filter(({ layer, symbol }) => layer === 'book' && symbol === hit(collected));
   for (const collected of streamed) {
     const { id } = collected.venue;
@@ -157,9 +157,9 @@ t.test('each trade is told once, as it was made; liquidations are those of the m
       const cascades = new Set(
         [...host.truth.rows({ symbol, layer: 'liquidations' })].map((row) => `${row.venue_ts} ${row.values.quantity}`),
       );
-      const told = rows.filter((row) => row.table === 'liquidations' && row.symbol === symbol);
+      const stored = rows.filter((row) => row.table === 'liquidations' && row.symbol === symbol);
       t.same(
-        told.filter(({ instants, figures }) => !cascades.has(`${instants.venue_ts} ${figures.quantity}`)),
+        stored.filter(({ instants, figures }) => !cascades.has(`${instants.venue_ts} ${figures.quantity}`)),
         [],
       );
     }

@@ -886,16 +886,16 @@ t.test('what follows from the number of listings is said once it is known, and a
     oi: { policy: 'on', cadence: known.length * 1_000, horizonMs: known.length * 2_000, horizonSource: 'assumed' },
   });
   const { memory } = await runCollector(t, () => listings, { venue: { ...paper, deliveries } });
-  const said = () =>
+  const readTimes = () =>
     memory
       .of('capability')
       .filter(({ shards }) => shards[0] === 0)
       .map((message) => (readBody(message).layers as Record<string, { cadence_ms: number }>).oi?.cadence_ms ?? null);
-  await waitFor('known listings', () => said().length === 2);
-  t.same(said(), [null, 2_000]);
+  await waitFor('known listings', () => readTimes().length === 2);
+  t.same(readTimes(), [null, 2_000]);
   listings = [...listings, ...listSymbols(1)];
-  await waitFor('more listings', () => said().length === 3);
-  t.same(said(), [null, 2_000, 4_000]);
+  await waitFor('more listings', () => readTimes().length === 3);
+  t.same(readTimes(), [null, 2_000, 4_000]);
 });
 
 t.test('a tick a shard names exactly the connections open at that point of the log', async (t) => {

@@ -136,9 +136,9 @@ t.test('every active perpetual of the REST answer gives its layers', (t) => {
     records.find(({ layer, venue_symbol }) => layer === 'mark' && venue_symbol === 'XBTEUR'),
     record('mark', 'XBTEUR', [Date.UTC(2021, 6, 22, 22, 36, 5), lineOf(ACTIVE, 1).recv_ms], { mark: '27464.48' }),
   );
-  const said = (symbol: string): unknown =>
+  const summary = (symbol: string): unknown =>
     records.filter(({ venue_symbol }) => venue_symbol === symbol).map(({ layer, values }) => [layer, values]);
-  t.same(said('XBTUSD'), [
+  t.same(summary('XBTUSD'), [
     ['ticker', { last: '32175' }],
     ['mark', { mark: '32184.89', index: '32182.72' }],
     [
@@ -252,8 +252,8 @@ t.test('the recorded books stand where the recorded quotes say', (t) => {
     const last = (JSON.parse(line.raw) as { data: Record<string, unknown>[] }).data.at(-1) ?? {};
     if (!books.has(String(last.symbol))) continue;
     quotes++;
-    const said = `${last.symbol} ${last.bidPrice},${last.bidSize} ${last.askPrice},${last.askSize}`;
-    if (!tops.has(said)) missing.push(said);
+    const summary = `${last.symbol} ${last.bidPrice},${last.bidSize} ${last.askPrice},${last.askSize}`;
+    if (!tops.has(summary)) missing.push(summary);
   }
   t.equal(quotes, 60);
   t.same(missing, []);

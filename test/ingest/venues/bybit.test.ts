@@ -359,25 +359,25 @@ const lastOf = (symbol: string, ms: number, last: string): unknown => record('ti
 
 t.test('a delta that was overtaken puts back no newer value, and adds what only it says', (t) => {
   const state: MapState = {};
-  const tell = (type: string, data: object, [ts, cs]: readonly [number, number]): readonly NormalisedRecord[] =>
+  const mapTicker = (type: string, data: object, [ts, cs]: readonly [number, number]): readonly NormalisedRecord[] =>
     map(tickerFrame(type, data, 1700000000000 + ts, cs), state);
-  tell('snapshot', FULL, [0, 10]);
-  t.same(tell('delta', { lastPrice: '31' }, [200, 12]), [lastOf('AUSDT', 1700000000200, '31')]);
+  mapTicker('snapshot', FULL, [0, 10]);
+  t.same(mapTicker('delta', { lastPrice: '31' }, [200, 12]), [lastOf('AUSDT', 1700000000200, '31')]);
   t.same(
-    tell('delta', { lastPrice: '30', openInterest: '34' }, [100, 11]),
+    mapTicker('delta', { lastPrice: '30', openInterest: '34' }, [100, 11]),
     [record('oi', 'AUSDT', 1700000000200, { oi: '34', oi_unit: 'base' })],
     'open interest of the older one is new, and true at the newest stamp; its last price is not',
   );
-  t.same(tell('delta', { openInterest: '33' }, [50, 11]), [], 'older than what said it');
-  t.same(tell('delta', { lastPrice: '29' }, [200, 11]), [], 'of one instant the sequence decides');
-  t.same(tell('delta', { lastPrice: '29' }, [100, 12]), [], 'of one sequence the clock decides');
+  t.same(mapTicker('delta', { openInterest: '33' }, [50, 11]), [], 'older than what said it');
+  t.same(mapTicker('delta', { lastPrice: '29' }, [200, 11]), [], 'of one instant the sequence decides');
+  t.same(mapTicker('delta', { lastPrice: '29' }, [100, 12]), [], 'of one sequence the clock decides');
   t.same(
-    tell('delta', { lastPrice: '32' }, [300, 3]),
+    mapTicker('delta', { lastPrice: '32' }, [300, 3]),
     [lastOf('AUSDT', 1700000000300, '32')],
     'a sequence that began anew is no older one',
   );
   t.same(
-    tell('delta', { lastPrice: '33' }, [250, 4]),
+    mapTicker('delta', { lastPrice: '33' }, [250, 4]),
     [lastOf('AUSDT', 1700000000250, '33')],
     'nor is a clock that was put back',
   );

@@ -571,7 +571,7 @@ t.test('each channel that is subscribed is one that is read', (t) => {
     trade_id: '4',
   };
   const levels = { instrument_name: 'BTC-PERPETUAL', timestamp: 1, change_id: 5, bids: [], asks: [] };
-  const told: Readonly<Record<string, unknown>> = {
+  const readMinute: Readonly<Record<string, unknown>> = {
     book: { ...levels, type: 'snapshot' },
     ticker: { instrument_name: 'BTC-PERPETUAL', timestamp: 1, last_price: 1 },
     trades: [{ ...trade, liquidation: 'T' }],
@@ -580,7 +580,7 @@ t.test('each channel that is subscribed is one that is read', (t) => {
   const [btc] = listingsOf(INSTRUMENTS) as [ListingRecord];
   const layers = listSockets([btc]).map((socket) =>
     listChannels(socket).flatMap((channel) =>
-      map(frame(notify(channel, told[channel.split('.')[0] ?? '']))).map(({ layer }) => layer),
+      map(frame(notify(channel, readMinute[channel.split('.')[0] ?? '']))).map(({ layer }) => layer),
     ),
   );
   t.same(layers, [['book'], ['ticker', 'trade', 'liquidation', 'candle']]);
@@ -589,11 +589,11 @@ t.test('each channel that is subscribed is one that is read', (t) => {
 
 t.test('a notification of candles tells a minute, a request brings those that are missing', (t) => {
   t.same(deribit.newestMinute?.(lineOf(NAUTILUS, 3).raw), { symbol: 'BTC-PERPETUAL', openMs: 1767200040000 });
-  const told = (channel: string): unknown =>
+  const readMinute = (channel: string): unknown =>
     deribit.newestMinute?.(JSON.stringify(notify(channel, { volume: 0, tick: 1767200100000, close: 5 })));
-  t.same(told('chart.trades.BTC_USDC-PERPETUAL.1'), { symbol: 'BTC_USDC-PERPETUAL', openMs: 1767200100000 });
-  t.equal(told('chart.trades.BTC-PERPETUAL.5'), null);
-  t.equal(told('chart.trades.BTC-27DEC30.1'), null);
+  t.same(readMinute('chart.trades.BTC_USDC-PERPETUAL.1'), { symbol: 'BTC_USDC-PERPETUAL', openMs: 1767200100000 });
+  t.equal(readMinute('chart.trades.BTC-PERPETUAL.5'), null);
+  t.equal(readMinute('chart.trades.BTC-27DEC30.1'), null);
   t.equal(deribit.newestMinute?.(lineOf(NAUTILUS, 2).raw), null);
   t.equal(deribit.closedMinute, undefined, 'nothing is marked as closed');
   const request = deribit.candles?.(

@@ -440,7 +440,7 @@ t.test('at most 32 subscriptions of a channel share a socket, each market is sub
 
 t.test('each channel that is subscribed is one that is read', (t) => {
   const trade = { id: '1', side: 'BUY', price: '1', size: '2', createdAt: '2024-08-23T00:00:00.000Z' };
-  const told: Readonly<Record<string, unknown>> = {
+  const samples: Readonly<Record<string, unknown>> = {
     v4_markets: { trading: { 'BTC-USD': { openInterest: '5' } } },
     v4_orderbook: { bids: [['5', '1']] },
     v4_trades: { trades: [{ ...trade, type: 'LIQUIDATED' }] },
@@ -449,7 +449,7 @@ t.test('each channel that is subscribed is one that is read', (t) => {
   const layers = makePlan(listListings({ a: MARKET }), 1)
     .flatMap(listCommands)
     .map(({ channel, id = '' }) =>
-      map(frame(push('channel_data', channel, id, told[channel]))).map(({ layer }) => layer),
+      map(frame(push('channel_data', channel, id, samples[channel]))).map(({ layer }) => layer),
     );
   t.same(layers, [['oi'], ['book'], ['trade', 'liquidation'], ['candle']]);
   t.end();

@@ -321,7 +321,7 @@ t.test('a modern book session, built of the recorded snapshot with ids and updat
   ];
   const book = createBook();
   let sync: BookSync<BookRecord['values']> = newBookSync();
-  const told = frames.map((text) => {
+  const parsed = frames.map((text) => {
     const [mapped] = okx.map({}, frame(text), NO_LISTINGS);
     if (mapped?.record.layer !== 'book' || !mapped.chain) throw new Error(`no book in ${text}`);
     const step = stepBookSync(okx.bookRule, sync, mapped.chain, mapped.record.values);
@@ -338,7 +338,7 @@ t.test('a modern book session, built of the recorded snapshot with ids and updat
     ['8475.55', '90'],
     ['8475.54', '100'],
   ];
-  t.same(told, [
+  t.same(parsed, [
     [
       [
         ['8476.97', '256'],

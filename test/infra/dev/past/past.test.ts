@@ -55,7 +55,7 @@ const tickAt = (ms: number): Buffer =>
 const past = new Map(OLD_VENUES.map((venue) => [venue, listRecords(venue)]));
 
 /** Rows by venue, once they are made. */
-const told = new Map<string, readonly Row[]>();
+const rowsByVenue = new Map<string, readonly Row[]>();
 
 t.test('the same past is made again', async (t) => {
   const toText = (records: readonly PastRecord[]): readonly string[] =>
@@ -76,8 +76,8 @@ t.test('record times never decrease, and end where the live log begins', async (
 });
 
 t.test('the old day has rows of every anchored table, gaps and late rows among them', async (t) => {
-  for (const [venue, records] of past) told.set(venue, listRows(t, venue, records));
-  const all = [...told.values()].flat();
+  for (const [venue, records] of past) rowsByVenue.set(venue, listRows(t, venue, records));
+  const all = [...rowsByVenue.values()].flat();
   const from = oldDayMs(TELLING.nowMs) * 1_000;
   const old = all.filter(({ at }) => at > from && at <= from + DAY_MS * 1_000);
   t.same(
@@ -93,7 +93,7 @@ t.test('the old day has rows of every anchored table, gaps and late rows among t
 });
 
 t.test('the last days have each minute once, and each of 80 hours whole', async (t) => {
-  const rows = told.get(LAST_VENUE) ?? [];
+  const rows = rowsByVenue.get(LAST_VENUE) ?? [];
   const candles = (timeframe: string, price = 'trade'): readonly Row[] =>
     rows.filter(
       ({ table, texts, at }) =>

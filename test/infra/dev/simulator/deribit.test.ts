@@ -220,7 +220,7 @@ t.test('protocol', async (t) => {
           return `${venue_symbol} ${venue_ts} ${id} ${side} ${price} ${quantity}`;
         })
         .toSorted();
-    const told = (layer: 'trades' | 'liquidations'): readonly string[] =>
+    const received = (layer: 'trades' | 'liquidations'): readonly string[] =>
       symbols
         .flatMap((symbol) => listTruth(sim, symbol, layer).filter(isSince))
         .map(
@@ -229,8 +229,8 @@ t.test('protocol', async (t) => {
         )
         .toSorted();
     t.ok(printed('trade').length > 100);
-    t.same(printed('trade'), told('trades'), 'and the collector reads them so, with every trade');
-    t.same(printed('liquidation'), told('liquidations'));
+    t.same(printed('trade'), received('trades'), 'and the collector reads them so, with every trade');
+    t.same(printed('liquidation'), received('liquidations'));
   });
 });
 
@@ -249,8 +249,8 @@ t.test('candles and REST', async (t) => {
   t.test('minutes are the truth in notifications and columns, those without trades too', async (t) => {
     type Columns = Readonly<Record<'ticks' | 'open' | 'high' | 'low' | 'close' | 'volume' | 'cost', readonly number[]>>;
     for (const symbol of SYMBOLS) {
-      const told = listData<Readonly<Record<string, number>>>(client, `chart.trades.${symbol}.1`);
-      const newest = new Map(told.map((candle) => [candle.tick, candle]));
+      const received = listData<Readonly<Record<string, number>>>(client, `chart.trades.${symbol}.1`);
+      const newest = new Map(received.map((candle) => [candle.tick, candle]));
       const range = `start_timestamp=${START_MS}&end_timestamp=${nowMs()}&resolution=1`;
       const { body } = await fetchResult<{ result: Columns & { status: string } }>(
         `get_tradingview_chart_data?instrument_name=${symbol}&${range}`,

@@ -178,10 +178,10 @@ t.test('protocol', async (t) => {
           { listings: new Map() },
         ),
       );
-      const told = listData<Trade[]>(client, 'trades');
-      t.equal(printed.length, told.slice(1).flat().length);
+      const received = listData<Trade[]>(client, 'trades');
+      t.equal(printed.length, received.slice(1).flat().length);
       const ids = new Set(
-        told
+        received
           .slice(1)
           .flat()
           .map(({ tid }) => String(tid)),
@@ -193,7 +193,7 @@ t.test('protocol', async (t) => {
           .map(({ venue_ts, values }) => toEvent(venue_ts, values)),
         'each as it was made',
       );
-      return told;
+      return received;
     };
     const first = await subscribeAndRun();
     const second = await subscribeAndRun();
@@ -245,8 +245,8 @@ t.test('candles and questions', async (t) => {
 
   t.test('minutes are the truth in frames and answers; a minute without trades is only in answers', async (t) => {
     for (const coin of COINS) {
-      const told = listData<Candle>(client, 'candle').filter(({ s }) => s === coin);
-      const newest = new Map(told.map((candle) => [candle.t, candle]));
+      const received = listData<Candle>(client, 'candle').filter(({ s }) => s === coin);
+      const newest = new Map(received.map((candle) => [candle.t, candle]));
       const req = { coin, interval: '1m', startTime: START_MS, endTime: nowMs() };
       const { body } = await question<Candle[]>(sim, { type: 'candleSnapshot', req });
       t.same(

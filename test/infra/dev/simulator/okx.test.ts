@@ -239,7 +239,7 @@ t.test('candles and REST', async (t) => {
     for (const [channel, path, type] of KINDS) {
       for (const symbol of SYMBOLS) {
         const instId = toSubject(symbol, type);
-        const told = listFrames<string[]>(client, channel)
+        const received = listFrames<string[]>(client, channel)
           .filter(({ arg }) => arg.instId === instId)
           .flatMap(({ data }) => data)
           .filter((row) => row.at(-1) === '1');
@@ -248,11 +248,11 @@ t.test('candles and REST', async (t) => {
           data.map((row) => row.at(-1)),
           ['0', '1', '1', '1'],
         );
-        t.same(told, data.slice(1).toReversed(), `${channel} ${instId}`);
+        t.same(received, data.slice(1).toReversed(), `${channel} ${instId}`);
         const rows = listTruth(sim, symbol, 'candles').filter(({ values }) => values.price_type === type);
         t.equal(rows.length, 3);
         for (const { values } of rows) {
-          const row = told.find(([start]) => Number(start) * 1_000 === values.open_time)?.map(trimmed) ?? [];
+          const row = received.find(([start]) => Number(start) * 1_000 === values.open_time)?.map(trimmed) ?? [];
           const { open, high, low, close, volume, turnover } = values;
           t.same(row.slice(1, 5), [open, high, low, close]);
           if (type === 'trade') t.same([row[5], row[7]], [volume, turnover]);
@@ -355,8 +355,8 @@ t.test('faults', async (t) => {
     inject({ kind: 'silence', symbols, durationMs: 30_000 });
     run(29_000);
     await settle(sim, client);
-    const told = client.frames.slice(from).map(parse<Frame<Element>>);
-    const subjects = told.flatMap(({ data }) => data.map(({ instId }) => instId ?? ''));
+    const received = client.frames.slice(from).map(parse<Frame<Element>>);
+    const subjects = received.flatMap(({ data }) => data.map(({ instId }) => instId ?? ''));
     t.notOk(subjects.some((subject) => symbols.includes(subject) || subject === 'ETH-USDT'));
     t.equal(subjects.filter((subject) => subject === 'BTC-USD').length, 29, 'an index of several swaps goes on');
   });
