@@ -168,7 +168,11 @@ const followByPython = async (python: string, tally: Tally, { baseUrl, key, wher
 };
 
 /** Readings of the log that the client did not receive: live every one, before that the last one of each window. */
-const findMissing = (tally: Tally, logged: Receipts, span: { readonly from: Micros; readonly to: Micros }): string[] => {
+const findMissing = (
+  tally: Tally,
+  logged: Receipts,
+  span: { readonly from: Micros; readonly to: Micros },
+): string[] => {
   const missing: string[] = [];
   for (const [place, receipts] of logged) {
     const layer = place.split('|')[1] as ReadingLayer;

@@ -27,9 +27,9 @@ import {
   type BoundsMs,
   DEFAULT_BOUNDS,
   findLags,
-  readLiveLog,
   type LiveLogEntry,
   PublishedMarket,
+  readLiveLog,
 } from '../support/told-market.ts';
 import type { Snapshots } from '../support/truth.ts';
 import { waitFor } from '../support/wait.ts';
@@ -263,11 +263,11 @@ const findState = ({ about, json }: Asked, listings: readonly SlowListing[]): Om
 
 /** What every rule is worth at each of its instants up to `to`. */
 const evaluateSlowly = (
-  told: readonly LiveLogEntry[],
+  liveLog: readonly LiveLogEntry[],
   rules: readonly Asked[],
   to: number,
 ): ReadonlyMap<string, readonly Found[]> => {
-  const market = new PublishedMarket(told);
+  const market = new PublishedMarket(liveLog);
   const due = rules.flatMap((asked) => listInstants(asked.rule, asked.madeAt, to).map((at) => ({ asked, at })));
   due.sort((a, b) => a.at - b.at);
   const found = new Map<string, Found[]>(rules.map(({ rule }) => [rule.ruleId, []]));
@@ -286,8 +286,8 @@ const findMoves = (found: readonly Found[], stored: readonly Move[], { isUnsure,
   let state = 'unknown';
   for (const { at, state: to, matched } of found) {
     if (isPassed(at)) continue;
-    const told = isUnsure(at) ? stored.find((move) => move.at === at) : undefined;
-    if (told !== undefined) moves.push(told);
+    const liveLog = isUnsure(at) ? stored.find((move) => move.at === at) : undefined;
+    if (liveLog !== undefined) moves.push(liveLog);
     else if (!isUnsure(at) && to !== state) moves.push({ at, from: state, to, matched });
     state = moves.at(-1)?.to ?? state;
   }
@@ -327,10 +327,10 @@ t.test(`moves of ${RULES} rules while processes die (RULES_SEED=${SEED})`, async
   const end = nowMicros() + 12 * SECOND;
   await evaluatedUpTo(service, rules, end);
 
-  const told = await readLiveLog(handle, spec);
-  const lags = findLags(told, BEHIND);
+  const liveLog = await readLiveLog(handle, spec);
+  const lags = findLags(liveLog, BEHIND);
   const isUnsure = (at: number): boolean => lags.some(([from, until]) => at > from && at <= until + SECOND);
-  const found = evaluateSlowly(told, rules, end);
+  const found = evaluateSlowly(liveLog, rules, end);
   const stored = new Map<string, readonly Move[]>();
   for (const { rule } of rules)
     stored.set(
@@ -341,7 +341,7 @@ t.test(`moves of ${RULES} rules while processes die (RULES_SEED=${SEED})`, async
   const unsure = [...found.values()].reduce((sum, all) => sum + all.filter(({ at }) => isUnsure(at)).length, 0);
   const moves = [...stored.values()].flat();
   t.comment(
-    `${kills} processes died, ${evaluations} evaluations, ${moves.length} moves, ${unsure} unsure, ${told.length} entries of the log`,
+    `${kills} processes died, ${evaluations} evaluations, ${moves.length} moves, ${unsure} unsure, ${liveLog.length} entries of the log`,
   );
   const lagging = lags.filter(([from]) => from > (rules[0]?.madeAt ?? 0));
   const lengths = lagging.map(([from, until]) => (until - from) / SECOND);

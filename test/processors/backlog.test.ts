@@ -34,7 +34,11 @@ t.test('a first life says of what is long past only what still holds, and a roun
   t.same(check(8 * 86_400_000, 1_000), { kinds: HOLDS, round: false });
   t.same(check(16 * MINUTE_MS, 59_999), { kinds: HOLDS, round: false });
   t.same(check(16 * MINUTE_MS, 60_000), { kinds: HOLDS, round: true });
-  t.same(check(15 * MINUTE_MS, 60_001), { kinds: LIVE_KINDS, round: true }, 'of the last quarter of an hour everything');
+  t.same(
+    check(15 * MINUTE_MS, 60_001),
+    { kinds: LIVE_KINDS, round: true },
+    'of the last quarter of an hour everything',
+  );
   t.same(check(14 * MINUTE_MS, 60_002), { kinds: LIVE_KINDS, round: true });
   t.end();
 });

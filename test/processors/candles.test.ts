@@ -479,8 +479,8 @@ t.test(
     const sealed = outputs.map((o) => listRows([o], 'candles').filter((row) => row.texts['timeframe'] === '1m').length);
     t.ok(Math.max(...sealed) <= 180, 'an hour of three price types a record');
     const last = sealed.findLastIndex((rows) => rows > 0);
-    const findCandle = outputs.findIndex((o) => o.watermark !== null && o.watermark > START + MINUTE);
-    t.ok(findCandle >= last, `sealed by record ${last}, W said at ${findCandle}`);
+    const sealedBy = outputs.findIndex((o) => o.watermark !== null && o.watermark > START + MINUTE);
+    t.ok(sealedBy >= last, `sealed by record ${last}, W said at ${sealedBy}`);
     const opens = listCandles(log).map(toMinute);
     t.same(
       opens,

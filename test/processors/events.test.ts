@@ -67,7 +67,7 @@ const rowsOfSession = (venue: Venue, lines: readonly Recorded[], symbols: readon
 
 t.test('of every recorded session the task tells what happened since it began, each once', (t) => {
   const repeating = new Set<string>();
-  let told = 0;
+  let publishedCount = 0;
   for (const [id, venue] of venues) {
     for (const [name, lines] of readSessions(id)) {
       const events = listEvents(venue, lines);
@@ -83,12 +83,12 @@ t.test('of every recorded session the task tells what happened since it began, e
       const kept = rows.filter(({ table }) => !nameless.has(table === 'trades' ? 'trade' : 'liquidation'));
       const counted = [...ids].filter((key) => !nameless.has(key.split(' ')[0] as EventRecord['layer']));
       t.equal(kept.length, counted.length, `${id} ${name}: ${counted.length} events with an id`);
-      told += kept.length;
+      publishedCount += kept.length;
       if (events.some((event) => !isNew(event))) repeating.add(id);
     }
   }
   t.ok(repeating.has('htx') && repeating.has('okx'), `sessions of ${[...repeating].join(', ')} begin with the past`);
-  t.ok(told > 90, `${told} events`);
+  t.ok(publishedCount > 90, `${publishedCount} events`);
   t.end();
 });
 
@@ -107,15 +107,15 @@ t.test(
               : mapped,
           ),
     };
-    let told = 0;
+    let publishedCount = 0;
     for (const [, lines] of readSessions('binance')) {
       const symbols = [...new Set(listEvents(venue, lines).map((event) => event.venue_symbol ?? ''))];
       if (symbols.length === 0) continue;
       const rows = rowsOfSession(nameless, lines, symbols);
-      told += rows.length;
+      publishedCount += rows.length;
       for (const { texts } of rows) t.notOk(Object.values(texts).includes('') || !texts['id'], JSON.stringify(texts));
     }
-    t.ok(told > 0, `${told} events`);
+    t.ok(publishedCount > 0, `${publishedCount} events`);
     t.end();
   },
 );

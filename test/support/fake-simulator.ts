@@ -54,7 +54,7 @@ export async function connect(test: Test, sim: Simulator, path: string): Promise
 }
 
 /** Sends a frame and waits for what comes next; answers that. */
-export async function say(client: Client, frame: string): Promise<string> {
+export async function exchange(client: Client, frame: string): Promise<string> {
   const before = client.frames.length;
   client.socket.send(frame);
   await waitFor('a reply', () => client.frames.length > before);
@@ -62,7 +62,7 @@ export async function say(client: Client, frame: string): Promise<string> {
 }
 
 export const ask = async (client: Client, command: object): Promise<unknown> =>
-  JSON.parse(await say(client, JSON.stringify(command)));
+  JSON.parse(await exchange(client, JSON.stringify(command)));
 
 /** Every frame that the simulator reports as sent has arrived. */
 export async function settle(sim: Simulator, client: Client): Promise<void> {

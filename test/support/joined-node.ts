@@ -71,14 +71,14 @@ export class JoinedNode<Kept> {
 
   /** The node that was always running receives the next steps, the other too once it has begun. */
   goTo(step: number): void {
-    const told = this.#steps.slice(this.#next, step);
-    apply(this.whole, told);
-    for (const { listings, capabilities } of told) {
+    const nextSteps = this.#steps.slice(this.#next, step);
+    apply(this.whole, nextSteps);
+    for (const { listings, capabilities } of nextSteps) {
       // Versions come of topics that keep them for ever.
       for (const version of listings) this.node.applyListing(version);
       for (const version of capabilities) this.node.applyCapability(version);
     }
-    if (this.#join !== null) apply(this.node, told);
+    if (this.#join !== null) apply(this.node, nextSteps);
     this.#next = step;
   }
 

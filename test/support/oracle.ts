@@ -272,7 +272,9 @@ export class Oracle {
     const held = this.#books.get(symbol);
     if (held !== undefined) return held;
     const messages = this.#received.filter(({ frame }) => frame.l === 'book' && frame.s === symbol);
-    const read = bookReadings(messages.map((received) => ({ ...received, book: received.frame.v as unknown as PaperBook })));
+    const read = bookReadings(
+      messages.map((received) => ({ ...received, book: received.frame.v as unknown as PaperBook })),
+    );
     this.#books.set(symbol, read);
     return read;
   }

@@ -69,7 +69,7 @@ const toSubject = (listing: string): { readonly venue: string; readonly symbol: 
 const ON_THE_WAY = 1_000_000;
 
 /** Whether the venue had nothing new about a layer in the span: then `no_update` is correct. */
-const saidNothing = (truth: TruthIndex, listing: string, layer: string, { from, to }: Run): boolean => {
+const hadNothingNew = (truth: TruthIndex, listing: string, layer: string, { from, to }: Run): boolean => {
   const rows = truth.all(toSubject(listing), layer === 'venue_depth' ? 'book' : layer);
   const inside = rows.filter(({ venue_ts }) => venue_ts > from && venue_ts <= to - ON_THE_WAY);
   const before = rows.findLast(({ venue_ts }) => venue_ts <= from) ?? inside[0];
@@ -98,7 +98,7 @@ export const judgeGaps = async (rows: Rows, windows: FaultWindows, truth: TruthI
       causes.push(`${kinds.join('+') || 'no fault'}: ${place.venue} ${layer} ${cause}`);
       const isFaults = listCauses(kinds).has(cause);
       // Nothing came, or it cannot be distinguished from unreadable frames: events are lost with any frame of their connection.
-      const isSilent = saidNothing(truth, listing, layer, span) || windows.isSkewed(place, span.from, span.to);
+      const isSilent = hadNothingNew(truth, listing, layer, span) || windows.isSkewed(place, span.from, span.to);
       const isExpected = kinds.length > 0 || at !== 'at' || isSilent;
       const isOthers = cause === 'parse_error' && isExpected && windows.isUnreadable(place, span.from, span.to);
       const isQuiet = cause === 'no_update' && isSilent;

@@ -78,7 +78,9 @@ const FIXED_INTERVAL_MS: Readonly<Record<string, string>> = { hyperliquid: '3600
 
 const settlementDifferences = (seen: Seen, { values }: TruthRow): string[] => {
   const instant = seen.object.instants?.next_funding_at;
-  const isTrue = isUnpublished(seen, 'next_funding_at') ? instant === undefined : toMicros(instant) === values.next_funding_at;
+  const isTrue = isUnpublished(seen, 'next_funding_at')
+    ? instant === undefined
+    : toMicros(instant) === values.next_funding_at;
   return isTrue ? [] : [`next_funding_at is ${instant}`];
 };
 

@@ -266,9 +266,9 @@ t.test('a step of 6 to 8 that fails tells all that it finds, in one list (E-01, 
   t.teardown(() => app.close());
   for (const { step, plan, url, payload, errors } of COLLECTED) {
     const answer = await app.inject({ method: 'POST', url, payload, headers: as(plan) });
-    const told = answer.json<Errors>().errors.map(({ code, path }) => `${code} ${path}`);
+    const codesFound = answer.json<Errors>().errors.map(({ code, path }) => `${code} ${path}`);
     t.equal(answer.statusCode, 400, step);
-    t.same(told, errors, step);
+    t.same(codesFound, errors, step);
   }
 });
 

@@ -9,7 +9,7 @@ import { fillPath } from '../../../infra/dev/tools/endpoint-examples.ts';
 import { CATALOGUE, type ErrorCode } from '../../../schemas/errors.ts';
 import { listing, listingValues, market, testApp } from '../live-fixture.ts';
 
-type Told = { readonly code: ErrorCode; readonly path?: string; readonly offset?: number };
+type ExpectedError = { readonly code: ErrorCode; readonly path?: string; readonly offset?: number };
 type Request = {
   readonly body: Record<string, unknown>;
   readonly where: string[];
@@ -20,7 +20,7 @@ type Fault = {
   /** Step of E-01. */
   readonly step: 6 | 7 | 8;
   readonly spoil: (request: Request) => void;
-  readonly told: Omit<Told, 'offset'>;
+  readonly told: Omit<ExpectedError, 'offset'>;
   /** Text of `where` or `query` whose place the error has. */
   readonly at?: string;
 };
@@ -219,15 +219,19 @@ const ALWAYS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Expected list: the first step that fails, 6 and 7 as one, by position, then path (E-05). */
-const expected = (faults: readonly Fault[], texts: { where: string; query: string }, names: boolean): Told[] => {
+const expected = (
+  faults: readonly Fault[],
+  texts: { where: string; query: string },
+  names: boolean,
+): ExpectedError[] => {
   const first = faults.some(({ step }) => step < 8) ? faults.filter(({ step }) => step < 8) : faults;
-  const told = first.map(({ told, at }): Told => {
+  const told = first.map(({ told, at }): ExpectedError => {
     if (at === undefined) return told;
     const inQuery = told.path === undefined && texts.query.includes(at) && !texts.where.includes(at);
     const offset = (inQuery ? texts.query : texts.where).indexOf(at);
     return { ...told, offset, ...(names ? { path: inQuery ? '/query' : '/where' } : {}) };
   });
-  const place = ({ offset }: Told): number => offset ?? Number.POSITIVE_INFINITY;
+  const place = ({ offset }: ExpectedError): number => offset ?? Number.POSITIVE_INFINITY;
   return told.sort((a, b) => {
     if (place(a) !== place(b)) return place(a) - place(b);
     return (a.path ?? '') < (b.path ?? '') ? -1 : 1;
@@ -372,7 +376,7 @@ t.test('how much is asked for is clamped and never refused, on every endpoint (H
   t.ok(asked >= 6, `${asked} members`);
 });
 
-const sorted = (told: Told): [string, unknown][] =>
+const sorted = (told: ExpectedError): [string, unknown][] =>
   Object.entries(told).sort(([a], [b]) => (a < b ? -1 : 1)) as [string, unknown][];
 
 t.test('a member with a fault inside is judged by what is left of it', async (t) => {

@@ -67,8 +67,8 @@ t.test('no shape with members stands twice', (t) => {
 t.test('every event that the stream is described with has a shape', (t) => {
   const { description = '' } = STREAM.output as { readonly description?: string };
   const described = [...description.matchAll(/`([a-z]+)`/g)].map(([, name]) => name);
-  const told = NAMED.components.schemas.StreamEvent.anyOf as { properties: { event: { const: string } } }[];
-  t.same(told.map(({ properties }) => properties.event.const).sort(), described.sort());
+  const eventShapes = NAMED.components.schemas.StreamEvent.anyOf as { properties: { event: { const: string } } }[];
+  t.same(eventShapes.map(({ properties }) => properties.event.const).sort(), described.sort());
   t.end();
 });
 

@@ -26,7 +26,7 @@ t.test('drops what is not above the highest place of its partition', (t) => {
   t.end();
 });
 
-const toBytes = (told: Parameters<typeof liveEntry>[0]): Buffer => codecs.live.encode(liveEntry(told));
+const toBytes = (published: Parameters<typeof liveEntry>[0]): Buffer => codecs.live.encode(liveEntry(published));
 const none = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
 const round = (offset: number, watermark: number): StateEntry[] => [
   { ...none, round: offset, kind: 'listing', symbol: 'BTCUSDT', listing: listing('okx', listingValues()) },
@@ -79,8 +79,8 @@ t.test('the watermark of a venue is that of its slowest task', (t) => {
   feed.watermark('okx', 100);
   feed.memory.expectPartitions('okx', [1]);
   t.equal(feed.memory.watermark('okx'), null, 'a task that has not spoken holds it back');
-  const told = { recorded_at: NOW, offset: 1, index: 0, kind: 'watermark', watermark: 60 } as const;
-  feed.memory.applyLive('okx', 1, toBytes(told));
+  const published = { recorded_at: NOW, offset: 1, index: 0, kind: 'watermark', watermark: 60 } as const;
+  feed.memory.applyLive('okx', 1, toBytes(published));
   t.equal(feed.memory.watermark('okx'), 60);
   t.end();
 });
@@ -193,18 +193,18 @@ t.test('a round counts as it was told first: a stale owner tells it again, in be
   });
   const marker = (round: number, live_offset: number) => entry(round, { entries: 2, watermark: round, live_offset });
   const choice = new RoundChoice(1_000);
-  const told = [
+  const published = [
     ...[entry(10), entry(10), marker(10, 100)],
     ...[entry(20), entry(20), marker(20, 200)],
     // The owner continues to round 30 while the one that was paused sends 20 again.
     ...[entry(30), entry(20), entry(30), entry(20), marker(20, 999), marker(30, 300)],
     ...[entry(40), marker(40, 400)],
   ];
-  for (const [at, one] of told.entries()) choice.add(one, at);
+  for (const [at, one] of published.entries()) choice.add(one, at);
   t.match(choice.chosen, { watermark: 30, liveOffset: 300 }, 'whole all the same; the torn one is none');
   t.equal(choice.chosen?.entries.length, 3);
   const stale = new RoundChoice(1_000);
-  const again = [...told.slice(0, 6), entry(20), entry(20), marker(20, 999)];
+  const again = [...published.slice(0, 6), entry(20), entry(20), marker(20, 999)];
   for (const [at, one] of again.entries()) stale.add(one, at);
   t.equal(stale.chosen?.liveOffset, 200);
   t.equal(stale.begins, 6, 'where the round of the last marker begins');

@@ -71,7 +71,11 @@ t.test('days that are none, are not closed, or will never be', async (t) => {
     t.match(words, /is not closed yet\. Its root comes at \d{4}-\d\d-\d\dT02:00:00\.000Z or later\./);
   }
   t.match((await readAnswer('2026-01-12'))[2], '2026-01-19T02:00:00.000Z');
-  t.match(await readAnswer('2026-01-11'), [404, 'ANCHOR_NOT_FOUND', /has no root\. It was due at 2026-01-18T02:00:00\.000Z/]);
+  t.match(await readAnswer('2026-01-11'), [
+    404,
+    'ANCHOR_NOT_FOUND',
+    /has no root\. It was due at 2026-01-18T02:00:00\.000Z/,
+  ]);
   t.match(await readAnswer('2026-01-09'), [404, 'ANCHOR_NOT_FOUND', /before the first anchored day, 2026-01-10/]);
   const proof = await api.proof({ ...BTC, layer: 'mark', at: '2026-01-15T12:00:00Z' });
   t.equal(proof.status, 404);

@@ -115,8 +115,8 @@ t.test(
       capability: capability('binance', { funding: { policy: 'off' } }, NOW - 1_000_000),
     });
     off.list(listing('binance', hidden, { writtenAt: NOW - 1_000_000 }));
-    const said = await ask(off, { where: 'venue = binance' });
-    t.match(ofListing(said.json, 'BTCUSDT')?.funding, { status: 'off', reason: 'policy_off' }, 'off goes before');
+    const offAnswer = await ask(off, { where: 'venue = binance' });
+    t.match(ofListing(offAnswer.json, 'BTCUSDT')?.funding, { status: 'off', reason: 'policy_off' }, 'off goes before');
   },
 );
 

@@ -9,7 +9,7 @@ import { createLog } from '../../../infra/runtime/log.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { waitFor } from '../../support/wait.ts';
 import { freshPool } from '../payments/paid-api.ts';
-import { createRandom, emptyMemory, makeLog, SECOND, type LogEntry, feedLog } from './rule-log.ts';
+import { createRandom, emptyMemory, feedLog, type LogEntry, makeLog, SECOND } from './rule-log.ts';
 import { compareMoves, isCaughtUp, listInstants, makeRules } from './rule-moves.ts';
 
 const SEED = Number(process.env['RULES_SEED'] ?? Date.now() % 1_000_000);

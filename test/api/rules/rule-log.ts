@@ -18,7 +18,12 @@ export const TASKS = 2;
 const BASES = ['BTC', 'ETH', 'SOL'];
 
 /** One message of one task. */
-export type LogEntry = { readonly venue: string; readonly partition: number; readonly at: Micros; readonly bytes: Buffer };
+export type LogEntry = {
+  readonly venue: string;
+  readonly partition: number;
+  readonly at: Micros;
+  readonly bytes: Buffer;
+};
 type Random = () => number;
 
 /** A generator that a seed makes repeatable (mulberry32). */
@@ -83,7 +88,8 @@ export const makeLog = (random: Random, from: Micros, seconds: number): readonly
       const { venue, symbol, partition } = chooseOne(random, listed);
       const dice = random();
       if (dice < 0.04) {
-        for (let p = 0; p < TASKS; p++) feedLog(venue, p, at + p, { kind: 'connection', span: span(venue, at - 500_000) });
+        for (let p = 0; p < TASKS; p++)
+          feedLog(venue, p, at + p, { kind: 'connection', span: span(venue, at - 500_000) });
         conns.set(venue, { id: `${venue}-${second}-${step}`, from: at });
         for (let p = 0; p < TASKS; p++) feedLog(venue, p, at + 2, { kind: 'connection', span: span(venue, null) });
       } else if (dice < 0.5) {

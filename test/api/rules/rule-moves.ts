@@ -5,7 +5,7 @@ import { effectiveIntervalS, instantAfter } from '../../../api/rules/instants.ts
 import type { Rule } from '../../../api/rules/rule.ts';
 import { createRule, readTransitions } from '../../../api/rules/store.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { chooseOne, type Found, randomQuery, slowMarketAt, type LogEntry } from './rule-log.ts';
+import { chooseOne, type Found, type LogEntry, randomQuery, slowMarketAt } from './rule-log.ts';
 
 type Move = { readonly at: Micros; readonly from: string; readonly to: string; readonly matched: readonly string[] };
 

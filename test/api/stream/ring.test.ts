@@ -85,8 +85,8 @@ class Bench {
 
   wanted(places: ReadonlyMap<string, Place>): unknown[] {
     return this.held().flatMap(({ task, place, track, mark, replaced }) => {
-      const told = places.get(task);
-      if (told === undefined || !isAbove(place, told)) return [];
+      const sentPlace = places.get(task);
+      if (sentPlace === undefined || !isAbove(place, sentPlace)) return [];
       return [[task, task.split('/')[0], place, mark === null ? 'connection' : 'reading', track, mark, replaced]];
     });
   }
@@ -95,8 +95,8 @@ class Bench {
   covers(places: ReadonlyMap<string, Place>): boolean {
     const held = new Set(this.held());
     return this.pushed.every((one) => {
-      const told = places.get(one.task);
-      return told === undefined || held.has(one) || !isAbove(one.place, told);
+      const sentPlace = places.get(one.task);
+      return sentPlace === undefined || held.has(one) || !isAbove(one.place, sentPlace);
     });
   }
 }

@@ -386,10 +386,11 @@ t.test('resumes with exactly what came after the id, then with the statuses that
 t.test('the end of a listing that a client was away for is told once, however it is known (ST-05, F-04)', async (t) => {
   const eth = listingValues({ instrument: 'ETH-PERP', venue_symbol: 'ETHUSDT', base: 'ETH' });
   const end = NOW + 10 * SECOND;
-  const delist = ({ feed, now }: Bench): void => feed.list(listing('binance', eth, { writtenAt: now, delistedAt: end }));
+  const delist = ({ feed, now }: Bench): void =>
+    feed.list(listing('binance', eth, { writtenAt: now, delistedAt: end }));
   const query = 'where=venue%20%3D%20binance&layers=mark';
   const told = ({ events }: StreamClient): unknown[] => events.map(({ event, data }) => data.change ?? event);
-  for (const [isAhead, saidAt, expected] of [
+  for (const [isAhead, delistedIn, expected] of [
     [true, [], ['delisted']],
     [true, [10], ['delisted']],
     [true, [15], ['delisted']],
@@ -403,13 +404,13 @@ t.test('the end of a listing that a client was away for is told once, however it
     const first = await bench.ready(query);
     t.equal(first.events[0]?.data.listings, 2);
     await first.close();
-    for (const second of saidAt) {
+    for (const second of delistedIn) {
       passTo(second);
       delist(bench);
     }
     passTo(20);
     const again = await bench.resume(query, first.lastId);
-    const name = JSON.stringify({ isAhead, saidAt });
+    const name = JSON.stringify({ isAhead, delistedIn });
     t.match(again.events[0]?.data, { resumed: true, listings: 1 }, name);
     t.same(told(again), ['hello', ...expected, 'ready'], name);
     const last = again.named('listing').at(-1);

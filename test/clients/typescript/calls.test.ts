@@ -65,8 +65,8 @@ t.test('an address without its scheme is refused at once', (t) => {
 
 t.test('a refusal is one error with code, place, hint and receipt, and is not repeated', async (t) => {
   const retries: Retry[] = [];
-  const told = createClient({ baseUrl, key: keys.pro_plus, onRetry: (retry) => retries.push(retry) });
-  const error = await catchError(told.screen({ query: 'any(venues where fundin > 1bps)' }));
+  const retrying = createClient({ baseUrl, key: keys.pro_plus, onRetry: (retry) => retries.push(retry) });
+  const error = await catchError(retrying.screen({ query: 'any(venues where fundin > 1bps)' }));
   t.match(error, {
     name: 'ApiError',
     code: 'DQL_UNKNOWN_FIELD',
@@ -76,7 +76,7 @@ t.test('a refusal is one error with code, place, hint and receipt, and is not re
     receipt: /^rcp_/,
     retryAfter: null,
   });
-  const several = await catchError(told.snapshots({ layers: ['mrk', 'fundng'] }));
+  const several = await catchError(retrying.snapshots({ layers: ['mrk', 'fundng'] }));
   t.same(
     several.errors.map(({ path }) => path),
     ['/layers/0', '/layers/1'],
@@ -119,8 +119,8 @@ t.test('waits for what the service says, then the call succeeds', async (t) => {
     answerJson(200, VENUES),
   ]);
   const retries: Retry[] = [];
-  const told = createClient({ baseUrl: edge.url, key: null, onRetry: (retry) => retries.push(retry) });
-  t.same(await told.venues(), VENUES);
+  const retrying = createClient({ baseUrl: edge.url, key: null, onRetry: (retry) => retries.push(retry) });
+  t.same(await retrying.venues(), VENUES);
   t.same(
     retries.map(({ operation, attempt, error }) => [operation, attempt, error.code]),
     [

@@ -19,7 +19,7 @@ const IN_ORDER = [...PROCESSES].reverse().flatMap((name) => [`${name} stops`, `$
 
 interface Run {
   readonly chain: Readonly<Record<(typeof CHAIN)[number], ProcessIdentity>>;
-  readonly said: () => string;
+  readonly readOutput: () => string;
   readonly events: () => string[];
   readonly exitOf: Promise<number | null>;
   readonly processes: () => ProcessIdentity[];
@@ -80,7 +80,7 @@ async function start(root: string, dir: string): Promise<Run> {
   const chain = { npm: known(child.pid ?? 0), bootstrap: known(bootstrap), script: known(script) };
   return {
     chain,
-    said: () => output,
+    readOutput: () => output,
     events,
     exitOf,
     processes: () => PROCESSES.flatMap((name) => readRun(dir, name) ?? []),
@@ -113,9 +113,9 @@ for (const ended of CHAIN) {
       const all = [...Object.values(run.chain), ...run.processes()];
       t.equal(all.length, CHAIN.length + PROCESSES.length, 'all run');
       process.kill(run.chain[ended].pid, signal);
-      await waitFor('everything ends', () => !all.some(isAlive), { seen: run.said });
+      await waitFor('everything ends', () => !all.some(isAlive), { seen: run.readOutput });
       const stops = run.events().slice(run.events().findIndex((event) => event.endsWith('stops')));
-      t.same(stops, IN_ORDER, `one after the other, the last started first\n${run.said()}`);
+      t.same(stops, IN_ORDER, `one after the other, the last started first\n${run.readOutput()}`);
       t.equal(
         existsSync(join(dir, 'lock')),
         signal === 'SIGKILL' && ended === 'script',

@@ -258,12 +258,12 @@ t.test('PostgreSQL with TLS: pool and notices', async (t) => {
   t.teardown(() => pool.end());
   const used = 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()';
   t.strictSame((await pool.query(used)).rows, [{ ssl: true }]);
-  const heard: string[] = [];
-  const channels = { news: (payload: string) => void heard.push(payload) };
+  const received: string[] = [];
+  const channels = { news: (payload: string) => void received.push(payload) };
   const listener = listenPostgres({ url: secure(caFile), channels, onListening: () => undefined, log });
   await waitFor('it listens', () => listener.isListening());
   await pool.query("NOTIFY news, 'by TLS'");
-  await waitFor('the notice', () => heard.length === 1);
+  await waitFor('the notice', () => received.length === 1);
   await listener.stop();
 
   await refused(server.url, /no encryption.*sslmode in DATABASE_URL/);
@@ -345,12 +345,12 @@ t.test('QuestDB behind a proxy that ends TLS: rows, visibility, reads', async (t
     auth: { user, password: 'x' },
     log,
   });
-  const unheard = t.rejects(stranded.send('secure', [row(3_000_000)] as never), /closed|aborted/);
+  const closedSend = t.rejects(stranded.send('secure', [row(3_000_000)] as never), /closed|aborted/);
   await waitFor('the reason of a refused login', () =>
     /QUESTDB_USER and QUESTDB_PASSWORD/.test(stranded.problem() ?? ''),
   );
   await stranded.close();
-  await unheard;
+  await closedSend;
 
   const refused = async (url: string, reason: RegExp, as = auth): Promise<void> => {
     const one = openQuestdbReader(url, { max: 1, timeoutMs: 9_000, auth: as, log });

@@ -126,13 +126,13 @@ t.test(
   'a socket says that it opened, sends its subscriptions at the pace of the venue and writes every frame as it came',
   async (t) => {
     const { server, memory } = await runSlot(t, ({ ws }) => makeSlot(ws, { shards: [0, 1], symbols: ['AAA'] }));
-    await waitFor('three subscriptions', () => server.heard(0).length === 3);
-    const heard = server.heard(0);
+    await waitFor('three subscriptions', () => server.received(0).length === 3);
+    const messages = server.received(0);
     t.same(
-      heard.map(({ text }) => text),
+      messages.map(({ text }) => text),
       ['one', 'two', 'three'],
     );
-    const tookMs = (heard[2]?.atMs ?? 0) - (heard[0]?.atMs ?? 0);
+    const tookMs = (messages[2]?.atMs ?? 0) - (messages[0]?.atMs ?? 0);
     // The first may arrive late on a busy machine; sent at once they would be here within a few milliseconds.
     t.ok(tookMs > 20, `50 a second: the third 40 ms after the first, here ${tookMs}`);
     server.sendAll('{"odd": 1.00 , "utf8":"é"}');
@@ -230,7 +230,7 @@ t.test('a venue that hands out addresses is asked for one before each connection
 
 t.test('a closed connection is lost at once and another takes its place, with a new name and seq from 1', async (t) => {
   const { server, memory } = await runSlot(t, ({ ws }) => makeSlot(ws));
-  await waitFor('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length === 3);
   server.sockets()[0]?.close(1012, 'restart');
   await waitFor('a second connection', () => memory.of('open').length === 2);
   const [lost] = memory.of('lost');
@@ -248,7 +248,7 @@ t.test(
   'acks, heartbeats and errors are no data: a connection with nothing else is lost after its silence',
   async (t) => {
     const { server, memory } = await runSlot(t, ({ ws }) => ({ ...makeSlot(ws), silenceMs: 300 }));
-    await waitFor('subscribed', () => server.heard(0).length === 3);
+    await waitFor('subscribed', () => server.received(0).length === 3);
     const chatter = setInterval(() => {
       server.sendAll('hb');
       server.sendAll('{"err":"no such stream"}');
@@ -266,7 +266,7 @@ t.test(
 
 t.test('data keeps a connection alive beyond its silence', async (t) => {
   const { server, memory } = await runSlot(t, ({ ws }) => ({ ...makeSlot(ws), silenceMs: 150 }));
-  await waitFor('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length === 3);
   let sent = 0;
   const feed = setInterval(() => server.sendAll(`{"n":${++sent}}`), 20);
   t.teardown(() => clearInterval(feed));
@@ -276,7 +276,7 @@ t.test('data keeps a connection alive beyond its silence', async (t) => {
 
 t.test('a connection is renewed before its age limit without losing a frame', async (t) => {
   const { server, memory } = await runSlot(t, ({ ws }) => ({ ...makeSlot(ws), renewAfterMs: 300 }));
-  await waitFor('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length === 3);
   let sent = 0;
   const feed = setInterval(() => server.sendAll(`{"n":${++sent}}`), 2);
   t.teardown(() => clearInterval(feed));
@@ -321,7 +321,7 @@ t.test(
       answer,
       symbols: ['AAA'],
     });
-    await waitFor('subscribed', () => server.heard(0).length === 3);
+    await waitFor('subscribed', () => server.received(0).length === 3);
     t.same(server.requests(), []);
     server.sendAll('{"book":"AAA","first":9,"last":11}');
     await waitFor('the first snapshot', () => memory.of('response').length === 1);
@@ -359,7 +359,7 @@ t.test('a snapshot too old to join is asked for again', async (t) => {
     answer,
     symbols: ['AAA'],
   });
-  await waitFor('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length === 3);
   server.sendAll('{"book":"AAA","first":9,"last":11}');
   await waitFor('both snapshots', () => memory.of('response').length === 2);
   const [first, second] = server.requests();
@@ -376,7 +376,7 @@ t.test('a REST answer of 429 pauses the host for its Retry-After and nothing of 
     answer,
     symbols: ['AAA', 'BBB'],
   });
-  await waitFor('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length === 3);
   server.sendAll('{"book":"AAA","first":9,"last":11}');
   server.sendAll('{"book":"BBB","first":9,"last":11}');
   await waitFor('both books', () => memory.of('response').length === 2);
@@ -446,12 +446,12 @@ t.test('polls are spread over their period', async (t) => {
     await server.close();
   });
   await waitFor('two rounds', () => server.requests().length >= 10);
-  const heard = server.requests().slice(0, 10);
+  const requests = server.requests().slice(0, 10);
   t.same(
-    heard.map(({ path }) => path),
+    requests.map(({ path }) => path),
     ['/0', '/1', '/2', '/3', '/4', '/0', '/1', '/2', '/3', '/4'],
   );
-  const between = heard.slice(1).map(({ atMs }, i) => atMs - (heard[i]?.atMs ?? 0));
+  const between = requests.slice(1).map(({ atMs }, i) => atMs - (requests[i]?.atMs ?? 0));
   // One that is late is followed by one in its own time: most are apart whatever the machine does beside.
   const middle = between.toSorted((a, b) => a - b)[between.length >> 1] ?? 0;
   t.ok(middle > 40, `100 ms apart, here ${between.map(Math.round)}`);
@@ -612,7 +612,7 @@ const runTalking = async (
     stop();
     await server.close();
   });
-  await waitFor('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length === 3);
   return { server, memory };
 };
 
@@ -626,9 +626,9 @@ t.test(
       server.sendAll('hb');
     }, 50);
     t.teardown(() => clearInterval(feed));
-    await waitFor('begun again', () => server.heard(0).length >= 4);
+    await waitFor('begun again', () => server.received(0).length >= 4);
     t.same(
-      server.heard(0).map(({ text }) => text),
+      server.received(0).map(({ text }) => text),
       ['one', 'two', 'three', 'again b'],
     );
     t.same(memory.of('lost'), [], 'the connection stays');
@@ -650,7 +650,7 @@ const streaming: Venue = {
 
 const listSent = (server: PaperServer): readonly string[] =>
   server
-    .heard(0)
+    .received(0)
     .slice(3)
     .map(({ text }) => text);
 

@@ -473,10 +473,10 @@ t.test('an address has 1,000 subscriptions: trades and candles go as far as they
     t.ok(all + Math.max(...sizes) <= 1_000, 'a socket and its successor fit beside the others');
     t.ok(slots.length <= 9, 'and their connections too');
   }
-  const untold = listed(183, 131).at(-1);
-  t.same(untold?.off, ['trades', 'candles'], 'of the others both are off (V-03a)');
-  t.same(untold?.values.candles.price_types, ['trade'], 'though the venue has them');
-  t.notOk(untold?.values.not_published.includes('trades'));
+  const lastListing = listed(183, 131).at(-1);
+  t.same(lastListing?.off, ['trades', 'candles'], 'of the others both are off (V-03a)');
+  t.same(lastListing?.values.candles.price_types, ['trade'], 'though the venue has them');
+  t.notOk(lastListing?.values.not_published.includes('trades'));
   t.equal(listed(150, 50).at(-1)?.off, undefined);
   t.end();
 });

@@ -74,16 +74,16 @@ t.test('bybit: a listing before its launch keeps the element of its own answer u
   const [recorded] = listReferences(bybit);
   const url = 'GET https://api.bybit.com/v5/market/instruments-info?category=linear';
   const state = {};
-  const say = (symbols: readonly string[], query: string): ReferenceAnswer | null => {
+  const readAnswer = (symbols: readonly string[], query: string): ReferenceAnswer | null => {
     const text = recorded?.answer.elements().get('BTCUSDT') ?? '';
     const list = symbols.map((symbol) => text.replace('"symbol":"BTCUSDT"', `"symbol" : "${symbol}"`)).join();
     const payload = Buffer.from(`{"retCode":0,"result":{"category":"linear","list":[${list}]},"time":1672712495660}`);
     return bybit.mapReference(state, { kind: 'response', received_at: 0, request: `${url}${query}`, payload });
   };
-  t.equal(say(['EARLYUSDT', 'BTCUSDT'], '&status=PreLaunch'), null);
+  t.equal(readAnswer(['EARLYUSDT', 'BTCUSDT'], '&status=PreLaunch'), null);
   const kept = JSON.parse(JSON.stringify(state));
   t.same(kept, state, 'what is held is plain data');
-  const answer = say(['BTCUSDT'], '');
+  const answer = readAnswer(['BTCUSDT'], '');
   t.same(
     answer?.listings.map(({ venue_symbol }) => venue_symbol),
     ['BTCUSDT', 'EARLYUSDT'],

@@ -10,10 +10,10 @@ import {
   ask,
   type Client,
   connect,
+  exchange,
   fakeSimulator,
   get,
   START_MS,
-  say,
   settle,
 } from '../../../support/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -90,7 +90,7 @@ t.test('protocol', async (t) => {
       id: 44,
       error: { code: -32_602, data: { param: 'interval' } },
     });
-    t.match(parse(await say(client, 'what')), { error: { code: -32_601 } });
+    t.match(parse(await exchange(client, 'what')), { error: { code: -32_601 } });
     t.same(client.frames.map(deribit.classify), ['ack', 'error', 'error', 'error', 'error']);
     t.match(await ask(client, call(45, 'public/get_time')), { id: 45, result: nowMs() }, 'what REST knows, too');
     const unsubscribed = await ask(client, call(46, 'public/unsubscribe', { channels: wanted }));
@@ -122,7 +122,7 @@ t.test('protocol', async (t) => {
     t.match(parse(asked), { method: 'heartbeat', params: { type: 'test_request' } });
     t.equal(deribit.classify(asked), 'heartbeat');
     const reply = deribit.replyTo?.(asked) ?? '';
-    t.match(parse(await say(answering, reply)), { result: { version: /^\d/ } });
+    t.match(parse(await exchange(answering, reply)), { result: { version: /^\d/ } });
     run(10_100);
     await waitFor('the close', silent.isClosed);
     t.notOk(answering.isClosed() || talking.isClosed() || without.isClosed());

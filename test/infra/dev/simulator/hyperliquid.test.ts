@@ -9,10 +9,10 @@ import {
   ask,
   type Client,
   connect,
+  exchange,
   type Fake,
   fakeSimulator,
   START_MS,
-  say,
   settle,
 } from '../../../support/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -109,7 +109,7 @@ t.test('protocol', async (t) => {
       'error',
       'error',
     ]);
-    const pong = await say(client, hyperliquid.ping?.frame ?? '');
+    const pong = await exchange(client, hyperliquid.ping?.frame ?? '');
     t.equal(hyperliquid.classify(pong), 'heartbeat');
     await t.rejects(connect(t, sim, '/hyperliquid/other'), /404/);
   });
@@ -207,7 +207,7 @@ t.test('protocol', async (t) => {
     const pinging = await connect(t, sim, '/hyperliquid/ws');
     await settle(sim, pinging);
     run(40_000);
-    await say(pinging, '{"method":"ping"}');
+    await exchange(pinging, '{"method":"ping"}');
     run(20_100);
     await waitFor('the close', silent.isClosed);
     t.notOk(pinging.isClosed());

@@ -9,10 +9,10 @@ import {
   ask,
   type Client,
   connect,
+  exchange,
   fakeSimulator,
   get,
   START_MS,
-  say,
   settle,
 } from '../../../support/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -91,8 +91,8 @@ t.test('protocol', async (t) => {
     t.match(answers[3], { event: 'error', code: '60011' });
     t.match(answers[4], { event: 'subscribe', arg: asked[4] });
     t.same(client.frames.map(okx.classify), ['ack', 'error', 'error', 'error', 'ack']);
-    t.equal(await say(client, 'ping'), 'pong');
-    t.match(parse(await say(client, 'what')), { event: 'error', code: '60012', msg: 'Invalid request: what' });
+    t.equal(await exchange(client, 'ping'), 'pong');
+    t.match(parse(await exchange(client, 'what')), { event: 'error', code: '60012', msg: 'Invalid request: what' });
     t.match(await ask(client, { op: 'unsubscribe', args: [asked[0]] }), { event: 'unsubscribe', arg: asked[0] });
     run(3_000);
     await settle(sim, client);
@@ -182,7 +182,7 @@ t.test('protocol', async (t) => {
     const pinging = await connect(t, sim, PUBLIC);
     const listening = await subscribed(t, sim, [{ channel: 'mark-price', instId: BTC }]);
     run(20_000);
-    await say(pinging, 'ping');
+    await exchange(pinging, 'ping');
     run(10_100);
     await waitFor('the close', silent.isClosed);
     t.notOk(pinging.isClosed());

@@ -14,10 +14,10 @@ import type { ListingRecord, NormalisedRecord } from '../../../../schemas/record
 import {
   type Client,
   connect,
+  exchange,
   type Fake,
   fakeSimulator,
   START_MS,
-  say,
   settle,
 } from '../../../support/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -309,7 +309,7 @@ async function stay({ sim, run }: Fake, venue: Venue, clients: readonly Client[]
       await settle(sim, client);
       const fresh = client.frames.slice(read.get(client) ?? 0);
       read.set(client, client.frames.length);
-      for (const reply of fresh.flatMap((text) => venue.replyTo?.(text) ?? [])) await say(client, reply);
+      for (const reply of fresh.flatMap((text) => venue.replyTo?.(text) ?? [])) await exchange(client, reply);
     }
   }
 }
@@ -336,7 +336,7 @@ async function openSockets(
   const clients: Client[] = [];
   for (const { path, frames } of [...planned, ...(EXTRAS[venue.id]?.(symbols) ?? [])]) {
     const client = await connect(test, sim, path);
-    for (const frame of frames) await say(client, frame);
+    for (const frame of frames) await exchange(client, frame);
     const isAnswer = (text: string): boolean => venue.classify(text) === 'ack';
     await waitFor('every answer', () => client.frames.filter(isAnswer).length >= frames.length);
     clients.push(client);
