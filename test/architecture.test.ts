@@ -34,13 +34,13 @@ const readImports = (file: string): Import[] => {
 };
 const imports = files.flatMap(readImports);
 
-/** Rooms that run the whole: they may import everything, and nobody imports them. */
+/** Rooms that run the whole: they may import everything, and no other room imports them. */
 const ASSEMBLERS = ['infra/dev', 'infra/tools', 'test'];
 const within = (path: string, room: string): boolean => path === room || path.startsWith(`${room}/`);
 const isAssembler = (path: string): boolean => ASSEMBLERS.some((room) => within(path, room));
 
 type Rule = { readonly room: string; readonly may: readonly string[]; readonly because: string };
-/** What a task shares with the collector: how a message is mapped and how a book continues. */
+/** Parts that a task shares with the collector: mapping of messages and continuation of books. */
 const MAPPING_PART = [
   'ingest/venues/contract/listings.ts',
   'ingest/venues/contract/mapping.ts',

@@ -1,4 +1,4 @@
-// Holds the documents together: whatever code, tests and manuals cite is defined in docs/, and every link in Markdown resolves.
+// Checks the documents: everything that code, tests and manuals cite is defined in docs/, and every link in Markdown resolves.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import t from 'tap';
@@ -42,7 +42,7 @@ const hasItem = (name: string, item: string): boolean =>
   new RegExp(/\d/.test(item) ? `^${item}\\. ` : `^- \\(${item}\\) `, 'm').test(textOfRule(name));
 
 const RULE_HINT = 'add a heading with this id in its section of docs/rules.md, or cite the right rule';
-/** What is missing for a citation to hold, and where to add it; null when it holds. */
+/** The missing part of a citation, and where to add it; null when it is complete. */
 const findFault = ({ document, name, item }: Citation): string | null => {
   switch (document) {
     case 'rules':

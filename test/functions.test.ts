@@ -10,7 +10,7 @@ const ROOT = resolve(import.meta.dirname, '..');
 const ROOMS = ['schemas', 'infra', 'ingest', 'processors', 'api', 'clients'];
 const LONGEST = 60;
 const MOST_PARAMETERS = 3;
-/** What begins the reason in the comment directly above a longer function. */
+/** Begin of the reason in the comment directly above a longer function. */
 const REASON = /\bLong because \w/;
 
 const ADVICE: Readonly<Record<Fault, string>> = {

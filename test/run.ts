@@ -39,16 +39,16 @@ const OWN_ENGINES = [
   ...['e2e/local', 'ingest/outlet', 'processors/sink', 'processors/nightly-kills', 'e2e/secure'],
   ...['infra/runtime/kafka/kafka', 'infra/dev/engines', 'infra/runtime/security', 'infra/runtime/questdb'],
 ].map(toTest);
-/** Of the others begun first, longest first, so that none is left running at the end; the rest in the order of their names. */
+/** Started first, longest first, so that none runs alone at the end; the rest in the order of their names. */
 const LONG = [
   ...['api/operations/candles-rolled', 'api/operations/anchor-proofs', 'processors/recovery'],
   ...['api/access/access-processes'],
 ].map(toTest);
 /** For a file that hangs: on a machine with too much to do one that goes well takes many times its seconds. */
 const FILE_LIMIT_MS = 20 * 60_000;
-/** Of a file's failures, and of its end, so many lines are shown. */
+/** Lines shown of a file's failures, and of its end. */
 const SHOWN_LINES = 150;
-/** Of one failed point. */
+/** Lines shown of one failed point. */
 const POINT_LINES = 40;
 
 interface FileResult extends TapCount {

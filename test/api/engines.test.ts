@@ -52,7 +52,7 @@ const liveMark = (offset: number, price: string): LiveEntry =>
 const liveWatermark = (offset: number): LiveEntry =>
   liveEntry({ offset, index: 9, recorded_at: NOW, kind: 'watermark', watermark: NOW });
 
-/** A round of the log up to `round`, as a task writes it; `live` goes on at `liveOffset`. */
+/** A round of the log up to `round`, as a task writes it; `live` continues at `liveOffset`. */
 const makeRound = (
   round: number,
   watermark: number,

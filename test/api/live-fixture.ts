@@ -316,7 +316,7 @@ export const testApp = async (
   return { app, keys, table, registry, as: (plan) => ({ authorization: `Bearer ${keys[plan]}` }) };
 };
 
-/** Every answer that a test gets is judged, whatever the test looks at. */
+/** Judges every answer that a test gets, independent of the test's own checks. */
 const holdToLaw = (app: FastifyInstance): void => {
   const inject = app.inject.bind(app) as (options: InjectOptions) => Promise<LightMyRequestResponse>;
   const judged = async (asked: string | InjectOptions): Promise<LightMyRequestResponse> => {

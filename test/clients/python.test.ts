@@ -1,4 +1,4 @@
-// The Python client as a user installs it, over an API of this process with real QuestDB and PostgreSQL: its own tests, and what is printed from other sources.
+// The Python client as a user installs it, over an API of this process with real QuestDB and PostgreSQL: its own tests, and generated sources.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import t from 'tap';

@@ -53,7 +53,7 @@ await app.listen({ host: '127.0.0.1', port });
 const chromium = await openChromium(t);
 await apiReady(api);
 
-/** Updates as the browser's network saw them, whatever the page made of them. */
+/** Updates in the browser's network, independent of the page. */
 const countUpdates = async ({ context, page }: Visit): Promise<() => number> => {
   const session = await context.newCDPSession(page);
   await session.send('Network.enable');

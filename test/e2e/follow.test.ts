@@ -31,7 +31,7 @@ import { waitFor } from '../support/wait.ts';
 const MINUTES = Number(process.env['MINUTES'] ?? 1);
 const ROUND_MS = 20_000;
 const PAST_MS = 45_000;
-/** The slow reader rests so long after each so many readings. */
+/** The slow reader pauses for `ms` after each `readings` readings. */
 const REST = { ms: 15_000, readings: 1_000 };
 const SECOND: Micros = 1_000_000;
 const FOLLOWED: readonly ReadingLayer[] = ['mark', 'funding', 'book'];
@@ -121,7 +121,7 @@ const take = (tally: Tally, { source, venue_symbol, layer, received_at, reading 
   if (source === 'live' && !tally.firstLive.has(place)) tally.firstLive.set(place, at);
 };
 
-/** What the script of the Python client prints: a reading, or a gap. */
+/** A line printed by the script of the Python client: a reading, or a gap. */
 type PythonLine =
   | readonly [
       source: 'history' | 'live',

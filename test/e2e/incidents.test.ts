@@ -11,7 +11,7 @@ import { nowMicros, startWorld, tally, type World } from '../support/true-world.
 const VENUES = simulatedVenues.map(({ id }) => id);
 const COUNT = Number(process.env['INCIDENT_FAULTS'] ?? 20);
 const ROUNDS = Math.ceil(COUNT / VENUES.length);
-/** Over two whole sampling windows, so that whatever the place in a window one of them is a gap. */
+/** Longer than two sampling windows, so that one of them is a gap for any position in a window. */
 const LASTS_MS = 25_000;
 /** Two faults of one venue are further apart than the longest window, or they would be one incident. */
 const APART_MS = 100_000;

@@ -180,7 +180,7 @@ type FileItem = {
 };
 type Rows = { readonly status: string; readonly gap_cause?: string; readonly late?: boolean }[];
 
-/** What the past is for: files for a free key, hours for an indicator, a closed day with its gaps and late rows, each window once. */
+/** The uses of the past: files for a free key, hours for an indicator, a closed day with its gaps and late rows, each window once. */
 async function checkPast(t: Test, { base_url: base, keys }: ServiceEndpoints): Promise<void> {
   const ask = async <T>(path: string, key: string, body?: unknown): Promise<T> => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };

@@ -128,7 +128,7 @@ const checkWatched = (t: Test, asked: Asking, clients: readonly ResumingClient[]
   t.ok(asked.readings > 0 && clients.every((client) => client.updates > 0), 'all of them were told');
 };
 
-/** A live run by so many processes that come and go, then the same log by one. */
+/** A live run by several processes that come and go, then the same log by one. */
 const checkProcesses = async (t: Test, processes: number): Promise<void> => {
   const world = await openMarket(t);
   const start = (): Child => {

@@ -35,7 +35,7 @@ const SHARDS = 4;
 const SEED = Number(process.env['PURITY_SEED'] ?? 7);
 
 type Ran = {
-  /** What the venue sent. */
+  /** Frames that the venue sent. */
   readonly sent: SentFrames;
   /** Messages that Kafka did not accept at once: only then may raw contain messages twice. */
   readonly spooledBytes: number;

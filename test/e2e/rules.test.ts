@@ -121,7 +121,7 @@ const readState = async (pool: Pool, ruleId: string): Promise<{ after: number; e
 const OWNER = { accountId: 'acc_rules', actor: 'test' };
 const DRAFT = { intervalS: INTERVAL_S, units: 'published', enabled: true, shared: false } as const;
 
-/** Rules that are lawful, near the figures of the market; made once evaluation is under way, so that no instant of theirs comes before it. */
+/** Valid rules, near the figures of the market; created once evaluation runs, so that none of their instants precedes it. */
 const makeRules = async (t: Test, service: Service, targets: readonly Target[]): Promise<readonly Asked[]> => {
   const { pool } = service;
   const api = findApi(service);
@@ -217,13 +217,13 @@ const killInTurn = async (service: Service, rules: readonly Asked[], until: numb
 };
 
 type Away = {
-  /** The last instant of each rule before nobody was left. */
+  /** The last instant of each rule before all processes were gone. */
   readonly after: ReadonlyMap<string, number>;
   readonly from: number;
   readonly readyAt: number;
 };
 
-/** Nobody is left for longer than instants can be caught up with; then one begins. */
+/** No process runs for longer than instants can be caught up with; then one starts. */
 const stayAway = async ({ nodes, pool }: Service): Promise<Away> => {
   await Promise.all([nodes.kill(0), nodes.kill(1)]);
   const from = nowMicros();
@@ -261,7 +261,7 @@ const findState = ({ about, json }: Asked, listings: readonly SlowListing[]): Om
   return { state: results.some(({ result }) => result === null) ? 'unknown' : 'false', matched };
 };
 
-/** What every rule is worth at each of its instants up to `to`. */
+/** The value of every rule at each of its instants up to `to`. */
 const evaluateSlowly = (
   liveLog: readonly LiveLogEntry[],
   rules: readonly Asked[],

@@ -101,7 +101,7 @@ const freeze = async ({ simulator }: OwnService): Promise<number> => {
 const killEverything = async (service: OwnService): Promise<void> => {
   const { processors, api, engines, spec, database } = service;
   await Promise.all([processors, api.child].map((child) => child.kill('SIGKILL')));
-  // An engine that died is started again by who watches it.
+  // The supervisor restarts an engine that died.
   for (const name of ['questdb', 'kafka', 'postgres'] as const) await engines.kill(name);
   for (const name of ['kafka', 'questdb', 'postgres'] as const) await engines.ready(name);
   service.processors = startProcessors(spec);

@@ -18,7 +18,7 @@ import { waitFor } from '../support/wait.ts';
 
 type Env = Readonly<Record<string, string>>;
 
-/** Of the whole loopback network, so that it is seen whether the setting is followed. */
+/** Another loopback address, which shows whether the setting is used. */
 const METRICS_HOST = '127.0.0.2';
 const NAMESPACE = 'secure.';
 const MECHANISM = 'scram-sha-512';

@@ -29,7 +29,7 @@ const LATE_MS = 130_000;
 
 type Listed = { readonly symbol: string };
 
-/** Everything that leaves gaps, spread over the run; a run of five minutes and more is without Kafka for so long that rows are late. */
+/** All faults that leave gaps, spread over the run; a run of five minutes and more is without Kafka long enough that rows are late. */
 const injectFaults = async (service: OwnService, symbols: readonly string[]): Promise<void> => {
   const { simulator, spec, engines } = service;
   const began = performance.now();

@@ -1,4 +1,4 @@
-// What the API served and the tables hold is what the venues' markets were: the whole pipeline against the simulators' truth, through every fault.
+// What the API served and the tables contain equals the venues' markets: the whole pipeline against the simulators' truth, through every fault.
 //
 // Every simulated venue, ten listings each, one round of faults. The full show is ten rounds: TRUTH_SECONDS=600 TRUTH_LISTINGS=18. TRUTH_VENUES
 // (ids with commas) takes some venues alone, TRUTH_SEED other markets.
@@ -49,7 +49,7 @@ const readFaults = async ({ simulator }: World, { firstSeen }: Watch, kills: rea
 
 // ---- what was served ----
 
-/** What was not present, and why: inside the fault log it follows from the fault, outside it hardly happens. */
+/** Missing values and their reasons: inside the fault log they follow from the fault, outside it they are rare. */
 const checkStates = async (t: Test, world: World, watched: Watch): Promise<void> => {
   const { windows } = await readFaults(world, watched);
   const inside: string[] = [];

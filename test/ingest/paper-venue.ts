@@ -95,7 +95,7 @@ export type PaperServer = {
   readonly ws: string;
   /** Sockets now connected, oldest first. */
   readonly sockets: () => readonly WebSocket[];
-  /** What the n-th connection sent, with the instants it came (milliseconds, monotonic). */
+  /** Messages that the n-th connection sent, with their receipt (milliseconds, monotonic). */
   readonly received: (connection: number) => readonly { readonly text: string; readonly atMs: number }[];
   /** Handshakes, refused ones included. */
   readonly handshakes: () => number;
@@ -105,7 +105,7 @@ export type PaperServer = {
 };
 
 export type PaperOptions = {
-  /** Status of the n-th handshake (from 0); 101 lets it through. */
+  /** Status of the n-th handshake (from 0); 101 accepts it. */
   readonly handshake?: (n: number) => number;
   readonly answer?: (path: string, response: ServerResponse) => void;
   readonly acks?: boolean;

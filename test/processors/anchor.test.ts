@@ -1,4 +1,4 @@
-// Posting of day roots on a real chain and a real PostgreSQL: once, by us, confirmed, whatever the node and the chain do (AN-02 to AN-04, AN-08, AN-12).
+// Posting of day roots on a real chain and a real PostgreSQL: once, by us, confirmed, for any node and chain (AN-02 to AN-04, AN-08, AN-12).
 import { Registry } from 'prom-client';
 import t from 'tap';
 import type { Hex } from 'viem';

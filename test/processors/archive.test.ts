@@ -1,4 +1,4 @@
-// The archive step on real PostgreSQL, QuestDB and disk: what is written when, what is kept, and that the same rows are the same bytes (AR-03, AR-04).
+// The archive step on real PostgreSQL, QuestDB and disk: written when, kept how long, and that the same rows give the same bytes (AR-03, AR-04).
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// The close step on real PostgreSQL, QuestDB and disk: the same rows are the same root and bytes, whatever stops it and how often it runs (AN-02, AR-03).
+// The close step on real PostgreSQL, QuestDB and disk: the same rows give the same root and bytes, through any interruption (AN-02, AR-03).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

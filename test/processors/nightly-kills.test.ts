@@ -82,7 +82,7 @@ const makeWork = (over: Pick<KilledStep, 'step' | 'nowMs'> & Partial<KilledStep>
   ...over,
 });
 const readAll = (): Promise<unknown[]> => readClosing(pool);
-/** What a manifest names is whole, and final sets come with their partition. */
+/** Files named by a manifest are whole, and final sets come with their partition. */
 const findHalf = async (): Promise<string[]> => {
   const { rows: files } = await pool.query<{ key: string; bytes: string | null }>(
     'select object_key as key, bytes from archive_files union all select tree_key, null from anchor_partitions',

@@ -1,4 +1,4 @@
-// The task as a machine: readings, books, windows, gaps, spans; the same bytes whatever cuts or repeats the log.
+// The task as a machine: readings, books, windows, gaps, spans; the same bytes for any cut or repetition of the log.
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { binance } from '../../ingest/venues/binance/index.ts';
@@ -582,7 +582,7 @@ t.test('the same log gives the same bytes, delivered once or twice, cut and rest
     const isWhole = countUnsaved(round) === 0;
     t.equal(saveSome(round, { most: 0, deadline: Number.POSITIVE_INFINITY }, save), isWhole);
     t.equal(entries.length, begun, 'no more than asked');
-    // The task goes on while the round is saved: what is restored is the state at the cut all the same.
+    // The task continues while the round is saved: the restored state is still that at the cut.
     for (const record of records.slice(cut, cut + 40)) {
       first.process(record);
       saveSome(round, { most: Number.POSITIVE_INFINITY, deadline: 0 }, save);

@@ -1,4 +1,4 @@
-// Stretches in which nothing is collected: no rows, and no work that grows with them, whatever came before and comes after (H-06, N-11).
+// Stretches in which nothing is collected: no rows, and no work that grows with them, for anything before and after (H-06, N-11).
 import fc from 'fast-check';
 import t from 'tap';
 import { toCapability } from '../../ingest/venues/contract/feed.ts';

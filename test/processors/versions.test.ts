@@ -1,4 +1,4 @@
-// Versions that change between a reading and its seal: what was received while a layer was collected counts, and what was not collected has no rows (N-11, H-06).
+// Versions that change between a reading and its seal: readings of a collected layer count, and uncollected ones have no rows (N-11, H-06).
 import fc from 'fast-check';
 import t from 'tap';
 import { toCapability } from '../../ingest/venues/contract/feed.ts';
@@ -18,7 +18,7 @@ type Layer = (typeof LAYERS)[number];
 const WINDOW: Readonly<Record<Layer, number>> = { mark: 10 * SECOND, funding: MINUTE, candles: MINUTE };
 const TABLE: Readonly<Record<Layer, string>> = { mark: 'mark', funding: 'funding', candles: 'candles' };
 
-/** What the venue does not publish of its one listing, or its limits leave no room for (V-03a), and since when it is gone. */
+/** Layers that the venue does not publish of its one listing, or that its limits exclude (V-03a), and since when it is gone. */
 type ListingState = { readonly lacks: readonly Layer[]; readonly isOff?: boolean; readonly goneFor: number | null };
 
 const toListing = ({ lacks, isOff, goneFor }: ListingState, receivedAt: number): ListingRecord => {

@@ -27,7 +27,7 @@ export type Look = 'desktop' | 'phone';
 export type Visit = {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the console and the page's own scripts complained of. */
+  /** Errors of the console and the page's own scripts. */
   readonly faults: string[];
 };
 
@@ -85,7 +85,7 @@ export const findCutTexts = ({ page }: Visit): Promise<readonly string[]> =>
     return inner.left < outer.left - 0.5 || inner.right > outer.right + 0.5;
   }).map((cell) => cell.textContent)`);
 
-/** For people who look: written where SCREENSHOTS names a folder. */
+/** For visual checks: written where SCREENSHOTS names a folder. */
 export const shoot = async ({ page }: Visit, name: string): Promise<void> => {
   const folder = process.env['SCREENSHOTS'];
   if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });

@@ -80,7 +80,7 @@ const issueFor = ({ name, hosts, expired = false }: Subject, by: Issuer | null) 
   return { cert, key, privateKey };
 };
 
-/** An authority nobody knows; its name differs from that of every other one. */
+/** An unknown authority; its name differs from that of every other one. */
 export const createAuthority = (): Authority => {
   const name = `authority ${randomBytes(4).toString('hex')}`;
   const { cert, key, privateKey } = issueFor({ name }, null);

@@ -1,4 +1,4 @@
-// What a text cites of the project's documents (rules, decisions, design sections) and what Markdown links to; pure.
+// Finds what a text cites of the project's documents (rules, decisions, design sections) and what Markdown links to; pure.
 
 /** `item` is the numbered or lettered item of a rule (`N-05 rule 2`, `E-01 step 8`, `N-04(b)`), null for the whole. */
 export type Citation = {

@@ -107,7 +107,7 @@ export class Collected {
 
 export type MarketOptions = { readonly listings: number; readonly levels: number; readonly firstMinuteMs: number };
 
-/** Simulated venues and a collector of each; all clocks are put forward alike, so that the first minute ends `firstMinuteMs` after the start. Ends with the test. */
+/** Simulated venues with a collector each; all clocks move forward alike, so that the first minute ends `firstMinuteMs` after the start. */
 export const collectAll = async (t: Test, venues: readonly Venue[], options: MarketOptions) => {
   const startedMs = Date.now();
   const aheadMs = MINUTE_MS - ((startedMs + options.firstMinuteMs) % MINUTE_MS);

@@ -14,7 +14,7 @@ export type Block = {
   readonly page: string;
   readonly language: Language;
   readonly text: string;
-  /** What the page shows as its answer: the block of JSON that follows it. */
+  /** The answer shown on the page: the block of JSON that follows it. */
   readonly shown: unknown;
 };
 

@@ -1,4 +1,4 @@
-/** Keeps one set of real engines running for whatever tests run now; started by test/support/engines.ts or test/run.ts. */
+/** Keeps one set of real engines running for the current tests; started by test/support/engines.ts or test/run.ts. */
 import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';

@@ -38,7 +38,7 @@ export interface OwnEngines extends TestEngines {
   readonly pid: Engines['pid'];
 }
 
-/** What this module needs of a tap test. */
+/** The part of a tap test that this module uses. */
 export interface Teardown {
   teardown(work: () => unknown): unknown;
 }
@@ -62,7 +62,7 @@ function sharedEnginesDir(): string {
 }
 
 /**
- * The shared engines, started when nobody has yet. Never kill or restart them: other test files use them at the same time
+ * The shared engines, started on first use. Never kill or restart them: other test files use them at the same time
  * (`ownEngines` is for that). They end with the test run, or ten minutes after the last test process of a run by hand.
  */
 export async function useEngines(t: Teardown, names: readonly EngineName[]): Promise<TestEngines> {

@@ -5,7 +5,7 @@ import { FAULT_KINDS, type FaultEntry, type FaultKind, type FaultRequest } from 
 export type Target = { readonly venue: string; readonly symbol: string; readonly isInverse: boolean };
 export type Inject = (request: Omit<FaultRequest, 'kind'> & { readonly kind: FaultKind }) => Promise<FaultEntry>;
 
-/** A step of a round at a second of its `LENGTH`, about so many listings (0: of the venue as a whole). */
+/** A step of a round at a second of its `LENGTH`, about the given number of listings (0: the whole venue). */
 type Step = { readonly at: number; readonly listings: number; readonly fault: Omit<FaultRequest, 'venue' | 'symbols'> };
 
 /**
@@ -42,11 +42,11 @@ const STEPS: readonly Step[] = [
 /** Changes of listings, when the round has them: a service receives them with its next reference answer. */
 const LISTINGS_AT = 4.5;
 
-/** What a fault is about: two faults about one thing of one listing would wait for each other. */
+/** The subject of a fault: two faults about one subject of one listing would wait for each other. */
 const toSubject = ({ kind, stream }: Step['fault']): string =>
   kind === 'sequence_hole' || kind === 'crossed_book' ? 'book' : (stream ?? kind);
 
-/** So many listings of a venue let each of its faults about one thing have listings of its own: two at once would be judged as one. */
+/** Number of listings of a venue with which each of its faults about one subject has its own listings: two at once would be judged as one. */
 const OWN_LISTINGS = Math.max(
   ...[...Map.groupBy(STEPS, ({ fault }) => toSubject(fault)).values()].map((steps) =>
     steps.reduce((sum, { listings }) => sum + listings, 0),
@@ -101,7 +101,7 @@ const injectRound = async (
 
 export type Plan = { readonly venues: readonly string[]; readonly seconds: number };
 
-/** As many rounds as fit, of all venues side by side. A third of the linear listings may leave, then those that came. */
+/** As many rounds as fit, of all venues in parallel. A third of the linear listings may leave, then those that came. */
 export const injectFaults = async (
   inject: Inject,
   all: readonly Target[],

@@ -1,4 +1,4 @@
-// What an injected fault may make of what is served and stored: states by L-07, causes of gaps by L-08, from when until when, for which layers.
+// Permitted effects of an injected fault on served and stored data: states by L-07, causes of gaps by L-08, the time span, the layers.
 import type { FaultEntry, FaultKind } from '../../infra/dev/simulator/faults.ts';
 import type { Subject } from './truth.ts';
 
@@ -12,7 +12,7 @@ type Rule = {
 const SEQUENCE = 'missing gap sequence_break';
 /** A reading outlived its horizon: of layers with a stated rate, or polled (F-02). */
 const PASSED = 'stale horizon_passed';
-/** Of layers that hold while their connection lives: nothing new for longer than the bound (F-03). */
+/** For layers that hold while their connection lives: nothing new for longer than the bound (F-03). */
 const BOUND = 'stale freshness_bound';
 const LOST = 'stale connection_lost';
 
@@ -23,7 +23,7 @@ const STARVED = ['venue_rate_limit', 'no_update'];
 /** The close itself, then every attempt that the venue refuses (design section 5: the code in `lost`). */
 const CUT: Rule = { states: [LOST, PASSED, BOUND], causes: ['connection_lost', 'venue_down', ...STARVED] };
 
-/** What the simulator does, and the death of the collector itself. */
+/** Faults of the simulator, and the death of the collector itself. */
 export type Kind = FaultKind | 'collector_killed';
 
 const RULES: Readonly<Record<Kind, Rule>> = {
@@ -48,7 +48,7 @@ const RULES: Readonly<Record<Kind, Rule>> = {
   rest_down: { states: [PASSED, BOUND], causes: ['venue_down', 'connection_lost', ...STARVED] },
   // Horizons count from the venue's stamp: a clock behind shortens them, a clock ahead buys nothing (F-02).
   clock_skew: { states: [PASSED], causes: [] },
-  // Listed, without data yet (F-04), or once before its connections are open, which the next plan replaces; without a subscription any cause is allowed.
+  // Listed, without data yet (F-04), or once before its connections open, which the next plan replaces; without a subscription any cause is valid.
   listing_added: { states: ['missing no_value', PASSED, LOST], causes: ['no_update', 'unknown'] },
   // Until the reference answer reports it the service only receives nothing, on any later connection too.
   // Faults that cut or refuse its sockets, or cause a request because of silence, affect it like the others.
@@ -158,7 +158,7 @@ const toWindows = (entry: FaultEntry, firstSeen: FirstSeen): FaultWindow[] => {
     isAbout: (place) => place.venue === venue && names.includes(place.symbol) && layers.has(place.layer),
   });
   if (kind !== 'listing_added' && !isForGood(entry)) return [window(symbols, ends), ...starvedWindow(entry)];
-  // Of a renamed pair the old one goes for good; a new one is well from soon after it is known.
+  // Of a renamed pair the old one ends permanently; the new one is present soon after it is known.
   return symbols.map((symbol, i) => {
     const isNew = kind === 'listing_added' || (kind === 'listing_renamed' && i % 2 === 1);
     const seen = firstSeen.get(`${venue}:${symbol}`) ?? Number.POSITIVE_INFINITY;

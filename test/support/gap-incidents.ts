@@ -82,7 +82,7 @@ const holds = (incident: StoredIncident, row: GapRow): boolean =>
 
 /** Descriptions of differences; empty when ranges and layers are those of the rows. */
 export const incidentFaults = ({ incidents, rows }: Incidents): readonly string[] => {
-  // A quiet listing is nobody's fault, nor is one that is not listed.
+  // A quiet or unlisted listing causes no incident.
   const counted = rows.filter(({ cause }) => cause !== 'not_listed' && cause !== 'no_update');
   const homeless = counted.flatMap((row) => {
     const count = incidents.filter((incident) => holds(incident, row)).length;

@@ -9,7 +9,7 @@ import { PaperLog, paperVenue } from './paper-log.ts';
 
 export const VENUE = 'paper';
 
-/** What one raw record made: its entries of `live`, and the round that was due at it. */
+/** Outputs of one raw record: its entries of `live`, and the round that was due at it. */
 export type Step = {
   readonly recordedAt: Micros;
   readonly live: readonly Buffer[];
@@ -21,7 +21,7 @@ export type Step = {
 
 const NO_BODY = { symbol: null, reading: null, span: null, listing: null, capability: null };
 
-/** The log of so many seconds as a task publishes it. */
+/** The log of the given seconds as a task publishes it. */
 export const makeSteps = (seed: number, seconds: number): readonly Step[] => {
   const paper = new PaperLog(seed);
   paper.run(seconds);

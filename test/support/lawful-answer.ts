@@ -78,7 +78,7 @@ const bodyFaults = (endpoint: Endpoint | undefined, { statusCode, headers, body 
   ];
 };
 
-/** What is wrong with an event of a stream: one that is not documented, or of another shape (ST-02, ST-03, ST-09). */
+/** Faults of an event of a stream: undocumented, or of another shape (ST-02, ST-03, ST-09). */
 export const unlawfulEvent = ({ id, event, data }: StreamEvent): string[] => {
   const idFaults = id.length > 0 && id.length <= 512 ? [] : [`the id of ${event}`];
   if (event === 'error') return [...idFaults, ...listFaults((data as { errors: ApiError[] }).errors, null)];

@@ -1,4 +1,4 @@
-// What a reader of `live` from its start would have seen go back, come twice or be left out.
+// Entries of `live` that a reader from its start would have seen go back, repeat or be missing.
 import { LiveMemory } from '../../api/live/memory.ts';
 import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { topics } from '../../schemas/topics.ts';

@@ -20,7 +20,7 @@ export type PaperBook = {
 };
 /** A message with its stamps. */
 export type BookMessage = { readonly receivedAt: number; readonly connId: string; readonly book: PaperBook };
-/** What quantities are worth. */
+/** Units of quantities. */
 export type BookRule = {
   readonly kind: 'linear' | 'inverse';
   readonly unit: 'base' | 'contracts';

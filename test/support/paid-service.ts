@@ -81,7 +81,7 @@ const closeExampleDay = async ({ write, close }: DayStore, pool: Pool): Promise<
   await recordPosted(pool, day, { network: 'eip155:8453', contract, tx_hash, block, anchored_at }, { binding: true });
 };
 
-/** What the file of the cheaper tier has of its own. */
+/** Members of the file of the cheaper tier that differ. */
 export const TOP100_FILE = {
   path: fillPath(archiveFile.path, { ...archiveFile.example.input, listing: 'binance:ETHUSDT' }),
   price: TIER_PRICES.top100,
@@ -102,7 +102,7 @@ export const exampleCall = ({ method, path, example }: Endpoint, nowMs = Date.no
 
 type Entry = { readonly receipt_id: string; readonly state: string; readonly amount: string; readonly bought: string };
 
-/** What was bought with one account, in order, once all of it is settled or failed. */
+/** Purchases of one account, in order, once all are settled or failed. */
 export const awaitSettled = (pool: Pool, payer: string): Promise<readonly Entry[]> =>
   waitFor('every payment is settled or failed', async () => {
     const { rows } = await pool.query<Entry>(

@@ -164,7 +164,7 @@ const FAULTS = {
 } as const;
 const isIn = (second: number, [from, to]: readonly [number, number]): boolean => second >= from && second < to;
 
-/** The log in the making; `run` goes on second by second. */
+/** The log under construction; `run` advances it second by second. */
 export class PaperLog {
   readonly log = new TestLog();
   readonly #draw: () => number;
@@ -184,7 +184,7 @@ export class PaperLog {
     for (const socket of ['a', 'b'] as const) this.#connect(socket);
   }
 
-  /** What the oracle reads. */
+  /** The input of the oracle. */
   records(): OracleRecord[] {
     let last = 0;
     return this.log.records.map(({ timestampMs, message }) => {
@@ -374,7 +374,7 @@ export class PaperLog {
     return { bids: bids.join(' '), asks: asks.join(' ') };
   }
 
-  /** A level so many steps of four basis points away. */
+  /** A level the given number of steps of four basis points away. */
   #level(price: number, steps: number, isGone = false): string {
     const at = String(Number((price * (1 + steps * 0.0004)).toFixed(4)));
     return `${at}:${isGone ? '0' : this.#figure(3, 6)}`;

@@ -29,7 +29,7 @@ export class PaperWorld {
     this.#write = write;
   }
 
-  /** Goes on to a second of the log; the store then shows all but the last `behind` watermarks. */
+  /** Advances to a second of the log; the store then shows all but the last `behind` watermarks. */
   async goTo(second: number, behind: number): Promise<void> {
     this.paper.run(second - (this.paper.log.now - START) / SECOND);
     for (const record of this.paper.log.records.slice(this.#applied)) {

@@ -1,4 +1,4 @@
-// What a paid call needs around the API: a chain with USDC, a facilitator over it that can be spoilt or stopped, and buyers with funds.
+// The environment of paid calls: a chain with USDC, a facilitator over it that can be faulty or stopped, and buyers with funds.
 import { randomBytes } from 'node:crypto';
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
 import { authorizationTypes, ExactEvmScheme } from '@x402/evm';
@@ -19,7 +19,7 @@ export type PaymentWorld = Pick<LocalUsdc, 'balanceOf' | 'authorizationState' | 
   readonly rpcUrl: string;
   /** Stays the same when it is stopped and started again. */
   readonly facilitatorUrl: string;
-  /** Receives the payments; nobody has its key. */
+  /** Receives the payments; its key is unknown. */
   readonly payTo: Address;
   readonly usdc: Address;
   readonly faults: (faults: Parameters<FacilitatorServer['faults']['set']>[0]) => void;

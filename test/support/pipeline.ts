@@ -21,7 +21,7 @@ export type Child = {
   kill(signal?: NodeJS.Signals): Promise<void>;
 };
 
-/** What a test that failed on its way has left running ends with its process. */
+/** Processes left running by a test that failed end with its process. */
 const living = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL');
@@ -119,7 +119,7 @@ export const startIngest = (
     VENUE_ENDPOINTS: venueEndpoints,
     METRICS_PORT: '0',
     TOPIC_NAMESPACE: spec.namespace,
-    // What a killed collector left is for its own successors.
+    // The spool of a killed collector is for its own successors.
     SPOOL_DIR: join(ROOT, '.local/test/spool', spec.namespace),
     ...extra,
   });

@@ -60,7 +60,7 @@ export const openPostgresLine = async (t: Teardown, databaseUrl: string, port = 
       cutName = applicationName;
     },
     mend() {
-      // What fell silent has lost bytes: it can only be opened anew.
+      // A connection that fell silent has lost bytes: it can only be reopened.
       for (const { client, name } of pairs) if (name === cutName) client.destroy();
       cutName = null;
     },

@@ -1,4 +1,4 @@
-// A raw log worked through again in tables of its own: by how many processes, how often and in whatever way, and the hashes to compare.
+// Processes a raw log again into separate tables: with any number of processes, repetitions and interruptions; compares the hashes.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { type Hashes, hashNamespace, type LoggedWorld, reached } from '../../infra/dev/bench/raw-copy.ts';

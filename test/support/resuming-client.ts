@@ -92,7 +92,7 @@ export class ResumingClient {
     if (event === 'snapshot' || event === 'update') this.#keep(event, data);
   }
 
-  /** What a gap is about may be skipped once. */
+  /** The subject of a gap may be skipped once. */
   #doubt(reason: string, { venue, venue_symbol: symbol, layer }: Scope): void {
     this.gaps.push(reason);
     for (const [key, held] of this.picture) {

@@ -14,7 +14,7 @@ const COPIED = [
 
 /** Inserts a text after another one that a file has once. */
 type Edit = { readonly file: string; readonly after: string; readonly insert: string };
-/** What a sample writes: files of its fixture folder (their `.txt` is left out), and lines in files that are there. */
+/** Output of a sample: files of its fixture folder (without their `.txt`), and lines in existing files. */
 type Added = { readonly files: readonly string[]; readonly edited: readonly string[] };
 
 export type ScratchCopy = {

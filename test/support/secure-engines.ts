@@ -98,7 +98,7 @@ export const addScramUser = (broker: string, mechanism: string): Promise<string>
   ]);
 };
 
-/** A broker of this test alone, stopped when it ends; nobody is let in by SCRAM yet. */
+/** A broker of this test alone, stopped when it ends; it has no SCRAM users yet. */
 export const startSecureKafka = async (t: Teardown, authority: Authority): Promise<SecureKafka> => {
   const dir = mkdtempSync(join(tmpdir(), 'secure-kafka-'));
   const dataDir = await openDataDir(dir, () => undefined);

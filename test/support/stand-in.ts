@@ -48,7 +48,7 @@ function makeSpec(name: string): ProcessSpec {
     command: process.execPath,
     args: ['-e', CHILD, events, name],
     readyTimeoutMs: 600_000,
-    // The last one is ready once the test allows it: until then the start goes on.
+    // The last one is ready once the test allows it: until then the start continues.
     isReady: async () => name !== 'server' || existsSync(join(dir, 'go')),
   };
 }

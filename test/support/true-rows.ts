@@ -65,7 +65,7 @@ const toSubject = (listing: string): { readonly venue: string; readonly symbol: 
   return { venue: listing.slice(0, colon), symbol: listing.slice(colon + 1) };
 };
 
-/** What is stamped so shortly before a window's end may be received after it. */
+/** A message stamped this shortly before a window's end may be received after it. */
 const ON_THE_WAY = 1_000_000;
 
 /** Whether the venue had nothing new about a layer in the span: then `no_update` is correct. */

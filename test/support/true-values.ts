@@ -1,4 +1,4 @@
-// What was served against what was true: digit by digit at the reading's own stamp, derived members by another arithmetic.
+// Compares served values with the truth: digit by digit at the reading's own stamp, derived members by another arithmetic.
 import { Decimal } from 'decimal.js';
 import type { TruthBook } from '../../infra/dev/simulator/truth-log.ts';
 import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
@@ -100,10 +100,10 @@ const fundingDifferences = (seen: Seen, row: TruthRow, truth: TruthIndex): strin
 
 /** Mark and index come in different messages, each with its own stamp. */
 const isJoined = ({ venue, symbol }: Subject): boolean => venue === 'okx' || symbol.endsWith('_PERP');
-/** A listing's mark and index lie at most so many rows apart. */
+/** A listing's mark and index are at most this many rows apart. */
 const JOIN_ROWS = 60;
 
-/** A new listing's mark may come before its index, or the other way: at most so long after its market began. */
+/** A new listing's mark may come before its index, or the other way: at most this long after its market began. */
 const HALF_JOINED = 60_000_000;
 
 /** One half of a join has arrived: it is the truth of its own stamp, and the other and the basis have no value yet (records.md). */
@@ -129,7 +129,7 @@ const halfJoinedDifferences = (
 };
 
 /**
- * What is joined has the older stamp (records.md): each member is then the truth of that stamp or of a later one by receipt, and at least one
+ * A joined value has the older stamp (records.md): each member is then the truth of that stamp or of a later one by receipt, and at least one
  * is of that stamp.
  */
 const markDifferences = (seen: Seen, rows: readonly TruthRow[], truth: TruthIndex): string[] => {
@@ -196,7 +196,7 @@ export const findDifferences = (seen: Seen, truth: TruthIndex): readonly string[
   return least;
 };
 
-/** What a quantity of one is worth in quote: by price (`null`: sizes are base), by price and size of a contract, or a contract's worth alone. */
+/** The value of a quantity of one in quote: by price (`null`: sizes are base), by price and size of a contract, or a contract's value alone. */
 export type Worth = { readonly contractSize: number | null; readonly isInverse: boolean };
 
 /** Levels a side that a venue's messages carry at most: where a side has as many, what lies beyond the last is not known. */

@@ -8,7 +8,7 @@ import { bandDifferences, bandMembers, findDifferences, rowsFor, shownLevels } f
 import { isPresent, look, nowMicros, toName, type World } from './true-world.ts';
 import { formatState, listSeen, readFigures, type Seen, type TruthIndex, toMicros } from './truth.ts';
 
-/** What each listing and layer was at each look: `states[n]` belongs to `looks[n]` (evaluation instants), undefined while it was not answered. */
+/** Each listing and layer at each look: `states[n]` belongs to `looks[n]` (evaluation instants), undefined without an answer. */
 export type Watch = {
   readonly looks: readonly number[];
   readonly states: ReadonlyMap<string, SeenStates>;
@@ -164,7 +164,7 @@ const unseenChanges = (s: Seen, truth: TruthIndex): readonly string[] => {
     .map((name) => `${toName(s)} ${s.layer} ${name} of ${rowsFor(s, truth).length} rows`);
 };
 
-/** What was compared is everything that carried numbers, and all of it was true. */
+/** Everything that carried numbers was compared, and all of it was true. */
 export const checkCompared = async (t: Test, world: World, { compared }: Watch, name: string): Promise<void> => {
   const { readings, values, bands, books, byVenue, crossed, unknown, different, bare } = compared;
   const shares = [...byVenue].map(([venue, count]) => `${count} of ${venue}`).join(', ');

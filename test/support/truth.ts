@@ -1,4 +1,4 @@
-// What the API served, layer object by layer object, and the simulators' log of what was true, by stamp.
+// Answers of the API, layer object by layer object, and the simulators' log of the truth, by stamp.
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
 import { venues } from '../../ingest/venues/index.ts';
@@ -60,7 +60,7 @@ export const listCollected = (venue: string): readonly ReadingLayer[] =>
 /** The state of a layer that its venue does not publish (L-07). */
 const NOT_PUBLISHED = 'not_published venue_capability';
 
-/** What a venue does not publish has one state only; it is left out, and left in where it has another. */
+/** A layer that a venue does not publish has one state only; it is omitted, unless it has another. */
 export const listSeen = (answer: Snapshots): Seen[] => {
   const at = toMicros(answer.evaluated_at);
   return answer.items.flatMap(({ venue, venue_symbol, layers }) => {

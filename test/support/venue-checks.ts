@@ -21,7 +21,7 @@ export const makeCandles = (...price_types: readonly PriceType[]) => ({
   timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
 });
 
-/** What `run` gave, or the code it was refused with. */
+/** The result of `run`, or the code of its refusal. */
 export const runCase = (run: () => unknown): string => {
   try {
     return `gave ${JSON.stringify(run(), (_key, value) => (typeof value === 'bigint' ? `${value}n` : value))}`;

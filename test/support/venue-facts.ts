@@ -1,7 +1,7 @@
-// What tests of the whole registry need to know of a venue by its docs, from `test/ingest/venues/<id>.facts.ts`.
+// Facts of a venue by its docs that tests of the whole registry need, from `test/ingest/venues/<id>.facts.ts`.
 import { venues } from '../../ingest/venues/index.ts';
 
-/** What a venue's mapping may make of the digits of a message, beyond copying them. */
+/** Permitted changes of a message's digits by a venue's mapping, beyond copying them. */
 export type Arithmetic = {
   /** The day's change is sent in percent (`scale:0.01`). */
   readonly percent?: boolean;
@@ -26,7 +26,7 @@ export type VenueFacts = {
   readonly unknownChannel: Readonly<Record<string, string>>;
   /** Members that are a trade's side; `none`: their values where a trade has no taker, unless absent or empty. */
   readonly side: { readonly members: readonly string[]; readonly none?: readonly unknown[] };
-  /** What the mapping does with digits beyond copying them. */
+  /** Operations of the mapping on digits, beyond copying them. */
   readonly arithmetic?: Arithmetic;
   /** Streams that a frame subscribes to, as the venue counts them (`limits.streamsPerConnection`). */
   readonly streams: (frame: Readonly<Record<string, unknown>>) => readonly unknown[];

@@ -1,4 +1,4 @@
-// What every plan of every venue keeps: each listing covered by what its venue publishes, on slots of its shard, within the venue's limits.
+// Contract of every plan of every venue: each listing covered by what its venue publishes, on slots of its shard, within the venue's limits.
 import type { Cover, PollSlot, Slot, SocketSlot } from '../../ingest/venues/contract/feed.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { ListingRecord } from '../../schemas/records.ts';

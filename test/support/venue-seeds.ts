@@ -1,4 +1,4 @@
-// What generators start from: one recorded message of each kind of a venue, and the listings its recordings name.
+// Input of generators: one recorded message of each kind of a venue, and the listings its recordings name.
 import { type ReferenceAnswer, VenueError, type VenueMessage } from '../../ingest/venues/contract/listings.ts';
 import type { MapContext } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';

@@ -9,7 +9,7 @@ export type WaitOptions = {
   /** For what itself takes minutes, such as a window that is sealed 100 s after its end. */
   readonly boundMs?: number;
   readonly everyMs?: number;
-  /** What is seen when the bound is reached, for the message. */
+  /** State when the bound is reached, for the message. */
   readonly seen?: () => unknown;
 };
 

@@ -1,6 +1,6 @@
 // `npm run bench`: the performance of this machine with the whole service, real engines and simulated venues; a measurement, never a test.
 //
-//   npm run bench                      rates 1000, 3000 and 5000 for 20 s each, then every other figure; about fifteen minutes (thirty on a slow machine)
+// npm run bench                      rates 1000, 3000, 5000 for 20 s each, then every other figure; fifteen minutes (thirty on a slow machine)
 //   npm run bench -- --quick           one rate, few listings, neither history, screens, sealed windows nor a restart; under two minutes
 //   npm run bench -- --seconds 300 --faults
 //   npm run bench -- --profile         one rate only, then the functions that took the time of each process

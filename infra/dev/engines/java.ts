@@ -9,7 +9,7 @@ export class EngineMissingError extends Error {
   override readonly name = 'EngineMissingError';
 }
 
-/** Of engines that live for minutes: C2 and a parallel collector cost such a run more of two cores than they save it (Kafka 8.3 s to 4.4 s of its first minute, QuestDB 6.5 s to 4.2 s). */
+/** For runs of minutes: C2 and a parallel collector cost more CPU than they save (first minute of Kafka 8.3 to 4.4 s, QuestDB 6.5 to 4.2 s). */
 export const LIGHT_JVM: readonly string[] = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
 
 export function javaCommand(env: NodeJS.ProcessEnv = process.env): string {

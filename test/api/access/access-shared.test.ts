@@ -1,4 +1,4 @@
-// What processes share of a key besides its bucket, on a real PostgreSQL: places at once, quotas of the day, the scope of narrowing plans.
+// State of a key that processes share besides its bucket, on a real PostgreSQL: concurrent places, quotas of the day, the scope of narrowing plans.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import t from 'tap';

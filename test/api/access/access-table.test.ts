@@ -53,7 +53,7 @@ const CREDENTIALS = {
 } as const;
 type Credential = keyof typeof CREDENTIALS | PlanCode;
 
-/** What is surely lawful, where the example is not. */
+/** A certainly valid request, where the example is not. */
 const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   account: {},
   instruments: {},
@@ -63,7 +63,7 @@ const BAD = { nonsense: '1' };
 /** A file of every name: what its price depends on is there. */
 const ONE_FILE = { list: async () => [], find: async () => ({ tier: 'core' }) } as unknown as ArchiveManifest;
 
-/** What an answered call may be under a good key: without a store of history some are 503, some plans lack a layer. */
+/** Permitted statuses under a valid key: without a store of history some are 503, some plans lack a layer. */
 const ANSWERED = new Set([200, 302, 403, 404, 503]);
 
 const expected = (operation: Endpoint, credential: Credential, isGood: boolean): Answer | 'answered' => {
@@ -78,7 +78,7 @@ const expected = (operation: Endpoint, credential: Credential, isGood: boolean):
   return isGood ? 'answered' : { status: 400, code: 'DQL_JSON_SCHEMA' };
 };
 
-/** As text, what a GET has in its URL. */
+/** As text, the form in the URL of a GET. */
 const makeUrl = (
   { method, path, example }: Endpoint,
   input: Readonly<Record<string, unknown>>,

@@ -44,7 +44,7 @@ const freshStore = async (t: Teardown): Promise<{ url: string; pool: Pool }> => 
 const newKey = (pool: Pool, plan: 'free' | 'mini' | 'pro') =>
   createKey(pool, { plan, name: 'test', accountId: 'acc_test', expiresAt: null }, 'tester');
 
-/** What an API process has of its own: pool, key cache, listening connection, meter, app. */
+/** The parts of one API process: pool, key cache, listening connection, meter, app. */
 const startNode = async (t: Teardown, url: string) => {
   const pool = openPostgres(url, { max: 2 });
   const keys = openKeyStore(pool);

@@ -44,7 +44,7 @@ const WRITES = [
   ['POST', '/api/passkeys/prove'],
   ['POST', '/api/passkeys/prove/options'],
 ] as const;
-/** Of the site before anyone is signed in, with tests of their own. */
+/** Pages of the site before sign-in, with their own tests. */
 const BEFORE = [
   '/sign-up',
   '/sign-in',

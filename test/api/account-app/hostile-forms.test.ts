@@ -1,4 +1,4 @@
-// Mutated forms and bodies: whatever is sent, the site answers, and never with a failure of its own (300; more by FORMS).
+// Mutated forms and bodies: the site answers every request, and never with an internal error (300; more by FORMS).
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { freePort } from '../../../infra/dev/engines/ports.ts';

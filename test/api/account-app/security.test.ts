@@ -1,4 +1,4 @@
-// What the security page changes, and everything that follows from closing an account.
+// Changes on the security page, and all consequences of closing an account.
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { hashKey } from '../../../api/access/keys.ts';

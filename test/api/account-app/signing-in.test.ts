@@ -67,7 +67,7 @@ t.test('a sign-in begins a session of its own and ends the one before; signing o
   const one = browser();
   const { email } = await signUp(one);
   const planted = one.cookies.get('session') ?? '';
-  // Somebody who put their own cookie into this browser must not share what it does next.
+  // A person who put their own cookie into this browser must not share its later requests.
   one.cookies.delete('session');
   const form = (await one.get('/sign-in')).body;
   one.cookies.set('session', 'A'.repeat(43));

@@ -127,7 +127,7 @@ const startMute = async (t: Teardown): Promise<string> => {
   return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 
-/** Of servers that answer: however slow this machine is. */
+/** For servers that answer, on a slow machine too. */
 const PATIENT = {
   everyMs: 20,
   timeouts: { connectionTimeout: 120_000, greetingTimeout: 120_000, socketTimeout: 120_000 },

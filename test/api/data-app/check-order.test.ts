@@ -209,7 +209,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     { lawful: {}, faults: [COLOUR, ...NAMES, plan('layers', 'book_bands'), limit('freshness', '0s'), WIDE] },
   ],
 };
-/** What every request of these has in its plan Free, beside what is made wrong. */
+/** Members that every valid request of these has in its plan Free, besides the faulty ones. */
 const ALWAYS: Readonly<Record<string, readonly string[]>> = {
   history: ['too many listings'],
   candles: ['too many listings'],
@@ -290,7 +290,7 @@ t.test(
           const where = request.where.join(' and ');
           if (where !== '') request.body.where = where;
           const isGet = endpoint.method === 'GET';
-          // A stream that is lawful does not end.
+          // A valid stream does not end.
           const method = endpoint.name === 'stream' && made.length === 0 ? 'HEAD' : endpoint.method;
           const answer = await app.inject({
             method,
@@ -324,7 +324,7 @@ t.test(
   },
 );
 
-/** Members whose every text is lawful: what they name may not be there. */
+/** Members for which every text is valid: its target may not exist. */
 const ANY_TEXT: Readonly<Record<string, readonly string[]>> = { receipt: ['receipt_id'], anchor_proof: ['symbol'] };
 
 type Member = { readonly type?: string; readonly enum?: unknown; readonly anyOf?: readonly Member[] };

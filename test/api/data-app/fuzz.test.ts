@@ -1,4 +1,4 @@
-// Whatever is sent, the answer is one of the documented ones: never a 5xx, always the one shape of errors.
+// For any input, the answer is one of the documented ones: never a 5xx, always the one shape of errors.
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import t from 'tap';

@@ -63,7 +63,7 @@ const TYPES = [
 
 type Answer = { readonly statusCode: number; readonly body: string; readonly headers: Record<string, unknown> };
 const isDocumented = ({ statusCode, body, headers }: Answer, isHead: boolean): boolean => {
-  // Without a store of history what is lawful is 503 here.
+  // Without a store of history a valid request gets a 503 here.
   if (statusCode < 400 || statusCode === 503) return true;
   if (statusCode >= 500) return false;
   if (body === '' && isHead) return true;

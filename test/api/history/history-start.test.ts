@@ -16,7 +16,7 @@ import { type TestApp, testApp } from '../live-fixture.ts';
 
 const CUT = 520;
 const SHOWN = 440;
-/** Of a stream that comes back here; a test does not wait a minute. */
+/** Timeout of a resumed stream here; a test does not wait a minute. */
 const MISSED_WITHIN_MS = 2_000;
 const steps = makeSteps(11, CUT + 60);
 const stepAt = (second: number): number => steps.findIndex(({ recordedAt }) => recordedAt >= START + second * SECOND);
@@ -40,7 +40,7 @@ const ask = async ({ app, as }: TestApp, { url, payload }: Asked) => {
   const body = answer.json<Record<string, unknown>>();
   return { status: answer.statusCode, retryAfter: answer.headers['retry-after'], body };
 };
-/** Whatever is of the call itself left out. */
+/** Without the members of the call itself. */
 const withoutReceipt = ({ status, body }: Awaited<ReturnType<typeof ask>>) => ({ status, ...body, receipt_id: null });
 
 type World = {

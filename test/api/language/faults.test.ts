@@ -9,7 +9,7 @@ import { type Json, queries } from './generate.ts';
 
 const CASES = Number(process.env['DQL_CASES'] ?? 1_000);
 
-/** Codes with their places; none of a lawful query. */
+/** Codes with their places; none for a valid query. */
 const findFaults = (input: QueryInput): string[] => {
   try {
     compile(input, CODES);
@@ -160,7 +160,7 @@ const listPlaces = (holder: unknown, path = ''): Place[] => {
 };
 
 const NODES = ['condition', 'left', 'right', 'where', 'expr'];
-/** Values that are wrong for a member, whatever is right for it. */
+/** Values that are invalid for a member of any type. */
 const wrongFor = (key: string, value: unknown, type: unknown): readonly unknown[] => {
   if (key === 'timeframe') return type === 'call' ? ['', '1.5h', 'x', 5, null, '01h'] : ['', '1.5h', '7m', 5, null];
   if (key === 'value')

@@ -1,4 +1,4 @@
-// Machine forms of lawful queries: typed by the language's own tables, small enough to be within its limits; and forms and texts that are none.
+// Machine forms of valid queries: typed by the language's own tables, small enough to be within its limits; and invalid forms and texts.
 import fc from 'fast-check';
 import type { CodeKey, Codes } from '../../../api/language/codes.ts';
 import { FIELDS, SOURCES } from '../../../api/language/fields.ts';
@@ -63,7 +63,7 @@ const status = call('status', sampleable).chain((left) =>
   fc.constantFrom(...STATUSES).map((value): Json => ({ type: 'cmp', op: '=', left, right: { type: 'status', value } })),
 );
 
-/** What a query may name. */
+/** Names that a query may use. */
 export type Names = {
   readonly codes: Codes;
   /** Instants behind `as of`. */
@@ -193,7 +193,7 @@ const lawfulAt = (timeframe: string, { codes, instants }: Names): fc.Arbitrary<J
   );
 };
 
-/** A lawful query, but for the limits. */
+/** A valid query, apart from the limits. */
 export const lawfulQueries = (names: Names): fc.Arbitrary<Json> =>
   fc.constantFrom(...TIMEFRAMES).chain((timeframe) => lawfulAt(timeframe, names));
 
@@ -202,7 +202,7 @@ export const queries = lawfulQueries({
   instants: fc.constantFrom('2026-01-01', '2026-01-01T09:30:00.5+02:00'),
 });
 
-/** Pieces of a lawful object replaced by anything. */
+/** Pieces of a valid object replaced by anything. */
 export const spoiledObjects: fc.Arbitrary<unknown> = fc
   .tuple(queries, fc.array(fc.tuple(fc.nat(60), fc.jsonValue()), { maxLength: 3 }))
   .map(([object, changes]) => {

@@ -1,4 +1,4 @@
-// What holds for any query: its canonical forms agree and stay, and no text or object harms the service (DQL-09, Q-02).
+// Properties of any query: its canonical forms agree and are stable, and no text or object harms the service (DQL-09, Q-02).
 // DQL_CASES and DQL_FUZZ set how many are tried; the defaults are for every run of the tests.
 import fc from 'fast-check';
 import t from 'tap';
@@ -13,7 +13,7 @@ import { hostileTexts, queries, spoiledObjects } from './generate.ts';
 
 const CASES = Number(process.env.DQL_CASES ?? 5_000);
 const FUZZED = Number(process.env.DQL_FUZZ ?? 20_000);
-/** Of one compilation, in milliseconds: the slowest that any input may take. */
+/** Most milliseconds of one compilation, for any input. */
 const SLOWEST_MS = 20;
 
 const shown = ({ string, json, complexity }: Compiled): string =>
@@ -21,7 +21,7 @@ const shown = ({ string, json, complexity }: Compiled): string =>
 const fromObject = (object: JsonObject): Compiled => compile({ object, path: '/query_object' }, CODES);
 const fromText = (text: string): Compiled => compile({ text }, CODES);
 
-/** Null where the query is lawful but over a limit. */
+/** Null where the query is valid but over a limit. */
 const withinLimits = (object: JsonObject): Compiled | null => {
   try {
     return fromObject(object);

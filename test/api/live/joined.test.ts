@@ -26,7 +26,7 @@ const stepAt = (second: number): number => {
   return found < 0 ? steps.length : found;
 };
 
-/** What keeps what a copy applies. */
+/** Keeps what a copy applies. */
 const createKeeper = (clock: { now: Micros }) => (live: LiveMemory) => ({
   hub: new StreamHub({ live, nowMicros: () => clock.now }),
   states: new RecentStates(live),
@@ -61,7 +61,7 @@ const openStream = (hub: StreamHub, live: LiveMemory, lastEventId: string | null
   return listEvents;
 };
 
-/** Whatever names the stream itself left out. */
+/** Without the names of the stream itself. */
 const withoutStreamIds = (events: readonly StreamEvent[]) =>
   events.map(({ id, event, data }) => [id, event, { ...data, stream_id: null, buffer_from: null }]);
 
@@ -95,7 +95,7 @@ const listStates = (live: LiveMemory, states: RecentStates, instants: readonly M
     ),
   );
 
-/** Of megabytes only the first place that differs is shown. */
+/** Of megabytes only the first different place is shown. */
 const same = (t: Test, found: unknown, wanted: unknown, what: string): void => {
   const [one, other] = [JSON.stringify(found), JSON.stringify(wanted)];
   if (one === other) return;

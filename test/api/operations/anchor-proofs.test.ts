@@ -1,4 +1,4 @@
-// What strangers do with the answers: random rows of a closed day proved over HTTP, tampered answers and files refused by name, by both verifiers (AN-10).
+// Answers as strangers use them: random rows of a closed day proved over HTTP, tampered answers and files refused by both verifiers (AN-10).
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';

@@ -1,4 +1,4 @@
-// Anchored days and proofs over real PostgreSQL, QuestDB and files: names of rows, members, faults, plans, retention, rows that were changed (AN-01 to AN-06).
+// Anchored days and proofs over real PostgreSQL, QuestDB and files: names of rows, members, faults, plans, retention, changed rows (AN-01 to AN-06).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// Longer candles of every timeframe and price type, from the log through task, store and answer, against sums in big integers that share nothing with them (H-12, H-13).
+// Longer candles of every timeframe and price type, from the log to the answer, against independent sums in big integers (H-12, H-13).
 import t from 'tap';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { bindRecords } from '../../../ingest/venues/shared/shape.ts';

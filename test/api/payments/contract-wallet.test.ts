@@ -1,4 +1,4 @@
-// Payments of wallets that are contracts: the contract decides which signature it accepts, through the facilitator and when settling (P-05, ERC-1271).
+// Payments of wallets that are contracts: the contract decides which signature it accepts, by the facilitator and when settling (P-05, ERC-1271).
 import t from 'tap';
 import { openPaymentChain } from '../../../api/payments/chain.ts';
 import { recoverKey, recoveryMessage } from '../../../api/payments/recover-key.ts';

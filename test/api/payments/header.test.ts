@@ -188,7 +188,7 @@ t.test(
     );
     t.ok((codes['PAYMENT_MALFORMED'] ?? 0) > MUTATIONS / 10);
     t.notOk(codes['INTERNAL']);
-    // What was served is written down after the answer has gone out.
+    // The service records a served payment after the response was sent.
     await waitFor('no payment is held', async () =>
       (await readLedger(pool)).every(({ state }) => state !== 'presented' && state !== 'verified'),
     );

@@ -1,4 +1,4 @@
-// What it costs when facilitator, chain or database are away: a 503, a settlement that waits, and never a second charge (P-04, P-06).
+// The effect of a facilitator, chain or database that is away: a 503, a settlement that waits, and never a second charge (P-04, P-06).
 import t from 'tap';
 import type { ArchiveManifest } from '../../../api/contract/archive.ts';
 import type { FileLinks } from '../../../api/files/links.ts';

@@ -91,7 +91,7 @@ export const send = async (url: string, sent: Sent = {}): Promise<Answer> => {
   return { status: answer.status, headers: answer.headers, body: parsed };
 };
 
-/** What is offered for a call; the first is its price. */
+/** The offers for a call; the first is its price. */
 export const offersFor = async (url: string, sent: Sent = {}): Promise<readonly Offer[]> =>
   (await send(url, sent)).body.accepts as readonly Offer[];
 

@@ -1,4 +1,4 @@
-// Plans bought with USDC: settled before the answer, the key delivered once, whatever breaks in between (P-06).
+// Plans bought with USDC: settled before the answer, the key delivered once, with a failure at any point (P-06).
 import t from 'tap';
 import type { Offer } from '../../../api/payments/offers.ts';
 import { type PaymentWorld, startPaymentWorld } from '../../support/payment-world.ts';

@@ -54,7 +54,7 @@ t.test(`${ROUNDS} rounds of kills, PAYMENT_SEED=${SEED}`, { timeout: 10_800_000 
     if (answer?.status === 200) paid.answers.push(answer);
     return answer;
   };
-  /** What was paid arrives; what was not paid costs nothing. */
+  /** A paid answer arrives; an unpaid one costs nothing. */
   const check = async (t: Test, { buyer, isPlan, answers }: Paid): Promise<void> => {
     const spent = 1_000n * DOLLAR - (await world.balanceOf(buyer.address));
     const rows = (await readLedger(pool, buyer.address)).filter(({ state }) => state === 'settled');

@@ -1,4 +1,4 @@
-// Payments over two API processes that share a database: nobody pays twice, and nobody is answered unpaid but for what a kill costs (P-04).
+// Payments over two API processes that share a database: no payment is charged twice, and no answer is unpaid except after a kill (P-04).
 import t from 'tap';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { DOLLAR } from '../../support/payment-world.ts';
@@ -44,7 +44,7 @@ t.test('two processes', { timeout: 600_000 }, async (t) => {
       [...new Set(other.map(({ status }) => status))].filter((status) => ![402, 429, 503].includes(status)),
       [],
     );
-    // Of 200 on a busy machine the one that came first may have waited too long: then it cost nothing.
+    // With 200 on a busy machine the first one may have waited too long: then it cost nothing.
     if (ok.length === 0) ok.push(await bringUntilDecided(two.baseUrl, payment));
     t.equal(ok.length, 1);
     t.match(await settledLedger(pool, buyer.address), [{ state: 'settled', receipt_id: ok[0]?.body.receipt_id }]);

@@ -220,7 +220,7 @@ t.test('fresh evaluates now, once a second and rule, within the evaluations of t
     "select key_id from api_keys where account_id = 'acc_f' order by created_at",
   );
   const account = { keyId: rows[0]?.key_id ?? '', plan: PLANS.free };
-  // What is left of the day, one by one, until there is none.
+  // The remaining quota of the day, one by one, until it is used up.
   const spend = () => spendQuota(meter, account, { quota: 'agent_evaluations', count: 1, nowMs: Date.now() });
   let left = 0;
   while (

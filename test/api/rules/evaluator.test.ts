@@ -1,4 +1,4 @@
-// Evaluators over one database that are killed at random, against a slow evaluation of the log: every move is there, at its instant, once (AG-03, AG-06).
+// Evaluators over one database, killed at random, against a slow evaluation of the log: every move is there, at its instant, once (AG-03, AG-06).
 import type { Pool } from 'pg';
 import { Registry } from 'prom-client';
 import t from 'tap';

@@ -40,7 +40,7 @@ export const chooseOne = <T>(random: Random, all: readonly T[]): T => all[Math.f
 
 type Body = Partial<LiveEntry> & Pick<LiveEntry, 'kind'>;
 
-/** Makes the log of so many seconds from `from` on. Same seed, same log. */
+/** Makes the log of the given seconds from `from` on. Same seed, same log. */
 export const makeLog = (random: Random, from: Micros, seconds: number): readonly LogEntry[] => {
   const log: LogEntry[] = [];
   let offset = 0;
@@ -183,7 +183,7 @@ const makeContext = (live: LiveMemory, at: Micros): Context => ({
   ...{ plan: PLANS.pro_plus, scopeOf: () => ({ venues: null, instruments: null }) },
 });
 
-/** What a rule is worth at `at`, by everything recorded up to it and nothing else. */
+/** The value of a rule at `at`, by everything recorded up to it and nothing else. */
 export const slowMarketAt = (log: readonly LogEntry[], at: Micros) => {
   const memory = emptyMemory();
   for (const { venue, partition, at: recordedAt, bytes } of log)

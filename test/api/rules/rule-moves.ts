@@ -35,7 +35,7 @@ export const isCaughtUp = async (pool: Pool, rules: readonly Rule[], from: Micro
   return rules.every((rule) => (after.get(rule.ruleId) ?? 0) >= (listInstants(rule, from, to).at(-1) ?? 0));
 };
 
-/** So many rules of one account whose plan has room for them. */
+/** The given number of rules of one account whose plan allows them. */
 export const makeRules = async (pool: Pool, count: number, random: () => number): Promise<readonly Rule[]> => {
   await pool.query("insert into accounts (account_id, plan) values ('acc_rules', 'pro_plus')");
   const rules: Rule[] = [];

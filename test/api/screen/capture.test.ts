@@ -1,4 +1,4 @@
-// What is captured of a column: why an element is none, what each counts in, and that units are not mixed (DQL-27, N-07, N-08).
+// The capture of a column: why an element is missing, the unit of each, and that units are not mixed (DQL-27, N-07, N-08).
 import t from 'tap';
 import { NewestReadings } from '../../../api/live/live-message.ts';
 import { type CapturedColumn, capture } from '../../../api/screen/capture.ts';

@@ -1,4 +1,4 @@
-// What conditions are worth over listings whose values are present, stale or absent (DQL-14 to DQL-24, Annex B).
+// Values of conditions over listings whose values are present, stale or absent (DQL-14 to DQL-24, Annex B).
 import t from 'tap';
 import { compile } from '../../../api/language/compile.ts';
 import { COMPARISONS } from '../../../api/language/operators.ts';

@@ -58,7 +58,7 @@ const captured = (need: Need, { columns }: SlowListing): Captured => {
   };
 };
 
-/** What the plan reads of a listing. */
+/** The members of a listing that the plan reads. */
 export const readFacts = (slow: SlowListing, plan: Plan): Facts => {
   const { venue, symbol, base, quote, instrument, tickSize } = slow;
   const rules = { instrument, venue_symbol: symbol, base, quote, tick_size: String(tickSize) };

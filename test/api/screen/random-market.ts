@@ -249,7 +249,7 @@ class Writer {
   }
 }
 
-/** A lawful machine form, but for the limits and for what the checker calls a mixture of kinds. */
+/** A valid machine form, apart from the limits and from mixtures of kinds that the checker refuses. */
 export const randomQuery = (dice: Dice): Json => {
   const timeframe = dice.of(TIMEFRAMES_READ);
   const writer = new Writer(dice, timeframe);

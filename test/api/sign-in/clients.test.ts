@@ -62,7 +62,7 @@ const startAll = async (t: Test, signIn?: SignInAddress): Promise<SignInService>
   return service;
 };
 
-/** What a program keeps of its sign-in. */
+/** The sign-in state that a program keeps. */
 const newMemory = () => {
   let information: StoredOAuthClientInformation | undefined;
   let tokens: StoredOAuthTokens | undefined;

@@ -1,4 +1,4 @@
-// Connections of an account: five at most, ended by whom and when, and what is left behind when the process dies at any line (T-10).
+// Connections of an account: five at most, ended by whom and when, and the state left by a process that dies at any line (T-10).
 import type { PoolClient } from 'pg';
 import t, { type Test } from 'tap';
 import { endAllConnections, endConnection, listConnections } from '../../../api/accounts/connections.ts';
@@ -201,7 +201,7 @@ t.test('the nightly step ends what has expired and forgets it', async (t) => {
   t.equal(await count(service, 'oidc_clients'), 0, 'a client that nobody used for 180 days');
 });
 
-/** Ends every connection of the pool to the database when the n-th statement is sent, as a killed process would; then lets new ones work. */
+/** Ends every connection of the pool to the database when the n-th statement is sent, like a killed process; then allows new ones. */
 const cutAt = (t: Test, { pool }: SignInService, statement: number): { readonly isCut: () => boolean } => {
   let [sent, cut] = [0, false];
   const connectOnce = pool.connect;

@@ -1,4 +1,4 @@
-// kill -9 of the web process while it connects and renews: nothing half is left, and a client that repeats goes on. SIGN_IN_KILLS=20 for more.
+// kill -9 of the web process while it connects and renews: no partial state is left, and a client that repeats continues. SIGN_IN_KILLS=20 for more.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -122,7 +122,7 @@ t.test('a killed process leaves no key without a connection and no connection ha
 
 const PASSWORD = 'orbit lantern quarry';
 
-/** What must hold of every account after anything: it is whole, or closed with everything, or not there. */
+/** Invariant of every account: it is whole, or closed with everything, or absent. */
 const HALVES = `
   select 'account ' || a.account_id || ' is half made' as fault from accounts a where a.closed_at is null and (
     a.email is null or a.password_hash is null
@@ -177,7 +177,7 @@ t.test('a killed process leaves no account half made or half closed, and no key 
     const security = await (await leaver.browser.fetch('/security')).text();
     const formId = hiddenFields(keys, '/keys')['form_id'] ?? '';
     const late = `late${kill}@example.org`;
-    // Of each kind one is under way when the process dies.
+    // One request of each kind is in progress when the process dies.
     const makeKey = () => keeper.browser.submit(keys, '/keys', { name: `key ${kill}`, expires: '' });
     const close = () => leaver.browser.submit(security, '/security/close', { confirm: leaver.email });
     const work = Promise.allSettled([signUp(authUrl, late), makeKey(), close()]);

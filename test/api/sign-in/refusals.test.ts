@@ -1,4 +1,4 @@
-// What the sign-in refuses, and what a refusal costs: nothing, the code, or the connection (T-08, T-09).
+// Requests that the sign-in refuses, and the cost of a refusal: nothing, the code, or the connection (T-08, T-09).
 import t, { type Test } from 'tap';
 import {
   type Asked,

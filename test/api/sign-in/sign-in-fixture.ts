@@ -17,7 +17,7 @@ export const MCP_URL = 'http://localhost:8081/mcp';
 export const REDIRECT = 'http://127.0.0.1:33418/callback';
 export const INTERNAL_SECRET = Buffer.alloc(32, 3);
 
-/** A clock that tests move: it goes on by a millisecond each time it is looked at, however long the machine takes. */
+/** A clock that tests move: each reading advances it by a millisecond, however slow the machine is. */
 export const movedClock = () => {
   let atMs = Date.now();
   return {
@@ -165,7 +165,7 @@ export const openPage = async (service: SignInService, { browser }: Owner, asked
   return { url, html: await (await browser.fetch(url)).text() };
 };
 
-/** Presses a button of the page and goes on until the browser would leave the site; the parameters it takes along. */
+/** Presses a button of the page and continues until the browser would leave the site; returns the parameters of the last redirect. */
 export const press = async (
   { browser }: Owner,
   { url, html }: Page,

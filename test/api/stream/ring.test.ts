@@ -1,4 +1,4 @@
-// What streams resume from, held against a list of everything that ever came (ST-05).
+// The ring that streams resume from, compared with a list of all entries (ST-05).
 import t from 'tap';
 import { ByteLog } from '../../../api/live/byte-log.ts';
 import { type LiveMessage, messageAbove } from '../../../api/live/live-message.ts';

@@ -95,7 +95,7 @@ class Bench {
 const state = (event: StreamEvent | undefined): Record<string, unknown> => (event?.data.state ?? {}) as never;
 const BTC = 'where=symbol%20%3D%20%22BTCUSDT%22&layers=mark';
 
-/** More listings than the plan Free lets a stream follow, of one instrument more than it covers. */
+/** More listings than the plan Free allows a stream to follow, of one instrument more than it covers. */
 const crowd = (): Feed => {
   const feed = market();
   for (let i = 0; i < 9; i++) {

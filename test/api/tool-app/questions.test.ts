@@ -1,4 +1,4 @@
-// What traders ask, by the calls that answer it, and what models get wrong, by what `next` leads to; over a market with a stored past (T-04, T-05).
+// Questions of traders, by the calls that answer them, and mistakes of models, by the result of `next`; on a market with a past (T-04, T-05).
 // `QUESTIONS_MCP_URL` and `QUESTIONS_KEY` ask a running service instead.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import t from 'tap';

@@ -35,7 +35,7 @@ const STREAMED = [
 ].map((text) => `${text}\n\n`);
 const BYE = frame('z', 'bye', { reason: 'rotate', reconnect: false });
 
-/** Only what is last of a page is answered, so that no answer goes on. */
+/** Answers with only the last part of a page, so that no answer has a next page. */
 const onePage = (answer: unknown): unknown => {
   const { page, items } = answer as { page?: object; items?: readonly object[] };
   return page === undefined

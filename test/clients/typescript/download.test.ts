@@ -64,7 +64,7 @@ const manifest: ArchiveManifest = {
   find: async ({ day }) => files.find((file) => file.day === day) ?? null,
 };
 
-/** The app, and before it a wire that sends on whatever `spoil` leaves alone. */
+/** The app, behind a proxy that forwards whatever `spoil` leaves unchanged. */
 const openWire = async (t: Test, spoil: (request: IncomingMessage) => EdgeAnswer | null) => {
   let appUrl = '';
   const send: EdgeAnswer = async (response: ServerResponse, request: IncomingMessage) => {

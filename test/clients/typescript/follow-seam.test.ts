@@ -1,5 +1,5 @@
 // Where history ends and the stream begins, over a real wire: a small model of the service, whose history is behind, whose windows settle late, whose
-// stream withholds what is stale, is cut, resumes or not, and merges for slow readers. Whatever happens: the last reading of each window and
+// stream withholds what is stale, is cut, resumes or not, and merges for slow readers. In every case: the last reading of each window and
 // everything the stream sent, once and in order.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import fc from 'fast-check';
@@ -136,7 +136,7 @@ const makeScript = ({ log, steps }: Plot) => {
 
 type HistoryBody = { readonly from: string; readonly to: string; readonly interval?: string };
 
-/** History as a node has it that knows the log up to `known`: of a window that it has not come to, and of one that may yet change, nobody knows. */
+/** History of a node with the log up to `known`: windows that it has not reached, or that may still change, are unknown. */
 const makeHistory = ({ log }: Plot, { from, to, interval }: HistoryBody, known: number) => {
   const length = interval === '1m' ? 60 : WINDOW_S;
   const settled = known >= toSeconds(to) + SETTLES_S;

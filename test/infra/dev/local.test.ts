@@ -48,7 +48,7 @@ function clone(t: { teardown(work: () => unknown): unknown }, programs: Record<s
 
 const NPM = '/bin/mkdir -p node_modules; echo ran >> npm-runs; echo {} > node_modules/.package-lock.json';
 const JAVA_17 = `echo 'openjdk version "17.0.15" 2025-04-15' >&2`;
-/** As Maven would: the folder named by -Dengines.dir is filled. */
+/** Like Maven: fills the folder named by -Dengines.dir. */
 const MAVEN = `for arg in "$@"; do case "$arg" in
   -v) exit 0;;
   -Dengines.dir=*) dir="\${arg#-Dengines.dir=}"; /bin/mkdir -p "$dir/kafka"; echo jar > "$dir/kafka/kafka.jar";;

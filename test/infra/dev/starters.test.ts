@@ -49,7 +49,7 @@ const hashFile = (file: string): string => createHash('sha256').update(readFileS
 
 const readLines = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []);
 
-/** `npm run demo`, until its three processes run; the start itself goes on until the file `go` is there. */
+/** `npm run demo`, until its three processes run; the start itself continues until the file `go` exists. */
 async function start(root: string, dir: string): Promise<Run> {
   mkdirSync(dir, { recursive: true });
   const child = spawn('npm', ['run', 'demo'], {

@@ -173,7 +173,7 @@ const hashColumns = (columns: readonly ParquetColumn[]): string => {
   return sha256([JSON.stringify(columns.map(({ name }) => name)), ...rows].join('\n'));
 };
 
-/** As the product writes, but integers and instants by differences: an encoding that its writer offers. */
+/** Like the product, but integers and instants as differences: an encoding that its writer offers. */
 const writeDeltas = async (columns: readonly ParquetColumn[]): Promise<Buffer> => {
   const writer = new ByteWriter();
   const isInteger = ({ kind }: ParquetColumn): boolean => kind === 'instant' || kind === 'integer';

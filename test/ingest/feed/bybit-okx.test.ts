@@ -20,7 +20,7 @@ const renewing = (venue: Venue): Venue => ({
 const VENUES: readonly Venue[] = [binance, renewing(bybit), renewing(okx)];
 const LISTINGS = 6;
 const MINUTE_MS = 60_000;
-/** The first minute ends so long after the start. */
+/** The first minute ends this long after the start. */
 const FIRST_MINUTE_MS = 26_000;
 const CUT_BEFORE_MS = 1_000;
 const CUT_FOR_MS = 2_500;

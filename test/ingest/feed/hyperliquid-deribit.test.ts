@@ -10,7 +10,7 @@ const VENUES: readonly Venue[] = [hyperliquid, deribit];
 /** ADA among them, which trades in one minute of three. */
 const LISTINGS = 10;
 const MINUTE_MS = 60_000;
-/** The first minute ends so long after the start. */
+/** The first minute ends this long after the start. */
 const FIRST_MINUTE_MS = 26_000;
 const CUT_BEFORE_MS = 1_000;
 const CUT_FOR_MS = 2_500;

@@ -1,4 +1,4 @@
-// What the feed decides without a socket: rate windows, Retry-After, clock offset, which book needs a snapshot, capabilities.
+// Decisions of the feed without a socket: rate windows, Retry-After, clock offset, which book needs a snapshot, capabilities.
 import fc from 'fast-check';
 import { Registry } from 'prom-client';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// What a venue may wish of its connections: headers with every handshake and request, pings of its own or of the protocol.
+// Connection options of a venue: headers with every handshake and request, pings of its own or of the protocol.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';

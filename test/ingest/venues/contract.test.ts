@@ -1,6 +1,6 @@
-// What every venue of the registry keeps: its plan, its limits, what it makes of damaged messages and of exchanged members, what its recordings cover.
+// Contract of every venue of the registry: its plan, its limits, its results for damaged messages and exchanged members, coverage of its recordings.
 //
-// MUTATIONS=100000 node test/ingest/venues/contract.test.ts: so many damaged messages a venue, with what became of them.
+// MUTATIONS=100000 node test/ingest/venues/contract.test.ts: number of damaged messages per venue; prints their outcomes.
 import t from 'tap';
 import { readStatement } from '../../../infra/dev/tools/venue-docs.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';

@@ -538,7 +538,7 @@ t.test(
   'frames are told apart without reading them whole, and the cheap look at a book says what the mapper says',
   (t) => {
     t.equal(hyperliquid.classify('{"channel":"pong"}'), 'heartbeat');
-    // What the venue's own client waits for: hyperliquid-python-sdk@04f25f28 `hyperliquid/websocket_manager.py`.
+    // The greeting that the venue's own client waits for: hyperliquid-python-sdk@04f25f28 `hyperliquid/websocket_manager.py`.
     const greeting = 'Websocket connection established.';
     t.equal(hyperliquid.classify(greeting), 'heartbeat', 'a greeting answers no subscription');
     t.same(map(frame(greeting)), [], 'and is no dead letter');

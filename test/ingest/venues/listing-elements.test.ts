@@ -37,7 +37,7 @@ const listReferences = (venue: Venue): readonly Answered[] =>
     return answer === null ? [] : [{ message, answer }];
   });
 
-/** What is wrong with a listing's element; null when nothing is. */
+/** The fault of a listing's element; null when there is none. */
 const findFault = (venue: Venue, { message, answer }: Answered, symbol: string): string | null => {
   const text = answer.elements().get(symbol);
   if (text === undefined) return `${symbol} has no element`;

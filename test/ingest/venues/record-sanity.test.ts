@@ -1,4 +1,4 @@
-// A figure may be a number or a text. Whatever a message's members contain, a record has canonical figures, valid prices, amounts, intervals and
+// A figure may be a number or a text. For any content of a message's members, a record has canonical figures, valid prices, amounts, intervals and
 // instants that exist. Every member of every recorded kind of message takes each odd value in turn.
 import t from 'tap';
 import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
@@ -46,7 +46,7 @@ const isDuration = (value: unknown): boolean => typeof value === 'string' && /^[
 const isLevels = (value: unknown): boolean =>
   Array.isArray(value) && value.every(([price, size]) => isPrice(price) && isAmount(size));
 
-/** What each member of `values` must be, whatever its layer. */
+/** The requirement on each member of `values`, for any layer. */
 const MEMBERS: Readonly<Record<string, (value: unknown) => boolean>> = {
   last: isPrice,
   mark: orNull(isPrice),

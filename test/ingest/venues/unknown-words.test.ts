@@ -1,5 +1,5 @@
 // A new enumeration value of a venue (a contract type, a status) hides no listed perpetual: it stays listed, its status `unknown` (V-02).
-// What is no perpetual stays out by what names it otherwise: a date in its symbol, its symbol's form.
+// Other contracts stay excluded by further marks: a date in the symbol, the symbol's form.
 import t from 'tap';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';

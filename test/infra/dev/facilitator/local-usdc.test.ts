@@ -73,7 +73,7 @@ t.test('a cancelled authorisation is never used; one for a payee is used by the 
   const buyer = await world.newBuyer(10_000n);
   const domain = { name: 'USD Coin', version: '2', chainId: 8453, verifyingContract: world.usdc };
   const separator = await reader.readContract({ address: world.usdc, abi, functionName: 'DOMAIN_SEPARATOR' });
-  // Of USDC on Base: the same name, version, chain and address give the same separator.
+  // Value of USDC on Base: the same name, version, chain and address give the same separator.
   t.equal(separator, '0x02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f');
 
   const call = async (account: typeof payee, functionName: string, args: readonly unknown[]) => {
@@ -118,7 +118,7 @@ t.test('a cancelled authorisation is never used; one for a payee is used by the 
   await t.rejects(call(stranger, 'transferWithAuthorization', lateArgs), /authorization is used or canceled/);
 });
 
-/** What both forms of the call begin with. */
+/** The common first arguments of both forms of the call. */
 const toHead = ({ from, to, value, validAfter, validBefore, nonce }: Authorization): readonly unknown[] => [
   from,
   to,

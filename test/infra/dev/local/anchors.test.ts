@@ -1,4 +1,4 @@
-// Anchors of a local run: one contract for a chain, whatever restarts; days of a chain that is no more are due again.
+// Anchors of a local run: one contract for a chain, through restarts; days of a chain that is gone are due again.
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ t.test('the contract is kept with its chain, and made anew with a new one', asyn
   });
   const ensure = (rpc_url: string, env: NodeJS.ProcessEnv = {}) =>
     ensureLocalAnchors({ rpc_url, database_url }, { folder, env });
-  /** As the nightly process reads what it is given. */
+  /** Reads the settings like the nightly process. */
   const post = async (rpcUrl: string, local: Awaited<ReturnType<typeof ensure>>): Promise<string> => {
     const { ANCHOR_CONTRACT: contract, ANCHOR_OWNER_KEY: ownerKey } = readConfig(ANCHOR_CONFIG, toAnchorEnv(local));
     const closed = await readClosedDay(pool, DAY);

@@ -1,4 +1,4 @@
-// What each simulated venue sends, our own venue file finds, subscribes to and maps: every figure is the truth at its stamp.
+// Our own venue file finds, subscribes to and maps what each simulated venue sends: every figure is the truth at its stamp.
 import t, { type Test } from 'tap';
 import { elementHash } from '../../../../infra/dev/simulator/book-model.ts';
 import { FAULT_KINDS, type FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
@@ -137,7 +137,7 @@ class Comparison {
   /** Listings seen, by layer. */
   readonly seen = new Map<string, Set<string>>();
   readonly #rows = new Map<string, TruthRow[]>();
-  /** The same, whatever their stamp. */
+  /** The same, for any stamp. */
   readonly #series = new Map<string, TruthRow[]>();
   readonly #books = new Map<string, Record<'b' | 'a', Map<string, string>>>();
   /** The newest candle of each minute without a member for whether it is over. */
@@ -274,7 +274,7 @@ type Stay = { readonly ms: number; readonly skewMs?: number };
 
 const isListed = ({ values }: ListingRecord): boolean => values.status !== 'delisted';
 
-/** What a fresh reader of the venue gets in `ms`: opened as our venue file plans it, mapped, compared. */
+/** What a fresh reader of the venue receives in `ms`: opened as our venue file plans it, mapped, compared. */
 async function observe(test: Test, fake: Fake, venue: Venue, { ms, skewMs = 0 }: Stay): Promise<Seen> {
   const { sim, run } = fake;
   const endpoints = sim.endpoints[venue.id] ?? {};

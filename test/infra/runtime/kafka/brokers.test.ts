@@ -17,12 +17,12 @@ import { createLog } from '../../../../infra/runtime/log.ts';
 import { busiestBroker, inStep, ownCluster } from '../../../support/own-cluster.ts';
 
 const PARTITIONS = 6;
-/** Of the demonstration that kafkajs alone loses messages: so often it is tried. */
+/** Attempts to demonstrate that kafkajs alone loses messages. */
 const STOCK_ROUNDS = 10;
 const KILLS = Number(process.env['BROKERS_KILLS'] ?? 1);
 const BATCH = 200;
 const PAUSE_MS = 5;
-/** Records are published so long after the last kill, beside the time in which the leaders move. */
+/** Records are published this long after the last kill, besides the time in which the leaders move. */
 const AFTER_MS = 2_000;
 
 t.setTimeout(900_000);
@@ -157,7 +157,7 @@ const countStockLosses = async (t: Test, name: string): Promise<number> => {
   await producer.connect();
   const { total } = await sendUnderKills(topic, async (first) => {
     const messages = numbers(first).map((n) => ({ partition: n % PARTITIONS, value: String(n) }));
-    // What it gives up is sent again: only what it acknowledged counts.
+    // Abandoned records are sent again: only acknowledged ones count.
     for (let isSent = false; !isSent; )
       isSent = await producer.send({ topic, acks: -1, messages }).then(
         () => true,

@@ -1,4 +1,4 @@
-// What a venue's file does not know is counted by kind, at every venue alike; a trade without a taker is no record, and is counted (V-03a).
+// Content unknown to a venue's file is counted by kind, at every venue alike; a trade without a taker is no record, and is counted (V-03a).
 import { Registry } from 'prom-client';
 import t from 'tap';
 import {
