@@ -27,7 +27,7 @@ const HORIZONS = PAPER_LAYERS.map((layer) => {
   return [layer, { ...ON, horizonMs: ms, horizonSource: source as 'connection' }] as const;
 });
 
-const recordOf = bindRecords('paper');
+const makeRecord = bindRecords('paper');
 const UNITS: Readonly<Record<string, string>> = { stats: 'volume_unit', oi: 'oi_unit', liquidation: 'quantity_unit' };
 
 const toValues = ({ l, v }: PaperFrame, unit: string): Record<string, unknown> => {
@@ -107,7 +107,7 @@ export const paperVenue: Venue = {
     const unit = listings.get(frame.s)?.values.quantity_unit ?? 'base';
     const at = { symbol: frame.s, venueTs: frame.t === null ? null : frame.t * 1_000, receivedAt };
     const chain = toChain(frame);
-    const mapped = recordOf(at, frame.l as NormalisedRecord['layer'], toValues(frame, unit) as never, frame);
+    const mapped = makeRecord(at, frame.l as NormalisedRecord['layer'], toValues(frame, unit) as never, frame);
     return [chain === null ? mapped : { ...mapped, chain }];
   },
 };

@@ -5,7 +5,7 @@ export interface ServiceOptions {
   /** Folder of engines, logs and keys; live and simulated data never share one. */
   readonly dir: string;
   readonly venues: readonly string[];
-  /** Simulated venues on loopback; every response that names its source says which. */
+  /** `simulated`: venues on loopback; every response that names its source states it. */
   readonly source: 'live' | 'simulated';
   readonly data?: 'keep' | 'wipe';
   readonly ports?: 'free' | 'standard';

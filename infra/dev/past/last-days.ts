@@ -24,7 +24,7 @@ const CANDLE_HOURS = 80;
 const READING_HOURS = 26;
 /** The market advances at most five seconds at once. */
 const STRIDE_MS = 5_000;
-/** Offset of a look within its minute: a venue has sent everything of a second 600 ms later. */
+/** A look is this long after a full minute: a venue has then sent everything of that second. */
 const LOOK_MS = 600;
 const LEVELS = 40;
 

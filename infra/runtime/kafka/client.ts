@@ -157,7 +157,7 @@ const countPartitions = async (admin: Admin, names: readonly string[]): Promise<
 
 /**
  * A broker reports the leader of a new partition before that leader accepts records, and kafkajs repeats a whole send when one of its partitions
- * was refused: records would be stored twice. A leader returns offsets. kafkajs's own wait fails for a topic that a broker does not know yet.
+ * was refused: records would be stored twice. A broker lists offsets only once it leads. kafkajs's own wait fails for a topic a broker lacks yet.
  * Topics are queried in parallel: one after the other, each with kafkajs's own retries, took five seconds on a busy machine.
  */
 const waitForLeaders = async (admin: Admin, specs: readonly TopicSpec[]): Promise<void> => {

@@ -46,7 +46,7 @@ const BARS = new Map<string, Bar>();
 for (const priceType of PRICE_TYPES) for (let n = 0; n < DAYS * DAY; n++) BARS.set(`${priceType}|${n}`, makeBar());
 
 type Frame = { readonly n: number; readonly priceType: PriceType };
-const recordOf = bindRecords('paper');
+const makeRecord = bindRecords('paper');
 
 const listing = (receivedAt: number): ListingRecord => ({
   ...{ layer: 'listing', venue: 'paper', venue_symbol: 'BTCUSDT', venue_ts: null, received_at: receivedAt },
@@ -68,7 +68,7 @@ const venue: Venue = {
         : { volume: null, volume_unit: null, turnover: null, trades: null };
     const named = { open_time: FIRST + n * MINUTE, price_type: priceType, timeframe: '1m', closed: true };
     return [
-      recordOf(
+      makeRecord(
         { symbol: 'BTCUSDT', venueTs: null, receivedAt },
         'candle',
         { ...bar, ...named, ...amounts } as never,

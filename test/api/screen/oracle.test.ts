@@ -9,7 +9,7 @@ import { writeJson } from '../../../schemas/json.ts';
 import { CODES } from '../language/codes.ts';
 import { readFacts } from './market-facts.ts';
 import { Dice, randomMarket, randomQuery } from './random-market.ts';
-import { firstOf, Slow, type SlowListing, type Worth } from './slow-evaluator.ts';
+import { findFirst, Slow, type SlowListing, type Worth } from './slow-evaluator.ts';
 
 t.setTimeout(900_000);
 const PAIRS = Number(process.env.DQL_PAIRS ?? 1_000);
@@ -44,7 +44,7 @@ const computeExpected = (node: Node, worth: Worth, causes: readonly Worth[]): Sh
     }
     return { value: (worth as { x: number }).x, unknown: 0 };
   }
-  const { status, reason } = firstOf(causes);
+  const { status, reason } = findFirst(causes);
   if (isCondition(node)) {
     const value = worth.is === 'truth' ? worth.x : null;
     if (node.type === 'call') return value === null ? { value, status, reason } : { value, status: 'present' };
@@ -165,7 +165,7 @@ t.test(`the evaluator agrees with the slow one on ${PAIRS} queries and markets`,
 
 t.test('of several unknowns the first by class, then by reason, is told (L-07, DQL-33f)', async (t) => {
   const of = (status: string, reason: string): Worth => ({ is: 'unknown', status, reason });
-  t.equal(firstOf([of('stale', 'freshness_bound'), of('stale', 'connection_lost')]).reason, 'connection_lost');
-  t.equal(firstOf([of('missing', 'gap'), of('off', 'policy_off')]).reason, 'policy_off');
-  t.equal(firstOf([of('stale', 'state_lag'), of('missing', 'unit_unknown')]).reason, 'unit_unknown');
+  t.equal(findFirst([of('stale', 'freshness_bound'), of('stale', 'connection_lost')]).reason, 'connection_lost');
+  t.equal(findFirst([of('missing', 'gap'), of('off', 'policy_off')]).reason, 'policy_off');
+  t.equal(findFirst([of('stale', 'state_lag'), of('missing', 'unit_unknown')]).reason, 'unit_unknown');
 });

@@ -53,7 +53,7 @@ const CAUSES = [
 type Unknown = Worth & { is: 'unknown' };
 const unknown = (status: string, reason: string): Unknown => ({ is: 'unknown', status, reason });
 const NOTHING = unknown('missing', 'no_value');
-export const firstOf = (list: readonly Worth[]): Unknown => {
+export const findFirst = (list: readonly Worth[]): Unknown => {
   const unknowns = list.filter((w): w is Unknown => w.is === 'unknown');
   const sorted = unknowns
     .map((w, i) => ({ w, i }))
@@ -240,7 +240,7 @@ export class Slow {
 
   #atom(node: Any, at: SlowListing): Worth {
     const absences = this.#absences(node, at);
-    if (absences.length > 0) return firstOf(absences);
+    if (absences.length > 0) return findFirst(absences);
     const name = node.name as string;
     if (node.type === 'call' && (name === 'crossover' || name === 'crossunder')) {
       const period = this.#period(node, undefined);
@@ -319,7 +319,7 @@ export class Slow {
       }
       case 'arith': {
         const [a, b] = [sub(node.left), sub(node.right)];
-        if (a.is === 'unknown' || b.is === 'unknown') return firstOf([a, b]);
+        if (a.is === 'unknown' || b.is === 'unknown') return findFirst([a, b]);
         return a.is === 'number' && b.is === 'number' ? number(operate(node.op as string, a.x, b.x)) : NOTHING;
       }
       case 'cmp':
@@ -384,7 +384,7 @@ export class Slow {
   #aggregate(node: Any): Worth {
     const { sure, open } = this.parts(node);
     const xs = sure.map(({ x }) => x);
-    if (xs.length === 0 || (node.fn === 'sum' && open.length > 0)) return firstOf(open.map(({ worth }) => worth));
+    if (xs.length === 0 || (node.fn === 'sum' && open.length > 0)) return findFirst(open.map(({ worth }) => worth));
     if (node.fn === 'sum') return number(total(xs));
     const m = node.fn === 'max' ? Math.max(...xs) : Math.min(...xs);
     if (open.length === 0) return number(m);

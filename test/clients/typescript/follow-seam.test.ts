@@ -39,7 +39,7 @@ const SYMBOLS = ['BTCUSDT', 'QUIETUSDT'] as const;
 const named = (symbol: string) => ({ venue: 'binance', venue_symbol: symbol, instrument: `${symbol}-PERP` });
 const PAST_S = 200;
 
-const plotOf = fc
+const plots = fc
   .record({
     // Of the busy listing nearly every second, of the quiet one few.
     busy: fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 400, maxLength: 400 }),
@@ -240,7 +240,7 @@ t.setTimeout(900_000);
 t.test('the last reading of each window and everything the stream told, once and in order', async (t) => {
   const seed = process.env['FC_SEED'];
   await fc.assert(
-    fc.asyncProperty(plotOf, (plot) => run(t, plot)),
+    fc.asyncProperty(plots, (plot) => run(t, plot)),
     {
       numRuns: Number(process.env['RUNS'] ?? 15),
       ...(seed === undefined ? {} : { seed: Number(seed) }),

@@ -21,7 +21,7 @@ interface Run {
   readonly chain: Readonly<Record<(typeof CHAIN)[number], ProcessIdentity>>;
   readonly readOutput: () => string;
   readonly events: () => string[];
-  readonly exitOf: Promise<number | null>;
+  readonly exited: Promise<number | null>;
   readonly processes: () => ProcessIdentity[];
 }
 
@@ -64,7 +64,7 @@ async function start(root: string, dir: string): Promise<Run> {
       output += chunk;
     });
   }
-  const exitOf = new Promise<number | null>((settle) => child.once('exit', (code) => settle(code)));
+  const exited = new Promise<number | null>((settle) => child.once('exit', (code) => settle(code)));
   const before = readLines(join(dir, 'events')).length;
   const events = (): string[] => readLines(join(dir, 'events')).slice(before);
   t.teardown(() => child.kill('SIGTERM'));
@@ -82,7 +82,7 @@ async function start(root: string, dir: string): Promise<Run> {
     chain,
     readOutput: () => output,
     events,
-    exitOf,
+    exited,
     processes: () => PROCESSES.flatMap((name) => readRun(dir, name) ?? []),
   };
 }

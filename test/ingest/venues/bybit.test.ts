@@ -355,14 +355,14 @@ t.test('a delta is merged, and only a layer with another value is said again', (
   t.end();
 });
 
-const lastOf = (symbol: string, ms: number, last: string): unknown => record('ticker', symbol, ms, { last });
+const makeLast = (symbol: string, ms: number, last: string): unknown => record('ticker', symbol, ms, { last });
 
 t.test('a delta that was overtaken puts back no newer value, and adds what only it says', (t) => {
   const state: MapState = {};
   const mapTicker = (type: string, data: object, [ts, cs]: readonly [number, number]): readonly NormalisedRecord[] =>
     map(tickerFrame(type, data, 1700000000000 + ts, cs), state);
   mapTicker('snapshot', FULL, [0, 10]);
-  t.same(mapTicker('delta', { lastPrice: '31' }, [200, 12]), [lastOf('AUSDT', 1700000000200, '31')]);
+  t.same(mapTicker('delta', { lastPrice: '31' }, [200, 12]), [makeLast('AUSDT', 1700000000200, '31')]);
   t.same(
     mapTicker('delta', { lastPrice: '30', openInterest: '34' }, [100, 11]),
     [record('oi', 'AUSDT', 1700000000200, { oi: '34', oi_unit: 'base' })],
@@ -373,12 +373,12 @@ t.test('a delta that was overtaken puts back no newer value, and adds what only 
   t.same(mapTicker('delta', { lastPrice: '29' }, [100, 12]), [], 'of one sequence the clock decides');
   t.same(
     mapTicker('delta', { lastPrice: '32' }, [300, 3]),
-    [lastOf('AUSDT', 1700000000300, '32')],
+    [makeLast('AUSDT', 1700000000300, '32')],
     'a sequence that began anew is no older one',
   );
   t.same(
     mapTicker('delta', { lastPrice: '33' }, [250, 4]),
-    [lastOf('AUSDT', 1700000000250, '33')],
+    [makeLast('AUSDT', 1700000000250, '33')],
     'nor is a clock that was put back',
   );
   t.end();
@@ -388,7 +388,7 @@ t.test('a delta that overtakes the first full message is not lost', (t) => {
   const state: MapState = {};
   t.same(map(tickerFrame('delta', { lastPrice: '31' }, 1700000000200, 12), state), []);
   const full = map(tickerFrame('snapshot', FULL, 1700000000100, 11), state);
-  t.same(full[0], lastOf('AUSDT', 1700000000200, '31'));
+  t.same(full[0], makeLast('AUSDT', 1700000000200, '31'));
   t.match(full[1], { layer: 'mark', venue_ts: 1700000000200_000, values: { mark: '22', index: '23' } });
   t.equal(full.length, 5);
   const { lastPrice: _, ...rest } = FULL;

@@ -294,8 +294,8 @@ t.test('recorded candles by value: trades in contracts, mark and index without v
 });
 
 t.test('a recorded liquidation of a dated contract, read as one of the swap beside it', (t) => {
-  const frameOf = lineOf(FUTURES, 13).raw.replaceAll('FUTURES', 'SWAP').replace('XRP-USD-230929', 'XRP-USD-SWAP');
-  t.same(map(frame(frameOf)), [
+  const swapFrame = lineOf(FUTURES, 13).raw.replaceAll('FUTURES', 'SWAP').replace('XRP-USD-230929', 'XRP-USD-SWAP');
+  t.same(map(frame(swapFrame)), [
     record('liquidation', 'XRP-USD-SWAP', [1680173247614, null], {
       id: null,
       side: 'short',

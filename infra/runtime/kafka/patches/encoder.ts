@@ -19,7 +19,7 @@ export class UnzeroedEncoder extends OwnEncoder {
   ensureAvailable(length: number): void {
     const needed = this.offset + length;
     if (needed <= this.buf.length) return;
-    // A large value comes last, so it gets exactly its length. Small values double the buffer, or each would copy all before it.
+    // A large value comes last, so it gets little more than its length. Small values double the buffer, or each would copy all before it.
     const isLarge = length >= LARGE && length > this.buf.length;
     const larger = Buffer.allocUnsafe(isLarge ? needed + SOME_MORE : OwnEncoder.nextPowerOfTwo(needed));
     this.buf.copy(larger, 0, 0, this.offset);

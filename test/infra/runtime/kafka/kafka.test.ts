@@ -419,9 +419,9 @@ t.test('a broker killed in mid-stream: nothing acknowledged or queued is lost, n
   for (const p of countTo(PARTITIONS)) {
     t.strictSame(offsets.get(p), countTo(ends[p] ?? 0), `each offset of partition ${p} once and in order`);
     t.strictSame(groupOffsets.get(p), countTo(ends[p] ?? 0), 'the group member too');
-    const firstOf = [...new Set(numbers.get(p))];
+    const distinct = [...new Set(numbers.get(p))];
     t.strictSame(
-      firstOf,
+      distinct,
       countTo(total).filter((n) => n % PARTITIONS === p),
       'every record, first times in order',
     );
