@@ -1,4 +1,4 @@
-// Holds the arrows of the structure: who may import whom, what the top level is, and says what to move where.
+// Checks the dependencies of the structure: allowed imports, the top level, and what to move where.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import t from 'tap';
@@ -20,7 +20,7 @@ const files = ROOMS.flatMap((room) => walk(join(ROOT, room))).map((path) => rela
 
 type Import = { readonly from: string; readonly to: string; readonly bare: boolean };
 
-const importsOf = (file: string): Import[] => {
+const readImports = (file: string): Import[] => {
   const text = readFileSync(join(ROOT, file), 'utf8');
   const found: Import[] = [];
   for (const match of text.matchAll(
@@ -32,15 +32,15 @@ const importsOf = (file: string): Import[] => {
   }
   return found;
 };
-const imports = files.flatMap(importsOf);
+const imports = files.flatMap(readImports);
 
-/** Rooms that run the whole: they may import everything, and nobody imports them. */
+/** Rooms that run the whole: they may import everything, and no other room imports them. */
 const ASSEMBLERS = ['infra/dev', 'infra/tools', 'test'];
 const within = (path: string, room: string): boolean => path === room || path.startsWith(`${room}/`);
 const isAssembler = (path: string): boolean => ASSEMBLERS.some((room) => within(path, room));
 
 type Rule = { readonly room: string; readonly may: readonly string[]; readonly because: string };
-/** What a task shares with the collector: how a message is mapped and how a book continues. */
+/** Parts that a task shares with the collector: mapping of messages and continuation of books. */
 const MAPPING_PART = [
   'ingest/venues/contract/listings.ts',
   'ingest/venues/contract/mapping.ts',
@@ -149,15 +149,15 @@ const FLOORS = [
     'open-pages',
   ],
 ];
-const floorOf = (path: string): string | null => /^api\/([^/]+)\//.exec(path)?.[1] ?? null;
+const findFloor = (path: string): string | null => /^api\/([^/]+)\//.exec(path)?.[1] ?? null;
 
 t.test('each folder of the API imports only the floors below it', (t) => {
-  const folders = new Set(files.map(floorOf).filter((floor) => floor !== null));
+  const folders = new Set(files.map(findFloor).filter((floor) => floor !== null));
   for (const floor of folders) {
     if (!FLOORS.includes(floor)) t.fail(`api/${floor} is on no floor; name it in FLOORS, above all that it imports`);
   }
   for (const { from, to, bare } of imports) {
-    const [floor, below] = [floorOf(from), floorOf(to)];
+    const [floor, below] = [findFloor(from), findFloor(to)];
     if (bare || floor === null || floor === below) continue;
     if (below === null && within(to, 'api')) t.fail(`${from} imports ${to}; main.ts hands it down as a parameter`);
     if (below === null || FLOORS.indexOf(below) < FLOORS.indexOf(floor)) continue;

@@ -1,4 +1,4 @@
-// Holds the documents together: whatever code, tests and manuals cite is defined in docs/, and every link in Markdown resolves.
+// Checks the documents: everything that code, tests and manuals cite is defined in docs/, and every link in Markdown resolves.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import t from 'tap';
@@ -27,10 +27,10 @@ const rulesText = read('docs/rules.md');
 const rules = findHeadings(rulesText);
 const ruleNames = new Set(rules.map(({ text }) => text));
 const decisions = new Set(findHeadings(read('DECISIONS.md')).map(({ text }) => text.split(' ')[0]));
-const sectionsOf = (headings: readonly { readonly text: string }[]): Set<string> =>
+const listSections = (headings: readonly { readonly text: string }[]): Set<string> =>
   new Set(headings.flatMap(({ text }) => /^(\d+)\. /.exec(text)?.[1] ?? []));
-const ruleSections = sectionsOf(rules);
-const designSections = sectionsOf(findHeadings(read('docs/design.md')));
+const ruleSections = listSections(rules);
+const designSections = listSections(findHeadings(read('docs/design.md')));
 const annexes = new Set(rules.flatMap(({ text }) => /^Annex ([A-Z])\b/.exec(text)?.[1] ?? []));
 
 /** Text of a rule, from its heading to the next one. */
@@ -43,8 +43,8 @@ const hasItem = (name: string, item: string): boolean =>
   new RegExp(/\d/.test(item) ? `^${item}\\. ` : `^- \\(${item}\\) `, 'm').test(textOfRule(name));
 
 const RULE_HINT = 'add a heading with this id in its section of docs/rules.md, or cite the right rule';
-/** What is missing for a citation to hold, and where to add it; null when it holds. */
-const faultOf = ({ document, name, item }: Citation): string | null => {
+/** The missing part of a citation, and where to add it; null when it is complete. */
+const findFault = ({ document, name, item }: Citation): string | null => {
   switch (document) {
     case 'rules':
       if (!ruleNames.has(name)) return `docs/rules.md has no ${name}; ${RULE_HINT}`;
@@ -68,7 +68,7 @@ t.test('every id that is cited anywhere is defined in docs/ or DECISIONS.md', as
   for (const file of texts) {
     for (const citation of findCitations(read(file))) {
       count += 1;
-      const fault = faultOf(citation);
+      const fault = findFault(citation);
       if (fault !== null) t.fail(`${file}:${citation.line} cites "${citation.text}": ${fault}`);
     }
   }
@@ -89,14 +89,14 @@ t.test('a document that code names by its file name exists in docs/', async (t) 
 t.test('rule ids are unique and ascend within their prefix', async (t) => {
   const ids = rules.map(({ text }) => text).filter((text) => /^[A-Z]+-\d+[a-z]?$/.test(text));
   t.equal(new Set(ids).size, ids.length, 'no id has two headings');
-  const prefixOf = (id: string): string => id.split('-')[0] ?? '';
+  const toPrefix = (id: string): string => id.split('-')[0] ?? '';
   for (const [i, id] of ids.entries()) {
-    const before = ids.slice(0, i).findLast((other) => prefixOf(other) === prefixOf(id));
+    const before = ids.slice(0, i).findLast((other) => toPrefix(other) === toPrefix(id));
     if (before !== undefined && before > id) t.fail(`docs/rules.md has ${id} after ${before}; move it before`);
   }
 });
 
-const anchorsOf = (file: string): Set<string> => new Set(findHeadings(read(file)).map(({ anchor }) => anchor));
+const listAnchors = (file: string): Set<string> => new Set(findHeadings(read(file)).map(({ anchor }) => anchor));
 
 t.test('every relative link in Markdown resolves to a file and a heading', async (t) => {
   let count = 0;
@@ -105,7 +105,7 @@ t.test('every relative link in Markdown resolves to a file and a heading', async
       count += 1;
       const target = path === '' ? file : join(dirname(file), decodeURIComponent(path));
       if (!existsSync(join(ROOT, target))) t.fail(`${file}:${line} links to ${text}; there is no ${target}`);
-      else if (anchor !== '' && (statSync(join(ROOT, target)).isDirectory() || !anchorsOf(target).has(anchor)))
+      else if (anchor !== '' && (statSync(join(ROOT, target)).isDirectory() || !listAnchors(target).has(anchor)))
         t.fail(`${file}:${line} links to ${text}; ${target} has no heading with that anchor`);
     }
   }
@@ -151,7 +151,7 @@ t.test('citations are found as such, and what only looks like one is not', async
 
 t.test('a citation of what is not defined is reported with its line', async (t) => {
   const text = `one\n// as ${id('N', '99')} has it, ${id('E', '01')} step 40, ${id('D', '999')}, ${'design'} section 77`;
-  const faults = findCitations(text).map((citation) => `${citation.line}: ${faultOf(citation)}`);
+  const faults = findCitations(text).map((citation) => `${citation.line}: ${findFault(citation)}`);
   t.equal(faults.length, 4);
   t.ok(
     faults.every((fault) => fault.startsWith('2: ') && !fault.includes('null')),

@@ -10,7 +10,7 @@ const ROOT = resolve(import.meta.dirname, '..');
 const ROOMS = ['schemas', 'infra', 'ingest', 'processors', 'api', 'clients'];
 const LONGEST = 60;
 const MOST_PARAMETERS = 3;
-/** What begins the reason in the comment directly above a longer function. */
+/** Begin of the reason in the comment directly above a longer function. */
 const REASON = /\bLong because \w/;
 
 const ADVICE: Readonly<Record<Fault, string>> = {
@@ -44,7 +44,7 @@ const commentAbove = (lines: readonly string[], line: number): string => {
   return lines.slice(first, line - 1).join(' ');
 };
 
-const linesOf = ({ loc }: FunctionNode): number => (loc ? loc.end.line - loc.start.line + 1 : 0);
+const countLines = ({ loc }: FunctionNode): number => (loc ? loc.end.line - loc.start.line + 1 : 0);
 
 type Found = { readonly fault: Fault; readonly line: number };
 /** The faults of one file. Throws when it cannot be read. */
@@ -55,7 +55,7 @@ const findFaults = (text: string): Found[] => {
   const program = parse(bare, { ecmaVersion: 'latest', sourceType: 'module', locations: true, allowHashBang: true });
   return [...findFunctions(program)].flatMap((node): Found[] => {
     const line = node.loc?.start.line ?? 0;
-    const isLong = linesOf(node) > LONGEST && !REASON.test(commentAbove(lines, line));
+    const isLong = countLines(node) > LONGEST && !REASON.test(commentAbove(lines, line));
     const faults: Fault[] = [
       ...(isLong ? (['long'] as const) : []),
       ...(node.params.length > MOST_PARAMETERS ? (['parameters'] as const) : []),
@@ -95,27 +95,31 @@ t.test('functions are short, take three parameters at most and no boolean one, b
 });
 
 const body = (lines: number): string => `{\n${'  call();\n'.repeat(lines - 2)}}`;
-const kindsOf = (text: string): readonly Fault[] => findFaults(text).map(({ fault }) => fault);
+const listKinds = (text: string): readonly Fault[] => findFaults(text).map(({ fault }) => fault);
 
 t.test('each kind of function is found, and its lawful neighbour is not', async (t) => {
-  t.same(kindsOf(`const f = () => ${body(61)};`), ['long']);
-  t.same(kindsOf(`const f = () => ${body(60)};`), []);
-  t.same(kindsOf(`/** Long because a table is read whole. */\nconst f = () => ${body(61)};`), []);
-  t.same(kindsOf(`/** Draws. */\nconst f = () => ${body(61)};`), ['long'], 'a comment without a reason');
+  t.same(listKinds(`const f = () => ${body(61)};`), ['long']);
+  t.same(listKinds(`const f = () => ${body(60)};`), []);
+  t.same(listKinds(`/** Long because a table is read whole. */\nconst f = () => ${body(61)};`), []);
+  t.same(listKinds(`/** Draws. */\nconst f = () => ${body(61)};`), ['long'], 'a comment without a reason');
   t.same(
-    kindsOf(`// Long because of g.\nconst g = 1;\nconst f = () => ${body(61)};`),
+    listKinds(`// Long because of g.\nconst g = 1;\nconst f = () => ${body(61)};`),
     ['long'],
     'a comment of another',
   );
-  t.same(kindsOf(`class A {\n  m(): void ${body(61)}\n}`), ['long']);
-  t.same(kindsOf('function f(a: string, b: number, c: A, d: B) {}'), ['parameters']);
-  t.same(kindsOf('class A { constructor(a, b, c, d) {} }'), ['parameters']);
-  t.same(kindsOf('const f = ({ a, b, c, d }: Parts, e: string) => a;'), []);
-  t.same(kindsOf('const f = (isOpen: boolean) => 1;'), ['boolean']);
-  t.same(kindsOf('const f = (name: string, isOpen?: boolean) => 1;'), ['boolean']);
-  t.same(kindsOf('const f = (isOpen = false) => 1;'), ['boolean']);
-  t.same(kindsOf('const f = (a: boolean, b: boolean) => 1;'), ['boolean', 'boolean']);
-  t.same(kindsOf('const f = (test: (n: number) => boolean): boolean => true;'), []);
-  t.same(kindsOf('const f = ({ isOpen }: { readonly isOpen: boolean }) => 1;'), []);
-  t.same(kindsOf("const ü = '…é'; const f = (isOpen: boolean) => 1;"), ['boolean'], 'behind letters of several bytes');
+  t.same(listKinds(`class A {\n  m(): void ${body(61)}\n}`), ['long']);
+  t.same(listKinds('function f(a: string, b: number, c: A, d: B) {}'), ['parameters']);
+  t.same(listKinds('class A { constructor(a, b, c, d) {} }'), ['parameters']);
+  t.same(listKinds('const f = ({ a, b, c, d }: Parts, e: string) => a;'), []);
+  t.same(listKinds('const f = (isOpen: boolean) => 1;'), ['boolean']);
+  t.same(listKinds('const f = (name: string, isOpen?: boolean) => 1;'), ['boolean']);
+  t.same(listKinds('const f = (isOpen = false) => 1;'), ['boolean']);
+  t.same(listKinds('const f = (a: boolean, b: boolean) => 1;'), ['boolean', 'boolean']);
+  t.same(listKinds('const f = (test: (n: number) => boolean): boolean => true;'), []);
+  t.same(listKinds('const f = ({ isOpen }: { readonly isOpen: boolean }) => 1;'), []);
+  t.same(
+    listKinds("const ü = '…é'; const f = (isOpen: boolean) => 1;"),
+    ['boolean'],
+    'behind letters of several bytes',
+  );
 });

@@ -39,16 +39,16 @@ const OWN_ENGINES = [
   ...['e2e/local', 'ingest/outlet', 'processors/sink', 'processors/nightly-kills', 'e2e/secure'],
   ...['infra/runtime/kafka/kafka', 'infra/dev/engines', 'infra/runtime/security', 'infra/runtime/questdb'],
 ].map(toTest);
-/** Of the others begun first, longest first, so that none is left running at the end; the rest in the order of their names. */
+/** Started first, longest first, so that none runs alone at the end; the rest in the order of their names. */
 const LONG = [
   ...['api/operations/candles-rolled', 'api/operations/anchor-proofs', 'processors/recovery'],
   ...['api/access/access-processes'],
 ].map(toTest);
 /** For a file that hangs: on a machine with too much to do one that goes well takes many times its seconds. Long shows are given more. */
 const FILE_LIMIT_MS = Number(process.env['TEST_FILE_LIMIT_S'] ?? 1_200) * 1_000;
-/** Of a file's failures, and of its end, so many lines are shown. */
+/** Lines shown of a file's failures, and of its end. */
 const SHOWN_LINES = 150;
-/** Of one failed point. */
+/** Lines shown of one failed point. */
 const POINT_LINES = 40;
 
 interface FileResult extends TapCount {
@@ -57,14 +57,14 @@ interface FileResult extends TapCount {
 
 const progress = createProgress((text) => process.stdout.write(text));
 const running = new Set<ChildProcess>();
-/** Processor time that was told of a file already. */
-let toldCpu = 0;
+/** CPU time that was already printed for a file. */
+let printedCpu = 0;
 
 const results = await main(process.argv.slice(2));
 const passed = sum(results.map((result) => result.passed));
 const failed = sum(results.map((result) => result.failed));
 for (const { file, failed: count } of results) if (count > 0) console.log(`failed: ${file}`);
-console.log(`assertions of ${results.length} files; processor time of the engines they share: ${cpuSinceTold()}`);
+console.log(`assertions of ${results.length} files; processor time of the engines they share: ${readNewCpu()}`);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 || passed === 0 ? 1 : 0);
 
@@ -119,7 +119,7 @@ function needsEngines(file: string): boolean {
 
 type SharedEngines = { readonly dir: string; readonly address: HostAddress; readonly host: ChildProcess };
 
-/** A folder of this run, told to the files by TEST_ENGINES_DIR; leftovers of runs that were killed are removed. */
+/** A folder of this run, passed to the files by TEST_ENGINES_DIR; leftovers of killed runs are removed. */
 async function startEngines(): Promise<SharedEngines> {
   mkdirSync(RUNS, { recursive: true });
   for (const name of readdirSync(RUNS))
@@ -129,7 +129,7 @@ async function startEngines(): Promise<SharedEngines> {
   const host = startHost(dir, process.pid);
   const address = await waitForHost(dir);
   await useEngines({ teardown: () => undefined }, ['kafka', 'questdb', 'postgres', 'anvil']);
-  progress.say('the engines are ready');
+  progress.print('the engines are ready');
   return { dir, address, host };
 }
 
@@ -145,7 +145,7 @@ function isLeftover(name: string): boolean {
 }
 
 async function stopEngines({ dir, address, host }: SharedEngines): Promise<void> {
-  // Waited for as its parent, so that its processor time is told.
+  // Its parent waits for it, so that its CPU time is counted.
   host.ref();
   const ended = once(host, 'exit');
   if (isAlive(address)) process.kill(address.pid, 'SIGTERM');
@@ -177,18 +177,18 @@ async function runAlone(files: readonly string[]): Promise<{ readonly results: P
 
 async function runFile(file: string, onLine?: (line: string) => void): Promise<FileResult> {
   const begun = performance.now();
-  const { output, ending, cpu } = await outputOf(file, onLine);
+  const { output, ending, cpu } = await collectOutput(file, onLine);
   const counted = countAssertions(output);
   // A file that ends badly without a failed assertion has failed all the same.
   const failed = counted.failed === 0 && ending !== null ? 1 : counted.failed;
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
   const verdict = failed === 0 ? 'ok    ' : 'FAILED';
-  progress.say(`${verdict} ${file}  ${counted.passed} passed, ${failed} failed, ${seconds} s, processor ${cpu}`);
+  progress.print(`${verdict} ${file}  ${counted.passed} passed, ${failed} failed, ${seconds} s, processor ${cpu}`);
   if (failed > 0) console.log([...failuresIn(output), ending ?? ''].join('\n'));
   return { file: relative(ROOT, join(ROOT, file)), passed: counted.passed, failed };
 }
 
-/** Each failed point with what tap says of it; the end of the output when there is none. */
+/** Each failed point with tap's diagnostics; the end of the output when there is none. */
 function failuresIn(output: string): readonly string[] {
   const lines = output.split('\n');
   const points = lines.flatMap((line, at) => (/^\s*not ok\b/.test(line) ? [pointAt(lines, at)] : []));
@@ -201,7 +201,7 @@ function pointAt(lines: readonly string[], at: number): readonly string[] {
   return end === -1 ? shown : shown.slice(0, end + 1);
 }
 
-function outputOf(
+function collectOutput(
   file: string,
   onLine: (line: string) => void = () => undefined,
 ): Promise<{ output: string; ending: string | null; cpu: string }> {
@@ -229,7 +229,7 @@ function outputOf(
     }, FILE_LIMIT_MS);
     let cpu = '';
     child.on('exit', () => {
-      cpu = cpuSinceTold();
+      cpu = readNewCpu();
       endFile(child);
     });
     child.on('close', (code, signal) => {
@@ -243,12 +243,12 @@ function outputOf(
   });
 }
 
-/** Of what has ended since it was last asked: a file's own processes, when it is asked as the file ends. */
-function cpuSinceTold(): string {
+/** CPU time of processes that ended since the last call: a file's own processes, when called as the file ends. */
+function readNewCpu(): string {
   const ended = cpuOfEnded();
   if (ended === null) return 'unknown';
-  const seconds = ended - toldCpu;
-  toldCpu = ended;
+  const seconds = ended - printedCpu;
+  printedCpu = ended;
   return `${seconds.toFixed(1)} s`;
 }
 

@@ -4,7 +4,7 @@ alter table api_keys add column plan_since timestamptz;
 update api_keys set plan_since = created_at;
 alter table api_keys alter column plan_since set default now(), alter column plan_since set not null;
 
--- What was done to a key, by whom; rows are only ever added. A key seen in a URL is told once (E-02).
+-- Changes to a key and their authors; append-only. A key seen in a URL is reported once (E-02).
 create table key_events (
   event_id bigint generated always as identity primary key,
   at timestamptz not null default now(),
@@ -24,7 +24,7 @@ end $$;
 create trigger key_events_append_only before update or delete or truncate on key_events
   for each statement execute function refuse_change();
 
--- Whoever changes a key, by the tool, the account site or by hand: every process forgets what it knew of it.
+-- After any change of a key, by the tool, the account site or by hand, every process drops its cached state of the key.
 create function notify_key() returns trigger language plpgsql as $$
 begin
   perform pg_notify('api_keys', encode(coalesce(new.hash, old.hash), 'base64'));
@@ -35,7 +35,7 @@ create trigger api_keys_changed
   after insert or delete or update of hash, plan, expires_at, revoked_at on api_keys
   for each row execute function notify_key();
 
--- One row a key: its token bucket and how many requests of the day were handed out to processes (AC-03).
+-- One row a key: its token bucket, and the number of the day's requests that were granted to processes (AC-03).
 -- No foreign key: account calls are metered under names of their own, and the table is written several times a second.
 create table key_meters (
   key_id text primary key,
@@ -54,11 +54,11 @@ create table key_usage (
   primary key (key_id, day, class)
 );
 
--- Gives back, counts and takes, for many keys at once. `asked` is an array of
+-- Returns permits, counts and grants new ones, for many keys at once. `asked` is an array of
 -- {key_id, day, rate, burst, day_limit, waiting, ahead, returned, day_change, used: {class: count}}:
 -- `returned` permits go back to the bucket, `day_change` corrects the day, then at least `waiting` permits are taken if they
 -- are there, and up to `ahead` as long as that is no more than a quarter of the bucket. `returned` may be negative: permits a
--- process took by itself while this database was away are owed to the bucket, at most one bucket of them.
+-- process granted itself while this database was away are owed to the bucket, at most one bucket of them.
 create function exchange_permits(asked jsonb)
 returns table (key_id text, permits bigint, tokens double precision, granted bigint) language plpgsql as $$
 #variable_conflict use_column
@@ -67,7 +67,7 @@ declare
   held key_meters;
   now_at timestamptz;
 begin
-  -- In one order, so that two processes never wait for each other.
+  -- In one order, so that two processes never deadlock.
   for ask in
     select a.* from jsonb_to_recordset(asked) as a (
       key_id text, day date, rate double precision, burst double precision, day_limit bigint,

@@ -1,6 +1,6 @@
--- The 24 h turnover that narrowing plans choose their venues and instruments by (AC-02, S-07): one row a UTC day, never changed.
+-- The 24 h turnover by which narrowing plans choose their venues and instruments (AC-02, S-07): one row a UTC day, never changed.
 -- A nightly step writes it from stored history; on the first day of an installation the first API process that has seen
--- statistics writes it from its memory copy. Every node chooses from the newest row, so all choose alike, after a restart too.
+-- statistics writes it from its memory copy. Every node uses the newest row, so all choose alike, after a restart too.
 
 create table daily_turnover (
   day date primary key,

@@ -1,6 +1,6 @@
--- What a key does at once, over all processes of the API: requests being answered and open streams (AC-02, ST-08).
--- A process holds places of a key and says so here; those of a process that was not seen for five seconds count no longer.
--- Unlogged: after a crash of the database every process tells again what it holds.
+-- Concurrent use of a key over all processes of the API: requests in progress and open streams (AC-02, ST-08).
+-- A process records the places of a key that it holds; those of a process that was not seen for five seconds no longer count.
+-- Unlogged: after a crash of the database every process reports its places again.
 
 create unlogged table api_nodes (
   node text primary key,
@@ -11,16 +11,16 @@ create unlogged table key_places (
   name text not null,
   node text not null,
   held integer not null,
-  -- Of them in use, as last told.
+  -- Of them in use, as last reported.
   busy integer not null,
   primary key (name, node)
 ) with (fillfactor = 50);
 
 create index key_places_node on key_places (node);
 
--- Tells what a process holds and asks for more: `asked` is an array of {name, most, held, busy, wanted}. The row
--- without a name has how many processes live, and `is_new`: nothing was known of this one, so it must tell everything. Whoever gets less than it wants is heard
--- by the others on the channel `key_places`, and they give back what they do not use.
+-- Records the places that a process holds and requests more: `asked` is an array of {name, most, held, busy, wanted}. The row
+-- without a name returns the number of live processes, and `is_new`: this process was unknown and must report everything. When a process gets less
+-- than it wants, the channel `key_places` notifies the others, and they return what they do not use.
 create function exchange_places(this_node text, asked jsonb)
 returns table (name text, granted integer, others_busy integer, is_new boolean) language plpgsql as $$
 #variable_conflict use_column
@@ -28,7 +28,7 @@ declare
   ask record;
   others integer;
 begin
-  -- In one order, so that two processes never wait for each other.
+  -- In one order, so that two processes never deadlock.
   for ask in
     select a.*, hashtextextended(a.name, 7305120) as lock
     from jsonb_to_recordset(asked) as a (name text, most integer, held integer, busy integer, wanted integer)

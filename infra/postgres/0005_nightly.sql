@@ -1,4 +1,4 @@
--- What the nightly runner keeps: the state of each step of each day, settled requests to be asked again, incidents (OP-01, OP-03).
+-- State of the nightly runner: each step of each day, settled requests to be repeated, incidents (OP-01, OP-03).
 
 create table nightly_steps (
   day date not null,
@@ -7,12 +7,12 @@ create table nightly_steps (
   attempts integer not null default 1,
   started_at timestamptz not null default now(),
   ended_at timestamptz,
-  -- One line for people: what was done, or what stood in the way.
+  -- One line for operators: the result, or the obstacle.
   report text,
   primary key (step, day)
 );
 
--- A sample of requests whose answer can never change, with the hash they were answered with. No key, account or address.
+-- A sample of requests whose answer can never change, with the hash of their answer. No key, account or address.
 create table settled_requests (
   -- SHA-256 of the operation's path and the request's text: the same request is kept once, with its first answer.
   request_hash bytea primary key check (length(request_hash) = 32),
@@ -30,12 +30,12 @@ create index settled_requests_checked on settled_requests (checked_at nulls firs
 create table incidents (
   incident_id bigint generated always as identity primary key,
   kind text not null,
-  -- What makes two reports one incident: while it is open it is reported once.
+  -- Identifies the incident of a report: while it is open it is reported once.
   subject text not null,
   state text not null default 'open' check (state in ('open', 'closed', 'wontfix')),
   opened_at timestamptz not null default now(),
   closed_at timestamptz,
-  -- As /incidents.json tells them; null where the incident is not about venues.
+  -- As returned by /incidents.json; null where the incident is not about venues.
   venue text,
   layers text[],
   from_at timestamptz,

@@ -1,4 +1,4 @@
--- What a process tells of its counts is numbered, and a number counts once: a telling whose answer was lost is told again as it was.
+-- Reports of counts are numbered per process, and each number counts once: a report without a response is repeated unchanged.
 
 create table meter_tellings (
   node text primary key,
@@ -6,7 +6,7 @@ create table meter_tellings (
   told_at timestamptz not null
 );
 
--- As exchange_permits, but nothing is counted or given back of a telling that stands already.
+-- As exchange_permits, but a report that is already recorded counts nothing and returns no permits.
 create function tell_permits(this_node text, this_telling bigint, asked jsonb)
 returns table (key_id text, permits bigint, tokens double precision, granted bigint) language plpgsql as $$
 #variable_conflict use_column

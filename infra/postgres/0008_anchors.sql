@@ -1,4 +1,4 @@
--- Anchored days (AN-01 to AN-12): partitions and their kept hashes, day roots, how far their posting is, what was sent to the chain.
+-- Anchored days (AN-01 to AN-12): partitions and their kept hashes, day roots, the progress of their posting, transactions sent to the chain.
 -- A day is being closed from `archive_days.closed_at` on, which is its closing instant C. It is closed once it has a row in `anchor_days`.
 
 -- Of a final set: place of the listing's first leaf in its partition. Its leaves are [first_leaf, first_leaf + rows).
@@ -14,13 +14,13 @@ create table anchor_partitions (
   -- Root of the partition and hash of its leaf in the day tree: 64 hex digits.
   root text not null check (root ~ '^[0-9a-f]{64}$'),
   leaf text not null check (leaf ~ '^[0-9a-f]{64}$'),
-  -- Where the object store keeps the hashes of its tree, leaves first (AR-08): the layout is `keptLevels(rows)` of schemas/merkle/tiles.ts.
+  -- Key of the hashes of its tree in the object store, leaves first (AR-08): the layout is `keptLevels(rows)` of schemas/merkle/tiles.ts.
   tree_key text not null,
   -- When the whole partition was last compared with the stored rows (AN-05); null: never.
   compared_at timestamptz,
-  -- Set by whoever finds that stored rows differ from the leaves; cleared only by a comparison of the whole partition that finds them equal.
+  -- Set when stored rows differ from the leaves; cleared only by a comparison of the whole partition that finds them equal.
   changed_at timestamptz,
-  -- What differs, for people.
+  -- The difference, for operators.
   difference text,
   primary key (day, table_name),
   check ((changed_at is null) = (difference is null))
@@ -28,7 +28,7 @@ create table anchor_partitions (
 
 create index anchor_partitions_compared on anchor_partitions (compared_at nulls first, day);
 
--- Contracts this service has deployed or was told to use. An address means nothing without its chain: a local one begins anew.
+-- Contracts deployed or configured for this service. An address means nothing without its chain: a local chain starts empty.
 create table anchor_contracts (
   genesis_hash text not null check (genesis_hash ~ '^0x[0-9a-f]{64}$'),
   contract text not null check (contract ~ '^0x[0-9a-f]{40}$'),
@@ -50,7 +50,7 @@ create table anchor_days (
   -- When the trees were complete.
   built_at timestamptz not null default now(),
   status text not null default 'pending' check (status in ('pending', 'submitted', 'confirmed', 'failed')),
-  -- Null until the chain is known: no member of an answer may say that the anchor binds unless `binding` is true.
+  -- Null until the chain is known: a response may present the anchor as binding only if `binding` is true.
   network text,
   binding boolean,
   genesis_hash text,
@@ -62,7 +62,7 @@ create table anchor_days (
   block_hash text,
   anchored_at timestamptz,
   confirmed_at timestamptz,
-  -- Why the last attempt failed, for people.
+  -- Why the last attempt failed, for operators.
   problem text,
   foreign key (genesis_hash, contract) references anchor_contracts,
   check (status <> 'confirmed' or (tx_hash is not null and block is not null and anchored_at is not null)),
@@ -83,10 +83,10 @@ create table anchor_transactions (
   max_fee_per_gas numeric not null,
   max_priority_fee_per_gas numeric not null,
   signed_at timestamptz not null default now(),
-  -- How often it was sent.
+  -- Number of times it was sent.
   sends integer not null default 0,
   sent_at timestamptz,
-  -- `open` until the chain has decided: mined, reverted, or its nonce used by another one.
+  -- `open` until the chain has decided: mined, reverted, or its nonce used by another transaction.
   state text not null default 'open' check (state in ('open', 'mined', 'reverted', 'replaced')),
   primary key (genesis_hash, tx_hash)
 );

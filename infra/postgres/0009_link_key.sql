@@ -1,4 +1,4 @@
--- The key that signs links to archive files (AR-06): one row, made by the first API process, so that every process reads the links of all.
+-- The key that signs links to archive files (AR-06): one row, created by the first API process, so that every process accepts the links of all.
 create table link_key (
   single boolean primary key default true check (single),
   secret bytea not null check (length(secret) = 32),

@@ -1,4 +1,4 @@
--- Payments per call and bought plans (P-04 to P-07). No content of a request and no address of a caller is in any of these tables.
+-- Payments per call and bought plans (P-04 to P-07). None of these tables contains the content of a request or the address of a caller.
 
 -- Authorisations that were presented and may still be presented again; a row is removed when nothing was served, and some time after its end.
 create table payments (
@@ -11,7 +11,7 @@ create table payments (
   asset text not null,
   -- Atomic units of the asset.
   amount bigint not null check (amount > 0),
-  -- What is bought: one call of a class, or a plan.
+  -- The purchase: one call of a class, or a plan.
   class text,
   plan text check (plan in ('mini', 'standard', 'pro', 'pro_plus')),
   -- The offer it was matched to, and the signed authorisation: together what the facilitator settles.
@@ -19,15 +19,15 @@ create table payments (
   payload jsonb not null,
   valid_before timestamptz not null,
   presented_at timestamptz not null default now(),
-  -- While it is presented or verified: the process that answers renews it. After it that process is gone and nothing was served.
+  -- While it is presented or verified: expiry that the serving process renews. Afterwards that process is gone and nothing was served.
   lease_until timestamptz not null,
-  -- When the settle call was sent, and when the chain was last asked what became of it.
+  -- When the settle call was sent, and when the chain was last queried about it.
   sent_at timestamptz,
   checked_at timestamptz,
   -- When it was settled or failed.
   ended_at timestamptz,
   transaction text check (transaction ~ '^0x[0-9a-f]{64}$'),
-  -- Why it failed, as a caller would be told (P-03), and whether the payer's balance or a cancelled nonce is the cause (P-05).
+  -- Why it failed, as reported to a caller (P-03), and whether the payer's balance or a cancelled nonce is the cause (P-05).
   reason text,
   payers_fault boolean not null default false,
   primary key (payer, nonce),
@@ -69,18 +69,18 @@ create table blocked_payers (
   blocked_until timestamptz not null
 );
 
--- Plans that were paid for, with their keys. A key is delivered once; until then the same authorisation asks for it again (P-06).
+-- Plans that were paid for, with their keys. A key is delivered once; until then the same authorisation requests it again (P-06).
 create table plan_purchases (
   payer text not null,
   nonce text not null,
-  -- Whoever asks again shows the same signature.
+  -- A repeated request has the same signature.
   signature text not null,
   plan text not null,
   -- The newest key: one that was not delivered, or was lost, is revoked and replaced.
   key_id text not null references api_keys (key_id),
   receipt_id text not null unique references payment_ledger (receipt_id),
   delivered_at timestamptz,
-  -- The request that is delivering it now; after this instant it is gone and another one may.
+  -- The request that is delivering it now; after this instant it has expired and another one may deliver.
   claimed_by text,
   claimed_until timestamptz,
   -- When the key was last recovered by the wallet: an older signed message is not accepted again.
@@ -95,7 +95,7 @@ create function is_unsettled(p payments) returns boolean language sql stable as
   $$ select p.state in ('served', 'settling', 'unknown') or (p.state = 'verified' and p.lease_until > now()) $$;
 
 -- Moves a presented payment to `verified`, unless its payer has `most` unsettled ones; then it is removed. Counted and moved in one step
--- per payer. `gone`: it is not presented any more.
+-- per payer. `gone`: it is no longer presented.
 create function verify_payment(this_receipt text, most integer) returns text language plpgsql as $$
 declare
   held payments;
@@ -115,7 +115,7 @@ begin
   return case when found then 'verified' else 'gone' end;
 end $$;
 
--- Ends a payment without a charge. Three failures of the payer's making in 24 hours block it for 24 hours (P-05).
+-- Ends a payment without a charge. Three failures caused by the payer in 24 hours block it for 24 hours (P-05).
 create function fail_payment(this_receipt text, why text, is_payers_fault boolean) returns boolean language plpgsql as $$
 declare
   failed payments;
@@ -135,7 +135,7 @@ begin
   return true;
 end $$;
 
--- What operators and receipts see: settled payments of the ledger, and those that are under way or failed (P-07, P-10).
+-- Shown to operators and in receipts: settled payments of the ledger, and those in progress or failed (P-07, P-10).
 create view v_payments as
   select transaction, network, payer, amount, class, plan, receipt_id, presented_at, settled_at, 'settled'::text as state
   from payment_ledger

@@ -1,28 +1,28 @@
--- The account site: how an account signs in, its sessions, what happened to it, mail that waits, and the site's own keys (E-03, AC-04, AC-05).
--- No password, session, code or key is stored as it is: only its hash.
+-- The account site: credentials of an account, its sessions, its events, queued mail, and the site's own keys (E-03, AC-04, AC-05).
+-- No password, session, code or key is stored in plain: only its hash.
 
 alter table accounts
   -- argon2id, as its text form; null: this account signs in with a passkey, or belongs to a wallet.
   add column password_hash text,
-  -- A password alone does not sign in: a passkey is asked for after it.
+  -- A password alone does not sign in: a passkey is required after it.
   add column needs_passkey boolean not null default false,
   add column confirmed_at timestamptz,
   -- A closed account keeps its row for the keys and events that name it; its address is free again.
   add column closed_at timestamptz,
   add constraint accounts_email_is_normal check (email = lower(email));
 
--- A form that is sent twice makes one key.
+-- A form that is submitted twice creates one key.
 alter table api_keys add column form_id text, add constraint api_keys_form unique (account_id, form_id);
 
 create table account_sessions (
-  -- What pages show and end; the cookie is another text, of which only the hash is here.
+  -- The identifier by which pages show and end it; the cookie is another text, of which only the hash is stored.
   session_id text primary key,
   account_id text not null references accounts (account_id),
   token_hash bytea not null unique check (length(token_hash) = 32),
   agent text not null,
   created_at timestamptz not null default now(),
   seen_at timestamptz not null default now(),
-  -- When the password or a passkey was last shown: changes of how one signs in ask for it again.
+  -- When the password or a passkey was last presented: changes of credentials require it again.
   proven_at timestamptz not null default now(),
   expires_at timestamptz not null,
   ended_at timestamptz
@@ -44,19 +44,19 @@ create table account_passkeys (
 
 create index account_passkeys_account on account_passkeys (account_id);
 
--- A challenge is answered once, by the browser that it was given to.
+-- A challenge is used once, by the browser that received it.
 create table passkey_challenges (
   challenge text primary key,
   -- The session, or the browser before it has one.
   binding text not null,
-  -- Of somebody whose password was right, and who must show a passkey too; null: any passkey may answer.
+  -- The account whose password was correct and whose passkey is still required; null: any passkey is accepted.
   account_id text references accounts (account_id),
   expires_at timestamptz not null
 );
 
 create index passkey_challenges_expired on passkey_challenges (expires_at);
 
--- Codes that set a new password: ten that the owner keeps, and those that were mailed. Each is good once.
+-- Codes that set a new password: ten that the owner keeps, and those that were mailed. Each is valid once.
 create table recovery_codes (
   account_id text not null references accounts (account_id),
   code_hash bytea not null check (length(code_hash) = 32),
@@ -67,7 +67,7 @@ create table recovery_codes (
   primary key (account_id, code_hash)
 );
 
--- Tries to sign in, by what they name: the hash of an address of mail or of the network. Kept for a day after the last.
+-- Attempts to sign in, by their target: the hash of a mail address or of the network. Kept for a day after the last.
 create table sign_in_tries (
   subject bytea primary key check (length(subject) = 32),
   tries integer not null,
@@ -75,8 +75,8 @@ create table sign_in_tries (
   blocked_until timestamptz not null
 );
 
--- Counts a try before its outcome is known, so that many at once are as many tries. Gives the seconds to wait; 0: it may be made.
--- Beyond `free` tries each doubles the wait, up to `most` seconds; a day without a try forgets them.
+-- Counts an attempt before its outcome is known, so that concurrent attempts all count. Returns the seconds to wait; 0: it may be made.
+-- Beyond `free` attempts each doubles the wait, up to `most` seconds; a day without an attempt resets it.
 create function take_try(this_subject bytea, free integer, most integer) returns integer language plpgsql as $$
 declare
   held sign_in_tries;
@@ -113,7 +113,7 @@ create table mail_outbox (
 
 create index mail_outbox_due on mail_outbox (due_at) where sent_at is null;
 
--- What was done to an account, by whom; rows are only ever added. What was done to a key stands in key_events.
+-- Changes to an account and their authors; append-only. Changes to a key are in key_events.
 create table account_events (
   event_id bigint generated always as identity primary key,
   at timestamptz not null default now(),
@@ -128,14 +128,14 @@ create index account_events_account on account_events (account_id, event_id);
 create trigger account_events_append_only before update or delete or truncate on account_events
   for each statement execute function refuse_change();
 
--- Keys that the processes of the site share, each made by the first that asks.
+-- Keys shared by the processes of the site, each created by the first process that needs it.
 create table site_keys (
   name text primary key,
   secret bytea not null check (length(secret) = 32),
   made_at timestamptz not null default now()
 );
 
--- The best of the account's own plan and the plans of its live keys; connections have a plan because of it and do not count.
+-- The best of the account's own plan and the plans of its live keys; connections derive their plan from it and do not count.
 create function best_plan(this_account text) returns text language sql stable as $$
   select plan from (
     select a.plan from accounts a where a.account_id = this_account

@@ -1,5 +1,5 @@
--- Sign-in of agents' clients (T-08 to T-10): registered clients, connections, and what the provider keeps until it expires.
--- No token, no code and no address of a page stands in any of these tables: only its SHA-256, or it is sealed.
+-- Sign-in of agents' clients (T-08 to T-10): registered clients, connections, and the provider's data until it expires.
+-- None of these tables contains a token, a code or the address of a page in plain: only its SHA-256, or sealed.
 
 create table oidc_clients (
   client_id text primary key,
@@ -11,12 +11,12 @@ create table oidc_clients (
 
 create index oidc_clients_used on oidc_clients (used_at);
 
--- One row for each Allow. It lives until it is ended, or until its newest code or refresh token has expired.
+-- One row for each Allow. It exists until it is ended, or until its newest code or refresh token has expired.
 create table connections (
   connection_id text primary key,
   account_id text not null references accounts (account_id),
   client_id text not null,
-  -- As the client calls itself: nobody has verified it.
+  -- The client's own name for itself: not verified.
   client_name text,
   redirect_uri text not null,
   key_id text not null unique references api_keys (key_id),
@@ -47,7 +47,7 @@ create table oidc_items (
 create index oidc_items_connection on oidc_items (connection_id) where connection_id is not null;
 create index oidc_items_expiry on oidc_items (expires_at);
 
--- The answer to a renewal, for who did not hear it: sealed with the refresh token that was used up, which is nowhere stored (T-09).
+-- The response to a renewal, for a client that did not receive it: sealed with the used refresh token, which is not stored (T-09).
 create table oidc_renewals (
   used_hash bytea primary key check (length(used_hash) = 32),
   replacement_hash bytea not null check (length(replacement_hash) = 32),

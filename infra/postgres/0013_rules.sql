@@ -1,4 +1,4 @@
--- Agent rules: queries that are evaluated again and again, what each was found to be, and what whom was told (AG-01 to AG-06).
+-- Agent rules: queries that are evaluated periodically, their states, and the states returned to each caller (AG-01 to AG-06).
 -- Instants of evaluations are microseconds since 1970, as in the log.
 
 create table rules (
@@ -9,13 +9,13 @@ create table rules (
   -- Seconds.
   interval_s integer not null check (interval_s between 10 and 86400),
   units text not null check (units in ('published', 'base', 'quote')),
-  -- As it was given: null, a duration, or durations by layer.
+  -- As submitted: null, a duration, or durations by layer.
   freshness jsonb,
   enabled boolean not null,
   shared boolean not null,
   -- Rises with every change; an evaluation of an earlier version is dropped.
   version integer not null default 1,
-  -- A function of rule_id: which second of its interval it is evaluated at, and in which shard.
+  -- A function of rule_id: the second of its interval at which it is evaluated, and its shard.
   phase integer not null check (phase >= 0),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
@@ -23,7 +23,7 @@ create table rules (
 
 create index rules_account on rules (account_id, created_at);
 
--- What a rule was, by version; who changed it.
+-- Earlier definitions of a rule, by version, with the author of the change.
 create table rule_versions (
   rule_id text not null references rules (rule_id) on delete cascade,
   version integer not null,
@@ -33,7 +33,7 @@ create table rule_versions (
   primary key (rule_id, version)
 );
 
--- What a rule was last found to be. Written at every evaluation.
+-- The newest state of a rule. Written at every evaluation.
 create table rule_states (
   rule_id text primary key references rules (rule_id) on delete cascade,
   version integer not null,
@@ -66,13 +66,13 @@ create table rule_transitions (
   matched text[] not null default '{}',
   matched_total integer not null default 0,
   recorded_at timestamptz not null default now(),
-  -- One evaluation a rule and instant, whatever dies.
+  -- One evaluation a rule and instant, whichever process dies.
   unique (rule_id, version, at)
 );
 
 create index rule_transitions_age on rule_transitions (recorded_at);
 
--- The state that each caller, a key or the address of a payer, was last given.
+-- The state last returned to each caller, a key or the address of a payer.
 create table rule_told (
   rule_id text not null references rules (rule_id) on delete cascade,
   caller text not null,
@@ -81,7 +81,7 @@ create table rule_told (
   primary key (rule_id, caller)
 );
 
--- Who evaluates which rules: shards of the phase, leased to API processes. Unlogged: after a crash they are leased again.
+-- Leases of rules to their evaluators: shards of the phase, leased to API processes. Unlogged: after a crash they are leased again.
 create unlogged table rule_nodes (
   node text primary key,
   seen_at timestamptz not null
@@ -92,14 +92,14 @@ create unlogged table rule_shards (
   lease_until timestamptz not null
 );
 
--- Addresses of an account that are told of every move of its rules, signed with the secret.
+-- Addresses of an account that receive every transition of its rules, signed with the secret.
 create table rule_webhooks (
   webhook_id text primary key,
   account_id text not null references accounts (account_id),
   url text not null,
   secret text not null,
   created_at timestamptz not null default now(),
-  -- Set when a message could not be delivered for 24 hours, with a sentence that says so.
+  -- Set when a message could not be delivered for 24 hours, with the reason as a sentence.
   disabled_at timestamptz,
   notice text
 );
@@ -114,7 +114,7 @@ create table rule_deliveries (
   made_at timestamptz not null default now(),
   attempts integer not null default 0,
   next_at timestamptz not null default now(),
-  -- What became of the last attempt, in words.
+  -- The outcome of the last attempt, as a sentence.
   outcome text,
   ended_at timestamptz,
   unique (webhook_id, transition_id)
@@ -122,7 +122,7 @@ create table rule_deliveries (
 
 create index rule_deliveries_due on rule_deliveries (next_at) where state = 'waiting';
 
--- Processes hear of changed rules and of moves; a move is queued for its webhooks in the transaction that makes it.
+-- Processes are notified of changed rules and of transitions; a transition is queued for its webhooks in the transaction that records it.
 create function notify_rule() returns trigger language plpgsql as $$
 begin
   perform pg_notify('rules', coalesce(new.rule_id, old.rule_id));
@@ -142,15 +142,15 @@ end $$;
 
 create trigger rule_transitions_queued after insert on rule_transitions for each row execute function queue_rule_move();
 
--- Writes down what rules were found to be, each at most once a call: `results` is an array of
--- {rule_id, version, at, state, reason, matched, matched_total, unknown, unknown_total}. What is of an earlier version, or not later than
--- the newest evaluation, is dropped: whoever evaluates an instant a second time changes nothing. Answers the rules that were written.
+-- Records the results of evaluations, each rule at most once a call: `results` is an array of
+-- {rule_id, version, at, state, reason, matched, matched_total, unknown, unknown_total}. Drops results of an earlier version, or not later than
+-- the newest evaluation, so a second evaluation of an instant changes nothing. Returns the rules that were written.
 create function record_evaluations(results jsonb) returns table (rule_id text) language sql as $$
   with result as (
     select r.* from jsonb_to_recordset(results) as r (
       rule_id text, version integer, at bigint, state text, reason text,
       matched text[], matched_total integer, unknown text[], unknown_total integer)),
-  -- In one order, so that two processes never wait for each other.
+  -- In one order, so that two processes never deadlock.
   held as (
     select s.rule_id, s.state from rule_states s join result e on e.rule_id = s.rule_id
     where s.version = e.version and s.after < e.at order by s.rule_id for update of s),
@@ -169,8 +169,8 @@ create function record_evaluations(results jsonb) returns table (rule_id text) l
   select w.rule_id from written w
 $$;
 
--- States of rules as one caller is given them, and the note of what it was given: one step, however many ask at once under one name.
--- Without `ids` the rules of `account`; with them also those that others share. `before`: the state the caller was given last.
+-- Returns the states of rules to one caller and records them as returned: one step, however many requests of one caller are concurrent.
+-- Without `ids` the rules of `account`; with them also shared rules of others. `before`: the state last returned to the caller.
 create function tell_rule_states(asking text, account text, ids text[])
 returns table (rule_id text, before text, state text, reason text, since bigint, evaluated_at bigint,
   matched text[], matched_total integer, unknown text[], unknown_total integer) language plpgsql as $$
@@ -191,7 +191,7 @@ begin
     from asked a left join rule_told t on t.rule_id = a.rule_id and t.caller = asking;
 end $$;
 
--- Renews what a process holds, and gives every live process its share of the shards 0 to `shards` - 1. Answers those it holds now.
+-- Renews the leases of a process, and assigns every live process its share of the shards 0 to `shards` - 1. Returns those it holds now.
 create function lease_rule_shards(this_node text, shards integer, lease_ms integer) returns setof integer language plpgsql as $$
 declare
   lease interval := make_interval(secs => lease_ms / 1000.0);
@@ -204,7 +204,7 @@ begin
   delete from rule_nodes where seen_at < clock_timestamp() - lease;
   select ceil(shards::numeric / count(*)) into most from rule_nodes;
   delete from rule_shards s where s.lease_until < clock_timestamp();
-  -- More than its share is given up, so that a process that came later gets its own.
+  -- Releases shards above its share, so that a process that started later gets its own.
   delete from rule_shards s where s.shard in (
     select h.shard from rule_shards h where h.node = this_node order by h.shard offset most);
   update rule_shards s set lease_until = clock_timestamp() + lease where s.node = this_node;

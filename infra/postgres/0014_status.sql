@@ -1,4 +1,4 @@
--- What /status.json and /incidents.json say of the past: share of time present by day, and how far gap rows have become incidents (OP-01, OP-02).
+-- Past data of /status.json and /incidents.json: share of time present by day, and up to where gap rows were turned into incidents (OP-01, OP-02).
 
 -- Seconds of sealed windows with a reading and without one, summed over the listings of a venue.
 create table daily_presence (

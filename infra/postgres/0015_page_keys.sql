@@ -1,4 +1,4 @@
--- Keys of pages: by these the account site asks the data API in the name of who is signed in. Nobody is shown one, and none decides a plan.
+-- Keys of pages: with them the account site calls the data API for the signed-in account. They are never shown, and do not determine a plan.
 alter table api_keys drop constraint api_keys_kind_check,
   add constraint api_keys_kind_check check (kind in ('account', 'purchased', 'connection', 'page'));
 

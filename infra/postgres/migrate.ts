@@ -1,4 +1,4 @@
-// Applies the SQL files of this folder that a database has not seen, in order of name, each in its own transaction.
+// Applies the SQL files of this folder that a database lacks, in order of name, each in its own transaction.
 import { readdir, readFile } from 'node:fs/promises';
 import type { Pool, PoolClient } from 'pg';
 
@@ -20,7 +20,7 @@ const applyOne = async (client: PoolClient, name: string, sql: string): Promise<
   }
 };
 
-/** Names of the migrations applied by this call. */
+/** Returns the names of the migrations applied by this call. */
 export const migrate = async (pool: Pool): Promise<readonly string[]> => {
   const folder = new URL('./', import.meta.url);
   const files = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();

@@ -1,4 +1,4 @@
-// The database of a process that serves what it can while PostgreSQL is away: migrated before the start goes on, or as soon as it answers.
+// The database of a process that serves what it can while PostgreSQL is away: migrates it before the start continues, or once it is available.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { createBackoff } from '../runtime/backoff.ts';
@@ -7,14 +7,14 @@ import { isAway } from '../runtime/postgres/away.ts';
 import { migrate } from './migrate.ts';
 
 export type PreparedDatabase = {
-  /** Its tables are those that this process knows. */
+  /** Whether its tables have the version of this process. */
   readonly isReady: () => boolean;
   readonly stop: () => Promise<void>;
 };
 
 /**
- * Resolves after the first try, whether the database was there or is away; then it is tried until it is. Rejects when waiting does not help: a
- * login that is refused, a migration that fails.
+ * Resolves after the first attempt, whether the database is available or away; later attempts follow until it is. Rejects when waiting does not
+ * help: a refused login, a failed migration.
  */
 export const prepareDatabase = async (
   pool: Pool,

@@ -1,11 +1,11 @@
-// Waiting times between attempts: exponential, capped, with jitter; pure, randomness goes in.
+// Waiting times between attempts: exponential, capped, with jitter. Pure: the caller supplies randomness.
 
 type BackoffPolicy = {
   readonly minMs: number;
   readonly maxMs: number;
   /** Share of a step that is random, 0 to 1: 0.5 gives between half the step and the whole of it. */
   readonly jitter?: number;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random?: () => number;
 };
 

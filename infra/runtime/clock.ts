@@ -2,7 +2,7 @@
 import type { Micros } from '../../schemas/records.ts';
 
 type Clock = {
-  /** Never less than any earlier answer. */
+  /** Never less than an earlier result. */
   readonly nowMicros: () => Micros;
   /** How far this clock is ahead of a broker's append time, in milliseconds; the guard alarms at 1 s and closes at 5 s. */
   readonly offsetFromMs: (brokerMs: number) => number;

@@ -1,4 +1,4 @@
-// Configuration of a process: one table of environment variables, read once in main, all faults told at once.
+// Configuration of a process: one table of environment variables, read once in main; all faults are reported together.
 import { readFileSync } from 'node:fs';
 import { editDistance, nearest } from '../../schemas/errors.ts';
 
@@ -16,7 +16,7 @@ type Variable = {
   readonly [K in keyof Kinds]: {
     readonly type: K;
     readonly default?: Kinds[K] | null;
-    /** Never printed: `***` stands for it. `NAME_FILE` gives a file that holds it, as container platforms mount secrets. */
+    /** Never printed: `***` replaces it. `NAME_FILE` names a file that holds it, as container platforms mount secrets. */
     readonly secret?: boolean;
     readonly description: string;
   };
@@ -39,7 +39,7 @@ export class ConfigError extends Error {
 
 /** Shorter names have neighbours by chance (HOST and HOME), so only these are guarded against misspelling. */
 const GUARDED_LENGTH = 6;
-/** Of names up to this length two edits make another one (MCP_URL and RPC_URL), so only one counts as misspelt. */
+/** Two edits turn a name up to this length into another valid one (MCP_URL and RPC_URL), so only one edit counts as misspelt. */
 const SHORT_LENGTH = 8;
 
 const WORDS: Readonly<Record<string, boolean>> = { true: true, 1: true, false: false, 0: false };
@@ -78,34 +78,34 @@ const hidePassword = (text: string): string => text.replace(/(:\/\/[^:@/]*):[^/]
 const show = (variable: Variable, text: string): string =>
   variable.secret === true ? '***' : JSON.stringify(hidePassword(text));
 
-const fileOf = (name: string): string => `${name}_FILE`;
+const toFileName = (name: string): string => `${name}_FILE`;
 
 /** Every name that may be set: those of the table, and the files of secrets. */
-const namesOf = (spec: ConfigSpec): string[] =>
-  Object.entries(spec).flatMap(([name, { secret }]) => (secret === true ? [name, fileOf(name)] : [name]));
+const listNames = (spec: ConfigSpec): string[] =>
+  Object.entries(spec).flatMap(([name, { secret }]) => (secret === true ? [name, toFileName(name)] : [name]));
 
-/** So many variables with the same two first words are a family: a further name with these words can only be meant for us. */
+/** This many variables with the same two first words are a family: an unknown name that begins with these words is a mistake. */
 const FAMILY_SIZE = 3;
-const familyOf = (name: string): string => name.split('_').slice(0, 2).join('_');
+const toFamily = (name: string): string => name.split('_').slice(0, 2).join('_');
 
 const families = (names: readonly string[]): ReadonlyMap<string, readonly string[]> => {
-  const groups = Map.groupBy(names, familyOf);
+  const groups = Map.groupBy(names, toFamily);
   return new Map([...groups].filter(([, members]) => members.length >= FAMILY_SIZE));
 };
 
 const isMisspelt = (name: string, near: string): boolean => near.length > SHORT_LENGTH || editDistance(name, near) <= 1;
 
 const unknownNames = (spec: ConfigSpec, env: Environment): string[] => {
-  const names = namesOf(spec);
+  const names = listNames(spec);
   const guarded = names.filter((name) => name.length >= GUARDED_LENGTH);
   const kin = families(names);
   return Object.keys(env).flatMap((name) => {
     if (names.includes(name)) return [];
     const [near] = nearest(name, guarded);
     const meant = near === undefined || isMisspelt(name, near) ? near : undefined;
-    // A right spelling beside the near one means that both are known to whoever set them.
+    // When the correct name is set as well, the near one belongs to another program.
     if (meant !== undefined && env[meant] === undefined) return [`${name} is unknown, did you mean ${meant}?`];
-    const known = kin.get(familyOf(name));
+    const known = kin.get(toFamily(name));
     return known === undefined ? [] : [`${name} is unknown; known: ${known.join(', ')}`];
   });
 };
@@ -117,18 +117,18 @@ export const unreadable = (name: string, path: string, error: unknown): string =
 /** The text of a variable, of the environment or of the file of a secret; undefined when neither gives one. */
 const readText = (name: string, variable: Variable, env: Environment): string | undefined => {
   const text = env[name] || undefined;
-  const file = (variable.secret === true && env[fileOf(name)]) || undefined;
+  const file = (variable.secret === true && env[toFileName(name)]) || undefined;
   if (file === undefined) return text;
-  if (text !== undefined) throw new ConfigError([`${name} and ${fileOf(name)} are both set: keep one`]);
+  if (text !== undefined) throw new ConfigError([`${name} and ${toFileName(name)} are both set: keep one`]);
   try {
     // Editors and `echo` end a file with a line break that is no part of the secret.
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '') || undefined;
   } catch (error) {
-    throw new ConfigError([unreadable(fileOf(name), file, error)]);
+    throw new ConfigError([unreadable(toFileName(name), file, error)]);
   }
 };
 
-/** Faults of single settings and of their combinations, gathered: `use` gives undefined where one was found. */
+/** Faults of single settings and of their combinations, collected: `use` returns undefined where it finds one. */
 export class Faults {
   readonly list: string[] = [];
   use<T>(read: () => T): T | undefined {
@@ -187,13 +187,13 @@ const asText = (value: unknown): string => {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 };
 
-/** Lines of `.env.example`: a required variable stands bare, one with a default is commented out, so is the file of a secret. */
+/** Lines of `.env.example`: a required variable is uncommented; one with a default, and the file of a secret, are commented out. */
 export const describeConfig = (spec: ConfigSpec): string =>
   Object.entries(spec)
     .map(([name, variable]) => {
       const required = variable.default === undefined;
       const fallback = variable.secret === true ? '' : asText(variable.default);
-      const file = variable.secret === true ? `# ${fileOf(name)}=\n` : '';
+      const file = variable.secret === true ? `# ${toFileName(name)}=\n` : '';
       return `# ${variable.description}\n${required ? '' : '# '}${name}=${fallback}\n${file}`;
     })
     .join('\n');

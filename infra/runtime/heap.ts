@@ -1,5 +1,5 @@
-// What V8 is told of memory before a process does its work.
+// Memory settings of V8, applied before a process does its work.
 import { setFlagsFromString } from 'node:v8';
 
-/** V8 marks the whole heap each time buffers have grown by 64 MB, however large the heap is. With this they count as the heap does, and grow with it (D-59). */
+/** V8 marks the whole heap each time buffers have grown by 64 MB, whatever the heap's size. With this flag buffers count as heap (D-59). */
 export const countBuffersAsHeap = (): void => setFlagsFromString('--external-memory-accounted-in-global-limit');

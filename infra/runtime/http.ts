@@ -1,4 +1,4 @@
-// One HTTP request with a deadline and a byte limit; the answer's bytes are given as they came.
+// One HTTP request with a deadline and a byte limit; returns the bytes of the response unchanged.
 
 type HttpRequest = {
   readonly url: string;
@@ -11,12 +11,12 @@ type HttpRequest = {
 };
 export type HttpAnswer = { readonly status: number; readonly headers: Headers; readonly body: Buffer };
 
-/** The answer is larger than the caller allows; nothing of it is kept. */
+/** The response is larger than the caller allows; nothing of it is kept. */
 export class AnswerTooLarge extends Error {
   override readonly name = 'AnswerTooLarge';
 }
 
-/** Any status is an answer. Rejects with `TimeoutError` or `AbortError` (DOMException), `AnswerTooLarge`, or fetch's own TypeError. */
+/** Resolves for any status. Rejects with `TimeoutError` or `AbortError` (DOMException), `AnswerTooLarge`, or fetch's own TypeError. */
 export const fetchBytes = async (request: HttpRequest): Promise<HttpAnswer> => {
   const { url, method = 'GET', body, headers = {}, timeoutMs, maxBytes, signal } = request;
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -28,7 +28,7 @@ export const fetchBytes = async (request: HttpRequest): Promise<HttpAnswer> => {
   });
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // Leaving the loop by throw cancels the stream, and with it the download.
+  // A throw inside the loop cancels the stream, and with it the download.
   for await (const chunk of answer.body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) throw new AnswerTooLarge(`${url} answered more than ${maxBytes} bytes`);

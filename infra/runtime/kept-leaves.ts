@@ -1,4 +1,4 @@
-// Rows of a listing against the kept hashes of their leaves, batch by batch (AN-05): nightly for whole partitions, and for the listing of a proof.
+// Compares rows of a listing with the kept hashes of their leaves, batch by batch (AN-05): nightly for partitions, and for the listing of a proof.
 import { buffer } from 'node:stream/consumers';
 import { type AnchoredTable, createRowWriter } from '../../schemas/anchored.ts';
 import { HASH_BYTES, hashLeaf } from '../../schemas/merkle/hash.ts';
@@ -29,13 +29,13 @@ export type Comparison = {
   readonly rows: AsyncIterable<readonly LeafRow[]>;
   readonly range: LeafRange;
   readonly kept: KeptHashes;
-  /** Asked of each row in leaf order: whether it is one that is looked for; absent: none is. */
+  /** Called for each row in leaf order: whether it is the row to find; absent: none is. */
   readonly isMeant?: (row: LeafRow) => boolean;
 };
 export type Compared = {
-  /** What differs between the rows and their leaves, count and hashes; null: nothing. */
+  /** The difference between the rows and their leaves, count and hashes; null: none. */
   readonly difference: string | null;
-  /** The last row in leaf order that is looked for and equals its leaf. */
+  /** The last row in leaf order that `isMeant` selects and that equals its leaf. */
   readonly meant: EqualRow | null;
 };
 

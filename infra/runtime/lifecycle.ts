@@ -1,4 +1,4 @@
-// The life of a process: start gives stop; signals stop it within a deadline, a second signal ends it at once.
+// The life of a process: `start` returns `stop`; signals stop it within a deadline, a second signal ends it at once.
 import { flushCompileCache } from 'node:module';
 import { createLog } from './log.ts';
 
@@ -7,8 +7,8 @@ export type Stop = () => Promise<void>;
 const STOP_DEADLINE_MS = 15_000;
 
 /**
- * Runs `start` and, on SIGTERM or SIGINT, the `stop` it gave. Exit codes: 0 stopped in order, 1 failed (start or stop
- * threw, an error nobody caught, or the deadline passed), 128 + signal at the second signal.
+ * Runs `start` and, on SIGTERM or SIGINT, the `stop` it returned. Exit codes: 0 stopped in order, 1 failed (start or stop
+ * threw, an error was not caught, or the deadline passed), 128 + signal at the second signal.
  */
 export const runProcess = (name: string, start: () => Promise<Stop>): void => {
   const log = createLog(name);
@@ -20,12 +20,12 @@ export const runProcess = (name: string, start: () => Promise<Stop>): void => {
   process.on('uncaughtException', (error) => fail(error, 'nobody caught this error'));
   process.on('unhandledRejection', (error) => fail(error, 'nobody awaited this failure'));
 
-  // A tick later, so that a signal during the start finds its handler.
+  // One tick later, so that a signal during the start finds its handler.
   const started = Promise.resolve().then(start);
   started.then(
     () => {
       log.info('started');
-      // Node writes what it compiled when a process ends in order: one that is killed would leave nothing to its successor (D-62).
+      // Node writes its compile cache when a process ends in order: a killed process would leave none to its successor (D-62).
       flushCompileCache();
     },
     (error: unknown) => fail(error, 'could not start'),

@@ -1,14 +1,14 @@
-// Listening of an app on a setting's port: what is wrong with it is told by the setting's name.
+// Starts an app on the port of a setting; failures name the setting.
 
-/** What this needs of a fastify app. */
+/** The part of a fastify app that is used here. */
 type Listener = {
   readonly listen: (at: { readonly host: string; readonly port: number; readonly backlog: number }) => Promise<unknown>;
 };
 
-/** Connections that wait to be accepted: with fewer, a thousand that come at once are reset on a busy machine. */
+/** Connections waiting to be accepted: with a smaller backlog, a thousand simultaneous connections are reset on a busy machine. */
 const BACKLOG = 4_096;
 
-/** `setting` names where the port comes from. */
+/** `setting` names the variable of the port. */
 export const listenOn = async (
   app: Listener,
   host: string,

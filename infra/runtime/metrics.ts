@@ -1,11 +1,11 @@
-// Metrics of a process and the small server that shows them: /metrics for Prometheus, /healthz and /readyz for supervisors.
+// Metrics of a process and the small server that exposes them: /metrics for Prometheus, /healthz and /readyz for supervisors.
 import { createServer } from 'node:http';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { ConfigSpec } from './config.ts';
 
 export type { Registry };
 
-/** The setting that every process with metrics has beside its METRICS_PORT. */
+/** The setting that every process with metrics has besides METRICS_PORT. */
 export const METRICS_CONFIG = {
   METRICS_HOST: {
     type: 'string',
@@ -14,7 +14,7 @@ export const METRICS_CONFIG = {
   },
 } as const satisfies ConfigSpec;
 
-/** One registry a process, with the runtime's own metrics. Make counters and gauges with `registers: [registry]`. */
+/** One registry a process, with the runtime's own metrics. Create counters and gauges with `registers: [registry]`. */
 export const createMetrics = (): Registry => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -24,15 +24,15 @@ export const createMetrics = (): Registry => {
 type MetricsServer = { readonly port: number; readonly close: () => Promise<void> };
 type MetricsOptions = {
   readonly host?: string;
-  /** `/healthz` answers 503 with the reason while this gives one. */
+  /** `/healthz` returns 503 with the reason while this returns one. */
   readonly problem?: () => string | null;
-  /** `/readyz` answers 503 with the reasons, one a line, while this gives any. Without it `/readyz` is as `/healthz`. */
+  /** `/readyz` returns 503 with the reasons, one a line, while this returns any. When absent `/readyz` equals `/healthz`. */
   readonly unready?: () => readonly string[];
 };
 
 const listed = (reason: string | null): readonly string[] => (reason === null ? [] : [reason]);
 
-/** What keeps a server from listening, in words that name the setting. */
+/** The error of a failed listen, which names the setting. */
 const listenFault = (error: NodeJS.ErrnoException, host: string, port: number): Error => {
   if (error.code === 'EADDRINUSE') return new Error(`port ${port} of METRICS_PORT is taken`, { cause: error });
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
@@ -40,7 +40,7 @@ const listenFault = (error: NodeJS.ErrnoException, host: string, port: number): 
   return error;
 };
 
-/** Listens on loopback unless told otherwise; port 0 takes a free one. A taken port rejects and names METRICS_PORT. */
+/** Listens on loopback by default; port 0 takes a free one. Rejects for a port in use and names METRICS_PORT. */
 export const serveMetrics = async (
   registry: Registry,
   port: number,

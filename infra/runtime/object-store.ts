@@ -1,4 +1,4 @@
-// Finished files by key: a folder of this machine. A file is there whole or not at all.
+// Finished files by key in a folder of this machine. A file is stored whole or not at all.
 
 import { createReadStream } from 'node:fs';
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
@@ -9,28 +9,28 @@ import type { Readable } from 'node:stream';
 export type ByteRange = { readonly start: number; readonly end: number };
 
 export type ObjectStore = {
-  /** A folder on the store's own disk for files in progress; everything in it may go when the process starts. */
+  /** A folder on the store's own disk for files in progress; its contents may be deleted when the process starts. */
   readonly workFolder: (name: string) => Promise<string>;
-  /** Moves a file that is durable into the store; a key that exists is replaced whole. */
+  /** Moves a durable file into the store; an existing key is replaced whole. */
   readonly put: (key: string, path: string) => Promise<void>;
   /** Length in bytes, null when there is no such file. */
   readonly size: (key: string) => Promise<number | null>;
   /** Rejects with ENOENT when there is no such file. */
   readonly read: (key: string, range?: ByteRange) => Promise<Readable>;
   readonly remove: (key: string) => Promise<void>;
-  /** A URL of the store's own that anyone may read for so long; null: the store has no address. */
+  /** A URL of the store's own that anyone may read until it expires; null: the store has no address. */
   readonly presign: ((key: string, link: PresignedLink) => Promise<string>) | null;
 };
 
-/** How the store answers the link: `Content-Disposition` and `Content-Type`. */
+/** Response headers of the link: `Content-Disposition` and `Content-Type`. */
 export type PresignedLink = { readonly expiresInS: number; readonly disposition: string; readonly type: string };
 
-/** Key parts are letters, digits and `. _ - = %`; an empty part, `.` and `..` are none. */
+/** Key parts are letters, digits and `. _ - = %`; an empty part, `.` and `..` are invalid. */
 const KEY = /^[A-Za-z0-9_%=-][A-Za-z0-9._%=-]*(?:\/[A-Za-z0-9_%=-][A-Za-z0-9._%=-]*)*$/;
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
-/** A rename is durable once its folder is. */
+/** A rename is durable once its folder is synced. */
 const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r');
   try {
@@ -40,7 +40,7 @@ const syncFolder = async (folder: string): Promise<void> => {
   }
 };
 
-/** The key; throws for one that is no path inside a store. */
+/** Returns the key; throws for one that is no path inside a store. */
 export const checkKey = (key: string): string => {
   if (!KEY.test(key)) throw new Error(`"${key}" is no key of a file`);
   return key;
@@ -52,10 +52,10 @@ const toPath = (folder: string, key: string): string => {
   return path;
 };
 
-/** The key as the path of a URL. Each part once: keys hold `%`, which a URL escapes. */
+/** The key as the path of a URL. Each part is encoded once: keys hold `%`, which a URL escapes. */
 export const encodeKey = (key: string): string => key.split('/').map(encodeURIComponent).join('/');
 
-/** An empty folder of that name for files in progress; what it held is removed. */
+/** An empty folder of that name for files in progress; previous contents are removed. */
 export const makeWorkFolder = async (folder: string, name: string): Promise<string> => {
   const path = join(folder, '.partial', name);
   await rm(path, { recursive: true, force: true });
@@ -63,7 +63,7 @@ export const makeWorkFolder = async (folder: string, name: string): Promise<stri
   return path;
 };
 
-/** Opens a folder as a store; makes it when it is missing. */
+/** Opens a folder as a store; creates it when missing. */
 export const openFolderStore = (folder: string): ObjectStore => ({
   workFolder: (name) => makeWorkFolder(folder, name),
   put: async (key, path) => {

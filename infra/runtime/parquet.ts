@@ -3,7 +3,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { constants, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 
-/** `text` is UTF-8, `instant` microseconds since 1970 in UTC, `integer` 64 bits. Figures are texts: no digit is lost. */
+/** `text` is UTF-8, `instant` microseconds since 1970 in UTC, `integer` 64 bits. Figures are texts, so that no digit is lost. */
 export type ParquetKind = 'text' | 'instant' | 'integer' | 'boolean';
 export type ParquetCell = string | number | boolean | null;
 export type ParquetColumn = {
@@ -14,19 +14,19 @@ export type ParquetColumn = {
 };
 
 export type ParquetOptions = {
-  /** Words that stay with the file (key-value metadata). */
+  /** Key-value metadata of the file. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** Called after every row group with the bytes so far and the share of rows they hold; what it throws ends the work. */
+  /** Called after every row group with the bytes so far and the share of rows they hold; a throw ends the work. */
   readonly onBytes?: (bytes: number, share: number) => void;
 };
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
-/** Rows encoded in one go; other work gets its turn between two groups. */
+/** Rows encoded without a pause; other work runs between two groups. */
 const GROUP_ROWS = 10_000;
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 
-const elementOf = ({ name, kind }: Pick<ParquetColumn, 'name' | 'kind'>): SchemaElement => {
+const toElement = ({ name, kind }: Pick<ParquetColumn, 'name' | 'kind'>): SchemaElement => {
   const element = { name, repetition_type: 'OPTIONAL' } as const;
   switch (kind) {
     case 'text':
@@ -47,13 +47,13 @@ const elementOf = ({ name, kind }: Pick<ParquetColumn, 'name' | 'kind'>): Schema
   }
 };
 
-/** INT64 cells are bigints to the writer. */
+/** The writer takes INT64 cells as bigints. */
 const encode = (kind: ParquetKind, cells: readonly ParquetCell[]): (ParquetCell | bigint)[] => {
   if (kind !== 'instant' && kind !== 'integer') return [...cells];
   return cells.map((cell) => (typeof cell === 'number' ? BigInt(cell) : null));
 };
 
-/** Gives the bytes of each row group away, so that a file never has to fit into memory. */
+/** Forwards the bytes of each row group, so that a file never has to fit into memory. */
 class ForwardingWriter extends ByteWriter {
   private readonly forward: (bytes: Uint8Array) => void | Promise<void>;
   constructor(forward: (bytes: Uint8Array) => void | Promise<void>) {
@@ -71,7 +71,7 @@ class ForwardingWriter extends ByteWriter {
 }
 
 export type ParquetFile = {
-  /** Adds rows: of each column, in the order of the columns, as many cells as of the others. */
+  /** Adds rows: for each column, in the order of the columns, equally many cells. */
   readonly append: (cells: readonly (readonly ParquetCell[])[]) => Promise<void>;
   /** Bytes written so far. */
   readonly bytes: () => number;
@@ -79,11 +79,11 @@ export type ParquetFile = {
 };
 export type ParquetSink = {
   readonly metadata?: Readonly<Record<string, string>>;
-  /** Takes the file's bytes, piece by piece in order. */
+  /** Receives the file's bytes, piece by piece in order. */
   readonly write: (bytes: Uint8Array) => void | Promise<void>;
 };
 
-/** A file written row group by row group. The same rows give the same bytes, however they were divided among calls. */
+/** A file written row group by row group. The same rows give the same bytes, however calls divide them. */
 export const openParquet = (
   columns: readonly Pick<ParquetColumn, 'name' | 'kind'>[],
   { metadata = {}, write }: ParquetSink,
@@ -91,7 +91,7 @@ export const openParquet = (
   const writer = new ForwardingWriter(write);
   const file = new ParquetWriter({
     writer,
-    schema: [{ name: 'rows', num_children: columns.length }, ...columns.map(elementOf)],
+    schema: [{ name: 'rows', num_children: columns.length }, ...columns.map(toElement)],
     codec: 'ZSTD',
     compressors: { ZSTD: (bytes) => zstdCompressSync(bytes, LEVEL) },
     kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })),

@@ -1,6 +1,6 @@
-// The end of a command for operators: its text on standard output, or its error on standard error, and the exit code.
+// Ends a command for operators: its text on standard output, or its error on standard error, and the exit code.
 
-/** `failed`: the command ran, and what it found is not in order. */
+/** `failed`: the command ran, and its result is a failure. */
 export type Outcome = { readonly text: string; readonly failed?: boolean };
 
 /** Exit code 0, or 1 when the command failed or rejects; then its message is printed. */

@@ -1,11 +1,11 @@
-// Whether a store answers, for /readyz.
+// Checks whether a store responds, for /readyz.
 import { within } from './within.ts';
 
 const PATIENCE_MS = 2_000;
 
 /**
- * `ping` resolves to whether the store can be used, and rejects while it is away. No answer within two seconds is away too; whoever asks meanwhile
- * waits for the same ping, so a store that hangs holds one connection.
+ * `ping` resolves to whether the store can be used, and rejects while it is away. No response within two seconds counts as away. Concurrent callers
+ * share one ping, so a store that hangs holds one connection.
  */
 export const watchReachable = (ping: () => Promise<boolean>, patienceMs = PATIENCE_MS): (() => Promise<boolean>) => {
   let pending: Promise<boolean> | null = null;

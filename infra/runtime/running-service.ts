@@ -1,4 +1,4 @@
-// Settings of the local run on this machine, for what the environment of a command does not say (`.local/endpoints.json`).
+// Settings of the local run on this machine, for variables that the environment of a command lacks (`.local/endpoints.json`).
 import { readFileSync } from 'node:fs';
 import type { Environment } from './config.ts';
 
@@ -30,13 +30,13 @@ const toSettings = (found: Endpoints): Environment => {
   const key = found.keys?.pro_plus;
   return {
     ...Object.fromEntries(settings),
-    // Only where payments go over the local chain.
+    // Only where payments use the local chain.
     ...(found.pay_to == null || found.rpc_url == null ? {} : { PAYMENT_RPC_URL: found.rpc_url }),
     ...(key === undefined ? {} : { RECHECK_KEY: key }),
   };
 };
 
-/** `env` over the settings of the local run; `env` alone when it names a database, null when neither does. */
+/** `env` on top of the settings of the local run; `env` alone when it names a database, null without either. */
 export const withRunningService = (env: Environment): Environment | null => {
   if (env['DATABASE_URL'] || env['DATABASE_URL_FILE']) return env;
   try {

@@ -1,4 +1,4 @@
-// Finished files by key in a bucket of any S3-compatible server. An object is there whole or not at all: one PUT, or a completed multipart upload.
+// Finished files by key in a bucket of any S3-compatible server. An object is stored whole or not at all: one PUT, or a completed multipart upload.
 import { hash } from 'node:crypto';
 import { open, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -17,13 +17,13 @@ export type S3Settings = {
   readonly workFolder: string;
 };
 
-/** Files up to this size are sent at once, larger ones in parts of it: 10,000 parts are 160 GB. At least 5 MiB (S3). */
+/** Files up to this size are sent in one request, larger ones in parts of it: 10,000 parts are 160 GB. At least 5 MiB (S3). */
 const PART_BYTES = 16 * 1024 * 1024;
 const RETRIES = 4;
 const HEAD_MS = 30_000;
 const PART_MS = 300_000;
 
-/** An answer of the server that is no success, with its own code. */
+/** An error response of the server, with its own code. */
 export class S3Error extends Error {
   override readonly name = 'S3Error';
   readonly status: number;
@@ -34,7 +34,7 @@ export class S3Error extends Error {
   }
 }
 
-/** As the folder store has it: what reads a file that is not there sees one error of either store. */
+/** As in the folder store: readers get the same error from either store for a missing file. */
 const missing = (key: string): Error => Object.assign(new Error(`no object ${key}`), { code: 'ENOENT' });
 
 type Ask = {
@@ -56,20 +56,20 @@ const createAsker = (client: AwsClient, root: string): Asker => {
     });
 };
 
-/** The body of a success. Rejects with S3Error for any other status. */
+/** The body of a success response. Rejects with S3Error for any other status. */
 const readText = async (answer: Response, what: string): Promise<string> => {
   const body = await answer.text();
   if (!answer.ok) throw new S3Error(what, answer.status, body);
   return body;
 };
 
-/** The server refuses a body that was changed on its way. */
+/** The server refuses a body that was altered in transit. */
 const checksum = (body: Uint8Array): Record<string, string> => ({
   'x-amz-checksum-sha256': hash('sha256', body, 'base64'),
 });
 
 type Piece = { readonly offset: number; readonly length: number };
-const piecesOf = (bytes: number): Piece[] =>
+const listPieces = (bytes: number): Piece[] =>
   Array.from({ length: Math.ceil(bytes / PART_BYTES) }, (_, at) => ({
     offset: at * PART_BYTES,
     length: Math.min(PART_BYTES, bytes - at * PART_BYTES),
@@ -99,7 +99,7 @@ const putParts = async (ask: Asker, key: string, { path, bytes }: { path: string
   const named = `uploadId=${encodeURIComponent(upload)}`;
   try {
     const parts: string[] = [];
-    for (const [at, piece] of piecesOf(bytes).entries()) {
+    for (const [at, piece] of listPieces(bytes).entries()) {
       const body = await readPiece(path, piece);
       const sums = checksum(body);
       const query = `?partNumber=${at + 1}&${named}`;
@@ -114,7 +114,7 @@ const putParts = async (ask: Asker, key: string, { path, bytes }: { path: string
       await ask(key, { method: 'POST', query: `?${named}`, body, timeoutMs: PART_MS }),
       `end ${key}`,
     );
-    // S3 tells a failure of this call in the body of a 200.
+    // S3 reports a failure of this call in the body of a 200.
     if (done.includes('<Error>')) throw new S3Error(`end ${key}`, 200, done);
   } catch (error) {
     await ask(key, { method: 'DELETE', query: `?${named}` }).catch(() => undefined);
@@ -122,7 +122,7 @@ const putParts = async (ask: Asker, key: string, { path, bytes }: { path: string
   }
 };
 
-/** Opens a bucket, which exists, as a store. */
+/** Opens an existing bucket as a store. */
 export const openS3Store = (settings: S3Settings): ObjectStore => {
   const { endpoint, bucket, region, accessKeyId, secretAccessKey, workFolder } = settings;
   const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3', retries: RETRIES });

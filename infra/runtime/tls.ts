@@ -1,4 +1,4 @@
-// TLS of connections to engines: files of certificates and keys, and failures that name the setting to look at.
+// TLS of connections to engines: files of certificates and keys, and failures that name the setting to check.
 import { readFileSync } from 'node:fs';
 import { ConfigError, unreadable } from './config.ts';
 
@@ -14,11 +14,11 @@ export const readPem = (setting: string, path: string): string => {
   throw new ConfigError([`${setting} names ${path}, which holds no PEM (-----BEGIN ...)`]);
 };
 
-/** What an operator looks at when a handshake fails, as the words that follow "look at". */
+/** The settings to check when a handshake fails, as the phrase that follows "look at". */
 export type TlsSettings = {
   /** Where the authority of the server's certificate is set. */
   readonly authority: string;
-  /** Where the name is set that the certificate must have. */
+  /** Where the expected name of the certificate is set. */
   readonly serverName: string;
   /** What switches TLS on and off. */
   readonly enabled: string;
@@ -41,16 +41,16 @@ const DATES: ReadonlyMap<string, string> = new Map([
   ['CERT_HAS_EXPIRED', 'the certificate of the server, or of its authority, has expired'],
   ['CERT_NOT_YET_VALID', 'the certificate of the server, or of its authority, is not valid yet'],
 ]);
-/** Bytes that are no TLS record: the other side speaks its own protocol in plain text. */
+/** Errors for bytes that are no TLS record: the peer responds in plain text. */
 const PLAIN_ANSWER = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|RECORD_LAYER_FAILURE/;
-/** Alerts that the server sends about what the client presented or left out. */
+/** Alerts of the server about the client's certificate. */
 const CLIENT_REFUSED = /ALERT_(?:CERTIFICATE_REQUIRED|BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE_\w+|HANDSHAKE_FAILURE)/;
 
-const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
+const readCode = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
 
-/** What a failed handshake means and which setting decides it, in one sentence; null when the failure is none of TLS. */
+/** The cause of a failed handshake and the setting to check, in one sentence; null when the failure is not about TLS. */
 export const explainTls = (error: Error, settings: TlsSettings): string | null => {
-  const code = codeOf(error);
+  const code = readCode(error);
   if (UNTRUSTED.has(code))
     return `the authority that issued the certificate of the server is not that of ${settings.authority}`;
   const dated = DATES.get(code);

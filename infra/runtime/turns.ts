@@ -1,6 +1,6 @@
-// Work that takes turns: at most so many at a time.
+// Limits how much work runs at a time.
 
-/** At most so many at a time; the others wait their turn. */
+/** Runs at most the given number of jobs at a time; others wait in order. */
 export class Turns {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -43,7 +43,7 @@ export type AnchoredService = DayStore & {
   readonly pool: Pool;
   readonly folder: string;
   readonly store: ObjectStore;
-  readonly depsOf: (over?: Partial<ProofDeps>) => ProofDeps;
+  readonly makeDeps: (over?: Partial<ProofDeps>) => ProofDeps;
   /** An app of its own; `nowMicros` is its clock. */
   readonly serve: (over?: { readonly deps?: ProofDeps; readonly nowMicros?: Micros }) => Promise<AnchoredApp>;
 };
@@ -53,17 +53,17 @@ const CROWD = Array.from({ length: 9 }, (_, n) => `A${n}`);
 const OUTSIDE = 'zeta';
 
 /** Collects everything that is anchored. */
-const capabilityOf = (venue: string) => ({
+const makeCapability = (venue: string) => ({
   ...capability(venue),
   layers: { ...collecting(venue, 'candles').layers, ...collecting(venue, 'liquidation').layers },
 });
 
-const feedOf = (now: Micros): Feed => {
+const makeFeed = (now: Micros): Feed => {
   const venues = ['binance', 'okx', OUTSIDE];
   const feed = new Feed(venues);
   const list = (venue: string, venue_symbol: string, base: string): void =>
     feed.list(listing(venue, listingValues({ venue_symbol, base, instrument: `${base}-PERP` })));
-  for (const venue of venues) feed.venue(venue, capabilityOf(venue));
+  for (const venue of venues) feed.venue(venue, makeCapability(venue));
   for (const { venue, symbol } of LISTINGS) list(venue, symbol, symbol.startsWith('BTC') ? 'BTC' : 'XYZ');
   for (const base of CROWD) list('binance', `${base}USDT`, base);
   list(OUTSIDE, 'BTCUSDT', 'BTC');
@@ -71,7 +71,7 @@ const feedOf = (now: Micros): Feed => {
   return feed;
 };
 
-const urlOf = (path: string, asked: Asked): string => {
+const makeUrl = (path: string, asked: Asked): string => {
   const query = new URLSearchParams(
     Object.entries(asked).map(([name, value]): [string, string] => [name, String(value)]),
   );
@@ -92,22 +92,22 @@ export const startAnchored = async (t: Teardown, engines: TestEngines, count: nu
   await day.write(LISTINGS.flatMap((one) => rowsOfDay(DAY, one, count)));
   await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', '{}')", [dayAfter(DAY)]);
   await day.close(DAY);
-  const depsOf = (over: Partial<ProofDeps> = {}): ProofDeps => ({
+  const makeDeps = (over: Partial<ProofDeps> = {}): ProofDeps => ({
     ...{ days: openClosedDays(pool), store, stored: { questdb: day.questdb, namespace: day.namespace } },
     ...over,
   });
   return {
-    ...{ ...day, pool, folder, store, depsOf },
-    serve: async ({ deps = depsOf(), nowMicros = LATER } = {}) => {
+    ...{ ...day, pool, folder, store, makeDeps },
+    serve: async ({ deps = makeDeps(), nowMicros = LATER } = {}) => {
       const anchors: Anchors = openAnchors(deps, 'http://api.test/docs/verify');
       const history = createHistoryStore(day.questdb, day.namespace);
-      const { app, table } = await testApp(feedOf(nowMicros), { anchors, history, nowMicros: () => nowMicros });
+      const { app, table } = await testApp(makeFeed(nowMicros), { anchors, history, nowMicros: () => nowMicros });
       t.teardown(() => app.close());
       // A key for each question: no limit of a plan is met.
-      const headersOf = (plan: PlanCode | null) =>
+      const makeHeaders = (plan: PlanCode | null) =>
         plan === null ? {} : { authorization: `Bearer ${table.add(plan)}` };
       const get: AnchoredApp['get'] = async (path, asked = {}, plan = null) => {
-        const answer = await app.inject({ method: 'GET', url: urlOf(path, asked), headers: headersOf(plan) });
+        const answer = await app.inject({ method: 'GET', url: makeUrl(path, asked), headers: makeHeaders(plan) });
         return { status: answer.statusCode, body: answer.json(), headers: answer.headers };
       };
       return {
@@ -117,7 +117,7 @@ export const startAnchored = async (t: Teardown, engines: TestEngines, count: nu
           const answer = await app.inject({
             method: 'POST',
             url,
-            headers: headersOf('pro_plus'),
+            headers: makeHeaders('pro_plus'),
             payload: body as object,
           });
           return { status: answer.statusCode, body: answer.json(), headers: answer.headers };

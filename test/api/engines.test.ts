@@ -52,8 +52,8 @@ const liveMark = (offset: number, price: string): LiveEntry =>
 const liveWatermark = (offset: number): LiveEntry =>
   liveEntry({ offset, index: 9, recorded_at: NOW, kind: 'watermark', watermark: NOW });
 
-/** A round of the log up to `round`, as a task writes it; `live` goes on at `liveOffset`. */
-const roundOf = (
+/** A round of the log up to `round`, as a task writes it; `live` continues at `liveOffset`. */
+const makeRound = (
   round: number,
   watermark: number,
   { price, liveOffset }: { price: string; liveOffset: number },
@@ -108,20 +108,20 @@ t.test('fills its copy from a round and what follows, from any start', async (t)
       liveMark(2, '0'),
       liveWatermark(4),
     ]),
-    ...state(roundOf(1, NOW - 400_000_000, { price: '1', liveOffset: 1 })),
+    ...state(makeRound(1, NOW - 400_000_000, { price: '1', liveOffset: 1 })),
     // Not whole: its marker counts more entries than came.
-    ...state(roundOf(2, NOW - 350_000_000, { price: '9', liveOffset: 3 }).slice(1)),
-    ...state(roundOf(3, NOW, { price: '9', liveOffset: 7 })),
+    ...state(makeRound(2, NOW - 350_000_000, { price: '9', liveOffset: 3 }).slice(1)),
+    ...state(makeRound(3, NOW, { price: '9', liveOffset: 7 })),
   ]);
-  const priceOf = (m: LiveMemory) => m.venue(VENUE)?.listings.get(SYMBOL)?.readings.get('mark')?.values.mark;
+  const readPrice = (m: LiveMemory) => m.venue(VENUE)?.listings.get(SYMBOL)?.readings.get('mark')?.values.mark;
   await until(() => memory.watermark(VENUE) === NOW, 'the watermark arrives');
-  t.equal(priceOf(memory), '3');
+  t.equal(readPrice(memory), '3');
   await stop();
 
   const restarted = new LiveMemory([VENUE]);
   const stopAgain = follow(restarted);
   await until(() => restarted.isReady(), 'a restarted node is ready');
-  t.equal(priceOf(restarted), '9', 'the newest whole round, and live after it; repeats dropped');
+  t.equal(readPrice(restarted), '9', 'the newest whole round, and live after it; repeats dropped');
   t.equal(restarted.watermark(VENUE), NOW);
   t.equal(
     restarted.venue(VENUE)?.listings.get(SYMBOL)?.versions.length,
@@ -132,7 +132,7 @@ t.test('fills its copy from a round and what follows, from any start', async (t)
   await until(() => restarted.isWhole, 'the minutes before are joined');
   t.equal(restarted.recentFrom(VENUE), NOW - 400_000_000 + 1_000, 'from the record of the round that is old enough');
   await publish(kafka, live([liveMark(5, '5'), liveWatermark(6)]));
-  await until(() => priceOf(restarted) === '5', 'live is followed');
+  await until(() => readPrice(restarted) === '5', 'live is followed');
   await stopAgain();
 });
 
@@ -156,7 +156,7 @@ t.test('a round that a stale owner tells again names no place, and what it hides
     entries.map((e) => ({ topic: names.state(VENUE), key: null, value: codecs.state.encode(e) }));
   // More than the last entries that are looked at first.
   const long = (round: number, watermark: number, of: { price: string; liveOffset: number }): StateEntry[] => {
-    const [first, ...rest] = roundOf(round, watermark, of) as [StateEntry, ...StateEntry[]];
+    const [first, ...rest] = makeRound(round, watermark, of) as [StateEntry, ...StateEntry[]];
     const marker = rest.pop()?.marker ?? null;
     const entries = [...Array<StateEntry>(300).fill(first), ...rest];
     return [
@@ -174,10 +174,10 @@ t.test('a round that a stale owner tells again names no place, and what it hides
   const memory = new LiveMemory([VENUE]);
   const keptBefore: string[] = [];
   memory.observe(({ message }) => keptBefore.push(message.kind));
-  const heard: number[] = [];
+  const offsets: number[] = [];
   memory.inherit((past) => {
-    past.observe(({ message }) => heard.push(message.offset));
-    return () => heard.push(Number.NaN);
+    past.observe(({ message }) => offsets.push(message.offset));
+    return () => offsets.push(Number.NaN);
   });
   const stop = followLive({ kafka, memory, venues: [VENUE], namespace, nowMicros: () => NOW, log });
   t.notOk(memory.isWhole);
@@ -185,7 +185,7 @@ t.test('a round that a stale owner tells again names no place, and what it hides
   const readings = memory.venue(VENUE)?.listings.get(SYMBOL)?.readings;
   t.equal(readings?.get('mark')?.values.mark, '6', 'nothing that came between the two tellings is left out');
   await until(() => memory.isWhole, 'the minutes before are joined');
-  t.same(heard, [1, 2, 3, 6, 6, 7, Number.NaN], 'another copy heard them from the start of the log, once');
+  t.same(offsets, [1, 2, 3, 6, 6, 7, Number.NaN], 'another copy heard them from the start of the log, once');
   t.same(keptBefore, [], 'and nobody heard them of this one');
   const ends = [...memory.recentRows(VENUE, 'mark', SYMBOL)].map(({ row }) => row.at);
   t.same(ends, [NOW - 90_000_000, NOW], 'rows of before the round and of the stretch after it');

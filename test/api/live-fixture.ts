@@ -111,7 +111,7 @@ export const capability = (
   return { venue, name: `Name of ${venue}`, written_at: writtenAt, layers };
 };
 
-/** A funding reading on a live connection, as in the example of L-04, unless told otherwise. */
+/** A funding reading on a live connection, by default that of the example of L-04. */
 export const reading = (over: Partial<Reading> = {}): Reading => ({
   layer: 'funding',
   rev: 1,
@@ -316,7 +316,7 @@ export const testApp = async (
   return { app, keys, table, registry, as: (plan) => ({ authorization: `Bearer ${keys[plan]}` }) };
 };
 
-/** Every answer that a test gets is judged, whatever the test looks at. */
+/** Judges every answer that a test gets, independent of the test's own checks. */
 const holdToLaw = (app: FastifyInstance): void => {
   const inject = app.inject.bind(app) as (options: InjectOptions) => Promise<LightMyRequestResponse>;
   const judged = async (asked: string | InjectOptions): Promise<LightMyRequestResponse> => {

@@ -1,4 +1,4 @@
-// Questions about the past, each asked of an app of its own over a real store, and what the markets they are asked of have alike.
+// Historical queries, each sent to its own app over a real store, and the common parts of their markets.
 import type { PlanCode } from '../../api/contract/plans.ts';
 import type { HistoryStore } from '../../api/history/store.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -47,7 +47,7 @@ type Asking = {
   nowMicros?: () => Micros;
 };
 
-/** Asks `path`; what a question does not say is a settled market, the store, the largest plan and NOW. */
+/** Requests `path`; defaults: a settled market, the store, the largest plan and NOW. */
 export const pastAsker =
   <Answer extends PastAnswer<unknown>>(path: string, usual: { feed: () => Feed; history: HistoryStore }) =>
   async (

@@ -1,4 +1,4 @@
-// An API process that starts while PostgreSQL is away: it serves what needs none, says 503 of the rest, and goes on by itself when it is there.
+// An API process that starts while PostgreSQL is away: it serves what needs none, returns 503 for the rest, and recovers by itself.
 import t from 'tap';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { makeKey } from '../../api/access/keys.ts';
@@ -9,7 +9,7 @@ import { startNode, writeMarket } from '../support/api-nodes.ts';
 import { useEngines } from '../support/engines.ts';
 import { openPostgresLine } from '../support/postgres-line.ts';
 import { waitFor } from '../support/wait.ts';
-import { errorOf, offersFor, send, sign, withPayment } from './payments/paid-api.ts';
+import { offersFor, readErrorCode, send, sign, withPayment } from './payments/paid-api.ts';
 
 const NOWHERE = 'http://127.0.0.1:1';
 const CALL = { body: { layers: ['mark'] } };
@@ -51,7 +51,7 @@ t.test('an API without PostgreSQL from its start on', { timeout: 600_000 }, asyn
     for (const [what, sent] of Object.entries(asked)) {
       const answer = await send(baseUrl, sent);
       t.equal(answer.status, 503, `${what}: ${JSON.stringify(answer.body)}`);
-      t.equal(errorOf(answer), 'UNAVAILABLE', what);
+      t.equal(readErrorCode(answer), 'UNAVAILABLE', what);
       t.ok(answer.headers.get('retry-after'), what);
     }
   });

@@ -55,7 +55,7 @@ export type Fields = Readonly<Record<string, string>>;
 export type Browser = {
   readonly cookies: Map<string, string>;
   readonly get: (path: string, options?: InjectOptions) => Promise<LightMyRequestResponse>;
-  /** Any request with this browser's cookies and its words on where it comes from. */
+  /** Any request with this browser's cookies and its headers about its origin. */
   readonly send: (options: InjectOptions) => Promise<LightMyRequestResponse>;
   /** Loads `page`, fills the form that goes to `action` (the page itself when left out), sends it. */
   readonly submit: (page: string, fields: Fields, action?: string) => Promise<LightMyRequestResponse>;
@@ -128,7 +128,7 @@ export const signUp = async (
   return { email, answer, codes: answer.body.match(/[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/g) ?? [] };
 };
 
-export const accountOf = async (pool: Pool, email: string): Promise<string> => {
+export const readAccount = async (pool: Pool, email: string): Promise<string> => {
   const { rows } = await pool.query<{ account_id: string }>('select account_id from accounts where email = $1', [
     email,
   ]);

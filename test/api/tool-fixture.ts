@@ -15,13 +15,13 @@ import { type Feed, type TestApp, testApp } from './live-fixture.ts';
 export type ToolService = TestApp & {
   readonly mcpUrl: string;
   readonly apiUrl: string;
-  /** A POST as it stands, without a client. */
+  /** A bare POST, without a client. */
   readonly post: (body: unknown, headers?: Record<string, string>) => Promise<Response>;
 };
 
 type Over = NonNullable<Parameters<typeof testApp>[1]> & {
   readonly authUrl?: string | null;
-  /** Where the data API is looked for; the app's own address unless told otherwise. */
+  /** Address of the data API; the app's own address by default. */
   readonly apiUrl?: string;
   readonly signIn?: SignInAddress | null;
 };

@@ -6,7 +6,7 @@ import type { Row } from '../../schemas/topics.ts';
 import { Feed, LISTED, listing, listingValues, micros, NOW, reading } from './live-fixture.ts';
 import { candle, HOUR, MINUTE, sampled, withCandles } from './screen/market.ts';
 
-/** What PostgreSQL says of any key. */
+/** What PostgreSQL returns for any key. */
 export const ACCOUNTS: AccountStore = {
   read: async (keyId) => ({
     key_id: keyId,
@@ -35,7 +35,7 @@ const VALUES: Readonly<Partial<Record<ReadingLayer, (price: number) => Readonly<
   stats: (price) => ({ volume_24h: '1000', turnover_24h: String(1_000 * price), change_24h: '0.01' }),
 };
 
-const valuesOf = (layer: ReadingLayer, { price }: Place): Readonly<Record<string, string>> =>
+const makeValues = (layer: ReadingLayer, { price }: Place): Readonly<Record<string, string>> =>
   VALUES[layer]?.(price) ?? {};
 const LAYERS_TOLD = Object.keys(VALUES) as ReadingLayer[];
 
@@ -51,7 +51,11 @@ export const askedMarket = (): Feed => {
     const { venue, symbol, base } = place;
     feed.list(listing(venue, listingValues({ venue_symbol: symbol, base, instrument: `${base}-PERP` })));
     for (const layer of LAYERS_TOLD) {
-      feed.read(venue, symbol, reading({ layer, values: valuesOf(layer, place), instants: {}, quantity_unit: 'base' }));
+      feed.read(
+        venue,
+        symbol,
+        reading({ layer, values: makeValues(layer, place), instants: {}, quantity_unit: 'base' }),
+      );
     }
   }
   return feed;
@@ -71,7 +75,7 @@ export const askedRows = (): Row[] =>
     const readings = Array.from({ length: 25 }, (_, hour) =>
       LAYERS_TOLD.map((layer) =>
         sampled({ venue, symbol, layer }, END - hour * HOUR - 2_000_000, {
-          values: valuesOf(layer, place),
+          values: makeValues(layer, place),
           quantity_unit: hasQuantity(layer) ? 'base' : null,
         }),
       ),

@@ -3,7 +3,7 @@ import t from 'tap';
 import { openKeyStore } from '../../api/access/key-store.ts';
 import { freePort } from '../../infra/dev/engines/ports.ts';
 import { market, testApp } from '../api/live-fixture.ts';
-import { accountOf, connect, PASSWORD, startSite } from '../api/site-fixture.ts';
+import { connect, PASSWORD, readAccount, startSite } from '../api/site-fixture.ts';
 import { findViolations, isTooWide, type Look, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
 
 const port = await freePort();
@@ -60,7 +60,7 @@ for (const [look, colours] of [
     await page.getByRole('heading', { name: /^Answer\s+200/ }).waitFor();
     t.match(await page.locator('pre[role=region]').textContent(), /"mark":/, 'the first answer is on the page');
     await examine(t, on, `${look}-first-answer`);
-    await connect(pool, await accountOf(pool, `${look}@example.com`), 'Claude Code');
+    await connect(pool, await readAccount(pool, `${look}@example.com`), 'Claude Code');
     for (const path of ['/keys', '/plan', '/plan/link', '/connections', '/security', '/prove', '/no-such-page']) {
       await page.goto(`${origin}${path}`);
       await examine(t, on, `${look}-${path.slice(1).replace('/', '-')}`);

@@ -1,4 +1,4 @@
-// Documentation, status and changelog in Chromium, on a laptop and a phone: by axe, without a fault of the console, light enough; an endpoint is tried out.
+// Documentation, status and changelog in Chromium, on a laptop and a phone: axe, no errors in the console, light enough; an endpoint is tried out.
 import t from 'tap';
 import { openKeyStore } from '../../api/access/key-store.ts';
 import { openStatusStore } from '../../api/status/status-store.ts';

@@ -1,4 +1,4 @@
-// The query and the proof page of the explorer in Chromium, on a laptop and a phone: what is asked and answered, by axe, by weight, by what moves.
+// The query and the proof page of the explorer in Chromium, on a laptop and a phone: requests and answers, axe, weight, movement.
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -167,14 +167,14 @@ t.test('the same call from a program answers the same, and the table is taken al
   await head(on, /2 instruments, as of/);
   const env = { ...process.env, PERP_API_KEY: explorerKey };
   const run = promisify(execFile);
-  const codeOf = async (name: string): Promise<string> => (await page.locator(`#code-${name}`).textContent()) ?? '';
+  const readCode = async (name: string): Promise<string> => (await page.locator(`#code-${name}`).textContent()) ?? '';
   for (const [name, command] of [
     ['curl', ['bash', '-c']],
     ['python', ['python3', '-c']],
     ['typescript', [process.execPath, '--input-type=module', '-e']],
   ] as const) {
     const [program, ...words] = command;
-    const { stdout } = await run(program, [...words, await codeOf(name)], { env });
+    const { stdout } = await run(program, [...words, await readCode(name)], { env });
     t.match(stdout, /BTC-PERP/, name);
   }
   const coming = page.waitForEvent('download');

@@ -1,4 +1,4 @@
-// What the Python client asks in its tests: a closed day with its archive and proofs, an hour before a fixed now, and a small live market, behind a listening app.
+// The service of the Python client's tests: a closed day with archive and proofs, an hour before a fixed now, and a small live market.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ export const DAY = '2026-01-10';
 const NOW: Micros = micros('2026-01-18T12:00:00.500Z');
 /** Windows, minutes and events of each listing and table of the closed day. */
 const COUNT = 40;
-/** Keys: each has the limits of its plan for itself, and the clock stands. */
+/** Keys: each has the limits of its plan for itself, and the clock is fixed. */
 const KEYS = 200;
 
 type Place = { readonly venue: string; readonly price: number; readonly values: ListingValues };
@@ -56,7 +56,7 @@ const CLOSED = [
 ];
 
 /** Digits that no double holds among them. */
-const figuresOf = (layer: ReadingLayer, price: number): Record<string, string> =>
+const makeFigures = (layer: ReadingLayer, price: number): Record<string, string> =>
   Object.fromEntries(
     Object.entries(LAYERS[layer].members).map(([name, unit], n) => {
       if (unit === 'ms') return [name, '28800000'];
@@ -67,7 +67,7 @@ const figuresOf = (layer: ReadingLayer, price: number): Record<string, string> =
   );
 
 /** Everything is collected, but for two layers of one venue. */
-const layersOf = (venue: string) => {
+const makeLayers = (venue: string) => {
   const over = { oi: { policy: 'off' }, stats: { policy: 'not_published' } } as const;
   return {
     ...collecting(venue, 'candles').layers,
@@ -85,21 +85,21 @@ const BOOK = {
   asks: [['100.5', '1.123456789012345678901']] as [string, string][],
 };
 
-const readingOf = (layer: ReadingLayer, { price, values }: Place, received: Micros): Reading =>
+const makeReading = (layer: ReadingLayer, { price, values }: Place, received: Micros): Reading =>
   reading({
-    ...{ layer, values: figuresOf(layer, price), raw: null },
+    ...{ layer, values: makeFigures(layer, price), raw: null },
     ...{ venue_ts: received - 100_000, received_at: received, recorded_at: received + 1_000 },
     quantity_unit: hasQuantity(layer) ? values.quantity_unit : null,
     instants: layer === 'funding' ? { next_funding_at: NOW + 3_600_000_000 } : {},
     book: layer === 'book' ? BOOK : null,
   });
 
-/** Everything is current but for the inverse listing, which is old, and the last one, which never said a word. */
+/** Everything is current but for the inverse listing, which is old, and the last one, which never sent anything. */
 const liveMarket = (): Feed => {
   const venues = ['binance', 'okx'];
   const feed = new Feed(venues);
   for (const venue of venues) {
-    feed.venue(venue, { ...capability(venue), layers: layersOf(venue) });
+    feed.venue(venue, { ...capability(venue), layers: makeLayers(venue) });
     feed.watermark(venue, NOW - 190_000);
     feed.memory.applyHistoryWatermark(venue, 0, NOW);
   }
@@ -109,7 +109,7 @@ const liveMarket = (): Feed => {
     if (values.venue_kind === 'quanto') continue;
     const received = NOW - (values.venue_kind === 'inverse' ? 900_000_000 : 316_000);
     for (const layer of Object.keys(LAYERS) as ReadingLayer[])
-      feed.read(venue, values.venue_symbol, readingOf(layer, one, received));
+      feed.read(venue, values.venue_symbol, makeReading(layer, one, received));
   }
   return feed;
 };
@@ -131,7 +131,7 @@ const lastHour = (): Row[] => {
         if (isGap) return gapRow({ venue, symbol, layer }, span, 'connection_lost');
         return sampled({ venue, symbol, layer }, at - 1_000_000, {
           values: {
-            ...figuresOf(layer, price),
+            ...makeFigures(layer, price),
             ...(layer === 'mark' ? { mark: close } : { funding: `0.000${minute + 1}` }),
           },
         });

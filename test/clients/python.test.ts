@@ -1,4 +1,4 @@
-// The Python client as a user installs it, over an API of this process with real QuestDB and PostgreSQL: its own tests, and what is printed from other sources.
+// The Python client as a user installs it, over an API of this process with real QuestDB and PostgreSQL: its own tests, and generated sources.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import t from 'tap';
@@ -11,7 +11,7 @@ const engines = await useEngines(t, ['postgres', 'questdb']);
 const packages = ['httpx2', 'pandas', 'pyarrow', 'polars', 'pytest', 'matplotlib', 'mypy'];
 const [python, market] = await Promise.all([pythonWithClient('client', packages), startPythonMarket(t, engines)]);
 
-type Told = { readonly name: string; readonly outcome: string; readonly text: string };
+type Result = { readonly name: string; readonly outcome: string; readonly text: string };
 
 t.test('the tests of the client', async (t) => {
   const child = spawn(python, ['-m', 'pytest', '--quiet', '--tb=short', '-p', 'tests.tell'], {
@@ -31,7 +31,7 @@ t.test('the tests of the client', async (t) => {
       t.comment(line);
       continue;
     }
-    const { name, outcome, text } = JSON.parse(line) as Told;
+    const { name, outcome, text } = JSON.parse(line) as Result;
     count += 1;
     t.equal(outcome, 'passed', `${name}${text === '' ? '' : `\n${text}`}`);
   }

@@ -1,11 +1,11 @@
 // Kafka is away, then QuestDB: nothing is lost, live answers stay honest or unharmed, and everything is there afterwards without a hand.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { hashesOf, type LoggedWorld, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { hashNamespace, type LoggedWorld, reached } from '../../infra/dev/bench/raw-copy.ts';
 import { readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { topics } from '../../schemas/topics.ts';
-import { type OwnService, openWorld, recovered, startOwnService, statusesOf } from '../support/own-service.ts';
+import { type OwnService, openWorld, readStatuses, recovered, startOwnService } from '../support/own-service.ts';
 import { startProcessors, until } from '../support/pipeline.ts';
 import { checkCoverage, checkSent, QUIET } from '../support/purity.ts';
 import { readSent } from '../support/sent-frames.ts';
@@ -20,7 +20,7 @@ const SEAL_MS = 115_000;
 type Page = { readonly settled: boolean; readonly items: readonly unknown[] };
 
 /** History between two instants, with its `settled`. */
-const historyOf = ({ api }: OwnService, from: number, to: number): Promise<Page> =>
+const readHistory = ({ api }: OwnService, from: number, to: number): Promise<Page> =>
   api.post<Page>('/v2/snapshots/history', {
     where: 'base = BTC',
     layers: ['mark'],
@@ -29,7 +29,7 @@ const historyOf = ({ api }: OwnService, from: number, to: number): Promise<Page>
     interval: '1m',
   });
 
-const readyOf = async ({ api }: OwnService): Promise<number> => {
+const readReady = async ({ api }: OwnService): Promise<number> => {
   const answer = await fetch(`${api.baseUrl}/readyz`);
   await answer.arrayBuffer();
   return answer.status;
@@ -39,7 +39,7 @@ const kafkaAway = async (t: Test, service: OwnService): Promise<{ fromMs: number
   const fromMs = Date.now();
   await service.engines.hold('kafka');
   const states = await until('everything is stale', 15_000, async () => {
-    const found = await statusesOf(service);
+    const found = await readStatuses(service);
     return found !== null && found.length > 0 && found.every(({ status }) => status === 'stale') ? found : null;
   });
   t.ok(states.length > 0, `all ${states.length} values are stale while the log is away`);
@@ -60,14 +60,14 @@ const questdbAway = async (t: Test, service: OwnService): Promise<void> => {
   let asked = 0;
   const harmed: unknown[] = [];
   while (Date.now() < fromMs + SECONDS * 1_000) {
-    const states = await statusesOf(service);
+    const states = await readStatuses(service);
     asked += 1;
     const other = states === null ? 'no answer' : states.find(({ status }) => status !== 'present');
     if (other !== undefined) harmed.push({ afterMs: Date.now() - fromMs, other });
     await pause(1_000);
   }
   t.same(harmed, [], `${asked} live answers while QuestDB was away, each with every value present`);
-  t.equal(await readyOf(service), 503, 'a store is away (OP-01), though what does not need it is served');
+  t.equal(await readReady(service), 503, 'a store is away (OP-01), though what does not need it is served');
   await engines.restart('questdb');
 };
 
@@ -110,7 +110,7 @@ t.test('Kafka away, then QuestDB away', { timeout: 3_600_000 }, async (t) => {
   await service.processors.kill('SIGTERM');
   service.processors = startProcessors(service.spec, QUIET);
   await reached(world, service.spec.namespace);
-  const hashes = await hashesOf(world, service.spec.namespace);
+  const hashes = await hashNamespace(world, service.spec.namespace);
   for (const [table, { rows }] of Object.entries(hashes)) t.comment(`${table}: ${rows} rows`);
   const layers = ['mark', 'funding', 'book', 'venue_depth'] as const;
   await checkCoverage(t, world, { layers, listings: Number(LISTINGS) });
@@ -120,7 +120,7 @@ t.test('Kafka away, then QuestDB away', { timeout: 3_600_000 }, async (t) => {
     t.ok(Number(row?.[0]) > 0, `${row?.[0]} late rows of mark (N-11)`);
   }
   const settled = await until('the run is settled', 180_000, async () => {
-    const page = await historyOf(service, Math.floor(began / 60_000) * 60_000, Math.floor(ended / 60_000) * 60_000);
+    const page = await readHistory(service, Math.floor(began / 60_000) * 60_000, Math.floor(ended / 60_000) * 60_000);
     return page.settled && page.items.length > 0 ? page : null;
   });
   t.ok(settled.settled, 'history of the whole run is settled');

@@ -1,7 +1,7 @@
 // The service on three brokers that are killed one after another under load: every frame is in raw once or in a recorded loss, tables equal a replay.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { copyRaw, type Hashes, hashesOf, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { copyRaw, type Hashes, hashNamespace, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
 import { startKafka } from '../../infra/dev/engines/kafka.ts';
 import { freePort } from '../../infra/dev/engines/ports.ts';
 import { createPublisher, ensureTopics, type KafkaHandle, openKafka } from '../../infra/runtime/kafka/kafka.ts';
@@ -98,7 +98,7 @@ const killInTurn = async (handle: KafkaHandle, { cluster }: OwnCluster): Promise
   return kills;
 };
 
-const tellKills = (t: Test, kills: readonly Kill[], progress: ProgressWatch): number => {
+const reportKills = (t: Test, kills: readonly Kill[], progress: ProgressWatch): number => {
   let longest = 0;
   for (const [index, { broker, wiped, atMs, wholeMs }] of kills.entries()) {
     const restMs = progress.longestMs(atMs, kills[index + 1]?.atMs ?? Number.POSITIVE_INFINITY);
@@ -155,7 +155,7 @@ t.test('brokers are killed one after another', { timeout: 7_200_000 }, async (t)
   await pause(KILL_EVERY_MS / 2);
   const untilMs = performance.now();
   t.ok(isAlive(service.ingest) && isAlive(service.processors), 'collector and processors went on by themselves');
-  const longestMs = tellKills(t, kills, progress);
+  const longestMs = reportKills(t, kills, progress);
   t.comment(
     `${kills.length} kills in ${((untilMs - beganMs) / 1_000).toFixed(0)} s, longest without progress ${Math.round(longestMs)} ms`,
   );
@@ -176,7 +176,7 @@ t.test('brokers are killed one after another', { timeout: 7_200_000 }, async (t)
     service.processors = startProcessors({ ...spec, namespace }, QUIET);
     await reached(world, namespace, PATIENCE_MS);
     await service.processors.kill('SIGTERM');
-    return hashesOf(world, namespace);
+    return hashNamespace(world, namespace);
   };
   const live = await workThrough(NAMESPACE);
   t.ok((live['mark']?.rows ?? 0) > 0 && (live['book']?.rows ?? 0) > 0, 'the live run made rows');

@@ -1,4 +1,4 @@
-// What the truth test says of a liquidation that stands once more: a frame sent twice explains one row of an event that has no id, nothing else does.
+// How the truth test judges a duplicate liquidation: a frame sent twice explains one row of an event without an id, nothing else does.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -11,7 +11,7 @@ const SENT = 1_760_000_000_000_000;
 const SECOND = 1_000_000;
 const SUBJECT = { venue: 'binance', symbol: 'ETHUSDT' };
 
-const truthOf = (dir: string): TruthIndex => {
+const openTruth = (dir: string): TruthIndex => {
   const file = join(dir, 'truth.ndjson');
   const values = { side: 'long', price: '100.5', quantity: '2' };
   const truth = { ...SUBJECT, layer: 'liquidations', venue_ts: SENT, values };
@@ -36,7 +36,7 @@ const doubledAt = (...instants: readonly number[]): FaultEntry => ({
   hit_count: instants.length,
 });
 
-const rowOf = (id: number, more: Row = {}): Row => ({
+const makeRow = (id: number, more: Row = {}): Row => ({
   listing: 'binance:ETHUSDT',
   venue_ts: String(SENT),
   received_at: String(SENT + id * 1_000),
@@ -50,7 +50,7 @@ const rowOf = (id: number, more: Row = {}): Row => ({
 });
 
 t.test('liquidations that stand more than once', async (t) => {
-  const truth = truthOf(t.testdir());
+  const truth = openTruth(t.testdir());
   const judged = (found: readonly Row[], faults: readonly FaultEntry[]): Promise<Events> => {
     const rows: Rows = async () => [...found];
     const windows = new FaultWindows(faults, new Map());
@@ -61,18 +61,18 @@ t.test('liquidations that stand more than once', async (t) => {
     const { wrong, doubled } = await judged(found, faults);
     return { wrong: wrong.length, doubled };
   };
-  const twice = [rowOf(1), rowOf(2)];
-  t.same(await outcome([rowOf(1)], []), { wrong: 0, doubled: 0 }, 'once is true');
+  const twice = [makeRow(1), makeRow(2)];
+  t.same(await outcome([makeRow(1)], []), { wrong: 0, doubled: 0 }, 'once is true');
   t.same(await outcome(twice, []), { wrong: 1, doubled: 0 }, 'twice is wrong');
   t.same(await outcome(twice, [doubledAt(SENT)]), { wrong: 0, doubled: 1 }, 'unless its frame went out twice');
   t.same(
-    await outcome([...twice, rowOf(3)], [doubledAt(SENT)]),
+    await outcome([...twice, makeRow(3)], [doubledAt(SENT)]),
     { wrong: 1, doubled: 1 },
     'which explains one row and no more',
   );
   t.same(await outcome(twice, [doubledAt(SENT + 10 * SECOND)]), { wrong: 1, doubled: 0 }, 'none before it');
   t.same(await outcome(twice, [doubledAt(SENT - 10 * SECOND)]), { wrong: 1, doubled: 0 }, 'none long after it');
-  const other = [rowOf(1), rowOf(2, { price: '100.6' })];
+  const other = [makeRow(1), makeRow(2, { price: '100.6' })];
   t.same(await outcome(other, [doubledAt(SENT)]), { wrong: 1, doubled: 0 }, 'and no row that says something else');
   const elsewhere = { ...doubledAt(SENT), symbols: ['BTCUSDT'] };
   t.same(await outcome(twice, [elsewhere]), { wrong: 1, doubled: 0 }, 'nor one of another listing');

@@ -13,7 +13,7 @@ import { receipt } from '../../api/operations/receipt.ts';
 import { STREAM } from '../../api/stream/request.ts';
 import { freePort } from '../../infra/dev/engines/ports.ts';
 import { exampleCommand, fillPath, INSTANTS } from '../../infra/dev/tools/endpoint-examples.ts';
-import { faultsOf } from '../support/closed-schema.ts';
+import { findSchemaFaults } from '../support/closed-schema.ts';
 import {
   type Block,
   docsBlocks,
@@ -26,17 +26,17 @@ import {
   runScript,
   runShell,
 } from '../support/docs-blocks.ts';
-import { exampleCall, settledOf, startPaidService, TOP100_FILE } from '../support/paid-service.ts';
+import { awaitSettled, exampleCall, startPaidService, TOP100_FILE } from '../support/paid-service.ts';
 import { stockClient } from '../support/payment-world.ts';
 import { type Api, until } from '../support/pipeline.ts';
 import { pythonWithClient } from '../support/python-venv.ts';
 import { parseFrames } from '../support/stream-client.ts';
 
-/** A first minute must be over and its candle told. */
+/** A first minute must be over and its candle published. */
 const PATIENCE_MS = 150_000;
 const STREAM_MS = 30_000;
 
-/** The payment that the example of receipts asks for, of nobody on this chain. */
+/** The payment that the example of receipts requests, of nobody on this chain. */
 const addSettled = async (pool: Pool): Promise<void> => {
   const { receipt_id, transaction, network, payer, amount, class: of, settled_at } = receipt.example.output as Settled;
   const values = [receipt_id, transaction, network, payer, amount, of, settled_at];
@@ -48,7 +48,7 @@ const addSettled = async (pool: Pool): Promise<void> => {
 };
 type Settled = Readonly<Record<string, string>>;
 
-/** Runs a command of the document in a shell that has set what it stands on; ends when the command does or `isEnough`. */
+/** Runs a command of the document in a shell with its variables set; ends when the command does or `isEnough`. */
 const shell = async (
   api: Api,
   command: string,
@@ -104,18 +104,18 @@ t.test('every example answers 200, in the shape its operation declares and with 
     const what = `${operation.name} answers all that its example shows`;
     const { status, answer } = await until(what, PATIENCE_MS, async () => {
       const reply = await ask(api, operation);
-      // A service that cannot answer now says that it will.
+      // A service that cannot answer yet returns 503.
       if (reply.status === '503') return null;
       return !isGood(operation, reply) || covers(operation.example.output, reply.answer) ? reply : null;
     });
     t.ok(isGood(operation, { status, answer }), `${operation.name}: ${JSON.stringify(answer).slice(0, 300)}`);
-    t.same(faultsOf(operation, answer), [], `${operation.name} answers in its declared shape`);
+    t.same(findSchemaFaults(operation, answer), [], `${operation.name} answers in its declared shape`);
   }
 });
 
 t.test('the example of the stream shows the picture, then what changes', async (t) => {
-  const isTold = (output: string): boolean => output.includes('event: update') && output.endsWith('\n\n');
-  const events = parseFrames(await shell(api, exampleCommand(STREAM), isTold));
+  const isComplete = (output: string): boolean => output.includes('event: update') && output.endsWith('\n\n');
+  const events = parseFrames(await shell(api, exampleCommand(STREAM), isComplete));
   const shown = parseFrames(STREAM.example.output);
   t.same(
     [...new Set(events.map(({ event }) => event))],
@@ -241,7 +241,7 @@ t.test(
       const receipt_id = answer.headers.get('x-service-receipt');
       answered.push({ receipt_id, state: 'settled', amount: String(price), bought });
       // Three may be unsettled.
-      await settledOf(pool, buyer.address);
+      await awaitSettled(pool, buyer.address);
     }
     for (const { code, price_usd } of Object.values(PLANS).filter((plan) => plan.price_usd > 0)) {
       const amount = String(price_usd * 1_000_000);
@@ -258,7 +258,7 @@ t.test(
       t.equal(plan.code, code, 'the key is of the plan');
       answered.push({ receipt_id, state: 'settled', amount, bought: code });
     }
-    const entries = await settledOf(pool, buyer.address);
+    const entries = await awaitSettled(pool, buyer.address);
     t.same(entries, answered, 'the ledger has the answers given');
     const spent = entries.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
     t.equal(before - (await world.balanceOf(buyer.address)), spent, 'the buyer has paid the ledger');

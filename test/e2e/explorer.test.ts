@@ -26,7 +26,7 @@ const LISTINGS = process.env['BOARD_LISTINGS'] ?? '2';
 const MOST_BYTES = 200_000;
 /** Longer than two sampling windows, so that one has no reading. */
 const LASTS_MS = 25_000;
-/** Within the limits of the plan, which a page that is loaded again and again is not: it says so, and has no charts. */
+/** Within the limits of the plan, which frequent reloads exceed: the page then reports the limit, and has no charts. */
 const ASK_EVERY_MS = 1_000;
 
 t.setTimeout((MINUTES + 20) * 60_000);
@@ -54,7 +54,7 @@ await app.listen({ host: '127.0.0.1', port });
 const chromium = await openChromium(t);
 await apiReady(api);
 
-/** Updates as the browser's network saw them, whatever the page made of them. */
+/** Updates in the browser's network, independent of the page. */
 const countUpdates = async ({ context, page }: Visit): Promise<() => number> => {
   const session = await context.newCDPSession(page);
   await session.send('Network.enable');
@@ -81,11 +81,11 @@ const watchShifts = ({ page }: Visit): Promise<unknown> =>
     for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.moved += value;
   }).observe({ type: 'layout-shift', buffered: true });`);
 
-const cellOf = ({ page }: Visit, listing: string) => page.locator(`button.cell[data-listing="${listing}"]`);
+const findCell = ({ page }: Visit, listing: string) => page.locator(`button.cell[data-listing="${listing}"]`);
 const BTC = 'binance|BTCUSDT';
 const CUT = 'okx|BTC-USDT-SWAP';
 const BROKEN = 'binance|BTCUSD_PERP';
-/** What is done to each, as a board tells it. */
+/** The fault of each, as a board names it. */
 const CAUSES: Readonly<Record<string, string>> = {
   [CUT]: 'connection_lost',
   [BTC]: 'crossed_book',
@@ -98,16 +98,16 @@ const isCause = (cause: string, stored: string | null | undefined): boolean =>
 /** Waits for what a cell shows; gives its text. */
 const cellShows = (on: Visit, listing: string, kind: string): Promise<string> =>
   until(`the cell of ${listing} is ${kind}`, 180_000, async () => {
-    const cell = cellOf(on, listing);
+    const cell = findCell(on, listing);
     const isKind = (await cell.getAttribute('class'))?.split(' ').includes(kind) === true;
     return isKind ? ((await cell.textContent()) ?? '') : null;
   });
 
-const venueOf = (listing: string): string => listing.split('|')[0] ?? '';
-const symbolOf = (listing: string): string => listing.split('|')[1] ?? '';
+const toVenue = (listing: string): string => listing.split('|')[0] ?? '';
+const toSymbol = (listing: string): string => listing.split('|')[1] ?? '';
 
 type Hole = { readonly name: string; readonly reason: string; readonly cause: string | null };
-const holesOf = async ({ page }: Visit, chart: string): Promise<readonly Hole[]> => {
+const readHoles = async ({ page }: Visit, chart: string): Promise<readonly Hole[]> => {
   const figure = page.locator(`figure[data-chart="${chart}"]`);
   await figure.scrollIntoViewIfNeeded();
   return JSON.parse((await figure.getAttribute('data-holes')) ?? '[]');
@@ -133,13 +133,13 @@ const examine = async (t: Test, on: Visit, name: string): Promise<void> => {
   t.same(await findCutTexts(on), [], `${name}: every figure fits its cell`);
 };
 
-/** All at once. The books of the broken sequence and of the crossing cannot be asked for anew before the faults end. */
+/** All at once. The books of the broken sequence and of the crossing cannot be requested anew before the faults end. */
 const injectFaults = async (): Promise<void> => {
   await simulator.fault({ kind: 'rest_down', durationMs: LASTS_MS });
   await Promise.all([
     simulator.fault({ venue: 'okx', kind: 'disconnect', stream: 'book', count: 100, durationMs: LASTS_MS }),
-    simulator.fault({ kind: 'crossed_book', symbols: [symbolOf(BTC)], durationMs: LASTS_MS }),
-    simulator.fault({ kind: 'sequence_hole', symbols: [symbolOf(BROKEN)] }),
+    simulator.fault({ kind: 'crossed_book', symbols: [toSymbol(BTC)], durationMs: LASTS_MS }),
+    simulator.fault({ kind: 'sequence_hole', symbols: [toSymbol(BROKEN)] }),
   ]);
 };
 
@@ -159,14 +159,14 @@ t.test('what a fault has touched is withheld with its reason until it is whole a
   };
   await Promise.all(Object.entries(CAUSES).map(seen));
   const tip = page.getByRole('tooltip');
-  await cellOf(on, CUT).hover();
+  await findCell(on, CUT).hover();
   t.match(await tip.textContent(), /The connection that brought it was lost\./, 'on hover');
   await page.keyboard.press('Escape');
   t.equal(await tip.isVisible(), false, 'dismissed by Escape');
   await page.mouse.move(0, 0);
-  await cellOf(on, CUT).focus();
+  await findCell(on, CUT).focus();
   t.match(await tip.textContent(), /The connection that brought it was lost\./, 'on focus');
-  t.equal(await cellOf(on, CUT).getAttribute('aria-describedby'), await tip.getAttribute('id'));
+  t.equal(await findCell(on, CUT).getAttribute('aria-describedby'), await tip.getAttribute('id'));
   await shoot(on, 'board-withheld');
   t.same(await findCutTexts(on), [], 'reasons fit their cells');
   for (const listing of Object.keys(CAUSES)) await cellShows(on, listing, 'figure');
@@ -222,7 +222,7 @@ t.test('50,000 points are drawn by at most four a column, and the keyboard reads
   const on = await open('desktop');
   await on.page.goto(`${origin}/explore/BTC-PERP`);
   await on.page.evaluate(`${await chartBundle()}; window.chartKit = chartKit;`);
-  const told = (await on.page.evaluate(`(() => {
+  const drawing = (await on.page.evaluate(`(() => {
     const figure = document.querySelector('figure[data-chart="mark"]').cloneNode(true);
     document.querySelector('main').prepend(figure);
     const xs = Array.from({ length: 50000 }, (_, i) => i * 1000);
@@ -236,12 +236,12 @@ t.test('50,000 points are drawn by at most four a column, and the keyboard reads
     for (let i = 0; i < 20; i++) { const begun = performance.now(); chart.show({ fromMs: 0, toMs: 49999000, lines: [line], candles: null, axis: { times: 1, suffix: '' } }); times.push(performance.now() - begun); }
     return { ...figure.dataset, width: figure.querySelector('.plot').clientWidth, median: times.sort((a, b) => a - b)[10] };
   })()`)) as { points: string; drawn: string; width: number; median: number };
-  t.equal(told.points, '50000');
+  t.equal(drawing.points, '50000');
   t.ok(
-    Number(told.drawn) > told.width && Number(told.drawn) <= 4 * (told.width + 2),
-    `${told.drawn} of 50000 points are drawn`,
+    Number(drawing.drawn) > drawing.width && Number(drawing.drawn) <= 4 * (drawing.width + 2),
+    `${drawing.drawn} of 50000 points are drawn`,
   );
-  t.comment(`drawn anew in ${told.median.toFixed(1)} ms`);
+  t.comment(`drawn anew in ${drawing.median.toFixed(1)} ms`);
   const slider = on.page.locator('#many').getByRole('slider');
   await slider.focus();
   await on.page.keyboard.press('Home');
@@ -263,7 +263,7 @@ type Stored = {
 const isStored = async ([listing, cause]: readonly [string, string]): Promise<boolean> => {
   const to = Date.now();
   const { items } = await api.post<Stored>('/v2/snapshots/history', {
-    where: { venue: venueOf(listing), symbol: symbolOf(listing) },
+    where: { venue: toVenue(listing), symbol: toSymbol(listing) },
     ...{
       layers: ['book'],
       interval: '10s',
@@ -280,11 +280,11 @@ t.test('each fault is a hole with its cause in the chart, and of nothing else', 
   const on = await open('desktop');
   await on.page.goto(`${origin}/explore/BTC-PERP`);
   await see(on, 'figure[data-chart="spread"]', 'figure[data-chart="spread"][data-drawn]');
-  const holes = await holesOf(on, 'spread');
+  const holes = await readHoles(on, 'spread');
   for (const [listing, cause] of Object.entries(CAUSES)) {
     const named = holes.filter((hole) => isCause(cause, hole.cause));
     // A connection brings all listings of its venue.
-    const owner = listing === CUT ? venueOf(listing) : listing.replace('|', ' ');
+    const owner = listing === CUT ? toVenue(listing) : listing.replace('|', ' ');
     t.ok(named.length > 0, `${cause} is drawn`);
     t.same(
       named.filter(({ name, reason }) => !name.startsWith(owner) || reason !== 'gap'),

@@ -31,7 +31,7 @@ import { waitFor } from '../support/wait.ts';
 const MINUTES = Number(process.env['MINUTES'] ?? 1);
 const ROUND_MS = 20_000;
 const PAST_MS = 45_000;
-/** The slow reader rests so long after each so many readings. */
+/** The slow reader pauses for `ms` after each `readings` readings. */
 const REST = { ms: 15_000, readings: 1_000 };
 const SECOND: Micros = 1_000_000;
 const FOLLOWED: readonly ReadingLayer[] = ['mark', 'funding', 'book'];
@@ -95,7 +95,7 @@ const newList = (receipts: Receipts, place: string): Micros[] => {
   return list;
 };
 
-type Told = {
+type Tally = {
   readonly all: Receipts;
   readonly firstLive: Map<string, Micros>;
   readonly gaps: FollowedGap[];
@@ -105,23 +105,23 @@ type Told = {
   withoutFigures: number;
 };
 
-const nothingTold = (): Told => ({
+const createTally = (): Tally => ({
   ...{ all: new Map(), firstLive: new Map(), gaps: [] },
   ...{ count: 0, ofHistory: 0, stale: 0, withoutFigures: 0 },
 });
 
-const take = (told: Told, { source, venue_symbol, layer, received_at, reading }: Followed): void => {
+const take = (tally: Tally, { source, venue_symbol, layer, received_at, reading }: Followed): void => {
   const place = `${venue_symbol}|${layer}`;
   const at = parseInstant(received_at) ?? Number.NaN;
-  told.count += 1;
-  if (source === 'history') told.ofHistory += 1;
-  if (reading.status === 'stale') told.stale += 1;
-  if (Object.keys(figuresOf(reading)).length === 0) told.withoutFigures += 1;
-  (told.all.get(place) ?? newList(told.all, place)).push(at);
-  if (source === 'live' && !told.firstLive.has(place)) told.firstLive.set(place, at);
+  tally.count += 1;
+  if (source === 'history') tally.ofHistory += 1;
+  if (reading.status === 'stale') tally.stale += 1;
+  if (Object.keys(figuresOf(reading)).length === 0) tally.withoutFigures += 1;
+  (tally.all.get(place) ?? newList(tally.all, place)).push(at);
+  if (source === 'live' && !tally.firstLive.has(place)) tally.firstLive.set(place, at);
 };
 
-/** What the script of the Python client prints: a reading, or a gap. */
+/** A line printed by the script of the Python client: a reading, or a gap. */
 type PythonLine =
   | readonly [
       source: 'history' | 'live',
@@ -133,15 +133,15 @@ type PythonLine =
     ]
   | { readonly gap: { readonly source?: 'history'; readonly from?: string } };
 
-const takeLine = (told: Told, line: PythonLine): void => {
+const takeLine = (tally: Tally, line: PythonLine): void => {
   if ('gap' in line) {
     const source = line.gap.source ?? 'live';
-    told.gaps.push({ source, ...line.gap } as FollowedGap);
+    tally.gaps.push({ source, ...line.gap } as FollowedGap);
     return;
   }
   const [source, venue_symbol, layer, received_at, status, figures] = line;
   const values = figures === 0 ? {} : { any: figures };
-  take(told, { source, venue_symbol, layer, received_at, reading: { status, values } } as unknown as Followed);
+  take(tally, { source, venue_symbol, layer, received_at, reading: { status, values } } as unknown as Followed);
 };
 
 type Asked = {
@@ -153,27 +153,31 @@ type Asked = {
 };
 
 /** The Python client in a process of its own; ends with the signal. */
-const followByPython = async (python: string, told: Told, { baseUrl, key, where, since, signal }: Asked) => {
+const followByPython = async (python: string, tally: Tally, { baseUrl, key, where, since, signal }: Asked) => {
   const words = ['tests/run_follow.py', where, FOLLOWED.join(','), since.toISOString()];
   const env = { PATH: process.env['PATH'], PERP_BASE_URL: baseUrl, PERP_API_KEY: key };
   const child = spawn(python, words, { cwd: PYTHON_CLIENT, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const stop = (): void => void child.kill();
   signal.addEventListener('abort', stop);
-  const said = { text: '' };
+  const stderr = { text: '' };
   child.stderr.on('data', (chunk: Buffer) => {
-    said.text = (said.text + String(chunk)).slice(-2_000);
+    stderr.text = (stderr.text + String(chunk)).slice(-2_000);
   });
-  for await (const line of createInterface({ input: child.stdout })) takeLine(told, JSON.parse(line) as PythonLine);
-  if (!signal.aborted) throw new Error(`the Python client ended: ${said.text}`);
+  for await (const line of createInterface({ input: child.stdout })) takeLine(tally, JSON.parse(line) as PythonLine);
+  if (!signal.aborted) throw new Error(`the Python client ended: ${stderr.text}`);
 };
 
-/** Readings of the log that were not told: live every one, before that the last one of each window. */
-const missingOf = (told: Told, logged: Receipts, span: { readonly from: Micros; readonly to: Micros }): string[] => {
+/** Readings of the log that the client did not receive: live every one, before that the last one of each window. */
+const findMissing = (
+  tally: Tally,
+  logged: Receipts,
+  span: { readonly from: Micros; readonly to: Micros },
+): string[] => {
   const missing: string[] = [];
   for (const [place, receipts] of logged) {
     const layer = place.split('|')[1] as ReadingLayer;
-    const has = new Set(told.all.get(place));
-    const live = told.firstLive.get(place) ?? span.to;
+    const has = new Set(tally.all.get(place));
+    const live = tally.firstLive.get(place) ?? span.to;
     const lastOfWindow = new Map(receipts.map((at) => [windowEnd(at, LAYERS[layer].windowMs), at]));
     for (const [end, at] of lastOfWindow)
       if (at >= span.from && end < live && at <= span.to && !has.has(at)) missing.push(`${place} window ${end}: ${at}`);
@@ -182,7 +186,7 @@ const missingOf = (told: Told, logged: Receipts, span: { readonly from: Micros; 
   return missing;
 };
 
-const repeatsOf = ({ all }: Told): string[] =>
+const findRepeats = ({ all }: Tally): string[] =>
   [...all].flatMap(([place, list]) =>
     list.flatMap((at, n) => (n > 0 && at <= (list[n - 1] ?? 0) ? [`${place}: ${at} after ${list[n - 1]}`] : [])),
   );
@@ -213,14 +217,14 @@ t.test(
     t.teardown(() => stop.abort());
     const asked = { where: 'venue = binance', since: new Date((since ?? 0) / 1_000) };
     const request = { ...asked, layers: FOLLOWED };
-    const follow = async (told: Told, rest: () => Promise<unknown> | undefined): Promise<void> => {
-      const options = { signal: stop.signal, onGap: (gap: FollowedGap) => told.gaps.push(gap) };
+    const follow = async (tally: Tally, rest: () => Promise<unknown> | undefined): Promise<void> => {
+      const options = { signal: stop.signal, onGap: (gap: FollowedGap) => tally.gaps.push(gap) };
       for await (const one of client.follow(request, options)) {
-        take(told, one);
-        if (told.count % REST.readings === 0) await rest();
+        take(tally, one);
+        if (tally.count % REST.readings === 0) await rest();
       }
     };
-    const followers = { prompt: nothingTold(), slow: nothingTold(), python: nothingTold() };
+    const followers = { prompt: createTally(), slow: createTally(), python: createTally() };
     const following = Promise.all([
       follow(followers.prompt, () => undefined),
       follow(followers.slow, () => pause(REST.ms, undefined, { signal: stop.signal }).catch(() => undefined)),
@@ -237,7 +241,7 @@ t.test(
       door.cut();
     }
     const span = { from: Math.ceil((since ?? 0) / SECOND) * SECOND, to: Date.now() * 1_000 };
-    const missing = (): string[] => Object.values(followers).flatMap((told) => missingOf(told, logged, span));
+    const missing = (): string[] => Object.values(followers).flatMap((tally) => findMissing(tally, logged, span));
     await waitFor('everything of the log was told', () => missing().length === 0, {
       boundMs: 180_000,
       seen: () => missing().slice(0, 5),
@@ -246,13 +250,13 @@ t.test(
     await following;
     const inLog = [...logged.values()].reduce((sum, list) => sum + list.length, 0);
     t.comment(`${kills} kills, ${inLog} readings in the log, load ${loadavg()[0]}`);
-    for (const [name, told] of Object.entries(followers)) {
-      const { count, ofHistory, stale, gaps } = told;
+    for (const [name, tally] of Object.entries(followers)) {
+      const { count, ofHistory, stale, gaps } = tally;
       t.comment(`${name}: ${count} told, ${ofHistory} of history, ${stale} stale when told, ${gaps.length} gaps`);
-      t.same(missingOf(told, logged, span).slice(0, 5), [], `${name}: nothing is left out`);
-      t.same(repeatsOf(told).slice(0, 5), [], `${name}: nothing is told twice, each place in its order`);
+      t.same(findMissing(tally, logged, span).slice(0, 5), [], `${name}: nothing is left out`);
+      t.same(findRepeats(tally).slice(0, 5), [], `${name}: nothing is told twice, each place in its order`);
       t.same(gaps.filter(({ source }) => source === 'live').slice(0, 3), [], `${name}: the stream left nothing out`);
-      t.equal(told.withoutFigures, 0, `${name}: every reading has its figures`);
+      t.equal(tally.withoutFigures, 0, `${name}: every reading has its figures`);
     }
   },
 );

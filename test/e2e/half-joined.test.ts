@@ -1,22 +1,22 @@
-// What the truth test says of a mark whose index has not come: true while it says so and its market is new, a difference otherwise.
+// How the truth test judges a mark whose index has not arrived: true while marked so and its market is new, a difference otherwise.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { formatInstant } from '../../schemas/instants.ts';
-import { differencesOf } from '../support/true-values.ts';
+import { findDifferences } from '../support/true-values.ts';
 import { type LayerObject, type Seen, TruthIndex } from '../support/truth.ts';
 
 const BEGAN = 1_760_000_000_000_000;
 const SECOND = 1_000_000;
 
-const rowOf = (venue: string, at: number) => ({
+const makeRow = (venue: string, at: number) => ({
   truth: { venue, symbol: 'BTC', layer: 'mark', venue_ts: at, values: { mark: '101.5', index: '101' } },
   written_at: at,
 });
 
-const truthOf = (dir: string): TruthIndex => {
+const openTruth = (dir: string): TruthIndex => {
   const file = join(dir, 'truth.ndjson');
-  const rows = ['okx', 'bybit'].flatMap((venue) => [BEGAN, BEGAN + 90 * SECOND].map((at) => rowOf(venue, at)));
+  const rows = ['okx', 'bybit'].flatMap((venue) => [BEGAN, BEGAN + 90 * SECOND].map((at) => makeRow(venue, at)));
   writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
   const truth = new TruthIndex(file);
   truth.read();
@@ -38,9 +38,9 @@ const seenAt = (venue: string, at: number, object: Partial<LayerObject>): Seen =
 });
 
 t.test('a mark without its index', (t) => {
-  const truth = truthOf(t.testdir());
+  const truth = openTruth(t.testdir());
   const judged = (venue: string, at: number, object: Partial<LayerObject>) =>
-    differencesOf(seenAt(venue, at, object), truth);
+    findDifferences(seenAt(venue, at, object), truth);
   const { null_reasons, values } = HALF;
   t.same(judged('okx', BEGAN, HALF), [], 'is true of a new market');
   const stale = { status: 'stale', values: {}, withheld: { values, null_reasons } };

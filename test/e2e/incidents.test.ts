@@ -1,4 +1,4 @@
-// Faults of the simulators, each with its incident whose range is that of the gap rows (OP-01). The short form stands at the end of truth.test.ts;
+// Faults of the simulators, each with its incident whose range is that of the gap rows (OP-01). The short form is at the end of truth.test.ts;
 // here twenty in turn, on request, about fifteen minutes: npm test -- e2e/incidents (INCIDENT_FAULTS=n for another number)
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
@@ -11,9 +11,9 @@ import { nowMicros, startWorld, tally, type World } from '../support/true-world.
 const VENUES = simulatedVenues.map(({ id }) => id);
 const COUNT = Number(process.env['INCIDENT_FAULTS'] ?? 20);
 const ROUNDS = Math.ceil(COUNT / VENUES.length);
-/** Over two whole sampling windows, so that whatever the place in a window one of them is a gap. */
+/** Longer than two sampling windows, so that one of them is a gap for any position in a window. */
 const LASTS_MS = 25_000;
-/** Two faults of one venue stand further apart than the longest window, or they would be one incident. */
+/** Two faults of one venue are further apart than the longest window, or they would be one incident. */
 const APART_MS = 100_000;
 const SEALED_MS = 480_000;
 
@@ -47,7 +47,7 @@ const injectAll = async (world: World): Promise<readonly Injected[]> => {
 
 /** Microseconds about a fault in which its gap rows may begin: a window, and the recovery. */
 const NEAR = 15_000_000;
-const isOf = ({ venue, from, to, cause }: StoredIncident, { entry, causes }: Injected): boolean =>
+const isCausedBy = ({ venue, from, to, cause }: StoredIncident, { entry, causes }: Injected): boolean =>
   venue === entry.venue &&
   causes.includes(cause) &&
   from >= entry.from - NEAR &&
@@ -64,7 +64,7 @@ const checkAll = async (t: Test, world: World, injected: readonly Injected[]): P
   );
   t.same(incidentFaults(found), [], 'ranges and layers are those of the gap rows');
   for (const one of injected) {
-    const own = found.incidents.filter((incident) => isOf(incident, one));
+    const own = found.incidents.filter((incident) => isCausedBy(incident, one));
     t.ok(
       own.length > 0,
       `${one.entry.venue} ${one.entry.kind}: ${own.map(({ cause, from, to }) => `${cause} ${(to - from) / 1e6} s`).join(', ')}`,

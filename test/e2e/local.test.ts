@@ -1,4 +1,4 @@
-/** `npm run demo` as a person uses it: it serves what its banner says, and no way of ending it leaves a process behind. */
+/** `npm run demo` as a person uses it: it serves what its banner lists, and no way of ending it leaves a process behind. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ t.teardown(() => {
 });
 
 /** `npm run demo` in a process group of its own, on free ports and in the folder of this test. */
-function startDemo(): { child: ChildProcess; said: () => string; ended: Promise<number | null> } {
+function startDemo(): { child: ChildProcess; readOutput: () => string; ended: Promise<number | null> } {
   const child = spawn('npm', ['run', 'demo'], {
     cwd: ROOT,
     detached: true,
@@ -46,24 +46,24 @@ function startDemo(): { child: ChildProcess; said: () => string; ended: Promise<
   }
   t.teardown(() => child.kill('SIGTERM'));
   const ended = new Promise<number | null>((settle) => child.once('exit', (code) => settle(code)));
-  return { child, said: () => output, ended };
+  return { child, readOutput: () => output, ended };
 }
 
-async function serving(demo: { said: () => string; child: ChildProcess }): Promise<ServiceEndpoints> {
+async function serving(demo: { readOutput: () => string; child: ChildProcess }): Promise<ServiceEndpoints> {
   await waitFor(
     'the demo serves',
-    () => demo.said().includes('Ctrl-C stops everything') || demo.child.exitCode !== null,
+    () => demo.readOutput().includes('Ctrl-C stops everything') || demo.child.exitCode !== null,
   );
-  if (!existsSync(ENDPOINTS_FILE)) throw new Error(demo.said());
+  if (!existsSync(ENDPOINTS_FILE)) throw new Error(demo.readOutput());
   return JSON.parse(readFileSync(ENDPOINTS_FILE, 'utf8')) as ServiceEndpoints;
 }
 
-const runsOf = (names: readonly string[]): ProcessIdentity[] => names.flatMap((name) => readRun(DIR, name) ?? []);
-const running = (): ProcessIdentity[] => runsOf([...ENGINES, ...SERVICES]);
+const readRuns = (names: readonly string[]): ProcessIdentity[] => names.flatMap((name) => readRun(DIR, name) ?? []);
+const running = (): ProcessIdentity[] => readRuns([...ENGINES, ...SERVICES]);
 
 /** Resolves when everything is gone; the result is how often an engine was seen gone while a service still ran. */
 async function endOfAll(): Promise<number> {
-  const [engines, services] = [runsOf(ENGINES), runsOf(SERVICES)];
+  const [engines, services] = [readRuns(ENGINES), readRuns(SERVICES)];
   let outOfOrder = 0;
   await waitFor('everything ends', () => {
     const engineGone = engines.some((engine) => !isAlive(engine));
@@ -76,18 +76,18 @@ async function endOfAll(): Promise<number> {
 t.test('the demo says that its venues are simulated and its example works as pasted', async (t) => {
   const demo = startDemo();
   const endpoints = await serving(demo);
-  t.match(demo.said(), `Simulated venues (${VENUES.join(', ')})`);
+  t.match(demo.readOutput(), `Simulated venues (${VENUES.join(', ')})`);
   t.equal(statSync(ENDPOINTS_FILE).mode & 0o777, 0o600);
   t.match(endpoints.anchor_contract, /^0x[0-9a-f]{40}$/);
   t.same(Object.keys(endpoints.keys), ['free', 'mini', 'standard', 'pro', 'pro_plus']);
   t.equal((await fetch(`${endpoints.base_url}/readyz`)).status, 200);
-  const example = /^ {2}(curl .*)$/m.exec(demo.said())?.[1] ?? '';
+  const example = /^ {2}(curl .*)$/m.exec(demo.readOutput())?.[1] ?? '';
   t.same(await venuesIn(example), new Set(VENUES), 'every venue answers');
-  const paying = /^node --input-type=module[\s\S]*?^END$/m.exec(demo.said())?.[0] ?? '';
+  const paying = /^node --input-type=module[\s\S]*?^END$/m.exec(demo.readOutput())?.[0] ?? '';
   t.match(await shell(paying), /^200 .*"items":/, 'the lines that pay work as pasted');
 
   await waitFor('all run', () => running().length === ENGINES.length + SERVICES.length);
-  t.match(demo.said(), `${endpoints.accounts.pro.email}  ${endpoints.accounts.pro.password}`);
+  t.match(demo.readOutput(), `${endpoints.accounts.pro.email}  ${endpoints.accounts.pro.password}`);
   for (const account of Object.values(endpoints.accounts)) t.equal(await signedInAt(endpoints, account), '/keys');
   t.match(endpoints.payer, { address: /^0x[0-9a-fA-F]{40}$/, private_key: endpoints.buyer_private_key });
   const [rule = ''] = endpoints.shared_rules;
@@ -110,13 +110,13 @@ t.test('the demo says that its venues are simulated and its example works as pas
   t.same(again.keys, endpoints.keys, 'a second start keeps the keys');
   t.same(again.accounts, endpoints.accounts, 'and the accounts');
   t.equal(again.anchor_contract, endpoints.anchor_contract, 'and the contract of the anchors');
-  t.match(second.said(), /taking over .*is gone/);
-  t.notMatch(second.said(), 'messages are in the log', 'the past is written once');
+  t.match(second.readOutput(), /taking over .*is gone/);
+  t.notMatch(second.readOutput(), 'messages are in the log', 'the past is written once');
   const next = running();
   const secondOutOfOrder = endOfAll();
   second.child.kill('SIGTERM');
   t.equal(await second.ended, 0, 'npm ends when all have ended in order');
-  t.match(second.said(), /SIGTERM: stopping[\s\S]*stopped/);
+  t.match(second.readOutput(), /SIGTERM: stopping[\s\S]*stopped/);
   t.notOk(next.some(isAlive));
   t.equal(await secondOutOfOrder, 0);
   t.notOk(existsSync(ENDPOINTS_FILE));
@@ -168,8 +168,8 @@ async function signedInAt({ account_url: site }: ServiceEndpoints, account: Demo
   return answer.headers.get('location');
 }
 
-const pastThere = (demo: { said: () => string }): Promise<unknown> =>
-  waitFor('the past is archived', () => demo.said().includes('The past is there'));
+const pastThere = (demo: { readOutput: () => string }): Promise<unknown> =>
+  waitFor('the past is archived', () => demo.readOutput().includes('The past is there'));
 
 type FileItem = {
   readonly listing: string;
@@ -180,7 +180,7 @@ type FileItem = {
 };
 type Rows = { readonly status: string; readonly gap_cause?: string; readonly late?: boolean }[];
 
-/** What the past is for: files for a free key, hours for an indicator, a closed day with its gaps and late rows, each window once. */
+/** The uses of the past: files for a free key, hours for an indicator, a closed day with its gaps and late rows, each window once. */
 async function checkPast(t: Test, { base_url: base, keys }: ServiceEndpoints): Promise<void> {
   const ask = async <T>(path: string, key: string, body?: unknown): Promise<T> => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -237,7 +237,7 @@ async function checkPast(t: Test, { base_url: base, keys }: ServiceEndpoints): P
 async function checkProofPage(t: Test, { account_url: site }: ServiceEndpoints): Promise<void> {
   const { page, faults } = await visit(await openChromium(t), 'desktop');
   await page.goto(`${site}/explore/proof`);
-  // Until then it says what it is at, with dots behind.
+  // Until then it shows its current step, followed by dots.
   const head = page.locator('#proof-head').filter({ hasText: /\.$|^This is no proof/ });
   await head.waitFor({ timeout: BOUND_MS });
   t.match(await head.textContent(), /^Proven: all \d+ steps hold, the root on the chain among them\.$/);

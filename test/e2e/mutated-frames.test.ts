@@ -6,7 +6,7 @@ import { binance } from '../../ingest/venues/binance/index.ts';
 import { VenueError } from '../../ingest/venues/contract/listings.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { type DeadLetter, type RawMessage, topics } from '../../schemas/topics.ts';
-import { mutate, randomOf } from '../support/mutations.ts';
+import { createRandom, mutate } from '../support/mutations.ts';
 import { until } from '../support/pipeline.ts';
 import { checkCompared, watch } from '../support/true-watch.ts';
 import {
@@ -36,7 +36,7 @@ const isJson = (payload: Buffer): boolean => {
 
 type Frame = { readonly partition: number; readonly payload: Buffer };
 
-/** Whole frames of real connections (the simulator has cut some), with the partition they stand in. */
+/** Whole frames of real connections (the simulator has cut some), with their partition. */
 const realFrames = async ({ handle, spec }: World): Promise<Frame[]> => {
   const frames: Frame[] = [];
   await readToEnd(
@@ -54,8 +54,8 @@ const realFrames = async ({ handle, spec }: World): Promise<Frame[]> => {
   return frames.filter((_, n) => n % step === 0);
 };
 
-/** What the venue's mapping says of a payload: its error's code, or null when it can be read. */
-const codeOf = (payload: Buffer): string | null => {
+/** The result of the venue's mapping for a payload: its error's code, or null when it can be read. */
+const findCode = (payload: Buffer): string | null => {
   try {
     binance.map({}, { kind: 'frame', received_at: nowMicros(), request: null, payload }, { listings: new Map() });
     return null;
@@ -64,10 +64,10 @@ const codeOf = (payload: Buffer): string | null => {
   }
 };
 
-/** Writes mutated frames beside the collector, as a connection that opened before every other: what it says is never served. */
+/** Writes mutated frames beside the collector, as a connection that opened before every other: its values are never served. */
 const writeMutants = async (world: World): Promise<Map<string, string>> => {
   const frames = await realFrames(world);
-  const random = randomOf(Number(SEED));
+  const random = createRandom(Number(SEED));
   const publisher = createPublisher(world.handle, {});
   const topic = topics(world.spec.namespace).raw('binance');
   const unreadable = new Map<string, string>();
@@ -82,7 +82,7 @@ const writeMutants = async (world: World): Promise<Map<string, string>> => {
     const frame = frames[n % frames.length];
     if (frame === undefined) throw new Error('no frame in the raw topic');
     const payload = mutate(frame.payload, random);
-    const code = codeOf(payload);
+    const code = findCode(payload);
     if (code === null && !isJson(payload)) throw new Error(`the venue reads what is no JSON: ${payload.toString()}`);
     if (code !== null) unreadable.set(payload.toString('base64'), code);
     write(frame.partition, { slot: 'mutant', seq: n + 2, kind: 'frame', payload });

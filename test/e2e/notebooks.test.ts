@@ -20,8 +20,8 @@ t.test('the notebooks run to their end', async (t) => {
   });
   const ended = new Promise<number | null>((settle) => child.on('close', settle));
   t.teardown(() => child.kill());
-  const told: string[] = [];
-  for await (const line of createInterface({ input: child.stdout })) told.push(line);
-  t.equal(await ended, 0, told.join('\n'));
-  t.equal(told.filter((line) => line.startsWith('ok ')).length, 3, 'three notebooks');
+  const outputLines: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) outputLines.push(line);
+  t.equal(await ended, 0, outputLines.join('\n'));
+  t.equal(outputLines.filter((line) => line.startsWith('ok ')).length, 3, 'three notebooks');
 });

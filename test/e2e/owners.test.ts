@@ -1,7 +1,7 @@
-// Tasks in many processes: owners that stop, come back, join and leave change no row and no word.
+// Tasks in many processes: owners that stop, come back, join and leave change no row and no message.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { copyRaw, hashesOf, type LoggedWorld, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { copyRaw, hashNamespace, type LoggedWorld, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import { useEngines } from '../support/engines.ts';
 import { liveFaults } from '../support/live-faults.ts';
@@ -19,7 +19,7 @@ import {
 } from '../support/pipeline.ts';
 import { QUIET, replay, SEAL_MS, sameHashes } from '../support/purity.ts';
 import { ResumingClient } from '../support/resuming-client.ts';
-import { microsOf, type Snapshots, seenOf } from '../support/truth.ts';
+import { listSeen, type Snapshots, toMicros } from '../support/truth.ts';
 
 /** The full show: OWNERS_PROCESSES=2,4,5 OWNERS_ROUNDS=5. */
 const PROCESSES = (process.env.OWNERS_PROCESSES ?? '4').split(',').map(Number);
@@ -29,7 +29,7 @@ const LISTINGS = 16;
 const CLIENTS = 4;
 const LAYERS_ASKED = READING_LAYERS.map((layer) => (layer === 'venue_depth' ? 'book_bands' : layer)).join();
 const ROUND_MS = 30_000;
-/** An owner that stands still so long has lost its place in the group three times over. */
+/** An owner that is stopped this long has lost its place in the group three times over. */
 const STOPPED_MS = 20_000;
 const TIMEOUT_MS = (600 + PROCESSES.length * (120 + 45 * ROUNDS)) * 1_000;
 
@@ -51,7 +51,7 @@ const openMarket = async (t: Test): Promise<World> => {
   return { ...world, spec, ingest, api };
 };
 
-/** Every 30 s one owner stands still for 20 s while the others take over, and then goes on where it thinks it was; one joins; one leaves in order. */
+/** Every 30 s one owner is stopped for 20 s while the others take over, and then continues at its old position; one joins; one leaves in order. */
 const disturb = async (children: Child[], start: () => Child): Promise<void> => {
   for (let round = 0; round < ROUNDS; round++) {
     await pause(4_000);
@@ -72,15 +72,15 @@ const disturb = async (children: Child[], start: () => Child): Promise<void> => 
 
 type Asking = { readonly answers: number; readonly readings: number; readonly faults: readonly string[] };
 
-/** Asks for everything again and again; what is served of a listing and layer never has an older stamp than before. */
+/** Requests everything repeatedly; the stamp of a listing and layer in answers never decreases. */
 const askOften = ({ api }: World): (() => Promise<Asking>) => {
   const stamps = new Map<string, number>();
   const faults: string[] = [];
   let [answers, readings, isOver] = [0, 0, false];
   const ask = async (): Promise<void> => {
     const body = { layers: [...READING_LAYERS], number_format: 'string', allow_stale: true };
-    for (const { symbol, layer, object } of seenOf(await api.post<Snapshots>('/v2/snapshots', body))) {
-      const stamp = microsOf(object.venue_ts ?? object.received_at);
+    for (const { symbol, layer, object } of listSeen(await api.post<Snapshots>('/v2/snapshots', body))) {
+      const stamp = toMicros(object.venue_ts ?? object.received_at);
       if (Number.isNaN(stamp)) continue;
       const key = `${symbol} ${layer}`;
       const before = stamps.get(key) ?? 0;
@@ -93,7 +93,7 @@ const askOften = ({ api }: World): (() => Promise<Asking>) => {
   const asking = (async (): Promise<void> => {
     for (; !isOver; await pause(200)) await ask();
   })();
-  // It is thrown by whoever ends the asking.
+  // The function that ends the requests throws it.
   asking.catch(() => undefined);
   return async () => {
     isOver = true;
@@ -128,7 +128,7 @@ const checkWatched = (t: Test, asked: Asking, clients: readonly ResumingClient[]
   t.ok(asked.readings > 0 && clients.every((client) => client.updates > 0), 'all of them were told');
 };
 
-/** A live run by so many processes that come and go, then the same log by one. */
+/** A live run by several processes that come and go, then the same log by one. */
 const checkProcesses = async (t: Test, processes: number): Promise<void> => {
   const world = await openMarket(t);
   const start = (): Child => {
@@ -150,7 +150,7 @@ const checkProcesses = async (t: Test, processes: number): Promise<void> => {
     [],
     'live: rev rises by one, none goes back',
   );
-  const hashes = await hashesOf(world, world.base);
+  const hashes = await hashNamespace(world, world.base);
   const namespace = await prepareReplay(world, 'alone');
   await copyRaw(world, namespace);
   const alone = await replay(world, namespace, 1);

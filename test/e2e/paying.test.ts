@@ -3,7 +3,7 @@ import t from 'tap';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { PLANS } from '../../api/contract/plans.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
-import { exampleCall, settledOf, startPaidService, TOP100_FILE } from '../support/paid-service.ts';
+import { awaitSettled, exampleCall, startPaidService, TOP100_FILE } from '../support/paid-service.ts';
 import { DOLLAR } from '../support/payment-world.ts';
 import { until } from '../support/pipeline.ts';
 import { buyWithPython } from '../support/python-x402.ts';
@@ -28,7 +28,7 @@ t.test('chain, ledger and answers of the Python client agree', async (t) => {
     const answer = await buyWithPython(api.baseUrl, key, { method, path, body });
     t.equal(answer.status, redirects ? 302 : 200, `${name} with default settings: ${answer.text.slice(0, 300)}`);
     answered.push({ receipt_id: answer.receipt, state: 'settled', amount: String(price), bought });
-    await settledOf(pool, payer);
+    await awaitSettled(pool, payer);
   }
   const plans = Object.values(PLANS).filter(({ price_usd }) => price_usd > 0);
   for (const { code, price_usd } of plans) {
@@ -40,7 +40,7 @@ t.test('chain, ledger and answers of the Python client agree', async (t) => {
     t.match(purchase, { plan: code, key: /^sk_/ });
     answered.push({ receipt_id, state: 'settled', amount, bought: code });
   }
-  const entries = await settledOf(pool, payer);
+  const entries = await awaitSettled(pool, payer);
   t.same(entries, answered, 'the ledger has the answers given');
   const spent = entries.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
   t.equal(1_000n * DOLLAR - (await world.balanceOf(payer)), spent, 'the buyer has paid the ledger');

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import {
   copyRaw,
   type Hashes,
-  hashesOf,
+  hashNamespace,
   type LoggedWorld,
   prepareReplay,
   reached,
@@ -35,13 +35,13 @@ const SHARDS = 4;
 const SEED = Number(process.env['PURITY_SEED'] ?? 7);
 
 type Ran = {
-  /** What the venue sent. */
+  /** Frames that the venue sent. */
   readonly sent: SentFrames;
-  /** What Kafka did not take at once: only then may messages stand in raw twice. */
+  /** Messages that Kafka did not accept at once: only then may raw contain messages twice. */
   readonly spooledBytes: number;
 };
 
-const spooledBytesOf = async (metricsPort: number): Promise<number> => {
+const readSpooledBytes = async (metricsPort: number): Promise<number> => {
   const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   return Number(/^ingest_spool_written_bytes_total (\d+)$/m.exec(metrics)?.[1]);
 };
@@ -69,7 +69,7 @@ const runLive = async (t: Test, world: LoggedWorld, spec: PipelineSpec): Promise
     await processors.kill('SIGKILL');
     processors = startProcessors(spec);
   }
-  const spooledBytes = await spooledBytesOf(metricsPort);
+  const spooledBytes = await readSpooledBytes(metricsPort);
   await ingest.kill('SIGTERM');
   const sent = await readSent(simulator);
   await simulator.child.kill('SIGTERM');
@@ -90,7 +90,7 @@ const replayHeld = async (world: LoggedWorld, namespace: string, heldMs: number)
   await copied;
   await reached(world, namespace);
   await processor.kill('SIGTERM');
-  return hashesOf(world, namespace);
+  return hashNamespace(world, namespace);
 };
 
 t.setTimeout(3_600_000);
@@ -101,7 +101,7 @@ t.test('the same raw log gives the same tables however it is worked through', { 
   const world = openWorld(t, { spec });
 
   const { sent, spooledBytes } = await runLive(t, world, spec);
-  const live = await hashesOf(world, world.base);
+  const live = await hashNamespace(world, world.base);
   for (const [table, { rows }] of Object.entries(live)) t.comment(`live ${table}: ${rows} rows`);
   t.ok((live['mark']?.rows ?? 0) > 0 && (live['book']?.rows ?? 0) > 0, 'the live run made rows');
   const layers = ['mark', 'funding', 'book', 'venue_depth'] as const;

@@ -1,5 +1,5 @@
-// A rule in Chromium over a whole service: written with its check, seen to match, changed by a fault of the market, told to a webhook that
-// checks the signature; delivery and move stand on the pages.
+// A rule in Chromium over a whole service: written with its check, seen to match, changed by a fault of the market, sent to a webhook that
+// checks the signature; the pages show delivery and transition.
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -84,7 +84,7 @@ const signUp = async ({ page }: Visit): Promise<void> => {
 
 type Message = { readonly id: string; readonly at: string; readonly state: string; readonly previous_state: string };
 
-/** As the README tells a receiver to check it, by nothing of ours. */
+/** Checked as the README describes for receivers, without our own code. */
 const isSigned = ({ headers, body }: Received, secret: string): boolean => {
   const [, seconds = '', mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['x-service-signature'])) ?? [];
   const isNew = Math.abs(Date.now() / 1_000 - Number(seconds)) < WITHIN_S;

@@ -1,5 +1,5 @@
 // Rules of a whole service while its API processes are killed: every move that is stored is the one the log makes at that instant, none is
-// missing, none stands twice (AG-02, AG-03, AG-06). RULES=200 RULES_SECONDS=600 is the full size; RULES_SEED other rules and markets.
+// missing, none is duplicated (AG-02, AG-03, AG-06). RULES=200 RULES_SECONDS=600 is the full size; RULES_SEED other rules and markets.
 import type { Pool } from 'pg';
 import t, { type Test } from 'tap';
 import type { Rule } from '../../api/rules/rule.ts';
@@ -13,7 +13,7 @@ import { Dice } from '../api/screen/random-market.ts';
 import { Slow, type SlowListing } from '../api/screen/slow-evaluator.ts';
 import { useEngines } from '../support/engines.ts';
 import { type Inject, injectFaults, type Target } from '../support/fault-plan.ts';
-import { figuresOf, type MarketRule, queryOf, randomRule } from '../support/market-rules.ts';
+import { findFigures, type MarketRule, randomRule, toQuery } from '../support/market-rules.ts';
 import {
   type Api,
   apiReady,
@@ -23,7 +23,14 @@ import {
   startProcessors,
   startSimulator,
 } from '../support/pipeline.ts';
-import { type BoundsMs, DEFAULT_BOUNDS, lagsOf, readTold, type ToldEntry, ToldMarket } from '../support/told-market.ts';
+import {
+  type BoundsMs,
+  DEFAULT_BOUNDS,
+  findLags,
+  type LiveLogEntry,
+  PublishedMarket,
+  readLiveLog,
+} from '../support/told-market.ts';
 import type { Snapshots } from '../support/truth.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -40,7 +47,7 @@ const SECOND = 1_000_000;
 const INTERVAL_S = 10;
 /** Longer than an instant can be caught up with (30 s), and than any lease. */
 const AWAY_MS = 50_000;
-/** A venue further behind is stale in live answers (L-07); what a process saw of it is a second older than what stands in the log. */
+/** A venue further behind is stale in live answers (L-07); what a process received of it is a second older than the log. */
 const BEHIND = 4 * SECOND;
 
 const nowMicros = (): number => Date.now() * 1_000;
@@ -92,7 +99,7 @@ const startService = async (t: Test) => {
 };
 type Service = Awaited<ReturnType<typeof startService>>;
 
-const apiOf = ({ nodes }: Service): Api => nodes.held.find((api) => api !== null) as Api;
+const findApi = ({ nodes }: Service): Api => nodes.held.find((api) => api !== null) as Api;
 
 // ---- rules ----
 
@@ -100,10 +107,10 @@ type Asked = { readonly rule: Rule; readonly about: MarketRule; readonly json: J
 type Json = Readonly<Record<string, unknown>> & { readonly type: string };
 type Parsed = { readonly query: { readonly json: { readonly condition: Json } | string } };
 
-const conditionOf = ({ query: { json } }: Parsed): Json =>
+const readCondition = ({ query: { json } }: Parsed): Json =>
   (typeof json === 'string' ? (JSON.parse(json) as { condition: Json }) : json).condition;
 
-const stateOf = async (pool: Pool, ruleId: string): Promise<{ after: number; evaluated: boolean }> => {
+const readState = async (pool: Pool, ruleId: string): Promise<{ after: number; evaluated: boolean }> => {
   const { rows } = await pool.query<{ after: string; evaluated_at: string | null }>(
     'select after, evaluated_at from rule_states where rule_id = $1',
     [ruleId],
@@ -114,13 +121,13 @@ const stateOf = async (pool: Pool, ruleId: string): Promise<{ after: number; eva
 const OWNER = { accountId: 'acc_rules', actor: 'test' };
 const DRAFT = { intervalS: INTERVAL_S, units: 'published', enabled: true, shared: false } as const;
 
-/** Rules that are lawful, near the figures of the market; made once evaluation is under way, so that no instant of theirs comes before it. */
+/** Valid rules, near the figures of the market; created once evaluation runs, so that none of their instants precedes it. */
 const makeRules = async (t: Test, service: Service, targets: readonly Target[]): Promise<readonly Asked[]> => {
   const { pool } = service;
-  const api = apiOf(service);
+  const api = findApi(service);
   await pool.query("insert into accounts (account_id, plan) values ('acc_rules', 'pro_plus')");
   const first = await createRule(pool, { ...DRAFT, name: 'first', query: 'venues_listed > 0', freshness: null }, OWNER);
-  await waitFor('the first rule is evaluated', async () => (await stateOf(pool, first.ruleId)).evaluated);
+  await waitFor('the first rule is evaluated', async () => (await readState(pool, first.ruleId)).evaluated);
   const asked = new Set(
     VENUES.flatMap((venue) => targets.filter((one) => one.venue === venue).slice(0, ASKED_LISTINGS)),
   );
@@ -132,7 +139,7 @@ const makeRules = async (t: Test, service: Service, targets: readonly Target[]):
   for (const { venue, venue_symbol: symbol, base } of items)
     if ([...asked].some((one) => one.venue === venue && one.symbol === symbol)) bases.set(`${venue}:${symbol}`, base);
   const body = { layers: [...READING_LAYERS], number_format: 'string', allow_stale: true };
-  const market = figuresOf(await api.post<Snapshots>('/v2/snapshots', body), (venue, symbol) =>
+  const market = findFigures(await api.post<Snapshots>('/v2/snapshots', body), (venue, symbol) =>
     bases.get(`${venue}:${symbol}`),
   );
   const dice = new Dice(SEED);
@@ -140,7 +147,7 @@ const makeRules = async (t: Test, service: Service, targets: readonly Target[]):
   let refused = 0;
   while (rules.length < RULES && refused < RULES) {
     const about = randomRule(dice, market, VENUES);
-    const query = queryOf(about);
+    const query = toQuery(about);
     const parsed = await api.post<Parsed>('/v2/dql/parse', { query }).catch((error: unknown) => {
       t.comment(`refused: ${query}: ${String(error).slice(0, 200)}`);
       refused++;
@@ -152,21 +159,21 @@ const makeRules = async (t: Test, service: Service, targets: readonly Target[]):
       { ...DRAFT, name: `rule ${rules.length}`, query, freshness: about.freshness },
       OWNER,
     );
-    rules.push({ rule, about, json: conditionOf(parsed), madeAt: (await stateOf(pool, rule.ruleId)).after });
+    rules.push({ rule, about, json: readCondition(parsed), madeAt: (await readState(pool, rule.ruleId)).after });
   }
   t.equal(rules.length, RULES, `rules over ${market.size} bases; ${refused} were no lawful queries`);
   return rules;
 };
 
 /** AG-03: whole seconds of the rule's rhythm. */
-const instantsOf = ({ phase, intervalS }: Rule, from: number, to: number): readonly number[] => {
+const listInstants = ({ phase, intervalS }: Rule, from: number, to: number): readonly number[] => {
   const instants: number[] = [];
   for (let second = Math.floor(from / SECOND) + 1; second * SECOND <= to; second++)
     if ((second - phase) % intervalS === 0) instants.push(second * SECOND);
   return instants;
 };
 
-const afterOf = async (pool: Pool): Promise<ReadonlyMap<string, number>> => {
+const readAfter = async (pool: Pool): Promise<ReadonlyMap<string, number>> => {
   const { rows } = await pool.query<{ rule_id: string; after: string }>('select rule_id, after from rule_states');
   return new Map(rows.map(({ rule_id: id, after }) => [id, Number(after)]));
 };
@@ -175,9 +182,9 @@ const afterOf = async (pool: Pool): Promise<ReadonlyMap<string, number>> => {
 const evaluatedUpTo = async ({ pool }: Service, rules: readonly Asked[], to: number): Promise<void> => {
   let late: readonly string[] = [];
   const look = async (): Promise<boolean> => {
-    const after = await afterOf(pool);
+    const after = await readAfter(pool);
     late = rules.flatMap(({ rule, madeAt }) => {
-      const last = instantsOf(rule, madeAt, to).at(-1) ?? 0;
+      const last = listInstants(rule, madeAt, to).at(-1) ?? 0;
       return (after.get(rule.ruleId) ?? 0) >= last ? [] : [`${rule.ruleId} at ${after.get(rule.ruleId)}, not ${last}`];
     });
     return late.length === 0;
@@ -210,17 +217,17 @@ const killInTurn = async (service: Service, rules: readonly Asked[], until: numb
 };
 
 type Away = {
-  /** The last instant of each rule before nobody was left. */
+  /** The last instant of each rule before all processes were gone. */
   readonly after: ReadonlyMap<string, number>;
   readonly from: number;
   readonly readyAt: number;
 };
 
-/** Nobody is left for longer than instants can be caught up with; then one begins. */
+/** No process runs for longer than instants can be caught up with; then one starts. */
 const stayAway = async ({ nodes, pool }: Service): Promise<Away> => {
   await Promise.all([nodes.kill(0), nodes.kill(1)]);
   const from = nowMicros();
-  const after = await afterOf(pool);
+  const after = await readAfter(pool);
   await waitFor('the log has gone on alone', () => nowMicros() > from + AWAY_MS * 1_000, { everyMs: 1_000 });
   nodes.held[0] = await nodes.start();
   await apiReady(nodes.held[0]);
@@ -232,7 +239,7 @@ const stayAway = async ({ nodes, pool }: Service): Promise<Away> => {
 type Found = { readonly at: number; readonly state: string; readonly matched: readonly string[] };
 type Move = { readonly at: number; readonly from: string; readonly to: string; readonly matched: readonly string[] };
 
-const boundsOf = ({ freshness }: MarketRule): BoundsMs => {
+const toBounds = ({ freshness }: MarketRule): BoundsMs => {
   if (freshness === null) return DEFAULT_BOUNDS;
   const ms = (text: string): number => Number(text.slice(0, -1)) * 1_000;
   if (typeof freshness !== 'string') return { ...DEFAULT_BOUNDS, mark: ms(freshness.mark) };
@@ -254,33 +261,33 @@ const findState = ({ about, json }: Asked, listings: readonly SlowListing[]): Om
   return { state: results.some(({ result }) => result === null) ? 'unknown' : 'false', matched };
 };
 
-/** What every rule is worth at each of its instants up to `to`. */
+/** The value of every rule at each of its instants up to `to`. */
 const evaluateSlowly = (
-  told: readonly ToldEntry[],
+  liveLog: readonly LiveLogEntry[],
   rules: readonly Asked[],
   to: number,
 ): ReadonlyMap<string, readonly Found[]> => {
-  const market = new ToldMarket(told);
-  const due = rules.flatMap((asked) => instantsOf(asked.rule, asked.madeAt, to).map((at) => ({ asked, at })));
+  const market = new PublishedMarket(liveLog);
+  const due = rules.flatMap((asked) => listInstants(asked.rule, asked.madeAt, to).map((at) => ({ asked, at })));
   due.sort((a, b) => a.at - b.at);
   const found = new Map<string, Found[]>(rules.map(({ rule }) => [rule.ruleId, []]));
   for (const { asked, at } of due) {
     market.advance(at);
-    found.get(asked.rule.ruleId)?.push({ at, ...findState(asked, market.listingsAt(at, boundsOf(asked.about))) });
+    found.get(asked.rule.ruleId)?.push({ at, ...findState(asked, market.listingsAt(at, toBounds(asked.about))) });
   }
   return found;
 };
 
 type Unsure = { readonly isUnsure: (at: number) => boolean; readonly isPassed: (at: number) => boolean };
 
-/** Moves that the found states make; where an answer depends on when it was asked, what is stored is taken. */
-const movesOf = (found: readonly Found[], stored: readonly Move[], { isUnsure, isPassed }: Unsure): Move[] => {
+/** Transitions that the found states make; where an answer depends on its instant, the stored one is used. */
+const findMoves = (found: readonly Found[], stored: readonly Move[], { isUnsure, isPassed }: Unsure): Move[] => {
   const moves: Move[] = [];
   let state = 'unknown';
   for (const { at, state: to, matched } of found) {
     if (isPassed(at)) continue;
-    const told = isUnsure(at) ? stored.find((move) => move.at === at) : undefined;
-    if (told !== undefined) moves.push(told);
+    const liveLog = isUnsure(at) ? stored.find((move) => move.at === at) : undefined;
+    if (liveLog !== undefined) moves.push(liveLog);
     else if (!isUnsure(at) && to !== state) moves.push({ at, from: state, to, matched });
     state = moves.at(-1)?.to ?? state;
   }
@@ -302,7 +309,7 @@ t.test(`moves of ${RULES} rules while processes die (RULES_SEED=${SEED})`, async
   const service = await startService(t);
   const { simulator, pool, spec, handle } = service;
   await waitFor('the market is present', async () => {
-    const { items } = await apiOf(service).post<Snapshots>('/v2/snapshots', { layers: ['mark', 'book', 'funding'] });
+    const { items } = await findApi(service).post<Snapshots>('/v2/snapshots', { layers: ['mark', 'book', 'funding'] });
     const states = items.flatMap(({ layers }) => Object.values(layers).map(({ status }) => status));
     return states.length > 0 && states.filter((status) => status === 'present').length > 0.9 * states.length;
   });
@@ -320,10 +327,10 @@ t.test(`moves of ${RULES} rules while processes die (RULES_SEED=${SEED})`, async
   const end = nowMicros() + 12 * SECOND;
   await evaluatedUpTo(service, rules, end);
 
-  const told = await readTold(handle, spec);
-  const lags = lagsOf(told, BEHIND);
+  const liveLog = await readLiveLog(handle, spec);
+  const lags = findLags(liveLog, BEHIND);
   const isUnsure = (at: number): boolean => lags.some(([from, until]) => at > from && at <= until + SECOND);
-  const found = evaluateSlowly(told, rules, end);
+  const found = evaluateSlowly(liveLog, rules, end);
   const stored = new Map<string, readonly Move[]>();
   for (const { rule } of rules)
     stored.set(
@@ -334,22 +341,22 @@ t.test(`moves of ${RULES} rules while processes die (RULES_SEED=${SEED})`, async
   const unsure = [...found.values()].reduce((sum, all) => sum + all.filter(({ at }) => isUnsure(at)).length, 0);
   const moves = [...stored.values()].flat();
   t.comment(
-    `${kills} processes died, ${evaluations} evaluations, ${moves.length} moves, ${unsure} unsure, ${told.length} entries of the log`,
+    `${kills} processes died, ${evaluations} evaluations, ${moves.length} moves, ${unsure} unsure, ${liveLog.length} entries of the log`,
   );
   const lagging = lags.filter(([from]) => from > (rules[0]?.madeAt ?? 0));
   const lengths = lagging.map(([from, until]) => (until - from) / SECOND);
   t.comment(`a task was behind ${lagging.length} times, at most ${Math.max(0, ...lengths).toFixed(1)} s`);
 
-  // Up to the absence, through all the kills. Whoever needs the doubt about a venue that was behind is counted.
+  // Up to the absence, through all the kills. Counts cases that depend on whether a venue was behind.
   let excused = 0;
   for (const { rule } of rules) {
     const id = rule.ruleId;
     const isPassed = (at: number): boolean => at > to;
     const made = (stored.get(id) ?? []).filter(({ at }) => at <= to);
-    const exact = movesOf(found.get(id) ?? [], made, { isUnsure: () => false, isPassed });
+    const exact = findMoves(found.get(id) ?? [], made, { isUnsure: () => false, isPassed });
     const isExact = JSON.stringify(made) === JSON.stringify(exact);
     if (!isExact) excused += 1;
-    t.same(made, isExact ? exact : movesOf(found.get(id) ?? [], made, { isUnsure, isPassed }), rule.query);
+    t.same(made, isExact ? exact : findMoves(found.get(id) ?? [], made, { isUnsure, isPassed }), rule.query);
   }
   t.ok(excused <= RULES / 4, `${RULES - excused} of ${RULES} rules moved exactly as the log says, without any doubt`);
   const kinds = new Set(moves.map(({ from, to }) => `${from} ${to}`));
@@ -367,7 +374,7 @@ t.test(`moves of ${RULES} rules while processes die (RULES_SEED=${SEED})`, async
     rules.flatMap(({ rule }) => {
       const isPassed = (at: number): boolean => at > (away.after.get(rule.ruleId) ?? 0) && at < since;
       const made = stored.get(rule.ruleId) ?? [];
-      const wanted = movesOf(found.get(rule.ruleId) ?? [], made, { isUnsure, isPassed });
+      const wanted = findMoves(found.get(rule.ruleId) ?? [], made, { isUnsure, isPassed });
       return JSON.stringify(made) === JSON.stringify(wanted) ? [] : [rule.query];
     });
   const seconds = Array.from({ length: Math.ceil((away.readyAt - away.from) / SECOND) }, (_, i) => i);

@@ -1,4 +1,4 @@
-// Screens of a whole service: a live one equals the one `as of` its instant while the market stands still, and what was settled stays the same
+// Screens of a whole service: a live one equals the one `as of` its instant while the market is frozen, and settled answers keep the same
 // bytes after everything was killed and in a replay of the raw log behind another API (DQL-07, N-11); the documented queries find something.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
@@ -7,10 +7,10 @@ import { type OwnService, openWorld, recovered, replayElsewhere, startOwnService
 import { type Api, startApi, startProcessors, until } from '../support/pipeline.ts';
 
 const MINUTE_MS = 60_000;
-/** The market stands still from shortly before a minute's end, the end of a window of every layer, until after the next one. */
+/** The market is frozen from shortly before a minute's end, the end of a window of every layer, until after the next one. */
 const BEFORE_MS = 4_000;
 const FROZEN_MS = BEFORE_MS + MINUTE_MS + 12_000;
-/** What was under way when it stopped has arrived by then. */
+/** After this time everything in transit at the freeze has arrived. */
 const ARRIVED_MS = 3_000;
 /** Nothing is settled earlier after its instant (N-11). */
 const SETTLES_MS = 120_000;
@@ -36,13 +36,13 @@ type Answer = {
   readonly page: { readonly returned: number };
 };
 type Asked = { readonly query: string; readonly units: string; readonly freshness: string };
-/** A live answer, and what it was asked. */
+/** A live answer, and its request. */
 type Held = { readonly asked: Asked; readonly at: string; readonly instruments: readonly unknown[] };
 
 const screen = (api: Api, body: Readonly<Record<string, unknown>>): Promise<Answer> =>
   api.post<Answer>('/v2/screen', { include_unknown: true, limit: 500, ...body });
 
-/** What an answer says but for ages, which go on while nothing happens. */
+/** An answer without ages, which change while nothing happens. */
 const withoutAges = ({ instruments }: Pick<Answer, 'instruments'>): string =>
   JSON.stringify(instruments, (key, value: unknown) =>
     key.includes('age') || key === 'time_to_funding' ? undefined : value,
@@ -88,9 +88,9 @@ const askSettled = (api: Api, held: Held): Promise<{ readonly text: string } & P
     return past?.settled ? past : null;
   });
 
-/** Nothing is said by the venue from shortly before a minute's end; answers the minute's end. */
+/** The venue sends nothing from shortly before a minute's end; returns the minute's end. */
 const freeze = async ({ simulator }: OwnService): Promise<number> => {
-  // At least some seconds of the minute must have been heard.
+  // At least some seconds of the minute must have been received.
   const boundary = Math.ceil((Date.now() + BEFORE_MS + 10_000) / MINUTE_MS) * MINUTE_MS;
   await pause(boundary - BEFORE_MS - Date.now());
   await simulator.fault({ kind: 'silence', durationMs: FROZEN_MS });
@@ -101,7 +101,7 @@ const freeze = async ({ simulator }: OwnService): Promise<number> => {
 const killEverything = async (service: OwnService): Promise<void> => {
   const { processors, api, engines, spec, database } = service;
   await Promise.all([processors, api.child].map((child) => child.kill('SIGKILL')));
-  // An engine that died is started again by who watches it.
+  // The supervisor restarts an engine that died.
   for (const name of ['questdb', 'kafka', 'postgres'] as const) await engines.kill(name);
   for (const name of ['kafka', 'questdb', 'postgres'] as const) await engines.ready(name);
   service.processors = startProcessors(spec);

@@ -1,4 +1,4 @@
-// The whole way over secured connections: collector, Kafka by SASL_SSL, processors, QuestDB and PostgreSQL by TLS, an answer; metrics where they are told to listen.
+// The whole path over secured connections: collector, Kafka by SASL_SSL, processors, QuestDB and PostgreSQL by TLS, an answer; metrics on a set host.
 import t from 'tap';
 import { freePort } from '../../infra/dev/engines/ports.ts';
 import { ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';
@@ -18,7 +18,7 @@ import { waitFor } from '../support/wait.ts';
 
 type Env = Readonly<Record<string, string>>;
 
-/** Of the whole loopback network, so that it is seen whether the setting is followed. */
+/** Another loopback address, which shows whether the setting is used. */
 const METRICS_HOST = '127.0.0.2';
 const NAMESPACE = 'secure.';
 const MECHANISM = 'scram-sha-512';
@@ -32,7 +32,7 @@ const [kafka, engines] = await Promise.all([startSecureKafka(t, authority), ownE
 await addScramUser(kafka.plain, MECHANISM);
 const database = await securePostgres(engines, certificate);
 const { questdb_http, questdb_pg, questdb_user, questdb_password } = engines.endpoints;
-const proxyOf = async (url: string): Promise<number> =>
+const startProxy = async (url: string): Promise<number> =>
   (await startTlsProxy(t, { port: Number(new URL(url).port), certificate })).port;
 const VERIFIED = `sslmode=verify-full&sslrootcert=${caFile}`;
 const databaseUrl = `${database.url}?${VERIFIED}`;
@@ -46,8 +46,8 @@ const settings: Env = {
   KAFKA_TLS_CA_FILE: caFile,
   KAFKA_SASL_MECHANISM: MECHANISM,
   KAFKA_SASL_USER: SASL_USER,
-  QUESTDB_HTTP: `https://127.0.0.1:${await proxyOf(questdb_http)}?tls_ca=${caFile}`,
-  QUESTDB_PG: `postgres://127.0.0.1:${await proxyOf(questdb_pg)}/qdb?${VERIFIED}&sslnegotiation=direct`,
+  QUESTDB_HTTP: `https://127.0.0.1:${await startProxy(questdb_http)}?tls_ca=${caFile}`,
+  QUESTDB_PG: `postgres://127.0.0.1:${await startProxy(questdb_pg)}/qdb?${VERIFIED}&sslnegotiation=direct`,
   QUESTDB_USER: questdb_user,
   ...passwords,
   VENUES: 'binance',
@@ -113,13 +113,13 @@ t.test('a process that is not let in ends with the reason in its log, and prints
     KAFKA_SASL_PASSWORD: password,
     METRICS_PORT: '0',
   });
-  let said = '';
+  let output = '';
   for (const stream of [child.process.stdout, child.process.stderr])
     stream?.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
+      output += chunk.toString();
     });
   t.equal(await child.exited, 1);
-  t.match(said, /could not start/);
-  t.match(said, /look at KAFKA_SASL_USER and KAFKA_SASL_PASSWORD/);
-  t.notMatch(said, new RegExp(`${password}|${questdb_password}`));
+  t.match(output, /could not start/);
+  t.match(output, /look at KAFKA_SASL_USER and KAFKA_SASL_PASSWORD/);
+  t.notMatch(output, new RegExp(`${password}|${questdb_password}`));
 });

@@ -1,7 +1,7 @@
-// Settled answers stay: asked the moment they settle, after everything was killed, and of a replay of the raw log into empty tables, they have one hash.
+// Settled answers stay: requested when they settle, after everything was killed, and from a replay of the raw log into empty tables, with one hash.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { hashesOf } from '../../infra/dev/bench/raw-copy.ts';
+import { hashNamespace } from '../../infra/dev/bench/raw-copy.ts';
 import {
   type Asked,
   askAgain,
@@ -24,12 +24,12 @@ const LISTINGS = process.env['SETTLED_LISTINGS'] ?? '12';
 const SHARDS = 2;
 /** No answer is settled earlier after its last instant (N-11). */
 const SETTLES_MS = 120_000;
-/** Longer than what still counts, so that what was heard meanwhile is late. */
+/** Longer than the limit for late messages, so that messages received meanwhile are late. */
 const LATE_MS = 130_000;
 
 type Listed = { readonly symbol: string };
 
-/** Everything that leaves gaps, spread over the run; a run of five minutes and more is without Kafka for so long that rows are late. */
+/** All faults that leave gaps, spread over the run; a run of five minutes and more is without Kafka long enough that rows are late. */
 const injectFaults = async (service: OwnService, symbols: readonly string[]): Promise<void> => {
   const { simulator, spec, engines } = service;
   const began = performance.now();
@@ -64,7 +64,7 @@ const makeQuestions = (symbols: readonly string[], since: number): Question[] =>
   return questions.sort((a, b) => a.until - b.until);
 };
 
-/** Asks each from before it can be settled, until it says so; `unsettled` counts answers that said not yet. */
+/** Requests each from before it can be settled, until it is; `unsettled` counts answers that were not. */
 const askAsTheySettle = async (
   at: Service,
   questions: readonly Question[],
@@ -81,7 +81,7 @@ const askAsTheySettle = async (
   return { asked, unsettled };
 };
 
-const serviceOf = ({ baseUrl, keys }: Api): Service => ({ base_url: baseUrl, keys });
+const toService = ({ baseUrl, keys }: Api): Service => ({ base_url: baseUrl, keys });
 
 /** Their supervisor starts them again. */
 const ENGINES = ['kafka', 'questdb', 'postgres'] as const;
@@ -105,7 +105,7 @@ const answers = async (api: Api): Promise<void> => {
 
 const sameAgain = async (t: Test, name: string, api: Api, asked: readonly Asked[]): Promise<void> => {
   await answers(api);
-  t.same(await askAgain(serviceOf(api), asked), [], `${name}: ${asked.length} equal hashes`);
+  t.same(await askAgain(toService(api), asked), [], `${name}: ${asked.length} equal hashes`);
 };
 
 t.setTimeout(3_600_000);
@@ -123,18 +123,18 @@ t.test('a settled answer has the same hash for ever', { timeout: 3_600_000 }, as
     await service.simulator.child.kill('SIGTERM');
   };
   const asking = askAsTheySettle(
-    serviceOf(service.api),
+    toService(service.api),
     questions.filter((question) => !isRaw(question)),
   );
   const [first] = await Promise.all([asking, run()]);
-  // Late rows may still join a raw answer, so those are asked when everything was heard.
-  const raw = await askAsTheySettle(serviceOf(service.api), questions.filter(isRaw));
+  // Late rows may still join a raw answer, so those are requested once everything was received.
+  const raw = await askAsTheySettle(toService(service.api), questions.filter(isRaw));
   const asked = [...first.asked, ...raw.asked];
   const holed = asked.filter(({ holes }) => holes > 0).length;
   t.ok(asked.length >= REQUESTS, `${asked.length} settled requests, none of them empty`);
   t.ok(holed >= REQUESTS / 4, `${holed} of them over gaps or late rows`);
   t.ok(first.unsettled > 0, `${first.unsettled} answers said that they were not settled yet`);
-  t.same(await askAgain(serviceOf(service.api), asked), [], 'asked twice');
+  t.same(await askAgain(toService(service.api), asked), [], 'asked twice');
 
   await killEverything(service);
   await sameAgain(t, 'everything killed and restarted', service.api, asked);
@@ -142,5 +142,5 @@ t.test('a settled answer has the same hash for ever', { timeout: 3_600_000 }, as
   await service.processors.kill('SIGTERM');
   const { api, namespace } = await replayElsewhere(t, service, world);
   await sameAgain(t, 'replayed from raw into empty tables', api, asked);
-  sameHashes(t, 'replay', await hashesOf(world, namespace), await hashesOf(world, world.base));
+  sameHashes(t, 'replay', await hashNamespace(world, namespace), await hashNamespace(world, world.base));
 });

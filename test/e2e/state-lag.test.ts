@@ -1,4 +1,4 @@
-// A pipeline that stands still is said to: values are stale with `state_lag`, and back when it goes on.
+// A stopped pipeline is reported: values are stale with `state_lag`, and present again when it continues.
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { readToEnd } from '../../infra/runtime/kafka/kafka.ts';
@@ -7,11 +7,11 @@ import { STATE_LAG } from '../../schemas/freshness.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { topics } from '../../schemas/topics.ts';
 import { answerWhen, isPresent, PAIRS, startWorld, type World } from '../support/true-world.ts';
-import { type Seen, stateOf } from '../support/truth.ts';
+import { formatState, type Seen } from '../support/truth.ts';
 
 t.setTimeout(900_000);
 
-/** W of the venue as its log says it: the smallest of its tasks' newest. */
+/** W of the venue by its log: the smallest of its tasks' newest. */
 const readWatermark = async ({ handle, spec }: World): Promise<Micros> => {
   const newest = new Map<number, Micros>();
   const from = () => 'earliest' as const;
@@ -39,10 +39,10 @@ t.test('while the processors stand still values are stale with state_lag, and ba
   t.ok(behind(last) <= STATE_LAG, `the last of them ${behind(last)} us after W (L-07)`);
   t.ok(behind(seen) > STATE_LAG, `none was present ${behind(seen)} us after W`);
   const others = seen.filter(({ symbol, layer, object }) => {
-    return wasPresent.has(`${symbol} ${layer}`) && stateOf(object) !== 'stale state_lag';
+    return wasPresent.has(`${symbol} ${layer}`) && formatState(object) !== 'stale state_lag';
   });
   t.same(
-    others.slice(0, 3).map(({ symbol, layer, object }) => `${symbol} ${layer} ${stateOf(object)}`),
+    others.slice(0, 3).map(({ symbol, layer, object }) => `${symbol} ${layer} ${formatState(object)}`),
     [],
   );
   t.notOk(await ready(), '/readyz says that the state is behind');

@@ -1,4 +1,4 @@
-// What clients of the stream hold is what snapshots say: through faults, killed nodes, and neighbours that do not read (issue of the stream).
+// The state of stream clients equals snapshots: through faults, killed nodes, and neighbours that do not read (issue of the stream).
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { storeKeys } from '../../infra/dev/bench/api-client.ts';
 import { quantile } from '../../infra/dev/bench/figures.ts';
 import { useEngines } from '../support/engines.ts';
-import { randomOf } from '../support/mutations.ts';
+import { createRandom } from '../support/mutations.ts';
 import {
   type Api,
   apiReady,
@@ -25,7 +25,7 @@ const SECONDS = Number(process.env.STREAM_SECONDS ?? 40);
 const CLIENTS = Number(process.env.STREAM_CLIENTS ?? 16);
 const LISTINGS = 50;
 const SEED = Number(process.env.STREAM_SEED ?? 7);
-/** The market stands still so long while pictures are compared. */
+/** The market is frozen this long while pictures are compared. */
 const STILL_MS = 12_000;
 
 type Nodes = {
@@ -83,7 +83,7 @@ const askedBy = (next: () => number, symbols: readonly string[]): Asked & { read
 type Client = { readonly stream: ResumingClient; readonly asked: ReturnType<typeof askedBy> };
 
 const openClients = (t: Test, { symbols, keys, apis }: World): readonly Client[] => {
-  const random = randomOf(SEED);
+  const random = createRandom(SEED);
   const next = (): number => random(1_000_000) / 1_000_000;
   return Array.from({ length: CLIENTS }, (_, i) => {
     const asked = askedBy(next, symbols);
@@ -101,7 +101,7 @@ const openClients = (t: Test, { symbols, keys, apis }: World): readonly Client[]
   });
 };
 
-/** What was converted with a mark moves with it, between the events of its own layer, and says which mark it was. */
+/** A converted value moves with its mark, between the events of its own layer, and names the mark. */
 const movesWithMark = ({ conversion, null_reasons: reasons }: Record<string, unknown>): boolean =>
   (conversion as { mark?: string } | undefined)?.mark !== undefined ||
   Object.values(reasons ?? {}).includes('unit_unknown');
@@ -114,8 +114,8 @@ type Item = {
   readonly layers: Readonly<Record<string, Record<string, unknown>>>;
 };
 
-/** Differences between what a client holds and what a snapshot of the same selection says now. */
-const differencesOf = async (api: Api, { stream, asked }: Client): Promise<string[]> => {
+/** Differences between the state of a client and a snapshot of the same selection now. */
+const findDifferences = async (api: Api, { stream, asked }: Client): Promise<string[]> => {
   const { where, ...rest } = asked;
   const body = { ...rest, ...(where === null ? {} : { where }), number_format: 'string' };
   const { items } = await api.post<{ items: Item[] }>('/v2/snapshots', body);
@@ -147,7 +147,7 @@ const comparePictures = async (t: Test, world: World, clients: readonly Client[]
     const still: Client[] = [];
     last = [];
     for (const client of open) {
-      const different = await differencesOf(api, client);
+      const different = await findDifferences(api, client);
       if (different.length > 0) still.push(client);
       last.push(...different.slice(0, 2));
     }
@@ -218,7 +218,7 @@ const checkKilledNodes = async (t: Test, world: World, clients: readonly Client[
   );
 };
 
-const memoryOf = async ({ child }: Api): Promise<number> => {
+const measureMemory = async ({ child }: Api): Promise<number> => {
   const status = await readFile(`/proc/${child.process.pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024;
 };
@@ -238,10 +238,10 @@ const openRaw = (url: string, key: string, onAnswer: (destroy: () => void, read:
   return () => call.destroy();
 };
 
-const delayOf = async (client: Client, ms: number): Promise<number> => {
+const measureDelay = async (client: Client, ms: number): Promise<number> => {
   const { delaysMs } = client.stream;
   delaysMs.length = 0;
-  // The market may still stand.
+  // The market may still be frozen.
   await until('the market moves', 2 * STILL_MS, () => (delaysMs.length > 0 ? true : null));
   delaysMs.length = 0;
   await pause(ms);
@@ -254,8 +254,8 @@ const checkBadNeighbours = async (t: Test, world: World, clients: readonly Clien
   if (api === undefined || client === undefined) throw new Error('no node is up');
   const url = `${api.baseUrl}/v2/stream?layers=mark,funding,book,book_bands`;
   const key = (i: number): string => world.keys[i % world.keys.length] ?? '';
-  const before = await delayOf(client, 5_000);
-  const memoryBefore = await memoryOf(api);
+  const before = await measureDelay(client, 5_000);
+  const memoryBefore = await measureMemory(api);
   const ends: (() => void)[] = [];
   t.teardown(() => {
     for (const end of ends) end();
@@ -281,8 +281,8 @@ const checkBadNeighbours = async (t: Test, world: World, clients: readonly Clien
   t.ok(huge !== null && huge.status >= 400 && huge.status < 500, `a huge where is refused with ${huge?.status}`);
   await huge?.arrayBuffer();
   await until('500 have come and gone', 60_000, () => (vanished >= 450 ? true : null));
-  const after = await delayOf(client, 8_000);
-  const grown = (await memoryOf(api)) - memoryBefore;
+  const after = await measureDelay(client, 8_000);
+  const grown = (await measureMemory(api)) - memoryBefore;
   t.ok(
     grown < 300,
     `memory grew by ${grown.toFixed(0)} MB with 11 clients that do not read and ${vanished} that vanished`,

@@ -1,4 +1,4 @@
-// The contracts: each committed artefact is what the pinned compiler gives. The anchor contract (AN-08) behaves as the rule says on a real chain.
+// The contracts: each committed artefact is what the pinned compiler gives. The anchor contract (AN-08) follows the rule on a real chain.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import t from 'tap';
@@ -39,8 +39,8 @@ t.test('a root is posted once, by the owner', async (t) => {
   const { transport, chain, reader, fund } = connectChain(endpoints.rpc_url);
   const [owner, stranger] = [await fund(), await fund()];
   const wallet = createWalletClient({ chain, transport, account: owner });
-  const receiptOf = (hash: Hex) => reader.waitForTransactionReceipt({ hash });
-  const deployed = await receiptOf(
+  const awaitReceipt = (hash: Hex) => reader.waitForTransactionReceipt({ hash });
+  const deployed = await awaitReceipt(
     await wallet.deployContract({ abi: ARTEFACT.abi, bytecode: ARTEFACT.bytecode, args: [owner.address] }),
   );
   const address = deployed.contractAddress as Hex;
@@ -55,7 +55,7 @@ t.test('a root is posted once, by the owner', async (t) => {
   await t.rejects(reader.call({ account: owner.address, to: address, value: 1n }), /revert/, 'it receives no funds');
 
   const hash = await wallet.writeContract({ ...contract, functionName: 'post', args: [20260110, ROOT] });
-  const { blockNumber } = await receiptOf(hash);
+  const { blockNumber } = await awaitReceipt(hash);
   const { timestamp } = await reader.getBlock({ blockNumber });
   const data = `0x081dc681${(20260110).toString(16).padStart(64, '0')}` as const;
   t.equal((await reader.call({ to: address, data })).data, ROOT, 'read with the published selector');

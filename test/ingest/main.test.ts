@@ -14,7 +14,7 @@ import { type RawMessage, type TickBody, topics } from '../../schemas/topics.ts'
 import { useEngines } from '../support/engines.ts';
 import { startChild } from '../support/pipeline.ts';
 import { waitFor } from '../support/wait.ts';
-import { bodyOf, textOf } from './paper-venue.ts';
+import { readBody, toText } from './paper-venue.ts';
 
 const SHARDS = 2;
 const engines = await useEngines(t, ['kafka']);
@@ -127,18 +127,19 @@ t.test(
       );
       t.ok(messages.every(({ key, partition }) => key === slot && partition === (messages[0] as Entry).partition));
     }
-    const causes = raw.filter(({ kind }) => kind === 'lost').map((lost) => bodyOf(lost).cause);
+    const causes = raw.filter(({ kind }) => kind === 'lost').map((lost) => readBody(lost).cause);
     t.equal(causes.filter((cause) => cause === 'connection_lost').length, 1, 'the disconnect');
     t.ok(causes.filter((cause) => cause === 'collector_down').length >= 4, 'the rest at the stop');
 
     const asked = raw.filter(({ kind, request }) => kind === 'response' && (request ?? '').includes('/depth?'));
-    const symbolOf = ({ request }: Entry): string => new URL((request ?? '').slice(4)).searchParams.get('symbol') ?? '';
+    const readSymbol = ({ request }: Entry): string =>
+      new URL((request ?? '').slice(4)).searchParams.get('symbol') ?? '';
     t.ok(
-      asked.every((entry) => entry.partition === shardOf(symbolOf(entry), SHARDS)),
+      asked.every((entry) => entry.partition === shardOf(readSymbol(entry), SHARDS)),
       'snapshots stand with their listing',
     );
-    t.ok(asked.filter((entry) => symbolOf(entry) === book).length >= 2, 'the hole asked for a second snapshot');
-    const joined = new Set(asked.map(symbolOf));
+    t.ok(asked.filter((entry) => readSymbol(entry) === book).length >= 2, 'the hole asked for a second snapshot');
+    const joined = new Set(asked.map(readSymbol));
     t.same(
       joined,
       new Set(simulator.market.instruments.map(({ listing }) => listing.symbol)),
@@ -149,7 +150,7 @@ t.test(
     t.equal(references.length, 4 * SHARDS, 'each reference answer stands in every shard');
     const firstOpen = raw.findIndex(({ kind }) => kind === 'open');
     t.ok(raw.slice(0, firstOpen).some(({ slot }) => slot === 'reference'));
-    t.ok(references.every((entry) => textOf(entry).length >= 2));
+    t.ok(references.every((entry) => toText(entry).length >= 2));
     for (let shard = 0; shard < SHARDS; shard += 1) {
       const mine = raw.filter(({ partition }) => partition === shard);
       t.ok(mine.some(({ kind }) => kind === 'capability'));
@@ -177,13 +178,13 @@ t.test('of two collectors of one venue the one goes on unharmed when the other i
       SPOOL_DIR: folder(t),
     });
   const [first, second] = [startCollector('c1'), startCollector('c2')];
-  const isOf = (id: string, { conn_id, seq }: Entry): boolean => seq > 0 && conn_id.startsWith(`${id}.`);
-  const framesOf = (id: string, raw: readonly Entry[]): Entry[] =>
-    raw.filter((entry) => entry.kind === 'frame' && isOf(id, entry));
-  // Connections of the simulator do not say whose they are; of two collectors that start at once one may collect seconds before the other.
+  const isFrom = (id: string, { conn_id, seq }: Entry): boolean => seq > 0 && conn_id.startsWith(`${id}.`);
+  const listFrames = (id: string, raw: readonly Entry[]): Entry[] =>
+    raw.filter((entry) => entry.kind === 'frame' && isFrom(id, entry));
+  // Connections of the simulator do not name their collector; of two collectors that start at once one may collect seconds before the other.
   const bothCollect = async (): Promise<boolean> => {
     const raw = await readRaw(namespace);
-    return ['c1', 'c2'].every((id) => framesOf(id, raw).length > 100);
+    return ['c1', 'c2'].every((id) => listFrames(id, raw).length > 100);
   };
   await waitFor('both collect', bothCollect, { everyMs: 500 });
   await second.kill('SIGKILL');
@@ -194,14 +195,14 @@ t.test('of two collectors of one venue the one goes on unharmed when the other i
   t.equal(await first.exited, 0);
 
   const raw = await readRaw(namespace);
-  const of = (id: string): Entry[] => raw.filter((entry) => isOf(id, entry));
-  const frames = (id: string): Entry[] => framesOf(id, raw);
+  const of = (id: string): Entry[] => raw.filter((entry) => isFrom(id, entry));
+  const frames = (id: string): Entry[] => listFrames(id, raw);
   t.ok(frames('c1').length > 100 && frames('c2').length > 100, 'both wrote');
   t.ok(frames('c1').filter(({ timestampMs }) => timestampMs > killedAt).length > 100, 'the first went on');
   t.same(
     of('c1')
       .filter(({ kind }) => kind === 'lost')
-      .map((lost) => bodyOf(lost).cause)
+      .map((lost) => readBody(lost).cause)
       .filter((cause) => cause !== 'collector_down'),
     [],
     'and lost nothing before its stop',
@@ -217,7 +218,7 @@ t.test('of two collectors of one venue the one goes on unharmed when the other i
     'nothing names the connections of the dead one later: they are out three seconds after their last record',
   );
   const named = (tick: Entry): readonly string[] =>
-    (JSON.parse(textOf(tick)) as TickBody).connections.map(({ conn_id }) => conn_id.split('.')[0] ?? '');
+    (JSON.parse(toText(tick)) as TickBody).connections.map(({ conn_id }) => conn_id.split('.')[0] ?? '');
   const ticks = raw.filter(({ kind }) => kind === 'tick').flatMap(named);
   t.same(new Set(ticks), new Set(['c1', 'c2']), 'each collector ticks for its own');
 });

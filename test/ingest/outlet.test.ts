@@ -48,7 +48,7 @@ const folder = (t: Test): string => {
 
 type Stored = RawMessage & { readonly partition: number; readonly timestampMs: number };
 
-/** What a task would apply: repeats of a connection's `seq` left out. */
+/** The messages a task would apply: without repeats of a connection's `seq`. */
 const readRaw = async (topic: string): Promise<{ messages: Stored[]; repeats: number }> => {
   const messages: Stored[] = [];
   const last = new Map<string, number>();
@@ -271,7 +271,7 @@ t.test(
     const ofSecond = messages.findIndex(({ conn_id }) => conn_id.endsWith(`.${starts[1]}`));
     t.ok(ofFirst < ofSecond, 'all of the first stands before the second');
     const ofDead = messages.filter((m) => m.seq > 0 && m.slot !== 'reference' && m.conn_id.endsWith(`.${starts[0]}`));
-    // What nothing names after the kill is out by the rule on the log, three seconds after its last record.
+    // Connections that no record names after the kill count as lost by the rule on the log, three seconds after their last record.
     const named = new Set(
       ofDead.filter(({ timestampMs }) => timestampMs * 1_000 > killedAt).map(({ conn_id }) => conn_id),
     );
@@ -286,7 +286,7 @@ t.test(
   },
 );
 
-const causesOf = async (topic: string): Promise<string[]> => {
+const readCauses = async (topic: string): Promise<string[]> => {
   const { messages } = await readRaw(topic);
   const lost = messages.filter(({ kind }) => kind === 'lost');
   return lost.map(({ payload }) => (JSON.parse(Buffer.from(payload).toString()) as LostBody).cause);
@@ -302,7 +302,7 @@ const checkAccount = async (t: Test, collector: Collector, { simulator, topic }:
   const account = await accountFrames(handle, topic, await readSent(simulator));
   t.comment(account);
   t.same(account.unaccounted, [], 'every frame sent is stored once or inside a recorded loss');
-  const causes = await causesOf(topic);
+  const causes = await readCauses(topic);
   t.ok(causes.filter((cause) => cause === 'storage_failure').length >= 2, 'the recorded gap has its cause');
 };
 

@@ -43,7 +43,7 @@ export const paper: Venue = {
       const symbols = listings.map(({ venue_symbol }) => venue_symbol).filter((symbol) => shardOf(symbol) === shard);
       return symbols.length === 0
         ? []
-        : [slotOf(`${endpoints.ws}/`, { id: `book.${shard}`, shards: [shard], symbols })];
+        : [makeSlot(`${endpoints.ws}/`, { id: `book.${shard}`, shards: [shard], symbols })];
     }),
   classify: (text) => {
     if (text.startsWith('{"ok"')) return 'ack';
@@ -72,7 +72,7 @@ export const paper: Venue = {
 
 export const toRequest = (url: string): VenueRequest => ({ method: 'GET', url, weight: 20 });
 
-export const slotOf = (
+export const makeSlot = (
   url: string,
   {
     id = 'book.0',
@@ -95,8 +95,8 @@ export type PaperServer = {
   readonly ws: string;
   /** Sockets now connected, oldest first. */
   readonly sockets: () => readonly WebSocket[];
-  /** What the n-th connection sent, with the instants it came (milliseconds, monotonic). */
-  readonly heard: (connection: number) => readonly { readonly text: string; readonly atMs: number }[];
+  /** Messages that the n-th connection sent, with their receipt (milliseconds, monotonic). */
+  readonly received: (connection: number) => readonly { readonly text: string; readonly atMs: number }[];
   /** When the n-th connection was accepted (milliseconds, monotonic). */
   readonly acceptedMs: (connection: number) => number;
   /** Handshakes, refused ones included. */
@@ -107,7 +107,7 @@ export type PaperServer = {
 };
 
 export type PaperOptions = {
-  /** Status of the n-th handshake (from 0); 101 lets it through. */
+  /** Status of the n-th handshake (from 0); 101 accepts it. */
   readonly handshake?: (n: number) => number;
   readonly answer?: (path: string, response: ServerResponse) => void;
   readonly acks?: boolean;
@@ -119,7 +119,7 @@ export const startPaper = async ({
   answer,
   acks = true,
 }: PaperOptions = {}): Promise<PaperServer> => {
-  const heard: { text: string; atMs: number }[][] = [];
+  const received: { text: string; atMs: number }[][] = [];
   const acceptedAtMs: number[] = [];
   const requests: { path: string; atMs: number }[] = [];
   let handshakes = 0;
@@ -138,7 +138,7 @@ export const startPaper = async ({
     }
     sockets.handleUpgrade(request, socket, head, (accepted) => {
       const mine: { text: string; atMs: number }[] = [];
-      heard.push(mine);
+      received.push(mine);
       acceptedAtMs.push(performance.now());
       accepted.on('message', (data) => {
         mine.push({ text: String(data), atMs: performance.now() });
@@ -152,7 +152,7 @@ export const startPaper = async ({
     rest: `http://127.0.0.1:${port}`,
     ws: `ws://127.0.0.1:${port}`,
     sockets: () => [...sockets.clients],
-    heard: (connection) => heard[connection] ?? [],
+    received: (connection) => received[connection] ?? [],
     acceptedMs: (connection) => acceptedAtMs[connection] ?? Number.NaN,
     handshakes: () => handshakes,
     requests: () => requests,
@@ -207,6 +207,6 @@ export const openMemory = (): Memory => {
 
 export const silentLog = createLog('test', 'silent');
 
-export const textOf = ({ payload }: RawMessage): string => Buffer.from(payload).toString();
-export const bodyOf = (message: RawMessage): Record<string, unknown> =>
-  JSON.parse(textOf(message)) as Record<string, unknown>;
+export const toText = ({ payload }: RawMessage): string => Buffer.from(payload).toString();
+export const readBody = (message: RawMessage): Record<string, unknown> =>
+  JSON.parse(toText(message)) as Record<string, unknown>;

@@ -38,7 +38,7 @@ const record = (n: number, bytes = 20): SpoolRecord => ({
   key: `slot.${n % 5}`,
   value: Buffer.from(String(n).padEnd(bytes, '.')),
 });
-const numberOf = ({ value }: SpoolRecord): number => Number.parseInt(value.toString(), 10);
+const toNumber = ({ value }: SpoolRecord): number => Number.parseInt(value.toString(), 10);
 const upTo = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
 
 const openSpool = async (dir: string, options: Partial<SpoolOptions> = {}): Promise<Spool> => {
@@ -51,10 +51,10 @@ const openSpool = async (dir: string, options: Partial<SpoolOptions> = {}): Prom
 const empty = async (spool: Spool): Promise<number[]> => {
   const numbers: number[] = [];
   for (let segment = await spool.next(); segment !== null; segment = await spool.next()) {
-    numbers.push(...(await spool.read(segment)).map(numberOf));
+    numbers.push(...(await spool.read(segment)).map(toNumber));
     await spool.drop(segment);
   }
-  return [...numbers, ...spool.takePending().map(numberOf)];
+  return [...numbers, ...spool.takePending().map(toNumber)];
 };
 
 t.test('a record is read as it was written, and a cut or changed byte ends the reading before it', (t) => {
@@ -117,18 +117,18 @@ t.test('records that come while it is emptied are not lost and not turned around
   for (let segment = await spool.next(); segment !== null; segment = await spool.next()) {
     files += 1;
     if (files < 50) append(7);
-    got.push(...(await spool.read(segment)).map(numberOf));
+    got.push(...(await spool.read(segment)).map(toNumber));
     await spool.drop(segment);
   }
   append(3);
-  got.push(...spool.takePending().map(numberOf));
+  got.push(...spool.takePending().map(toNumber));
   t.same(got, upTo(0, n));
   await spool.close();
 });
 
 t.test('after a kill the next process finds what was confirmed; a torn end is left out', async (t) => {
   const dir = join(folder(t), 'c1');
-  // A process of its own that says what it has on disk, and is killed while it writes.
+  // A separate process that reports what it has on disk, and is killed while it writes.
   const script = `
     import { Spool } from ${JSON.stringify(join(import.meta.dirname, '../../ingest/spool.ts'))};
     const log = { warn() {}, error() {}, info() {} };
@@ -200,13 +200,13 @@ t.test('above its bound it refuses, and takes again when a quarter is free', asy
   while (spool.bytes() > 16_000) {
     const segment = await spool.next();
     if (segment === null) break;
-    got.push(...(await spool.read(segment)).map(numberOf));
+    got.push(...(await spool.read(segment)).map(toNumber));
     await spool.drop(segment);
   }
   t.match(spool.refusal(), /full/, 'not at the first free byte');
   const segment = await spool.next();
   if (segment) {
-    got.push(...(await spool.read(segment)).map(numberOf));
+    got.push(...(await spool.read(segment)).map(toNumber));
     await spool.drop(segment);
   }
   await waitFor('there is room', () => spool.refusal() === null);

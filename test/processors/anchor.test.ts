@@ -1,4 +1,4 @@
-// Posting of day roots on a real chain and a real PostgreSQL: once, by us, confirmed, whatever the node and the chain do (AN-02 to AN-04, AN-08, AN-12).
+// Posting of day roots on a real chain and a real PostgreSQL: once, by us, confirmed, for any node and chain (AN-02 to AN-04, AN-08, AN-12).
 import { Registry } from 'prom-client';
 import t from 'tap';
 import type { Hex } from 'viem';
@@ -20,7 +20,7 @@ import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { runDue } from '../../processors/nightly/runner.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
 import { toDayNumber } from '../../schemas/anchor-chain.ts';
-import { addClosedDay, openAnchors, openNode, posterOf } from '../support/anchor-chain.ts';
+import { addClosedDay, createPoster, openAnchors, openNode } from '../support/anchor-chain.ts';
 import { ownEngines, useEngines } from '../support/engines.ts';
 
 t.setTimeout(900_000);
@@ -35,7 +35,7 @@ const { node, chain, owner, contract, settings } = await openAnchors(pool, rpcUr
 
 const registry = new Registry();
 const metrics = createNightlyMetrics(registry);
-const contextOf = (
+const makeContext = (
   anchors: AnchorSettings | undefined = settings,
   over: Partial<NightlyContext> = {},
 ): NightlyContext => ({
@@ -60,14 +60,14 @@ const newDay = async (): Promise<{ readonly day: string; readonly root: string }
   const day = dayAfter('2026-01-10', days);
   return { day, root: await addClosedDay(pool, day) };
 };
-const rowOf = async (day: string) =>
+const readRow = async (day: string) =>
   (
     await pool.query(
       'select status, network, binding, contract, tx_hash, block::int as block, anchored_at, confirmed_at, problem from anchor_days where day = $1',
       [day],
     )
   ).rows[0];
-const transactionsOf = async (day: string) =>
+const readTransactions = async (day: string) =>
   (
     await pool.query<{ hash: Hex; nonce: string; state: string; sends: number; fee: string }>(
       'select tx_hash as hash, nonce, state, sends, max_fee_per_gas as fee from anchor_transactions where day = $1 order by signed_at, max_fee_per_gas',
@@ -86,7 +86,7 @@ const postedTimes = async (day: string): Promise<number> =>
   ).length;
 
 /** One round of a day, by a poster of the test. */
-const advanceOnce = async (day: string, poster: Poster = posterOf(chain, owner)) => {
+const advanceOnce = async (day: string, poster: Poster = createPoster(chain, owner)) => {
   const closed = await readClosedDay(pool, day);
   if (closed === null) throw new Error(`${day} is not closed`);
   return advanceDay(closed, { poster, contract, queries: pool });
@@ -97,11 +97,11 @@ const deepChain: AnchorChain = { ...chain, confirmations: 64 };
 t.test('a closed day is posted once, and says so; a second run changes nothing', async (t) => {
   const { day, root } = await newDay();
   t.match(
-    await anchor.run(day, contextOf()),
+    await anchor.run(day, makeContext()),
     new RegExp(`^${root} in block \\d+ of eip155:8453, not binding: 0x[0-9a-f]{64}$`),
   );
-  const row = await rowOf(day);
-  const [sent, ...others] = await transactionsOf(day);
+  const row = await readRow(day);
+  const [sent, ...others] = await readTransactions(day);
   t.same(others, []);
   t.match(sent, { state: 'mined', sends: 1 });
   const receipt = await node.reader.getTransactionReceipt({ hash: row.tx_hash });
@@ -116,22 +116,22 @@ t.test('a closed day is posted once, and says so; a second run changes nothing',
     problem: null,
   });
   t.equal(row.anchored_at.getTime(), Number(timestamp) * 1_000, 'the time of the block');
-  t.match(await anchor.run(day, contextOf()), /^confirmed before in block/);
-  t.same(await rowOf(day), row);
+  t.match(await anchor.run(day, makeContext()), /^confirmed before in block/);
+  t.same(await readRow(day), row);
   t.equal(await postedTimes(day), 1);
 });
 
 t.test('a day that is not closed waits, one without rows has no root, an early one is refused', async (t) => {
-  await t.rejects(anchor.run('2025-01-01', contextOf()), /2025-01-01 is not closed yet/);
+  await t.rejects(anchor.run('2025-01-01', makeContext()), /2025-01-01 is not closed yet/);
   await pool.query("insert into nightly_steps (day, step, state) values ('2025-01-01', 'close', 'done')");
-  t.equal(await anchor.run('2025-01-01', contextOf()), 'no rows: the day has no root');
+  t.equal(await anchor.run('2025-01-01', makeContext()), 'no rows: the day has no root');
   const { day } = await newDay();
   const nowMs = (): number => startOf(day) + 7 * 86_400_000 + 7_199_999;
   const run = (more: readonly string[], over: Partial<NightlyContext> = {}) =>
     runCommand(['--step', 'anchor', '--day', day, ...more], {
       steps: [anchor],
       ledger: openLedger(pool),
-      context: contextOf(settings, { nowMs, ...over }),
+      context: makeContext(settings, { nowMs, ...over }),
     });
   await t.rejects(run([]), new RegExp(`anchor of ${day} is due at ${dayAfter(day, 7)}T02:00:00.000Z`));
   await t.rejects(run(['--early'], { isBinding: async () => true }), /the anchor binds/);
@@ -141,36 +141,36 @@ t.test('a day that is not closed waits, one without rows has no root, an early o
 
 t.test('confirmed is 64 blocks deep where it binds; until then it is submitted, with its block', async (t) => {
   const { day } = await newDay();
-  const poster = posterOf(deepChain, owner);
+  const poster = createPoster(deepChain, owner);
   t.match(await advanceOnce(day, poster), { kind: 'waiting', moved: true });
-  t.match(await rowOf(day), { status: 'submitted', block: null, anchored_at: null });
+  t.match(await readRow(day), { status: 'submitted', block: null, anchored_at: null });
   await advanceOnce(day, poster);
-  const { block } = await rowOf(day);
-  t.match(await rowOf(day), { status: 'submitted', block, confirmed_at: null });
+  const { block } = await readRow(day);
+  t.match(await readRow(day), { status: 'submitted', block, confirmed_at: null });
   await node.mine(62);
   t.match(await advanceOnce(day, poster), { kind: 'waiting', moved: false }, '63 blocks');
   await node.mine();
   t.match(await advanceOnce(day, poster), { kind: 'confirmed' }, '64 blocks');
-  t.match(await rowOf(day), { status: 'confirmed', block });
+  t.match(await readRow(day), { status: 'confirmed', block });
   t.same(poster.events, ['signed', 'sent', 'mined']);
 });
 
 t.test('a reorganisation of five blocks removes the transaction: the very same bytes are sent again', async (t) => {
   const { day } = await newDay();
-  const poster = posterOf(deepChain, owner);
+  const poster = createPoster(deepChain, owner);
   await advanceOnce(day, poster);
   await advanceOnce(day, poster);
-  const before = await rowOf(day);
+  const before = await readRow(day);
   await node.mine(3);
   await node.request('anvil_reorg', 5, []);
   t.equal(await postedTimes(day), 0, 'it is gone');
   t.match(await advanceOnce(day, poster), { kind: 'waiting', moved: true });
-  t.match(await rowOf(day), { status: 'submitted', tx_hash: before.tx_hash, block: null, anchored_at: null });
+  t.match(await readRow(day), { status: 'submitted', tx_hash: before.tx_hash, block: null, anchored_at: null });
   await advanceOnce(day, poster);
-  t.not((await rowOf(day)).block, before.block, 'in another block');
+  t.not((await readRow(day)).block, before.block, 'in another block');
   await node.mine(64);
   t.match(await advanceOnce(day, poster), { kind: 'confirmed', landed: { hash: before.tx_hash } });
-  t.match(await transactionsOf(day), [{ state: 'mined', sends: 2 }]);
+  t.match(await readTransactions(day), [{ state: 'mined', sends: 2 }]);
   t.equal(await postedTimes(day), 1);
 });
 
@@ -183,26 +183,26 @@ t.test('a transaction that is stuck is replaced by one of the same nonce with a 
     ...chain,
     market: async () => ({ ...asked, maxFee: asked.maxFee * factor, priorityFee: asked.priorityFee * factor }),
   };
-  const poster = posterOf(dearer, owner, { nowMs: () => nowMs });
+  const poster = createPoster(dearer, owner, { nowMs: () => nowMs });
   await node.holdBlocks();
   t.teardown(() => node.releaseBlocks());
   await advanceOnce(day, poster);
   nowMs += STUCK_MS;
   await advanceOnce(day, poster);
-  t.equal((await transactionsOf(day)).length, 1, 'not while it offers enough');
+  t.equal((await readTransactions(day)).length, 1, 'not while it offers enough');
   factor = 3n;
   nowMs -= 1;
   await advanceOnce(day, poster);
-  t.equal((await transactionsOf(day)).length, 1, 'not before it is stuck');
+  t.equal((await readTransactions(day)).length, 1, 'not before it is stuck');
   nowMs += 1;
   await advanceOnce(day, poster);
-  const [first, second] = await transactionsOf(day);
+  const [first, second] = await readTransactions(day);
   t.equal(second?.nonce, first?.nonce);
   t.equal(second?.fee, String(asked.maxFee * 3n), 'what the market asks for');
-  t.equal((await rowOf(day)).tx_hash, second?.hash);
+  t.equal((await readRow(day)).tx_hash, second?.hash);
   await node.mine();
   t.match(await advanceOnce(day, poster), { kind: 'confirmed', landed: { hash: second?.hash } });
-  t.match(await transactionsOf(day), [{ state: 'replaced' }, { state: 'mined' }]);
+  t.match(await readTransactions(day), [{ state: 'replaced' }, { state: 'mined' }]);
   t.same(poster.events, ['signed', 'sent', 'signed', 'sent', 'fee_raised', 'mined']);
   t.equal(await postedTimes(day), 1);
 });
@@ -212,11 +212,11 @@ t.test('a transaction that the node dropped because the base fee passed it is re
   await node.holdBlocks();
   t.teardown(() => node.releaseBlocks());
   await advanceOnce(day);
-  const [first] = await transactionsOf(day);
+  const [first] = await readTransactions(day);
   await node.setBaseFee(BigInt(first?.fee ?? 0) * 3n);
   await node.mine();
   await advanceOnce(day);
-  const [, second] = await transactionsOf(day);
+  const [, second] = await readTransactions(day);
   t.equal(second?.nonce, first?.nonce);
   t.ok(BigInt(second?.fee ?? 0) >= BigInt(first?.fee ?? 0) * 3n);
   await node.mine();
@@ -226,17 +226,17 @@ t.test('a transaction that the node dropped because the base fee passed it is re
 
 t.test('a nonce that another transaction of the owner took is given up, and the day is signed anew', async (t) => {
   const { day } = await newDay();
-  const poster = posterOf(chain, owner);
+  const poster = createPoster(chain, owner);
   await node.holdBlocks();
   t.teardown(() => node.releaseBlocks());
   await advanceOnce(day, poster);
-  const [first] = await transactionsOf(day);
+  const [first] = await readTransactions(day);
   await node.request('anvil_dropTransaction', first?.hash);
   const nonce = Number(first?.nonce);
   await node.wallet(owner.account).sendTransaction({ to: owner.account.address, value: 1n, nonce, gas: 21_000n });
   await node.mine();
   await advanceOnce(day, poster);
-  t.match(await transactionsOf(day), [{ state: 'replaced' }, { state: 'open', nonce: String(nonce + 1) }]);
+  t.match(await readTransactions(day), [{ state: 'replaced' }, { state: 'open', nonce: String(nonce + 1) }]);
   await node.mine();
   t.match(await advanceOnce(day, poster), { kind: 'confirmed' });
   t.same(poster.events, ['signed', 'sent', 'nonce_lost', 'signed', 'sent', 'mined']);
@@ -250,12 +250,12 @@ t.test(
     await node.holdBlocks();
     t.teardown(() => node.releaseBlocks());
     await advanceOnce(a.day);
-    const [lost] = await transactionsOf(a.day);
+    const [lost] = await readTransactions(a.day);
     await node.request('anvil_dropTransaction', lost?.hash);
     await advanceOnce(b.day);
     await node.mine();
     t.match(await advanceOnce(b.day), { kind: 'confirmed' });
-    t.match(await transactionsOf(a.day), [{ state: 'mined', sends: 2 }]);
+    t.match(await readTransactions(a.day), [{ state: 'mined', sends: 2 }]);
     t.match(await advanceOnce(a.day), { kind: 'confirmed' });
   },
 );
@@ -263,9 +263,9 @@ t.test(
 t.test('a root that is ours already is found by its event, without a new transaction', async (t) => {
   const { day, root } = await newDay();
   const hash = await node.wallet(owner.account).sendTransaction({ to: contract, data: postData(day, root) });
-  await anchor.run(day, contextOf());
-  t.match(await rowOf(day), { status: 'confirmed', tx_hash: hash });
-  t.same(await transactionsOf(day), []);
+  await anchor.run(day, makeContext());
+  t.match(await readRow(day), { status: 'confirmed', tx_hash: hash });
+  t.same(await readTransactions(day), []);
   t.equal(await postedTimes(day), 1);
 });
 
@@ -275,8 +275,8 @@ t.test('another root is a failure and an incident, nothing is sent, and other da
   await node.wallet(owner.account).sendTransaction({ to: contract, data: postData(foreign.day, other) });
   const nonce = await node.reader.getTransactionCount({ address: owner.account.address });
   for (const attempt of [1, 2])
-    await t.rejects(anchor.run(foreign.day, contextOf()), /holds another root/, `attempt ${attempt}`);
-  t.match(await rowOf(foreign.day), {
+    await t.rejects(anchor.run(foreign.day, makeContext()), /holds another root/, `attempt ${attempt}`);
+  t.match(await readRow(foreign.day), {
     status: 'failed',
     tx_hash: null,
     problem: `the contract holds another root for ${foreign.day}`,
@@ -288,16 +288,16 @@ t.test('another root is a failure and an incident, nothing is sent, and other da
     foreign.day,
   ]);
   const nowMs = (): number => startOf(next.day) + 7 * 86_400_000 + 7_200_000;
-  await runDue([anchor], openLedger(pool), contextOf(settings, { nowMs }));
-  t.match(await rowOf(next.day), { status: 'confirmed' });
+  await runDue([anchor], openLedger(pool), makeContext(settings, { nowMs }));
+  t.match(await readRow(next.day), { status: 'confirmed' });
   t.match(await registry.metrics(), /nightly_anchor_days\{status="failed"\} 1/);
-  await runDue([], openLedger(pool), contextOf(settings, { nowMs: () => Date.now() + 86_460_000 }));
+  await runDue([], openLedger(pool), makeContext(settings, { nowMs: () => Date.now() + 86_460_000 }));
   t.match(await registry.metrics(), /nightly_late_anchor_days 1/);
 });
 
 t.test('a transaction that the chain refused is a failure; the next attempt begins anew', async (t) => {
   const { day } = await newDay();
-  const poster = posterOf(chain, owner);
+  const poster = createPoster(chain, owner);
   await node.holdBlocks();
   t.teardown(() => node.releaseBlocks());
   await advanceOnce(day, poster);
@@ -306,20 +306,20 @@ t.test('a transaction that the chain refused is a failure; the next attempt begi
   await node.mine();
   await node.request('anvil_setCode', contract, code);
   await node.releaseBlocks();
-  await t.rejects(anchor.run(day, contextOf()), /the chain refused transaction 0x/);
-  t.match(await rowOf(day), { status: 'failed' });
-  await anchor.run(day, contextOf());
-  t.match(await transactionsOf(day), [{ state: 'reverted' }, { state: 'mined' }]);
-  t.match(await rowOf(day), { status: 'confirmed', problem: null });
+  await t.rejects(anchor.run(day, makeContext()), /the chain refused transaction 0x/);
+  t.match(await readRow(day), { status: 'failed' });
+  await anchor.run(day, makeContext());
+  t.match(await readTransactions(day), [{ state: 'reverted' }, { state: 'mined' }]);
+  t.match(await readRow(day), { status: 'confirmed', problem: null });
 });
 
 t.test('two posters at once post a day once', async (t) => {
   const many = [await newDay(), await newDay(), await newDay()];
-  await Promise.all([1, 2].flatMap(() => many.map(({ day }) => anchor.run(day, contextOf()))));
+  await Promise.all([1, 2].flatMap(() => many.map(({ day }) => anchor.run(day, makeContext()))));
   for (const { day } of many) {
     t.equal(await postedTimes(day), 1);
-    t.equal((await transactionsOf(day)).length, 1);
-    t.match(await rowOf(day), { status: 'confirmed' });
+    t.equal((await readTransactions(day)).length, 1);
+    t.match(await readRow(day), { status: 'confirmed' });
   }
 });
 
@@ -338,30 +338,30 @@ t.test('what is not set or not right is named, and no message shows the key', as
     [{ rpcUrl: null }, /^set RPC_URL/],
   ];
   for (const [over, message] of rows) {
-    const error = await anchor.run(day, contextOf({ ...settings, ...over })).catch((error: Error) => error);
+    const error = await anchor.run(day, makeContext({ ...settings, ...over })).catch((error: Error) => error);
     t.match(error, { message });
     t.notMatch(String(error), owner.key.slice(2, 20));
-    t.match(await rowOf(day), { status: 'failed', problem: message });
+    t.match(await readRow(day), { status: 'failed', problem: message });
   }
-  t.equal((await transactionsOf(day)).length, 0);
+  t.equal((await readTransactions(day)).length, 0);
   const { rows: incidents } = await pool.query(
     "select kind, subject from incidents where kind = 'anchor_misconfigured'",
   );
   t.same(incidents, [{ kind: 'anchor_misconfigured', subject: 'settings' }], 'settings are wrong once');
   const poor = await node.newOwner();
-  const { contract: own } = await deployContract(pool, posterOf(chain, poor));
+  const { contract: own } = await deployContract(pool, createPoster(chain, poor));
   await node.request('anvil_setBalance', poor.account.address, '0x1');
-  await t.rejects(anchor.run(day, contextOf({ rpcUrl, contract: own, ownerKey: poor.key })), /[Ff]unds/);
-  t.match(await rowOf(day), { status: 'failed', contract: own });
+  await t.rejects(anchor.run(day, makeContext({ rpcUrl, contract: own, ownerKey: poor.key })), /[Ff]unds/);
+  t.match(await readRow(day), { status: 'failed', contract: own });
   await node.request('anvil_setBalance', poor.account.address, '0xde0b6b3a7640000');
-  await anchor.run(day, contextOf({ rpcUrl, contract: own, ownerKey: poor.key }));
-  t.match(await rowOf(day), { status: 'confirmed', contract: own, problem: null });
+  await anchor.run(day, makeContext({ rpcUrl, contract: own, ownerKey: poor.key }));
+  t.match(await readRow(day), { status: 'confirmed', contract: own, problem: null });
 });
 
 t.test('the contract is deployed once for an owner on a chain', async (t) => {
   const other = await node.newOwner();
-  const first = await deployContract(pool, posterOf(chain, other));
-  t.same(await deployContract(pool, posterOf(chain, other)), { ...first, isNew: false });
+  const first = await deployContract(pool, createPoster(chain, other));
+  t.same(await deployContract(pool, createPoster(chain, other)), { ...first, isNew: false });
   const { rows } = await pool.query(
     'select network, binding, block::int as block from anchor_contracts where contract = $1',
     [first.contract],
@@ -384,30 +384,30 @@ t.test('a day that was sent to Base is not posted on another chain', async (t) =
     "update anchor_days set status = 'submitted', tx_hash = $2, network = 'eip155:8453', binding = true, genesis_hash = $2, contract = $3 where day = $1",
     [day, base, contract],
   );
-  await t.rejects(anchor.run(day, contextOf()), /was sent to Base/);
-  t.match(await rowOf(day), { status: 'failed', binding: true, tx_hash: base });
-  await t.rejects(anchor.run(day, contextOf()), /was sent to Base/, 'nor at a later attempt');
+  await t.rejects(anchor.run(day, makeContext()), /was sent to Base/);
+  t.match(await readRow(day), { status: 'failed', binding: true, tx_hash: base });
+  await t.rejects(anchor.run(day, makeContext()), /was sent to Base/, 'nor at a later attempt');
   t.equal(await postedTimes(day), 0);
   await pool.query('delete from anchor_days where day = $1', [day]);
 });
 
 t.test('while the node is away nothing changes but the problem; back with its state it goes on', async (t) => {
   const { day } = await newDay();
-  const poster = posterOf(deepChain, owner);
+  const poster = createPoster(deepChain, owner);
   await advanceOnce(day, poster);
   await advanceOnce(day, poster);
-  const before = await rowOf(day);
+  const before = await readRow(day);
   const head = await chain.head();
   await chains.hold('anvil');
-  const error = await anchor.run(day, contextOf()).catch((error: Error) => error);
+  const error = await anchor.run(day, makeContext()).catch((error: Error) => error);
   t.match(error, { name: 'ChainError' });
   t.notMatch(String(error), rpcUrl, 'no address');
-  t.match(await rowOf(day), { ...before, problem: /^identity of the chain: / });
+  t.match(await readRow(day), { ...before, problem: /^identity of the chain: / });
   await chains.restart('anvil');
   t.equal((await openAnchorChain(rpcUrl)).genesisHash, chain.genesisHash, 'the same chain');
   t.equal(await chain.head(), head);
-  await anchor.run(day, contextOf());
-  t.match(await rowOf(day), { status: 'confirmed', tx_hash: before.tx_hash, block: before.block, problem: null });
+  await anchor.run(day, makeContext());
+  t.match(await readRow(day), { status: 'confirmed', tx_hash: before.tx_hash, block: before.block, problem: null });
   t.equal(await postedTimes(day), 1);
 });
 
@@ -417,8 +417,8 @@ t.test('a node that is away for an hour is asked less and less; then the day is 
   const ledger = openLedger(pool);
   let nowMs = startOf(day) + anchor.dueMs;
   const look = async () => {
-    await runDue([anchor], ledger, contextOf(settings, { nowMs: () => nowMs }));
-    // The end of an attempt is told by the clock of the database, which does not know of this hour.
+    await runDue([anchor], ledger, makeContext(settings, { nowMs: () => nowMs }));
+    // The clock of the database, which does not know this hour, sets the end of an attempt.
     const ended = "update nightly_steps set ended_at = $2 where step = 'anchor' and day = $1 and ended_at > $2";
     await pool.query(ended, [day, new Date(nowMs)]);
     return (await ledger.states(day)).find((state) => state.day === day);
@@ -426,21 +426,21 @@ t.test('a node that is away for an hour is asked less and less; then the day is 
   await chains.hold('anvil');
   for (const endMs = nowMs + 3_600_000; nowMs < endMs; nowMs += 60_000) await look();
   t.match(await look(), { state: 'failed', attempts: 6 }, 'after 0, 1, 3, 7, 15 and 31 minutes');
-  t.match(await rowOf(day), { status: 'pending', tx_hash: null, problem: /^identity of the chain: / });
+  t.match(await readRow(day), { status: 'pending', tx_hash: null, problem: /^identity of the chain: / });
   await chains.restart('anvil');
   nowMs += 30 * 60_000;
   t.match(await look(), { state: 'done', attempts: 7, report: new RegExp(`^${root} in block`) });
-  t.match(await rowOf(day), { status: 'confirmed', problem: null });
+  t.match(await readRow(day), { status: 'confirmed', problem: null });
   t.equal(await postedTimes(day), 1);
   t.same((await pool.query('select 1 from incidents where subject = $1', [day])).rows, [], 'nobody has to look');
 });
 
 t.test('days of a chain that began anew are posted again on the new one', async (t) => {
   const { day, root } = await newDay();
-  await anchor.run(day, contextOf());
+  await anchor.run(day, makeContext());
   const fresh = await ownEngines(t, ['anvil']);
   const anew = await openAnchors(pool, fresh.endpoints.rpc_url);
-  t.match(await anchor.run(day, contextOf(anew.settings)), new RegExp(`^${root} in block`));
-  t.match(await rowOf(day), { status: 'confirmed', contract: anew.contract });
+  t.match(await anchor.run(day, makeContext(anew.settings)), new RegExp(`^${root} in block`));
+  t.match(await readRow(day), { status: 'confirmed', contract: anew.contract });
   t.same((await openNode(fresh.endpoints.rpc_url).postings(anew.contract)).length, 1);
 });

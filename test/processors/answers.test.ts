@@ -1,4 +1,4 @@
-// Minutes proved empty by answers of candles, held against the trades of a venue on paper: whatever is lost, cut or told late (H-12).
+// Minutes proved empty by answers of candles, compared with the trades of a venue on paper: whatever is lost, cut or late (H-12).
 import fc from 'fast-check';
 import t from 'tap';
 import type { AskedMinutes, Mapped } from '../../ingest/venues/contract/mapping.ts';
@@ -7,7 +7,7 @@ import { bindRecords } from '../../ingest/venues/shared/shape.ts';
 import type { CandleRecord, ListingRecord } from '../../schemas/records.ts';
 import { listingValues } from '../api/live-fixture.ts';
 import { drawing, paperVenue } from '../support/paper-log.ts';
-import { rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
+import { listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 
 const MINUTE = 60 * SECOND;
 const toMapped = bindRecords('paper');
@@ -53,11 +53,11 @@ const SPEC = { venue, partition: 0, shards: 1 };
 type World = {
   /** Instants of trades, ascending. */
   readonly trades: readonly number[];
-  /** So long the venue takes to tell what happened. */
+  /** Delay until the venue publishes an event. */
   readonly lag: number;
 };
 
-/** The bars of minutes in `[from, to]` as the venue tells them at an instant. */
+/** The bars of minutes in `[from, to]` as the venue publishes them at an instant. */
 const barsAt = ({ trades, lag }: World, now: number, { from, to }: { from: number; to: number }): Bar[] => {
   const bars = new Map<number, number>();
   for (const at of trades) {
@@ -67,7 +67,7 @@ const barsAt = ({ trades, lag }: World, now: number, { from, to }: { from: numbe
   return [...bars];
 };
 
-/** What is asked at an instant and what comes: cut at either end, in either order. */
+/** The request at an instant and its answer: cut at either end, in either order. */
 const ask = (world: World, now: number, draw: () => number): Answer => {
   const running = Math.floor(now / MINUTE) * MINUTE;
   const limit = 1 + Math.floor(draw() * 4);
@@ -83,7 +83,7 @@ const ask = (world: World, now: number, draw: () => number): Answer => {
   return { asked: draw() < 0.1 ? null : asked, bars: draw() < 0.5 ? bars : bars.toReversed() };
 };
 
-/** A log of so many minutes: a socket that tells each trade's bar while it lives, and answers under its connection. */
+/** A log of this many minutes: a socket that sends each trade's bar while it lives, and answers under its connection. */
 const write = (seed: number, minutes: number): { readonly log: TestLog; readonly world: World } => {
   const draw = drawing(seed);
   const log = new TestLog();
@@ -96,7 +96,7 @@ const write = (seed: number, minutes: number): { readonly log: TestLog; readonly
     layers: { candles: { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: null } },
   });
   log.json('response', 'reference', 'r', {}, { request: 'GET https://paper/listings' });
-  let [opened, n, told]: [string | null, number, number] = [null, 0, 0];
+  let [opened, n, published]: [string | null, number, number] = [null, 0, 0];
   for (let second = 1; second < minutes * 60; second++) {
     log.now = START + second * SECOND;
     log.tick(opened === null ? [] : [opened]);
@@ -108,13 +108,13 @@ const write = (seed: number, minutes: number): { readonly log: TestLog; readonly
       opened = `a${++n}`;
       log.open(opened, 'a', [{ layers: ['candles'], symbols: null }]);
     }
-    // What became known this second is told by the socket that lives, once.
+    // The live socket sends, once, what became known this second.
     const known = trades.filter((at) => at + world.lag <= log.now).length;
-    const changed = new Set(trades.slice(told, known).map((at) => Math.floor(at / MINUTE) * MINUTE));
+    const changed = new Set(trades.slice(published, known).map((at) => Math.floor(at / MINUTE) * MINUTE));
     for (const open of opened === null ? [] : changed) {
       log.json('frame', 'a', opened ?? '', { asked: null, bars: barsAt(world, log.now, { from: open, to: open }) });
     }
-    told = known;
+    published = known;
     if (opened !== null && draw() < 0.03) {
       log.json('response', 'a', opened, ask(world, log.now, draw), { request: 'GET https://paper/candles' });
     }
@@ -129,7 +129,7 @@ t.test('no minute that had a trade is proved empty, and what is told of one is a
     fc.property(fc.integer(), (seed) => {
       const { log, world } = write(seed, 12);
       const truth = new Map(barsAt(world, Number.POSITIVE_INFINITY, { from: START, to: log.now }));
-      for (const { at, texts, figures, flags } of rowsOf(runTask(SPEC, log.records).outputs, 'candles')) {
+      for (const { at, texts, figures, flags } of listRows(runTask(SPEC, log.records).outputs, 'candles')) {
         if (texts['timeframe'] !== '1m' || flags['late'] || at >= START + 12 * MINUTE) continue;
         const trades = truth.get(at) ?? 0;
         if (texts['status'] === 'missing') found.gaps += 1;
@@ -168,7 +168,7 @@ t.test('a quiet minute after a reconnect is one without trades when an answer th
   log.run(70 * SECOND, ['a1'], SECOND);
   answer({ from: START + MINUTE, to: START + 2 * MINUTE }, [[START + 2 * MINUTE, 4]]);
   log.run(250 * SECOND, ['a1'], SECOND);
-  const rows = rowsOf(runTask(SPEC, log.records).outputs, 'candles').filter((r) => r.texts['timeframe'] === '1m');
+  const rows = listRows(runTask(SPEC, log.records).outputs, 'candles').filter((r) => r.texts['timeframe'] === '1m');
   t.same(
     rows.slice(0, 4).map((r) => [(r.at - START) / MINUTE, r.texts['status'], r.figures['volume'] ?? null]),
     [

@@ -1,4 +1,4 @@
-// The archive step on real PostgreSQL, QuestDB and disk: what is written when, what is kept, and that the same rows are the same bytes (AR-03, AR-04).
+// The archive step on real PostgreSQL, QuestDB and disk: written when, kept how long, and that the same rows give the same bytes (AR-03, AR-04).
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -103,10 +103,10 @@ const current = async (day: Day): Promise<Held[]> => {
   );
   return rows;
 };
-const contentOf = async (key: string): Promise<Buffer> => buffer(await store.read(key));
-const linesOf = async (files: readonly Held[], symbol: string): Promise<Record<string, unknown>[]> => {
+const readContent = async (key: string): Promise<Buffer> => buffer(await store.read(key));
+const readLines = async (files: readonly Held[], symbol: string): Promise<Record<string, unknown>[]> => {
   const key = files.find(({ format, venue_symbol }) => format === 'jsonl' && venue_symbol === symbol)?.object_key ?? '';
-  const text = zstdDecompressSync(await contentOf(key)).toString();
+  const text = zstdDecompressSync(await readContent(key)).toString();
   return text
     .trim()
     .split('\n')
@@ -153,12 +153,12 @@ t.test('a set a listing and layer, in three formats, true to its manifest; a sec
     ),
   );
   for (const { object_key, bytes, sha256 } of files) {
-    const content = await contentOf(object_key);
+    const content = await readContent(object_key);
     t.equal(createHash('sha256').update(content).digest('hex'), sha256);
     t.equal(String(content.length), bytes);
     t.equal(await store.size(object_key), content.length);
   }
-  const rows = await linesOf(files, 'BTCUSDT');
+  const rows = await readLines(files, 'BTCUSDT');
   t.same(
     rows.map(({ mark, status, leaf_index }) => [mark, status, leaf_index]),
     [
@@ -189,7 +189,7 @@ t.test(
     reachedMs = nowMs;
     t.equal(await archive.run(dayAfter(DAY), context), '1 sets of 1 rows; 1 sets of earlier days written again');
     const after = await current(DAY);
-    const rows = await linesOf(after, 'BTCUSDT');
+    const rows = await readLines(after, 'BTCUSDT');
     t.same(
       rows.map(({ mark, late, seq }) => [mark, late, seq]),
       [
@@ -227,7 +227,7 @@ t.test(
 t.test('two runners on two days at once take turns, because both write the days before again', async (t) => {
   await write([markRow('BTCUSDT', 3, { late: true, srcOffset: 78 })]);
   const [busy, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  /** Stands still with its first file in hand, until the other runner waits or is at work itself. */
+  /** Pauses with its first file in progress, until the other runner waits or is working itself. */
   const slow: NightlyContext = {
     ...context,
     store: {
@@ -262,7 +262,7 @@ t.test('two runners on two days at once take turns, because both write the days 
     '0 sets of 0 rows; 1 sets of earlier days written again',
     '0 sets of 0 rows; 0 sets of earlier days written again',
   ]);
-  const marks = (await linesOf(await current(DAY), 'BTCUSDT')).map(({ mark }) => mark);
+  const marks = (await readLines(await current(DAY), 'BTCUSDT')).map(({ mark }) => mark);
   t.same(marks, ['60001', '60002', '60077', '60003', '60078', null]);
 });
 

@@ -1,4 +1,4 @@
-// What a task says of a time that is long past: everything to who follows it, to nobody only what still holds.
+// What a task publishes about a time that is long past: everything to followers, otherwise only what is still valid.
 import t from 'tap';
 import { createBacklog, NO_BACKLOG } from '../../processors/backlog.ts';
 import { createOutputs, type Outputs, pushLive } from '../../processors/task/outputs.ts';
@@ -18,10 +18,10 @@ const outputsAt = (recordedAt: number): Outputs => {
   outputs.stateRound = [ENTRY];
   return outputs;
 };
-type Said = { readonly kinds: readonly string[]; readonly round: boolean };
-const sayerOf =
+type Published = { readonly kinds: readonly string[]; readonly round: boolean };
+const createCheck =
   (backlog: ReturnType<typeof createBacklog>) =>
-  (agoMs: number, wallMs: number): Said => {
+  (agoMs: number, wallMs: number): Published => {
     const recordedAt = (NOW_MS + wallMs - agoMs) * 1_000;
     const { live, stateRound } = backlog.wantedOf(outputsAt(recordedAt), recordedAt, NOW_MS + wallMs);
     return { kinds: live.map(({ kind }) => kind), round: stateRound !== null };
@@ -29,25 +29,29 @@ const sayerOf =
 const HOLDS = LIVE_KINDS.filter((kind) => ['reading', 'connection', 'listing', 'capability'].includes(kind));
 
 t.test('a first life says of what is long past only what still holds, and a round a minute of wall time', (t) => {
-  const say = sayerOf(createBacklog({ isFirst: true }));
-  t.same(say(9 * 86_400_000, 0), { kinds: HOLDS, round: true }, 'a reader that begins now finds a round');
-  t.same(say(8 * 86_400_000, 1_000), { kinds: HOLDS, round: false });
-  t.same(say(16 * MINUTE_MS, 59_999), { kinds: HOLDS, round: false });
-  t.same(say(16 * MINUTE_MS, 60_000), { kinds: HOLDS, round: true });
-  t.same(say(15 * MINUTE_MS, 60_001), { kinds: LIVE_KINDS, round: true }, 'of the last quarter of an hour everything');
-  t.same(say(14 * MINUTE_MS, 60_002), { kinds: LIVE_KINDS, round: true });
+  const check = createCheck(createBacklog({ isFirst: true }));
+  t.same(check(9 * 86_400_000, 0), { kinds: HOLDS, round: true }, 'a reader that begins now finds a round');
+  t.same(check(8 * 86_400_000, 1_000), { kinds: HOLDS, round: false });
+  t.same(check(16 * MINUTE_MS, 59_999), { kinds: HOLDS, round: false });
+  t.same(check(16 * MINUTE_MS, 60_000), { kinds: HOLDS, round: true });
+  t.same(
+    check(15 * MINUTE_MS, 60_001),
+    { kinds: LIVE_KINDS, round: true },
+    'of the last quarter of an hour everything',
+  );
+  t.same(check(14 * MINUTE_MS, 60_002), { kinds: LIVE_KINDS, round: true });
   t.end();
 });
 
 t.test('who was followed before says every entry of `live`, because a stream may go on from there', (t) => {
-  const say = sayerOf(createBacklog({ isFirst: false }));
-  t.same(say(2 * 3_600_000, 0), { kinds: LIVE_KINDS, round: true });
-  t.same(say(2 * 3_600_000, 1), { kinds: LIVE_KINDS, round: false });
+  const check = createCheck(createBacklog({ isFirst: false }));
+  t.same(check(2 * 3_600_000, 0), { kinds: LIVE_KINDS, round: true });
+  t.same(check(2 * 3_600_000, 1), { kinds: LIVE_KINDS, round: false });
   t.end();
 });
 
 t.test('of a finished log everything is said', (t) => {
-  const say = sayerOf(NO_BACKLOG);
-  for (const wallMs of [0, 1]) t.same(say(300 * 86_400_000, wallMs), { kinds: LIVE_KINDS, round: true });
+  const check = createCheck(NO_BACKLOG);
+  for (const wallMs of [0, 1]) t.same(check(300 * 86_400_000, wallMs), { kinds: LIVE_KINDS, round: true });
   t.end();
 });

@@ -33,14 +33,14 @@ const levels = (
   asks,
   sequence,
 });
-const bookOf = (bids: readonly Level[], asks: readonly Level[]): Book => {
+const makeBook = (bids: readonly Level[], asks: readonly Level[]): Book => {
   const book = createBook();
   applySnapshot(book, levels(bids, asks));
   return book;
 };
 
 t.test('the top of the book with its exact middle and spread', (t) => {
-  const book = bookOf(
+  const book = makeBook(
     [
       ['63120.4', '1.25'],
       ['63120.3', '0.4'],
@@ -68,7 +68,7 @@ t.test('the top of the book with its exact middle and spread', (t) => {
 });
 
 t.test('an empty side leaves out what needs it, with the reason', (t) => {
-  const book = bookOf([['5', '2']], []);
+  const book = makeBook([['5', '2']], []);
   t.same(bookValues(book), {
     values: { bid: '5', bid_size: '2' },
     null_reasons: { ask: 'no_value', ask_size: 'no_value', mid: 'no_value', spread: 'no_value' },
@@ -82,7 +82,7 @@ t.test('an empty side leaves out what needs it, with the reason', (t) => {
 });
 
 t.test('updates set, change and remove levels; what is not there is removed without a trace', (t) => {
-  const book = bookOf(
+  const book = makeBook(
     [
       ['10', '1'],
       ['9', '2'],
@@ -121,16 +121,16 @@ t.test('updates set, change and remove levels; what is not there is removed with
 });
 
 t.test('crossed and locked books are known as such', (t) => {
-  t.notOk(isCrossed(bookOf([['10', '1']], [['10.1', '1']])));
-  t.ok(isCrossed(bookOf([['10', '1']], [['10', '1']])), 'locked');
-  t.ok(isCrossed(bookOf([['10.2', '1']], [['10.1', '1']])), 'crossed');
-  t.notOk(isCrossed(bookOf([], [['10', '1']])));
+  t.notOk(isCrossed(makeBook([['10', '1']], [['10.1', '1']])));
+  t.ok(isCrossed(makeBook([['10', '1']], [['10', '1']])), 'locked');
+  t.ok(isCrossed(makeBook([['10.2', '1']], [['10.1', '1']])), 'crossed');
+  t.notOk(isCrossed(makeBook([], [['10', '1']])));
   t.end();
 });
 
 t.test('band edges are included, and a side is complete only when known beyond the edge (L-03)', (t) => {
   // mid 1000: 10 bps reach from 999 to 1001.
-  const book = bookOf(
+  const book = makeBook(
     [
       ['999.5', '1'],
       ['999', '2'],
@@ -174,7 +174,7 @@ t.test('band edges are included, and a side is complete only when known beyond t
 });
 
 t.test('a level beyond the edge completes a band, also when a diff brought it (L-03 by its letter)', (t) => {
-  const book = bookOf(
+  const book = makeBook(
     [
       ['999.5', '1'],
       ['999', '2'],
@@ -194,7 +194,7 @@ t.test('a level beyond the edge completes a band, also when a diff brought it (L
 });
 
 t.test('values in quote follow the kind of the listing (H-16e)', (t) => {
-  const book = bookOf(
+  const book = makeBook(
     [
       ['99.95', '3'],
       ['90', '1'],
@@ -222,7 +222,7 @@ t.test('values in quote follow the kind of the listing (H-16e)', (t) => {
 });
 
 t.test('figures too wide for the book are refused and change nothing', (t) => {
-  const book = bookOf([['10.5', '1']], [['11', '3']]);
+  const book = makeBook([['10.5', '1']], [['11', '3']]);
   const before = JSON.stringify(book);
   for (const wide of ['12345678901234567890', `0.${'0'.repeat(30)}1`, '1234567890123.1234']) {
     t.throws(
@@ -248,7 +248,7 @@ t.test('figures too wide for the book are refused and change nothing', (t) => {
 
 t.test('sums beyond 2^53 keep every digit', (t) => {
   const bids = Array.from({ length: 40 }, (_, i): Level => [`${999_999 - i}`, `${1_999_999_999_990_000 + i}`]);
-  const book = bookOf(
+  const book = makeBook(
     [...bids, ['1', '1']],
     [
       ['1000001', '1999999999999999'],
@@ -333,7 +333,7 @@ const SESSIONS: readonly Session[] = [
 ];
 
 /** The book records of a symbol in the order they are applied. */
-const appliedOf = ({ files, symbol }: Session): readonly BookRecord['values'][] => {
+const applyAll = ({ files, symbol }: Session): readonly BookRecord['values'][] => {
   let sync: BookSync<BookRecord['values']> = newBookSync();
   return files.flatMap((file) =>
     readRecording(`binance/${file}`).flatMap((line) => {
@@ -363,7 +363,7 @@ t.test('recorded sessions give the same book as a simple one, level by level and
   for (const session of SESSIONS) {
     const book = createBook();
     const simple: Simple = { bids: new Map(), asks: new Map() };
-    const applied = appliedOf(session);
+    const applied = applyAll(session);
     let wrong = 0;
     let bands = 0;
     for (const [i, values] of applied.entries()) {

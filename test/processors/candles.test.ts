@@ -2,7 +2,7 @@
 import { Decimal } from 'decimal.js';
 import t from 'tap';
 import type { Row } from '../../schemas/topics.ts';
-import { rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
+import { listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 import { allLayers, BAR, type Bar, kline, MINUTE, trade } from '../support/task-logs.ts';
 
 const SPEC = { venue: allLayers, partition: 0, shards: 1 };
@@ -45,11 +45,11 @@ const begin = (): TestLog => {
 /** Runs to just after the end of `minute`, where its kline comes. */
 const reach = (log: TestLog, minute: number): void =>
   log.run(START + (minute + 1) * MINUTE + 50_000 - log.now, ['k1'], 2 * SECOND);
-const candlesOf = (log: TestLog, timeframe = '1m', priceType = 'trade'): readonly Row[] =>
-  rowsOf(runTask(SPEC, log.records).outputs, 'candles').filter(
+const listCandles = (log: TestLog, timeframe = '1m', priceType = 'trade'): readonly Row[] =>
+  listRows(runTask(SPEC, log.records).outputs, 'candles').filter(
     (r) => r.texts['timeframe'] === timeframe && r.texts['price_type'] === priceType,
   );
-const minuteOf = (row: Row): number => (row.at - START) / MINUTE;
+const toMinute = (row: Row): number => (row.at - START) / MINUTE;
 
 t.test('a closed minute is a row with the venue digits; an open one is nothing', (t) => {
   const log = begin();
@@ -57,7 +57,7 @@ t.test('a closed minute is a row with the venue digits; an open one is nothing',
   kline(log, 0, { ...BAR, c: '105.10' });
   kline(log, 1, BAR, { closed: false });
   log.run(230 * SECOND, ['k1'], 2 * SECOND);
-  const [first, second] = candlesOf(log);
+  const [first, second] = listCandles(log);
   t.same(first?.figures, { open: '100', high: '110', low: '90', close: '105.1', volume: '2.5', turnover: '250.1' });
   t.equal(first?.integers['trades'], 7);
   t.equal(first?.instants['close_time'], START + MINUTE);
@@ -76,9 +76,9 @@ t.test('minutes that an unbroken connection left out are proved empty, those acr
   log.json('open', 'market', 'k2', { opened_at: log.now, url: 'wss://test', covers: COVERS });
   kline(log, 4, BAR, { connId: 'k2' });
   log.run(230 * SECOND, ['k2'], 2 * SECOND);
-  const rows = candlesOf(log).slice(0, 5);
+  const rows = listCandles(log).slice(0, 5);
   t.same(
-    rows.map((r) => [minuteOf(r), r.texts['status'], r.texts['gap_cause'] ?? null, r.figures['volume'] ?? null]),
+    rows.map((r) => [toMinute(r), r.texts['status'], r.texts['gap_cause'] ?? null, r.figures['volume'] ?? null]),
     [
       [0, 'present', null, '2.5'],
       [1, 'present', null, '0'],
@@ -107,7 +107,7 @@ t.test(
     log.run(120 * SECOND, ['k1'], 2 * SECOND);
     kline(log, 0, { ...BAR, c: '107' });
     log.run(60 * SECOND, ['k1'], 2 * SECOND);
-    const rows = candlesOf(log).filter((r) => minuteOf(r) === 0);
+    const rows = listCandles(log).filter((r) => toMinute(r) === 0);
     t.same(
       rows.map((r) => [r.figures['close'], r.flags['late']]),
       [
@@ -151,10 +151,10 @@ t.test(
         ['30m', 30],
         ['1h', 60],
       ] as const) {
-        for (const row of candlesOf(log, timeframe).filter((r) => minuteOf(r) < 60)) {
-          const part = bars.slice(minuteOf(row), minuteOf(row) + n);
+        for (const row of listCandles(log, timeframe).filter((r) => toMinute(r) < 60)) {
+          const part = bars.slice(toMinute(row), toMinute(row) + n);
           const whole = part.filter((b) => b !== null);
-          const label = `${timeframe} at minute ${minuteOf(row)}, missing ${missing}`;
+          const label = `${timeframe} at minute ${toMinute(row)}, missing ${missing}`;
           if (whole.length < n) {
             t.same([row.texts['status'], row.figures], ['missing', {}], label);
             t.equal(row.integers['minutes_present'], whole.length, label);
@@ -180,13 +180,13 @@ t.test(
           );
         }
       }
-      t.equal(candlesOf(log, '1h').filter((r) => minuteOf(r) === 0).length, 1);
+      t.equal(listCandles(log, '1h').filter((r) => toMinute(r) === 0).length, 1);
     }
     t.end();
   },
 );
 
-const tradesOf = (log: TestLog): readonly Row[] => rowsOf(runTask(SPEC, log.records).outputs, 'trades');
+const listTrades = (log: TestLog): readonly Row[] => listRows(runTask(SPEC, log.records).outputs, 'trades');
 
 t.test('a trade is a row at once; repeats of its id within ten minutes are none, from whichever connection', (t) => {
   const log = begin();
@@ -197,7 +197,7 @@ t.test('a trade is a row at once; repeats of its id within ten minutes are none,
   trade(log, 2, { connId: 'k2' });
   log.run(300 * SECOND, ['k1', 'k2'], 2 * SECOND);
   trade(log, 2);
-  const rows = tradesOf(log);
+  const rows = listTrades(log);
   t.same(
     rows.map((r) => r.texts['id']),
     ['1', '2'],
@@ -216,7 +216,7 @@ t.test('what was told last is known hours later, when a new subscription begins 
   log.run(7_200 * SECOND, ['k1'], 2 * SECOND);
   for (const id of [10, 60, 80, 81]) trade(log, id);
   t.same(
-    tradesOf(log)
+    listTrades(log)
       .slice(80)
       .map((r) => r.texts['id']),
     ['10', '81'],
@@ -242,7 +242,7 @@ t.test('before the first connection of all nothing is told, what happened in an 
   ] as const)
     trade(log, id, { connId: 'k2', happenedAt: log.now - before * SECOND });
   t.same(
-    tradesOf(log)
+    listTrades(log)
       .filter((r) => r.texts['status'] === 'present')
       .map((r) => r.texts['id']),
     ['2', '3'],
@@ -265,7 +265,7 @@ t.test('what happened while trades were not collected is not told when they are 
   log.now += SECOND;
   trade(log, 3, { connId: 'k2' });
   t.same(
-    tradesOf(log)
+    listTrades(log)
       .filter((r) => r.texts['status'] === 'present')
       .map((r) => r.texts['id']),
     ['1', '3'],
@@ -281,9 +281,9 @@ t.test('minutes of long before a connection are no late rows of it, those of a s
   log.open('k2', 'market', COVERS);
   const late = (minutes: readonly number[]): readonly number[] => {
     for (const minute of minutes) kline(log, minute, BAR, { connId: 'k2' });
-    return candlesOf(log)
+    return listCandles(log)
       .filter((r) => r.flags['late'])
-      .map(minuteOf);
+      .map(toMinute);
   };
   t.same(late([5, 10, 18, 24, 26]), [24, 26]);
   t.end();
@@ -295,7 +295,7 @@ t.test('a trade recorded more than 100 s after its receipt is late and goes to n
   trade(log, 1, { recordedAt: log.now + 101 * SECOND });
   const { outputs } = runTask(SPEC, log.records);
   t.same(
-    rowsOf(outputs, 'trades').map((r) => r.flags['late']),
+    listRows(outputs, 'trades').map((r) => r.flags['late']),
     [true],
   );
   t.equal(outputs.flatMap((o) => o.md).filter((m) => m.layer === 'trade').length, 0);
@@ -313,17 +313,17 @@ t.test(
     }
     log.run(230 * SECOND, ['k1'], 2 * SECOND);
     const { outputs } = runTask(SPEC, log.records);
-    const said = (kind: 'provisional' | 'sealed') => {
+    const findCandle = (kind: 'provisional' | 'sealed') => {
       const rows = new Map<string, Row>();
       for (const { live } of outputs) {
         for (const { kind: of, row } of live) {
           if (of !== kind || row?.table !== 'candles' || row.texts['price_type'] !== 'trade') continue;
-          rows.set(`${row.texts['timeframe']} ${minuteOf(row)}`, row);
+          rows.set(`${row.texts['timeframe']} ${toMinute(row)}`, row);
         }
       }
       return rows;
     };
-    const [announced, sealed] = [said('provisional'), said('sealed')];
+    const [announced, sealed] = [findCandle('provisional'), findCandle('sealed')];
     t.same(
       [...announced.keys()],
       ['1m 0', '1m 1', '2m 0', '3m 0', '1m 2', '1m 3', '2m 2', '1m 4', '5m 0', '1m 5', '2m 4', '3m 3', '1m 6'],
@@ -355,7 +355,7 @@ t.test(
     forced('k1', stamp + 1_000);
     forced('k1', stamp + 1_000);
     forced('k1', stamp + 2_000, '101');
-    const rows = rowsOf(runTask(SPEC, log.records).outputs, 'liquidations').filter(
+    const rows = listRows(runTask(SPEC, log.records).outputs, 'liquidations').filter(
       (r) => r.texts['status'] !== 'missing',
     );
     t.same(
@@ -383,8 +383,8 @@ const answer = (log: TestLog, connId: string, minutes: readonly (readonly [numbe
   const request = `GET https://fapi.binance.com/fapi/v1/${path}?${query}&interval=1m&limit=3`;
   log.json('response', 'market', connId, rows, { request });
 };
-const told = (rows: readonly Row[]) =>
-  rows.map((r) => [minuteOf(r), r.texts['status'], r.texts['gap_cause'] ?? r.figures['close'], r.flags['late']]);
+const summarise = (rows: readonly Row[]) =>
+  rows.map((r) => [toMinute(r), r.texts['status'], r.texts['gap_cause'] ?? r.figures['close'], r.flags['late']]);
 
 t.test('an answer fills the minutes before a connection, and the minute that runs is none of them (H-12)', (t) => {
   const log = begin();
@@ -398,10 +398,10 @@ t.test('an answer fills the minutes before a connection, and the minute that run
   kline(log, 2, { ...BAR, c: '104' });
   reach(log, 3);
   kline(log, 3);
-  // What is asked for a second time comes behind newer minutes, and is whole all the same.
+  // Candles of a second request come after newer minutes, and are still whole.
   answer(log, 'k1', [[2, { ...BAR, c: '104' }]]);
   log.run(230 * SECOND, ['k1'], 2 * SECOND);
-  t.same(told(candlesOf(log).slice(0, 4)), [
+  t.same(summarise(listCandles(log).slice(0, 4)), [
     [0, 'present', '101', false],
     [1, 'present', '102', false],
     [2, 'present', '104', false],
@@ -418,7 +418,7 @@ t.test('a minute whose frame was lost is not made of what ran when an answer cam
     [1, { ...BAR, c: '99' }],
   ]);
   log.run(310 * SECOND, ['k1'], 2 * SECOND);
-  t.same(told(candlesOf(log).slice(0, 2)), [
+  t.same(summarise(listCandles(log).slice(0, 2)), [
     [0, 'present', '105', false],
     [1, 'missing', 'no_update', false],
   ]);
@@ -444,7 +444,7 @@ t.test('polls that overlap tell each minute once; a correction is late (H-13)', 
   answer(log, 'p1', [bar(2), bar(3), bar(4)], 'markPriceKlines');
   answer(log, 'p1', [[2, { ...BAR, c: '1' }], bar(3)], 'markPriceKlines');
   log.run(150 * SECOND, connections, 2 * SECOND);
-  t.same(told(candlesOf(log, '1m', 'mark')).slice(0, 5), [
+  t.same(summarise(listCandles(log, '1m', 'mark')).slice(0, 5), [
     [0, 'present', '100', false],
     [1, 'present', '101', false],
     [2, 'present', '102', false],
@@ -461,8 +461,8 @@ t.test('a refusal after the end of a minute explains its candle of mark prices, 
   log.run(70 * SECOND, ['k1', 'p1'], 2 * SECOND);
   log.json('lost', 'prices', 'p1', { lost_at: log.now, cause: 'venue_rate_limit', detail: '' });
   log.run(230 * SECOND, ['k1'], 2 * SECOND);
-  t.equal(candlesOf(log, '1m', 'mark')[0]?.texts['gap_cause'], 'venue_rate_limit');
-  t.equal(candlesOf(log)[0]?.texts['gap_cause'], 'no_update');
+  t.equal(listCandles(log, '1m', 'mark')[0]?.texts['gap_cause'], 'venue_rate_limit');
+  t.equal(listCandles(log)[0]?.texts['gap_cause'], 'no_update');
   t.end();
 });
 
@@ -476,12 +476,12 @@ t.test(
       log.tick(['k1']);
     }
     const { outputs } = runTask(SPEC, log.records);
-    const sealed = outputs.map((o) => rowsOf([o], 'candles').filter((row) => row.texts['timeframe'] === '1m').length);
+    const sealed = outputs.map((o) => listRows([o], 'candles').filter((row) => row.texts['timeframe'] === '1m').length);
     t.ok(Math.max(...sealed) <= 180, 'an hour of three price types a record');
     const last = sealed.findLastIndex((rows) => rows > 0);
-    const said = outputs.findIndex((o) => o.watermark !== null && o.watermark > START + MINUTE);
-    t.ok(said >= last, `sealed by record ${last}, W said at ${said}`);
-    const opens = candlesOf(log).map(minuteOf);
+    const sealedBy = outputs.findIndex((o) => o.watermark !== null && o.watermark > START + MINUTE);
+    t.ok(sealedBy >= last, `sealed by record ${last}, W said at ${sealedBy}`);
+    const opens = listCandles(log).map(toMinute);
     t.same(
       opens,
       Array.from({ length: opens.length }, (_, i) => i),

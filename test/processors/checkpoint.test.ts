@@ -15,7 +15,7 @@ const liquidation = (log: TestLog, connId: string): void => {
   log.json('frame', 'market', connId, { e: 'forceOrder', E: at, o: { s: 'BTCUSDT', S: 'SELL', ...order, T: at } });
 };
 
-/** Everything a listing holds changes again and again: two connections, every kind of message, figures nobody can read. */
+/** Everything a listing holds changes repeatedly: two connections, every kind of message, unreadable figures. */
 const fullLog = (): TestLog => {
   const log = new TestLog();
   log.capability(allLayers);

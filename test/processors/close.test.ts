@@ -1,4 +1,4 @@
-// The close step on real PostgreSQL, QuestDB and disk: the same rows are the same root and bytes, whatever stops it and how often it runs (AN-02, AR-03).
+// The close step on real PostgreSQL, QuestDB and disk: the same rows give the same root and bytes, through any interruption (AN-02, AR-03).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ const markRow = (symbol: string, window: number, { late = false, recordedAt = 0 
     markReading(`${60_000 + srcOffset}.10`, { received_at: at - 1, recorded_at: recordedAt || at + SECOND }),
   );
 };
-const rowsOf = (symbol: string): Row[] => [
+const listRows = (symbol: string): Row[] => [
   listingRow(
     { venue: 'binance', task: 'binance/0', srcOffset: 0, recordedAt: BEGIN },
     listing('binance', listingValues({ venue_symbol: symbol, instrument: symbol.replace('USDT', '-PERP') }), {
@@ -88,7 +88,7 @@ const write = async (into: string, rows: readonly Row[]): Promise<void> => {
   for (const [table, own] of tables) await sender.send(table, own);
   await sender.waitVisible([...tables.keys()]);
 };
-const rows = SYMBOLS.flatMap(rowsOf);
+const rows = SYMBOLS.flatMap(listRows);
 await write(namespace, rows);
 // The replay writes in another order, and part of it twice.
 await write(replayed, [...rows].reverse());
@@ -100,7 +100,7 @@ await pool.query("insert into daily_turnover (day, source, turnover) values ($1,
 
 let nowMs = CLOSING;
 let reachedMs = CLOSING;
-const contextOf = (over: Partial<NightlyContext> = {}): NightlyContext => ({
+const makeContext = (over: Partial<NightlyContext> = {}): NightlyContext => ({
   ...{ database: pool, questdb, namespace, api: null, store, log },
   historyWatermark: async () => reachedMs * 1_000,
   isBinding: async () => false,
@@ -115,17 +115,17 @@ const forget = (): Promise<unknown> => pool.query('truncate archive_days cascade
 
 t.test('a day waits for history W of every task, and by hand until it is due', async (t) => {
   reachedMs = CLOSING - 1;
-  await t.rejects(close.run(DAY, contextOf()), /has reached 2026-01-16T23:59:59.999000Z, not 2026-01-17T00:00/);
+  await t.rejects(close.run(DAY, makeContext()), /has reached 2026-01-16T23:59:59.999000Z, not 2026-01-17T00:00/);
   t.same(await readAll(), [[], [], [], [], []]);
   reachedMs = CLOSING;
   const words = ['--step', 'close', '--day', DAY];
   const run = (context: NightlyContext, more: readonly string[] = []): Promise<string> =>
     runCommand([...words, ...more], { steps: [close], ledger: openLedger(pool), context });
   nowMs = CLOSING - 1;
-  await t.rejects(run(contextOf()), /close of 2026-01-10 is due at 2026-01-17T00:00:00.000Z/);
-  await t.rejects(run(contextOf({ isBinding: async () => true }), ['--early']), /the anchor binds/);
+  await t.rejects(run(makeContext()), /close of 2026-01-10 is due at 2026-01-17T00:00:00.000Z/);
+  await t.rejects(run(makeContext({ isBinding: async () => true }), ['--early']), /the anchor binds/);
   reachedMs = startOf(dayAfter(DAY)) + 3_600_000;
-  t.match(await run(contextOf(), ['--early']), /^303 leaves in 2 partitions/, 'late rows are of later');
+  t.match(await run(makeContext(), ['--early']), /^303 leaves in 2 partitions/, 'late rows are of later');
   t.same((await pool.query('select closed_at from archive_days')).rows, [{ closed_at: new Date(reachedMs) }]);
   await forget();
   nowMs = CLOSING;
@@ -135,9 +135,9 @@ t.test('a day waits for history W of every task, and by hand until it is due', a
 let first: unknown[] = [];
 t.test('the day archived, then closed: final files, trees, root; a second run changes nothing', async (t) => {
   nowMs = startOf(dayAfter(DAY)) + 6 * 3_600_000;
-  await archive.run(DAY, contextOf());
+  await archive.run(DAY, makeContext());
   nowMs = CLOSING + DAY_MS;
-  t.match(await close.run(DAY, contextOf()), /^306 leaves in 2 partitions; root [0-9a-f]{64}$/);
+  t.match(await close.run(DAY, makeContext()), /^306 leaves in 2 partitions; root [0-9a-f]{64}$/);
   first = await readAll();
   const [partitions, sets] = first as [{ table_name: string; rows: string }[], Record<string, unknown>[]];
   t.same(
@@ -155,8 +155,8 @@ t.test('the day archived, then closed: final files, trees, root; a second run ch
     ],
     'the core class comes first',
   );
-  await close.run(DAY, contextOf());
-  await archive.run(DAY, contextOf());
+  await close.run(DAY, makeContext());
+  await archive.run(DAY, makeContext());
   t.same(await readAll(), first);
 });
 
@@ -208,7 +208,7 @@ t.test('both verifiers accept the final files with the answer of the day', async
 t.test('a replay of the same rows in another order has the same root and the same bytes', async (t) => {
   await forget();
   const other = openFolderStore(join(folder, 'replay'));
-  await close.run(DAY, contextOf({ namespace: replayed, store: other }));
+  await close.run(DAY, makeContext({ namespace: replayed, store: other }));
   t.same(await readAll(), first);
   const [partitions, , files] = first as [{ tree_key: string }[], unknown, { object_key: string }[]];
   for (const key of [...partitions.map(({ tree_key }) => tree_key), ...files.map(({ object_key }) => object_key)])
@@ -219,19 +219,19 @@ t.test(
   'stored rows are compared with their leaves: a changed, an added row is told until it is right again',
   async (t) => {
     await forget();
-    await close.run(DAY, contextOf());
+    await close.run(DAY, makeContext());
     const state = async () =>
       (await pool.query('select table_name, difference from anchor_partitions where changed_at is not null')).rows;
-    t.equal(await compare.run(DAY, contextOf()), '2 partitions compared, 0 differ');
-    t.equal(await compare.run(DAY, contextOf()), '0 partitions compared, 0 differ', 'not again within its time');
+    t.equal(await compare.run(DAY, makeContext()), '2 partitions compared, 0 differ');
+    t.equal(await compare.run(DAY, makeContext()), '0 partitions compared, 0 differ', 'not again within its time');
     nowMs += 29 * DAY_MS;
     const right = markRow('BTCUSDT', 5);
     await write(namespace, [{ ...right, figures: { ...right.figures, mark: '60005.2' } }]);
-    t.equal(await compare.run(DAY, contextOf()), '2 partitions compared, 1 differ');
+    t.equal(await compare.run(DAY, makeContext()), '2 partitions compared, 1 differ');
     t.same(await state(), [{ table_name: 'mark', difference: 'binance:BTCUSDT: leaf 4 differs from its stored row' }]);
     await write(namespace, [right]);
     t.equal(
-      await compare.run(DAY, contextOf()),
+      await compare.run(DAY, makeContext()),
       '1 partitions compared, 0 differ',
       'what differs is looked at every night',
     );
@@ -244,13 +244,13 @@ t.test(
     );
     nowMs += 29 * DAY_MS;
     await write(replayed, [markRow('NEWUSDT', 3)]);
-    t.equal(await compare.run(DAY, contextOf({ namespace: replayed })), '2 partitions compared, 1 differ');
+    t.equal(await compare.run(DAY, makeContext({ namespace: replayed })), '2 partitions compared, 1 differ');
     t.match(await state(), [{ difference: 'binance:NEWUSDT: 1 stored rows and no leaf' }]);
     nowMs = CLOSING + DAY_MS;
   },
 );
 
-/** A process that is killed at its `budget`th word to the database or the store: nothing it says afterwards arrives. */
+/** A process that is killed at its `budget`th call to the database or the store: no later call arrives. */
 const killedAfter = (budget: number): { readonly context: NightlyContext; readonly isDead: () => boolean } => {
   let left = budget;
   const step = (): void => {
@@ -271,7 +271,7 @@ const killedAfter = (budget: number): { readonly context: NightlyContext; readon
       },
     });
   return {
-    context: contextOf({ database: counted(pool), store: counted<ObjectStore>(store) }),
+    context: makeContext({ database: counted(pool), store: counted<ObjectStore>(store) }),
     isDead: () => left < 0,
   };
 };
@@ -292,7 +292,7 @@ t.test('killed at each step: nothing half is told, and the next run ends with th
       'select tree_key as key from anchor_partitions union all select object_key from archive_files',
     );
     for (const { key } of keys) t.ok((await store.size(key)) !== null, `step ${steps}: ${key} is whole`);
-    await close.run(DAY, contextOf());
+    await close.run(DAY, makeContext());
     t.same(await readAll(), first, `step ${steps}: the same in the end`);
   }
   t.ok(steps > 30, `${steps} steps`);

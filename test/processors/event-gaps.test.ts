@@ -2,7 +2,7 @@
 import t from 'tap';
 import { binance } from '../../ingest/venues/binance/index.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
-import { rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
+import { listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 
 const ON = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' } as const;
 const venue: Venue = { ...binance, layers: { ...binance.layers, trades: ON, liquidation: ON } };
@@ -41,9 +41,9 @@ const begin = (): TestLog => {
 
 type Gap = readonly [from: number, to: number, cause: string | undefined];
 /** Gap rows of a table in seconds since the start, neighbours joined as answers join them. */
-const gapsOf = (log: TestLog, table: string): Gap[] => {
+const listGaps = (log: TestLog, table: string): Gap[] => {
   const joined: Gap[] = [];
-  for (const { at, instants, texts } of rowsOf(runTask(SPEC, log.records).outputs, table)) {
+  for (const { at, instants, texts } of listRows(runTask(SPEC, log.records).outputs, table)) {
     const gap: Gap = [((instants.from_at ?? 0) - START) / SECOND, (at - START) / SECOND, texts.gap_cause];
     const last = joined.at(-1);
     if (last !== undefined && last[1] === gap[0] && last[2] === gap[2])
@@ -56,8 +56,8 @@ const gapsOf = (log: TestLog, table: string): Gap[] => {
 t.test('silence on a living connection is no gap', (t) => {
   const log = begin();
   log.run(200 * SECOND, ['trades', 'events']);
-  t.same(gapsOf(log, 'liquidations'), []);
-  t.same(gapsOf(log, 'trades'), []);
+  t.same(listGaps(log, 'liquidations'), []);
+  t.same(listGaps(log, 'trades'), []);
   t.end();
 });
 
@@ -68,8 +68,8 @@ t.test('between a loss and the next connection nothing could come, to the micros
   log.run(23 * SECOND, ['trades']);
   log.open('events2', 'events', [{ layers: ['liquidation'], symbols: null }]);
   log.run(200 * SECOND, ['trades', 'events2']);
-  t.same(gapsOf(log, 'liquidations'), [[12.345678, 35, 'connection_lost']]);
-  t.same(gapsOf(log, 'trades'), [], 'the other connection lived');
+  t.same(listGaps(log, 'liquidations'), [[12.345678, 35, 'connection_lost']]);
+  t.same(listGaps(log, 'trades'), [], 'the other connection lived');
   t.end();
 });
 
@@ -79,7 +79,7 @@ t.test('a dead collector leaves a gap from three seconds after its last record u
   log.run(60 * SECOND, [], 250_000, null);
   log.open('events2', 'events', [{ layers: ['liquidation'], symbols: null }]);
   log.run(200 * SECOND, ['events2']);
-  const gaps = gapsOf(log, 'liquidations');
+  const gaps = listGaps(log, 'liquidations');
   t.same([gaps[0]?.[0], gaps.at(-1)?.[1]], [33.001, 90]);
   t.ok(
     gaps.every(([, , cause]) => cause === 'collector_down'),
@@ -99,7 +99,7 @@ t.test('of several losses in one window each stretch has its own cause', (t) => 
   log.run(2 * SECOND, ['trades']);
   log.open('events3', 'events', [{ layers: ['liquidation'], symbols: null }]);
   log.run(200 * SECOND, ['trades', 'events3']);
-  t.same(gapsOf(log, 'liquidations'), [
+  t.same(listGaps(log, 'liquidations'), [
     [12, 14, 'connection_lost'],
     [16, 18, 'venue_down'],
   ]);
@@ -113,15 +113,15 @@ t.test('an answer that refuses a request loses nothing; a frame that cannot be r
   log.run(13 * SECOND, ['trades', 'events']);
   log.json('frame', 'trades', 'trades', 'nonsense');
   log.run(200 * SECOND, ['trades', 'events']);
-  t.same(gapsOf(log, 'liquidations'), []);
-  t.same(gapsOf(log, 'trades'), [[20, 30, 'parse_error']]);
+  t.same(listGaps(log, 'liquidations'), []);
+  t.same(listGaps(log, 'trades'), [[20, 30, 'parse_error']]);
   t.end();
 });
 
 t.test('what is not to be had of a listing has no gaps: its listing says so', (t) => {
   const log = begin();
   log.run(200 * SECOND, []);
-  t.ok(rowsOf(runTask(SPEC, log.records).outputs, 'trades').length > 0, 'nobody lives');
+  t.ok(listRows(runTask(SPEC, log.records).outputs, 'trades').length > 0, 'nobody lives');
   const mapReference: Venue['mapReference'] = (state, message) => {
     const answer = venue.mapReference(state, message);
     return answer === null
@@ -135,7 +135,7 @@ t.test('what is not to be had of a listing has no gaps: its listing says so', (t
         };
   };
   const { outputs } = runTask({ ...SPEC, venue: { ...venue, mapReference } }, log.records);
-  t.same(rowsOf(outputs, 'trades'), []);
-  t.ok(rowsOf(outputs, 'liquidations').length > 0);
+  t.same(listRows(outputs, 'trades'), []);
+  t.ok(listRows(outputs, 'liquidations').length > 0);
   t.end();
 });

@@ -1,4 +1,4 @@
-// Events of before: what a venue's first message of a subscription repeats is not told as new, on every venue that is recorded (D-53).
+// Old events: those repeated by a venue's first message of a subscription are not published as new, on every recorded venue (D-53).
 import { readdirSync } from 'node:fs';
 import t from 'tap';
 import { toCapability } from '../../ingest/venues/contract/feed.ts';
@@ -8,12 +8,12 @@ import type { LiquidationRecord, ListingRecord, TradeRecord } from '../../schema
 import type { RawMessage, Row } from '../../schemas/topics.ts';
 import { listingValues } from '../api/live-fixture.ts';
 import { fixturePath, type Recorded, readRecording, toVenueMessage } from '../support/recordings.ts';
-import { rowsOf, runTask, TestLog } from '../support/task-driver.ts';
+import { listRows, runTask, TestLog } from '../support/task-driver.ts';
 import { allLayers } from '../support/task-logs.ts';
 
 type EventRecord = TradeRecord | LiquidationRecord;
 
-const sessionsOf = (id: string): readonly (readonly [string, readonly Recorded[]])[] =>
+const readSessions = (id: string): readonly (readonly [string, readonly Recorded[]])[] =>
   readdirSync(fixturePath(id))
     .filter((name) => name.includes('ndjson'))
     .map((name) => [name, readRecording(`${id}/${name}`).filter((l) => l.kind !== 'rest' && l.dir === 'in')] as const)
@@ -22,8 +22,8 @@ const sessionsOf = (id: string): readonly (readonly [string, readonly Recorded[]
 const isEvent = (record: { readonly layer: string }): record is EventRecord =>
   record.layer === 'trade' || record.layer === 'liquidation';
 
-/** Events of a session as its mapper tells them. */
-const eventsOf = (venue: Venue, lines: readonly Recorded[]): readonly EventRecord[] => {
+/** Events of a session from its mapper. */
+const listEvents = (venue: Venue, lines: readonly Recorded[]): readonly EventRecord[] => {
   const state = {};
   return lines.flatMap((line) => {
     const message = toVenueMessage(line);
@@ -60,35 +60,35 @@ const rowsOfSession = (venue: Venue, lines: readonly Recorded[], symbols: readon
     const frame = { kind: 'frame' as RawMessage['kind'], slot: 'all', conn_id: 'k1', request: null };
     log.append({ ...frame, payload: Buffer.from(raw), received_at: (recv_ms ?? 0) * 1_000 });
   }
-  return rowsOf(runTask({ venue: listed, partition: 0, shards: 1 }, log.records).outputs).filter(
+  return listRows(runTask({ venue: listed, partition: 0, shards: 1 }, log.records).outputs).filter(
     ({ table, texts }) => (table === 'trades' || table === 'liquidations') && texts['status'] === 'present',
   );
 };
 
 t.test('of every recorded session the task tells what happened since it began, each once', (t) => {
   const repeating = new Set<string>();
-  let told = 0;
+  let publishedCount = 0;
   for (const [id, venue] of venues) {
-    for (const [name, lines] of sessionsOf(id)) {
-      const events = eventsOf(venue, lines);
+    for (const [name, lines] of readSessions(id)) {
+      const events = listEvents(venue, lines);
       if (events.length === 0) continue;
       const openedAt = (lines[0]?.recv_ms ?? 0) * 1_000;
       const rows = rowsOfSession(venue, lines, [...new Set(events.map((event) => event.venue_symbol ?? ''))]);
       const old = rows.filter(({ instants }) => (instants['venue_ts'] ?? openedAt) < openedAt);
       t.same(old, [], `${id} ${name}: nothing of before`);
       const isNew = ({ venue_ts: at }: EventRecord): boolean => at === null || at >= openedAt;
-      const idOf = (event: EventRecord): string => `${event.layer} ${event.venue_symbol} ${event.values.id}`;
-      const ids = new Set(events.filter((event) => event.values.id !== null && isNew(event)).map(idOf));
+      const toId = (event: EventRecord): string => `${event.layer} ${event.venue_symbol} ${event.values.id}`;
+      const ids = new Set(events.filter((event) => event.values.id !== null && isNew(event)).map(toId));
       const nameless = new Set(events.filter((event) => event.values.id === null).map((event) => event.layer));
       const kept = rows.filter(({ table }) => !nameless.has(table === 'trades' ? 'trade' : 'liquidation'));
       const counted = [...ids].filter((key) => !nameless.has(key.split(' ')[0] as EventRecord['layer']));
       t.equal(kept.length, counted.length, `${id} ${name}: ${counted.length} events with an id`);
-      told += kept.length;
+      publishedCount += kept.length;
       if (events.some((event) => !isNew(event))) repeating.add(id);
     }
   }
   t.ok(repeating.has('htx') && repeating.has('okx'), `sessions of ${[...repeating].join(', ')} begin with the past`);
-  t.ok(told > 90, `${told} events`);
+  t.ok(publishedCount > 90, `${publishedCount} events`);
   t.end();
 });
 
@@ -107,15 +107,15 @@ t.test(
               : mapped,
           ),
     };
-    let told = 0;
-    for (const [, lines] of sessionsOf('binance')) {
-      const symbols = [...new Set(eventsOf(venue, lines).map((event) => event.venue_symbol ?? ''))];
+    let publishedCount = 0;
+    for (const [, lines] of readSessions('binance')) {
+      const symbols = [...new Set(listEvents(venue, lines).map((event) => event.venue_symbol ?? ''))];
       if (symbols.length === 0) continue;
       const rows = rowsOfSession(nameless, lines, symbols);
-      told += rows.length;
+      publishedCount += rows.length;
       for (const { texts } of rows) t.notOk(Object.values(texts).includes('') || !texts['id'], JSON.stringify(texts));
     }
-    t.ok(told > 0, `${told} events`);
+    t.ok(publishedCount > 0, `${publishedCount} events`);
     t.end();
   },
 );

@@ -31,16 +31,16 @@ const SECOND = 1_000_000;
 const ROWS = 8_000;
 
 /** Figures that do not compress: the files of a day are larger than the disk. */
-const figureOf = (window: number): string =>
+const makeFigure = (window: number): string =>
   `6${BigInt(`0x${createHash('sha256').update(String(window)).digest('hex')}`)}`.slice(0, 15);
-const rowsOf = (symbol: string): Row[] => [
+const listRows = (symbol: string): Row[] => [
   listingRow(
     { venue: 'binance', task: 'binance/0', srcOffset: 0, recordedAt: BEGIN },
     listing('binance', listingValues({ venue_symbol: symbol, instrument: 'BTC-PERP' }), { writtenAt: BEGIN }),
   ),
   ...Array.from({ length: ROWS }, (_, window) => {
     const at = BEGIN + (window + 1) * 10 * SECOND;
-    const reading = markReading(figureOf(window), { received_at: at - 1, recorded_at: at + SECOND });
+    const reading = markReading(makeFigure(window), { received_at: at - 1, recorded_at: at + SECOND });
     return readingRow(
       { venue: 'binance', symbol, layer: 'mark' },
       { from: at - 10 * SECOND, at, srcOffset: window, late: false },
@@ -65,7 +65,7 @@ t.test('archive and close on a disk that is full, then has room', { skip: noSmal
   });
   await ensureTables((text) => questdb.query({ text }), { namespace });
   await migrate(pool);
-  for (const [table, rows] of Map.groupBy(rowsOf('BTCUSDT'), ({ table }) => tableName(namespace, table))) {
+  for (const [table, rows] of Map.groupBy(listRows('BTCUSDT'), ({ table }) => tableName(namespace, table))) {
     await sender.send(table, rows);
     await sender.waitVisible([table]);
   }
@@ -89,12 +89,12 @@ t.test('archive and close on a disk that is full, then has room', { skip: noSmal
         'select object_key as key, bytes, sha256 from archive_files',
       )
     ).rows;
-  const told = async () => (await pool.query('select kind, subject, state from incidents order by 2')).rows;
+  const readIncidents = async () => (await pool.query('select kind, subject, state from incidents order by 2')).rows;
 
   for (const attempt of [1, 2]) await t.rejects(run(archive), { code: 'ENOSPC' }, `attempt ${attempt}`);
   t.same(await files(), []);
   t.same((await pool.query('select 1 from archive_sets')).rows, []);
-  t.same(await told(), [{ kind: 'disk_full', subject: 'archive', state: 'open' }], 'told once');
+  t.same(await readIncidents(), [{ kind: 'disk_full', subject: 'archive', state: 'open' }], 'told once');
   t.match((await openLedger(pool).states(DAY))[0], { step: 'archive', state: 'failed', report: /ENOSPC/ });
   resize('4m');
   t.match(await run(archive), new RegExp(`^1 sets of ${ROWS} rows`));

@@ -1,4 +1,4 @@
-// Gap rows become incidents whose ranges match them, once, whoever looks (OP-01); presence by day (OP-02). Real QuestDB and PostgreSQL.
+// Gap rows become incidents whose ranges match them, once, with any number of runners (OP-01); presence by day (OP-02). Real QuestDB and PostgreSQL.
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { migrate } from '../../infra/postgres/migrate.ts';
@@ -65,7 +65,7 @@ const pool = openPostgres(await engines.database(), { max: 6 });
 t.teardown(() => pool.end());
 await migrate(pool);
 
-/** W at `seconds` after noon, rows sealed by then. */
+/** W at `seconds` after noon, with the rows sealed at that time. */
 const contextAt = (seconds: number): NightlyContext => ({
   ...{ database: pool, questdb: store.reader, namespace: store.namespace, api: null, store: null, log },
   metrics: createNightlyMetrics(new Registry()),

@@ -127,21 +127,21 @@ function lateAt(at: number, recordedAt: number): Pick<Row, 'instants'> {
 for (const [table, rows] of Object.entries(WRITTEN)) await sender.send(tableName(namespace, table), rows);
 await sender.waitVisible(Object.keys(WRITTEN).map((table) => tableName(namespace, table)));
 
-const tableOf = (name: string): AnchoredTable => ANCHORED_TABLES.find(({ table }) => table === name) as AnchoredTable;
-const leavesOf = async (name: string, closedAt = CLOSED): Promise<LeafRow[]> => {
+const findTable = (name: string): AnchoredTable => ANCHORED_TABLES.find(({ table }) => table === name) as AnchoredTable;
+const readLeaves = async (name: string, closedAt = CLOSED): Promise<LeafRow[]> => {
   const leaves: LeafRow[] = [];
-  const question = { table: tableOf(name), listing: ID, day: DAY, closedAt };
+  const question = { table: findTable(name), listing: ID, day: DAY, closedAt };
   for await (const batch of readLeafRows({ questdb, namespace }, question)) leaves.push(...batch);
   return leaves;
 };
 const named = (name: string, leaves: readonly LeafRow[]): Record<string, unknown>[] => {
-  const { columns } = tableOf(name);
+  const { columns } = findTable(name);
   return leaves.map(({ cells }) => Object.fromEntries(columns.map((column, at) => [column.name, cells[at] ?? null])));
 };
 const iso = formatInstantMicros;
 
 t.test('readings of a day: windows that end in it, gaps and late rows, digits as they were sent', async (t) => {
-  const rows = named('mark', await leavesOf('mark'));
+  const rows = named('mark', await readLeaves('mark'));
   t.same(
     rows.map(({ window_end, mark, late, seq }) => [window_end, mark, late, seq]),
     [
@@ -173,7 +173,7 @@ t.test('readings of a day: windows that end in it, gaps and late rows, digits as
     received_at: null,
     window_start: iso(BEGIN + 20 * SECOND),
   });
-  const early = await leavesOf('mark', BEGIN + 110 * SECOND + 2_000);
+  const early = await readLeaves('mark', BEGIN + 110 * SECOND + 2_000);
   t.same(
     named('mark', early).map(({ window_end, mark }) => [window_end, mark]),
     [[iso(BEGIN + 10 * SECOND), LONG]],
@@ -182,7 +182,7 @@ t.test('readings of a day: windows that end in it, gaps and late rows, digits as
 });
 
 t.test('events of a day: null ids first, ids by bytes, the id of a gap is none', async (t) => {
-  const rows = named('trades', await leavesOf('trades'));
+  const rows = named('trades', await readLeaves('trades'));
   t.same(
     rows.map(({ received_at, id, seq, status }) => [received_at, id, seq, status]),
     [
@@ -199,7 +199,7 @@ t.test('events of a day: null ids first, ids by bytes, the id of a gap is none',
 });
 
 t.test('candles: minutes only; a proven empty minute has volume 0, no price and no receipt', async (t) => {
-  t.same(named('candles', await leavesOf('candles')), [
+  t.same(named('candles', await readLeaves('candles')), [
     {
       ...{ segment: 'binance', symbol: LISTING.symbol, open_time: iso(BEGIN), price_type: 'trade', status: 'present' },
       ...{ gap_cause: null, open: null, high: null, low: null, close: null, volume: '0', volume_unit: null },
@@ -212,8 +212,8 @@ t.test('three files hold the same rows, and the same rows are the same bytes', a
   const folder = mkdtempSync(join(tmpdir(), 'rows-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   for (const name of ['mark', 'trades', 'candles']) {
-    const table = tableOf(name);
-    const rows: FileRow[] = (await leavesOf(name)).map((row, at) => ({ ...row, leafIndex: at + 5 }));
+    const table = findTable(name);
+    const rows: FileRow[] = (await readLeaves(name)).map((row, at) => ({ ...row, leafIndex: at + 5 }));
     const write = async (batches: readonly (readonly FileRow[])[]) => {
       const files = await openRowFiles(table, folder);
       for (const batch of batches) await files.append(batch);

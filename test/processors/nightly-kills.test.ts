@@ -77,12 +77,12 @@ await write(
 );
 await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', '{}')", [dayAfter(DAY)]);
 
-const workOf = (over: Pick<KilledStep, 'step' | 'nowMs'> & Partial<KilledStep>): KilledStep => ({
+const makeWork = (over: Pick<KilledStep, 'step' | 'nowMs'> & Partial<KilledStep>): KilledStep => ({
   ...{ day: DAY, databaseUrl, endpoints, namespace, folder, killedAt: null },
   ...over,
 });
 const readAll = (): Promise<unknown[]> => readClosing(pool);
-/** What a manifest names is whole, and final sets come with their partition. */
+/** Files named by a manifest are whole, and final sets come with their partition. */
 const findHalf = async (): Promise<string[]> => {
   const { rows: files } = await pool.query<{ key: string; bytes: string | null }>(
     'select object_key as key, bytes from archive_files union all select tree_key, null from anchor_partitions',
@@ -106,13 +106,13 @@ const forget = async (): Promise<void> => {
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
 };
 /** Times a place is reached: the first, and the last of those that come for each file. */
-const timesOf = (place: string): readonly number[] => (place === 'file-stored' ? [1, 3] : [1]);
+const listTimes = (place: string): readonly number[] => (place === 'file-stored' ? [1, 3] : [1]);
 
 t.test('archive', async (t) => {
   /** The day archived, rows added, archived again: what was replaced an hour ago is removed. */
   const prepare = async (): Promise<void> => {
     await forget();
-    await runKilled(workOf({ step: 'archive', nowMs: ARCHIVED - 60_000 }));
+    await runKilled(makeWork({ step: 'archive', nowMs: ARCHIVED - 60_000 }));
     await pool.query("update archive_sets set rows = rows - 1 where venue_symbol = 'BTCUSDT'");
     await pool.query(
       `insert into archive_files (object_key, day, venue, venue_symbol, layer, format, bytes, sha256, replaced_at)
@@ -120,14 +120,14 @@ t.test('archive', async (t) => {
     );
   };
   await prepare();
-  t.match(await runKilled(workOf({ step: 'archive', nowMs: ARCHIVED })), /^1 sets of 50 rows/);
+  t.match(await runKilled(makeWork({ step: 'archive', nowMs: ARCHIVED })), /^1 sets of 50 rows/);
   const right = await readAll();
   for (const place of ARCHIVE_PLACES) {
-    for (const time of timesOf(place)) {
+    for (const time of listTimes(place)) {
       const name = `${place} ${time}`;
       await prepare();
       t.equal(
-        await runKilled(workOf({ step: 'archive', nowMs: ARCHIVED, killedAt: { place, time } })),
+        await runKilled(makeWork({ step: 'archive', nowMs: ARCHIVED, killedAt: { place, time } })),
         null,
         `killed at ${name}`,
       );
@@ -136,19 +136,19 @@ t.test('archive', async (t) => {
         [],
         `${name}: nothing half`,
       );
-      await runKilled(workOf({ step: 'archive', nowMs: ARCHIVED }));
+      await runKilled(makeWork({ step: 'archive', nowMs: ARCHIVED }));
       t.same(await readAll(), right, `${name}: the same in the end`);
     }
   }
 });
 
 t.test('close', async (t) => {
-  const close = workOf({ step: 'close', nowMs: CLOSED + DAY_MS });
+  const close = makeWork({ step: 'close', nowMs: CLOSED + DAY_MS });
   await forget();
   t.match(await runKilled(close), /^100 leaves in 1 partitions; root/);
   const right = await readAll();
   for (const place of CLOSE_PLACES) {
-    for (const time of timesOf(place)) {
+    for (const time of listTimes(place)) {
       const name = `${place} ${time}`;
       await forget();
       t.equal(await runKilled({ ...close, killedAt: { place, time } }), null, `killed at ${name}`);
@@ -165,7 +165,7 @@ t.test('anchor', async (t) => {
   for (const [at, place] of POSTING_PLACES.entries()) {
     const day = dayAfter('2026-02-01', at);
     const root = await addClosedDay(pool, day);
-    const post = workOf({ step: 'anchor', day, nowMs: Date.now(), anchors: settings });
+    const post = makeWork({ step: 'anchor', day, nowMs: Date.now(), anchors: settings });
     t.equal(await runKilled({ ...post, killedAt: { place, time: 1 } }), null, `killed at ${place}`);
     const { rows: before } = await pool.query('select tx_hash from anchor_transactions where day = $1', [day]);
     t.match(await runKilled(post), new RegExp(place === 'confirmed' ? '^confirmed before' : `^${root} in block`));

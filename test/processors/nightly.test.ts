@@ -29,28 +29,28 @@ t.setTimeout(900_000);
 const HOUR_MS = 3_600_000;
 const log = createLog('nightly-test', 'silent');
 
-const stepOf = (name: string, dueMs: number, run: Step['run'] = async () => 'ok'): Step => ({
+const makeStep = (name: string, dueMs: number, run: Step['run'] = async () => 'ok'): Step => ({
   ...{ name, dueMs, run },
   summary: name,
 });
-const stateOf = (over: Partial<StepState> & Pick<StepState, 'day' | 'step'>): StepState => ({
+const makeState = (over: Partial<StepState> & Pick<StepState, 'day' | 'step'>): StepState => ({
   ...{ state: 'done', attempts: 1, startedAt: new Date(0), endedAt: new Date(0), report: null },
   ...over,
 });
 
 t.test('a day is due at its time, missing days come oldest first, a failure holds back its own step only', (t) => {
-  const [a, b] = [stepOf('a', HOUR_MS), stepOf('b', 2 * HOUR_MS)];
+  const [a, b] = [makeStep('a', HOUR_MS), makeStep('b', 2 * HOUR_MS)];
   const at = (text: string): number => Date.parse(text);
   t.same(missingDays(a, [], at('2026-01-15T00:59Z')), ['2026-01-14'], 'a first run begins with the newest due day');
-  const known = [stateOf({ day: '2026-01-12', step: 'a' }), stateOf({ day: '2026-01-14', step: 'a' })];
+  const known = [makeState({ day: '2026-01-12', step: 'a' }), makeState({ day: '2026-01-14', step: 'a' })];
   t.same(missingDays(a, known, at('2026-01-15T01:00Z')), ['2026-01-13', '2026-01-15']);
-  const old = [stateOf({ day: '2025-06-01', step: 'a' })];
+  const old = [makeState({ day: '2025-06-01', step: 'a' })];
   t.equal(missingDays(a, old, at('2026-01-15T12:00Z'))[0], '2025-12-16', 'no further back than 31 days');
   const tasks = (states: StepState[], now: string) =>
     dueTasks([b, a], states, at(now)).map(({ step, day }) => `${day} ${step.name}`);
-  const since = ['a', 'b'].map((step) => stateOf({ day: '2026-01-13', step }));
+  const since = ['a', 'b'].map((step) => makeState({ day: '2026-01-13', step }));
   t.same(tasks(since, '2026-01-15T03:00Z'), ['2026-01-14 a', '2026-01-14 b', '2026-01-15 a', '2026-01-15 b']);
-  const failed = stateOf({ day: '2026-01-14', step: 'a', state: 'failed', endedAt: new Date('2026-01-15T03:00Z') });
+  const failed = makeState({ day: '2026-01-14', step: 'a', state: 'failed', endedAt: new Date('2026-01-15T03:00Z') });
   t.same(tasks([...since, failed], '2026-01-15T03:00:30Z'), ['2026-01-14 b', '2026-01-15 b']);
   t.equal(tasks([...since, failed], '2026-01-15T03:01Z').length, 4);
   t.equal(tasks([...since, { ...failed, attempts: 3 }], '2026-01-15T03:03:59Z').length, 2, 'later each time');
@@ -76,7 +76,7 @@ t.teardown(async () => {
 
 const registry = new Registry();
 const metrics = createNightlyMetrics(registry);
-const contextOf = (over: Partial<NightlyContext> = {}): NightlyContext => ({
+const makeContext = (over: Partial<NightlyContext> = {}): NightlyContext => ({
   ...{ database: pool, questdb, namespace, api: null, store: null, metrics, log },
   historyWatermark: async () => Date.now() * 1_000,
   isBinding: async () => false,
@@ -89,14 +89,14 @@ const ledger = openLedger(pool);
 t.test('two runners that catch up do each step of each day once, in order', async (t) => {
   const done: string[] = [];
   const nowMs = (): number => Date.parse('2026-01-15T12:00:00Z');
-  const slow = stepOf('catch-up', HOUR_MS, async (day) => {
+  const slow = makeStep('catch-up', HOUR_MS, async (day) => {
     await pool.query('select pg_sleep(0.02)');
     done.push(day);
     return `did ${day}`;
   });
   await pool.query("insert into nightly_steps (day, step, state) values ('2026-01-08', 'catch-up', 'done')");
-  await Promise.all([1, 2].map(() => runDue([slow], openLedger(pool), contextOf({ nowMs }))));
-  await runDue([slow], ledger, contextOf({ nowMs }));
+  await Promise.all([1, 2].map(() => runDue([slow], openLedger(pool), makeContext({ nowMs }))));
+  await runDue([slow], ledger, makeContext({ nowMs }));
   t.same(done, ['2026-01-09', '2026-01-10', '2026-01-11', '2026-01-12', '2026-01-13', '2026-01-14', '2026-01-15']);
   t.match(await registry.metrics(), 'nightly_missing_days{step="catch-up"} 0');
 });
@@ -105,12 +105,12 @@ t.test(
   'a failure is kept with its reason and does not stop other steps; by hand a done step is done again',
   async (t) => {
     const nowMs = (): number => Date.parse('2026-01-15T12:00:00Z');
-    const bad = stepOf('bad', 0, async () => {
+    const bad = makeStep('bad', 0, async () => {
       throw new Error('disk on fire');
     });
     let runs = 0;
-    const good = stepOf('good', HOUR_MS, async () => `run ${++runs}`);
-    await runDue([bad, good], ledger, contextOf({ nowMs }));
+    const good = makeStep('good', HOUR_MS, async () => `run ${++runs}`);
+    await runDue([bad, good], ledger, makeContext({ nowMs }));
     const states = await ledger.states('2026-01-15');
     t.match(
       states.find(({ step }) => step === 'bad'),
@@ -118,7 +118,7 @@ t.test(
     );
     t.equal(runs, 1);
     const command = (...argv: string[]) =>
-      runCommand(argv, { steps: [bad, good], ledger, context: contextOf({ nowMs }) });
+      runCommand(argv, { steps: [bad, good], ledger, context: makeContext({ nowMs }) });
     t.equal(await command('--step', 'good', '--day', '2026-01-15'), 'run 2');
     t.match(await command('--list'), /good {8}due 01:00 UTC.*2026-01-15 {2}bad {8} failed {3}1x.*disk on fire/s);
     await t.rejects(command('--step', 'good', '--day', '2026-01-16'), { message: '2026-01-16 has not begun' });
@@ -126,16 +126,16 @@ t.test(
     await t.rejects(command('--step', 'best'), /"best" is no step\nusage/);
     await t.rejects(command('--step', 'bad'), /disk on fire/);
     await t.rejects(command('--day', '2026-01-15'), /disk on fire/);
-    const later = stepOf('later', 24 * HOUR_MS);
-    const ofDay = { steps: [later, good], ledger, context: contextOf({ nowMs }) };
+    const later = makeStep('later', 24 * HOUR_MS);
+    const ofDay = { steps: [later, good], ledger, context: makeContext({ nowMs }) };
     t.equal(await runCommand(['--day', '2026-01-15'], ofDay), 'good: run 3', 'every step of a day that is due');
   },
 );
 
 t.test('a runner that was killed in the middle leaves its work to the next', async (t) => {
   await pool.query("insert into nightly_steps (day, step, state) values ('2026-01-15', 'left', 'running')");
-  const left = stepOf('left', 0);
-  t.equal(await runTask({ step: left, day: '2026-01-15' }, ledger, { context: contextOf(), mode: 'once' }), 'ok');
+  const left = makeStep('left', 0);
+  t.equal(await runTask({ step: left, day: '2026-01-15' }, ledger, { context: makeContext(), mode: 'once' }), 'ok');
   t.match(
     (await ledger.states('2026-01-15')).find(({ step }) => step === 'left'),
     { state: 'done', attempts: 2 },
@@ -146,7 +146,7 @@ t.test('steps of one lock wait for each other, whatever their days, until they a
   const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const order: string[] = [];
   const long: Step = {
-    ...stepOf('long', 0, async (day) => {
+    ...makeStep('long', 0, async (day) => {
       begun.resolve();
       await end.promise;
       order.push(`long ${day}`);
@@ -154,18 +154,22 @@ t.test('steps of one lock wait for each other, whatever their days, until they a
     }),
     lock: 'files',
   };
-  const next: Step = { ...stepOf('next', 0, async (day) => `${order.push(`next ${day}`)} done`), lock: 'files' };
+  const next: Step = { ...makeStep('next', 0, async (day) => `${order.push(`next ${day}`)} done`), lock: 'files' };
   const run = (step: Step, day: string, context: NightlyContext): Promise<string | null> =>
     runTask({ step, day }, openLedger(pool), { context, mode: 'once' });
-  const first = run(long, '2026-01-14', contextOf());
+  const first = run(long, '2026-01-14', makeContext());
   await begun.promise;
   const stopping = new AbortController();
   const stopped = (step: Step, day: string): Promise<string | null> =>
-    run(step, day, contextOf({ signal: stopping.signal, progress: (line) => /waits/.test(line) && stopping.abort() }));
+    run(
+      step,
+      day,
+      makeContext({ signal: stopping.signal, progress: (line) => /waits/.test(line) && stopping.abort() }),
+    );
   t.equal(await stopped(next, '2026-01-13'), null, 'a stop ends the waiting');
   t.equal(await stopped(long, '2026-01-15'), null);
   const waits = Promise.withResolvers<void>();
-  const second = run(next, '2026-01-15', contextOf({ progress: (line) => /waits/.test(line) && waits.resolve() }));
+  const second = run(next, '2026-01-15', makeContext({ progress: (line) => /waits/.test(line) && waits.resolve() }));
   await waits.promise;
   end.resolve();
   t.same(await Promise.all([first, second]), ['ok', '2 done']);
@@ -223,7 +227,7 @@ t.test('the turnover of a day is that of its 00:00, exact, of what was listed th
     stats('okx', 'ETH-USDT-SWAP', '2026-01-14T22:00:00.000Z', ''),
   ]);
   const nowMs = (): number => startOf(day) + 200_000;
-  t.equal(await turnover.run(day, contextOf({ nowMs })), '2 instruments at 2 venues');
+  t.equal(await turnover.run(day, makeContext({ nowMs })), '2 instruments at 2 venues');
   const { rows } = await pool.query('select source, turnover from daily_turnover where day = $1', [day]);
   t.same(rows, [
     {
@@ -234,7 +238,7 @@ t.test('the turnover of a day is that of its 00:00, exact, of what was listed th
       },
     },
   ]);
-  t.match(await turnover.run(day, contextOf({ nowMs })), /had its row already/);
+  t.match(await turnover.run(day, makeContext({ nowMs })), /had its row already/);
 });
 
 t.test('the turnover waits for stored history to reach 00:00, and not for ever', async (t) => {
@@ -242,11 +246,14 @@ t.test('the turnover waits for stored history to reach 00:00, and not for ever',
   const early = (): number => startOf(day) + 200_000;
   await write([stats('binance', 'BTCUSDT', '2026-01-16T00:00:00.000Z', null)]);
   await write([stats('okx', 'BTC-USDT-SWAP', '2026-01-15T23:59:00.000Z', '3')]);
-  await t.rejects(turnover.run(day, contextOf({ nowMs: early })), /has not reached 00:00 yet: okx$/);
-  t.match(await turnover.run(day, contextOf({ nowMs: () => startOf(day) + 2 * HOUR_MS })), '2 instruments at 2 venues');
+  await t.rejects(turnover.run(day, makeContext({ nowMs: early })), /has not reached 00:00 yet: okx$/);
+  t.match(
+    await turnover.run(day, makeContext({ nowMs: () => startOf(day) + 2 * HOUR_MS })),
+    '2 instruments at 2 venues',
+  );
 });
 
-/** An API that answers by path and body; the edge that the re-check asks. */
+/** An API that answers by path and body; the edge that the re-check calls. */
 const startAnswers = async (answer: (body: { readonly id: number }, asked: number) => [number, unknown]) => {
   const asked = new Map<number, number>();
   const server = createServer(async (request, response) => {
@@ -254,9 +261,9 @@ const startAnswers = async (answer: (body: { readonly id: number }, asked: numbe
     for await (const chunk of request) text += chunk;
     const body = JSON.parse(text) as { readonly id: number };
     asked.set(body.id, (asked.get(body.id) ?? 0) + 1);
-    const [status, said] = answer(body, asked.get(body.id) ?? 0);
+    const [status, reply] = answer(body, asked.get(body.id) ?? 0);
     response.writeHead(request.headers.authorization === 'Bearer sk_check' ? status : 401, { 'retry-after': '0' });
-    response.end(JSON.stringify(said));
+    response.end(JSON.stringify(reply));
   });
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   const api = { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'sk_check' };
@@ -281,7 +288,7 @@ t.test('settled requests are asked again: a changed or refused one is one incide
     return [200, { settled: true, items_sha256: id === 2 ? SHA(9) : SHA(id) }];
   });
   t.teardown(close);
-  const context = contextOf({ nowMs, api });
+  const context = makeContext({ nowMs, api });
   t.equal(await recheck.run('2026-01-20', context), '3 requests asked again, 2 differ');
   t.same(
     [...asked].sort(),
@@ -310,7 +317,7 @@ t.test('the re-check fails, to be tried again, where it cannot judge', async (t)
   const unsettled = await startAnswers(() => [200, { settled: false, items_sha256: SHA(8) }]);
   t.teardown(unsettled.close);
   const nowMs = (): number => Date.parse('2026-01-20T05:00:00Z');
-  const run = (api: NightlyContext['api']) => recheck.run('2026-01-22', contextOf({ nowMs, api }));
+  const run = (api: NightlyContext['api']) => recheck.run('2026-01-22', makeContext({ nowMs, api }));
   await t.rejects(run(unsettled.api), /reads as unsettled/);
   await t.rejects(run({ ...unsettled.api, key: 'sk_wrong' }), /RECHECK_KEY may not ask this/);
   await t.rejects(run(null), /set BASE_URL and RECHECK_KEY/);
@@ -334,7 +341,7 @@ t.test('partitions and rows past their time go, the newest partition stays', asy
   const long = startOf('2027-01-01');
   t.equal(await drop('2027-01-01'), 1);
   await pool.query("update settled_requests set asked_at = '2026-01-01' where path = '/v2/candles'");
-  const context = contextOf({ nowMs: () => long + 6 * HOUR_MS });
+  const context = makeContext({ nowMs: () => long + 6 * HOUR_MS });
   t.match(
     await retention.run('2027-01-01', context),
     /^0 partitions and [1-9]\d* rows dropped$/,

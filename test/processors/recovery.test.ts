@@ -1,4 +1,4 @@
-// A task whose checkpoint cannot be used, on a real Kafka: what was said stays, what is lost is a gap with its cause, nothing is said twice.
+// A task with an unusable checkpoint, on a real Kafka: published messages stay, a loss is a gap with its cause, nothing is published twice.
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
 import { createPublisher, ensureTopics, LogCut, openKafka, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
@@ -13,8 +13,8 @@ import { codecs } from '../../schemas/avro/codec.ts';
 import { LAYERS } from '../../schemas/layers.ts';
 import { type CheckpointEntry, type LiveEntry, type Reading, type Row, topics } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
-import { rowsOf, runTask } from '../support/task-driver.ts';
-import { busyLog, gapsOf, SPEC } from '../support/task-logs.ts';
+import { listRows, runTask } from '../support/task-driver.ts';
+import { busyLog, findGapFaults, SPEC } from '../support/task-logs.ts';
 
 t.setTimeout(900_000);
 const engines = await useEngines(t, ['kafka']);
@@ -26,7 +26,7 @@ const RECORDS = busyLog().records;
 const WHOLE = runTask(SPEC, RECORDS).outputs;
 
 /** Identity of a row in QuestDB. */
-const keyOf = (row: Row): string =>
+const toKey = (row: Row): string =>
   [
     row.table,
     row.at,
@@ -36,7 +36,7 @@ const keyOf = (row: Row): string =>
     row.integers['src_offset'],
   ].join('|');
 const byKey = (rows: readonly Row[]): Record<string, Row> =>
-  Object.fromEntries(rows.map((row) => [keyOf(row), row] as const).sort(([a], [b]) => (a < b ? -1 : 1)));
+  Object.fromEntries(rows.map((row) => [toKey(row), row] as const).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /** A namespace with a log in it, and the lives of the one task that works on it. */
 const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
@@ -56,7 +56,7 @@ const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
   const outlets = openOutlets(handle);
   t.teardown(() => closeOutlets(outlets));
   const task = { handle, venue: binance, partition: 0, shards: 1, namespace, ticks: false };
-  // A life leaves the checkpoints it is told to, however long it takes.
+  // A life leaves the number of checkpoints it is given, however long it takes.
   const spec = { ...task, checkpointEveryMs: Number.POSITIVE_INFINITY, outlets, metrics, log };
 
   const read = async <T>(topic: string, decode: (bytes: Buffer) => T): Promise<T[]> => {
@@ -109,8 +109,8 @@ const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
 };
 type World = Awaited<ReturnType<typeof openWorld>>;
 
-/** What a reader of `live` sees: repeats and late words of an earlier life are dropped by their place. */
-const heardBy = (entries: readonly LiveEntry[]): LiveEntry[] => {
+/** The view of a reader of `live`: repeats and late messages of an earlier life are dropped by their place. */
+const withoutRepeats = (entries: readonly LiveEntry[]): LiveEntry[] => {
   let [offset, index] = [-1, -1];
   return entries.filter((entry) => {
     if (entry.offset < offset || (entry.offset === offset && entry.index <= index)) return false;
@@ -121,7 +121,7 @@ const heardBy = (entries: readonly LiveEntry[]): LiveEntry[] => {
 
 const readingsBySeries = (entries: readonly LiveEntry[]): Map<string, Reading[]> => {
   const series = new Map<string, Reading[]>();
-  for (const { symbol, reading } of heardBy(entries)) {
+  for (const { symbol, reading } of withoutRepeats(entries)) {
     if (!reading) continue;
     const key = `${symbol} ${reading.layer}`;
     series.set(key, [...(series.get(key) ?? []), reading]);
@@ -139,7 +139,7 @@ const checkRevs = async (t: Test, world: World): Promise<void> => {
 
 /** Every window of every listing and layer is covered once, from the first window on. */
 const checkCoverage = async (t: Test, world: World): Promise<void> => {
-  const faults = gapsOf(Object.values(byKey(await world.rows())));
+  const faults = findGapFaults(Object.values(byKey(await world.rows())));
   t.same(faults.slice(0, 3), [], 'every window is covered exactly once');
 };
 
@@ -148,7 +148,7 @@ t.test('lost checkpoints and a whole log: the same rows and the same words, only
   await world.live(1000);
   t.equal(await world.live(RECORDS.length), 0, "begins at the log's start");
   t.ok(await world.alarm('lost'));
-  t.same(byKey(await world.rows()), byKey(rowsOf(WHOLE)));
+  t.same(byKey(await world.rows()), byKey(listRows(WHOLE)));
   await checkRevs(t, world);
 });
 
@@ -173,7 +173,7 @@ t.test('a checkpoint that cannot be read: the one before it is as good', async (
   t.equal(await world.live(1100), 700, 'goes on after the older round');
   t.notOk(await world.alarm('corrupt'));
   await world.live(RECORDS.length);
-  t.same(byKey(await world.rows()), byKey(rowsOf(WHOLE)));
+  t.same(byKey(await world.rows()), byKey(listRows(WHOLE)));
 });
 
 t.test('checkpoints that nobody can read, or of another version, are none', async (t) => {
@@ -195,7 +195,7 @@ t.test('checkpoints that nobody can read, or of another version, are none', asyn
     await world.publisher.flush();
     t.equal(await world.live(RECORDS.length), 0);
     t.ok(await world.alarm(reason), reason);
-    t.same(byKey(await world.rows()), byKey(rowsOf(WHOLE)));
+    t.same(byKey(await world.rows()), byKey(listRows(WHOLE)));
   }
 });
 
@@ -208,7 +208,7 @@ t.test('a log cut before what was sealed last: the same rows, no window lost', a
   t.equal(await world.live(RECORDS.length), 900, 'a checkpoint taken on the way carries what is still to be gone past');
   t.ok(await world.alarm('behind'));
   const isSampled = ({ table }: Row): boolean => Object.values(LAYERS).some((layer) => layer.table === table);
-  t.same(byKey((await world.rows()).filter(isSampled)), byKey(rowsOf(WHOLE).filter(isSampled)));
+  t.same(byKey((await world.rows()).filter(isSampled)), byKey(listRows(WHOLE).filter(isSampled)));
   await checkCoverage(t, world);
   await checkRevs(t, world);
 });
@@ -221,7 +221,7 @@ for (const [name, cut] of [
     const world = await openWorld(t);
     await world.live(700, true);
     await world.live(1100);
-    const said = (await world.rows()).map(keyOf);
+    const keysBefore = (await world.rows()).map(toKey);
     await world.truncate(cut);
     t.equal(await world.live(1400, true), cut);
     await world.live(RECORDS.length, true);
@@ -232,7 +232,7 @@ for (const [name, cut] of [
     const lost = Object.values(rows).filter((row) => row.texts['gap_cause'] === 'storage_failure');
     t.ok(lost.length > 0, `${lost.length} rows of lost windows`);
     t.same(
-      said.filter((key) => rows[key]?.texts['gap_cause'] === 'storage_failure'),
+      keysBefore.filter((key) => rows[key]?.texts['gap_cause'] === 'storage_failure'),
       [],
       'what was written before stays',
     );

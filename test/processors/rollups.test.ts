@@ -1,4 +1,4 @@
-// Longer candles over minutes that count in different units: what can be told of the period is, its volume is not (H-13, N-08).
+// Longer candles over minutes that count in different units: the prices of the period are known, its volume is not (H-13, N-08).
 import t from 'tap';
 import { foldMinute } from '../../processors/task/rollups.ts';
 import { type CandleRow, candleRow } from '../../processors/task/rows.ts';
@@ -10,7 +10,7 @@ const MINUTE = 60 * SECOND;
 
 type Bar = { readonly volume: string; readonly unit: QuantityUnit };
 
-const minuteOf = (n: number, bar: Bar | null): CandleRow => {
+const makeMinute = (n: number, bar: Bar | null): CandleRow => {
   const openTime = START + n * MINUTE;
   const figures = { open: '10', high: '12', low: '9', close: '11', turnover: '100' };
   const head = { openTime, closeTime: openTime + MINUTE, timeframe: '1m', gapCause: null } as const;
@@ -30,7 +30,7 @@ const minuteOf = (n: number, bar: Bar | null): CandleRow => {
 /** The row of the first candle of two, or three, minutes. */
 const rolled = (bars: readonly (Bar | null)[]) => {
   const candles: CandleState = { minutes: {}, proved: {}, newest: {}, rollups: {} };
-  const longer = bars.flatMap((bar, n) => foldMinute(candles, minuteOf(n, bar), 0));
+  const longer = bars.flatMap((bar, n) => foldMinute(candles, makeMinute(n, bar), 0));
   const found = longer.find(({ timeframe }) => timeframe === `${bars.length}m`);
   return found && candleRow({ venue: 'paper', symbol: 'LIN', priceType: 'trade' }, found, 9);
 };

@@ -176,14 +176,14 @@ t.test(
   async (t) => {
     const namespace = freshNamespace();
     await Promise.all([ensureTables(sql, { namespace }), ensureTables(sql, { namespace })]);
-    const columnsOf = async () =>
+    const readColumns = async () =>
       (await sql(`SELECT "column" FROM table_columns('${tableName(namespace, 'mark')}')`)).flat();
     await sql(`ALTER TABLE '${tableName(namespace, 'mark')}' DROP COLUMN basis`);
     await sql(`ALTER TABLE '${tableName(namespace, 'mark')}' ADD COLUMN note VARCHAR`);
     const changed = (columns: readonly (string | null)[]) => !columns.includes('basis') && columns.includes('note');
-    await waitFor('the change of columns', async () => changed(await columnsOf()));
+    await waitFor('the change of columns', async () => changed(await readColumns()));
     await ensureTables(sql, { namespace });
-    t.match(await columnsOf(), [
+    t.match(await readColumns(), [
       ...Object.keys(TABLES['mark']?.columns ?? {}).filter((name) => name !== 'basis'),
       'note',
       'basis',
@@ -221,9 +221,9 @@ t.test('live tables expire two days after the floor, those of a replay never', a
   const namespace = freshNamespace();
   await ensureTables(sql, { namespace });
   await ensureTables(sql, { namespace: '' });
-  const ttlOf = async (name: string) => sql(`SELECT ttlValue, ttlUnit FROM tables() WHERE table_name = '${name}'`);
-  t.same(await ttlOf('mark'), [['402', 'DAY']]);
-  t.same(await ttlOf(tableName(namespace, 'mark')), [['0', 'HOUR']]);
+  const readTtl = async (name: string) => sql(`SELECT ttlValue, ttlUnit FROM tables() WHERE table_name = '${name}'`);
+  t.same(await readTtl('mark'), [['402', 'DAY']]);
+  t.same(await readTtl(tableName(namespace, 'mark')), [['0', 'HOUR']]);
 });
 
 t.test('refuses a column that stands there with another type, by name', async (t) => {
@@ -324,8 +324,8 @@ t.test('the same rows twice and in another order give the same hashes; another d
     await runSink(t, space);
     await historyReaches(t, space, START);
   }
-  const hashOf = ({ namespace }: Namespace) => hashTables({ url: endpoints.questdb_http, auth, namespace });
-  const [a, b, c] = [await hashOf(once), await hashOf(twice), await hashOf(other)];
+  const hashRows = ({ namespace }: Namespace) => hashTables({ url: endpoints.questdb_http, auth, namespace });
+  const [a, b, c] = [await hashRows(once), await hashRows(twice), await hashRows(other)];
   t.equal(a['mark']?.rows, 500);
   t.same(b, a);
   t.equal(c['mark']?.rows, 500);
@@ -417,7 +417,7 @@ t.test(
     const count = 12_000;
     const sinks = [await runSink(t, rough)];
     const tables = ['mark', 'funding', 'book'];
-    const rowOf = (n: number): Row => {
+    const makeRow = (n: number): Row => {
       const row = markRow(n);
       const table = tables[n % 3] ?? 'mark';
       const figures: Record<string, string> =
@@ -429,7 +429,7 @@ t.test(
       return { ...row, table, figures };
     };
     for (let n = 0; n < count; n++) {
-      rough.row(rowOf(n));
+      rough.row(makeRow(n));
       if (n % 100 === 99) rough.mark(START + n);
       if (n === 3_000) await kill('questdb');
       if (n === 6_000) await ready('questdb');
@@ -440,13 +440,13 @@ t.test(
       if (n % 300 === 0) await pause(5);
       await rough.ready();
     }
-    for (let n = 0; n < count; n++) calm.row(rowOf(n));
+    for (let n = 0; n < count; n++) calm.row(makeRow(n));
     calm.mark(START + count - 1);
     await Promise.all([rough.published(), calm.published()]);
     await runSink(t, calm);
     await Promise.all([historyReaches(t, rough, START + count - 1), historyReaches(t, calm, START + count - 1)]);
-    const hashOf = ({ namespace }: Namespace) => hashTables({ url: endpoints.questdb_http, auth, namespace });
-    const [calmly, roughly] = [await hashOf(calm), await hashOf(rough)];
+    const hashRows = ({ namespace }: Namespace) => hashTables({ url: endpoints.questdb_http, auth, namespace });
+    const [calmly, roughly] = [await hashRows(calm), await hashRows(rough)];
     t.same(roughly, calmly);
     t.equal(
       tables.reduce((sum, table) => sum + (roughly[table]?.rows ?? 0), 0),
@@ -524,7 +524,7 @@ const asAnalyst = async (t: Test): Promise<pg.Client> => {
   return analyst;
 };
 
-const examplesOf = (manual: string): string[] => {
+const readExamples = (manual: string): string[] => {
   const text = readFileSync(new URL(`../../${manual}`, import.meta.url), 'utf8');
   return [...text.matchAll(/```sql\n([^`]+)```/g)].map(([, example]) => example ?? '');
 };
@@ -600,7 +600,7 @@ t.test('the README’s examples answer what they say', async (t) => {
     );
   await sender.waitVisible(tables);
   const analyst = await asAnalyst(t);
-  const examples = ['README.md', 'infra/questdb/README.md'].flatMap(examplesOf);
+  const examples = ['README.md', 'infra/questdb/README.md'].flatMap(readExamples);
   const answerTo = async (word: string) => {
     const text = examples.find((example) => example.includes(word)) ?? '';
     return (await analyst.query<Record<string, unknown>>(text)).rows;
@@ -636,7 +636,7 @@ t.test('the README’s examples answer what they say', async (t) => {
 t.test('the analysts’ user runs the README’s examples, and every write is denied', async (t) => {
   await ensureTables(sql, { namespace: '' });
   const analyst = await asAnalyst(t);
-  const examples = ['README.md', 'infra/questdb/README.md'].flatMap(examplesOf);
+  const examples = ['README.md', 'infra/questdb/README.md'].flatMap(readExamples);
   t.ok(examples.length >= 5 && examples.some((text) => text.includes('ASOF JOIN')));
   for (const text of examples) await t.resolves(analyst.query(text), text);
   const writes = [

@@ -1,4 +1,4 @@
-// The store of a task: nothing changes around it, and a checkpoint holds what stood when it began, whatever changes meanwhile.
+// The store of a task: nothing changes around it, and a checkpoint contains the state at its begin, whatever changes meanwhile.
 import fc from 'fast-check';
 import t from 'tap';
 import { beginRound, createRestorer, makeMarker, saveSome } from '../../processors/checkpoint.ts';
@@ -24,7 +24,7 @@ import { busyLog, SPEC } from '../support/task-logs.ts';
 const SYMBOLS = ['A', 'B', 'C'];
 const CONNECTIONS = ['k1', 'k2'];
 const NO_VERSION = { venue: 'none', written_at: 1, first_seen_at: 1, delisted_at: null, raw: null };
-const versionOf = (symbol: string): ListingVersion =>
+const makeVersion = (symbol: string): ListingVersion =>
   ({ ...NO_VERSION, venue_symbol: symbol, record: { venue_symbol: symbol } }) as unknown as ListingVersion;
 
 const OPERATIONS = [
@@ -74,7 +74,7 @@ const changeListing = (listing: ListingState, { kind, symbol, connId, n }: Opera
   }
   if (kind === 'version') {
     listing.before.push(listing.version);
-    listing.version = { ...versionOf(symbol), written_at: n };
+    listing.version = { ...makeVersion(symbol), written_at: n };
   }
 };
 
@@ -99,12 +99,12 @@ const apply = (store: Store, operation: Operation): void => {
     if (!store.state.connections.has(connId)) store.addConnection(createConnection(span, n));
     return store.changeConnection(connId, ({ unreadable }) => void unreadable.push(n));
   }
-  if (!store.state.listings.has(symbol)) store.addListing(createListing(versionOf(symbol)));
+  if (!store.state.listings.has(symbol)) store.addListing(createListing(makeVersion(symbol)));
   store.changeListing(symbol, (listing) => changeListing(listing, operation));
 };
 
 /** All items as text, in the order of a checkpoint. */
-const textsOf = ({ state }: Store): string[] => [
+const listTexts = ({ state }: Store): string[] => [
   coreToJson(state),
   ...[...state.listings.values()].map(listingToJson),
   ...[...state.books.values()].map(bookToJson),
@@ -122,7 +122,7 @@ t.test('random changes, with a checkpoint cut and restored anywhere, give the sa
     const cut = Math.floor((all.length * share) / 100);
     const { store, task } = live(createStore);
     for (const operation of all.slice(0, cut)) apply(store, operation);
-    const stood = textsOf(store);
+    const stood = listTexts(store);
     const entries: CheckpointEntry[] = [];
     const save = (entry: CheckpointEntry): void => void entries.push(entry);
     const round = beginRound(task, save);
@@ -134,14 +134,14 @@ t.test('random changes, with a checkpoint cut and restored anywhere, give the sa
     save(makeMarker(round));
     const bodies = entries.flatMap(({ body }) => body ?? []);
     if (JSON.stringify(bodies) !== JSON.stringify(stood)) return false;
-    if (JSON.stringify(textsOf(store)) !== JSON.stringify(stood)) changed += 1;
+    if (JSON.stringify(listTexts(store)) !== JSON.stringify(stood)) changed += 1;
     const restorer = createRestorer();
     for (const entry of entries) restorer.add(JSON.parse(JSON.stringify(entry)) as CheckpointEntry);
     const state = restorer.state();
     if (state === null) return false;
     const next = live(createStore, state);
     for (const operation of all.slice(cut)) apply(next.store, operation);
-    return JSON.stringify(textsOf(next.store)) === JSON.stringify(textsOf(store));
+    return JSON.stringify(listTexts(next.store)) === JSON.stringify(listTexts(store));
   });
   fc.assert(isSame, { numRuns: 300, seed: 22 });
   t.ok(changed > 200, `${changed} states had changed before they were saved`);
@@ -178,7 +178,7 @@ t.test('at run time a change around the store throws', (t) => {
 
 t.test('what a change was given is of no use after it', (t) => {
   const store = openFrozenStore(createState());
-  store.addListing(createListing(versionOf('A')));
+  store.addListing(createListing(makeVersion('A')));
   const leaked = store.changeListing('A', (outer) => {
     store.changeListing('A', (inner) => t.equal(inner, outer, 'changes of one listing nest'));
     outer.before.push(outer.version);
@@ -202,7 +202,7 @@ const refusedByTypes = ({ state, changeListing: change }: Store): void => {
     // @ts-expect-error its layers are handed out as a readonly map
     listing.layers.clear();
     // @ts-expect-error its members are readonly
-    listing.version = versionOf('A');
+    listing.version = makeVersion('A');
     change(listing.symbol, take);
   }
   for (const connection of state.connections.values()) {

@@ -1,4 +1,4 @@
-// The task as a machine: readings, books, windows, gaps, spans; the same bytes whatever cuts or repeats the log.
+// The task as a machine: readings, books, windows, gaps, spans; the same bytes for any cut or repetition of the log.
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { binance } from '../../ingest/venues/binance/index.ts';
@@ -6,25 +6,25 @@ import { beginRound, countUnsaved, createRestorer, makeMarker, saveSome } from '
 import { Task } from '../../processors/task/task.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { CheckpointEntry, ListingVersion } from '../../schemas/topics.ts';
-import { readingsOf, rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
+import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 import { begin, busyLog, COVERS, diff, mark, reference, SPEC, snapshot } from '../support/task-logs.ts';
 
 const LISTING = 'binance:BTCUSDT';
 
 const present = (log: TestLog) =>
-  rowsOf(runTask(SPEC, log.records).outputs, 'mark').filter((r) => r.texts['status'] === 'present');
+  listRows(runTask(SPEC, log.records).outputs, 'mark').filter((r) => r.texts['status'] === 'present');
 const gaps = (log: TestLog) =>
-  rowsOf(runTask(SPEC, log.records).outputs, 'mark').filter((r) => r.texts['status'] === 'missing');
+  listRows(runTask(SPEC, log.records).outputs, 'mark').filter((r) => r.texts['status'] === 'missing');
 
 t.test('a reading carries the venue digits, derived figures and the horizon it was stored with', (t) => {
   const log = begin();
   log.now += SECOND;
   mark(log, '101.00');
-  const [reading] = readingsOf(runTask(SPEC, log.records).outputs, 'mark');
+  const [reading] = listReadings(runTask(SPEC, log.records).outputs, 'mark');
   t.same(reading?.values, { mark: '101', index: '100', basis: '0.01' });
   t.equal(reading?.horizon_source, 'documented');
   t.equal(reading?.valid_until, log.now + 2 * SECOND, 'two stated intervals from the venue stamp (F-02)');
-  const [funding] = readingsOf(runTask(SPEC, log.records).outputs, 'funding');
+  const [funding] = listReadings(runTask(SPEC, log.records).outputs, 'funding');
   t.same(funding?.values, { funding: '0.0001', funding_8h: '0.0001', funding_interval: '28800000' });
   t.end();
 });
@@ -57,7 +57,7 @@ t.test('a reading recorded more than 100 s after its window is a late row and no
   log.now = heldAt + 3 * SECOND;
   log.tick(['k1']);
   const { outputs, task } = runTask(SPEC, log.records);
-  const rows = rowsOf(outputs, 'mark').filter((r) => r.texts['status'] === 'present');
+  const rows = listRows(outputs, 'mark').filter((r) => r.texts['status'] === 'present');
   t.same(
     rows.map((r) => [r.figures['mark'], r.flags['late']]),
     [
@@ -91,11 +91,11 @@ t.test('minutes of a spool that come late are late rows by bucket and nothing el
   log.now = recordedAt + SECOND;
   log.tick(['k1']);
   const drained = runTask(SPEC, log.records);
-  const lateOf = (table: string) => rowsOf(drained.outputs, table).filter((row) => row.flags['late']);
-  t.equal(lateOf('mark').length, 500);
-  t.ok(Math.abs(lateOf('book').length - 1_000) < 5, 'at the first change of a bucket and at its end');
-  t.same(lateOf('book').at(-1)?.instants['received_at'], first + 2_000 * 25_000, 'the last change too');
-  t.equal(readingsOf(drained.outputs, 'mark').length, 1, 'no late reading is told live');
+  const listLate = (table: string) => listRows(drained.outputs, table).filter((row) => row.flags['late']);
+  t.equal(listLate('mark').length, 500);
+  t.ok(Math.abs(listLate('book').length - 1_000) < 5, 'at the first change of a bucket and at its end');
+  t.same(listLate('book').at(-1)?.instants['received_at'], first + 2_000 * 25_000, 'the last change too');
+  t.equal(listReadings(drained.outputs, 'mark').length, 1, 'no late reading is told live');
   t.equal(drained.task.state.listings.get('BTCUSDT')?.layers.get('mark')?.reading?.values['mark'], '101');
   const md = drained.outputs.flatMap((o) => o.md.map(({ layer, received_at }) => [layer, received_at]));
   t.ok(
@@ -103,7 +103,7 @@ t.test('minutes of a spool that come late are late rows by bucket and nothing el
     'nor goes to consumers',
   );
   diff(log, { U: u + 1, u: u + 2, pu: u }, { b: [['99.7', '5']] });
-  const [last] = readingsOf(runTask(SPEC, log.records).outputs, 'book').slice(-1);
+  const [last] = listReadings(runTask(SPEC, log.records).outputs, 'book').slice(-1);
   t.same([last?.valid, last?.book?.bids.length], [true, 3], 'the book was assembled all the while');
   t.end();
 });
@@ -208,7 +208,7 @@ t.test('every window of a published layer within the listing life is covered exa
     if (i % 3 !== 0) mark(log, `${100 + i}`);
     if (i % 50 === 20) log.now += 17 * SECOND;
   }
-  const rows = rowsOf(runTask(SPEC, log.records).outputs, 'mark').filter(
+  const rows = listRows(runTask(SPEC, log.records).outputs, 'mark').filter(
     (r) => !r.flags['late'] && r.texts['listing'] === LISTING,
   );
   let from = START;
@@ -236,7 +236,7 @@ t.test('a connection is out 3 s after the last record naming it, and back with a
       [11 * SECOND, null, null],
     ],
   );
-  t.equal(rowsOf(outputs, 'connections').length, 1, 'only ended spans are rows');
+  t.equal(listRows(outputs, 'connections').length, 1, 'only ended spans are rows');
   t.end();
 });
 
@@ -253,7 +253,7 @@ t.test('the connection opened last counts once it has delivered; the older one i
   log.json('lost', 'market', 'k2', { lost_at: log.now, cause: 'connection_lost', detail: '' });
   log.now += SECOND;
   mark(log, '105');
-  const marks = readingsOf(runTask(SPEC, log.records).outputs, 'mark');
+  const marks = listReadings(runTask(SPEC, log.records).outputs, 'mark');
   t.same(
     marks.map((r) => r.values['mark']),
     ['101', '102', '103', '105'],
@@ -276,7 +276,7 @@ t.test('what tells more than it is polled for is heard only about that', (t) => 
   log.now += SECOND;
   mark(log, '103');
   const { outputs } = runTask(SPEC, log.records);
-  const from = (layer: string): unknown[] => readingsOf(outputs, layer).map(({ conn_id }) => conn_id);
+  const from = (layer: string): unknown[] => listReadings(outputs, layer).map(({ conn_id }) => conn_id);
   t.same(from('mark'), ['k1', 'k1'], 'a connection opened later does not take over what it does not cover');
   t.same(from('funding'), ['k1', 'k2']);
   t.end();
@@ -301,7 +301,7 @@ t.test('a book says nothing until it is whole, breaks at a hole and comes back w
   diff(log, { U: 51, u: 60, pu: 50 }, { a: [['100.4', '5']] });
   step();
   snapshot(log, 55);
-  const books = readingsOf(runTask(SPEC, log.records).outputs, 'book');
+  const books = listReadings(runTask(SPEC, log.records).outputs, 'book');
   t.same(
     books.map((r) => [r.valid, r.gap_cause, r.book?.bids.length ?? null, r.book?.asks.length ?? null]),
     [
@@ -330,7 +330,7 @@ t.test('a lost connection leaves no book behind, and what its bucket held is sai
   log.json('lost', 'market', 'k1', { lost_at: log.now, cause: 'connection_lost', detail: '' });
   const { outputs, task } = runTask(SPEC, log.records);
   t.same(
-    readingsOf(outputs, 'book').map((r) => r.book?.sequence),
+    listReadings(outputs, 'book').map((r) => r.book?.sequence),
     ['15', '20'],
   );
   t.equal(task.state.books.size, 0);
@@ -350,7 +350,7 @@ t.test('a quiet book that its venue confirms by the id alone is told anew as it 
   short(15);
   short(16);
   log.run(SECOND, ['k1']);
-  const books = readingsOf(runTask(SPEC, log.records).outputs, 'book');
+  const books = listReadings(runTask(SPEC, log.records).outputs, 'book');
   t.same(
     books.map((r) => [r.received_at - START, r.venue_ts, r.rev, r.values['bid_size'], r.book?.sequence]),
     [
@@ -370,7 +370,7 @@ t.test('a crossed book is an invalidation of both layers made from it, never ser
   diff(log, { U: 16, u: 20, pu: 15 }, { b: [['100.5', '1']] });
   const outputs = runTask(SPEC, log.records).outputs;
   for (const layer of ['book', 'venue_depth']) {
-    const last = readingsOf(outputs, layer).at(-1);
+    const last = listReadings(outputs, layer).at(-1);
     t.same([last?.valid, last?.gap_cause, last?.values], [false, 'crossed_book', {}]);
   }
   t.end();
@@ -391,7 +391,7 @@ t.test('every window that ends while the book is crossed is stored as a gap with
   const { outputs } = runTask(SPEC, log.records);
   for (const table of ['book', 'book_bands']) {
     t.same(
-      rowsOf(outputs, table)
+      listRows(outputs, table)
         .filter((row) => row.at <= START + 30 * SECOND)
         .map((row) => [(row.at - START) / SECOND, row.texts.status, row.texts.gap_cause]),
       [
@@ -415,7 +415,7 @@ t.test('a book goes out at the first change of a 100 ms bucket and once more at 
   }
   log.now = START + SECOND + 250_000;
   log.tick(['k1']);
-  const books = readingsOf(runTask(SPEC, log.records).outputs, 'book');
+  const books = listReadings(runTask(SPEC, log.records).outputs, 'book');
   t.same(
     books.map((r) => r.received_at - START - SECOND),
     [10_000, 60_000],
@@ -435,14 +435,14 @@ t.test(
     const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
     const element = (tick: string, fee: string): string =>
       `{ "symbol":"BTCUSDT", "pair":"BTCUSDT","contractType":"PERPETUAL","status":"TRADING","baseAsset":"BTC","quoteAsset":"USDT","pricePrecision":2,"quantityPrecision":3,"deliveryDate":4133404800000,"liquidationFee": ${fee},"filters":[{"filterType":"PRICE_FILTER","tickSize":"${tick}"}]}`;
-    const say = (symbols: readonly string[]): void => {
+    const send = (symbols: readonly string[]): void => {
       log.now += SECOND;
       const payload = Buffer.from(`{"serverTime":1565246363776, "symbols":[${symbols.join(',\n')}]}`);
       log.append({ kind: 'response', slot: 'reference', conn_id: 'c1.reference', request, payload });
     };
     const big = element('0.20', '0.0').replace('"TRADING"', `"TRADING","note":"${'x'.repeat(20_000)}"`);
     for (const symbols of [[element('0.10', '1.250')], [element('0.10', '1.5')], [element('0.20', '0e0')], [], [big]])
-      say(symbols);
+      send(symbols);
     const versions = runTask(SPEC, log.records).outputs.flatMap(({ listings }) => listings);
     t.same(
       versions.map(({ record, raw }) => [record.values.tick_size, record.values.status, raw]),
@@ -469,22 +469,22 @@ t.test('what a venue goes on naming as delisted is so since it was first heard, 
   log.capability(binance);
   const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
   const closed = '"status":"CLOSE"';
-  const say = (status: string): void => {
+  const send = (status: string): void => {
     log.now += SECOND;
     const element = `{"symbol":"BTCUSDT","pair":"BTCUSDT","contractType":"PERPETUAL",${status},"baseAsset":"BTC","quoteAsset":"USDT","deliveryDate":4133404800000,"filters":[]}`;
     const payload = Buffer.from(`{"serverTime":1565246363776,"symbols":[${element}]}`);
     log.append({ kind: 'response', slot: 'reference', conn_id: 'c1.reference', request, payload });
   };
-  for (const status of ['"status":"TRADING"', closed, closed, '"status":"TRADING"', closed]) say(status);
+  for (const status of ['"status":"TRADING"', closed, closed, '"status":"TRADING"', closed]) send(status);
   const versions = runTask(SPEC, log.records).outputs.flatMap(({ listings }) => listings);
-  const saidAt = (n: number): number => log.records[log.records.length - n]?.message.received_at ?? Number.NaN;
+  const receivedAt = (n: number): number => log.records[log.records.length - n]?.message.received_at ?? Number.NaN;
   t.same(
     versions.map(({ delisted_at, record }) => [record.values.status, delisted_at]),
     [
       ['tradeable', null],
-      ['delisted', saidAt(4)],
+      ['delisted', receivedAt(4)],
       ['tradeable', null],
-      ['delisted', saidAt(1)],
+      ['delisted', receivedAt(1)],
     ],
   );
   t.end();
@@ -499,7 +499,7 @@ t.test('repeats of a connection sequence number are no second message', (t) => {
     payload: Buffer.from('{"e":"markPriceUpdate","E":1,"s":"BTCUSDT","p":"7","i":"7","r":"0","T":2}'),
   });
   t.same(
-    readingsOf(runTask(SPEC, log.records).outputs, 'mark').map((r) => r.values['mark']),
+    listReadings(runTask(SPEC, log.records).outputs, 'mark').map((r) => r.values['mark']),
     ['101'],
   );
   t.end();
@@ -521,7 +521,7 @@ t.test('a message that cannot be read is a dead letter with its code and stops n
     outputs.flatMap((o) => o.deadLetters.map((d) => d.code)),
     ['VENUE_BAD_FRAME'],
   );
-  t.equal(readingsOf(outputs, 'mark').length, 1);
+  t.equal(listReadings(outputs, 'mark').length, 1);
   t.end();
 });
 
@@ -540,11 +540,11 @@ t.test('a record that is no raw message at all is a dead letter with its bytes',
   t.end();
 });
 
-const digestOf = (outputs: readonly unknown[]): string =>
+const computeDigest = (outputs: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(outputs)).digest('hex');
 
 /** Every item of a checkpoint taken now. */
-const itemsOf = (task: Task): ReadonlyMap<string, string> => {
+const listItems = (task: Task): ReadonlyMap<string, string> => {
   const items = new Map<string, string>();
   const save = ({ key, body }: CheckpointEntry): void => void (key !== null && body !== null && items.set(key, body));
   saveSome(beginRound(task, save), { most: Number.POSITIVE_INFINITY, deadline: Number.POSITIVE_INFINITY }, save);
@@ -554,13 +554,13 @@ const itemsOf = (task: Task): ReadonlyMap<string, string> => {
 t.test('the same log gives the same bytes, delivered once or twice, cut and restored anywhere', (t) => {
   const { records } = busyLog();
   const whole = runTask(SPEC, records).outputs;
-  t.ok(rowsOf(whole).length > 150, `${rowsOf(whole).length} rows`);
+  t.ok(listRows(whole).length > 150, `${listRows(whole).length} rows`);
   t.ok(
-    rowsOf(whole).some((r) => r.flags['late']),
+    listRows(whole).some((r) => r.flags['late']),
     'with late rows',
   );
-  const expected = digestOf(whole);
-  t.equal(digestOf(runTask(SPEC, records).outputs), expected);
+  const expected = computeDigest(whole);
+  t.equal(computeDigest(runTask(SPEC, records).outputs), expected);
 
   const twice = new Task(SPEC);
   const outputs = [];
@@ -569,7 +569,7 @@ t.test('the same log gives the same bytes, delivered once or twice, cut and rest
     for (const record of batch) outputs.push(twice.process(record));
     for (const record of batch) t.equal(twice.process(record).live.length, 0);
   }
-  t.equal(digestOf(outputs), expected);
+  t.equal(computeDigest(outputs), expected);
 
   let changed = 0;
   for (const cut of [1, 77, 311, 650, 901, 1203, records.length - 5]) {
@@ -582,7 +582,7 @@ t.test('the same log gives the same bytes, delivered once or twice, cut and rest
     const isWhole = countUnsaved(round) === 0;
     t.equal(saveSome(round, { most: 0, deadline: Number.POSITIVE_INFINITY }, save), isWhole);
     t.equal(entries.length, begun, 'no more than asked');
-    // The task goes on while the round is saved: what is restored is the state at the cut all the same.
+    // The task continues while the round is saved: the restored state is still that at the cut.
     for (const record of records.slice(cut, cut + 40)) {
       first.process(record);
       saveSome(round, { most: Number.POSITIVE_INFINITY, deadline: 0 }, save);
@@ -590,7 +590,7 @@ t.test('the same log gives the same bytes, delivered once or twice, cut and rest
     const all = { most: Number.POSITIVE_INFINITY, deadline: Number.POSITIVE_INFINITY };
     while (!saveSome(round, all, save));
     save(makeMarker(round));
-    const now = itemsOf(first);
+    const now = listItems(first);
     changed += entries.filter(({ key, body }) => key !== null && key !== 'core' && now.get(key) !== body).length;
     const restorer = createRestorer();
     for (const entry of entries) restorer.add(JSON.parse(JSON.stringify(entry)) as CheckpointEntry);
@@ -598,7 +598,7 @@ t.test('the same log gives the same bytes, delivered once or twice, cut and rest
     if (!state) return t.fail('no state restored');
     const second = new Task({ ...SPEC, state });
     const after = records.slice(cut).map((r) => second.process(r));
-    t.equal(digestOf([...before, ...after]), expected, `cut after ${cut} records`);
+    t.equal(computeDigest([...before, ...after]), expected, `cut after ${cut} records`);
   }
   t.ok(changed > 0, `${changed} items changed while the rounds were saved`);
   t.end();

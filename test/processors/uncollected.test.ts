@@ -1,4 +1,4 @@
-// Stretches in which nothing is collected: no rows, and no work that grows with them, whatever came before and comes after (H-06, N-11).
+// Stretches in which nothing is collected: no rows, and no work that grows with them, for anything before and after (H-06, N-11).
 import fc from 'fast-check';
 import t from 'tap';
 import { toCapability } from '../../ingest/venues/contract/feed.ts';
@@ -71,7 +71,7 @@ const work = (records: readonly LogRecord[]): { readonly rows: readonly Row[]; r
   return { rows, asked };
 };
 
-/** A row as it would be had the second stretch of collecting begun `shift` earlier. Of what no record made, the raw offset says when it was sealed. */
+/** A row as if the second stretch of collecting had begun `shift` earlier. Without its own record, its raw offset gives the time of sealing. */
 const earlier = ({ at, instants, integers, ...row }: Row, shift: number): string => {
   const back = (instant: number): number => (instant > START + DAY / 2 ? instant - shift : instant);
   const moved = Object.entries(instants).map(([name, instant]) => [name, back(instant)]);

@@ -1,4 +1,4 @@
-// Versions that change between a reading and its seal: what was received while a layer was collected counts, and what was not collected has no rows (N-11, H-06).
+// Versions that change between a reading and its seal: readings of a collected layer count, and uncollected ones have no rows (N-11, H-06).
 import fc from 'fast-check';
 import t from 'tap';
 import { toCapability } from '../../ingest/venues/contract/feed.ts';
@@ -10,7 +10,7 @@ import type { ListingRecord, PriceType } from '../../schemas/records.ts';
 import type { CheckpointEntry, Row } from '../../schemas/topics.ts';
 import { listingValues } from '../api/live-fixture.ts';
 import { paperVenue } from '../support/paper-log.ts';
-import { rowsOf, SECOND, START, TestLog } from '../support/task-driver.ts';
+import { listRows, SECOND, START, TestLog } from '../support/task-driver.ts';
 
 const MINUTE = 60 * SECOND;
 const LAYERS = ['mark', 'funding', 'candles'] as const;
@@ -18,10 +18,10 @@ type Layer = (typeof LAYERS)[number];
 const WINDOW: Readonly<Record<Layer, number>> = { mark: 10 * SECOND, funding: MINUTE, candles: MINUTE };
 const TABLE: Readonly<Record<Layer, string>> = { mark: 'mark', funding: 'funding', candles: 'candles' };
 
-/** What the venue does not publish of its one listing, or its limits leave no room for (V-03a), and since when it is gone. */
-type Said = { readonly lacks: readonly Layer[]; readonly isOff?: boolean; readonly goneFor: number | null };
+/** Layers that the venue does not publish of its one listing, or that its limits exclude (V-03a), and since when it is gone. */
+type ListingState = { readonly lacks: readonly Layer[]; readonly isOff?: boolean; readonly goneFor: number | null };
 
-const toListing = ({ lacks, isOff, goneFor }: Said, receivedAt: number): ListingRecord => {
+const toListing = ({ lacks, isOff, goneFor }: ListingState, receivedAt: number): ListingRecord => {
   const unpublished = isOff === true ? [] : lacks;
   const priceTypes: readonly PriceType[] = unpublished.includes('candles') ? [] : ['trade'];
   const gone = goneFor === null ? {} : { status: 'delisted', delisted_at: receivedAt - goneFor };
@@ -37,28 +37,28 @@ const venue: Venue = {
   ...paperVenue,
   mapReference: (_state, { payload, received_at }) => ({
     scope: 'paper',
-    listings: [toListing(JSON.parse(Buffer.from(payload).toString()) as Said, received_at)],
+    listings: [toListing(JSON.parse(Buffer.from(payload).toString()) as ListingState, received_at)],
     elements: () => new Map(),
   }),
 };
 const SPEC = { venue, partition: 0, shards: 1 };
 
-const capabilityOf = (off: readonly Layer[]) => {
+const makeCapability = (off: readonly Layer[]) => {
   const { name, layers } = toCapability(venue);
-  const policyOf = (layer: string): 'on' | 'off' => ((off as readonly string[]).includes(layer) ? 'off' : 'on');
+  const findPolicy = (layer: string): 'on' | 'off' => ((off as readonly string[]).includes(layer) ? 'off' : 'on');
   return {
     name,
-    layers: Object.fromEntries(Object.entries(layers).map(([l, of]) => [l, { ...of, policy: policyOf(l) }])),
+    layers: Object.fromEntries(Object.entries(layers).map(([l, of]) => [l, { ...of, policy: findPolicy(l) }])),
   };
 };
 
 type Action =
   | { readonly kind: 'reading'; readonly layer: Layer }
   | { readonly kind: 'capability'; readonly off: readonly Layer[] }
-  | { readonly kind: 'listing'; readonly said: Said };
+  | { readonly kind: 'listing'; readonly said: ListingState };
 type Step = { readonly afterMs: number; readonly action: Action };
 
-/** A reading by the window it stands for, and when a layer began or ceased to be collected. */
+/** A reading by its window, and when collection of a layer began or ended. */
 type Truth = {
   readonly readings: Map<string, string>;
   readonly changes: { readonly at: number; readonly on: ReadonlySet<Layer> }[];
@@ -72,11 +72,11 @@ const write = (steps: readonly Step[]): { readonly log: TestLog; readonly truth:
   const change = (recordedAt: number): void => {
     truth.changes.push({ at: recordedAt, on: new Set(LAYERS.filter((l) => !off.includes(l) && !lacks.includes(l))) });
   };
-  const tell = (said: Said): void => {
+  const sendListing = (said: ListingState): void => {
     lacks = said.lacks;
     change(log.json('response', 'reference', 'r', said, { request: 'GET https://paper/listings' }).timestampMs * 1_000);
   };
-  const say = (layer: Layer, n: number): void => {
+  const sendReading = (layer: Layer, n: number): void => {
     const open = Math.floor((log.now - 1) / MINUTE) * MINUTE - MINUTE;
     const price = String(100 + n);
     const bar = { open, o: price, h: price, lo: price, c: price, q: '1', m: '1', n: 1 };
@@ -91,16 +91,16 @@ const write = (steps: readonly Step[]): { readonly log: TestLog; readonly truth:
     const end = layer === 'candles' ? open + MINUTE : Math.ceil(log.now / WINDOW[layer]) * WINDOW[layer];
     if (end > START) truth.readings.set(`${layer} ${end}`, price);
   };
-  log.json('capability', 'collector', 'c1', capabilityOf([]));
-  tell({ lacks: [], goneFor: null });
+  log.json('capability', 'collector', 'c1', makeCapability([]));
+  sendListing({ lacks: [], goneFor: null });
   log.open('a1', 'a', [{ layers: ['mark', 'funding', 'candles'], symbols: null }]);
   for (const [n, { afterMs, action }] of steps.entries()) {
     log.run(afterMs * 1_000, ['a1'], SECOND);
-    if (action.kind === 'reading') say(action.layer, n);
-    else if (action.kind === 'listing') tell(action.said);
+    if (action.kind === 'reading') sendReading(action.layer, n);
+    else if (action.kind === 'listing') sendListing(action.said);
     else {
       off = action.off;
-      change(log.json('capability', 'collector', 'c1', capabilityOf(off)).timestampMs * 1_000);
+      change(log.json('capability', 'collector', 'c1', makeCapability(off)).timestampMs * 1_000);
     }
   }
   log.run(240 * SECOND, ['a1'], SECOND);
@@ -110,23 +110,23 @@ const write = (steps: readonly Step[]): { readonly log: TestLog; readonly truth:
 const isOn = ({ changes }: Truth, layer: Layer, at: number): boolean =>
   changes.findLast((change) => change.at <= at)?.on.has(layer) === true;
 
-const endOf = (layer: Layer, row: Row): number => (layer === 'candles' ? row.at + MINUTE : row.at);
-const priceOf = (layer: Layer, row: Row): string | undefined => row.figures[layer === 'candles' ? 'close' : layer];
+const findEnd = (layer: Layer, row: Row): number => (layer === 'candles' ? row.at + MINUTE : row.at);
+const findPrice = (layer: Layer, row: Row): string | undefined => row.figures[layer === 'candles' ? 'close' : layer];
 
-/** What rows of a layer tell, by the end of each window they cover; null for a gap, and for a minute proved empty. */
-const toldOf = (outputs: readonly Outputs[], layer: Layer): Map<number, string | null> => {
-  const told = new Map<number, string | null>();
-  const rows = rowsOf(outputs, TABLE[layer]).filter(
+/** Values in rows of a layer, by the end of each window they cover; null for a gap, and for a minute proved empty. */
+const listValues = (outputs: readonly Outputs[], layer: Layer): Map<number, string | null> => {
+  const found = new Map<number, string | null>();
+  const rows = listRows(outputs, TABLE[layer]).filter(
     ({ texts, flags }) => !flags['late'] && (layer !== 'candles' || texts['timeframe'] === '1m'),
   );
   for (const row of rows) {
-    const end = endOf(layer, row);
+    const end = findEnd(layer, row);
     for (let at = (row.instants['from_at'] ?? end - WINDOW[layer]) + WINDOW[layer]; at <= end; at += WINDOW[layer]) {
-      if (told.has(at)) throw new Error(`${layer} ${at} is told twice`);
-      told.set(at, priceOf(layer, row) ?? null);
+      if (found.has(at)) throw new Error(`${layer} ${at} is told twice`);
+      found.set(at, findPrice(layer, row) ?? null);
     }
   }
-  return told;
+  return found;
 };
 
 const layersOff = fc.subarray([...LAYERS]);
@@ -160,15 +160,15 @@ t.test('whatever changes before the seal, readings count, and windows are told w
       const outputs = log.records.map((record) => task.process(record));
       const sealedTo = task.watermark - 100 * SECOND - 1_000;
       for (const layer of LAYERS) {
-        const told = toldOf(outputs, layer);
+        const found = listValues(outputs, layer);
         const expected = new Map<number, string | null>();
         for (let at = START + WINDOW[layer]; at <= sealedTo; at += WINDOW[layer]) {
           const price = truth.readings.get(`${layer} ${at}`);
           if (price !== undefined) readings += 1;
           if (price !== undefined || isOn(truth, layer, at)) expected.set(at, price ?? null);
         }
-        if (JSON.stringify([...told]) === JSON.stringify([...expected])) continue;
-        throw new Error(`${layer}: ${JSON.stringify([...told])} instead of ${JSON.stringify([...expected])}`);
+        if (JSON.stringify([...found]) === JSON.stringify([...expected])) continue;
+        throw new Error(`${layer}: ${JSON.stringify([...found])} instead of ${JSON.stringify([...expected])}`);
       }
       const held = [...task.state.listings.values()].map(({ before }) => before.length);
       return Math.max(0, ...held) === 0 && task.state.capabilitiesBefore.length === 0;
@@ -188,7 +188,7 @@ t.test('a listing that turns out to have ended long ago keeps what it said until
       const outputs = log.records.map((record) => task.process(record));
       for (const [key, price] of truth.readings) {
         const [layer, end] = key.split(' ') as [Layer, string];
-        if (toldOf(outputs, layer).get(Number(end)) !== price) throw new Error(`${key} is lost`);
+        if (listValues(outputs, layer).get(Number(end)) !== price) throw new Error(`${key} is lost`);
         readings += 1;
       }
     }),

@@ -64,7 +64,7 @@ const EXAMPLE = JSON.parse(
   readFileSync(new URL('../fixtures/merkle/day-tree-example.json', import.meta.url), 'utf8'),
 ) as Example;
 
-const rootOf = (leaves: readonly Buffer[]): string | undefined => {
+const computeRoot = (leaves: readonly Buffer[]): string | undefined => {
   const tree = createTree();
   for (const leaf of leaves) tree.append(leaf);
   return tree.root()?.toString('hex');
@@ -85,13 +85,13 @@ t.test('the worked example: rows, partitions, day root', (t) => {
       t.equal(hashLeaf(Buffer.from(text)).toString('hex'), leaf_hash);
       return hashLeaf(Buffer.from(text));
     });
-    t.equal(rootOf(leaves), root, table);
+    t.equal(computeRoot(leaves), root, table);
     const text = partitionText({ day: EXAMPLE.day, table, rows, root });
     t.equal(text, leaf_text);
     t.equal(hashLeaf(Buffer.from(text)).toString('hex'), leaf_hash);
     dayLeaves.push(hashLeaf(Buffer.from(text)));
   }
-  t.equal(rootOf(dayLeaves), EXAMPLE.day_root);
+  t.equal(computeRoot(dayLeaves), EXAMPLE.day_root);
   t.end();
 });
 

@@ -20,7 +20,7 @@ import {
 
 const Exact = Decimal.clone({ precision: 1_000, toExpNeg: -9e15, toExpPos: 9e15 });
 const Quotient = Decimal.clone({ precision: 18, rounding: Decimal.ROUND_HALF_EVEN, toExpNeg: -9e15, toExpPos: 9e15 });
-const textOf = (d: Decimal): string => (d.isZero() ? '0' : d.toFixed());
+const toText = (d: Decimal): string => (d.isZero() ? '0' : d.toFixed());
 
 const digits = fc
   .tuple(fc.boolean(), fc.stringMatching(/^[0-9]{1,24}$/), fc.stringMatching(/^[0-9]{0,18}$/))
@@ -105,7 +105,7 @@ t.test('canonical form agrees with the oracle and is a fixpoint', (t) => {
   fc.assert(
     fc.property(written, (text) => {
       const form = canonicalDigits(text);
-      return form === textOf(new Exact(text)) && canonicalDigits(form) === form;
+      return form === toText(new Exact(text)) && canonicalDigits(form) === form;
     }),
     runs,
   );
@@ -125,9 +125,9 @@ t.test('sums, differences, products and order agree with the oracle exactly', (t
     fc.property(canonical, canonical, (a, b) => {
       const [x, y] = [new Exact(a), new Exact(b)];
       return (
-        add(a, b) === textOf(x.plus(y)) &&
-        subtract(a, b) === textOf(x.minus(y)) &&
-        multiply(a, b) === textOf(x.times(y)) &&
+        add(a, b) === toText(x.plus(y)) &&
+        subtract(a, b) === toText(x.minus(y)) &&
+        multiply(a, b) === toText(x.times(y)) &&
         compare(a, b) === x.comparedTo(y) &&
         compare(a, a) === 0 &&
         isPositive(a) === x.gt(0)
@@ -159,13 +159,13 @@ t.test('a quotient is rounded half-even to 18 significant digits (N-05 rule 2)',
   for (const [a, b, expected] of rows) t.equal(divide(a, b), expected, `${a} / ${b}`);
   const nonZero = canonical.filter((text) => text !== '0');
   fc.assert(
-    fc.property(canonical, nonZero, (a, b) => divide(a, b) === textOf(new Quotient(a).div(b))),
+    fc.property(canonical, nonZero, (a, b) => divide(a, b) === toText(new Quotient(a).div(b))),
     runs,
   );
   fc.assert(
     fc.property(canonical, fc.integer({ min: 1, max: 12 }), (a, k) => {
       const b = `0.${'0'.repeat(k)}5`;
-      return divide(a, b) === textOf(new Quotient(a).div(b));
+      return divide(a, b) === toText(new Quotient(a).div(b));
     }),
     runs,
   );
@@ -181,7 +181,7 @@ t.test('a binary64 prints as its shortest decimal without exponent, for every ve
   const failed = lines.filter((line) => {
     const [hex = '', expected = ''] = line.split(',');
     const n = Buffer.from(hex.padStart(16, '0'), 'hex').readDoubleBE();
-    return plainDouble(n) !== textOf(new Exact(expected)) || Number(plainDouble(n)) !== n;
+    return plainDouble(n) !== toText(new Exact(expected)) || Number(plainDouble(n)) !== n;
   });
   t.same(failed, []);
   for (const n of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])

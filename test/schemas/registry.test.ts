@@ -1,4 +1,4 @@
-// The read-only registry speaks Confluent's protocol: what deserialisers and tools ask, and every refusal.
+// The read-only registry follows Confluent's protocol: the requests of deserialisers and tools, and every refusal.
 import t, { type Test } from 'tap';
 import { codecs, mdCodec, SUBJECT_IDS, schemaText } from '../../schemas/avro/codec.ts';
 import { type RegistryAnswer, registryAnswer } from '../../schemas/registry.ts';

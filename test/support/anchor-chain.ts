@@ -48,7 +48,7 @@ export const openNode = (rpcUrl: string) => {
 };
 
 /** A poster of the owner; `events` are those of its transactions, in order. */
-export const posterOf = (
+export const createPoster = (
   chain: AnchorChain,
   { account }: TestOwner,
   {
@@ -65,7 +65,7 @@ export const openAnchors = async (pool: Pool, rpcUrl: string) => {
   const node = openNode(rpcUrl);
   const chain = await openAnchorChain(rpcUrl);
   const owner = await node.newOwner();
-  const { contract } = await deployContract(pool, posterOf(chain, owner));
+  const { contract } = await deployContract(pool, createPoster(chain, owner));
   return { node, chain, owner, contract, settings: { rpcUrl, contract, ownerKey: owner.key } };
 };
 

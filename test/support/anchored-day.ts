@@ -64,7 +64,7 @@ export const NOT_POSTED: AnchorFacts = {
 type RowFacts = { readonly listing: readonly [string, string]; readonly at: number; readonly n: number };
 
 /** Every fifth row is a gap, every seventh late; figures have digits that a double cannot hold. */
-const cellOf = (table: AnchoredTable, { name, kind }: AnchoredColumn, { listing, at, n }: RowFacts): AnchoredCell => {
+const makeCell = (table: AnchoredTable, { name, kind }: AnchoredColumn, { listing, at, n }: RowFacts): AnchoredCell => {
   const isGap = n % 5 === 4;
   const known: Record<string, AnchoredCell> = {
     segment: listing[0],
@@ -86,38 +86,40 @@ const cellOf = (table: AnchoredTable, { name, kind }: AnchoredColumn, { listing,
 };
 
 /** `count` is odd: two rows of each instant, and one of the last. */
-const rowsOf = (table: AnchoredTable, count: number): readonly AnchoredCell[][] =>
+const makeRows = (table: AnchoredTable, count: number): readonly AnchoredCell[][] =>
   LISTINGS.flatMap((listing) => {
     // The first window of the day ends after 00:00, the last at 24:00.
     const first = table.dayIncludes === 'end' ? BEGIN + 1_440 * MINUTE - (count - 1) * MINUTE : BEGIN;
     const rows = Array.from({ length: count }, (_, n) =>
-      table.columns.map((column) => cellOf(table, column, { listing, at: first + Math.floor(n / 2) * 2 * MINUTE, n })),
+      table.columns.map((column) =>
+        makeCell(table, column, { listing, at: first + Math.floor(n / 2) * 2 * MINUTE, n }),
+      ),
     );
     return rows.sort(createLeafOrder(table));
   });
 
-const treeOf = (leaves: readonly Hash[]): string => {
+const makeTree = (leaves: readonly Hash[]): string => {
   const tree = createTree();
   for (const leaf of leaves) tree.append(leaf);
   return (tree.root() as Hash).toString('hex');
 };
 
-const partitionOf = (table: AnchoredTable, rows: readonly (readonly AnchoredCell[])[]): AnchoredRows => {
+const makePartition = (table: AnchoredTable, rows: readonly (readonly AnchoredCell[])[]): AnchoredRows => {
   const write = createRowWriter(table);
   const leaves = rows.map((cells) => hashLeaf(Buffer.from(write(cells))));
-  const root = treeOf(leaves);
+  const root = makeTree(leaves);
   const text = partitionText({ day: DAY, table: table.table, rows: rows.length, root });
   return { table, rows, leaves, root, leaf: hashLeaf(Buffer.from(text)).toString('hex') };
 };
 
 /** Rows of every table, or of those that are given. */
 export const buildDay = (tables: readonly AnchoredTable[] = ANCHORED_TABLES): AnchoredDay => {
-  const partitions = tables.map((table, at) => partitionOf(table, rowsOf(table, 3 + 2 * at)));
-  return { partitions, root: treeOf(partitions.map(({ leaf }) => Buffer.from(leaf, 'hex'))) };
+  const partitions = tables.map((table, at) => makePartition(table, makeRows(table, 3 + 2 * at)));
+  return { partitions, root: makeTree(partitions.map(({ leaf }) => Buffer.from(leaf, 'hex'))) };
 };
 
 /** The audit path as a proof reads it: through the tiles of the tree's file. */
-const pathOf = async (leaves: readonly Hash[], index: number): Promise<string[]> => {
+const makePath = async (leaves: readonly Hash[], index: number): Promise<string[]> => {
   const hashes: Hash[][] = [[...leaves]];
   const tree = createTree((level, hash) => {
     hashes[level] ??= [];
@@ -131,20 +133,20 @@ const pathOf = async (leaves: readonly Hash[], index: number): Promise<string[]>
   return (await reader.path(index)).map((hash) => hash.toString('hex'));
 };
 
-const anchorOf = ({ contract, tx_hash, block, anchored_at }: AnchorFacts): object => ({
+const makeAnchor = ({ contract, tx_hash, block, anchored_at }: AnchorFacts): object => ({
   anchored: block !== null,
   status: block === null ? 'pending' : 'confirmed',
   ...{ contract, tx_hash, block, anchored_at },
   anchored_lag_days: block === null ? null : 7,
   explorer_url: null,
 });
-const networkOf = ({ network, binding }: AnchorFacts): object => ({
+const makeNetwork = ({ network, binding }: AnchorFacts): object => ({
   network,
   ...(binding === undefined ? {} : { binding }),
 });
 
 /** An answer of GET /v2/anchors/proof. */
-export const proofOf = async (
+export const makeProof = async (
   { partitions, root }: AnchoredDay,
   { table, index }: { readonly table: string; readonly index: number },
   facts: AnchorFacts = NOT_POSTED,
@@ -157,7 +159,7 @@ export const proofOf = async (
   return {
     evaluated_at: '2026-01-20T00:00:00.000Z',
     day: DAY,
-    ...networkOf(facts),
+    ...makeNetwork(facts),
     schema_version: ANCHOR_SCHEMA_VERSION,
     ...{ layer, table },
     row: Object.fromEntries(columns.map(({ name }, place) => [name, cells[place] ?? null])),
@@ -165,35 +167,35 @@ export const proofOf = async (
     leaf_hash: (partition.leaves[index] as Hash).toString('hex'),
     index,
     rows: partition.rows.length,
-    path: await pathOf(partition.leaves, index),
+    path: await makePath(partition.leaves, index),
     partition: {
       root: partition.root,
       leaf: partition.leaf,
       index: at,
       count: partitions.length,
-      path: await pathOf(days, at),
+      path: await makePath(days, at),
     },
     day_root: root,
-    anchor: anchorOf(facts),
+    anchor: makeAnchor(facts),
     verify: 'https://example.org/docs/verify',
   };
 };
 
 /** An answer of GET /v2/anchors/{day}. */
-export const dayAnswerOf = (
+export const makeDayAnswer = (
   { partitions, root }: AnchoredDay,
   facts: AnchorFacts = NOT_POSTED,
 ): Record<string, unknown> => ({
   evaluated_at: '2026-01-20T00:00:00.000Z',
   day: DAY,
-  ...networkOf(facts),
+  ...makeNetwork(facts),
   schema_version: ANCHOR_SCHEMA_VERSION,
   closed_at: '2026-01-17T00:00:00.000Z',
   day_root: root,
   partitions: partitions.map(({ table, rows, root, leaf }, index) => ({
     ...{ table: table.table, rows: rows.length, root, leaf, index },
   })),
-  anchor: anchorOf(facts),
+  anchor: makeAnchor(facts),
 });
 
 /** A row of an archive file: cells of the anchored columns, then `recorded_at` and `leaf_index` (AR-03). */

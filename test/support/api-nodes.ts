@@ -12,7 +12,7 @@ import { type Child, startChild, until } from './pipeline.ts';
 
 const VENUE = 'okx';
 const SYMBOL = 'BTC-USDT-SWAP';
-/** Nobody else on this machine calls from here, so a log that names it was written about us. */
+/** No other program on this machine calls from this address, so a log that contains it was written about us. */
 export const CLIENT_ADDRESS = '127.0.0.77';
 
 export type Reply = {

@@ -13,7 +13,7 @@ export type Followed = {
   readonly applied: number;
 };
 
-export const chainsOf = (venue: Venue, lines: readonly Recorded[]): readonly Chain[] =>
+export const listChains = (venue: Venue, lines: readonly Recorded[]): readonly Chain[] =>
   lines.flatMap(({ dir, raw }) => (dir === 'in' ? (venue.sequence(raw) ?? []) : []));
 
 export const followBooks = (venue: Venue, chains: readonly Chain[]): Followed => {

@@ -27,7 +27,7 @@ export type Look = 'desktop' | 'phone';
 export type Visit = {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the console and the page's own scripts complained of. */
+  /** Errors of the console and the page's own scripts. */
   readonly faults: string[];
 };
 
@@ -49,7 +49,7 @@ export const visit = async (browser: Browser, look: Look, colours: 'light' | 'da
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
-    // The browser itself says so of every 4xx, and the pages answer some on purpose.
+    // The browser itself logs every 4xx, and the pages return some on purpose.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       faults.push(message.text());
   });
@@ -61,7 +61,7 @@ type Violation = {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 };
 
-/** Violations of WCAG on the page as it stands. Axe is put in by the debugger: the pages allow no script of others. */
+/** Violations of WCAG on the current page. The debugger injects axe: the pages allow no foreign script. */
 export const findViolations = async ({ page }: Visit): Promise<readonly string[]> => {
   // A debugger's session of its own would end the virtual passkeys of the page with itself.
   await page.evaluate(AXE);
@@ -76,7 +76,7 @@ export const findViolations = async ({ page }: Visit): Promise<readonly string[]
 export const isTooWide = ({ page }: Visit): Promise<boolean> =>
   page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth + 1');
 
-/** Texts of cells of figures that stand out of their cell, where they would cover a neighbour or be cut. */
+/** Texts of cells of figures that overflow their cell, where they would cover a neighbour or be cut. */
 export const findCutTexts = ({ page }: Visit): Promise<readonly string[]> =>
   page.evaluate(`[...document.querySelectorAll('button.cell, th.number, td.number')].filter((cell) => {
     const text = document.createRange();
@@ -85,7 +85,7 @@ export const findCutTexts = ({ page }: Visit): Promise<readonly string[]> =>
     return inner.left < outer.left - 0.5 || inner.right > outer.right + 0.5;
   }).map((cell) => cell.textContent)`);
 
-/** For people who look: written where SCREENSHOTS names a folder. */
+/** For visual checks: written where SCREENSHOTS names a folder. */
 export const shoot = async ({ page }: Visit, name: string): Promise<void> => {
   const folder = process.env['SCREENSHOTS'];
   if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });

@@ -39,14 +39,14 @@ const oid = (text: string): Buffer => {
 };
 
 const ECDSA_SHA256 = sequence(oid('1.2.840.10045.4.3.2'));
-const nameOf = (text: string): Buffer => sequence(der(0x31, sequence(oid('2.5.4.3'), der(0x0c, Buffer.from(text)))));
+const makeName = (text: string): Buffer => sequence(der(0x31, sequence(oid('2.5.4.3'), der(0x0c, Buffer.from(text)))));
 const utcTime = (ms: number): Buffer =>
   der(0x17, Buffer.from(`${new Date(ms).toISOString().replace(/[-:T]/g, '').slice(2, 14)}Z`));
 
 const hostName = (host: string): Buffer =>
   isIP(host) === 4 ? der(0x87, Buffer.from(host.split('.').map(Number))) : der(0x82, Buffer.from(host));
 
-const extensionsOf = (hosts: readonly string[] | null): Buffer => {
+const makeExtensions = (hosts: readonly string[] | null): Buffer => {
   const constraints = sequence(oid('2.5.29.19'), TRUE, octets(hosts === null ? sequence(TRUE) : sequence()));
   if (hosts === null || hosts.length === 0) return der(0xa3, sequence(constraints));
   return der(0xa3, sequence(constraints, sequence(oid('2.5.29.17'), octets(sequence(...hosts.map(hostName))))));
@@ -69,18 +69,18 @@ const issueFor = ({ name, hosts, expired = false }: Subject, by: Issuer | null) 
     der(0xa0, integer(Buffer.from([2]))),
     integer(serial),
     ECDSA_SHA256,
-    nameOf(issuer.name),
+    makeName(issuer.name),
     sequence(utcTime(now - 2 * DAY_MS), utcTime(expired ? now - DAY_MS : now + DAY_MS)),
-    nameOf(name),
+    makeName(name),
     publicKey.export({ type: 'spki', format: 'der' }),
-    extensionsOf(by === null ? null : (hosts ?? [])),
+    makeExtensions(by === null ? null : (hosts ?? [])),
   );
   const cert = toPem(sequence(body, ECDSA_SHA256, bits(sign('sha256', body, issuer.privateKey))));
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   return { cert, key, privateKey };
 };
 
-/** An authority nobody knows; its name differs from that of every other one. */
+/** An unknown authority; its name differs from that of every other one. */
 export const createAuthority = (): Authority => {
   const name = `authority ${randomBytes(4).toString('hex')}`;
   const { cert, key, privateKey } = issueFor({ name }, null);

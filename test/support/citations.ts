@@ -1,4 +1,4 @@
-// What a text cites of the project's documents (rules, decisions, design sections) and what Markdown links to; pure.
+// Finds what a text cites of the project's documents (rules, decisions, design sections) and what Markdown links to; pure.
 
 /** `item` is the numbered or lettered item of a rule (`N-05 rule 2`, `E-01 step 8`, `N-04(b)`), null for the whole. */
 export type Citation = {
@@ -13,7 +13,7 @@ export type Heading = { readonly line: number; readonly level: number; readonly 
 
 /** Prefixes of rule ids; longer ones first, because `A` of `AC` must not end a match. */
 const PREFIXES = 'DQL|VER|AC|AG|AN|AR|OP|SC|ST|E|F|H|L|N|P|Q|S|T|V';
-/** Not within a longer word, code or number: `BTC-PERP-20`, `T-10:00` and `x-N-11` are no citations. */
+/** Not within a longer name, code or number: `BTC-PERP-20`, `T-10:00` and `x-N-11` are no citations. */
 const RULE = new RegExp(
   `(?<![\\w-])((?:${PREFIXES})-\\d{1,2}[a-z]?)(?![\\w-]|:\\d)(?:\\.(\\d)|,? (?:rule|steps?) (\\d+)|\\(([a-z])\\))?`,
   'g',
@@ -23,7 +23,7 @@ const DESIGN = /\bdesign\s+sections?\s+(\d+)(?:\s+and\s+(\d+))?/gi;
 const RULES_SECTION = /\bdecisions\s+sections?\s+(\d+)(?:\s+and\s+(\d+))?/gi;
 const ANNEX = /\bAnnex ([A-Z])\b/g;
 
-const matchesOf = (text: string, pattern: RegExp): readonly RegExpMatchArray[] => [...text.matchAll(pattern)];
+const listMatches = (text: string, pattern: RegExp): readonly RegExpMatchArray[] => [...text.matchAll(pattern)];
 
 const lineAt = (text: string, index: number): number => text.slice(0, index).split('\n').length;
 
@@ -37,15 +37,15 @@ export const findCitations = (text: string): readonly Citation[] => {
     item: item ?? null,
   });
   const numbers = (pattern: RegExp, document: Citation['document']): Citation[] =>
-    matchesOf(text, pattern).flatMap((match) =>
+    listMatches(text, pattern).flatMap((match) =>
       [match[1], match[2]].flatMap((number) => (number === undefined ? [] : [cite(match, document, number)])),
     );
   return [
-    ...matchesOf(text, RULE).map((match) => cite(match, 'rules', match[1] ?? '', match[2] ?? match[3] ?? match[4])),
-    ...matchesOf(text, DECISION).map((match) => cite(match, 'decisions', match[1] ?? '')),
+    ...listMatches(text, RULE).map((match) => cite(match, 'rules', match[1] ?? '', match[2] ?? match[3] ?? match[4])),
+    ...listMatches(text, DECISION).map((match) => cite(match, 'decisions', match[1] ?? '')),
     ...numbers(DESIGN, 'design'),
     ...numbers(RULES_SECTION, 'rules section'),
-    ...matchesOf(text, ANNEX).map((match) => cite(match, 'annex', match[1] ?? '')),
+    ...listMatches(text, ANNEX).map((match) => cite(match, 'annex', match[1] ?? '')),
   ];
 };
 
@@ -81,7 +81,7 @@ export const findHeadings = (markdown: string): readonly Heading[] => {
 export const findLinks = (markdown: string): readonly Link[] =>
   proseLines(markdown).flatMap((text, at) => {
     const prose = text.replace(/(?<!\[)`[^`]*`(?!\])/g, '');
-    return matchesOf(prose, /\[[^\]]*\]\(([^)\s]+)\)/g).flatMap((match) => {
+    return listMatches(prose, /\[[^\]]*\]\(([^)\s]+)\)/g).flatMap((match) => {
       const target = match[1] ?? '';
       if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return [];
       const [path = '', anchor = ''] = target.split('#');

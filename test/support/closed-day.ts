@@ -29,7 +29,7 @@ export type DayStore = {
   readonly namespace: string;
   /** Resolves when all the rows can be read. */
   readonly write: (rows: readonly Row[]) => Promise<void>;
-  readonly contextOf: (nowMs: number) => NightlyContext;
+  readonly makeContext: (nowMs: number) => NightlyContext;
   /** Archives the day at D+1 06:00 UTC and closes it at D+7 00:00 UTC. */
   readonly close: (day: Day) => Promise<void>;
 };
@@ -50,7 +50,7 @@ export const openDayStore = async (
   });
   await ensureTables((text) => questdb.query({ text }), { namespace });
   const metrics = createNightlyMetrics(new Registry());
-  const contextOf = (nowMs: number): NightlyContext => ({
+  const makeContext = (nowMs: number): NightlyContext => ({
     ...{ database: pool, questdb, namespace, api: null, store, log, metrics },
     historyWatermark: async () => nowMs * 1_000,
     isBinding: async () => false,
@@ -58,15 +58,15 @@ export const openDayStore = async (
     progress: () => undefined,
   });
   return {
-    ...{ questdb, namespace, contextOf },
+    ...{ questdb, namespace, makeContext },
     write: async (rows) => {
       const byTable = Map.groupBy(rows, ({ table }) => tableName(namespace, table));
       for (const [table, own] of byTable) await sender.send(table, own);
       await sender.waitVisible([...byTable.keys()]);
     },
     close: async (day) => {
-      await archive.run(day, contextOf(startOf(dayAfter(day)) + 6 * 3_600_000));
-      await close.run(day, contextOf(startOf(dayAfter(day, 7))));
+      await archive.run(day, makeContext(startOf(dayAfter(day)) + 6 * 3_600_000));
+      await close.run(day, makeContext(startOf(dayAfter(day, 7))));
     },
   };
 };
@@ -89,14 +89,14 @@ type Listing = { readonly venue: string; readonly symbol: string };
 type Facts = { readonly begin: Micros; readonly count: number };
 
 /** Digits that a double cannot hold, short ones, and figures that differ from row to row. */
-const digitsOf = (n: number, place: number): string =>
+const makeDigits = (n: number, place: number): string =>
   n % 3 === 0 ? `${n}${place}.123456789012345678901` : n % 3 === 1 ? `0.0000${n}1` : `${60_000 + n * 7 + place}`;
 
-const valuesOf = (layer: ReadingLayer, n: number): Record<string, string> =>
+const makeValues = (layer: ReadingLayer, n: number): Record<string, string> =>
   Object.fromEntries(
     Object.entries(LAYERS[layer].members).map(([name, unit], place) => [
       name,
-      unit === 'ms' || unit === 'count' ? String(3_600_000 + n) : digitsOf(n, place),
+      unit === 'ms' || unit === 'count' ? String(3_600_000 + n) : makeDigits(n, place),
     ]),
   );
 
@@ -111,7 +111,7 @@ const readingRows = (listing: Listing, layer: ReadingLayer, { begin, count }: Fa
     const span = { from: at - length, at, srcOffset: 10 * n + 3, late: false };
     if (n % 7 === 6) return [gapRow({ ...listing, layer }, span, 'no_update')];
     const one = reading({
-      ...{ layer, values: valuesOf(layer, n), venue_ts: n % 2 === 0 ? at - 90_001 : null, raw: null },
+      ...{ layer, values: makeValues(layer, n), venue_ts: n % 2 === 0 ? at - 90_001 : null, raw: null },
       ...{ received_at: at - 1, recorded_at: at + SECOND, quantity_unit: hasQuantity(layer) ? 'base' : null },
       instants: Object.fromEntries(instants.map((name) => [name, at + 3_600 * SECOND])),
       ...(n % 11 === 10 ? { valid: false, gap_cause: 'crossed_book' as const, values: {}, instants: {} } : {}),
@@ -128,8 +128,8 @@ const readingRows = (listing: Listing, layer: ReadingLayer, { begin, count }: Fa
 const candleRows = ({ venue, symbol }: Listing, priceType: PriceType, { begin, count }: Facts): Row[] =>
   Array.from({ length: count }, (_, n) => {
     const openTime = begin + n * MINUTE;
-    const figures = { open: digitsOf(n, 1), high: digitsOf(n, 2), low: digitsOf(n, 3), close: digitsOf(n, 4) };
-    const whole = { ...figures, volume: digitsOf(n, 5), turnover: digitsOf(n, 6) };
+    const figures = { open: makeDigits(n, 1), high: makeDigits(n, 2), low: makeDigits(n, 3), close: makeDigits(n, 4) };
+    const whole = { ...figures, volume: makeDigits(n, 5), turnover: makeDigits(n, 6) };
     const period = { openTime, closeTime: openTime + MINUTE, timeframe: '1m' as const };
     const none = { ...period, minute: null, trades: null, counted: { expected: 1, present: 0, noTrades: 0 } };
     if (n % 7 === 6)
@@ -163,7 +163,7 @@ const eventRows = (table: 'trades' | 'liquidations', listing: Listing, { begin, 
   const rows = Array.from({ length: count }, (_, n) => {
     const received_at = begin + Math.floor(n / 2) * 14 * SECOND;
     const isLiquidation = table === 'liquidations';
-    const size = { price: digitsOf(n, 1), quantity: digitsOf(n, 2), quantity_unit: 'base' };
+    const size = { price: makeDigits(n, 1), quantity: makeDigits(n, 2), quantity_unit: 'base' };
     const kind = isLiquidation ? { side: 'long', price_kind: 'fill' } : { side: 'sell' };
     const record = {
       layer: isLiquidation ? 'liquidation' : 'trade',

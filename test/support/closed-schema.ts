@@ -1,4 +1,4 @@
-// Judges answers by the schema their endpoint declares, closed: a member that no document tells of is a fault, as is one that lacks.
+// Judges answers by the schema their endpoint declares, closed: an undocumented member is a fault, and so is a missing one.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Endpoint } from '../../api/contract/endpoint.ts';
 
@@ -25,7 +25,7 @@ const closed = (schema: unknown): unknown => {
 };
 
 const compiled = new WeakMap<object, ValidateFunction>();
-const validatorOf = (output: object): ValidateFunction => {
+const findValidator = (output: object): ValidateFunction => {
   const held = compiled.get(output) ?? ajv.compile(closed(output) as Readonly<Record<string, unknown>>);
   compiled.set(output, held);
   return held;
@@ -82,17 +82,17 @@ const UNJUDGED: ReadonlySet<string> = new Set([
 
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-const partsOf = (schema: Schema): readonly Schema[] => [
+const listParts = (schema: Schema): readonly Schema[] => [
   schema,
-  ...[...(schema.anyOf ?? []), ...(schema.allOf ?? [])].flatMap(partsOf),
+  ...[...(schema.anyOf ?? []), ...(schema.allOf ?? [])].flatMap(listParts),
 ];
 
-/** Members of an answer that do not stand in the declared order, and maps that do not ascend (N-01, H-16a). */
-export const disorderOf = (name: string, schema: Schema, value: unknown, path = ''): string[] => {
-  const parts = partsOf(schema);
+/** Members of an answer that are not in the declared order, and maps that do not ascend (N-01, H-16a). */
+export const findDisorder = (name: string, schema: Schema, value: unknown, path = ''): string[] => {
+  const parts = listParts(schema);
   if (Array.isArray(value)) {
     const items = parts.find((part) => part.items !== undefined)?.items ?? {};
-    return value.flatMap((item: unknown, i) => disorderOf(name, items, item, `${path}/${i}`));
+    return value.flatMap((item: unknown, i) => findDisorder(name, items, item, `${path}/${i}`));
   }
   const last = path.split('/').at(-1) ?? '';
   if (!isMembers(value) || UNJUDGED.has(`${last} of ${name}`)) return [];
@@ -104,14 +104,14 @@ export const disorderOf = (name: string, schema: Schema, value: unknown, path = 
   const wanted = documented.length > 0 ? documented.filter((key) => keys.includes(key)) : keys.toSorted(byBytes);
   return [
     ...(keys.join() === wanted.join() ? [] : [`${path} has ${keys.join()} and not ${wanted.join()}`]),
-    ...keys.flatMap((key) => disorderOf(name, declared[key] ?? each, value[key], `${path}/${key}`)),
+    ...keys.flatMap((key) => findDisorder(name, declared[key] ?? each, value[key], `${path}/${key}`)),
   ];
 };
 
 /** Everything in which a value differs from its declaration: members, types, order. */
-export const shapeFaultsOf = (name: string, schema: object, answer: unknown): string[] => {
-  const validate = validatorOf(schema);
-  const disorder = disorderOf(name, schema as Schema, answer);
+export const listShapeFaults = (name: string, schema: object, answer: unknown): string[] => {
+  const validate = findValidator(schema);
+  const disorder = findDisorder(name, schema as Schema, answer);
   if (validate(answer)) return disorder;
   return [
     ...(validate.errors ?? []).map((e) => `${e.instancePath} ${e.message} ${JSON.stringify(e.params)}`),
@@ -119,4 +119,5 @@ export const shapeFaultsOf = (name: string, schema: object, answer: unknown): st
   ];
 };
 
-export const faultsOf = ({ name, output }: Endpoint, answer: unknown): string[] => shapeFaultsOf(name, output, answer);
+export const findSchemaFaults = ({ name, output }: Endpoint, answer: unknown): string[] =>
+  listShapeFaults(name, output, answer);

@@ -26,14 +26,14 @@ export const nothingMissing = async (what: string, missing: () => readonly strin
   await waitFor(what, look, { everyMs: 20, seen: () => left.slice(0, 20) });
 };
 
-export type Told<T> = T & { readonly symbol: string };
+export type OfSymbol<T> = T & { readonly symbol: string };
 
 export class Collected {
   readonly venue: Venue;
   readonly host: VenueHost;
   readonly memory: Memory = openMemory();
-  readonly readings: Told<Reading>[] = [];
-  readonly rows: Told<Row>[] = [];
+  readonly readings: OfSymbol<Reading>[] = [];
+  readonly rows: OfSymbol<Row>[] = [];
   readonly dead: unknown[] = [];
   readonly #task: Task;
   readonly #layers: readonly string[];
@@ -96,7 +96,7 @@ export class Collected {
     return this.symbols.filter((symbol) => !known.includes(symbol));
   }
 
-  minute(endMs: number): readonly Told<Row>[] {
+  minute(endMs: number): readonly OfSymbol<Row>[] {
     const openTime = (endMs - MINUTE_MS) * 1_000;
     return this.rows.filter(
       ({ table, texts, at }) =>
@@ -107,7 +107,7 @@ export class Collected {
 
 export type MarketOptions = { readonly listings: number; readonly levels: number; readonly firstMinuteMs: number };
 
-/** Simulated venues and a collector of each; all clocks are put forward alike, so that the first minute ends `firstMinuteMs` after the start. Ends with the test. */
+/** Simulated venues with a collector each; all clocks move forward alike, so that the first minute ends `firstMinuteMs` after the start. */
 export const collectAll = async (t: Test, venues: readonly Venue[], options: MarketOptions) => {
   const startedMs = Date.now();
   const aheadMs = MINUTE_MS - ((startedMs + options.firstMinuteMs) % MINUTE_MS);

@@ -1,4 +1,4 @@
-// A wallet that is a contract, on a chain of the test: payments signed for it are good when the contract says so (ERC-1271).
+// A wallet that is a contract, on a chain of the test: payments signed for it are valid when the contract accepts them (ERC-1271).
 import type { PaymentPayload } from '@x402/core/types';
 import { type Abi, type Address, createWalletClient, type Hex, http, publicActions } from 'viem';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
@@ -7,7 +7,7 @@ import { compileSource } from '../../infra/dev/tools/compile-contract.ts';
 
 export type ContractWallet = {
   readonly address: Address;
-  /** Whoever signs for it. */
+  /** The account that signs for it. */
   readonly owner: PrivateKeyAccount;
   /** From now on it accepts nothing. */
   readonly freeze: () => Promise<void>;
@@ -38,7 +38,7 @@ export const deployWallet = async (rpcUrl: string): Promise<ContractWallet> => {
   };
 };
 
-/** The same signature with one word before it: 97 bytes, which nobody but the contract can read. */
+/** The same signature with a 32-byte word before it: 97 bytes, which only the contract can read. */
 export const lengthened = (payment: PaymentPayload): PaymentPayload => {
   const payload = payment.payload as { readonly signature: string };
   return { ...payment, payload: { ...payload, signature: `0x${'0'.repeat(64)}${payload.signature.slice(2)}` } };

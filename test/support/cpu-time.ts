@@ -1,10 +1,10 @@
-/** Processor time of processes that have ended, told by Linux for a parent that waited for them; nothing elsewhere. */
+/** CPU time of processes that have ended, reported by Linux to a parent that waited for them; not available elsewhere. */
 import { readFileSync } from 'node:fs';
 
 /** Linux counts it in hundredths of a second, whatever the kernel's own tick is (man 5 proc, sysconf(_SC_CLK_TCK)). */
 const TICKS_A_SECOND = 100;
 
-/** Seconds of user and system time of our ended children, and of those that they waited for; null where nobody tells. */
+/** Seconds of user and system time of our ended children, and of those that they waited for; null where the system does not report it. */
 export function cpuOfEnded(): number | null {
   try {
     const stat = readFileSync('/proc/self/stat', 'latin1');

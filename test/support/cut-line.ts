@@ -1,4 +1,4 @@
-// A line to a server that can be cut and mended: what is under way breaks, and nobody gets through until then.
+// A line to a server that can be cut and restored: transfers in progress break, and no connection passes until it is restored.
 import { connect, createServer, type Socket } from 'node:net';
 import type { Teardown } from './engines.ts';
 

@@ -14,15 +14,15 @@ export type Block = {
   readonly page: string;
   readonly language: Language;
   readonly text: string;
-  /** What the page shows as its answer: the block of JSON that follows it. */
+  /** The answer shown on the page: the block of JSON that follows it. */
   readonly shown: unknown;
 };
 
 const FENCE = /^```([^\n]*)\n([\s\S]*?)^```$/gm;
 const isLanguage = (word: string): word is Language => [...RUN, ...SHOWN].some((one) => one === word);
 
-/** In the order of the page. Throws for a block whose language says neither that it runs nor that it cannot. */
-export const blocksOf = ({ slug, markdown }: Pick<DocsPage, 'slug' | 'markdown'>): readonly Block[] => {
+/** In the order of the page. Throws for a block whose language states neither that it runs nor that it cannot. */
+export const findBlocks = ({ slug, markdown }: Pick<DocsPage, 'slug' | 'markdown'>): readonly Block[] => {
   const found = [...markdown.matchAll(FENCE)].map(([, language = '', text = '']) => ({ language, text }));
   return found.map(({ language, text }, i) => {
     if (!isLanguage(language))
@@ -33,7 +33,7 @@ export const blocksOf = ({ slug, markdown }: Pick<DocsPage, 'slug' | 'markdown'>
   });
 };
 
-export const docsBlocks = (): readonly Block[] => readPages().flatMap(blocksOf);
+export const docsBlocks = (): readonly Block[] => readPages().flatMap(findBlocks);
 
 /** Where the service of a test is, as the documents name that of the demo. */
 export type Place = {
@@ -65,10 +65,10 @@ const run = async (command: string, args: readonly string[], place: Place): Prom
   return { code: await ended, output, errors };
 };
 
-/** `before`: blocks of the same page that a reader has pasted into the same shell; what they print is not told again. */
+/** `before`: blocks of the same page that a reader has pasted into the same shell; their output is not repeated. */
 export const runShell = (block: Block, before: readonly Block[], place: Place): Promise<Ran> => {
-  const told = before.map(({ text }) => `{\n${text}} >/dev/null`).join('\n');
-  return run('sh', ['-c', placed(`${told}\nset -e\n${block.text}`, place)], place);
+  const silenced = before.map(({ text }) => `{\n${text}} >/dev/null`).join('\n');
+  return run('sh', ['-c', placed(`${silenced}\nset -e\n${block.text}`, place)], place);
 };
 
 /** The client by its name, as an installed package. */

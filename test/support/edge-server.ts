@@ -43,7 +43,7 @@ export const answerJson =
 export const refuse = (status: number, code: string, headers: Readonly<Record<string, string>> = {}): EdgeAnswer =>
   answerJson(status, { errors: [{ code, message: `${code}.`, hint: 'Wait.' }] }, headers);
 
-/** Begins an answer of so many bytes, sends these, and hangs up. */
+/** Begins an answer with the given length, sends these bytes, and closes the connection. */
 export const breakOff =
   (text: string): EdgeAnswer =>
   (response) => {
@@ -51,7 +51,7 @@ export const breakOff =
     response.write(text, () => response.destroy());
   };
 
-/** Hangs up without a word. */
+/** Closes the connection without a response. */
 export const hangUp: EdgeAnswer = (response) => void response.destroy();
 /** Never answers. */
 export const keepSilent: EdgeAnswer = () => undefined;

@@ -1,4 +1,4 @@
-/** Keeps one set of real engines running for whatever tests run now; started by test/support/engines.ts or test/run.ts. */
+/** Keeps one set of real engines running for the current tests; started by test/support/engines.ts or test/run.ts. */
 import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -12,7 +12,7 @@ import {
   type Engines,
   startEngines,
 } from '../../infra/dev/engines/engines.ts';
-import { identityOf, isAlive, type ProcessIdentity } from '../../infra/dev/engines/process-identity.ts';
+import { isAlive, type ProcessIdentity, readIdentity } from '../../infra/dev/engines/process-identity.ts';
 import type { EngineRequest, HostAddress } from './engines.ts';
 
 /** Without any living test process for this long, everything is stopped. */
@@ -21,7 +21,7 @@ const LOOK_EVERY_MS = 2000;
 
 const dir = process.argv[2];
 if (dir === undefined) throw new Error('usage: engine-host.ts FOLDER [OWNER-PID]');
-const owner = process.argv[3] === undefined ? null : identityOf(Number(process.argv[3]));
+const owner = process.argv[3] === undefined ? null : readIdentity(Number(process.argv[3]));
 const log = (line: string): void => console.log(`${new Date().toISOString()} ${line}`);
 
 const started = new Map<EngineName, Promise<Engines>>();
@@ -41,7 +41,7 @@ const server = createServer((request, response) => {
   );
 });
 server.listen(0, '127.0.0.1', () => {
-  const me = identityOf(process.pid);
+  const me = readIdentity(process.pid);
   if (me === null) throw new Error('this process cannot be seen in the process table');
   const address: HostAddress = { ...me, port: (server.address() as AddressInfo).port, token };
   writeFileSync(join(dir, 'host.json'), JSON.stringify(address), { mode: 0o600 });
@@ -59,7 +59,7 @@ async function answer(request: IncomingMessage): Promise<Partial<EngineEndpoints
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const { pid, names } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as EngineRequest;
-  const user = identityOf(pid);
+  const user = readIdentity(pid);
   if (user !== null) users.push(user);
   lastUsed = Date.now();
   const engines = await Promise.all(names.map(start));

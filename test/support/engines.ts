@@ -16,13 +16,13 @@ import {
 import { postgresHome } from '../../infra/dev/engines/postgres.ts';
 import { isAlive, type ProcessIdentity } from '../../infra/dev/engines/process-identity.ts';
 
-/** As EngineEndpoints; an engine that was not asked for is an empty string. */
+/** As EngineEndpoints; an engine that was not requested is an empty string. */
 export type TestEndpoints = { readonly [K in keyof EngineEndpoints]: string };
 
 export interface TestEngines {
   readonly endpoints: TestEndpoints;
   /**
-   * A fresh word of letters and digits, for the topics, tables and groups of one test: nobody else has it. Tables of the shared QuestDB
+   * A unique name of letters and digits, for the topics, tables and groups of one test. Tables of the shared QuestDB
    * whose name has it in it are dropped when the test ends.
    */
   namespace(): string;
@@ -38,7 +38,7 @@ export interface OwnEngines extends TestEngines {
   readonly pid: Engines['pid'];
 }
 
-/** What this module needs of a tap test. */
+/** The part of a tap test that this module uses. */
 export interface Teardown {
   teardown(work: () => unknown): unknown;
 }
@@ -62,7 +62,7 @@ function sharedEnginesDir(): string {
 }
 
 /**
- * The shared engines, started when nobody has yet. Never kill or restart them: other test files use them at the same time
+ * The shared engines, started on first use. Never kill or restart them: other test files use them at the same time
  * (`ownEngines` is for that). They end with the test run, or ten minutes after the last test process of a run by hand.
  */
 export async function useEngines(t: Teardown, names: readonly EngineName[]): Promise<TestEngines> {
@@ -119,7 +119,7 @@ async function freshDatabase(t: Teardown, url: string): Promise<string> {
   return fresh.href;
 }
 
-/** Views and tables of namespaces made with one of the words, also those of their replays. What cannot be dropped is left. */
+/** Views and tables of namespaces made with one of the names, also those of their replays. Tables that cannot be dropped are left. */
 async function dropTables(endpoints: TestEndpoints, words: readonly string[]): Promise<void> {
   if (words.length === 0) return;
   const { questdb_http: http, questdb_user: user, questdb_password: password } = endpoints;

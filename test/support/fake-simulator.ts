@@ -1,4 +1,4 @@
-// A simulator whose clock stands still until a test moves it, and clients of its sockets.
+// A simulator whose clock only moves when a test moves it, and clients of its sockets.
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../infra/dev/simulator/simulator.ts';
@@ -54,7 +54,7 @@ export async function connect(test: Test, sim: Simulator, path: string): Promise
 }
 
 /** Sends a frame and waits for what comes next; answers that. */
-export async function say(client: Client, frame: string): Promise<string> {
+export async function exchange(client: Client, frame: string): Promise<string> {
   const before = client.frames.length;
   client.socket.send(frame);
   await waitFor('a reply', () => client.frames.length > before);
@@ -62,9 +62,9 @@ export async function say(client: Client, frame: string): Promise<string> {
 }
 
 export const ask = async (client: Client, command: object): Promise<unknown> =>
-  JSON.parse(await say(client, JSON.stringify(command)));
+  JSON.parse(await exchange(client, JSON.stringify(command)));
 
-/** Every frame the simulator says it sent has arrived. */
+/** Every frame that the simulator reports as sent has arrived. */
 export async function settle(sim: Simulator, client: Client): Promise<void> {
   const sentFrames = (): number => sim.sent.connections[client.number - 1]?.frames ?? 0;
   await waitFor('all sent frames arrived', () => client.frames.length >= sentFrames());

@@ -5,12 +5,12 @@ import { FAULT_KINDS, type FaultEntry, type FaultKind, type FaultRequest } from 
 export type Target = { readonly venue: string; readonly symbol: string; readonly isInverse: boolean };
 export type Inject = (request: Omit<FaultRequest, 'kind'> & { readonly kind: FaultKind }) => Promise<FaultEntry>;
 
-/** A step of a round at a second of its `LENGTH`, about so many listings (0: of the venue as a whole). */
+/** A step of a round at a second of its `LENGTH`, about the given number of listings (0: the whole venue). */
 type Step = { readonly at: number; readonly listings: number; readonly fault: Omit<FaultRequest, 'venue' | 'symbols'> };
 
 /**
- * Seconds of a round. What needs requests to recover (book snapshots) and what refuses requests stand apart; what cuts connections comes last, one
- * after the other, because each refuses whoever comes back. Long ones last over a whole sampling window of 10 s, so that a stored gap tells their cause.
+ * Seconds of a round. Faults that need requests to recover (book snapshots) and faults that refuse requests are apart. Those that cut connections
+ * come last, one after the other: each refuses reconnecting clients. Long ones last over a sampling window of 10 s, so a stored gap has their cause.
  */
 const ROUND_SECONDS = 36;
 const STEPS: readonly Step[] = [
@@ -39,16 +39,16 @@ const STEPS: readonly Step[] = [
   { at: 31, listings: 0, fault: { kind: 'restart', durationMs: 1_500 } },
 ];
 
-/** Changes of what is listed, when the round says so: a service hears of them with its next reference answer. */
+/** Changes of listings, when the round has them: a service receives them with its next reference answer. */
 const LISTINGS_AT = 4.5;
 
-/** What a fault is about: two faults about one thing of one listing would wait for each other. */
-const subjectOf = ({ kind, stream }: Step['fault']): string =>
+/** The subject of a fault: two faults about one subject of one listing would wait for each other. */
+const toSubject = ({ kind, stream }: Step['fault']): string =>
   kind === 'sequence_hole' || kind === 'crossed_book' ? 'book' : (stream ?? kind);
 
-/** So many listings of a venue let each of its faults about one thing have listings of its own: two at once would be judged as one. */
+/** Number of listings of a venue with which each of its faults about one subject has its own listings: two at once would be judged as one. */
 const OWN_LISTINGS = Math.max(
-  ...[...Map.groupBy(STEPS, ({ fault }) => subjectOf(fault)).values()].map((steps) =>
+  ...[...Map.groupBy(STEPS, ({ fault }) => toSubject(fault)).values()].map((steps) =>
     steps.reduce((sum, { listings }) => sum + listings, 0),
   ),
 );
@@ -57,11 +57,11 @@ const OWN_LISTINGS = Math.max(
 const isDue = ({ kind, keepSockets = false }: Step['fault'], round: number): boolean =>
   kind !== 'restart' || round === 0 || keepSockets === (round % 2 === 1);
 
-const requestsOf = (targets: readonly Target[], venue: string, round: number): [number, FaultRequest][] => {
+const makeRequests = (targets: readonly Target[], venue: string, round: number): [number, FaultRequest][] => {
   const symbols = targets.map(({ symbol }) => symbol);
   const taken = new Map<string, number>();
   const take = (fault: Step['fault'], count: number): string[] => {
-    const subject = subjectOf(fault);
+    const subject = toSubject(fault);
     // The first listings trade all the time; a drop of trades elsewhere might wait for ever.
     const first = taken.get(subject) ?? (subject === 'trades' ? 0 : round * 5);
     taken.set(subject, first + count);
@@ -89,7 +89,7 @@ const injectRound = async (
   const changes: [number, FaultRequest][] = [[LISTINGS_AT, { kind: 'listing_added', venue }]];
   if (gone !== undefined) changes.push([LISTINGS_AT, { kind: 'listing_delisted', venue, symbols: [gone] }]);
   if (renamed !== undefined) changes.push([LISTINGS_AT, { kind: 'listing_renamed', venue, symbols: [renamed] }]);
-  const steps = [...requestsOf(targets, venue, number), ...changes].sort(([a], [b]) => a - b);
+  const steps = [...makeRequests(targets, venue, number), ...changes].sort(([a], [b]) => a - b);
   for (const [second, request] of steps) {
     await at(second);
     const { kind, symbols } = await inject(request);
@@ -101,7 +101,7 @@ const injectRound = async (
 
 export type Plan = { readonly venues: readonly string[]; readonly seconds: number };
 
-/** As many rounds as fit, of all venues side by side. A third of the linear listings may leave, then those that came. */
+/** As many rounds as fit, of all venues in parallel. A third of the linear listings may leave, then those that came. */
 export const injectFaults = async (
   inject: Inject,
   all: readonly Target[],

@@ -1,4 +1,4 @@
-// What an injected fault may make of what is served and stored: states by L-07, causes of gaps by L-08, from when until when, for which layers.
+// Permitted effects of an injected fault on served and stored data: states by L-07, causes of gaps by L-08, the time span, the layers.
 import type { FaultEntry, FaultKind } from '../../infra/dev/simulator/faults.ts';
 import type { Subject } from './truth.ts';
 
@@ -12,46 +12,46 @@ type Rule = {
 const SEQUENCE = 'missing gap sequence_break';
 /** A reading outlived its horizon: of layers with a stated rate, or polled (F-02). */
 const PASSED = 'stale horizon_passed';
-/** Of layers that hold while their connection lives: nothing new for longer than the bound (F-03). */
+/** For layers that hold while their connection lives: nothing new for longer than the bound (F-03). */
 const BOUND = 'stale freshness_bound';
 const LOST = 'stale connection_lost';
 
 const NOTHING: Rule = { states: [], causes: [] };
-/** Books that must be asked for anew come first: what is polled waits for the venue's limit. */
+/** Books that must be requested anew come first: polls wait for the venue's limit. */
 const STARVED = ['venue_rate_limit', 'no_update'];
 
 /** The close itself, then every attempt that the venue refuses (design section 5: the code in `lost`). */
 const CUT: Rule = { states: [LOST, PASSED, BOUND], causes: ['connection_lost', 'venue_down', ...STARVED] };
 
-/** What the simulator does, and the death of the collector itself. */
+/** Faults of the simulator, and the death of the collector itself. */
 export type Kind = FaultKind | 'collector_killed';
 
 const RULES: Readonly<Record<Kind, Rule>> = {
   // One frame less: a book has a hole, a stated rate is late once; a value that holds by its connection does not notice.
   drop: { states: [PASSED, SEQUENCE], causes: ['sequence_break', 'no_update'] },
   sequence_hole: { states: [SEQUENCE], causes: ['sequence_break'] },
-  // Repeats are skipped by their ids (books, trades), say the same again, or are events without an id that came twice (`doubled`).
+  // Repeats are skipped by their ids (books, trades), carry the same values, or are duplicate events without an id (`doubled`).
   duplicate: NOTHING,
   reorder: { states: [PASSED, SEQUENCE], causes: ['sequence_break'] },
-  // A frame that cannot be read: of a book it is a hole; of others nothing came, and the dead letter says why.
+  // An unreadable frame: for a book a hole; for others a missing message, and the dead letter has the reason.
   malformed: { states: [PASSED, SEQUENCE], causes: ['parse_error', 'sequence_break', 'no_update'] },
   // Alive and silent is `no_update`; the first diff after it shows the hole.
   silence: { states: [PASSED, BOUND, SEQUENCE], causes: ['no_update', 'sequence_break'] },
   slow: { states: [PASSED, BOUND], causes: ['no_update'] },
   crossed_book: { states: ['missing gap crossed_book'], causes: ['crossed_book'] },
   disconnect: CUT,
-  // On sockets that live on, only the sequence tells of it.
+  // On sockets that stay open, only the sequence reveals it.
   restart: { states: [...CUT.states, SEQUENCE], causes: [...CUT.causes, 'sequence_break'] },
-  // Only what is asked for feels it.
+  // Only polled data is affected.
   rate_limit: { states: [PASSED, BOUND], causes: STARVED },
   // A poll that the plan replaces meanwhile is lost with its first one.
   rest_down: { states: [PASSED, BOUND], causes: ['venue_down', 'connection_lost', ...STARVED] },
   // Horizons count from the venue's stamp: a clock behind shortens them, a clock ahead buys nothing (F-02).
   clock_skew: { states: [PASSED], causes: [] },
-  // Listed, and nothing came yet (F-04), or once before its connections stand, which the next change of the plan replaces; while nobody was subscribed, no named cause is known to be right.
+  // Listed, without data yet (F-04), or once before its connections open, which the next plan replaces; without a subscription any cause is valid.
   listing_added: { states: ['missing no_value', PASSED, LOST], causes: ['no_update', 'unknown'] },
-  // Until the reference answer says so the service only hears nothing, on any later connection too.
-  // What cuts or refuses its sockets, or the question why it is silent, is told of it as of the others.
+  // Until the reference answer reports it the service only receives nothing, on any later connection too.
+  // Faults that cut or refuse its sockets, or cause a request because of silence, affect it like the others.
   listing_delisted: { states: [PASSED, BOUND, LOST], causes: ['not_listed', ...CUT.causes] },
   listing_renamed: {
     states: ['missing no_value', PASSED, BOUND, LOST],
@@ -83,7 +83,7 @@ const ALL_LAYERS = [
 ] as const;
 const BOOKS = ['book', 'venue_depth'];
 
-/** Layers a venue is asked for: always, or when a quiet value must be confirmed; a ticker of Bybit or Deribit says five of them. */
+/** Polled layers of a venue: always, or to confirm a quiet value; a ticker of Bybit or Deribit carries five of them. */
 const POLLED: Readonly<Record<string, readonly string[]>> = {
   binance: ['oi', 'candles'],
   bybit: ['ticker', 'mark', 'funding', 'oi', 'stats', 'candles'],
@@ -93,7 +93,7 @@ const POLLED: Readonly<Record<string, readonly string[]>> = {
 /** Layers whose horizon is a time and shorter than what its clock is off by and a delivery's way: a clock behind ends them. */
 const TIMED: Readonly<Record<string, readonly string[]>> = { binance: ['mark', 'funding', 'oi'] };
 
-const layersOf = ({ kind, venue, layers }: FaultEntry): ReadonlySet<string> => {
+const listLayers = ({ kind, venue, layers }: FaultEntry): ReadonlySet<string> => {
   switch (kind) {
     case 'sequence_hole':
     case 'crossed_book':
@@ -122,7 +122,7 @@ export type FaultWindow = {
   readonly isAbout: (place: Place) => boolean;
 };
 
-/** Nothing of any venue was heard. */
+/** Nothing was received from any venue. */
 export const killedWindow = (from: number, to: number): FaultWindow => ({
   kind: 'collector_killed',
   from,
@@ -148,7 +148,7 @@ const starvedWindow = ({ kind, venue, from, to, layers }: FaultEntry): FaultWind
 
 const toWindows = (entry: FaultEntry, firstSeen: FirstSeen): FaultWindow[] => {
   const { kind, venue, from, symbols } = entry;
-  const layers = layersOf(entry);
+  const layers = listLayers(entry);
   const isAsked = kind === 'rate_limit' || kind === 'rest_down';
   const ends = (entry.to ?? Number.POSITIVE_INFINITY) + AFTER + (isAsked ? POLL_PERIOD : 0);
   const window = (names: readonly string[], to: number): FaultWindow => ({
@@ -158,7 +158,7 @@ const toWindows = (entry: FaultEntry, firstSeen: FirstSeen): FaultWindow[] => {
     isAbout: (place) => place.venue === venue && names.includes(place.symbol) && layers.has(place.layer),
   });
   if (kind !== 'listing_added' && !isForGood(entry)) return [window(symbols, ends), ...starvedWindow(entry)];
-  // Of a renamed pair the old one goes for good; a new one is well from soon after it is known.
+  // Of a renamed pair the old one ends permanently; the new one is present soon after it is known.
   return symbols.map((symbol, i) => {
     const isNew = kind === 'listing_added' || (kind === 'listing_renamed' && i % 2 === 1);
     const seen = firstSeen.get(`${venue}:${symbol}`) ?? Number.POSITIVE_INFINITY;
@@ -217,5 +217,5 @@ export class FaultWindows {
 export const followsFrom = (kinds: readonly Kind[], state: string): boolean =>
   kinds.some((kind) => RULES[kind].states.includes(state));
 
-export const causesOf = (kinds: readonly Kind[]): ReadonlySet<string> =>
+export const listCauses = (kinds: readonly Kind[]): ReadonlySet<string> =>
   new Set(kinds.flatMap((kind) => RULES[kind].causes));

@@ -80,9 +80,9 @@ export const reportedIncidents = async (t: Test, world: World): Promise<Incident
 const holds = (incident: StoredIncident, row: GapRow): boolean =>
   incident.venue === row.venue && incident.cause === row.cause && incident.from <= row.from && row.to <= incident.to;
 
-/** What is wrong, in words; nothing when ranges and layers are those of the rows. */
+/** Descriptions of differences; empty when ranges and layers are those of the rows. */
 export const incidentFaults = ({ incidents, rows }: Incidents): readonly string[] => {
-  // A quiet listing is nobody's fault, nor is one that is not listed.
+  // A quiet or unlisted listing causes no incident.
   const counted = rows.filter(({ cause }) => cause !== 'not_listed' && cause !== 'no_update');
   const homeless = counted.flatMap((row) => {
     const count = incidents.filter((incident) => holds(incident, row)).length;

@@ -1,5 +1,5 @@
 // A node that begins in the middle of a task's log, as a process does: at the newest state round, then the stretch after it, then what comes,
-// and joined later by a copy that began at an earlier round. It is compared with one that was told everything.
+// and joined later by a copy that began at an earlier round. It is compared with one that received everything.
 import { LiveMemory } from '../../api/live/memory.ts';
 import { Task } from '../../processors/task/task.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
@@ -9,7 +9,7 @@ import { PaperLog, paperVenue } from './paper-log.ts';
 
 export const VENUE = 'paper';
 
-/** What one raw record made: its entries of `live`, and the round that was due at it. */
+/** Outputs of one raw record: its entries of `live`, and the round that was due at it. */
 export type Step = {
   readonly recordedAt: Micros;
   readonly live: readonly Buffer[];
@@ -21,7 +21,7 @@ export type Step = {
 
 const NO_BODY = { symbol: null, reading: null, span: null, listing: null, capability: null };
 
-/** The log of so many seconds as a task publishes it. */
+/** The log of the given seconds as a task publishes it. */
 export const makeSteps = (seed: number, seconds: number): readonly Step[] => {
   const paper = new PaperLog(seed);
   paper.run(seconds);
@@ -69,20 +69,20 @@ export class JoinedNode<Kept> {
     return this.#steps[this.#next - 1]?.recordedAt ?? 0;
   }
 
-  /** The one that was there all along is told the next steps, the other too once it has begun. */
+  /** The node that was always running receives the next steps, the other too once it has begun. */
   goTo(step: number): void {
-    const told = this.#steps.slice(this.#next, step);
-    apply(this.whole, told);
-    for (const { listings, capabilities } of told) {
+    const nextSteps = this.#steps.slice(this.#next, step);
+    apply(this.whole, nextSteps);
+    for (const { listings, capabilities } of nextSteps) {
       // Versions come of topics that keep them for ever.
       for (const version of listings) this.node.applyListing(version);
       for (const version of capabilities) this.node.applyCapability(version);
     }
-    if (this.#join !== null) apply(this.node, told);
+    if (this.#join !== null) apply(this.node, nextSteps);
     this.#next = step;
   }
 
-  /** The node begins here, and what it was not told is read back to `backUs` before. */
+  /** The node begins here, and what it has missed is read back to `backUs` before. */
   begin(backUs: Micros): void {
     const { node } = this;
     const cut = this.#next;

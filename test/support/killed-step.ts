@@ -25,7 +25,7 @@ export type KilledStep = {
   readonly killedAt: { readonly place: string; readonly time: number } | null;
 };
 
-/** What it reported, or null when it was killed at its place. Rejects when it ended in another way. */
+/** The report, or null when it was killed at its place. Rejects when it ended in another way. */
 export const runKilled = async (work: KilledStep): Promise<string | null> => {
   const args = [import.meta.filename, JSON.stringify(work)];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });

@@ -1,11 +1,11 @@
-// What every answer of the data app is held to, whatever a test asked it for: its declared shape and order, or the one shape of errors with the
+// Requirements on every answer of the data app, whatever the request: its declared shape and order, or the one shape of errors with the
 // headers of its status (N-01, N-12 to N-14, E-05, E-06, AC-03).
 import type { Endpoint } from '../../api/contract/endpoint.ts';
 import { SERVICE_LIMITS } from '../../api/contract/limits.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
 import { STREAM_EVENTS } from '../../api/stream/events.ts';
 import { type ApiError, CATALOGUE, orderErrors } from '../../schemas/errors.ts';
-import { faultsOf, shapeFaultsOf } from './closed-schema.ts';
+import { findSchemaFaults, listShapeFaults } from './closed-schema.ts';
 import type { StreamEvent } from './stream-client.ts';
 
 export type Answered = {
@@ -25,7 +25,7 @@ const ROUTES = (OPERATIONS as readonly Endpoint[])
 const JSON_TYPE = 'application/json; charset=utf-8';
 const MEMBERS = ['code', 'message', 'position', 'hint', 'path'];
 
-/** What is wrong with the list of errors itself; without a status it stands in a stream. */
+/** Faults of the list of errors itself; without a status it is part of a stream. */
 const listFaults = (errors: readonly ApiError[], status: number | null): string[] => {
   const [first] = errors;
   if (first === undefined || errors.length > 20) return ['no list of 1 to 20 errors'];
@@ -67,29 +67,29 @@ const bodyFaults = (endpoint: Endpoint | undefined, { statusCode, headers, body 
     if (headers['content-type'] !== JSON_TYPE) return [`errors as ${headers['content-type']}`];
     return listFaults((JSON.parse(body) as { errors: ApiError[] }).errors, statusCode);
   }
-  // The purchase of a plan is told on any payable path (P-06).
+  // The purchase of a plan is returned on any payable path (P-06).
   const isJson = headers['content-type'] === JSON_TYPE && headers['content-encoding'] === undefined;
   if (endpoint === undefined || !isJson || body.startsWith('{"purchase"')) return [];
   const answer = JSON.parse(body) as { readonly receipt_id?: string };
   const isOfReceipt = endpoint.class === 'receipt' || answer.receipt_id === undefined;
   return [
-    ...faultsOf(endpoint, answer),
+    ...findSchemaFaults(endpoint, answer),
     ...(isOfReceipt || answer.receipt_id === headers['x-service-receipt'] ? [] : ['two receipts']),
   ];
 };
 
-/** What is wrong with an event of a stream: one that is not documented, or of another shape (ST-02, ST-03, ST-09). */
+/** Faults of an event of a stream: undocumented, or of another shape (ST-02, ST-03, ST-09). */
 export const unlawfulEvent = ({ id, event, data }: StreamEvent): string[] => {
   const idFaults = id.length > 0 && id.length <= 512 ? [] : [`the id of ${event}`];
   if (event === 'error') return [...idFaults, ...listFaults((data as { errors: ApiError[] }).errors, null)];
-  // Moves of rules are told beside the log (D-113).
+  // Transitions of rules are sent besides the log (D-113).
   if (event === 'rule') return idFaults;
   const schema = (STREAM_EVENTS as Readonly<Record<string, object>>)[event];
   if (schema === undefined) return [`${event} is no event`];
-  return [...idFaults, ...shapeFaultsOf('stream', schema, data).map((fault) => `${event}: ${fault}`)];
+  return [...idFaults, ...listShapeFaults('stream', schema, data).map((fault) => `${event}: ${fault}`)];
 };
 
-/** Everything that no answer may be; of paths outside of `/v2` and of streams nothing is asked here. */
+/** Everything that is forbidden in any answer; paths outside of `/v2` and streams are not checked here. */
 export const unlawful = ({ method, url }: { method: string; url: string }, answer: Answered): string[] => {
   const path = url.split('?')[0] ?? '';
   if (!path.startsWith('/v2') || method === 'OPTIONS') return [];

@@ -1,9 +1,9 @@
-// What a reader of `live` from its start would have seen go back, come twice or be left out.
+// Entries of `live` that a reader from its start would have seen go back, repeat or be missing.
 import { LiveMemory } from '../../api/live/memory.ts';
 import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { topics } from '../../schemas/topics.ts';
 
-/** In words; also when nothing was said at all. */
+/** Descriptions; also when nothing was published at all. */
 export const liveFaults = async (handle: KafkaHandle, namespace: string, shards: number): Promise<string[]> => {
   const memory = new LiveMemory(['binance']);
   const faults: string[] = [];

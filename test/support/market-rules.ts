@@ -1,4 +1,4 @@
-// Random rules about a market as it stands: over every layer and operator that reads no candles, with figures near the market's own, so that states change.
+// Random rules about the current market: over every layer and operator that reads no candles, with figures near the market's, so that states change.
 import type { Dice } from '../api/screen/random-market.ts';
 import type { Snapshots } from './truth.ts';
 
@@ -24,7 +24,7 @@ const PRICES = ['last', 'mark', 'index', 'bid', 'ask', 'mid'] as const;
 const OPERATORS = ['>', '<', '>=', '<='] as const;
 const PLAIN = /^-?\d{1,15}(\.\d{1,15})?$/;
 
-export const figuresOf = (
+export const findFigures = (
   { items }: Snapshots,
   baseOf: (venue: string, symbol: string) => string | undefined,
 ): ReadonlyMap<string, Figures> => {
@@ -58,8 +58,8 @@ class Writer {
     return held.length === 0 ? '0' : this.#dice.of(held);
   }
 
-  #compare(member: string, said = member): string {
-    return `${said} ${this.#dice.of(OPERATORS)} ${this.#near(member)}`;
+  #compare(member: string, name = member): string {
+    return `${name} ${this.#dice.of(OPERATORS)} ${this.#near(member)}`;
   }
 
   #depth(): string {
@@ -125,7 +125,7 @@ export const randomRule = (dice: Dice, market: ReadonlyMap<string, Figures>, ven
   };
 };
 
-export const queryOf = ({ condition, bases, venues }: MarketRule): string => {
+export const toQuery = ({ condition, bases, venues }: MarketRule): string => {
   const named = `base in (${bases.join(', ')})`;
   return `${condition} where ${venues === null ? named : `${named} and venue in (${venues.join(', ')})`}`;
 };

@@ -101,7 +101,7 @@ const findNestedDisorder = (value: Printed, path: string): string | null => {
   return null;
 };
 
-/** What of a printed line is not in the documented order; null: nothing. */
+/** The part of a printed line that is not in the documented order; null when none. */
 export const findLineDisorder = (line: string): string | null => {
   const record = JSON.parse(line) as Printed;
   if (record.layer === 'error') return findDisorder(record, ['layer', 'venue', 'code', 'message'], '');

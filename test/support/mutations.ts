@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 export type Random = (below: number) => number;
 
 /** Whole numbers from 0 to `below` - 1 (Numerical Recipes' linear congruence, high bits). */
-export const randomOf = (seed: number): Random => {
+export const createRandom = (seed: number): Random => {
   let state = seed >>> 0;
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -14,7 +14,7 @@ export const randomOf = (seed: number): Random => {
 
 type Damage = (frame: Buffer, random: Random) => Buffer;
 
-const oneOf = <T>(items: readonly [T, ...T[]], random: Random): T => items[random(items.length)] ?? items[0];
+const chooseOne = <T>(items: readonly [T, ...T[]], random: Random): T => items[random(items.length)] ?? items[0];
 
 // ---- bytes ----
 
@@ -53,7 +53,7 @@ const ENCODINGS: readonly [Damage, ...Damage[]] = [
   (frame) => gzipSync(frame),
   (frame) => Buffer.concat([frame, frame]),
   (_frame, random) =>
-    Buffer.from(oneOf(['', 'null', '[]', '{}', '0', '"x"', 'true', '[[]]', '[null]', 'pong'], random)),
+    Buffer.from(chooseOne(['', 'null', '[]', '{}', '0', '"x"', 'true', '[[]]', '[null]', 'pong'], random)),
 ];
 
 // ---- members ----
@@ -75,10 +75,10 @@ export const parseExact = (text: string): unknown =>
 type Holder = Record<string, unknown>;
 type Member = { readonly holder: Holder; readonly key: string };
 
-const membersOf = (value: unknown): Member[] =>
+const listMembers = (value: unknown): Member[] =>
   typeof value !== 'object' || value === null || isRaw(value)
     ? []
-    : Object.keys(value).flatMap((key) => [{ holder: value as Holder, key }, ...membersOf((value as Holder)[key])]);
+    : Object.keys(value).flatMap((key) => [{ holder: value as Holder, key }, ...listMembers((value as Holder)[key])]);
 
 const retyped = (value: unknown): unknown => {
   if (isRaw(value)) return value.rawJSON;
@@ -98,7 +98,7 @@ export const NO_WORD = { toString: 1, valueOf: 1, length: 3, constructor: null }
 
 type Change = (value: unknown, random: Random) => unknown;
 
-/** What may stand in a member's place. */
+/** Replacements of a member. */
 const CHANGES: readonly [Change, ...Change[]] = [
   () => null,
   retyped,
@@ -108,19 +108,19 @@ const CHANGES: readonly [Change, ...Change[]] = [
   (value) => (Array.isArray(value) ? [] : {}),
   (value) => (Array.isArray(value) ? [...value, ...value] : ''),
   (_value, random) =>
-    oneOf([true, false, '', ' ', '0', '-1', '-0.0', '+7', '1e5', '0x10', 'NaN', 'Infinity', '7e-320'], random),
+    chooseOne([true, false, '', ' ', '0', '-1', '-0.0', '+7', '1e5', '0x10', 'NaN', 'Infinity', '7e-320'], random),
   (_value, random) =>
-    rawJSON(oneOf(['0', '-0', '-1', '1e5', '1E-7', '1.5', '1e308', '1e999', '9007199254740993'], random)),
-  (_value, random) => rawJSON('9'.repeat(oneOf([30, 400, 401, 5_000], random))),
-  (_value, random) => '9'.repeat(oneOf([30, 400, 401, 5_000], random)),
+    rawJSON(chooseOne(['0', '-0', '-1', '1e5', '1E-7', '1.5', '1e308', '1e999', '9007199254740993'], random)),
+  (_value, random) => rawJSON('9'.repeat(chooseOne([30, 400, 401, 5_000], random))),
+  (_value, random) => '9'.repeat(chooseOne([30, 400, 401, 5_000], random)),
   () => 'a'.repeat(50_000),
   () => NO_WORD,
   (_value, random) =>
-    oneOf(['__proto__', 'constructor', 'toString', '.', '-', '/', '\u0000', '%', '%zz', '\ud800'], random),
+    chooseOne(['__proto__', 'constructor', 'toString', '.', '-', '/', '\u0000', '%', '%zz', '\ud800'], random),
 ];
 
 const renamed = ({ holder, key }: Member, random: Random): void => {
-  const name = oneOf(['__proto__', 'constructor', key.toUpperCase(), `${key}_`], random);
+  const name = chooseOne(['__proto__', 'constructor', key.toUpperCase(), `${key}_`], random);
   const value = holder[key];
   delete holder[key];
   Object.defineProperty(holder, name, { value, enumerable: true, configurable: true, writable: true });
@@ -134,7 +134,7 @@ const damageMember: Damage = (frame, random) => {
   } catch {
     return frame;
   }
-  const members = membersOf(tree);
+  const members = listMembers(tree);
   const member = members[random(members.length)];
   if (member === undefined) return frame;
   const { holder, key } = member;
@@ -145,14 +145,14 @@ const damageMember: Damage = (frame, random) => {
   else if (way === 1 && other !== undefined && !isWithin(other.holder[other.key], holder))
     holder[key] = other.holder[other.key];
   else if (way === 2 && !Array.isArray(holder)) renamed(member, random);
-  else holder[key] = oneOf(CHANGES, random)(holder[key], random);
+  else holder[key] = chooseOne(CHANGES, random)(holder[key], random);
   return Buffer.from(JSON.stringify(tree));
 };
 
 /** The frame once for each of its members, with `value` in that member's place. */
 export function* replaceEach(frame: Buffer, value: unknown): Generator<Buffer> {
   const tree = parseExact(frame.toString('utf8'));
-  for (const { holder, key } of membersOf(tree)) {
+  for (const { holder, key } of listMembers(tree)) {
     const before = holder[key];
     holder[key] = value;
     yield Buffer.from(JSON.stringify(tree));
@@ -160,10 +160,10 @@ export function* replaceEach(frame: Buffer, value: unknown): Generator<Buffer> {
   }
 }
 
-/** The frame once for each of its words and each of `words`, that one in its place; figures stay. */
+/** The frame once for each of its enumeration values and each of `words`, with that one replaced; figures stay. */
 export function* replaceWords(frame: Buffer, words: readonly string[]): Generator<Buffer> {
   const tree = parseExact(frame.toString('utf8'));
-  for (const { holder, key } of membersOf(tree)) {
+  for (const { holder, key } of listMembers(tree)) {
     const before = holder[key];
     if (typeof before !== 'string' || !/[A-Za-z]/.test(before)) continue;
     for (const word of words) {
@@ -176,11 +176,11 @@ export function* replaceWords(frame: Buffer, words: readonly string[]): Generato
 
 /** A value put inside itself would have no end. */
 const isWithin = (value: unknown, holder: Holder): boolean =>
-  value === holder || membersOf(value).some((member) => member.holder[member.key] === holder);
+  value === holder || listMembers(value).some((member) => member.holder[member.key] === holder);
 
 /** The frame with one damage; some damaged frames can still be read. */
 export const mutate = (frame: Buffer, random: Random): Buffer => {
   const kind = random(20);
-  if (kind === 0) return oneOf(ENCODINGS, random)(frame, random);
-  return kind < 7 ? oneOf(BYTES, random)(frame, random) : damageMember(frame, random);
+  if (kind === 0) return chooseOne(ENCODINGS, random)(frame, random);
+  return kind < 7 ? chooseOne(BYTES, random)(frame, random) : damageMember(frame, random);
 };

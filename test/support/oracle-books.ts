@@ -8,7 +8,7 @@ export const PAPER_BANDS = ['10bps', '25bps', '50bps', '100bps'] as const;
 const SIDES = ['bid', 'ask'] as const;
 type Side = (typeof SIDES)[number];
 
-/** What a message of the paper venue says of a book; levels as `price:size price:size`, size `0` removes. */
+/** The content of a paper venue's message about a book; levels as `price:size price:size`, size `0` removes. */
 export type PaperBook = {
   readonly kind: 'snapshot' | 'update';
   readonly id: number;
@@ -20,7 +20,7 @@ export type PaperBook = {
 };
 /** A message with its stamps. */
 export type BookMessage = { readonly receivedAt: number; readonly connId: string; readonly book: PaperBook };
-/** What quantities are worth. */
+/** Units of quantities. */
 export type BookRule = {
   readonly kind: 'linear' | 'inverse';
   readonly unit: 'base' | 'contracts';
@@ -28,7 +28,7 @@ export type BookRule = {
 };
 
 type Levels = ReadonlyMap<string, string>;
-/** A book as it stood after a message, or why it stood no more. */
+/** A book after a message, or the reason why it is no longer whole. */
 export type Standing = {
   readonly broken: string | null;
   readonly bid: Levels;
@@ -36,12 +36,12 @@ export type Standing = {
   readonly full: boolean;
 };
 
-export const levelsOf = (text: string): [string, string][] =>
+export const listLevels = (text: string): [string, string][] =>
   text === '' ? [] : text.split(' ').map((level) => level.split(':') as [string, string]);
 
 const changed = (levels: Levels, text: string): Levels => {
   const next = new Map(levels);
-  for (const [price, size] of levelsOf(text)) {
+  for (const [price, size] of listLevels(text)) {
     if (size === '0') next.delete(price);
     else next.set(price, size);
   }
@@ -60,7 +60,7 @@ const isCrossed = (book: Standing): boolean => {
   return bid !== null && ask !== null && new Exact(bid).gte(ask);
 };
 
-/** How the books of each connection stood after each message; null: it changed nothing, or the book was not whole. */
+/** The books of each connection after each message; null: it changed nothing, or the book was not whole. */
 const standings = (messages: readonly BookMessage[]): (Standing | null)[] => {
   const books = new Map<string, { last: number | null; book: Standing }>();
   return messages.map(({ connId, book: message }) => {
@@ -90,9 +90,9 @@ export const bookReadings = <M extends BookMessage>(
     const standing = stood[i] ?? null;
     return standing === null ? [] : [{ ...message, standing }];
   });
-  const bucketOf = ({ connId, receivedAt }: BookMessage): string => `${connId}|${Math.ceil(receivedAt / BUCKET)}`;
+  const findBucket = ({ connId, receivedAt }: BookMessage): string => `${connId}|${Math.ceil(receivedAt / BUCKET)}`;
   for (const [i, one] of all.entries()) {
-    const own = all.filter((other) => bucketOf(other) === bucketOf(one));
+    const own = all.filter((other) => findBucket(other) === findBucket(one));
     const isBreak = one.standing.broken === 'sequence_break';
     if (isBreak || own[0] === one || own.at(-1) === one) read.push(all[i] as M & { standing: Standing });
   }

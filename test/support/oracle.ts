@@ -1,5 +1,5 @@
-// A slow and independent reading of a raw log: what history must say, worked out for each question by scanning every record.
-// It shares nothing with the product but the serialiser; arithmetic is decimal.js, rules are the decisions' own words.
+// A slow and independent reading of a raw log: the expected history, computed for each question by scanning every record.
+// It shares nothing with the product but the serialiser; arithmetic is decimal.js, rules follow the text of the decisions.
 import { Decimal } from 'decimal.js';
 import { figure, type JsonValue, writeJson } from '../../schemas/json.ts';
 import { bookReadings, depthFigures, PAPER_BANDS, type PaperBook, type Standing, topFigures } from './oracle-books.ts';
@@ -116,7 +116,7 @@ type Span = {
   cause: string;
   recordedAt: Micros;
 };
-type Heard = {
+type Received = {
   readonly place: number;
   readonly recordedAt: Micros;
   readonly receivedAt: Micros;
@@ -124,8 +124,8 @@ type Heard = {
   readonly frame: PaperFrame;
 };
 /** A book message that is a reading. */
-type HeardBook = Heard & { readonly book: PaperBook; readonly standing: Standing };
-type Reading = Heard & { readonly standing?: Standing } & { readonly late: boolean; readonly end: Micros };
+type ReceivedBook = Received & { readonly book: PaperBook; readonly standing: Standing };
+type Reading = Received & { readonly standing?: Standing } & { readonly late: boolean; readonly end: Micros };
 
 export type Question = {
   readonly layers: readonly PaperLayer[];
@@ -151,16 +151,16 @@ export type CandleQuestion = {
 };
 export type EventsQuestion = { readonly symbols: readonly string[]; readonly from: Micros; readonly to: Micros };
 
-/** What a log says, asked as of its last record. */
+/** The expected answers about a log, as of its last record. */
 export class Oracle {
   readonly #records: readonly OracleRecord[];
   readonly #venue: string;
-  readonly #heard: Heard[] = [];
+  readonly #received: Received[] = [];
   readonly #spans: Span[] = [];
   readonly #covers = new Map<string, readonly string[]>();
   readonly #unreadable: { readonly connId: string; readonly receivedAt: Micros }[] = [];
   readonly #versions = new Map<string, Version[]>();
-  readonly #books = new Map<string, HeardBook[]>();
+  readonly #books = new Map<string, ReceivedBook[]>();
 
   constructor(venue: string, records: readonly OracleRecord[]) {
     this.#venue = venue;
@@ -214,7 +214,7 @@ export class Oracle {
         if (record.seq <= (seqs.get(connId) ?? 0)) continue;
         seqs.set(connId, record.seq);
         if ((body as PaperFrame).l === 'bad') this.#unreadable.push({ connId, receivedAt });
-        else this.#heard.push({ place, recordedAt, receivedAt, connId, frame: body as PaperFrame });
+        else this.#received.push({ place, recordedAt, receivedAt, connId, frame: body as PaperFrame });
       }
     }
   }
@@ -268,27 +268,29 @@ export class Oracle {
 
   // ---- windows ----
 
-  #bookReadings(symbol: string): HeardBook[] {
+  #bookReadings(symbol: string): ReceivedBook[] {
     const held = this.#books.get(symbol);
     if (held !== undefined) return held;
-    const messages = this.#heard.filter(({ frame }) => frame.l === 'book' && frame.s === symbol);
-    const read = bookReadings(messages.map((heard) => ({ ...heard, book: heard.frame.v as unknown as PaperBook })));
+    const messages = this.#received.filter(({ frame }) => frame.l === 'book' && frame.s === symbol);
+    const read = bookReadings(
+      messages.map((received) => ({ ...received, book: received.frame.v as unknown as PaperBook })),
+    );
     this.#books.set(symbol, read);
     return read;
   }
 
   #readings(symbol: string, layer: PaperLayer): Reading[] {
     const isBook = layer === 'book' || layer === 'venue_depth';
-    const all: readonly (Heard & { standing?: Standing })[] = isBook
+    const all: readonly (Received & { standing?: Standing })[] = isBook
       ? this.#bookReadings(symbol)
-      : this.#heard.filter(({ frame }) => frame.l === layer && frame.s === symbol);
+      : this.#received.filter(({ frame }) => frame.l === layer && frame.s === symbol);
     return (
       all
-        .map((heard) => {
-          const end = ceilTo(heard.receivedAt, WINDOWS[layer]);
-          return { ...heard, end, late: heard.recordedAt > end + COUNTS_WITHIN };
+        .map((received) => {
+          const end = ceilTo(received.receivedAt, WINDOWS[layer]);
+          return { ...received, end, late: received.recordedAt > end + COUNTS_WITHIN };
         })
-        // What a window says is nobody's business before its end (N-11).
+        // A window is not visible before its end (N-11).
         .filter(({ late, end }) => late || end < this.#now)
     );
   }
@@ -343,7 +345,7 @@ export class Oracle {
       if (last !== null) return last.cause;
     }
     if (layer === 'book' || layer === 'venue_depth') {
-      const isInTime = ({ recordedAt, receivedAt }: Heard): boolean =>
+      const isInTime = ({ recordedAt, receivedAt }: Received): boolean =>
         recordedAt <= ceilTo(receivedAt, bucket) + COUNTS_WITHIN;
       const last = this.#bookReadings(symbol).findLast(
         (one) => one.place < sealing && one.receivedAt <= at && isInTime(one),
@@ -498,7 +500,7 @@ export class Oracle {
     const delisted = version.delistedAt ?? Number.POSITIVE_INFINITY;
     const stored = this.#stored(symbol, layer);
     const length = WINDOWS[layer];
-    const said = (at: Micros, reading: Reading | null, cause: () => string): JsonValue => {
+    const toRow = (at: Micros, reading: Reading | null, cause: () => string): JsonValue => {
       if (at < keptFrom) return this.#row(layer, at, null, question, { reason: 'not_retained' });
       if (at >= delisted && (reading === null || question.mode === 'at')) {
         return this.#row(layer, at, null, question, { reason: 'gap', gap_cause: 'not_listed' });
@@ -509,13 +511,13 @@ export class Oracle {
     };
     const window = (end: Micros) => () => this.#cause(symbol, layer, { from: end - length, at: end });
     if (question.mode === 'at')
-      return question.instants.map((at) => said(at, this.#newest(symbol, layer, at), () => ''));
+      return question.instants.map((at) => toRow(at, this.#newest(symbol, layer, at), () => ''));
     if (question.mode === 'interval') {
       const rows: JsonValue[] = [];
       const from = ceilTo(question.from, question.length);
       for (let at = from + question.length; at <= question.to; at += question.length) {
         const last = [...stored.values()].findLast(({ end }) => end <= at && end > at - question.length) ?? null;
-        rows.push(said(at, last, window(floorTo(at, length))));
+        rows.push(toRow(at, last, window(floorTo(at, length))));
       }
       return rows;
     }
@@ -524,10 +526,10 @@ export class Oracle {
       const at = reading.receivedAt;
       const isStored = reading.late || stored.get(reading.end)?.place === reading.place;
       if (!isStored || at < question.from || at >= question.to) continue;
-      all.push({ at, rank: reading.late ? 1 : 0, row: said(at, reading, () => '') });
+      all.push({ at, rank: reading.late ? 1 : 0, row: toRow(at, reading, () => '') });
     }
     for (let end = ceilTo(question.from, length); end < question.to; end += length) {
-      if (!stored.has(end)) all.push({ at: end, rank: 2, row: said(end, null, window(end)) });
+      if (!stored.has(end)) all.push({ at: end, rank: 2, row: toRow(end, null, window(end)) });
     }
     return all.sort((a, b) => a.at - b.at || a.rank - b.rank).map(({ row }) => row);
   }
@@ -566,31 +568,31 @@ export class Oracle {
   // ---- candles ----
 
   /** Candle records of a listing that count, and those that prove minutes empty. */
-  #candles(symbol: string): Heard[] {
-    return this.#heard.filter(({ frame }) => frame.l === 'candle' && frame.s === symbol);
+  #candles(symbol: string): Received[] {
+    return this.#received.filter(({ frame }) => frame.l === 'candle' && frame.s === symbol);
   }
 
-  #spanOf({ connId, place }: Heard): Span | undefined {
+  #spanOf({ connId, place }: Received): Span | undefined {
     return this.#spans.findLast((span) => span.connId === connId && span.fromKnown <= place);
   }
 
-  #minute(symbol: string, open: Micros): { record: Heard | null; cause: string | null } {
+  #minute(symbol: string, open: Micros): { record: Received | null; cause: string | null } {
     const candles = this.#candles(symbol);
     const sealing = this.#sealedBy(open + MINUTE);
     const known = candles.filter(({ place }) => place < sealing);
-    const openOf = ({ frame }: Heard): Micros => Number(frame.v.open);
-    const record = known.findLast((one) => openOf(one) === open) ?? null;
+    const readOpen = ({ frame }: Received): Micros => Number(frame.v.open);
+    const record = known.findLast((one) => readOpen(one) === open) ?? null;
     if (record !== null) return { record, cause: null };
     const isProved = known.some((after) => {
-      if (openOf(after) <= open) return false;
+      if (readOpen(after) <= open) return false;
       const before = known.findLast((one) => one.place < after.place && this.#spanOf(one) === this.#spanOf(after));
-      return before !== undefined && openOf(before) < open;
+      return before !== undefined && readOpen(before) < open;
     });
     if (isProved) return { record: null, cause: null };
     const at = open + MINUTE;
     const cause = this.#cause(symbol, 'candles', { from: open, at });
     if (cause !== 'no_update') return { record: null, cause };
-    // A minute is told after its end: what was lost while it could still be told explains it too.
+    // A minute is published after its end: a loss while it could still be published explains it too.
     return { record: null, cause: this.#cause(symbol, 'candles', { from: at, at: at + COUNTS_WITHIN }, sealing) };
   }
 
@@ -664,9 +666,9 @@ export class Oracle {
 
   // ---- liquidations ----
 
-  #events(symbol: string): Heard[] {
+  #events(symbol: string): Received[] {
     const seen = new Map<string, Micros>();
-    return this.#heard.filter(({ frame, recordedAt }) => {
+    return this.#received.filter(({ frame, recordedAt }) => {
       if (frame.l !== 'liquidation' || frame.s !== symbol) return false;
       const before = seen.get(String(frame.v.id));
       if (before !== undefined && before >= recordedAt - 600 * SECOND) return false;

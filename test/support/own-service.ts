@@ -1,4 +1,4 @@
-// The whole service over engines of its own, which a test may kill or take away; whoever reads is outside of them.
+// The whole service over its own engines, which a test may kill or take away; readers are outside of them.
 import type { Test } from 'tap';
 import { copyRaw, type LoggedWorld, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
 import { openKafka } from '../../infra/runtime/kafka/kafka.ts';
@@ -99,7 +99,7 @@ export type SnapshotsOf = {
 };
 
 /** Statuses of mark and book of every listing, or null when the API does not answer. */
-export const statusesOf = async ({
+export const readStatuses = async ({
   api,
 }: OwnService): Promise<readonly { status: string; reason?: string }[] | null> => {
   const answer = await api.post<SnapshotsOf>('/v2/snapshots', { layers: ['mark', 'book'] }).catch(() => null);
@@ -109,6 +109,6 @@ export const statusesOf = async ({
 /** Everything is served, or served again, by itself. */
 export const recovered = (service: OwnService, timeoutMs = 120_000): Promise<number> =>
   until('every mark and book is present', timeoutMs, async () => {
-    const states = (await statusesOf(service)) ?? [];
+    const states = (await readStatuses(service)) ?? [];
     return states.length > 0 && states.every(({ status }) => status === 'present') ? states.length : null;
   });

@@ -98,7 +98,7 @@ const closeExampleDay = async ({ write, close }: DayStore, pool: Pool): Promise<
   await recordPosted(pool, day, { network: 'eip155:8453', contract, tx_hash, block, anchored_at }, { binding: true });
 };
 
-/** What the file of the cheaper tier has of its own. */
+/** Members of the file of the cheaper tier that differ. */
 export const TOP100_FILE = {
   path: fillPath(archiveFile.path, { ...archiveFile.example.input, listing: 'binance:ETHUSDT' }),
   price: TIER_PRICES.top100,
@@ -106,7 +106,7 @@ export const TOP100_FILE = {
 
 export type PaidCall = { readonly method: string; readonly path: string; readonly body: string | null };
 
-/** The example of an endpoint as a call; what it asks of the past is the hour up to now. */
+/** The example of an endpoint as a call; its period is the hour up to now. */
 export const exampleCall = ({ method, path, example }: Endpoint, nowMs = Date.now()): PaidCall => {
   const hour = { from: new Date(nowMs - 3_600_000).toISOString(), to: new Date(nowMs).toISOString() };
   const changed = Object.entries(hour).filter(([name]) => name in example.input);
@@ -119,8 +119,8 @@ export const exampleCall = ({ method, path, example }: Endpoint, nowMs = Date.no
 
 type Entry = { readonly receipt_id: string; readonly state: string; readonly amount: string; readonly bought: string };
 
-/** What was bought with one account, in order, once all of it is settled or failed. */
-export const settledOf = (pool: Pool, payer: string): Promise<readonly Entry[]> =>
+/** Purchases of one account, in order, once all are settled or failed. */
+export const awaitSettled = (pool: Pool, payer: string): Promise<readonly Entry[]> =>
   waitFor('every payment is settled or failed', async () => {
     const { rows } = await pool.query<Entry>(
       `select receipt_id, state, amount, coalesce(class, plan) as bought from v_payments where payer = $1

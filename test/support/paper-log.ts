@@ -1,4 +1,4 @@
-// A raw log of a venue that exists only on paper, made faster than real time, with everything that goes wrong: losses, a dead collector, a log that stood still, silence, nonsense, repeats, changed rules, ends.
+// A raw log of an invented venue, made faster than real time, with every kind of failure: losses, a dead collector, silence, bad frames, ends.
 
 import { VenueError } from '../../ingest/venues/contract/listings.ts';
 import type { Mapped } from '../../ingest/venues/contract/mapping.ts';
@@ -17,7 +17,7 @@ import {
   type PaperListing,
   type PaperReference,
 } from './oracle.ts';
-import { levelsOf } from './oracle-books.ts';
+import { listLevels } from './oracle-books.ts';
 import { SECOND, START, TestLog } from './task-driver.ts';
 
 const MINUTE = 60 * SECOND;
@@ -27,13 +27,13 @@ const HORIZONS = PAPER_LAYERS.map((layer) => {
   return [layer, { ...ON, horizonMs: ms, horizonSource: source as 'connection' }] as const;
 });
 
-const recordOf = bindRecords('paper');
+const makeRecord = bindRecords('paper');
 const UNITS: Readonly<Record<string, string>> = { stats: 'volume_unit', oi: 'oi_unit', liquidation: 'quantity_unit' };
 
-const valuesOf = ({ l, v }: PaperFrame, unit: string): Record<string, unknown> => {
+const toValues = ({ l, v }: PaperFrame, unit: string): Record<string, unknown> => {
   if (l === 'book') {
     const { kind, id, bids, asks } = v;
-    return { kind, bids: levelsOf(String(bids)), asks: levelsOf(String(asks)), sequence: String(id) };
+    return { kind, bids: listLevels(String(bids)), asks: listLevels(String(asks)), sequence: String(id) };
   }
   if (l === 'funding') return { ...v, funding_interval_ms: null };
   if (l === 'candle') {
@@ -50,7 +50,7 @@ const valuesOf = ({ l, v }: PaperFrame, unit: string): Record<string, unknown> =
 };
 
 /** Ids that each name the one before. */
-const chainOf = ({ l, s, v }: PaperFrame): Chain | null => {
+const toChain = ({ l, s, v }: PaperFrame): Chain | null => {
   if (l !== 'book') return null;
   const previous = v.previous === null ? null : BigInt(Number(v.previous));
   const full = { bids: v.full === 1, asks: v.full === 1 };
@@ -106,8 +106,8 @@ export const paperVenue: Venue = {
     if (frame.l === 'bad') throw new VenueError('VENUE_BAD_FRAME', 'nonsense');
     const unit = listings.get(frame.s)?.values.quantity_unit ?? 'base';
     const at = { symbol: frame.s, venueTs: frame.t === null ? null : frame.t * 1_000, receivedAt };
-    const chain = chainOf(frame);
-    const mapped = recordOf(at, frame.l as NormalisedRecord['layer'], valuesOf(frame, unit) as never, frame);
+    const chain = toChain(frame);
+    const mapped = makeRecord(at, frame.l as NormalisedRecord['layer'], toValues(frame, unit) as never, frame);
     return [chain === null ? mapped : { ...mapped, chain }];
   },
 };
@@ -146,7 +146,7 @@ export const SYMBOLS = ['GONE', 'INV', 'KILO', 'LIN', 'NEW'];
 
 const SOCKETS = { a: ['mark', 'ticker', 'funding', 'book'], b: ['oi', 'stats', 'candles', 'liquidation'] } as const;
 type Socket = keyof typeof SOCKETS;
-/** A book as the venue has it: where it stands, which connection was told it whole, what is wrong with it. */
+/** A book as the venue has it: its id, the connection that received it whole, its fault. */
 type VenueBook = { id: number; told: string | null; isBroken: boolean; crossed: string | null };
 type Held = { readonly at: number; readonly write: (recordedAt?: number) => void };
 
@@ -156,15 +156,15 @@ const FAULTS = {
   lost: [240, 255],
   /** Nothing runs but the owner of the task. */
   dead: [420, 460],
-  /** A listing says nothing. */
+  /** A listing sends nothing. */
   quiet: [600, 660],
-  /** The collector goes on, and what it hears is recorded at the end: in time, and too late. */
+  /** The collector continues, and what it receives is recorded at the end: in time, and too late. */
   stalled: [700, 770],
   stalledLong: [900, 1_045],
 } as const;
 const isIn = (second: number, [from, to]: readonly [number, number]): boolean => second >= from && second < to;
 
-/** The log in the making; `run` goes on second by second. */
+/** The log under construction; `run` advances it second by second. */
 export class PaperLog {
   readonly log = new TestLog();
   readonly #draw: () => number;
@@ -184,7 +184,7 @@ export class PaperLog {
     for (const socket of ['a', 'b'] as const) this.#connect(socket);
   }
 
-  /** What the oracle reads. */
+  /** The input of the oracle. */
   records(): OracleRecord[] {
     let last = 0;
     return this.log.records.map(({ timestampMs, message }) => {
@@ -226,7 +226,7 @@ export class PaperLog {
     this.#put(received, (recordedAt) => this.#tick(connections, received, recordedAt));
     const frames = this.#frames(second);
     const times = frames.map(() => received + 1 + Math.floor(this.#draw() * 900_000)).sort((a, b) => a - b);
-    for (const [i, { socket, frame }] of frames.entries()) this.#say(socket, frame, times[i] ?? received);
+    for (const [i, { socket, frame }] of frames.entries()) this.#append(socket, frame, times[i] ?? received);
   }
 
   /** Written now, or when the log takes records again. */
@@ -278,7 +278,7 @@ export class PaperLog {
     this.log.json('response', 'reference', 'reference', body, { request: 'GET https://paper/listings' });
   }
 
-  #say(socket: Socket, frame: PaperFrame, received: number): void {
+  #append(socket: Socket, frame: PaperFrame, received: number): void {
     const connId = this.#open.get(socket);
     if (connId === undefined) return;
     const kind: RawMessage['kind'] = frame.l === 'oi' ? 'response' : 'frame';
@@ -332,7 +332,7 @@ export class PaperLog {
     return frames;
   }
 
-  /** A change of a few levels; whole on a connection that was not told it yet, or a while after it broke. */
+  /** A change of a few levels; whole on a connection that has not received it yet, or a while after it broke. */
   #book(symbol: string, price: number): PaperFrame['v'] {
     const book = this.#books.get(symbol) ?? { id: 1, told: null, isBroken: false, crossed: null };
     this.#books.set(symbol, book);
@@ -374,7 +374,7 @@ export class PaperLog {
     return { bids: bids.join(' '), asks: asks.join(' ') };
   }
 
-  /** A level so many steps of four basis points away. */
+  /** A level the given number of steps of four basis points away. */
   #level(price: number, steps: number, isGone = false): string {
     const at = String(Number((price * (1 + steps * 0.0004)).toFixed(4)));
     return `${at}:${isGone ? '0' : this.#figure(3, 6)}`;
@@ -386,7 +386,7 @@ export class PaperLog {
   }
 
   #liquidation(price: number): PaperFrame['v'] {
-    // A venue may say the same event twice.
+    // A venue may send the same event twice.
     const id = this.#chance(0.1) ? this.#events : ++this.#events;
     const side = this.#chance(0.5) ? 'long' : 'short';
     return { id: `e${id}`, side, price: this.#figure(price, 4), quantity: this.#figure(2, 6) };

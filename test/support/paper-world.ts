@@ -1,4 +1,4 @@
-// The service between a paper log and its answers: the task, the memory copy, and a store that lags as it is told.
+// The service between a paper log and its answers: the task, the memory copy, and a store that lags as set.
 import { Task } from '../../processors/task/task.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { RowEntry } from '../../schemas/topics.ts';
@@ -29,7 +29,7 @@ export class PaperWorld {
     this.#write = write;
   }
 
-  /** Goes on to a second of the log; the store then shows all but the last `behind` watermarks. */
+  /** Advances to a second of the log; the store then shows all but the last `behind` watermarks. */
   async goTo(second: number, behind: number): Promise<void> {
     this.paper.run(second - (this.paper.log.now - START) / SECOND);
     for (const record of this.paper.log.records.slice(this.#applied)) {

@@ -1,4 +1,4 @@
-// What a paid call needs around the API: a chain with USDC, a facilitator over it that can be spoilt or stopped, and buyers with funds.
+// The environment of paid calls: a chain with USDC, a facilitator over it that can be faulty or stopped, and buyers with funds.
 import { randomBytes } from 'node:crypto';
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
 import { authorizationTypes, ExactEvmScheme } from '@x402/evm';
@@ -19,7 +19,7 @@ export type PaymentWorld = Pick<LocalUsdc, 'balanceOf' | 'authorizationState' | 
   readonly rpcUrl: string;
   /** Stays the same when it is stopped and started again. */
   readonly facilitatorUrl: string;
-  /** Receives the payments; nobody has its key. */
+  /** Receives the payments; its key is unknown. */
   readonly payTo: Address;
   readonly usdc: Address;
   readonly faults: (faults: Parameters<FacilitatorServer['faults']['set']>[0]) => void;
@@ -27,14 +27,14 @@ export type PaymentWorld = Pick<LocalUsdc, 'balanceOf' | 'authorizationState' | 
   readonly facilitator: () => FacilitatorServer;
   readonly stopFacilitator: () => Promise<void>;
   readonly startFacilitator: () => Promise<void>;
-  /** The chain is away for the API and the facilitator, and has every block that it told of when it is back. */
+  /** The chain is away for the API and the facilitator, and has every reported block when it is back. */
   readonly holdChain: () => Promise<void>;
   readonly restartChain: () => Promise<void>;
-  /** A new account; 1,000 dollars unless said otherwise. */
+  /** A new account; 1,000 dollars by default. */
   readonly newBuyer: (atomicUnits?: bigint) => Promise<PrivateKeyAccount>;
 };
 
-const pendingOf = async (rpcUrl: string): Promise<number> => {
+const countPending = async (rpcUrl: string): Promise<number> => {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'txpool_status', params: [] });
   const headers = { 'content-type': 'application/json' };
   const answer = await fetch(rpcUrl, { method: 'POST', headers, body });
@@ -63,10 +63,10 @@ export const startPaymentWorld = async (t: Teardown): Promise<PaymentWorld> => {
     startFacilitator: async () => {
       server = await serveFacilitator(rpcUrl, port);
     },
-    // A development chain that is stopped while it mines forgets what it has just told; no chain of the world does.
+    // A development chain that is stopped while it mines forgets what it has just reported; no real chain does.
     holdChain: async () => {
       line.cut();
-      await waitFor('nothing waits to be mined', async () => (await pendingOf(direct)) === 0);
+      await waitFor('nothing waits to be mined', async () => (await countPending(direct)) === 0);
       await engines.hold('anvil');
     },
     restartChain: async () => {

@@ -21,7 +21,7 @@ export type Child = {
   kill(signal?: NodeJS.Signals): Promise<void>;
 };
 
-/** What a test that failed on its way has left running ends with its process. */
+/** Processes left running by a test that failed end with its process. */
 const living = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL');
@@ -68,7 +68,7 @@ export type Simulator = {
   readonly child: Child;
   readonly endpoints: string;
   readonly control: string;
-  /** About Binance unless `venue` says another. */
+  /** For Binance unless `venue` is set. */
   fault(request: Readonly<Record<string, unknown>>): Promise<unknown>;
   get<T>(path: string): Promise<T>;
 };
@@ -99,11 +99,11 @@ export type PipelineSpec = {
   readonly stores: Stores;
   readonly namespace: string;
   readonly shards: number;
-  /** binance alone unless told. */
+  /** binance alone by default. */
   readonly venues?: readonly string[];
 };
 
-const venuesOf = ({ venues = ['binance'] }: PipelineSpec): string => venues.join();
+const toVenues = ({ venues = ['binance'] }: PipelineSpec): string => venues.join();
 
 export const startIngest = (
   spec: PipelineSpec,
@@ -113,13 +113,13 @@ export const startIngest = (
 ): Child =>
   startChild(`${spec.namespace}ingest`, 'ingest/main.ts', {
     KAFKA_BROKERS: spec.stores.kafka,
-    VENUES: venuesOf(spec),
+    VENUES: toVenues(spec),
     SHARDS: String(spec.shards),
     COLLECTOR_ID: collector,
     VENUE_ENDPOINTS: venueEndpoints,
     METRICS_PORT: '0',
     TOPIC_NAMESPACE: spec.namespace,
-    // What a killed collector left is for its own successors.
+    // The spool of a killed collector is for its own successors.
     SPOOL_DIR: join(ROOT, '.local/test/spool', spec.namespace),
     ...extra,
   });
@@ -127,7 +127,7 @@ export const startIngest = (
 export const startProcessors = (spec: PipelineSpec, extra: Readonly<Record<string, string>> = {}): Child =>
   startChild(`${spec.namespace}processors`, 'processors/main.ts', {
     KAFKA_BROKERS: spec.stores.kafka,
-    VENUES: venuesOf(spec),
+    VENUES: toVenues(spec),
     SHARDS: String(spec.shards),
     TOPIC_NAMESPACE: spec.namespace,
     QUESTDB_HTTP: spec.stores.questdb_http,
@@ -159,7 +159,7 @@ export const startApi = async (
   await rm(folder, { recursive: true });
   const child = startChild(`${spec.namespace}api`, 'api/main.ts', {
     KAFKA_BROKERS: spec.stores.kafka,
-    VENUES: venuesOf(spec),
+    VENUES: toVenues(spec),
     QUESTDB_PG: spec.stores.questdb_pg,
     QUESTDB_USER: spec.stores.questdb_user,
     QUESTDB_PASSWORD: spec.stores.questdb_password,

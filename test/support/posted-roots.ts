@@ -1,4 +1,4 @@
-// The anchor contract on the anvil of a test: an owner who deploys it and posts roots, and what is recorded of a posted day.
+// The anchor contract on the anvil of a test: an owner that deploys it and posts roots, and the record of a posted day.
 import { readFileSync } from 'node:fs';
 import type { Pool } from 'pg';
 import { type Abi, createWalletClient, type Hex } from 'viem';
@@ -23,7 +23,7 @@ export type PostedFacts = {
   readonly anchored_at: string;
 };
 
-/** A chain with an owner who deploys contracts and posts roots. */
+/** A chain with an owner that deploys contracts and posts roots. */
 export const openAnchorChain = async (url: string) => {
   const { transport, chain, reader, fund } = connectChain(url);
   const owner = await fund();

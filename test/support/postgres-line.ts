@@ -1,4 +1,4 @@
-// A line to PostgreSQL that can be cut for one kind of connection, told by its application name, while all others go on.
+// A line to PostgreSQL that can be cut for one kind of connection, identified by its application name, while all others continue.
 import { connect, createServer, type Socket } from 'node:net';
 import type { Teardown } from './engines.ts';
 
@@ -13,7 +13,8 @@ export type PostgresLine = {
 type Pair = { readonly client: Socket; readonly server: Socket; name: string };
 
 /** The startup message has its parameters in plain text (PostgreSQL protocol 3.0, StartupMessage). */
-const nameOf = (startup: Buffer): string => /application_name\0([^\0]*)\0/.exec(startup.toString('latin1'))?.[1] ?? '';
+const readName = (startup: Buffer): string =>
+  /application_name\0([^\0]*)\0/.exec(startup.toString('latin1'))?.[1] ?? '';
 
 /** `port` 0 takes a free one. */
 export const openPostgresLine = async (t: Teardown, databaseUrl: string, port = 0): Promise<PostgresLine> => {
@@ -32,7 +33,7 @@ export const openPostgresLine = async (t: Teardown, databaseUrl: string, port = 
     };
     for (const socket of [client, server]) socket.on('error', end).on('close', end);
     client.once('data', (startup: Buffer) => {
-      pair.name = nameOf(startup);
+      pair.name = readName(startup);
       if (pair.name === cutName) return end();
       server.write(startup);
       client.on('data', (bytes) => pair.name !== cutName && server.write(bytes));
@@ -59,7 +60,7 @@ export const openPostgresLine = async (t: Teardown, databaseUrl: string, port = 
       cutName = applicationName;
     },
     mend() {
-      // What fell silent has lost bytes: it can only be opened anew.
+      // A connection that fell silent has lost bytes: it can only be reopened.
       for (const { client, name } of pairs) if (name === cutName) client.destroy();
       cutName = null;
     },

@@ -1,7 +1,7 @@
-// A raw log worked through again in tables of its own: by how many processes, how often and in whatever way, and the hashes to compare.
+// Processes a raw log again into separate tables: with any number of processes, repetitions and interruptions; compares the hashes.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { type Hashes, hashesOf, type LoggedWorld, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { type Hashes, hashNamespace, type LoggedWorld, reached } from '../../infra/dev/bench/raw-copy.ts';
 import { accountFrames, type FrameAccount, type SentFrames } from '../../infra/dev/bench/sent-frames.ts';
 import { endOffsets, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
@@ -29,7 +29,7 @@ export const shares = (seed: number) => () => {
   return seed / 2 ** 32;
 };
 
-const specOf = ({ stores, shards, venues }: LoggedWorld, namespace: string): PipelineSpec => ({
+const makeSpec = ({ stores, shards, venues }: LoggedWorld, namespace: string): PipelineSpec => ({
   stores,
   namespace,
   shards,
@@ -43,12 +43,12 @@ export const replay = async (
   processes: number,
   disturb?: Disturb,
 ): Promise<Hashes> => {
-  const start = (): Child => startProcessors(specOf(world, namespace), QUIET);
+  const start = (): Child => startProcessors(makeSpec(world, namespace), QUIET);
   const children = Array.from({ length: processes }, start);
   if (disturb) await disturb(children, start);
   await reached(world, namespace);
   await Promise.all(children.map((c) => c.kill('SIGTERM')));
-  return hashesOf(world, namespace);
+  return hashNamespace(world, namespace);
 };
 
 /** Kills the process at random moments while it works, until it has had `times` of them. */
@@ -134,7 +134,7 @@ export const checkCoverage = async (
   }
 };
 
-/** Every frame a simulated venue sent stands in raw once or inside a recorded loss. */
+/** Every frame a simulated venue sent is in raw once or inside a recorded loss. */
 export const checkSent = async (
   t: Test,
   { handle, base }: LoggedWorld,

@@ -13,17 +13,17 @@ const run = promisify(execFile);
 /** Builds the client without fetching the builder again. */
 const BUILDER = ['hatchling'];
 
-const hashOf = (parts: readonly string[]): string =>
+const hashParts = (parts: readonly string[]): string =>
   createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);
 
 const clientHash = (): string => {
   const files = ['pyproject.toml', 'README.md', ...globSync('src/**/*.{py,typed}', { cwd: PYTHON_CLIENT }).sort()];
-  return hashOf(files.flatMap((file) => [file, readFileSync(join(PYTHON_CLIENT, file), 'utf8')]));
+  return hashParts(files.flatMap((file) => [file, readFileSync(join(PYTHON_CLIENT, file), 'utf8')]));
 };
 
 const isDone = (mark: string, hash: string): boolean => existsSync(mark) && readFileSync(mark, 'utf8') === hash;
 
-/** The words of pip for an environment that has none of its own: making one takes longer than everything else here. */
+/** Runs pip for an environment that has none of its own: installing one takes longer than everything else here. */
 const pip = (home: string, ...words: readonly string[]): Promise<unknown> => {
   const quiet = ['install', '--quiet', '--no-compile', '--disable-pip-version-check'];
   const options: ExecFileOptions = { maxBuffer: 64 * 1024 * 1024 };
@@ -32,7 +32,7 @@ const pip = (home: string, ...words: readonly string[]): Promise<unknown> => {
 
 const OLDEST = [3, 11] as const;
 
-/** Rejects in words where `python3` is older than the client takes. */
+/** Rejects with a message where `python3` is older than the client supports. */
 const requirePython = async (): Promise<void> => {
   const { stdout } = await run('python3', ['-c', 'import sys; print(*sys.version_info[:2])']);
   const [major = 0, minor = 0] = stdout.split(' ').map(Number);
@@ -40,11 +40,11 @@ const requirePython = async (): Promise<void> => {
   throw new Error(`python3 is ${major}.${minor}: the Python client needs ${OLDEST.join('.')} or newer`);
 };
 
-/** The environment's python, with the client and `packages`. Rejects with what pip says. */
+/** The environment's python, with the client and `packages`. Rejects with the output of pip. */
 export const pythonWithClient = async (name: string, packages: readonly string[]): Promise<string> => {
   await requirePython();
   const requirements = readFileSync(join(PYTHON_CLIENT, 'tests/requirements.txt'), 'utf8');
-  const wanted = hashOf([requirements, ...packages]);
+  const wanted = hashParts([requirements, ...packages]);
   const home = join(LOCAL, `python-${name}`);
   const [made, installed] = [join(home, 'made'), join(home, 'installed')];
   if (!isDone(made, wanted)) {

@@ -1,4 +1,4 @@
-// A client of the live stream that keeps a picture of what it was told and comes back, with its last id, to whichever node is there.
+// A client of the live stream that keeps a picture of what it received and reconnects, with its last id, to any available node.
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseFrames, type StreamEvent } from './stream-client.ts';
@@ -92,7 +92,7 @@ export class ResumingClient {
     if (event === 'snapshot' || event === 'update') this.#keep(event, data);
   }
 
-  /** What a gap is about may be skipped once. */
+  /** The subject of a gap may be skipped once. */
   #doubt(reason: string, { venue, venue_symbol: symbol, layer }: Scope): void {
     this.gaps.push(reason);
     for (const [key, held] of this.picture) {

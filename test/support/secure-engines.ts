@@ -30,7 +30,7 @@ export const SASL_PASSWORD = 'p;ss word';
 /** Name that the certificate of the listener `mutual` is for, which is not the host it is reached by. */
 export const BROKER_NAME = 'broker.internal';
 
-/** `host:port` by what a listener asks for. */
+/** `host:port` by the requirement of a listener. */
 export type SecureKafka = {
   readonly plain: string;
   /** TLS and SASL: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512. */
@@ -98,7 +98,7 @@ export const addScramUser = (broker: string, mechanism: string): Promise<string>
   ]);
 };
 
-/** A broker of this test alone, stopped when it ends; nobody is let in by SCRAM yet. */
+/** A broker of this test alone, stopped when it ends; it has no SCRAM users yet. */
 export const startSecureKafka = async (t: Teardown, authority: Authority): Promise<SecureKafka> => {
   const dir = mkdtempSync(join(tmpdir(), 'secure-kafka-'));
   const dataDir = await openDataDir(dir, () => undefined);

@@ -1,4 +1,4 @@
-// What a simulator of a test sent; how it is held against a raw topic is the bench's.
+// Frames sent by a simulator of a test; the bench compares them with a raw topic.
 import { readSentFrames, type SentFrames } from '../../infra/dev/bench/sent-frames.ts';
 import type { Simulator } from './pipeline.ts';
 

@@ -1,4 +1,4 @@
-/** Stands in for the service behind `npm run demo`: three small processes under the supervisor of the real one, one of them slow to start. */
+/** Replaces the service behind `npm run demo`: three small processes under the supervisor of the real one, one of them slow to start. */
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDataDir } from '../../infra/dev/engines/data-dir.ts';
@@ -6,7 +6,7 @@ import { createSupervisor, type ProcessSpec } from '../../infra/dev/engines/supe
 import { createProgress } from '../../infra/dev/local/progress.ts';
 import { runUntilStopped } from '../../infra/dev/local/until-stopped.ts';
 
-/** Writes down that it was asked to stop and, some work later, that it has ended. */
+/** Records the request to stop and, some work later, its end. */
 const CHILD = `
   const { appendFileSync } = require('node:fs');
   const [file, name] = process.argv.slice(1);
@@ -24,8 +24,8 @@ const events = join(dir, 'events');
 const progress = createProgress((text) => process.stdout.write(text));
 
 runUntilStopped(progress, async (signal) => {
-  const dataDir = await openDataDir(dir, progress.say);
-  const supervisor = createSupervisor(dataDir, progress.say);
+  const dataDir = await openDataDir(dir, progress.print);
+  const supervisor = createSupervisor(dataDir, progress.print);
   const stop = async (): Promise<void> => {
     await supervisor.stop();
     dataDir.release();
@@ -33,7 +33,7 @@ runUntilStopped(progress, async (signal) => {
   signal.addEventListener('abort', () => void supervisor.stop());
   appendFileSync(events, `stand-in ${process.pid}\n`);
   try {
-    for (const name of ['engine', 'collector', 'server']) await supervisor.start(specOf(name));
+    for (const name of ['engine', 'collector', 'server']) await supervisor.start(makeSpec(name));
   } catch (error) {
     await stop();
     throw error;
@@ -42,13 +42,13 @@ runUntilStopped(progress, async (signal) => {
   return stop;
 });
 
-function specOf(name: string): ProcessSpec {
+function makeSpec(name: string): ProcessSpec {
   return {
     name,
     command: process.execPath,
     args: ['-e', CHILD, events, name],
     readyTimeoutMs: 600_000,
-    // The last one is ready once the test allows it: until then the start goes on.
+    // The last one is ready once the test allows it: until then the start continues.
     isReady: async () => name !== 'server' || existsSync(join(dir, 'go')),
   };
 }

@@ -59,7 +59,7 @@ export class StreamClient {
     return this.events.at(-1)?.id ?? '';
   }
 
-  /** Waits until `holds` does; the events so far stand in the message when it never does. */
+  /** Waits until `holds` does; the failure message contains the events so far. */
   async until(holds: (events: readonly StreamEvent[]) => boolean): Promise<void> {
     const end = Date.now() + BOUND_MS;
     while (!holds(this.events)) {

@@ -11,7 +11,7 @@ const POINT = /^(\s*)(not )?ok\b(.*)$/;
 export function countAssertions(output: string): TapCount {
   let passed = 0;
   let failed = 0;
-  /** By depth: what the points since the last point of a lesser depth came to. */
+  /** By depth: counts of the points since the last point of a lesser depth. */
   const inside: (TapCount | undefined)[] = [];
   for (const line of output.split('\n')) {
     const point = POINT.exec(line);

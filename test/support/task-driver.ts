@@ -12,7 +12,7 @@ export const SECOND = 1_000_000;
 
 type Appended = LogRecord & { readonly message: RawMessage };
 
-/** A log under construction: every append stands 1 ms after its receipt unless the test says otherwise. */
+/** A log under construction: every append is 1 ms after its receipt unless the test sets another time. */
 export class TestLog {
   readonly records: Appended[] = [];
   readonly #seqs = new Map<string, number>();
@@ -82,9 +82,9 @@ export const runTask = (
   return { task, outputs: records.map((record) => task.process(record)) };
 };
 
-export const rowsOf = (outputs: readonly Outputs[], table?: string) =>
+export const listRows = (outputs: readonly Outputs[], table?: string) =>
   outputs.flatMap((o) => o.rows.flatMap((r) => (r.row && (!table || r.row.table === table) ? [r.row] : [])));
-export const readingsOf = (outputs: readonly Outputs[], layer?: string) =>
+export const listReadings = (outputs: readonly Outputs[], layer?: string) =>
   outputs.flatMap((o) =>
     o.live.flatMap((e) => (e.reading && (!layer || e.reading.layer === layer) ? [e.reading] : [])),
   );

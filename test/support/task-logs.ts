@@ -10,7 +10,7 @@ export const SPEC = { venue: binance, partition: 0, shards: 1 };
 export const COVERS = [{ layers: ['mark', 'funding', 'book'], symbols: null }];
 
 const ON = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' } as const;
-/** Binance with the layers too that nobody collects unless asked. */
+/** Binance, including the layers that are not collected by default. */
 export const allLayers: Venue = {
   ...binance,
   layers: { ...binance.layers, candles: ON, trades: ON, liquidation: ON },
@@ -179,7 +179,7 @@ const candleFaults = (rows: readonly Row[]): string[] => {
 };
 
 /** Windows and periods that rows cover twice or not at all, by listing and layer; rows as QuestDB holds them. */
-export const gapsOf = (rows: readonly Row[]): string[] => {
+export const findGapFaults = (rows: readonly Row[]): string[] => {
   const faults: string[] = candleFaults(rows);
   for (const { table, windowMs } of Object.values(LAYERS)) {
     const reached = new Map<string, number>();

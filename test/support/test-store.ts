@@ -40,7 +40,7 @@ export const openTestStore = async (
   return { history: createHistoryStore(reader, namespace), reader, namespace, write };
 };
 
-/** A store that nobody can reach. */
+/** A store that cannot be reached. */
 export const storeAway = (t: Teardown): HistoryStore => {
   const reader = openQuestdbReader('127.0.0.1:1', { max: 1, timeoutMs: 1_000, log });
   t.teardown(() => reader.close());

@@ -1,4 +1,4 @@
-// The market as `live` tells it, as it stood at an instant: by what was recorded up to it and by nothing else, from the words of the decisions alone.
+// The market as published on `live`, at an instant: by what was recorded up to it and by nothing else, from the text of the decisions alone.
 import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
@@ -17,20 +17,20 @@ import type { SlowLayer, SlowListing } from '../api/screen/slow-evaluator.ts';
 type Micros = number;
 
 /** One entry of `live`, and when it could be read there. */
-export type ToldEntry = {
+export type LiveLogEntry = {
   readonly venue: string;
   readonly partition: number;
   readonly publishedAt: Micros;
   readonly entry: LiveEntry;
 };
 
-/** Versions stand in topics of their own, and hold from when they were written. */
-const readVersions = async (handle: KafkaHandle, namespace: string): Promise<readonly ToldEntry[]> => {
+/** Versions are in topics of their own, and hold from when they were written. */
+const readVersions = async (handle: KafkaHandle, namespace: string): Promise<readonly LiveLogEntry[]> => {
   const names = topics(namespace);
-  const told: ToldEntry[] = [];
+  const entries: LiveLogEntry[] = [];
   const add = (venue: string, body: Partial<LiveEntry> & Pick<LiveEntry, 'kind' | 'recorded_at'>): void => {
-    const entry = liveEntry({ offset: told.length, index: 0, ...body });
-    told.push({ venue, partition: -1, publishedAt: body.recorded_at, entry });
+    const entry = liveEntry({ offset: entries.length, index: 0, ...body });
+    entries.push({ venue, partition: -1, publishedAt: body.recorded_at, entry });
   };
   const from = () => 'earliest' as const;
   await readToEnd(handle, { topic: names.capabilities, from }, ({ value }) => {
@@ -42,15 +42,15 @@ const readVersions = async (handle: KafkaHandle, namespace: string): Promise<rea
     const listing = value === null ? null : codecs.listing.decode(value);
     if (listing !== null) add(listing.venue, { kind: 'listing', recorded_at: listing.written_at, listing });
   });
-  return told;
+  return entries;
 };
 
-/** Everything that `live` and the topics of versions hold of the venues, in the order of the log; what a task said twice stands once. */
-export const readTold = async (
+/** Everything that `live` and the topics of versions hold of the venues, in the order of the log; duplicates of a task appear once. */
+export const readLiveLog = async (
   handle: KafkaHandle,
   { namespace, venues }: { readonly namespace: string; readonly venues: readonly string[] },
-): Promise<readonly ToldEntry[]> => {
-  const told: ToldEntry[] = [...(await readVersions(handle, namespace))];
+): Promise<readonly LiveLogEntry[]> => {
+  const entries: LiveLogEntry[] = [...(await readVersions(handle, namespace))];
   for (const venue of venues) {
     const highest = new Map<number, readonly [offset: number, index: number]>();
     const topic = topics(namespace).live(venue);
@@ -60,20 +60,20 @@ export const readTold = async (
       const [offset, index] = highest.get(partition) ?? [-1, -1];
       if (entry.offset < offset || (entry.offset === offset && entry.index <= index)) return;
       highest.set(partition, [entry.offset, entry.index]);
-      told.push({ venue, partition, publishedAt: Number(timestampMs) * 1_000, entry });
+      entries.push({ venue, partition, publishedAt: Number(timestampMs) * 1_000, entry });
     });
   }
-  return told.sort((a, b) => a.entry.recorded_at - b.entry.recorded_at);
+  return entries.sort((a, b) => a.entry.recorded_at - b.entry.recorded_at);
 };
 
-/** Times at which the watermark of a venue stood more than `behind` back: then a live answer may have said so (L-07 `state_lag`). */
-export const lagsOf = (
-  told: readonly ToldEntry[],
+/** Times at which the watermark of a venue was more than `behind` back: a live answer may then have reported it (L-07 `state_lag`). */
+export const findLags = (
+  entries: readonly LiveLogEntry[],
   behind: Micros,
 ): readonly (readonly [from: Micros, to: Micros])[] => {
   const lags: (readonly [Micros, Micros])[] = [];
   const watermarks = new Map<string, Micros>();
-  for (const { venue, partition, publishedAt, entry } of told) {
+  for (const { venue, partition, publishedAt, entry } of entries) {
     if (entry.kind !== 'watermark' || entry.watermark === null) continue;
     const task = `${venue}/${partition}`;
     const before = watermarks.get(task);
@@ -107,19 +107,19 @@ export const DEFAULT_BOUNDS = Object.fromEntries(
 ) as BoundsMs;
 
 /** Goes forward only: `advance` to an instant, then ask. */
-export class ToldMarket {
-  readonly #told: readonly ToldEntry[];
+export class PublishedMarket {
+  readonly #entries: readonly LiveLogEntry[];
   readonly #venues = new Map<string, Venue>();
   #next = 0;
 
-  constructor(told: readonly ToldEntry[]) {
-    this.#told = told;
+  constructor(entries: readonly LiveLogEntry[]) {
+    this.#entries = entries;
   }
 
   /** Takes in all that was recorded at or before `at`. */
   advance(at: Micros): void {
-    for (; (this.#told[this.#next]?.entry.recorded_at ?? Number.POSITIVE_INFINITY) <= at; this.#next++)
-      this.#apply(this.#told[this.#next] as ToldEntry);
+    for (; (this.#entries[this.#next]?.entry.recorded_at ?? Number.POSITIVE_INFINITY) <= at; this.#next++)
+      this.#apply(this.#entries[this.#next] as LiveLogEntry);
   }
 
   /** Listings that are listed at `at`, ascending by venue and symbol, with their layers under these bounds. */
@@ -159,23 +159,23 @@ export class ToldMarket {
     const ageMs = Math.floor((at - reading.received_at) / 1_000);
     if (!reading.valid) return bare('missing', 'gap', ageMs);
     const ofConnection = reading.horizon_source === 'connection';
-    const lost = endOf(spans.get(reading.conn_id) ?? [], reading.received_at);
+    const lost = findEnd(spans.get(reading.conn_id) ?? [], reading.received_at);
     if (ofConnection && lost !== null && lost <= at) return bare('stale', 'connection_lost', ageMs);
     if (!ofConnection && (reading.horizon_source === null || reading.valid_until === null))
       return bare('stale', 'horizon_unknown', ageMs);
     if (!ofConnection && reading.valid_until !== null && reading.valid_until < at)
       return bare('stale', 'horizon_passed', ageMs);
     if (ageMs > bounds[layer]) return bare('stale', 'freshness_bound', ageMs);
-    return { status: 'present', reason: null, ageMs, values: valuesOf(reading, at) };
+    return { status: 'present', reason: null, ageMs, values: toValues(reading, at) };
   }
 
-  #apply({ venue: code, entry }: ToldEntry): void {
+  #apply({ venue: code, entry }: LiveLogEntry): void {
     const venue: Venue = this.#venues.get(code) ?? { listings: new Map(), spans: new Map(), capabilities: [] };
     this.#venues.set(code, venue);
     if (entry.capability !== null) venue.capabilities.push(entry.capability);
-    if (entry.listing !== null) listedOf(venue, entry.listing.venue_symbol).versions.push(entry.listing);
+    if (entry.listing !== null) findListed(venue, entry.listing.venue_symbol).versions.push(entry.listing);
     if (entry.reading !== null && entry.symbol !== null)
-      listedOf(venue, entry.symbol).readings.set(entry.reading.layer, entry.reading);
+      findListed(venue, entry.symbol).readings.set(entry.reading.layer, entry.reading);
     if (entry.span !== null) {
       const { conn_id: id, from } = entry.span;
       const others = (venue.spans.get(id) ?? []).filter((span) => span.from !== from);
@@ -187,17 +187,17 @@ export class ToldMarket {
   }
 }
 
-const listedOf = ({ listings }: Venue, symbol: string): Listed => {
+const findListed = ({ listings }: Venue, symbol: string): Listed => {
   const held = listings.get(symbol) ?? { versions: [], readings: new Map() };
   listings.set(symbol, held);
   return held;
 };
 
 /** When the span on which something came ended; null: it had not, or nothing is known of it. */
-const endOf = (spans: readonly Span[], receivedAt: Micros): Micros | null =>
+const findEnd = (spans: readonly Span[], receivedAt: Micros): Micros | null =>
   (spans.findLast(({ from }) => from <= receivedAt) ?? spans[0])?.to ?? null;
 
-const valuesOf = ({ values, null_reasons, instants }: Reading, at: Micros): SlowLayer['values'] => {
+const toValues = ({ values, null_reasons, instants }: Reading, at: Micros): SlowLayer['values'] => {
   const numbers = Object.entries(values).map(([member, digits]) => [member, Number(digits)] as const);
   const next = instants['next_funding_at'];
   const left = next === undefined || next <= at ? 'no_value' : Math.floor((next - at) / 1_000);

@@ -159,7 +159,7 @@ const past = (ago: Ago): readonly (readonly [string, ...ToolCall[]])[] => [
 export const traderQuestions = (ago: Ago): readonly Question[] =>
   [...NOW, ...SCREENS, ...past(ago)].map(([question, ...calls]) => ({ question, calls }));
 
-/** A wrong call, words of the `next` it is answered with, and the call that follows from them. */
+/** A wrong call, parts of the `next` in its answer, and the call that follows from them. */
 export type WrongCall = {
   readonly call: ToolCall;
   readonly code: string;
@@ -168,7 +168,7 @@ export type WrongCall = {
 };
 
 type Wrong = readonly [code: string, args: Readonly<Record<string, unknown>>, next: RegExp, change: object];
-/** `common` stands in every call that does not say otherwise. */
+/** `common` is in every call that does not override it. */
 const of = (tool: string, wrong: readonly Wrong[], common: object = {}): WrongCall[] =>
   wrong.map(([code, args, next, change]) => ({
     call: [tool, { ...common, ...args }],
@@ -177,7 +177,7 @@ const of = (tool: string, wrong: readonly Wrong[], common: object = {}): WrongCa
     corrected: [tool, { ...common, ...args, ...change }],
   }));
 
-/** Each as models make them: aliases, a base for an instrument, missing quantifiers, dates in words, members of other tools. */
+/** Each as models make them: aliases, a base for an instrument, missing quantifiers, dates as text, members of other tools. */
 export const wrongCalls = (ago: Ago): readonly WrongCall[] => [
   ...of(
     'snapshots',

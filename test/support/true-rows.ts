@@ -5,7 +5,7 @@ import { createLog } from '../../infra/runtime/log.ts';
 import { openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
 import { tableName } from '../../schemas/tables.ts';
-import { causesOf, type FaultWindows } from './fault-rules.ts';
+import { type FaultWindows, listCauses } from './fault-rules.ts';
 import { until } from './pipeline.ts';
 import type { World } from './true-world.ts';
 import { isCollected, type Subject, type TruthIndex } from './truth.ts';
@@ -34,13 +34,13 @@ export const openRows = ({ spec }: World): { readonly rows: Rows; readonly close
   return { rows, close: reader.close };
 };
 
-const instantOf = (row: Row, name: string): number => Number(row[name] ?? Number.NaN);
+const readInstant = (row: Row, name: string): number => Number(row[name] ?? Number.NaN);
 
 /** Resolves when every venue's windows that ended by `to` are sealed and visible. */
 export const sealed = (rows: Rows, { venues }: World['market'], to: number, timeoutMs: number): Promise<true> => {
   const reached = async (table: string, windowMs: number, venue: string): Promise<boolean> => {
     const [row] = await rows(table, ['at'], `venue = '${venue}' LATEST ON at PARTITION BY venue`);
-    return row !== undefined && instantOf(row, 'at') >= Math.floor(to / (windowMs * 1_000)) * windowMs * 1_000;
+    return row !== undefined && readInstant(row, 'at') >= Math.floor(to / (windowMs * 1_000)) * windowMs * 1_000;
   };
   return until('the windows are sealed', timeoutMs, async () => {
     for (const venue of venues) {
@@ -65,11 +65,11 @@ const toSubject = (listing: string): { readonly venue: string; readonly symbol: 
   return { venue: listing.slice(0, colon), symbol: listing.slice(colon + 1) };
 };
 
-/** What is stamped so shortly before a window's end may be received after it. */
+/** A message stamped this shortly before a window's end may be received after it. */
 const ON_THE_WAY = 1_000_000;
 
-/** Whether the venue had nothing new to say of a layer in the span: then `no_update` is what happened. */
-const saidNothing = (truth: TruthIndex, listing: string, layer: string, { from, to }: Run): boolean => {
+/** Whether the venue had nothing new about a layer in the span: then `no_update` is correct. */
+const hadNothingNew = (truth: TruthIndex, listing: string, layer: string, { from, to }: Run): boolean => {
   const rows = truth.all(toSubject(listing), layer === 'venue_depth' ? 'book' : layer);
   const inside = rows.filter(({ venue_ts }) => venue_ts > from && venue_ts <= to - ON_THE_WAY);
   const before = rows.findLast(({ venue_ts }) => venue_ts <= from) ?? inside[0];
@@ -82,7 +82,7 @@ export type Gaps = {
   readonly causes: readonly string[];
 };
 
-/** Every gap row of the run: its cause is one that the faults in its span have, or the venue said nothing. */
+/** Every gap row of the run: its cause is one that the faults in its span have, or the venue sent nothing. */
 export const judgeGaps = async (rows: Rows, windows: FaultWindows, truth: TruthIndex, run: Run): Promise<Gaps> => {
   const unexplained: string[] = [];
   const causes: string[] = [];
@@ -90,15 +90,15 @@ export const judgeGaps = async (rows: Rows, windows: FaultWindows, truth: TruthI
     const found = await rows(table, ['listing', 'from_at', at, 'gap_cause'], `status = 'missing' AND NOT late`);
     for (const row of found) {
       const listing = row.listing ?? '';
-      const span = { from: instantOf(row, 'from_at'), to: instantOf(row, at) };
+      const span = { from: readInstant(row, 'from_at'), to: readInstant(row, at) };
       if (span.to <= run.from || span.to > run.to) continue;
       const place = { ...toSubject(listing), layer };
       const kinds = windows.touching(place, span.from, span.to);
       const cause = row.gap_cause ?? '';
       causes.push(`${kinds.join('+') || 'no fault'}: ${place.venue} ${layer} ${cause}`);
-      const isFaults = causesOf(kinds).has(cause);
-      // Nothing came, or what came cannot be told from what was unreadable: events are lost with any frame of their connection.
-      const isSilent = saidNothing(truth, listing, layer, span) || windows.isSkewed(place, span.from, span.to);
+      const isFaults = listCauses(kinds).has(cause);
+      // Nothing came, or it cannot be distinguished from unreadable frames: events are lost with any frame of their connection.
+      const isSilent = hadNothingNew(truth, listing, layer, span) || windows.isSkewed(place, span.from, span.to);
       const isExpected = kinds.length > 0 || at !== 'at' || isSilent;
       const isOthers = cause === 'parse_error' && isExpected && windows.isUnreadable(place, span.from, span.to);
       const isQuiet = cause === 'no_update' && isSilent;
@@ -114,7 +114,7 @@ export const judgeGaps = async (rows: Rows, windows: FaultWindows, truth: TruthI
 
 // ---- events ----
 
-/** A double column that says the same number, or its digits beside it. */
+/** A double column with the same number, or its digits beside it. */
 const isFigure = (row: Row, column: string, digits: string): boolean => {
   const exact = row.digits === null ? undefined : (JSON.parse(row.digits ?? '{}') as Row)[column];
   return exact === undefined ? Number(row[column]) === Number(digits) : exact === digits;
@@ -145,10 +145,10 @@ const isEvent = (row: Row, { values, venue_ts }: TruthRow, table: EventTable): b
     row.side === values.side &&
     isFigure(row, 'price', String(price)) &&
     isFigure(row, 'quantity', String(values.quantity));
-  return isSame && instantOf(row, 'venue_ts') === venue_ts && (table === 'liquidations' || row.id === values.id);
+  return isSame && readInstant(row, 'venue_ts') === venue_ts && (table === 'liquidations' || row.id === values.id);
 };
 
-/** A venue stamps its trades a little before it says them, and its clock may be off while a fault begins or ends. */
+/** A venue stamps its trades a little before it sends them, and its clock may be off while a fault begins or ends. */
 const STAMPS_APART = 5_000_000;
 
 const keyOfEvent = (listing: string, ts: number): string => `${listing} ${ts}`;
@@ -157,7 +157,7 @@ const keyOfEvent = (listing: string, ts: number): string => `${listing} ${ts}`;
 const RECEIVED_WITHIN = 5_000_000;
 
 /**
- * Rows left over that say a true event once more because its frame went out twice: each such frame explains one of them. Trades have ids, and a
+ * Remaining rows that repeat a true event because its frame was sent twice: each such frame explains one of them. Trades have ids, and a
  * venue that numbers liquidations by its trades has none of these rows.
  */
 const doubledRows = (left: readonly Row[], windows: FaultWindows, truth: TruthIndex): ReadonlySet<Row> => {
@@ -165,7 +165,7 @@ const doubledRows = (left: readonly Row[], windows: FaultWindows, truth: TruthIn
   const isDoubled = (row: Row): boolean => {
     const subject = toSubject(row.listing ?? '');
     if (!truth.all(subject, 'liquidations').some((event) => isEvent(row, event, 'liquidations'))) return false;
-    const received = instantOf(row, 'received_at');
+    const received = readInstant(row, 'received_at');
     const frame = windows.doubled(subject, received - RECEIVED_WITHIN, received).find((hit) => !used.has(hit));
     used.add(frame);
     return frame !== undefined;
@@ -183,7 +183,7 @@ export const judgeEvents = async (
   const found = await rows(table, columns, `status = 'present' AND received_at <= cast(${run.to} as timestamp)`);
   const byStamp = new Map<string, Row[]>();
   for (const row of found) {
-    const key = keyOfEvent(row.listing ?? '', instantOf(row, 'venue_ts'));
+    const key = keyOfEvent(row.listing ?? '', readInstant(row, 'venue_ts'));
     byStamp.set(key, [...(byStamp.get(key) ?? []), row]);
   }
   const matched = new Set<Row>();
@@ -251,17 +251,17 @@ export const judgeCandles = async (
   const [gaps, different, unexplained]: [string[], string[], string[]] = [[], [], []];
   let [compared, empty] = [0, 0];
   for (const row of found) {
-    const [openTime, closeTime] = [instantOf(row, 'open_time'), instantOf(row, 'close_time')];
+    const [openTime, closeTime] = [readInstant(row, 'open_time'), readInstant(row, 'close_time')];
     if (openTime < run.from || closeTime > run.to) continue;
     const subject = toSubject(row.listing ?? '');
     const where = `${row.listing} ${row.price_type} ${new Date(openTime / 1_000).toISOString()}`;
     if (row.status === 'missing') {
       gaps.push(`${row.price_type} ${row.gap_cause}`);
-      // Told after its end: what was lost then explains it too.
+      // Published after its end: a loss at that time explains it too.
       const kinds = windows.touching({ ...subject, layer: 'candles' }, openTime, closeTime + 100_000_000);
       const place = { ...subject, layer: 'candles' };
       const isUnread = row.gap_cause === 'parse_error' && windows.isUnreadable(place, openTime, closeTime);
-      const isFaults = causesOf(kinds).has(row.gap_cause ?? '') || (kinds.length > 0 && isUnread);
+      const isFaults = listCauses(kinds).has(row.gap_cause ?? '') || (kinds.length > 0 && isUnread);
       if (!isFaults) unexplained.push(`${where}: ${row.gap_cause} (${kinds.join()})`);
       continue;
     }

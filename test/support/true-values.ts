@@ -1,10 +1,10 @@
-// What was served against what was true: digit by digit at the reading's own stamp, derived members by another arithmetic.
+// Compares served values with the truth: digit by digit at the reading's own stamp, derived members by another arithmetic.
 import { Decimal } from 'decimal.js';
 import type { TruthBook } from '../../infra/dev/simulator/truth-log.ts';
 import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import { BANDS, type ReadingLayer } from '../../schemas/layers.ts';
-import { figuresOf, type LayerObject, microsOf, type Seen, type Subject, type TruthIndex } from './truth.ts';
+import { type LayerObject, readFigures, type Seen, type Subject, type TruthIndex, toMicros } from './truth.ts';
 
 const Exact = Decimal.clone({ precision: 120, rounding: Decimal.ROUND_HALF_EVEN });
 /** One division, half-even at 18 significant digits (N-05 rule 2). */
@@ -21,8 +21,8 @@ const differing = (found: Found, wanted: Members): string[] =>
     .filter(([name, digits]) => String(found[name]) !== digits)
     .map(([name, digits]) => `${name} is ${String(found[name])}, true is ${digits}`);
 
-/** Members that a venue does not tell of a listing: null is then their truth (L-02). */
-const isUntold = ({ venue, symbol }: Subject, member: string): boolean => {
+/** Members that a venue does not publish for a listing: null is then their truth (L-02). */
+const isUnpublished = ({ venue, symbol }: Subject, member: string): boolean => {
   switch (venue) {
     // COIN-M's volumes beside the contracts are amounts of base, no turnover.
     case 'binance':
@@ -31,7 +31,7 @@ const isUntold = ({ venue, symbol }: Subject, member: string): boolean => {
       return member === 'turnover_24h' && /USD$/.test(symbol);
     case 'okx':
       return member === 'turnover_24h' || member === 'change_24h';
-    // Yesterday's price is told, the change since is not; its hours end by the clock.
+    // Yesterday's price is published, the change since is not; its hours end by the clock.
     case 'hyperliquid':
       return member === 'change_24h' || member === 'next_funding_at';
     // Funding accrues all the time.
@@ -42,14 +42,14 @@ const isUntold = ({ venue, symbol }: Subject, member: string): boolean => {
   }
 };
 
-const told = (subject: Subject, { values }: TruthRow, names: readonly string[]): Members =>
-  Object.fromEntries(names.map((name) => [name, isUntold(subject, name) ? 'null' : String(values[name])]));
+const publishedValues = (subject: Subject, { values }: TruthRow, names: readonly string[]): Members =>
+  Object.fromEntries(names.map((name) => [name, isUnpublished(subject, name) ? 'null' : String(values[name])]));
 
-const midOf = (bid: string, ask: string): Decimal => new Exact(bid).plus(ask).div(2);
+const computeMid = (bid: string, ask: string): Decimal => new Exact(bid).plus(ask).div(2);
 
 const bookMembers = ({ values }: TruthRow): Members => {
   const [bid, ask] = [String(values.bid), String(values.ask)];
-  const mid = midOf(bid, ask);
+  const mid = computeMid(bid, ask);
   return {
     bid,
     ask,
@@ -73,38 +73,40 @@ const fundingMembers = ({ values }: TruthRow, intervalMs: string): Members => {
 /** Venues whose messages carry the interval (or both its ends); of the others the listing's version does, until the next reference answer. */
 const TELLS_INTERVAL: ReadonlySet<string> = new Set(['bybit', 'okx']);
 
-/** Venues whose documents fix it: they have no words for another, whatever the simulated market does. */
+/** Venues whose documents fix it: their protocol has no value for another, whatever the simulated market does. */
 const FIXED_INTERVAL_MS: Readonly<Record<string, string>> = { hyperliquid: '3600000', deribit: '28800000' };
 
 const settlementDifferences = (seen: Seen, { values }: TruthRow): string[] => {
-  const said = seen.object.instants?.next_funding_at;
-  const isTrue = isUntold(seen, 'next_funding_at') ? said === undefined : microsOf(said) === values.next_funding_at;
-  return isTrue ? [] : [`next_funding_at is ${said}`];
+  const instant = seen.object.instants?.next_funding_at;
+  const isTrue = isUnpublished(seen, 'next_funding_at')
+    ? instant === undefined
+    : toMicros(instant) === values.next_funding_at;
+  return isTrue ? [] : [`next_funding_at is ${instant}`];
 };
 
 const fundingDifferences = (seen: Seen, row: TruthRow, truth: TruthIndex): string[] => {
-  const found = figuresOf(seen.object);
-  const told = FIXED_INTERVAL_MS[seen.venue] ?? String(row.values.funding_interval_ms);
+  const found = readFigures(seen.object);
+  const publishedValues = FIXED_INTERVAL_MS[seen.venue] ?? String(row.values.funding_interval_ms);
   const before = truth
     .all(seen, 'funding')
     .find(({ values }) => String(values.funding_interval_ms) === found.funding_interval);
   const isReference = !TELLS_INTERVAL.has(seen.venue) && FIXED_INTERVAL_MS[seen.venue] === undefined;
   const isOlder = isReference && before !== undefined && before.venue_ts <= row.venue_ts;
   return [
-    ...differing(found, fundingMembers(row, isOlder ? String(before.values.funding_interval_ms) : told)),
+    ...differing(found, fundingMembers(row, isOlder ? String(before.values.funding_interval_ms) : publishedValues)),
     ...settlementDifferences(seen, row),
   ];
 };
 
 /** Mark and index come in different messages, each with its own stamp. */
 const isJoined = ({ venue, symbol }: Subject): boolean => venue === 'okx' || symbol.endsWith('_PERP');
-/** A listing's mark and index lie at most so many rows apart. */
+/** A listing's mark and index are at most this many rows apart. */
 const JOIN_ROWS = 60;
 
-/** A new listing's mark may come before its index, or the other way: at most so long after its market began. */
+/** A new listing's mark may come before its index, or the other way: at most this long after its market began. */
 const HALF_JOINED = 60_000_000;
 
-/** Of a join one half has come: it is the truth of its own stamp, and the other and the basis say that they have no value yet (records.md). */
+/** One half of a join has arrived: it is the truth of its own stamp, and the other and the basis have no value yet (records.md). */
 const halfJoinedDifferences = (
   seen: Seen,
   rows: readonly TruthRow[],
@@ -115,8 +117,8 @@ const halfJoinedDifferences = (
   const { null_reasons, withheld, venue_ts } = seen.object;
   const reasons = withheld?.null_reasons ?? null_reasons;
   const began = truth.all(seen, 'mark')[0]?.venue_ts ?? Number.NaN;
-  if (!isJoined(seen) || !(microsOf(venue_ts) - began <= HALF_JOINED)) return [`${other} has no value`];
-  const found = figuresOf(seen.object);
+  if (!isJoined(seen) || !(toMicros(venue_ts) - began <= HALF_JOINED)) return [`${other} has no value`];
+  const found = readFigures(seen.object);
   const isOwn = rows.some(({ values }) => values[half] === found[half]);
   const silent = [other, 'basis'].filter((name) => reasons?.[name] !== 'no_value');
   return [
@@ -127,11 +129,11 @@ const halfJoinedDifferences = (
 };
 
 /**
- * What is joined has the older stamp (records.md): each member is then the truth of that stamp or of a later one by receipt, and at least one
+ * A joined value has the older stamp (records.md): each member is then the truth of that stamp or of a later one by receipt, and at least one
  * is of that stamp.
  */
 const markDifferences = (seen: Seen, rows: readonly TruthRow[], truth: TruthIndex): string[] => {
-  const found = figuresOf(seen.object);
+  const found = readFigures(seen.object);
   if (found.mark === null || found.index === null)
     return halfJoinedDifferences(seen, rows, found.index === null ? 'mark' : 'index', truth);
   const [mark, index] = [new Exact(String(found.mark)), new Exact(String(found.index))];
@@ -142,7 +144,7 @@ const markDifferences = (seen: Seen, rows: readonly TruthRow[], truth: TruthInde
   const [own] = rows;
   const wanted = { mark: String(own?.values.mark), index: String(own?.values.index) };
   const of = members.filter((name) => rows.some(({ values }) => values[name] === found[name]));
-  const later = truth.from(seen, 'mark', microsOf(seen.object.venue_ts)).slice(0, JOIN_ROWS);
+  const later = truth.from(seen, 'mark', toMicros(seen.object.venue_ts)).slice(0, JOIN_ROWS);
   const isLater = members.every((name) => later.some(({ values }) => values[name] === found[name]));
   return isJoined(seen) && of.length > 0 && isLater ? basis : [...differing(found, wanted), ...basis];
 };
@@ -150,14 +152,14 @@ const markDifferences = (seen: Seen, rows: readonly TruthRow[], truth: TruthInde
 const isCrossedRow = ({ values }: TruthRow): boolean => values.crossed === true;
 
 const rowDifferences = (seen: Seen, row: TruthRow, truth: TruthIndex): string[] => {
-  const found = figuresOf(seen.object);
+  const found = readFigures(seen.object);
   switch (seen.layer) {
     case 'ticker':
-      return differing(found, told(seen, row, ['last']));
+      return differing(found, publishedValues(seen, row, ['last']));
     case 'oi':
-      return differing(found, told(seen, row, ['oi']));
+      return differing(found, publishedValues(seen, row, ['oi']));
     case 'stats':
-      return differing(found, told(seen, row, ['volume_24h', 'turnover_24h', 'change_24h']));
+      return differing(found, publishedValues(seen, row, ['volume_24h', 'turnover_24h', 'change_24h']));
     case 'funding':
       return fundingDifferences(seen, row, truth);
     case 'mark':
@@ -176,12 +178,12 @@ const truthLayer = (layer: ReadingLayer): string => (layer === 'venue_depth' ? '
 export const rowsFor = ({ venue, symbol, layer, object }: Seen, truth: TruthIndex): readonly TruthRow[] => {
   const subject = { venue, symbol };
   return object.venue_ts === null
-    ? truth.around(subject, truthLayer(layer), microsOf(object.received_at))
-    : truth.at(subject, truthLayer(layer), microsOf(object.venue_ts));
+    ? truth.around(subject, truthLayer(layer), toMicros(object.received_at))
+    : truth.at(subject, truthLayer(layer), toMicros(object.venue_ts));
 };
 
 /** Every way in which what was served at one stamp is not what was true at it; null when the log has no truth of that stamp (yet). */
-export const differencesOf = (seen: Seen, truth: TruthIndex): readonly string[] | null => {
+export const findDifferences = (seen: Seen, truth: TruthIndex): readonly string[] | null => {
   const rows = rowsFor(seen, truth);
   if (rows.length === 0) return null;
   if (seen.layer === 'mark') return markDifferences(seen, rows, truth);
@@ -194,7 +196,7 @@ export const differencesOf = (seen: Seen, truth: TruthIndex): readonly string[] 
   return least;
 };
 
-/** What a quantity of one is worth in quote: by price (`null`: sizes are base), by price and size of a contract, or a contract's worth alone. */
+/** The value of a quantity of one in quote: by price (`null`: sizes are base), by price and size of a contract, or a contract's value alone. */
 export type Worth = { readonly contractSize: number | null; readonly isInverse: boolean };
 
 /** Levels a side that a venue's messages carry at most: where a side has as many, what lies beyond the last is not known. */
@@ -207,7 +209,7 @@ export const bandMembers = (
   { contractSize, isInverse }: Worth,
   shown = Number.POSITIVE_INFINITY,
 ): Members => {
-  const mid = midOf(bids[0]?.[0] ?? '0', asks[0]?.[0] ?? '0');
+  const mid = computeMid(bids[0]?.[0] ?? '0', asks[0]?.[0] ?? '0');
   const members: Record<string, string> = { mid: plain(mid) };
   const size = new Exact(contractSize ?? 1);
   for (const band of BANDS) {

@@ -4,11 +4,11 @@ import type { Test } from 'tap';
 import type { TruthBook } from '../../infra/dev/simulator/truth-log.ts';
 import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
 import { until } from './pipeline.ts';
-import { bandDifferences, bandMembers, differencesOf, rowsFor, shownLevels } from './true-values.ts';
-import { isPresent, look, nameOf, nowMicros, type World } from './true-world.ts';
-import { figuresOf, microsOf, type Seen, seenOf, stateOf, type TruthIndex } from './truth.ts';
+import { bandDifferences, bandMembers, findDifferences, rowsFor, shownLevels } from './true-values.ts';
+import { isPresent, look, nowMicros, toName, type World } from './true-world.ts';
+import { formatState, listSeen, readFigures, type Seen, type TruthIndex, toMicros } from './truth.ts';
 
-/** What each listing and layer was at each look: `states[n]` belongs to `looks[n]` (evaluation instants), undefined while it was not answered. */
+/** Each listing and layer at each look: `states[n]` belongs to `looks[n]` (evaluation instants), undefined without an answer. */
 export type Watch = {
   readonly looks: readonly number[];
   readonly states: ReadonlyMap<string, SeenStates>;
@@ -32,8 +32,8 @@ export type Compared = {
 /** Bands of one listing of the answer, against the simulator's whole book of that stamp; null when no diff has it, or several have. */
 const checkBands = async ({ simulator, listed }: World, seen: Seen): Promise<readonly string[] | null> => {
   const { venue, symbol, object } = seen;
-  const worth = listed.get(nameOf(seen));
-  const ts = microsOf(object.venue_ts);
+  const worth = listed.get(toName(seen));
+  const ts = toMicros(object.venue_ts);
   const rows = await simulator.get<TruthRow[]>(`/truth?venue=${venue}&symbol=${symbol}&layer=book&ts=${ts}`);
   const diffs = rows.filter(({ values }) => values.source === 'diff');
   const [diff] = diffs;
@@ -51,7 +51,7 @@ const compareBands = async (world: World, whole: readonly Seen[], n: number, com
     const differences = chosen === undefined ? null : await checkBands(world, chosen);
     if (chosen === undefined || differences === null) continue;
     compared.bands += 1;
-    const where = `${nameOf(chosen)} bands at ${chosen.object.venue_ts}`;
+    const where = `${toName(chosen)} bands at ${chosen.object.venue_ts}`;
     if (differences.length > 0) compared.different.push(`${where}: ${differences.join('; ')}`);
   }
 };
@@ -60,19 +60,19 @@ const isComparable = ({ object }: Seen): boolean =>
   object.status === 'present' || (object.status === 'stale' && object.withheld !== undefined);
 
 const isCrossed = ({ layer, object }: Seen): boolean =>
-  layer === 'book' && !(Number(figuresOf(object).bid) < Number(figuresOf(object).ask));
+  layer === 'book' && !(Number(readFigures(object).bid) < Number(readFigures(object).ask));
 
 /** Compares what carries numbers; answers what the log has no truth of yet. */
 const compareSeen = (pending: readonly Seen[], truth: TruthIndex, compared: Compared): Seen[] =>
   pending.filter((seen) => {
-    const differences = differencesOf(seen, truth);
+    const differences = findDifferences(seen, truth);
     if (differences === null) return true;
     compared.readings += 1;
     compared.byVenue.set(seen.venue, (compared.byVenue.get(seen.venue) ?? 0) + 1);
     if (seen.layer === 'book') compared.books += 1;
-    if (isCrossed(seen)) compared.crossed.push(`${nameOf(seen)} at ${seen.object.venue_ts}`);
-    compared.values += Object.keys(figuresOf(seen.object)).length;
-    const where = `${nameOf(seen)} ${seen.layer} at ${seen.object.venue_ts}`;
+    if (isCrossed(seen)) compared.crossed.push(`${toName(seen)} at ${seen.object.venue_ts}`);
+    compared.values += Object.keys(readFigures(seen.object)).length;
+    const where = `${toName(seen)} ${seen.layer} at ${seen.object.venue_ts}`;
     if (differences.length > 0) compared.different.push(`${where}: ${differences.join('; ')}`);
     return false;
   });
@@ -103,13 +103,13 @@ export const watch = async (world: World, seconds: number): Promise<Watch> => {
   let pending: Seen[] = [];
   const note = (seen: Seen): void => {
     const { venue, symbol, layer, at, object } = seen;
-    const name = nameOf(seen);
+    const name = toName(seen);
     if (!firstSeen.has(name)) firstSeen.set(name, at);
     const key = `${name} ${layer}`;
     const held = states.get(key) ?? { venue, symbol, layer, states: [] };
     states.set(key, held);
-    held.states[looks.length - 1] = stateOf(object);
-    if (isBare(seen)) compared.bare.push(`${key}: ${stateOf(object)}`);
+    held.states[looks.length - 1] = formatState(object);
+    if (isBare(seen)) compared.bare.push(`${key}: ${formatState(object)}`);
   };
   const settle = (): void => {
     truth.read();
@@ -119,7 +119,7 @@ export const watch = async (world: World, seconds: number): Promise<Watch> => {
     compared.unknown.push(
       ...lost.map((seen) => {
         const { venue_ts, received_at } = seen.object;
-        return `${nameOf(seen)} ${seen.layer} ${stateOf(seen.object)} at ${venue_ts}, received ${received_at}, asked ${seen.at}`;
+        return `${toName(seen)} ${seen.layer} ${formatState(seen.object)} at ${venue_ts}, received ${received_at}, asked ${seen.at}`;
       }),
     );
     pending = pending.filter(({ at }) => at >= oldest);
@@ -127,7 +127,7 @@ export const watch = async (world: World, seconds: number): Promise<Watch> => {
   const began = performance.now();
   for (let n = 0; n < seconds; n++) {
     await pause(Math.max(0, began + n * 1_000 - performance.now()));
-    const answer = seenOf(await look(world));
+    const answer = listSeen(await look(world));
     looks.push(answer[0]?.at ?? 0);
     answer.forEach(note);
     settle();
@@ -148,12 +148,12 @@ const otherDigits = (last: string | undefined, { venue_ts }: Seen['object'], row
 
 /** Members of a reading whose last digit could change without the comparison noticing; bands are compared elsewhere. */
 const unseenChanges = (s: Seen, truth: TruthIndex): readonly string[] => {
-  const values = figuresOf(s.object);
+  const values = readFigures(s.object);
   const names = s.layer === 'venue_depth' ? ['mid'] : Object.keys(values).filter((name) => values[name] !== null);
   const { withheld: _, ...object } = s.object;
   const isUnseen = (name: string, digits: string): boolean => {
     const changed = { ...object, values: { ...values, [name]: digits } };
-    return differencesOf({ ...s, object: changed }, truth)?.length === 0;
+    return findDifferences({ ...s, object: changed }, truth)?.length === 0;
   };
   return names
     .filter((name) => {
@@ -161,10 +161,10 @@ const unseenChanges = (s: Seen, truth: TruthIndex): readonly string[] => {
       const others = otherDigits(digits.at(-1), s.object, rowsFor(s, truth).length);
       return others.every((last) => isUnseen(name, digits.slice(0, -1) + last));
     })
-    .map((name) => `${nameOf(s)} ${s.layer} ${name} of ${rowsFor(s, truth).length} rows`);
+    .map((name) => `${toName(s)} ${s.layer} ${name} of ${rowsFor(s, truth).length} rows`);
 };
 
-/** What was compared is everything that carried numbers, and all of it was true. */
+/** Everything that carried numbers was compared, and all of it was true. */
 export const checkCompared = async (t: Test, world: World, { compared }: Watch, name: string): Promise<void> => {
   const { readings, values, bands, books, byVenue, crossed, unknown, different, bare } = compared;
   const shares = [...byVenue].map(([venue, count]) => `${count} of ${venue}`).join(', ');
@@ -174,7 +174,7 @@ export const checkCompared = async (t: Test, world: World, { compared }: Watch, 
   t.same(unknown.slice(0, 5), [], `every stamp is one of the venue's (${unknown.length} are not)`);
   t.same(different.slice(0, 5), [], `every value is the truth at its stamp (${different.length} are not)`);
   t.same(bare.slice(0, 3), [], 'what is missing carries no numbers');
-  const last = seenOf(await look(world)).filter(isComparable);
+  const last = listSeen(await look(world)).filter(isComparable);
   await until('the truth of the last answer', LOG_DELAY_MS, () => {
     world.truth.read();
     return last.every((seen) => rowsFor(seen, world.truth).length > 0) ? true : null;

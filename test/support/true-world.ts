@@ -1,4 +1,4 @@
-// One running service over simulated markets whose truth is known: started, asked, its collector killed and started again.
+// One running service over simulated markets whose truth is known: started, queried, its collector killed and started again.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import {
   until,
 } from './pipeline.ts';
 import type { Worth } from './true-values.ts';
-import { type Seen, type Snapshots, seenOf, stateOf, TruthIndex } from './truth.ts';
+import { formatState, listSeen, type Seen, type Snapshots, TruthIndex } from './truth.ts';
 
 export const SHARDS = 2;
 export const SEED = process.env.TRUTH_SEED ?? '7';
@@ -55,7 +55,7 @@ export type World = {
 };
 
 export const nowMicros = (): number => Date.now() * 1_000;
-export const nameOf = ({ venue, symbol }: Pick<Seen, 'venue' | 'symbol'>): string => `${venue}:${symbol}`;
+export const toName = ({ venue, symbol }: Pick<Seen, 'venue' | 'symbol'>): string => `${venue}:${symbol}`;
 
 export const look = ({ api }: World): Promise<Snapshots> =>
   api.post('/v2/snapshots', { layers: [...READING_LAYERS], number_format: 'string', allow_stale: true });
@@ -71,7 +71,7 @@ export const tally = (names: Iterable<string>): string => {
   return sorted.map(([name, count]) => `${count} ${name}`).join(', ') || 'none';
 };
 
-/** The first answer of which `holds` is true, and how long it took; rejects with what the last one said. */
+/** The first answer of which `holds` is true, and how long it took; rejects with the content of the last one. */
 export const answerWhen = async (
   world: World,
   what: string,
@@ -83,10 +83,10 @@ export const answerWhen = async (
   let before: readonly Seen[] = [];
   const found = await until(what, timeoutMs, async () => {
     before = last;
-    last = seenOf(await look(world));
+    last = listSeen(await look(world));
     return holds(last) ? last : null;
   }).catch((error: unknown) => {
-    const states = last.map(({ venue, layer, object }) => `${venue} ${layer} ${stateOf(object)}`);
+    const states = last.map(({ venue, layer, object }) => `${venue} ${layer} ${formatState(object)}`);
     throw new Error(`${String(error)}; last answer: ${tally(states)}`);
   });
   return { seen: found, before, ms: performance.now() - began };
@@ -124,7 +124,7 @@ const startProcesses = async (t: Test, { spec, market, truthFile, database }: St
 
 const readListed = async (simulator: Simulator): Promise<World['listed']> => {
   const listed = await simulator.get<Listed[]>('/listings');
-  return new Map(listed.map((listing) => [nameOf(listing), listing]));
+  return new Map(listed.map((listing) => [toName(listing), listing]));
 };
 
 /** Starts everything in a namespace of its own; resolves once the API is ready. */

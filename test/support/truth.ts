@@ -1,4 +1,4 @@
-// What the API served, layer object by layer object, and the simulators' log of what was true, by stamp.
+// Answers of the API, layer object by layer object, and the simulators' log of the truth, by stamp.
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
 import { venues } from '../../ingest/venues/index.ts';
@@ -46,26 +46,26 @@ export type Seen = {
 };
 
 /** Microseconds; an instant that is missing or malformed is not one that any truth has. */
-export const microsOf = (text: string | null | undefined): number => parseInstant(text ?? '') ?? Number.NaN;
+export const toMicros = (text: string | null | undefined): number => parseInstant(text ?? '') ?? Number.NaN;
 
-export const stateOf = ({ status, reason, gap_cause }: LayerObject): string =>
+export const formatState = ({ status, reason, gap_cause }: LayerObject): string =>
   [status, reason, gap_cause].filter((part) => part !== undefined).join(' ');
 
 /** Whether we collect a layer, or events, of a venue. */
 export const isCollected = (venue: string, layer: string): boolean => venues.get(venue)?.layers[layer]?.policy === 'on';
 
-export const collectedOf = (venue: string): readonly ReadingLayer[] =>
+export const listCollected = (venue: string): readonly ReadingLayer[] =>
   READING_LAYERS.filter((layer) => isCollected(venue, layer));
 
-/** What a layer says that its venue does not tell of (L-07). */
+/** The state of a layer that its venue does not publish (L-07). */
 const NOT_PUBLISHED = 'not_published venue_capability';
 
-/** What a venue does not publish has one state only; it is left out, and left in where it has another. */
-export const seenOf = (answer: Snapshots): Seen[] => {
-  const at = microsOf(answer.evaluated_at);
+/** A layer that a venue does not publish has one state only; it is omitted, unless it has another. */
+export const listSeen = (answer: Snapshots): Seen[] => {
+  const at = toMicros(answer.evaluated_at);
   return answer.items.flatMap(({ venue, venue_symbol, layers }) => {
     const judged = (layer: ReadingLayer): boolean =>
-      isCollected(venue, layer) || stateOf(layers[layer]) !== NOT_PUBLISHED;
+      isCollected(venue, layer) || formatState(layers[layer]) !== NOT_PUBLISHED;
     return READING_LAYERS.filter(judged).map((layer) => ({
       venue,
       symbol: venue_symbol,
@@ -77,7 +77,7 @@ export const seenOf = (answer: Snapshots): Seen[] => {
 };
 
 /** The numbers of a layer object, shown or withheld. */
-export const figuresOf = ({ values, withheld }: LayerObject): LayerObject['values'] => withheld?.values ?? values;
+export const readFigures = ({ values, withheld }: LayerObject): LayerObject['values'] => withheld?.values ?? values;
 
 // ---- truth ----
 
@@ -94,9 +94,9 @@ type Series = {
 type Listed = { readonly series: Map<string, Series>; readonly placeOf: Map<number, number>; count: number };
 export type Subject = Pick<Seen, 'venue' | 'symbol'>;
 
-const keyOf = ({ venue, symbol }: Subject): string => `${venue}:${symbol}`;
+const toKey = ({ venue, symbol }: Subject): string => `${venue}:${symbol}`;
 
-/** Where a message carries no stamp, what it says was true when it was sent: at most so long before it was received, a slow link included. */
+/** Where a message carries no stamp, its values were true when it was sent: at most this long before it was received, a slow link included. */
 const LONGEST_WAY = 5 * SECOND;
 /** Two clocks of one machine. */
 const CLOCKS_APART = 50_000;
@@ -143,7 +143,7 @@ export class TruthIndex {
     const exact = series?.byStamp.get(ts);
     if (series === undefined) return [];
     if (exact !== undefined) return exact.flatMap((i) => series.rows[i] ?? []);
-    const place = this.#listed.get(keyOf(subject))?.placeOf.get(ts);
+    const place = this.#listed.get(toKey(subject))?.placeOf.get(ts);
     if (place === undefined) return [];
     const row = series.rows[series.places.findLastIndex((at) => at <= place)];
     return row === undefined ? [] : [row];
@@ -171,14 +171,14 @@ export class TruthIndex {
   }
 
   #series(subject: Subject, layer: string): Series | undefined {
-    return this.#listed.get(keyOf(subject))?.series.get(layer);
+    return this.#listed.get(toKey(subject))?.series.get(layer);
   }
 
   #add(line: string): void {
     const { truth, written_at } = JSON.parse(line) as { truth?: TruthRow; written_at: number };
     if (truth === undefined) return;
     this.#size += 1;
-    const key = keyOf(truth);
+    const key = toKey(truth);
     const listed = this.#listed.get(key) ?? { series: new Map(), placeOf: new Map(), count: 0 };
     this.#listed.set(key, listed);
     const series = listed.series.get(truth.layer) ?? { rows: [], writtenAt: [], places: [], byStamp: new Map() };

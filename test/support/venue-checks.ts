@@ -1,4 +1,4 @@
-// What the test of every venue asks: records of a recorded line by value, damaged frames refused, no two members exchanged unnoticed.
+// The common checks of every venue's test: records of a recorded line by value, damaged frames refused, no two members exchanged unnoticed.
 
 import { VenueError, type VenueMessage } from '../../ingest/venues/contract/listings.ts';
 import type { MapContext, Mapped, MapState } from '../../ingest/venues/contract/mapping.ts';
@@ -15,14 +15,14 @@ const NO_LISTINGS: MapContext = { listings: new Map() };
 /** Bands of every listing (L-03). */
 export const BANDS = ['10bps', '25bps', '50bps', '100bps'];
 /** `candles` of a listing: a venue differs by the prices it publishes minutes of, the timeframes are the service's own. */
-export const candlesOf = (...price_types: readonly PriceType[]) => ({
+export const makeCandles = (...price_types: readonly PriceType[]) => ({
   base_timeframe: '1m',
   price_types,
   timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
 });
 
-/** What `run` gave, or the code it was refused with. */
-export const outcomeOf = (run: () => unknown): string => {
+/** The result of `run`, or the code of its refusal. */
+export const runCase = (run: () => unknown): string => {
   try {
     return `gave ${JSON.stringify(run(), (_key, value) => (typeof value === 'bigint' ? `${value}n` : value))}`;
   } catch (error) {
@@ -87,7 +87,7 @@ export const venueBench = (venue: Venue): Bench => {
       received_at: receivedMs === null ? AT_2000 : receivedMs * 1000,
       values,
     }),
-    codeOf: (message) => outcomeOf(() => map(message)),
+    codeOf: (message) => runCase(() => map(message)),
   };
 };
 
@@ -95,16 +95,16 @@ export const venueBench = (venue: Venue): Bench => {
 
 type Place = { readonly name: string; readonly digits: string };
 
-/** Every figure of a record's values with the member it stands in; sizes of levels as `size`. */
-const placesOf = (value: unknown, name: string): Place[] => {
+/** Every figure of a record's values with its member; sizes of levels as `size`. */
+const listPlaces = (value: unknown, name: string): Place[] => {
   if (typeof value === 'string') return /^-?\d+(\.\d+)?$/.test(value) ? [{ name, digits: value }] : [];
   if (typeof value === 'number') return name === 'trades' ? [{ name, digits: String(value) }] : [];
   if (Array.isArray(value)) {
     const isLevel = value.length === 2 && typeof value[0] === 'string';
-    return value.flatMap((item, i) => placesOf(item, isLevel && i === 1 ? 'size' : name));
+    return value.flatMap((item, i) => listPlaces(item, isLevel && i === 1 ? 'size' : name));
   }
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, item]) => placesOf(item, key));
+  return Object.entries(value).flatMap(([key, item]) => listPlaces(item, key));
 };
 
 const NUMBER = /[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?/g;
@@ -134,12 +134,12 @@ const isHeld = ({ name, digits }: Place, { digits: held, text }: Held, arithmeti
 export const findInvented = (venue: Venue, mapped: readonly Mapped[], held: Held): string | null => {
   const { arithmetic = {} } = factsAbout(venue);
   const found = mapped
-    .flatMap(({ record }) => placesOf(record.values, ''))
+    .flatMap(({ record }) => listPlaces(record.values, ''))
     .find((place) => !isHeld(place, held, arithmetic));
   return found === undefined ? null : `${found.name} ${found.digits}`;
 };
 
-/** A word such as `constructor` looked up where the venue's own words stand. */
+/** A name such as `constructor` looked up among the venue's own values. */
 const holdsFunction = ({ venue_symbol, values }: NormalisedRecord): boolean =>
   [venue_symbol, ...Object.values(values)].some((value) => typeof value === 'function');
 

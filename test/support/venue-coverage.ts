@@ -1,4 +1,4 @@
-// What the recordings of a venue lack of what it publishes: there its mapping follows the docs, and live messages are its first test.
+// Parts that a venue publishes but its recordings lack: there its mapping follows the docs, and live messages are its first test.
 import { normalise } from '../../infra/dev/tools/normalise.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { NormalisedRecord } from '../../schemas/records.ts';

@@ -1,7 +1,7 @@
-// What tests of the whole registry need to know of a venue by its docs, from `test/ingest/venues/<id>.facts.ts`.
+// Facts of a venue by its docs that tests of the whole registry need, from `test/ingest/venues/<id>.facts.ts`.
 import { venues } from '../../ingest/venues/index.ts';
 
-/** What a venue's mapping may make of the digits of a message, beyond copying them. */
+/** Permitted changes of a message's digits by a venue's mapping, beyond copying them. */
 export type Arithmetic = {
   /** The day's change is sent in percent (`scale:0.01`). */
   readonly percent?: boolean;
@@ -18,15 +18,15 @@ export type VenueFacts = {
   readonly noCandles: unknown;
   /** Candles are requested from an instant on, without an end. */
   readonly asksWithoutEnd?: true;
-  /** Where the elements of an answer about listings stand (`*` is every member), and the member that names a listing. */
+  /** Paths of the elements of an answer about listings (`*` is every member), and the member that names a listing. */
   readonly elements: { readonly paths: readonly string[]; readonly name: string };
-  /** Members of a listing's element whose words are its kind or its state. */
+  /** Members of a listing's element whose values are its kind or its state. */
   readonly deciding: readonly string[];
   /** Members that name a frame's channel, with a name that the venue does not use. */
   readonly unknownChannel: Readonly<Record<string, string>>;
   /** Members that are a trade's side; `none`: their values where a trade has no taker, unless absent or empty. */
   readonly side: { readonly members: readonly string[]; readonly none?: readonly unknown[] };
-  /** What the mapping does with digits beyond copying them. */
+  /** Operations of the mapping on digits, beyond copying them. */
   readonly arithmetic?: Arithmetic;
   /** Streams that a frame subscribes to, as the venue counts them (`limits.streamsPerConnection`). */
   readonly streams: (frame: Readonly<Record<string, unknown>>) => readonly unknown[];

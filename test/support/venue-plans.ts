@@ -1,4 +1,4 @@
-// What every plan of every venue keeps: each listing covered by what its venue publishes, on slots of its shard, within the venue's limits.
+// Contract of every plan of every venue: each listing covered by what its venue publishes, on slots of its shard, within the venue's limits.
 import type { Cover, PollSlot, Slot, SocketSlot } from '../../ingest/venues/contract/feed.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { ListingRecord } from '../../schemas/records.ts';
@@ -22,7 +22,7 @@ export const planListings = (venue: Venue, listings: readonly ListingRecord[], s
 };
 
 /** A layer that a slot covers, by the name of its policy. */
-const policyOf = (layer: string): string => (layer === 'price_candles' ? 'candles' : layer);
+const toPolicy = (layer: string): string => (layer === 'price_candles' ? 'candles' : layer);
 
 const isOff = ({ off = [] }: ListingRecord, layer: string): boolean => (off as readonly string[]).includes(layer);
 
@@ -57,11 +57,11 @@ const findUnpublished = ({ venue, slots }: Planned): readonly string[] =>
   slots.flatMap((slot) =>
     slot.covers
       .flatMap(({ layers }) => layers)
-      .filter((layer) => venue.layers[policyOf(layer)]?.policy !== 'on')
+      .filter((layer) => venue.layers[toPolicy(layer)]?.policy !== 'on')
       .map((layer) => `${slot.id} covers ${layer}, which the venue does not publish`),
   );
 
-const streamsOf = (venue: Venue, { subscribe }: SocketSlot): readonly string[] =>
+const listStreams = (venue: Venue, { subscribe }: SocketSlot): readonly string[] =>
   subscribe
     .flatMap((frame) => factsAbout(venue).streams(JSON.parse(frame) as Readonly<Record<string, unknown>>))
     .map((stream) => JSON.stringify(stream));
@@ -69,7 +69,7 @@ const streamsOf = (venue: Venue, { subscribe }: SocketSlot): readonly string[] =
 const findCrowded = ({ venue, slots }: Planned): readonly string[] =>
   slots.flatMap((slot) => {
     if (slot.kind !== 'socket') return [];
-    const streams = streamsOf(venue, slot);
+    const streams = listStreams(venue, slot);
     const most = venue.limits.streamsPerConnection;
     return [
       ...(streams.length > most ? [`${slot.id} has ${streams.length} streams of at most ${most}`] : []),
@@ -80,7 +80,7 @@ const findCrowded = ({ venue, slots }: Planned): readonly string[] =>
 /** Share of the weight that polls may use (F-03): the rest is for books, minutes and confirmations. */
 const POLLS_SHARE = 0.8;
 
-const weightOf = ({ requests, everyMs }: PollSlot): number =>
+const computeWeight = ({ requests, everyMs }: PollSlot): number =>
   requests.reduce((sum, { weight }) => sum + weight, 0) * (60_000 / everyMs);
 
 const findHeavy = ({ venue, slots }: Planned): readonly string[] => {
@@ -88,7 +88,7 @@ const findHeavy = ({ venue, slots }: Planned): readonly string[] => {
   for (const slot of slots) {
     if (slot.kind !== 'poll') continue;
     const host = new URL(slot.requests[0]?.url ?? 'https://none').host;
-    hosts.set(host, (hosts.get(host) ?? 0) + weightOf(slot));
+    hosts.set(host, (hosts.get(host) ?? 0) + computeWeight(slot));
   }
   const most = venue.limits.restWeightPerMinute * POLLS_SHARE;
   return [...hosts]

@@ -1,4 +1,4 @@
-// What generators start from: one recorded message of each kind of a venue, and the listings its recordings name.
+// Input of generators: one recorded message of each kind of a venue, and the listings its recordings name.
 import { type ReferenceAnswer, VenueError, type VenueMessage } from '../../ingest/venues/contract/listings.ts';
 import type { MapContext } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
@@ -11,7 +11,7 @@ import { factsAbout } from './venue-facts.ts';
 const KEPT = 3;
 
 /** Every message of a venue's recordings, as its mapper reads it. */
-export const recordingsOf = (venue: Venue): readonly VenueMessage[] =>
+export const readRecordings = (venue: Venue): readonly VenueMessage[] =>
   recordingsIn(venue.id)
     .flatMap(readRecording)
     .filter(({ dir }) => dir === 'in')
@@ -24,7 +24,7 @@ const toAnswer = (venue: Venue, line: Recorded): Recorded => {
 };
 
 /** Recorded answers of requests. */
-export const answersOf = (venue: Venue): readonly VenueMessage[] =>
+export const readAnswers = (venue: Venue): readonly VenueMessage[] =>
   recordingsIn(venue.id)
     .flatMap(readRecording)
     .filter(({ dir }) => dir === 'in')
@@ -52,18 +52,18 @@ const shortened = (value: unknown): unknown => {
   );
 };
 
-/** What makes two messages of one kind: the members they have, the channel they name, the path that was asked. */
-const kindOf = (value: unknown): string => {
-  if (Array.isArray(value)) return `[${[...new Set(value.map(kindOf))].join()}]`;
+/** The kind of a message: the members it has, the channel it names, the requested path. */
+const toKind = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${[...new Set(value.map(toKind))].join()}]`;
   if (typeof value !== 'object' || value === null || isRaw(value)) return '';
   return Object.entries(value)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, item]) => (/\d|^[A-Z]{3,}/.test(key) ? '' : `${key}:${kindOf(item)}`))
+    .map(([key, item]) => (/\d|^[A-Z]{3,}/.test(key) ? '' : `${key}:${toKind(item)}`))
     .join();
 };
 
 /** One shortened message of each kind. */
-export const seedsOf = (messages: readonly VenueMessage[]): readonly VenueMessage[] => {
+export const chooseSeeds = (messages: readonly VenueMessage[]): readonly VenueMessage[] => {
   const seeds = new Map<string, VenueMessage>();
   for (const message of messages) {
     let tree: unknown;
@@ -72,14 +72,14 @@ export const seedsOf = (messages: readonly VenueMessage[]): readonly VenueMessag
     } catch {
       continue;
     }
-    const kind = `${message.request?.replace(/[?].*/, '') ?? ''} ${kindOf(tree)}`;
+    const kind = `${message.request?.replace(/[?].*/, '') ?? ''} ${toKind(tree)}`;
     if (!seeds.has(kind)) seeds.set(kind, { ...message, payload: Buffer.from(JSON.stringify(tree)) });
   }
   return [...seeds.values()];
 };
 
 /** The listings that the messages name. */
-export const contextOf = (venue: Venue, messages: readonly VenueMessage[]): MapContext => {
+export const makeContext = (venue: Venue, messages: readonly VenueMessage[]): MapContext => {
   const listings = new Map<string, ListingRecord>();
   const state = {};
   for (const message of messages)

@@ -4,7 +4,7 @@ import type { VenueMessage } from '../../ingest/venues/contract/listings.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { parseExact } from './mutations.ts';
 import { fixturePath, type Recorded, toVenueMessage } from './recordings.ts';
-import { outcomeOf } from './venue-checks.ts';
+import { runCase } from './venue-checks.ts';
 
 type ShapeLine = Pick<Recorded, 'kind' | 'url' | 'raw'> & {
   /** Path of the object or array that holds `members`. */
@@ -18,7 +18,7 @@ export type Shape = {
 };
 
 /** The lines of `shapes.jsonl` among a venue's fixtures. */
-export const shapesOf = ({ id }: Venue): readonly Shape[] => {
+export const readShapes = ({ id }: Venue): readonly Shape[] => {
   const path = fixturePath(`${id}/shapes.jsonl`);
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
@@ -42,7 +42,7 @@ const exchanged = ({ message, at }: Shape, [a, b]: readonly [string, string]): V
 const readTwice = (venue: Venue, message: VenueMessage, before: VenueMessage): string => {
   const state = {};
   const map = (read: VenueMessage, held: object): string =>
-    outcomeOf(() =>
+    runCase(() =>
       venue.map(held as Holder, read, { listings: new Map() }).map(({ record, chain }) => ({ record, chain })),
     );
   const first = map(message, {});

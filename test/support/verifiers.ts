@@ -39,7 +39,7 @@ export const runBoth = async (words: readonly string[], folder: string): Promise
   return { python: python as Outcome, node: node as Outcome };
 };
 
-/** Reads a list of words a line, answers an Outcome a line. */
+/** Reads a list of arguments a line, prints an Outcome a line. */
 const PYTHON_LOOP = `
 import contextlib, io, json, sys
 sys.path.insert(0, sys.argv[1])

@@ -1,7 +1,7 @@
 // The one way a test waits for what comes by itself: it looks again and again, with one bound for all, which no busy machine reaches.
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** What has not come by then does not come: a failure with a name, before the file's own limit ends it without one. */
+/** What has not come after this time fails with a name, before the file's own limit ends it without one. */
 export const BOUND_MS = 600_000;
 const LOOK_EVERY_MS = 10;
 
@@ -9,7 +9,7 @@ export type WaitOptions = {
   /** For what itself takes minutes, such as a window that is sealed 100 s after its end. */
   readonly boundMs?: number;
   readonly everyMs?: number;
-  /** What is seen when the bound is reached, for the message. */
+  /** State when the bound is reached, for the message. */
   readonly seen?: () => unknown;
 };
 

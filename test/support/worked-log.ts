@@ -11,7 +11,7 @@ import { openTestStore } from './test-store.ts';
 export type Ask = <T>(path: string, body: unknown) => Promise<T>;
 export type WorkedLog = { readonly feed: Feed; readonly history: HistoryStore; readonly ask: Ask };
 
-/** Everything that the log says up to its end is in the store and in memory, and a second has passed. */
+/** Everything in the log up to its end is in the store and in memory, and a second has passed. */
 export const workLog = async (
   t: Teardown,
   engines: TestEngines,

@@ -82,7 +82,7 @@ const shown = (value) =>
   String(value).replace(/[\x00-\x1f\x7f-\x9f\p{Cs}]/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 const say = (text) => console.log(shown(text));
 
-/** Tells a line for each step and remembers what became of it. */
+/** Reports a line for each step and records the outcomes. */
 class Report {
   failed = [];
   steps = [];
@@ -149,7 +149,7 @@ class JsonReader {
     return found;
   }
 
-  /** Whether the next character that is not white space is this one; it is passed over. */
+  /** Whether the next character that is not white space is this one; consumes it. */
   takes(character) {
     this.match(SPACE);
     if (this.text[this.at] !== character) return false;
@@ -248,7 +248,7 @@ const canonicalRow = (row) =>
     .map((name) => `${quote(name)}:${canonicalValue(row[name], name)}`)
     .join(',')}}`;
 
-/** Text of a leaf of the day tree; its members are in canonical order as they stand here. */
+/** Text of a leaf of the day tree; the members below are in canonical order. */
 const partitionText = (day, { root, rows }, table, schemaVersion) =>
   `{"day":${quote(day)},"root":${quote(root)},"rows":${rows},"schema_version":${schemaVersion},"table":${quote(table)}}`;
 
@@ -347,7 +347,7 @@ class Bytes {
   }
 }
 
-/** A value of the compact protocol of Thrift; a struct is an object by field number. */
+/** A value of the compact protocol of Thrift; a struct is an object keyed by field number. */
 const readThrift = (source, kind) => {
   if (kind === 1 || kind === 2) return kind === 1;
   if (kind === 3) return source.byte();
@@ -615,7 +615,7 @@ const openArchive = (data) => {
 const DAY_MS = 86_400_000;
 const nextDay = (day) => new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString().slice(0, 10);
 
-/** Sampling windows belong to the day they end in, 24:00 included; candles and events to [00:00, 24:00). */
+/** Sampling windows belong to the day in which they end, 24:00 included; candles and events to [00:00, 24:00). */
 const requireInDay = (table, at, day) => {
   const [begin, end] = [day, nextDay(day)].map((date) => `${date}T00:00:00.000000Z`);
   if (typeof at !== 'string' || !INSTANT.test(at)) refuse(`${table.time} is not an instant with six digits of a second`);
@@ -645,7 +645,7 @@ const compareKeys = (a, b) => {
   return 0;
 };
 
-/** The rows of all files of a table as leaves; faults that leave the reading possible are kept for their step. */
+/** The rows of all files of a table as leaves; faults that still allow reading are kept for their step. */
 class Leaves {
   table = null;
   /** Rows of one listing whose leaf_index rises by one. */
@@ -1166,7 +1166,7 @@ const run = async (words) => {
   return code;
 };
 
-/** Prints the report; gives the exit code. */
+/** Prints the report; returns the exit code. */
 const main = async (words) => {
   try {
     return await run(words);
@@ -1179,7 +1179,7 @@ const main = async (words) => {
 
 /**
  * Verifies a proof answer, as the text that came: for programs. `rpc` is the URL of a node of the chain, null for the offline steps alone;
- * `tell` is given each line of the report. Throws what cannot be used as a proof at all.
+ * `tell` receives each line of the report. Throws for input that cannot be used as a proof at all.
  */
 const verifyProofText = async (text, { rpc = null, tell = () => {} } = {}) => {
   const answer = checkAnswer('the answer', Buffer.from(text));

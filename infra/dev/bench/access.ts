@@ -1,5 +1,5 @@
-// `node infra/dev/bench/access.ts [--requests N] [--tries N]`: what the checks of access cost a request beside a route without any,
-// and whether the time of a refusal tells how much of a wrong key was right. A measurement, never a test.
+// `node infra/dev/bench/access.ts [--requests N] [--tries N]`: the cost of the access checks of a request, compared with a route without any,
+// and whether the time of a refusal reveals how much of a wrong key was correct. A measurement, never a test.
 import { randomInt } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,16 +27,16 @@ import { createKey } from '../tools/key-admin.ts';
 import { quantile } from './figures.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-access');
-/** So many keys in turn that no limit of a plan is met. */
+/** Enough keys in turn that no limit of a plan is reached. */
 const KEYS = 200;
 const RANDOM_LENGTH = 32;
-/** So many that nobody hits the real key by chance. */
+/** So many random characters that nobody hits the real key by chance. */
 const WRONG = 8;
 
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const us = (ms: number | null): string => (ms === null ? '-' : `${(ms * 1_000).toFixed(1)} µs`);
 
-const depsOf = (pool: Pool): AccessDeps => ({
+const makeDeps = (pool: Pool): AccessDeps => ({
   keys: openKeyStore(pool),
   meter: new Meter(sharedPermits(pool), new Places(sharedPlaces(pool))),
   payments: openPaymentChecks({
@@ -45,7 +45,7 @@ const depsOf = (pool: Pool): AccessDeps => ({
     baseUrl: 'http://bench',
     desk: null,
   }),
-  onFault: (error) => say(String(error)),
+  onFault: (error) => print(String(error)),
 });
 
 const newKeys = async (pool: Pool): Promise<readonly string[]> => {
@@ -71,7 +71,7 @@ const callWith = (key: string): Call => ({
   leases: { request: null, stream: null },
 });
 
-/** Two routes that say the same; one is an operation with all its checks. */
+/** Two routes with the same response; one is an operation with all its checks. */
 const twoRoutes = async (deps: AccessDeps): Promise<FastifyInstance> => {
   const app = fastify() as unknown as FastifyInstance;
   addAccess(app, { ...deps, log: createLog('bench', 'silent') });
@@ -101,7 +101,7 @@ const measureTimes = async (app: FastifyInstance, keys: readonly string[], reque
 };
 
 const measureCost = async (pool: Pool, requests: number): Promise<void> => {
-  const deps = depsOf(pool);
+  const deps = makeDeps(pool);
   const stop = keepSettled(deps.meter, createLog('bench', 'silent'));
   const keys = await newKeys(pool);
   const app = await twoRoutes(deps);
@@ -120,11 +120,11 @@ const measureCost = async (pool: Pool, requests: number): Promise<void> => {
   await app.close();
   await stop();
   const difference = (quantile(checked, 0.5) ?? 0) - (quantile(open, 0.5) ?? 0);
-  say(`access per request, ${requests} requests of ${KEYS} keys in turn, PostgreSQL behind it`);
-  say(`  route without checks   p50 ${us(quantile(open, 0.5))}   p99 ${us(quantile(open, 0.99))}`);
-  say(`  route with checks      p50 ${us(quantile(checked, 0.5))}   p99 ${us(quantile(checked, 0.99))}`);
-  say(`  difference of p50      ${us(difference)}   aim < 50 µs ${difference < 0.05 ? 'met' : 'MISSED'}`);
-  say(`  the steps by themselves p50 ${us(quantile(alone, 0.5))}   p99 ${us(quantile(alone, 0.99))}`);
+  print(`access per request, ${requests} requests of ${KEYS} keys in turn, PostgreSQL behind it`);
+  print(`  route without checks   p50 ${us(quantile(open, 0.5))}   p99 ${us(quantile(open, 0.99))}`);
+  print(`  route with checks      p50 ${us(quantile(checked, 0.5))}   p99 ${us(quantile(checked, 0.99))}`);
+  print(`  difference of p50      ${us(difference)}   aim < 50 µs ${difference < 0.05 ? 'met' : 'MISSED'}`);
+  print(`  the steps by themselves p50 ${us(quantile(alone, 0.5))}   p99 ${us(quantile(alone, 0.99))}`);
 };
 
 const never = (): never => {
@@ -140,7 +140,7 @@ const welch = (a: readonly number[], b: readonly number[]): number => {
   return (ma - mb) / Math.sqrt(variance(a, ma) / a.length + variance(b, mb) / b.length);
 };
 
-/** z of the rank sum of `a` among both (Mann and Whitney); stalls of the machine weigh as one rank each. */
+/** z of the rank sum of `a` among both (Mann and Whitney); stalls of the machine count as one rank each. */
 const rankZ = (a: readonly number[], b: readonly number[]): number => {
   const all = [...a.map((value) => ({ value, isA: true })), ...b.map((value) => ({ value, isA: false }))];
   all.sort((x, y) => x.value - y.value);
@@ -158,7 +158,7 @@ const NAMES: Readonly<Record<Kind, string>> = {
   control: 'no character right, again',
 };
 
-/** One difference on two scales; the slowest 5 % of both together are left out of the means, for they are stalls of the machine. */
+/** One difference on two scales. The means leave out the slowest 5 % of both together, which are stalls of the machine. */
 const compare = (times: Readonly<Record<Kind, readonly number[]>>, [one, other]: readonly [Kind, Kind]): boolean => {
   const [a, b] = [times[one], times[other]];
   const most = quantile([...a, ...b], 0.95) ?? 0;
@@ -167,37 +167,37 @@ const compare = (times: Readonly<Record<Kind, readonly number[]>>, [one, other]:
     b.filter((time) => time <= most),
   );
   const z = rankZ(a, b);
-  say(`  "${NAMES[one]}" against "${NAMES[other]}": Welch t ${t.toFixed(2)}, rank z ${z.toFixed(2)}`);
+  print(`  "${NAMES[one]}" against "${NAMES[other]}": Welch t ${t.toFixed(2)}, rank z ${z.toFixed(2)}`);
   return Math.abs(t) < 3 && Math.abs(z) < 3;
 };
 
-/** Keys that begin as a real one and keys that are wrong throughout; all right by their checksum, so each is looked up. */
+/** Keys that begin as a real one and keys that are wrong throughout; all have a valid checksum, so each is looked up. */
 const measureTiming = async (pool: Pool, tries: number): Promise<void> => {
-  const deps = depsOf(pool);
+  const deps = makeDeps(pool);
   const [real = ''] = await newKeys(pool);
   const prefix = real.slice(3, 3 + RANDOM_LENGTH - WRONG);
   const times: Record<Kind, number[]> = { near: [], far: [], control: [] };
   for (let i = 0; i < tries; i++) {
     const kind = KINDS[randomInt(KINDS.length)] ?? 'far';
-    // All are made each time: work before the clock starts is seen by it, as a colder cache.
+    // All keys are made each time: work before the clock starts affects it through a colder cache.
     const ends = [randomCharacters(WRONG), randomCharacters(WRONG), randomCharacters(WRONG)];
     const made = KINDS.map((k, at) => composeKey((k === 'near' ? prefix : randomCharacters(prefix.length)) + ends[at]));
     const call = callWith(made[KINDS.indexOf(kind)] ?? '');
     const began = performance.now();
     const refused = await checkAccess(call, deps);
-    // A lookup that PostgreSQL did not answer in time says nothing of the key.
+    // A lookup that PostgreSQL did not finish in time carries no information about the key.
     if (refused?.status === 503) continue;
     times[kind].push(performance.now() - began);
     if (refused?.status !== 401) throw new Error('a made-up key was let in');
   }
-  say(`refusal of a wrong key, ${tries} tries, each looked up in PostgreSQL`);
+  print(`refusal of a wrong key, ${tries} tries, each looked up in PostgreSQL`);
   for (const kind of KINDS) {
     const [p50, p95] = [quantile(times[kind], 0.5), quantile(times[kind], 0.95)];
-    say(`  ${NAMES[kind].padEnd(26)} n ${times[kind].length}  p50 ${us(p50)}  p95 ${us(p95)}`);
+    print(`  ${NAMES[kind].padEnd(26)} n ${times[kind].length}  p50 ${us(p50)}  p95 ${us(p95)}`);
   }
   const isQuiet = compare(times, ['near', 'far']);
   compare(times, ['control', 'far']);
-  say(isQuiet ? '  no difference at 3 sigma' : '  A DIFFERENCE at 3 sigma, unless the control shows one too');
+  print(isQuiet ? '  no difference at 3 sigma' : '  A DIFFERENCE at 3 sigma, unless the control shows one too');
 };
 
 const { values } = parseArgs({

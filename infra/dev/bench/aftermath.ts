@@ -1,8 +1,8 @@
-// After a soak: engines alone over its data. Every frame is accounted for, the log is worked through to its end, and once more elsewhere.
+// After a soak, with only the engines over its data: accounts for every frame, processes the log to its end, and processes a copy once more.
 import { join } from 'node:path';
 import { topics } from '../../../schemas/topics.ts';
 import { openKafka } from '../../runtime/kafka/kafka.ts';
-import { kafkaSecurityOf } from '../../runtime/kafka/settings.ts';
+import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { createLog } from '../../runtime/log.ts';
 import { openQuestdbReader } from '../../runtime/questdb/questdb.ts';
 import { type Engines, startEngines } from '../engines/engines.ts';
@@ -10,27 +10,27 @@ import { PROJECT_ROOT } from '../engines/java.ts';
 import { freePort } from '../engines/ports.ts';
 import type { Progress } from '../local/progress.ts';
 import type { SoakPlan } from './plan.ts';
-import { copyRaw, type Hashes, hashesOf, type LoggedWorld, prepareReplay, reached } from './raw-copy.ts';
+import { copyRaw, type Hashes, hashNamespace, type LoggedWorld, prepareReplay, reached } from './raw-copy.ts';
 import { VENUE } from './run.ts';
 import { accountFrames, type FrameAccount, type SentFrames } from './sent-frames.ts';
 
 export type Aftermath = {
   readonly frames: FrameAccount;
-  /** Of the tables of the run; null when the log could not be worked through to its end. */
+  /** Hashes of the run's tables; null when the log could not be processed to its end. */
   readonly live: Hashes | null;
-  /** Of its replay; null without one. */
+  /** Hashes of its replay; null without one. */
   readonly replayed: Hashes | null;
-  /** What went wrong on the way, in words. */
+  /** Failures on the way, in sentences. */
   readonly problems: readonly string[];
 };
 
 const READY_MS = 60_000;
-const TELL_EVERY_MS = 30_000;
+const PRINT_EVERY_MS = 30_000;
 
-/** Says every half minute that a long step goes on. */
+/** Reports every half minute that a long step continues. */
 const patiently = async <T>(progress: Progress, name: string, work: Promise<T>): Promise<T> => {
-  progress.say(name);
-  const timer = setInterval(() => progress.say(`still ${name}`), TELL_EVERY_MS);
+  progress.print(name);
+  const timer = setInterval(() => progress.print(`still ${name}`), PRINT_EVERY_MS);
   try {
     return await work;
   } finally {
@@ -45,7 +45,7 @@ const openWorld = (engines: Engines, shards: number): LoggedWorld & { readonly c
   const stores = { kafka, questdb_http, questdb_pg, questdb_user: auth.user, questdb_password: auth.password };
   const log = createLog('bench', 'error');
   const handle = openKafka(
-    { brokers: kafka.split(','), clientId: 'bench', security: kafkaSecurityOf(process.env) },
+    { brokers: kafka.split(','), clientId: 'bench', security: readKafkaSecurity(process.env) },
     log,
   );
   const reader = openQuestdbReader(questdb_pg, { max: 1, timeoutMs: 30_000, auth, log });
@@ -56,7 +56,7 @@ const openWorld = (engines: Engines, shards: number): LoggedWorld & { readonly c
   return { stores, handle, reader, base: '', venues: [VENUE], shards, close };
 };
 
-/** Processors that add nothing to the log work through it to its end; answers the hashes of their tables. */
+/** Processors that add nothing to the log process it to its end; returns the hashes of their tables. */
 const workThrough = async (
   engines: Engines,
   world: LoggedWorld,
@@ -82,7 +82,7 @@ const workThrough = async (
   } finally {
     await processors.stop();
   }
-  return hashesOf(world, namespace);
+  return hashNamespace(world, namespace);
 };
 
 export type AftermathSpec = {
@@ -125,13 +125,13 @@ const examine = async (engines: Engines, { plan, sent, progress }: AftermathSpec
   }
 };
 
-/** The service of the run must have been stopped: its collector's log has come to rest. `onEngines` learns what to stop. */
+/** The service of the run must be stopped, so that its collector's log has come to rest. `onEngines` receives what to stop. */
 export const examineAftermath = async (
   spec: AftermathSpec,
   onEngines: (engines: Engines) => void,
 ): Promise<Aftermath> => {
   const none = { postgres: false, anvil: false };
-  const engines = await startEngines({ dir: spec.dir, ...none, ports: 'free', log: spec.progress.say });
+  const engines = await startEngines({ dir: spec.dir, ...none, ports: 'free', log: spec.progress.print });
   onEngines(engines);
   try {
     return await examine(engines, spec);

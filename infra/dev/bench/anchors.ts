@@ -1,5 +1,5 @@
 // `node infra/dev/bench/anchors.ts [--rows N] [--proofs N]`: a day of N rows of one table through the
-// closing, step by step and as a whole, and the time of a proof. Engines of its own in .local/bench-anchors. A measurement, never a test.
+// closing, step by step and as a whole, and the time of a proof. Uses its own engines in .local/bench-anchors. A measurement, never a test.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -23,28 +23,28 @@ import { type LeafRow, type LeafSource, readLeafRows } from '../../runtime/quest
 import { openQuestdbReader } from '../../runtime/questdb/questdb.ts';
 import { startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { atLeast, below, type Figure, figureOf, quantile, renderTable } from './figures.ts';
+import { atLeast, below, type Figure, makeFigure, quantile, renderTable } from './figures.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-anchors');
 const VENUE = 'binance';
 const NAMESPACE = 'bench.';
 const DAY = '2026-01-10';
 const CLOSING_MS = Date.parse('2026-01-17T00:00:00.000Z');
-/** Of a listing: a day of windows of ten seconds. */
+/** Windows of ten seconds in a day of one listing. */
 const WINDOWS = 8_640;
-/** Of more listings than this every proof would be a first one. */
+/** With more listings than this every proof would be a first one. */
 const PROVED_LISTINGS = 30;
-/** Rows a second of a core through the tree, and what a proof and the closing may take. */
+/** Rows a second of a core through the tree, and limits for a proof and the closing. */
 const AIM_ROWS = 100_000;
 const AIM_PROOF_MS = 20;
 const AIM_MB = 300;
 
 const MARK = ANCHORED_TABLES.find(({ table }) => table === 'mark') as AnchoredTable;
-const symbolOf = (at: number): string => `B${at}USDT`;
+const makeSymbol = (at: number): string => `B${at}USDT`;
 const log = createLog('bench-anchors', 'silent');
-const say = (line: string): void => console.log(line);
+const print = (line: string): void => console.log(line);
 
-/** Windows of all listings in the order of time; of every tenth row the digits are longer than a double holds. */
+/** Windows of all listings in the order of time; every tenth row has more digits than a double holds. */
 const fillText = (listings: number): string => `INSERT INTO 'bench_mark'
 (at, from_at, listing, venue, status, venue_ts, received_at, recorded_at, mark, index_price, digits, src_offset, late)
 SELECT dateadd('s', 10 + 10 * ((x - 1) / ${listings})::int, '${DAY}'), dateadd('s', 10 * ((x - 1) / ${listings})::int, '${DAY}'),
@@ -62,19 +62,19 @@ type Bench = {
 };
 const makeQuestion = (at: number) => ({
   table: MARK,
-  listing: `${VENUE}:${symbolOf(at)}`,
+  listing: `${VENUE}:${makeSymbol(at)}`,
   day: DAY,
   closedAt: CLOSING_MS * 1_000,
 });
 
-/** Seconds of a core that this process has used. */
+/** CPU seconds used by this process. */
 const cpuSeconds = (): number => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000_000;
 };
 
-/** Rows a second of a core, of `work` over rows that are there. */
-const rateOf = async (rows: readonly LeafRow[], work: (rows: readonly LeafRow[]) => unknown): Promise<number> => {
+/** Rows a second of a core, of `work` over rows in memory. */
+const measureRate = async (rows: readonly LeafRow[], work: (rows: readonly LeafRow[]) => unknown): Promise<number> => {
   await work(rows);
   let done = 0;
   const began = cpuSeconds();
@@ -85,13 +85,13 @@ const rateOf = async (rows: readonly LeafRow[], work: (rows: readonly LeafRow[])
   return done / (cpuSeconds() - began);
 };
 
-const rowsOf = async ({ source }: Bench, at: number): Promise<LeafRow[]> => {
+const readRows = async ({ source }: Bench, at: number): Promise<LeafRow[]> => {
   const rows: LeafRow[] = [];
   for await (const batch of readLeafRows(source, makeQuestion(at))) rows.push(...batch);
   return rows;
 };
 
-const folderOf = (name: string): string => {
+const makeFolder = (name: string): string => {
   const folder = join(DIR, name);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -99,34 +99,34 @@ const folderOf = (name: string): string => {
 };
 
 const measureSteps = async (bench: Bench): Promise<Figure[]> => {
-  const rows = await rowsOf(bench, 0);
+  const rows = await readRows(bench, 0);
   const write = createRowWriter(MARK);
   const texts = rows.map(({ cells }) => write(cells));
   const leaves = texts.map((text) => hashLeaf(text));
   const withIndex = rows.map((row, leafIndex) => ({ ...row, leafIndex }));
-  const hashing = await rateOf(rows, () => texts.forEach((text) => void hashLeaf(text)));
-  const writing = await rateOf(rows, () => rows.forEach(({ cells }) => void write(cells)));
-  const growing = await rateOf(rows, async () => {
-    const tree = await openTreeFile(folderOf('tree'));
+  const hashing = await measureRate(rows, () => texts.forEach((text) => void hashLeaf(text)));
+  const writing = await measureRate(rows, () => rows.forEach(({ cells }) => void write(cells)));
+  const growing = await measureRate(rows, async () => {
+    const tree = await openTreeFile(makeFolder('tree'));
     for (const leaf of leaves) await tree.append(leaf);
     await tree.finish();
   });
-  const parquet = await rateOf(rows, async () => {
-    const file = await openParquetRows(MARK, join(folderOf('parquet'), 'rows.parquet'));
+  const parquet = await measureRate(rows, async () => {
+    const file = await openParquetRows(MARK, join(makeFolder('parquet'), 'rows.parquet'));
     await file.append(withIndex);
     await file.finish();
   });
-  const files = await rateOf(rows, async () => {
-    const all = await openRowFiles(MARK, folderOf('files'));
+  const files = await measureRate(rows, async () => {
+    const all = await openRowFiles(MARK, makeFolder('files'));
     await all.append(withIndex);
     await all.finish();
   });
   return [
-    figureOf('canonical text', '/s', writing),
-    figureOf('hash of a leaf', '/s', hashing),
-    figureOf('tree, kept hashes to disk', '/s', growing),
-    figureOf('Parquet of a listing', '/s', parquet),
-    figureOf('all three files of a listing', '/s', files),
+    makeFigure('canonical text', '/s', writing),
+    makeFigure('hash of a leaf', '/s', hashing),
+    makeFigure('tree, kept hashes to disk', '/s', growing),
+    makeFigure('Parquet of a listing', '/s', parquet),
+    makeFigure('all three files of a listing', '/s', files),
   ];
 };
 
@@ -140,7 +140,7 @@ const measureTree = async (bench: Bench): Promise<Figure[]> => {
   };
   const reading = await rate(() => undefined);
   const write = createRowWriter(MARK);
-  const tree = await openTreeFile(folderOf('tree'));
+  const tree = await openTreeFile(makeFolder('tree'));
   const cpu = cpuSeconds();
   const through = await rate(async (batch) => {
     for (const { cells } of batch) await tree.append(hashLeaf(write(cells)));
@@ -148,9 +148,9 @@ const measureTree = async (bench: Bench): Promise<Figure[]> => {
   await tree.finish();
   const aCore = (bench.listings * WINDOWS) / (cpuSeconds() - cpu);
   return [
-    figureOf('read from QuestDB, in leaf order', '/s', reading),
-    figureOf('read, text, hash, tree', '/s', through, { note: 'wall' }),
-    figureOf('the same, a core of this process', '/s', aCore, { aim: atLeast(AIM_ROWS) }),
+    makeFigure('read from QuestDB, in leaf order', '/s', reading),
+    makeFigure('read, text, hash, tree', '/s', through, { note: 'wall' }),
+    makeFigure('the same, a core of this process', '/s', aCore, { aim: atLeast(AIM_ROWS) }),
   ];
 };
 
@@ -167,14 +167,14 @@ const measureClosing = async ({ source, pool, store, listings }: Bench): Promise
     peak = Math.max(peak, process.memoryUsage.rss());
   }, 50);
   const began = performance.now();
-  say(await close.run(DAY, context));
+  print(await close.run(DAY, context));
   const seconds = (performance.now() - began) / 1_000;
   clearInterval(watch);
   return [
-    figureOf('the close step: tree and all files', '/s', (listings * WINDOWS) / seconds, {
+    makeFigure('the close step: tree and all files', '/s', (listings * WINDOWS) / seconds, {
       note: `${seconds.toFixed(1)} s`,
     }),
-    figureOf('memory of the closing, at most', 'MB', peak / 1_048_576, { aim: below(AIM_MB) }),
+    makeFigure('memory of the closing, at most', 'MB', peak / 1_048_576, { aim: below(AIM_MB) }),
   ];
 };
 
@@ -188,7 +188,7 @@ const measureProofs = async ({ source, pool, store, listings }: Bench, proofs: n
     const day = await anchors.days.find(DAY);
     if (day === null) throw new Error(`${DAY} is not closed`);
     const listing = (n * 7) % Math.min(listings, PROVED_LISTINGS);
-    const named = { table: MARK, venue: VENUE, venueSymbol: symbolOf(listing), priceType: null, id: null };
+    const named = { table: MARK, venue: VENUE, venueSymbol: makeSymbol(listing), priceType: null, id: null };
     const at = (Date.parse(`${DAY}T00:00:10.000Z`) + ((n * 7_919) % WINDOWS) * 10_000) * 1_000;
     await anchors.prove({ ...named, seq: null, at, day, evaluatedAt: (CLOSING_MS + 86_400_000) * 1_000 });
     times[compared.has(listing) ? 'again' : 'first'].push(performance.now() - began);
@@ -197,11 +197,11 @@ const measureProofs = async ({ source, pool, store, listings }: Bench, proofs: n
   const note = `${times.first.length} listings; each compares the ${WINDOWS} rows of its listing (AN-05)`;
   const again = `${times.again.length} proofs; each compares one digest of these rows`;
   return [
-    figureOf('first proof of a listing, p50', 'ms', quantile(times.first, 0.5), { note }),
-    figureOf('first proof of a listing, p99', 'ms', quantile(times.first, 0.99)),
-    figureOf('further proof, p50', 'ms', quantile(times.again, 0.5), { aim: below(AIM_PROOF_MS), note: again }),
-    figureOf('further proof, p99', 'ms', quantile(times.again, 0.99)),
-    figureOf('a proof, time of a core', 'ms', ((cpuSeconds() - cpu) * 1_000) / proofs),
+    makeFigure('first proof of a listing, p50', 'ms', quantile(times.first, 0.5), { note }),
+    makeFigure('first proof of a listing, p99', 'ms', quantile(times.first, 0.99)),
+    makeFigure('further proof, p50', 'ms', quantile(times.again, 0.5), { aim: below(AIM_PROOF_MS), note: again }),
+    makeFigure('further proof, p99', 'ms', quantile(times.again, 0.99)),
+    makeFigure('a proof, time of a core', 'ms', ((cpuSeconds() - cpu) * 1_000) / proofs),
   ];
 };
 
@@ -230,7 +230,7 @@ try {
     store: openFolderStore(join(DIR, 'store')),
     listings,
   };
-  say(`a day of ${listings} listings, ${(listings * WINDOWS).toLocaleString('en-US')} rows of mark`);
+  print(`a day of ${listings} listings, ${(listings * WINDOWS).toLocaleString('en-US')} rows of mark`);
   // First, so that no other step's memory is counted.
   const closing = await measureClosing(bench);
   const figures = [
@@ -239,7 +239,7 @@ try {
     ...closing,
     ...(await measureProofs(bench, Number(values.proofs ?? 300))),
   ];
-  say(renderTable(figures));
+  print(renderTable(figures));
   await questdb.close();
   await pool.end();
 } finally {

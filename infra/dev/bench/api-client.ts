@@ -1,4 +1,4 @@
-// Calls the data API as a client with many keys would: kept-alive connections, no compression, the time of each whole answer.
+// Calls the data API like a client with many keys: keep-alive connections, no compression, the time of each whole response.
 import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { displayOf, hashKey, makeKey } from '../../../api/access/keys.ts';
 import { makeKeyId } from '../../../api/contract/ids.ts';
@@ -8,19 +8,19 @@ export type Timed = { readonly ms: number; readonly text: string; readonly bytes
 
 export type ApiClient = {
   readonly post: (path: string, body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Timed>;
-  /** Follows a stream; once it is ready, gives the function that ends it. `onEvent` gets each event's name and its data as JSON. */
+  /** Follows a stream; once it is ready, resolves to the function that ends it. `onEvent` receives each event's name and its data as JSON. */
   readonly stream: (
     query: Readonly<Record<string, string>>,
     onEvent: (event: string, data: string) => void,
   ) => Promise<() => void>;
   /** Venue symbols the API lists, ascending. */
   readonly symbols: () => Promise<readonly string[]>;
-  /** One of its keys, the same for the same number. */
+  /** One of the keys, the same for the same number. */
   readonly key: (n: number) => string;
   readonly close: () => void;
 };
 
-/** A key may ask 50 times a second: so many keys in turn that no limit is met. */
+/** A key may send 50 requests a second: enough keys in turn that no limit is reached. */
 const KEYS = 200;
 const FRAME = /^event: (.*)\ndata: (.*)$/m;
 const ACCOUNT = 'acc_bench';
@@ -74,7 +74,7 @@ export const openApiClient = async (baseUrl: string, databaseUrl: string): Promi
   };
 };
 
-/** The time to the last byte; anything but 200 rejects with the start of its text. */
+/** The time to the last byte; rejects for any status but 200, with the start of the response text. */
 const sendTimed = (url: string, options: RequestOptions, payload: string): Promise<Timed> =>
   new Promise((resolve, reject) => {
     const began = performance.now();
@@ -94,7 +94,7 @@ const sendTimed = (url: string, options: RequestOptions, payload: string): Promi
     call.end(payload);
   });
 
-/** Resolves at `ready`, with the function that ends the stream. */
+/** Resolves at `ready` to the function that ends the stream. */
 const followStream = (
   url: string,
   options: RequestOptions,

@@ -1,8 +1,8 @@
-// How long an API node needs beside a running service: from its start until it listens, is ready, and knows the minutes before its start.
+// How long an API node takes beside a running service: from its start until it listens, is ready, and has the minutes before its start.
 //
 //   node infra/dev/bench/api-start.ts                  simulated venues and rate as of the demo, five starts after six minutes
 //   node infra/dev/bench/api-start.ts --venues binance --listings 500 --rate 1000 --minutes 6 --starts 5
-//   node infra/dev/bench/api-start.ts --api FILE       another api/main.ts besides, of an earlier commit: the two take turns
+// node infra/dev/bench/api-start.ts --api FILE       another api/main.ts besides, of an earlier commit: the two alternate
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -25,7 +25,7 @@ type Times = Readonly<Record<(typeof STEPS)[number], number | null>>;
 const { values } = parseArgs({
   options: {
     venues: { type: 'string', default: simulatedVenues.map(({ id }) => id).join() },
-    /** Of each venue. */
+    /** Per venue. */
     listings: { type: 'string', default: '10' },
     rate: { type: 'string' },
     minutes: { type: 'string', default: '6' },
@@ -42,7 +42,7 @@ const answers = async (url: string): Promise<string | null> => {
   return answer?.ok === true ? (text ?? null) : null;
 };
 
-const settingsOf = ({ endpoints }: Service): Readonly<Record<string, string>> => ({
+const toSettings = ({ endpoints }: Service): Readonly<Record<string, string>> => ({
   KAFKA_BROKERS: endpoints.kafka ?? '',
   QUESTDB_PG: endpoints.questdb_pg ?? '',
   QUESTDB_USER: endpoints.questdb_user ?? '',
@@ -53,22 +53,22 @@ const settingsOf = ({ endpoints }: Service): Readonly<Record<string, string>> =>
   LOG_LEVEL: 'warn',
 });
 
-/** Seconds from the start of one node to each step; null: it did not come, or is not known of this node. */
+/** Seconds from the start of one node to each step; null: it was not reached, or this node does not report it. */
 const startOnce = async (file: string, service: Service): Promise<Times> => {
   const [port, metricsPort] = [await freePort(), await freePort()];
   const began = performance.now();
   const seconds = (): number => (performance.now() - began) / 1_000;
-  const env = { ...process.env, ...settingsOf(service), PORT: String(port), METRICS_PORT: String(metricsPort) };
+  const env = { ...process.env, ...toSettings(service), PORT: String(port), METRICS_PORT: String(metricsPort) };
   const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'ignore', 'inherit'] });
   const when = async (holds: () => Promise<boolean>): Promise<number | null> =>
     (await until(holds, PATIENCE)) ? seconds() : null;
-  const wholeOf = async (): Promise<RegExpMatchArray | null> =>
+  const readWhole = async (): Promise<RegExpMatchArray | null> =>
     (await answers(`http://127.0.0.1:${metricsPort}/metrics`))?.match(/^perp_api_whole (\d)$/m) ?? null;
   try {
     const listens = await when(async () => (await answers(`http://127.0.0.1:${port}/healthz`)) !== null);
     const ready = await when(async () => (await answers(`http://127.0.0.1:${port}/readyz`)) !== null);
-    // A node of an earlier commit knows the minutes before when it is ready.
-    const whole = (await wholeOf()) === null ? ready : await when(async () => (await wholeOf())?.[1] === '1');
+    // A node of an earlier commit has the minutes before its start when it is ready.
+    const whole = (await readWhole()) === null ? ready : await when(async () => (await readWhole())?.[1] === '1');
     return { listens, ready, whole };
   } finally {
     child.kill('SIGKILL');
@@ -96,7 +96,7 @@ try {
   for (let start = 0; start < Number(values.starts); start++)
     for (const file of files) {
       const one = await startOnce(file, service);
-      progress.say(`${file}: ${JSON.stringify(one)}`);
+      progress.print(`${file}: ${JSON.stringify(one)}`);
       times.get(file)?.push(one);
     }
   process.stdout.write(`${venues.length} venues of ${values.listings} listings, ${rate} frames/s\n`);

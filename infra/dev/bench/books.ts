@@ -1,4 +1,4 @@
-// Waits for the books: one without its snapshot is neither applied nor told, so a service without books does half its work.
+// Waits for the books: a book without its snapshot is neither applied nor published, so a service without books does half its work.
 import type { ApiClient } from './api-client.ts';
 import { until } from './until.ts';
 
@@ -6,14 +6,14 @@ const PATIENCE = { everyMs: 500, forMs: 120_000 };
 
 type Item = { readonly layers: { readonly book?: { readonly status: string } } };
 
-/** Books of listings that the API has nothing of. */
+/** Number of listings without a book in the API. */
 const countMissing = async ({ post }: ApiClient): Promise<number> => {
   const { text } = await post('/v2/snapshots', { layers: ['book'] });
   const { items } = JSON.parse(text) as { items: readonly Item[] };
   return items.filter(({ layers }) => layers.book?.status === 'missing').length;
 };
 
-/** Answers how many have not come in time. */
+/** Returns how many books are missing at the deadline. */
 export const waitForBooks = async (client: ApiClient): Promise<number> => {
   let missing = 0;
   await until(async () => {

@@ -1,19 +1,19 @@
-// How long calls took, and what of it was not the service's: cores that the host gave to other guests, and waiting for a core of ours.
-import { below, type Figure, figureOf, quantile, sum } from './figures.ts';
-import { mainThreadOf, stolenMs } from './machine.ts';
+// How long calls took, and which part was not the service's: cores that the host gave to other guests, and waiting for a core of ours.
+import { below, type Figure, makeFigure, quantile, sum } from './figures.ts';
+import { readMainThread, stolenMs } from './machine.ts';
 
 /**
- * `stolen`: milliseconds of all cores that were other guests' during the call. `waited`: milliseconds in which the main threads a
- * call passes were ready to run and other processes had the cores.
+ * `stolen`: milliseconds of all cores that other guests used during the call. `waited`: milliseconds in which the main threads of a
+ * call were ready to run while other processes used the cores.
  */
 export type Call = { readonly ms: number; readonly stolen: number; readonly waited: number };
 
-/** From this share of its own time on a call was disturbed by the host. */
+/** From this share of a call's own time on the host has disturbed the call. */
 const DISTURBED = 0.25;
 
-const waitedMs = (pids: readonly number[]): number => sum(pids.map((pid) => mainThreadOf(pid)?.waitedMs ?? 0));
+const waitedMs = (pids: readonly number[]): number => sum(pids.map((pid) => readMainThread(pid)?.waitedMs ?? 0));
 
-/** `passes` are the processes that work for a call one after the other; the asking one always does. */
+/** `passes` are the processes that work for a call one after the other; the caller always does. */
 export const timed = async (work: () => Promise<unknown>, passes: readonly number[] = []): Promise<Call> => {
   const pids = [process.pid, ...passes];
   const [stolen, waited, began] = [stolenMs(), waitedMs(pids), performance.now()];
@@ -22,8 +22,8 @@ export const timed = async (work: () => Promise<unknown>, passes: readonly numbe
   return { ms, stolen: stolenMs() - stolen, waited: Math.min(ms, waitedMs(pids) - waited) };
 };
 
-/** So many calls one after the other. */
-export const callsOf = async (
+/** This many calls one after the other. */
+export const measureCalls = async (
   count: number,
   work: () => Promise<unknown>,
   passes: readonly number[] = [],
@@ -35,15 +35,15 @@ export const callsOf = async (
 
 const STRINGIFIED = 50;
 
-/** What writing an answer costs that is already put together. */
+/** The cost of serialising a finished response. */
 export const stringifyCalls = (answer: unknown): Promise<Call[]> =>
-  callsOf(STRINGIFIED, async () => JSON.stringify(answer));
+  measureCalls(STRINGIFIED, async () => JSON.stringify(answer));
 
 const isUndisturbed = ({ ms, stolen }: Call): boolean => stolen < ms * DISTURBED;
 
-export const timesOf = (calls: readonly Call[]): number[] => calls.map(({ ms }) => ms);
+export const listTimes = (calls: readonly Call[]): number[] => calls.map(({ ms }) => ms);
 
-const ownTimesOf = (calls: readonly Call[]): number[] =>
+const listOwnTimes = (calls: readonly Call[]): number[] =>
   calls.filter(isUndisturbed).map(({ ms, waited }) => ms - waited);
 
 type Parts = Pick<Figure, 'limitIs' | 'note'> & {
@@ -52,22 +52,22 @@ type Parts = Pick<Figure, 'limitIs' | 'note'> & {
   readonly bare: readonly Call[];
 };
 
-/** Half and nearly all of the calls; with an aim also what they took by themselves, on a machine of which nobody else takes a core. */
+/** Median and high percentiles of the calls; with an aim also their own time, without the share that other guests and processes took. */
 export const callFigures = (name: string, calls: readonly Call[], parts: Partial<Parts> = {}): Figure[] => {
   const { aimMs = null, bare = [], limitIs = '', note = '' } = parts;
   const limitAt = (q: number, of: readonly number[]) => ({ limit: quantile(of, q), limitIs });
   const aim = aimMs === null ? null : below(aimMs);
   const whole = [
-    figureOf(`${name} p50`, 'ms', quantile(timesOf(calls), 0.5), { ...limitAt(0.5, timesOf(bare)), note }),
-    figureOf(`${name} p99`, 'ms', quantile(timesOf(calls), 0.99), { ...limitAt(0.99, timesOf(bare)), aim }),
+    makeFigure(`${name} p50`, 'ms', quantile(listTimes(calls), 0.5), { ...limitAt(0.5, listTimes(bare)), note }),
+    makeFigure(`${name} p99`, 'ms', quantile(listTimes(calls), 0.99), { ...limitAt(0.99, listTimes(bare)), aim }),
   ];
   if (aim === null) return whole;
   const disturbed = calls.filter((call) => !isUndisturbed(call)).length;
   const slowest = calls.reduce((most, call) => (call.ms > most.ms ? call : most), { ms: 0, stolen: 0, waited: 0 });
   return [
     ...whole,
-    figureOf(`${name} p99, waits for a core left out`, 'ms', quantile(ownTimesOf(calls), 0.99), {
-      ...{ ...limitAt(0.99, ownTimesOf(bare)), aim },
+    makeFigure(`${name} p99, waits for a core left out`, 'ms', quantile(listOwnTimes(calls), 0.99), {
+      ...{ ...limitAt(0.99, listOwnTimes(bare)), aim },
       note: `the slowest call waited ${Math.round(slowest.waited)} of its ${Math.round(slowest.ms)} ms; ${disturbed} of ${calls.length}, which the host disturbed, are left out`,
     }),
   ];

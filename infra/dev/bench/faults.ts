@@ -20,7 +20,7 @@ const FAULTS: readonly Omit<FaultRequest, 'venue'>[] = [
   { kind: 'restart', keepSockets: true },
 ];
 
-/** Begins at once; the function it answers ends it and says how many faults there were. Throws there when the simulator refused one. */
+/** Begins at once; the returned function ends it and resolves to the number of faults. It throws when the simulator refused one. */
 export const injectFaults = (run: Run): (() => Promise<number>) => {
   let count = 0;
   let last: Promise<void> = Promise.resolve();
@@ -31,7 +31,7 @@ export const injectFaults = (run: Run): (() => Promise<number>) => {
   };
   const timer = setInterval(() => {
     last = last.then(inject);
-    // It is thrown by whoever ends the faults.
+    // The function that ends the faults throws it.
     last.catch(() => undefined);
   }, EVERY_MS);
   return async () => {

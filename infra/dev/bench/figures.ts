@@ -1,18 +1,18 @@
-// What a bench prints: figures beside their limit and their aim, percentiles, one table of plain text.
+// The output of a bench: figures beside their limit and their aim, percentiles, one table of plain text.
 import { renderColumns } from './table.ts';
 
-/** From the least to the most of `of` measurements, of which the figure is the median unless it says otherwise. */
+/** Minimum and maximum of `of` measurements; the figure is their median unless its name has another. */
 export type Spread = { readonly min: number; readonly max: number; readonly of: number };
 
-/** `limit` is what this machine does at best for the same step, measured in the same run; `aim` is design section 10. */
+/** `limit` is the best this machine does for the same step, measured in the same run; `aim` is design section 10. */
 export type Figure = {
   readonly name: string;
   readonly unit: 'ms' | '/s' | 's' | 'MB' | 'cores' | 'kB' | 'ms/h' | '';
   readonly measured: number | null;
-  /** Null for what was measured once. */
+  /** Null for a single measurement. */
   readonly spread: Spread | null;
   readonly limit: number | null;
-  /** What the limit is; empty without one. */
+  /** Description of the limit; empty without one. */
   readonly limitIs: string;
   readonly aim: { readonly is: 'below' | 'at least'; readonly value: number } | null;
   readonly note: string;
@@ -20,7 +20,7 @@ export type Figure = {
 
 type Parts = Partial<Omit<Figure, 'name' | 'unit' | 'measured'>>;
 
-export const figureOf = (name: string, unit: Figure['unit'], measured: number | null, parts: Parts = {}): Figure => ({
+export const makeFigure = (name: string, unit: Figure['unit'], measured: number | null, parts: Parts = {}): Figure => ({
   name,
   unit,
   measured,
@@ -61,7 +61,7 @@ const withUnit = (value: number | null, unit: Figure['unit']): string => {
 };
 
 /** Times over their limit (latencies), share of it (rates); null without one. */
-export const ratioOf = ({ measured, limit }: Figure): number | null =>
+export const computeRatio = ({ measured, limit }: Figure): number | null =>
   measured === null || limit === null || limit === 0 ? null : measured / limit;
 
 export const isMet = ({ measured, aim }: Figure): boolean | null => {
@@ -93,7 +93,7 @@ export const renderTable = (figures: readonly Figure[]): string => {
     withUnit(figure.measured, figure.unit),
     spreadText(figure),
     withUnit(figure.limit, figure.unit),
-    written(ratioOf(figure)),
+    written(computeRatio(figure)),
     aimText(figure),
     metText(figure),
     [figure.limitIs, figure.note].filter((text) => text !== '').join('; '),

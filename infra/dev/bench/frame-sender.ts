@@ -1,10 +1,10 @@
-// A thread that sends the frames it was given over a loopback WebSocket as fast as they are taken.
+// A thread that sends the given frames over a loopback WebSocket as fast as the reader takes them.
 import type { AddressInfo } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import { type WebSocket, WebSocketServer } from 'ws';
 
 const frames = workerData as readonly string[];
-/** Frames a turn; what the reader has not taken yet waits in the socket, up to a limit. */
+/** Frames a turn; frames that the reader has not taken yet wait in the socket, up to a limit. */
 const BURST = 200;
 const MOST_BUFFERED_BYTES = 1024 * 1024;
 

@@ -1,24 +1,24 @@
-// One look at everything that runs: memory and descriptors of each process, how far each step is behind, what QuestDB says of its tables.
+// Samples everything that runs: memory and descriptors of each process, the lag of each step, the state of QuestDB's tables.
 import { topics } from '../../../schemas/topics.ts';
 import { endOffsets } from '../../runtime/kafka/kafka.ts';
 import type { QuestdbReader } from '../../runtime/questdb/questdb.ts';
 import { quantile, sum } from './figures.ts';
-import { descriptorsOf, EVERY_PROCESS, type ProcessName, pidOf, usageOf } from './machine.ts';
+import { countDescriptors, EVERY_PROCESS, findPid, type ProcessName, readProcessUsage } from './machine.ts';
 import { type Run, readSentCount, VENUE } from './run.ts';
 
 export type ProcessSample = { readonly pid: number; readonly ownMb: number; readonly descriptors: number };
 
-/** Milliseconds the tasks were behind since the sample before: what was usual, and the most. */
+/** Milliseconds the tasks were behind since the previous sample: the usual value, and the maximum. */
 export type LagSample = { readonly usualMs: number; readonly highestMs: number };
 
 export type TableHealth = {
-  /** Names of tables that take no more writes. */
+  /** Names of tables that accept no more writes. */
   readonly suspended: readonly string[];
-  /** Transactions that wait to be applied to their table, of all tables. */
+  /** Transactions of all tables that are not yet applied. */
   readonly waiting: number;
 };
 
-/** Since the beginning of the log, so that a killed process takes nothing with it. */
+/** Since the beginning of the log, so that a killed process loses no counts. */
 export type Totals = {
   /** Frames the simulator handed to sockets. */
   readonly sent: number;
@@ -46,9 +46,9 @@ const LAG_EVERY_MS = 100;
 const readProcesses = (dir: string): Map<ProcessName, ProcessSample> => {
   const found = new Map<ProcessName, ProcessSample>();
   for (const name of EVERY_PROCESS) {
-    const pid = pidOf(dir, name);
+    const pid = findPid(dir, name);
     if (pid === null) continue;
-    const [usage, descriptors] = [usageOf(pid), descriptorsOf(pid)];
+    const [usage, descriptors] = [readProcessUsage(pid), countDescriptors(pid)];
     if (usage !== null && descriptors !== null) found.set(name, { pid, ownMb: usage.ownMb, descriptors });
   }
   return found;
@@ -66,7 +66,7 @@ const readTables = async (reader: QuestdbReader): Promise<TableHealth> => {
 const recordsIn = async (run: Run, topic: string): Promise<number> =>
   sum([...(await endOffsets(run.handle, topic)).values()].map(({ latest }) => latest));
 
-/** Offsets the sink has committed; a partition it has not begun counts nothing. */
+/** Offsets the sink has committed; a partition it has not begun counts as zero. */
 const writtenRows = async (run: Run, topic: string): Promise<number> => {
   const admin = await run.handle.admin();
   const [answer] = await admin.fetchOffsets({ groupId: SINK_GROUP, topics: [topic] });
@@ -75,7 +75,7 @@ const writtenRows = async (run: Run, topic: string): Promise<number> => {
 
 const readTotals = async (run: Run): Promise<Totals> => {
   const names = topics();
-  // In the order of the way, so that no later step seems ahead of an earlier one by more than what came meanwhile.
+  // In the order of the pipeline, so that a later step is ahead of an earlier one only by what arrived meanwhile.
   const written = await writtenRows(run, names.rows(VENUE));
   const published = await recordsIn(run, names.rows(VENUE));
   const applied = run.watch.applied();
@@ -85,7 +85,7 @@ const readTotals = async (run: Run): Promise<Totals> => {
 };
 
 export type HealthWatch = {
-  /** Lag is of the time since the sample before. */
+  /** Lag is of the time since the previous sample. */
   readonly sample: () => Promise<Sample>;
   readonly stop: () => void;
 };

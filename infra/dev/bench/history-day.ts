@@ -1,4 +1,4 @@
-// A day of a hundred listings in tables and topics of its own, written through the rows and records that tasks write.
+// A day of a hundred listings in its own tables and topics, written through the rows and records that tasks write.
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { candleRow, readingRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
@@ -14,7 +14,7 @@ import {
   topics,
 } from '../../../schemas/topics.ts';
 import { createPublisher, ensureTopics, openKafka } from '../../runtime/kafka/kafka.ts';
-import { kafkaSecurityOf } from '../../runtime/kafka/settings.ts';
+import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { topicSpecs } from '../../runtime/kafka/topics.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createRowSender, openQuestdbReader } from '../../runtime/questdb/questdb.ts';
@@ -26,12 +26,12 @@ const SECOND: Micros = 1_000_000;
 const MINUTE: Micros = 60 * SECOND;
 const DAY: Micros = 1_440 * MINUTE;
 const WINDOW: Micros = 10 * SECOND;
-/** A day of windows, and as many minutes as one answer about candles may have. */
+/** A day of windows, and as many minutes as one response with candles may have. */
 const WINDOWS = 8_640;
 const MINUTES = 1_500;
 const BATCH = 50_000;
 
-export const symbolOf = (i: number): string => `B${String(i).padStart(3, '0')}USDT`;
+export const makeSymbol = (i: number): string => `B${String(i).padStart(3, '0')}USDT`;
 
 export type Stores = {
   readonly kafka: string;
@@ -41,9 +41,9 @@ export type Stores = {
   readonly questdb_password: string;
 };
 
-const versionOf = (i: number, written: Micros): ListingVersion => {
+const makeVersion = (i: number, written: Micros): ListingVersion => {
   const values = {
-    ...{ instrument: `B${i}-PERP`, venue_symbol: symbolOf(i), base: `B${i}`, quote: 'USDT', base_venue_alias: null },
+    ...{ instrument: `B${i}-PERP`, venue_symbol: makeSymbol(i), base: `B${i}`, quote: 'USDT', base_venue_alias: null },
     ...{ kind: 'perpetual', venue_kind: 'linear', pair: null, post_only: null, status: 'tradeable' },
     ...{ contract_size: '1', multiplier: '1', tick_size: '0.1', lot_size: '0.001', min_qty: '0.001' },
     ...{ min_notional: '5', price_decimals: 1, qty_decimals: 3, quantity_unit: 'base', funding_interval: '8h' },
@@ -52,7 +52,7 @@ const versionOf = (i: number, written: Micros): ListingVersion => {
     ...{ rules_normalisation: {}, not_published: [], bands: [], oi_sides: 'one', listed_at: null, delisted_at: null },
     candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: ['1m'] },
   };
-  const named = { venue: VENUE, venue_symbol: symbolOf(i) };
+  const named = { venue: VENUE, venue_symbol: makeSymbol(i) };
   const record = { layer: 'listing', ...named, venue_ts: null, received_at: written, values };
   return {
     ...named,
@@ -64,13 +64,13 @@ const versionOf = (i: number, written: Micros): ListingVersion => {
   } as ListingVersion;
 };
 
-const capabilityOf = (written: Micros): CapabilityVersion => {
+const makeCapability = (written: Micros): CapabilityVersion => {
   const on = { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: 'connection' } as const;
   const layers = Object.fromEntries([...READING_LAYERS, 'candles'].map((layer) => [layer, on]));
   return { venue: VENUE, name: VENUE, written_at: written, layers };
 };
 
-const markOf = (received: Micros, n: number): Reading => ({
+const makeMark = (received: Micros, n: number): Reading => ({
   ...{ layer: 'mark', rev: 1, valid: true, gap_cause: null, venue_ts: received - 80_000, received_at: received },
   ...{ recorded_at: received + 2_000, conn_id: 'c1', horizon_ms: null, valid_until: null, anchor: 'venue' },
   ...{ horizon_source: 'connection', null_reasons: {}, instants: {}, quantity_unit: null, book: null, raw: null },
@@ -80,9 +80,9 @@ const markOf = (received: Micros, n: number): Reading => ({
 const markRow = (i: number, at: Micros): Row => {
   const n = i + at / WINDOW;
   return readingRow(
-    { venue: VENUE, symbol: symbolOf(i), layer: 'mark' },
+    { venue: VENUE, symbol: makeSymbol(i), layer: 'mark' },
     { from: at - WINDOW, at, srcOffset: n, late: false },
-    markOf(at - 400_000 - (n % 1_000) * 100, n),
+    makeMark(at - 400_000 - (n % 1_000) * 100, n),
   );
 };
 
@@ -94,10 +94,10 @@ const minuteRow = (i: number, openTime: Micros): Row => {
     ...{ volume: `${n % 800}.123`, turnover: `${n % 90_000}.5` },
   };
   const closeTime = openTime + MINUTE;
-  const heard = { values: { volume_unit: 'base' }, venue_ts: null, received_at: closeTime + SECOND, final: true };
-  const minute = { ...heard, connId: 'c1', recordedAt: closeTime + SECOND, srcOffset: n, late: false };
+  const origin = { values: { volume_unit: 'base' }, venue_ts: null, received_at: closeTime + SECOND, final: true };
+  const minute = { ...origin, connId: 'c1', recordedAt: closeTime + SECOND, srcOffset: n, late: false };
   return candleRow(
-    { venue: VENUE, symbol: symbolOf(i), priceType: 'trade' },
+    { venue: VENUE, symbol: makeSymbol(i), priceType: 'trade' },
     {
       ...{ openTime, closeTime, timeframe: '1m', minute: minute as never, figures, trades: n % 300, gapCause: null },
       counted: { expected: 1, present: 1, noTrades: 0 },
@@ -122,7 +122,7 @@ const sendAll = async (sender: ReturnType<typeof createRowSender>, table: string
   await sender.send(table, batch);
 };
 
-/** Writes the tables; everything in them ends at `end`. */
+/** Writes the tables; all their rows end at `end`. */
 export const writeTables = async (stores: Stores, end: Micros): Promise<void> => {
   const auth = { user: stores.questdb_user, password: stores.questdb_password };
   const log = createLog('bench', 'error');
@@ -150,16 +150,16 @@ export const writeTables = async (stores: Stores, end: Micros): Promise<void> =>
 
 export type Known = { readonly listings: readonly ListingVersion[]; readonly capability: CapabilityVersion };
 
-/** What is known of the listings, since long before the day. */
+/** Versions of the listings, since long before the day. */
 export const knownAt = (end: Micros): Known => ({
-  listings: Array.from({ length: LISTINGS }, (_, i) => versionOf(i, end - 10 * DAY)),
-  capability: capabilityOf(end - 10 * DAY),
+  listings: Array.from({ length: LISTINGS }, (_, i) => makeVersion(i, end - 10 * DAY)),
+  capability: makeCapability(end - 10 * DAY),
 });
 
-/** Writes the topics an API starts from: listings, capability, and that everything up to `settled` is final. */
+/** Writes the topics an API starts from: listings, capability, and a watermark that makes everything up to `settled` final. */
 export const writeTopics = async (stores: Stores, { listings, capability }: Known, settled: Micros): Promise<void> => {
   const kafka = openKafka(
-    { brokers: stores.kafka.split(','), clientId: 'bench', security: kafkaSecurityOf(process.env) },
+    { brokers: stores.kafka.split(','), clientId: 'bench', security: readKafkaSecurity(process.env) },
     createLog('bench', 'error'),
   );
   const names = topics(NAMESPACE);

@@ -1,4 +1,4 @@
-// What answers about the past cost over HTTP, beside what QuestDB itself takes for the same statements. Alone: `node infra/dev/bench/history.ts`.
+// The cost of historical queries over HTTP, compared with QuestDB's own time for the same statements. Alone: `node infra/dev/bench/history.ts`.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,27 +19,27 @@ import { startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { freePort } from '../engines/ports.ts';
 import { type ApiClient, openApiClient, type Timed } from './api-client.ts';
-import { callFigures, callsOf } from './calls.ts';
+import { callFigures, measureCalls } from './calls.ts';
 import { type Figure, renderTable, sum } from './figures.ts';
 import {
   type Known,
   knownAt,
   LISTINGS,
+  makeSymbol,
   NAMESPACE,
   type Stores,
-  symbolOf,
   VENUE,
   writeTables,
   writeTopics,
 } from './history-day.ts';
-import { usageOf } from './machine.ts';
+import { readProcessUsage } from './machine.ts';
 import { inRounds, ROUNDS } from './rounds.ts';
 import { until } from './until.ts';
 
 export type HistorySpec = Stores & {
   readonly database_url: string;
   readonly rounds: number;
-  /** Of each question in each round. */
+  /** Per question and round. */
   readonly calls: number;
 };
 
@@ -57,7 +57,7 @@ type Case = {
 
 const casesAt = (end: Micros): readonly Case[] => {
   const back = (seconds: number) => ({ from: formatInstant(end - seconds * 1_000_000), to: formatInstant(end) });
-  const one = { where: { symbol: [symbolOf(7)] } };
+  const one = { where: { symbol: [makeSymbol(7)] } };
   const periods = { layers: ['mark'], interval: '10s' };
   const minutes = { timeframe: '1m' };
   return [
@@ -99,7 +99,7 @@ const casesAt = (end: Micros): readonly Case[] => {
 
 // ---- the same statements, without the service ----
 
-const memoryOf = ({ listings, capability }: Known, settled: Micros): LiveMemory => {
+const makeMemory = ({ listings, capability }: Known, settled: Micros): LiveMemory => {
   const live = new LiveMemory([VENUE]);
   live.markReady(VENUE, 0);
   live.applyCapability(capability);
@@ -108,8 +108,8 @@ const memoryOf = ({ listings, capability }: Known, settled: Micros): LiveMemory 
   return live;
 };
 
-/** Statements that an answer asks, as it asks them. */
-const statementsOf = async (
+/** The statements of a response, as the API sends them. */
+const recordStatements = async (
   { operation, body }: Case,
   { live, reader, now }: { readonly live: LiveMemory; readonly reader: QuestdbReader; readonly now: Micros },
 ): Promise<QuestdbQuery[]> => {
@@ -141,7 +141,7 @@ const statementsOf = async (
   return asked;
 };
 
-// ---- an API of its own ----
+// ---- a dedicated API process ----
 
 const startApi = async (spec: HistorySpec): Promise<{ readonly child: ChildProcess; readonly baseUrl: string }> => {
   const port = await freePort();
@@ -170,7 +170,7 @@ type Measuring = {
   readonly reader: QuestdbReader;
   readonly statements: readonly QuestdbQuery[];
   readonly calls: number;
-  /** Of the API. */
+  /** Process id of the API. */
   readonly pid: number;
 };
 
@@ -180,12 +180,12 @@ const askOnce = (client: ApiClient, { operation, body, accept }: Case): Promise<
 const measureOne = async (one: Case, { client, reader, statements, calls, pid }: Measuring): Promise<Figure[]> => {
   const { rows, name, aimMs } = one;
   let size = 0;
-  const before = usageOf(pid)?.cpuSeconds ?? 0;
-  const answered = await callsOf(calls, async () => {
+  const before = readProcessUsage(pid)?.cpuSeconds ?? 0;
+  const answered = await measureCalls(calls, async () => {
     size = (await askOnce(client, one)).bytes;
   }, [pid]);
-  const cpuMs = (((usageOf(pid)?.cpuSeconds ?? 0) - before) * 1_000) / calls;
-  const bare = await callsOf(calls, () => Promise.all(statements.map((statement) => reader.query(statement))));
+  const cpuMs = (((readProcessUsage(pid)?.cpuSeconds ?? 0) - before) * 1_000) / calls;
+  const bare = await measureCalls(calls, () => Promise.all(statements.map((statement) => reader.query(statement))));
   const spentMs = sum(answered.map(({ ms }) => ms));
   const perSecond = Math.round((rows * calls * 1_000) / spentMs).toLocaleString('en-US');
   return callFigures(name, answered, {
@@ -205,15 +205,15 @@ export const measureHistory = async (spec: HistorySpec): Promise<Figure[]> => {
   const reader = openQuestdbReader(spec.questdb_pg, { max: 4, timeoutMs: 30_000, auth, log });
   const { child, baseUrl } = await startApi(spec);
   const client = await openApiClient(baseUrl, spec.database_url);
-  const live = memoryOf(known, now);
+  const live = makeMemory(known, now);
   try {
     const figures: Figure[] = [];
     for (const one of casesAt(end)) {
-      const statements = await statementsOf(one, { live, reader, now });
+      const statements = await recordStatements(one, { live, reader, now });
       const calls = one.rows > 50_000 ? Math.ceil(spec.calls / 5) : spec.calls;
       const measuring = { client, reader, statements, calls, pid: child.pid ?? 0 };
-      // What has just started compiles what it runs often: meanwhile it is not what a user meets.
-      await callsOf(calls, () => askOnce(client, one));
+      // A process that has just started compiles its frequent code: users do not meet it in that state.
+      await measureCalls(calls, () => askOnce(client, one));
       figures.push(...(await inRounds(spec.rounds, () => measureOne(one, measuring))));
     }
     return figures;

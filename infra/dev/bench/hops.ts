@@ -10,13 +10,13 @@ import { createClock } from '../../runtime/clock.ts';
 import { readPartitions } from '../../runtime/kafka/kafka.ts';
 import type { ApiClient } from './api-client.ts';
 import { isConfirmation } from './confirmation.ts';
-import { below, type Figure, figureOf, quantile } from './figures.ts';
+import { below, type Figure, makeFigure, quantile } from './figures.ts';
 import { inRounds } from './rounds.ts';
 import { type Run, VENUE } from './run.ts';
 
 export type HopsSpec = {
   readonly rate: number;
-  /** Of each round. */
+  /** Per round. */
   readonly seconds: number;
   readonly rounds: number;
   readonly client: ApiClient;
@@ -26,16 +26,16 @@ type Hop = 'received' | 'recorded' | 'sent' | 'live' | 'whole';
 type Samples = Record<Hop, number[]>;
 const noSamples = (): Samples => ({ received: [], recorded: [], sent: [], live: [], whole: [] });
 
-/** Their mark and index come in two streams, and the reading bears the older stamp, up to a second. */
+/** Their mark and index arrive in two streams, and the reading has the older stamp, up to a second. */
 const JOINED = /_PERP$/;
 
-/** One of so many records is looked into: reading them all would be a load within what is measured. */
+/** One record of this many is decoded: decoding all would add load to the measurement. */
 const READ_ONE_OF = 8;
 const SERVED_LISTINGS = 20;
 
 type Times = { readonly sent: Micros; readonly arrived: Micros };
 
-/** Only the first reading with a stamp tells its way. */
+/** Only the first reading with a stamp measures its latency. */
 const addReading = (samples: Samples, reading: Reading, { sent, arrived }: Times): void => {
   const { venue_ts: venueTs, received_at: received, recorded_at: recorded } = reading;
   if (venueTs === null || isConfirmation(venueTs, received)) return;
@@ -46,7 +46,7 @@ const addReading = (samples: Samples, reading: Reading, { sent, arrived }: Times
   samples.whole.push((arrived - venueTs) / 1_000);
 };
 
-/** Readings as a consumer of `live` gets them, by layer. */
+/** Readings as a consumer of `live` receives them, by layer. */
 const followLive = async (run: Run, byLayer: ReadonlyMap<string, Samples>) => {
   const { nowMicros } = createClock();
   const newest = new Map<string, number | null>();
@@ -68,7 +68,7 @@ const followLive = async (run: Run, byLayer: ReadonlyMap<string, Samples>) => {
   });
 };
 
-/** Layers that bring every frame of a listing once: `funding` comes with marks, `stats` with tickers, `book_bands` with books. */
+/** Layers that carry every frame of a listing once: `funding` comes with marks, `stats` with tickers, `book_bands` with books. */
 const SERVED_LAYERS = ['mark', 'ticker', 'book'] as const;
 
 type Update = {
@@ -78,8 +78,8 @@ type Update = {
   readonly state: { readonly venue_ts?: string | null; readonly received_at?: string };
 };
 
-/** Tells the second reading of a book's bucket: the conflated tail, which waits for the bucket's end by design. */
-const tailTeller = (): ((update: Update) => boolean) => {
+/** Detects the second reading of a book's bucket: the conflated tail, which waits for the bucket's end by design. */
+const createTailDetector = (): ((update: Update) => boolean) => {
   const buckets = new Map<string, number>();
   return ({ venue_symbol: symbol, layer, state }) => {
     if (layer !== 'book') return false;
@@ -90,10 +90,10 @@ const tailTeller = (): ((update: Update) => boolean) => {
   };
 };
 
-/** What a client of the stream gets, from the venue's stamp on: asking for snapshots again and again would be a load of its own. */
+/** Updates as a client of the stream receives them, from the venue's stamp on: polling snapshots would be a load of its own. */
 const followServed = async (client: ApiClient, symbols: readonly string[]) => {
   const { nowMicros } = createClock();
-  const isTail = tailTeller();
+  const isTail = createTailDetector();
   const delays: { readonly layer: string; readonly ms: number }[] = [];
   const query = {
     layers: SERVED_LAYERS.join(','),
@@ -127,7 +127,7 @@ const NOTES: Readonly<Record<string, string>> = {
 const toFigures = (layer: string, samples: Samples, rate: number): Figure[] =>
   HOPS.flatMap(([hop, words]) =>
     [0.5, 0.99].map((q) =>
-      figureOf(`at ${rate}/s: ${layer}, ${words} p${q * 100}`, 'ms', quantile(samples[hop], q), {
+      makeFigure(`at ${rate}/s: ${layer}, ${words} p${q * 100}`, 'ms', quantile(samples[hop], q), {
         note: hop === 'whole' ? `${samples[hop].length} readings; ${NOTES[layer] ?? ''}` : '',
       }),
     ),
@@ -150,10 +150,10 @@ const measureRound = async (
   const servedAt = `at ${rate}/s: venue frame to served`;
   return [
     ...[...byLayer].flatMap(([layer, samples]) => toFigures(layer, samples, rate)),
-    figureOf(`${servedAt} p50`, 'ms', quantile(all, 0.5), { aim: below(20), note }),
-    figureOf(`${servedAt} p99`, 'ms', quantile(all, 0.99), { aim: below(100) }),
-    figureOf(`${servedAt}, marks alone p50`, 'ms', quantile(marks, 0.5), { note: NOTES['mark'] ?? '' }),
-    figureOf(`${servedAt}, marks alone p99`, 'ms', quantile(marks, 0.99)),
+    makeFigure(`${servedAt} p50`, 'ms', quantile(all, 0.5), { aim: below(20), note }),
+    makeFigure(`${servedAt} p99`, 'ms', quantile(all, 0.99), { aim: below(100) }),
+    makeFigure(`${servedAt}, marks alone p50`, 'ms', quantile(marks, 0.5), { note: NOTES['mark'] ?? '' }),
+    makeFigure(`${servedAt}, marks alone p99`, 'ms', quantile(marks, 0.99)),
   ];
 };
 
@@ -161,7 +161,7 @@ export const measureHops = async (run: Run, spec: HopsSpec): Promise<Figure[]> =
   await run.setRate(spec.rate);
   await pause(2_000);
   const known = (await spec.client.symbols()).filter((symbol) => !JOINED.test(symbol));
-  // Neighbours come in one moment of a second.
+  // Neighbours arrive at the same moment of a second.
   const apart = Math.max(1, Math.floor(known.length / SERVED_LISTINGS));
   const symbols = known.filter((_, i) => i % apart === 0).slice(0, SERVED_LISTINGS);
   return inRounds(spec.rounds, () => measureRound(run, spec, symbols));

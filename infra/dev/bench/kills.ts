@@ -1,6 +1,6 @@
-// kill -9 of one process in turn, again and again; the supervisor of the run brings it back, and how long that took is written down.
+// Kills one process in turn with kill -9, repeatedly; records how long the supervisor of the run took to bring it back.
 import { setTimeout as pause } from 'node:timers/promises';
-import { pidOf } from './machine.ts';
+import { findPid } from './machine.ts';
 import type { Run } from './run.ts';
 import { until } from './until.ts';
 
@@ -9,7 +9,7 @@ export const VICTIMS = ['ingest', 'processors', 'api'] as const;
 export type Victim = (typeof VICTIMS)[number];
 export type Kill = {
   readonly victim: Victim;
-  /** Until it said it was ready again; null when it did not within a minute. */
+  /** Milliseconds until it was ready again; null when it was not within a minute. */
   readonly backMs: number | null;
 };
 
@@ -31,16 +31,16 @@ const isReady = async (url: string): Promise<boolean> => {
 };
 
 const killOne = async (run: Run, victim: Victim): Promise<Kill> => {
-  const pid = pidOf(run.dir, victim);
+  const pid = findPid(run.dir, victim);
   if (pid === null) {
-    run.progress.say(`${victim} does not run: not killed`);
+    run.progress.print(`${victim} does not run: not killed`);
     return { victim, backMs: null };
   }
-  run.progress.say(`kill -9 of ${victim}`);
+  run.progress.print(`kill -9 of ${victim}`);
   const began = performance.now();
   process.kill(pid, 'SIGKILL');
   const isBack = await until(async () => {
-    const successor = pidOf(run.dir, victim);
+    const successor = findPid(run.dir, victim);
     return successor !== null && successor !== pid && (await isReady(readyUrl(run, victim)));
   }, PATIENCE);
   return { victim, backMs: isBack ? performance.now() - began : null };

@@ -1,11 +1,11 @@
-// What this machine does at best for the single steps: parsing frames, moving records through Kafka, receiving frames from a socket.
+// The best this machine does for single steps: parsing frames, moving records through Kafka, receiving frames from a socket.
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { WebSocket } from 'ws';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { topics } from '../../../schemas/topics.ts';
 import { createPublisher, endOffsets, ensureTopics, readPartitions, readToEnd } from '../../runtime/kafka/kafka.ts';
-import { type Figure, figureOf, quantile } from './figures.ts';
+import { type Figure, makeFigure, quantile } from './figures.ts';
 import { inRounds } from './rounds.ts';
 import { type Run, VENUE } from './run.ts';
 
@@ -41,7 +41,7 @@ const parseRate = (frames: readonly Buffer[], seconds: number): number => {
 
 type Moved = { readonly rate: number; readonly hopP50: number | null; readonly hopP99: number | null };
 
-/** One producer and one reader in this process: first as much as goes through, then 200 records a second for the time of a hop. */
+/** One producer and one reader in this process: first at full speed, then 200 records a second to measure the time of a hop. */
 const moveRecords = async (run: Run, frames: readonly Buffer[], seconds: number): Promise<Moved> => {
   await ensureTopics(run.handle, [{ topic: BENCH_TOPIC, partitions: 1, config: { 'retention.ms': '600000' } }]);
   const publisher = createPublisher(run.handle, { maxQueuedBytes: 8 * 1024 * 1024 });
@@ -78,7 +78,7 @@ const moveRecords = async (run: Run, frames: readonly Buffer[], seconds: number)
   return { rate, hopP50: quantile(hops, 0.5), hopP99: quantile(hops, 0.99) };
 };
 
-/** Frames from another thread over a loopback WebSocket: what a collector that did nothing else could receive. */
+/** Frames from another thread over a loopback WebSocket: the most that a collector without other work could receive. */
 const socketRate = async (frames: readonly Buffer[], seconds: number): Promise<number> => {
   const worker = new Worker(new URL('./frame-sender.ts', import.meta.url), {
     workerData: frames.map((frame) => frame.toString('utf8')),
@@ -113,13 +113,13 @@ const measureRound = async (run: Run, frames: readonly Buffer[], seconds: number
   const moved = await moveRecords(run, frames, seconds);
   const received = await socketRate(frames, seconds);
   return [
-    figureOf('machine: JSON.parse of the same frames, one core', '/s', parsed, {
+    makeFigure('machine: JSON.parse of the same frames, one core', '/s', parsed, {
       note: `${Math.round(bytes)} bytes a frame`,
     }),
-    figureOf('machine: loopback WebSocket frames', '/s', received, { note: 'sender in another thread' }),
-    figureOf('machine: Kafka, written and read by one process', '/s', moved.rate),
-    figureOf(kafkaHop('p50'), 'ms', moved.hopP50, { note: 'of it 5 ms the publisher lingers' }),
-    figureOf(kafkaHop('p99'), 'ms', moved.hopP99),
+    makeFigure('machine: loopback WebSocket frames', '/s', received, { note: 'sender in another thread' }),
+    makeFigure('machine: Kafka, written and read by one process', '/s', moved.rate),
+    makeFigure(kafkaHop('p50'), 'ms', moved.hopP50, { note: 'of it 5 ms the publisher lingers' }),
+    makeFigure(kafkaHop('p99'), 'ms', moved.hopP99),
   ];
 };
 

@@ -8,14 +8,14 @@ import { sealsAt } from '../../../schemas/windows.ts';
 import { type KafkaHandle, type Message, readPartitions } from '../../runtime/kafka/kafka.ts';
 import { sum } from './figures.ts';
 
-/** Milliseconds of one row: from the earliest instant it could be sealed, and from being published, to being visible. */
+/** Milliseconds from the earliest instant a row could be sealed, and from its publication, until it is visible. */
 export type SealDelay = { readonly fromSealMs: number; readonly fromRowMs: number };
 
 export type LogWatch = {
   /** Now minus the smallest watermark of the tasks; null before the first. */
   readonly lagMs: () => number | null;
   readonly watermark: () => Micros | null;
-  /** Raw records the tasks have applied since the log's beginning, whichever of their lives did. */
+  /** Raw records the tasks have applied since the log's beginning, across restarts. */
   readonly applied: () => number;
   /** Rows of sampled layers that became visible since the last call. */
   readonly takeSealed: () => readonly SealDelay[];
@@ -26,7 +26,7 @@ type Waiting = { readonly offset: number; readonly end: Micros; readonly publish
 
 const SAMPLED: ReadonlySet<string> = new Set(Object.values(LAYERS).map(({ table }) => table));
 
-/** Rows wait until a history watermark of their task covers the raw offset they came from. */
+/** Rows wait until a history watermark of their task covers their raw offset. */
 class SealWatch {
   readonly #waiting = new Map<string, Waiting[]>();
   #done: SealDelay[] = [];

@@ -1,23 +1,23 @@
-// The machine a bench ran on, and what each process of the run costs it: CPU and memory from /proc (nothing elsewhere than Linux).
+// The machine of a bench, and the cost of each process of the run: CPU and memory from /proc (Linux only).
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { readRun } from '../engines/data-dir.ts';
 import { engineJars } from '../engines/java.ts';
 
 export const PROCESSES = ['simulator', 'ingest', 'processors', 'api', 'kafka', 'questdb', 'bench'] as const;
-/** Those too that a load does not move. */
+/** Includes the processes that a load does not affect. */
 export const EVERY_PROCESS = [...PROCESSES, 'nightly', 'postgres'] as const;
 export type ProcessName = (typeof EVERY_PROCESS)[number];
 
-/** `ownMb`: of the resident memory what is the process's own; mapped files (columns, logs) are the system's cache and grow with the data. */
+/** `ownMb`: the process's own part of the resident memory; mapped files (columns, logs) are the system's cache and grow with the data. */
 export type Usage = { readonly cpuSeconds: number; readonly residentMb: number; readonly ownMb: number };
 export type UsageByProcess = ReadonlyMap<ProcessName, Usage>;
 
 /** Linux counts CPU time in hundredths of a second, whatever the kernel's own tick is (man 5 proc, sysconf(_SC_CLK_TCK)). */
 const TICKS_PER_SECOND = 100;
 
-/** What a process used since its start; null when it is none of ours any more. */
-export const usageOf = (pid: number): Usage | null => {
+/** Resources a process used since its start; null when it is no longer ours. */
+export const readProcessUsage = (pid: number): Usage | null => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name may hold blanks and brackets: fields are counted after its last bracket; utime and stime are 14 and 15.
@@ -35,11 +35,11 @@ export const usageOf = (pid: number): Usage | null => {
   }
 };
 
-/** Milliseconds since its start that a main thread had a core, and that it was ready for one while all were others'. */
+/** Milliseconds since its start that a main thread ran, and that it was ready while other threads used all cores. */
 export type ThreadTimes = { readonly ranMs: number; readonly waitedMs: number };
 
-/** The first thread of a process, on which JavaScript runs (proc_pid_schedstat: nanoseconds); null where nobody tells. */
-export const mainThreadOf = (pid: number): ThreadTimes | null => {
+/** The first thread of a process, on which JavaScript runs (proc_pid_schedstat: nanoseconds); null where the system does not report it. */
+export const readMainThread = (pid: number): ThreadTimes | null => {
   try {
     const [ran, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ').map(Number);
     return { ranMs: (ran ?? 0) / 1e6, waitedMs: (waited ?? 0) / 1e6 };
@@ -48,8 +48,8 @@ export const mainThreadOf = (pid: number): ThreadTimes | null => {
   }
 };
 
-/** Open file descriptors; null when it is none of ours any more. */
-export const descriptorsOf = (pid: number): number | null => {
+/** Open file descriptors; null when the process is no longer ours. */
+export const countDescriptors = (pid: number): number | null => {
   try {
     return readdirSync(`/proc/${pid}/fd`).length;
   } catch {
@@ -58,20 +58,20 @@ export const descriptorsOf = (pid: number): number | null => {
 };
 
 /** Process ids by name, of a run whose processes are recorded under `dir`. */
-export const pidOf = (dir: string, name: ProcessName): number | null =>
+export const findPid = (dir: string, name: ProcessName): number | null =>
   name === 'bench' ? process.pid : (readRun(dir, name)?.pid ?? null);
 
 export const readUsage = (dir: string): UsageByProcess => {
   const usage = new Map<ProcessName, Usage>();
   for (const name of PROCESSES) {
-    const pid = pidOf(dir, name);
-    const of = pid === null ? null : usageOf(pid);
+    const pid = findPid(dir, name);
+    const of = pid === null ? null : readProcessUsage(pid);
     if (of !== null) usage.set(name, of);
   }
   return usage;
 };
 
-/** Cores each process kept busy between two readings; a process that was restarted meanwhile is left out. */
+/** Cores each process kept busy between two readings; leaves out a process that was restarted meanwhile. */
 export const coresBetween = (
   before: UsageByProcess,
   after: UsageByProcess,
@@ -85,11 +85,11 @@ export const coresBetween = (
   return cores;
 };
 
-/** CPU time the whole machine has used since it started, everything that is not ours included. */
+/** CPU time of the whole machine since its start, other processes included. */
 export const machineCpuSeconds = (): number =>
   cpus().reduce((total, { times }) => total + times.user + times.nice + times.sys + times.irq, 0) / 1_000;
 
-/** Milliseconds, of all cores since its start, that a virtual machine was ready to run and its host ran others; 0 where nobody tells. */
+/** Milliseconds of all cores since its start in which a virtual machine was ready while its host ran others; 0 where this is not reported. */
 export const stolenMs = (): number => {
   try {
     const [, , , , , , , , stolen] = readFileSync('/proc/stat', 'utf8').slice(0, 200).split(/\s+/);
@@ -107,7 +107,7 @@ const jarVersion = (engine: 'kafka' | 'questdb', pattern: RegExp): string => {
   return 'from outside';
 };
 
-/** One line that a figure must never be quoted without. */
+/** One line to quote with every figure. */
 export const describeMachine = (): string => {
   const cores = cpus();
   return [

@@ -1,10 +1,10 @@
-// `npm run bench`: what this machine reaches with the whole service, real engines and simulated venues; a measurement, never a test.
+// `npm run bench`: the performance of this machine with the whole service, real engines and simulated venues; a measurement, never a test.
 //
-//   npm run bench                      rates 1000, 3000 and 5000 for 20 s each, then every other figure; about fifteen minutes (thirty on a slow machine)
+// npm run bench                      rates 1000, 3000, 5000 for 20 s each, then every other figure; fifteen minutes (thirty on a slow machine)
 //   npm run bench -- --quick           one rate, few listings, neither history, screens, sealed windows nor a restart; under two minutes
 //   npm run bench -- --seconds 300 --faults
 //   npm run bench -- --profile         one rate only, then the functions that took the time of each process
-//   npm run bench -- --minutes 60      a soak: one rate, kills, everything looked at every ten seconds, then the log worked through again
+// npm run bench -- --minutes 60      a soak: one rate, kills, a sample of everything every ten seconds, then the log processed again
 //   npm run bench -- mapping [VENUE…]  our mapping beside tardis-dev and JSON.parse on recordings (mapping.ts); no engines, about a minute
 //
 //   --rates LIST      raw frames a second, ascending (1000,3000,5000)
@@ -17,12 +17,12 @@
 //   --minutes N       how long a soak is
 //   --rate N          its raw frames a second (2000)
 //   --kill-every N    seconds from one kill -9 to the next, of ingest, processors and API in turn (120; 0: none)
-//   --no-replay       do not work through the log again
+// --no-replay       do not process the log again
 //
-// Prints one table: each figure (the median of five, with the least and the most) beside its limit (what this machine does at
-// best for that step, measured in the same run) and its aim (design section 10). Engines and data live in a folder of their own,
-// .local/bench, wiped at each start; ports are free ones. Ctrl-C stops everything. Figures of a machine that does something else
-// meanwhile say little: its load is printed.
+// Prints one table: each figure (the median of five, with minimum and maximum) beside its limit (the best this machine does
+// for that step, measured in the same run) and its aim (design section 10). Engines and data use a separate folder,
+// .local/bench, wiped at each start; ports are free ones. Ctrl-C stops everything. Figures of a machine with other work
+// meanwhile mean little: its load is printed.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -34,14 +34,14 @@ import { createProgress, type Progress } from '../local/progress.ts';
 import { type Service, startService } from '../local/service.ts';
 import { examineAftermath } from './aftermath.ts';
 import { openApiClient } from './api-client.ts';
-import { type Figure, isMet, ratioOf, renderTable } from './figures.ts';
-import { describeMachine, pidOf } from './machine.ts';
+import { computeRatio, type Figure, isMet, renderTable } from './figures.ts';
+import { describeMachine, findPid } from './machine.ts';
 import { benchMapping } from './mapping.ts';
 import { type FigurePlan, type Plan, PlanError, readPlan, type SoakPlan, USAGE } from './plan.ts';
 import { readProfile } from './profile.ts';
 import { openRun, VENUE } from './run.ts';
 import { soak } from './soak.ts';
-import { growthsOf, renderGrowths, soakFigures } from './soak-report.ts';
+import { measureGrowths, renderGrowths, soakFigures } from './soak-report.ts';
 import { measureStages } from './stages.ts';
 
 const LOCAL = join(PROJECT_ROOT, '.local');
@@ -72,7 +72,7 @@ const startBenched = async (plan: Plan, { progress, onRunning }: Bench): Promise
       SIM_LISTINGS: String(plan.listings),
       // The load comes with the stages.
       SIM_RATE: '1',
-      // Every book is asked for at once: neither side has a limit that counts.
+      // All books are requested at once: neither side has a limit that matters.
       SIM_WEIGHT: REST_WEIGHT,
       VENUE_REST_WEIGHTS: `{"${VENUE}":${REST_WEIGHT}}`,
       ...(plan.kind === 'profile' ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${PROFILES}` } : {}),
@@ -83,7 +83,7 @@ const startBenched = async (plan: Plan, { progress, onRunning }: Bench): Promise
   return service;
 };
 
-/** `more` are parts of the JSON that are no figures. */
+/** `more`: parts of the JSON that are no figures. */
 type Outcome = { readonly figures: readonly Figure[]; readonly more?: object };
 
 const report = (plan: Plan, { loadBefore, progress }: Bench, { figures, more = {} }: Outcome): void => {
@@ -92,11 +92,11 @@ const report = (plan: Plan, { loadBefore, progress }: Bench, { figures, more = {
   const words = Object.entries(asked).map(([name, value]) => `${name} ${value}`);
   const head = `${machine}\n${words.join(', ')}; load of the machine before: ${loadBefore.toFixed(1)}`;
   process.stdout.write(`\n${head}\n\n${renderTable(figures)}\n`);
-  const rows = figures.map((figure) => ({ ...figure, ratio: ratioOf(figure), met: isMet(figure) }));
+  const rows = figures.map((figure) => ({ ...figure, ratio: computeRatio(figure), met: isMet(figure) }));
   const file = json ?? join(LOCAL, 'bench.json');
   const about = { at: new Date().toISOString(), machine, ...asked, load_before: loadBefore };
   writeFileSync(file, `${JSON.stringify({ ...about, figures: rows, ...more }, null, 2)}\n`);
-  progress.say(`the same as JSON: ${file}`);
+  progress.print(`the same as JSON: ${file}`);
 };
 
 const reportProfiles = (pids: ReadonlyMap<string, number>, endedAtMs: number, seconds: number): void => {
@@ -116,7 +116,7 @@ const benchFigures = async (plan: FigurePlan, bench: Bench): Promise<void> => {
   const client = await openApiClient(service.endpoints.base_url, service.endpoints.database_url ?? '');
   const figures = await measureStages({ plan, run, client });
   const endedAtMs = Date.now();
-  const pids = new Map(PROFILED.map((name) => [name, pidOf(DIR, name) ?? 0]));
+  const pids = new Map(PROFILED.map((name) => [name, findPid(DIR, name) ?? 0]));
   client.close();
   await run.close();
   await bench.progress.during('the processes to end', service.stop());
@@ -143,7 +143,7 @@ const benchSoak = async (plan: SoakPlan, bench: Bench): Promise<void> => {
   await progress.during('the processes to end', service.stop());
   const { sent, ...kept } = load;
   const aftermath = await examineAftermath({ dir: DIR, plan, sent, progress }, onRunning);
-  const growths = growthsOf(load.samples);
+  const growths = measureGrowths(load.samples);
   const problems = [
     ...(load.caughtUp ? [] : ['the tasks were still behind when the load had ended']),
     ...(load.missed === 0 ? [] : [`${load.missed} looks were not answered`]),
@@ -157,27 +157,27 @@ const benchSoak = async (plan: SoakPlan, bench: Bench): Promise<void> => {
   process.stdout.write(`\n${renderGrowths(growths)}\n${problems.map((problem) => `\n${problem}`).join('')}\n`);
 };
 
-const readPlanOrExit = (say: (line: string) => void): Plan => {
+const readPlanOrExit = (print: (line: string) => void): Plan => {
   try {
     return readPlan(process.argv.slice(2));
   } catch (error) {
-    // An unknown option is refused by Node itself.
+    // Node itself refuses an unknown option.
     if (!(error instanceof PlanError || error instanceof TypeError)) throw error;
-    say(`${error.message}\n${USAGE}`);
+    print(`${error.message}\n${USAGE}`);
     process.exit(2);
   }
 };
 
 const main = async (): Promise<void> => {
   const progress = createProgress((text) => process.stderr.write(text));
-  const plan = readPlanOrExit(progress.say);
+  const plan = readPlanOrExit(progress.print);
   let running: Running | null = null;
   let isStopping = false;
   const stop = async (): Promise<void> => {
     // During the start, or a second time: the engines' guard ends what runs.
     if (isStopping || running === null) process.exit(130);
     isStopping = true;
-    progress.say('stopping (again to stop at once)');
+    progress.print('stopping (again to stop at once)');
     await running.stop();
     process.exit(130);
   };
@@ -194,9 +194,9 @@ const main = async (): Promise<void> => {
     await (plan.kind === 'soak' ? benchSoak(plan, bench) : benchFigures(plan, bench));
     process.exit(0);
   } catch (error) {
-    // What broke because the service is being stopped is no news, and `stop` ends the process.
+    // Failures while the service stops are ignored, and `stop` ends the process.
     if (isStopping) return;
-    progress.say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    progress.print(error instanceof Error ? (error.stack ?? error.message) : String(error));
     await (running as Running | null)?.stop();
     process.exit(1);
   }

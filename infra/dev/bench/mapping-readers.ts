@@ -1,4 +1,4 @@
-// Who reads recorded messages in a mapping bench: our mapping, the mappers of tardis-dev (doubles, nothing checked), and JSON.parse alone.
+// The readers of a mapping bench: our mapping, the mappers of tardis-dev (doubles, nothing checked), and JSON.parse alone.
 import {
   type Exchange,
   type Mapper,
@@ -11,9 +11,9 @@ import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import type { Recorded, Session } from './mapping-sessions.ts';
 
-/** Reads one message; answers how many records it gave. */
+/** Reads one message; returns the number of records. */
 export type Read = (message: VenueMessage) => number;
-/** A reader at the beginning of a session: nothing is known of what came before. */
+/** A reader at the beginning of a session, without state of earlier messages. */
 export type Open = (session: Session) => Read;
 
 export const ours =
@@ -29,7 +29,7 @@ const decodeText = ({ payload }: VenueMessage): string =>
 
 export const bareParse: Open = () => (message) => (JSON.parse(decodeText(message)) === undefined ? 0 : 1);
 
-/** What tardis-dev calls a venue; one with several names by the file's. */
+/** tardis-dev's name of a venue; for a venue with several names it depends on the file. */
 const EXCHANGES: Readonly<Record<string, readonly (readonly [file: RegExp, exchange: Exchange])[]>> = {
   aster: [[/./, 'binance-futures']],
   binance: [
@@ -52,18 +52,18 @@ const EXCHANGES: Readonly<Record<string, readonly (readonly [file: RegExp, excha
   okx: [[/./, 'okex-swap']],
 };
 
-const exchangeOf = (venueId: string, file: string): Exchange | null =>
+const findExchange = (venueId: string, file: string): Exchange | null =>
   EXCHANGES[venueId]?.find(([pattern]) => pattern.test(file))?.[1] ?? null;
 
-/** Which of its mappers tardis-dev takes goes by the day: a recording made late of an early form is read by those of its time, others by today's. */
+/** tardis-dev chooses its mappers by the day: a later recording of an early format is read by that format's mappers, others by today's. */
 const TODAY = Date.now() + 86_400_000;
 
 type AnyMapper = Mapper<Exchange, never>;
 
 const FACTORIES = [normalizeTrades, normalizeBookChanges, normalizeDerivativeTickers, normalizeLiquidations];
 
-/** A kind of data that an exchange has not throws. */
-const mappersOf = (exchange: Exchange, at: Date): AnyMapper[] =>
+/** Throws for a kind of data that the exchange lacks. */
+const makeMappers = (exchange: Exchange, at: Date): AnyMapper[] =>
   FACTORIES.flatMap((factory) => {
     try {
       return [(factory as (exchange: Exchange, at: Date) => AnyMapper)(exchange, at)];
@@ -72,7 +72,7 @@ const mappersOf = (exchange: Exchange, at: Date): AnyMapper[] =>
     }
   });
 
-/** Binance's books: without a snapshot, which its own recorder puts into the stream, tardis-dev keeps every diff and gives nothing. */
+/** Binance's books: without a snapshot, which its own recorder puts into the stream, tardis-dev keeps every diff and returns nothing. */
 const primed = (mappers: readonly AnyMapper[], { messages }: Session, at: Date): void => {
   const first = new Map<string, unknown>();
   for (const message of messages) {
@@ -93,7 +93,7 @@ const primed = (mappers: readonly AnyMapper[], { messages }: Session, at: Date):
 };
 
 const openAt = (exchange: Exchange, session: Session, at: Date): Read => {
-  const mappers = mappersOf(exchange, at);
+  const mappers = makeMappers(exchange, at);
   primed(mappers, session, at);
   return (message) => {
     const parsed: unknown = JSON.parse(decodeText(message));
@@ -118,7 +118,7 @@ export const tardis = (venueId: string): Open => {
     return counts.toSorted((a, b) => b.messages - a.messages)[0]?.day ?? ofSession;
   };
   return (session) => {
-    const exchange = exchangeOf(venueId, session.file);
+    const exchange = findExchange(venueId, session.file);
     if (exchange === null) return () => 0;
     const day = days.get(session.file) ?? chooseDay(exchange, session);
     days.set(session.file, day);
@@ -126,7 +126,7 @@ export const tardis = (venueId: string): Open => {
   };
 };
 
-/** What a reader makes of a message; none when it cannot read it: a peer throws what JavaScript throws at an unexpected shape. */
+/** Number of records of a message; 0 when the reader cannot read it: a peer throws what JavaScript throws at an unexpected shape. */
 const countRecords = (read: Read, message: VenueMessage): number => {
   try {
     return read(message);
@@ -135,7 +135,7 @@ const countRecords = (read: Read, message: VenueMessage): number => {
   }
 };
 
-/** Of each session the messages that every reader turns into records: what one passes over would make it look quick. */
+/** The messages of each session that every reader turns into records: skipping a message would make a reader look fast. */
 export const readByAll = (sessions: readonly Session[], readers: readonly Open[]): readonly Session[] =>
   sessions.flatMap((session) => {
     const reads = readers.map((open) => open(session));

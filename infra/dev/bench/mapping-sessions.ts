@@ -1,4 +1,4 @@
-// Recorded sessions as a mapping bench reads them: messages of sockets with their receive times, listings known from the answers beside them.
+// Recorded sessions for a mapping bench: messages of sockets with their receive times, listings from the REST responses beside them.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -15,7 +15,7 @@ type Line = {
   readonly raw: string;
 };
 
-/** What one recording holds of a venue's sockets. */
+/** The messages of a venue's sockets in one recording. */
 export type Session = {
   readonly file: string;
   readonly messages: readonly VenueMessage[];
@@ -26,11 +26,11 @@ export type Recorded = {
   readonly listings: ReadonlyMap<string, ListingRecord>;
 };
 
-/** Recordings without a receive time are read as received then: late enough for every venue's newest message. */
+/** Receive time of recordings without one: late enough for every venue's newest message. */
 const NO_TIME_MS = Date.UTC(2025, 0, 1);
 
 /** A venue's recordings in `folder/<venue>`; those of binary frames are left out. */
-export const recordingsOf = (folder: string, venueId: string): readonly string[] => {
+export const listRecordings = (folder: string, venueId: string): readonly string[] => {
   const own = join(folder, venueId);
   if (!existsSync(own)) return [];
   return readdirSync(own)

@@ -1,11 +1,11 @@
-// `npm run bench -- mapping [VENUE...]`: how fast our mapping reads recorded messages, beside tardis-dev and bare JSON.parse in the same run.
+// `npm run bench -- mapping [VENUE...]`: how fast our mapping reads recorded messages, compared with tardis-dev and bare JSON.parse in the same run.
 //
-//   MAPPING_RECORDINGS=FOLDER   reads FOLDER/<venue>/*.ndjson[.gz] too, beside test/fixtures
+// MAPPING_RECORDINGS=FOLDER   reads FOLDER/<venue>/*.ndjson[.gz] too, besides test/fixtures
 //   MAPPING_ROUNDS=N            rounds a venue (15)
 //
-// Only messages of sockets that every reader turns into records are read, each reader from the same bytes. In every round each reads all of
-// them, in turns; ratios are of processor time within one round, and the median of the rounds is printed with the least and the most. `hash` is
-// of all records of the recordings, as `npm run normalise` prints them, plain and assembled: it stays the same when only the speed changes.
+// Reads only messages of sockets that every reader turns into records, each reader from the same bytes. In every round each reader reads all
+// of them in turn; ratios are of CPU time within one round, and the median of the rounds is printed with minimum and maximum. `hash` is
+// that of all records of the recordings, as `npm run normalise` prints them, plain and assembled: a change of speed alone keeps it.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
@@ -15,15 +15,15 @@ import { normalise } from '../tools/normalise.ts';
 import { quantile, sum } from './figures.ts';
 import { describeMachine } from './machine.ts';
 import { bareParse, type Open, ours, readByAll, tardis } from './mapping-readers.ts';
-import { readRecorded, recordingsOf, type Session } from './mapping-sessions.ts';
+import { listRecordings, readRecorded, type Session } from './mapping-sessions.ts';
 import { renderColumns } from './table.ts';
 
-/** A round reads its sessions as often as our mapping needs for so much processor time. */
+/** CPU time of our mapping in one round; determines how often a round reads its sessions. */
 const ROUND_SECONDS = 0.1;
 const WARM_ROUNDS = 3;
 
-/** Processor time of one reader over all sessions, opened anew each time; the opening does not count. */
-const secondsOf = (open: Open, sessions: readonly Session[], times: number): number => {
+/** CPU time of one reader over all sessions, opened anew each time; excludes the opening. */
+const measureSeconds = (open: Open, sessions: readonly Session[], times: number): number => {
   let micros = 0;
   for (let time = 0; time < times; time++) {
     for (const session of sessions) {
@@ -44,18 +44,18 @@ const measure = (
   sessions: readonly Session[],
   rounds: number,
 ): Round[] => {
-  const once = secondsOf(readers.ours, sessions, 1);
+  const once = measureSeconds(readers.ours, sessions, 1);
   const times = Math.max(1, Math.ceil(ROUND_SECONDS / Math.max(once, 1e-4)));
   const round = (): Round => ({
-    ours: secondsOf(readers.ours, sessions, times) / times,
-    tardis: secondsOf(readers.tardis, sessions, times) / times,
-    parse: secondsOf(readers.parse, sessions, times) / times,
+    ours: measureSeconds(readers.ours, sessions, times) / times,
+    tardis: measureSeconds(readers.tardis, sessions, times) / times,
+    parse: measureSeconds(readers.parse, sessions, times) / times,
   });
   for (let warm = 0; warm < WARM_ROUNDS; warm++) round();
   return Array.from({ length: rounds }, round);
 };
 
-/** Of everything that the recordings say, in both forms. */
+/** Hash of all records of the recordings, in both forms. */
 const hashRecords = async (venue: Venue, files: readonly string[]): Promise<string> => {
   const hash = createHash('sha256');
   for (const assembled of [false, true])
@@ -72,7 +72,7 @@ const HEAD = ['venue', 'messages', 'µs each', 'tardis-dev', 'JSON.parse', 'of t
 const RIGHT: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6]);
 
 const benchVenue = async (venue: Venue, folders: readonly string[], rounds: number): Promise<readonly string[]> => {
-  const files = folders.flatMap((folder) => recordingsOf(folder, venue.id));
+  const files = folders.flatMap((folder) => listRecordings(folder, venue.id));
   const recorded = readRecorded(venue, files);
   const readers = { ours: ours(venue, recorded), tardis: tardis(venue.id), parse: bareParse };
   const sessions = readByAll(recorded.sessions, Object.values(readers));

@@ -1,4 +1,4 @@
-// The API over an empty market as a process of its own, for the bench of payments: what differs between two calls is how they are let in.
+// The API over an empty market as a separate process, for the bench of payments: two calls differ only in how they are admitted.
 import { openAccountStore } from '../../../api/access/account-store.ts';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { keepSettled, Meter } from '../../../api/access/meter.ts';
@@ -15,7 +15,7 @@ import { createLog } from '../../runtime/log.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { USDC } from '../facilitator/local-usdc.ts';
-import { marketOf } from './screen-market.ts';
+import { makeMarket } from './screen-market.ts';
 
 const { DATABASE_URL = '', FACILITATOR_URL: url = '', PAYMENT_RPC_URL: rpcUrl = '' } = process.env;
 const { PAYMENT_PAY_TO: payTo = '', PORT: port = '' } = process.env;
@@ -24,7 +24,7 @@ const log = createLog('bench', 'warn');
 const { nowMicros } = createClock();
 const pool = openPostgres(DATABASE_URL);
 const registry = createMetrics();
-const live = marketOf([]);
+const live = makeMarket([]);
 const meter = new Meter(sharedPermits(pool), new Places(sharedPlaces(pool)));
 keepSettled(meter, log);
 const baseUrl = `http://127.0.0.1:${port}`;

@@ -1,4 +1,4 @@
-// `node infra/dev/bench/payments.ts [--calls N]`: what a payment costs a call beside the same call with a key. A measurement, never a test.
+// `node infra/dev/bench/payments.ts [--calls N]`: the cost of a paid call compared with the same call with a key. A measurement, never a test.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -21,16 +21,16 @@ import { placeUsdc } from '../facilitator/local-usdc.ts';
 import { startLocalPayments, toPaymentEnv } from '../local/payments.ts';
 import { createKey } from '../tools/key-admin.ts';
 import { quantile } from './figures.ts';
-import { usageOf } from './machine.ts';
+import { readProcessUsage } from './machine.ts';
 import { until } from './until.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-payments');
-/** So many payers and keys in turn that no limit is met. */
+/** Enough payers and keys in turn that no limit is reached. */
 const PAYERS = 50;
 const WARM_UPS = 30;
 const BODY = '{"layers": ["mark"]}';
 
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const ms = (value: number | null): string => (value === null ? '-' : `${value.toFixed(2)} ms`);
 
 type Asking = { readonly baseUrl: string; readonly pid: number };
@@ -73,13 +73,13 @@ const withKeys = async (pool: Pool): Promise<Way> => {
   return async (at) => ({ authorization: `Bearer ${keys[at % PAYERS]?.key}` });
 };
 
-/** Resolves once nothing of the calls is under way any more. */
+/** Resolves once no work of the calls is in progress. */
 type Ending = { readonly ended: () => Promise<unknown> };
 
-/** Milliseconds of each call, one after the other, and of the API's processor per call with all that follows it. */
+/** Milliseconds of each call, one after the other, and CPU time of the API per call with all its follow-up work. */
 const measure = async (way: Way, calls: number, { baseUrl, pid, ended }: Asking & Ending) => {
   const times: number[] = [];
-  const began = usageOf(pid)?.cpuSeconds ?? 0;
+  const began = readProcessUsage(pid)?.cpuSeconds ?? 0;
   for (let at = 0; at < calls; at++) {
     const headers = await way(at);
     const start = performance.now();
@@ -89,10 +89,10 @@ const measure = async (way: Way, calls: number, { baseUrl, pid, ended }: Asking 
     if (answer.status !== 200) throw new Error(`the call was answered ${answer.status} ${body}`);
   }
   await ended();
-  return { times, cpuMs: (((usageOf(pid)?.cpuSeconds ?? 0) - began) * 1_000) / calls };
+  return { times, cpuMs: (((readProcessUsage(pid)?.cpuSeconds ?? 0) - began) * 1_000) / calls };
 };
 
-/** What the signature alone costs: the limit of paid calls on one core. */
+/** The cost of the signature alone, which limits paid calls on one core. */
 const measureRecovery = async (headers: Readonly<Record<string, string>>, calls: number): Promise<number> => {
   const payment = JSON.parse(Buffer.from(headers['payment-signature'] ?? '', 'base64').toString()) as SignedPayment & {
     readonly accepted: Offer;
@@ -124,7 +124,7 @@ const startApi = async (engines: Engines): Promise<Asking> => {
       PORT: String(ports.PORT),
     },
     readyTimeoutMs: 60_000,
-    // Of its market, which stands still, /readyz says that it is behind.
+    // /readyz reports the market as behind, because it does not move.
     isReady: async () => (await fetch(`${baseUrl}/v2/venues`)).ok,
   });
   return { baseUrl, pid: api.pid() ?? 0 };
@@ -147,17 +147,17 @@ const bench = async (engines: Engines, calls: number): Promise<void> => {
   await pool.end();
 
   const added = (q: number): number => (quantile(payment.times, q) ?? 0) - (quantile(key.times, q) ?? 0);
-  say(
+  print(
     `POST /v2/snapshots over an empty market, ${calls} calls one after the other, facilitator and chain on this machine, its load ${load?.toFixed(0)}`,
   );
-  say(
+  print(
     `  with a key        p50 ${ms(quantile(key.times, 0.5))}   p99 ${ms(quantile(key.times, 0.99))}   ${ms(key.cpuMs)} of a core`,
   );
-  say(
+  print(
     `  with a payment    p50 ${ms(quantile(payment.times, 0.5))}   p99 ${ms(quantile(payment.times, 0.99))}   ${ms(payment.cpuMs)} of a core, its settlement too`,
   );
-  say(`  added             p50 ${ms(added(0.5))}   p99 ${ms(added(0.99))}`);
-  say(
+  print(`  added             p50 ${ms(added(0.5))}   p99 ${ms(added(0.99))}`);
+  print(
     `  paid calls/s a core ${(1_000 / payment.cpuMs).toFixed(0)}; limit by the recovery of the signature, ${ms(recoveryMs)}: ${(1_000 / recoveryMs).toFixed(0)}`,
   );
 };

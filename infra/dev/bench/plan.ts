@@ -1,4 +1,4 @@
-// What a bench was asked to do: the words of its command line, read once and refused when they make no sense.
+// The plan of a bench: the options of its command line, read once and refused when they conflict.
 import { parseArgs } from 'node:util';
 
 type Shared = {
@@ -47,12 +47,12 @@ const OPTIONS = {
   json: { type: 'string' },
 } as const;
 
-/** Said beside what is wrong with a command line. */
+/** Printed with a fault of the command line. */
 export const USAGE = `npm run bench -- [--quick | --profile] [--rates 1000,3000,5000] [--seconds 20] [--faults]
 npm run bench -- --minutes 60 [--rate 2000] [--kill-every 120] [--no-replay]
 both take [--listings 500] [--shards 1] [--json FILE]`;
 
-const numberOf = (option: string, text: string, least = Number.MIN_VALUE): number => {
+const parseNumber = (option: string, text: string, least = Number.MIN_VALUE): number => {
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value) && value >= least) return value;
   throw new PlanError(`--${option} is a number ${least > 0 ? 'above 0' : 'of 0 or more'}, not "${text}"`);
@@ -63,7 +63,7 @@ type Words = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values']
 const SOAK_ONLY = ['rate', 'kill-every', 'no-replay'] as const;
 const FIGURES_ONLY = ['rates', 'seconds', 'faults', 'quick', 'profile'] as const;
 
-/** A word of the other mode would be dropped without anybody noticing. */
+/** An option of the other mode would be ignored without notice. */
 const refuseWords = (words: Words, refused: readonly (keyof Words)[], because: string): void => {
   for (const word of refused) {
     if (words[word] !== undefined && words[word] !== false) throw new PlanError(`--${word} ${because}`);
@@ -75,9 +75,9 @@ const soakPlan = (words: Words, minutes: string, shared: Shared): SoakPlan => {
   return {
     ...shared,
     kind: 'soak',
-    minutes: numberOf('minutes', minutes),
-    rate: numberOf('rate', words.rate ?? '2000'),
-    killEvery: numberOf('kill-every', words['kill-every'] ?? '120', 0),
+    minutes: parseNumber('minutes', minutes),
+    rate: parseNumber('rate', words.rate ?? '2000'),
+    killEvery: parseNumber('kill-every', words['kill-every'] ?? '120', 0),
     replay: !words['no-replay'],
   };
 };
@@ -87,8 +87,8 @@ const RATES = { full: '1000,3000,5000', quick: '1000', profile: '3000' } as cons
 export const readPlan = (args: readonly string[]): Plan => {
   const { values: words } = parseArgs({ args: [...args], options: OPTIONS });
   const shared = {
-    listings: numberOf('listings', words.listings ?? (words.quick ? '50' : '500')),
-    shards: numberOf('shards', words.shards),
+    listings: parseNumber('listings', words.listings ?? (words.quick ? '50' : '500')),
+    shards: parseNumber('shards', words.shards),
     json: words.json ?? null,
   };
   if (words.minutes !== undefined) return soakPlan(words, words.minutes, shared);
@@ -97,8 +97,8 @@ export const readPlan = (args: readonly string[]): Plan => {
   return {
     ...shared,
     kind,
-    rates: (words.rates ?? RATES[kind]).split(',').map((rate) => numberOf('rates', rate)),
-    seconds: numberOf('seconds', words.seconds ?? (kind === 'quick' ? '6' : '20')),
+    rates: (words.rates ?? RATES[kind]).split(',').map((rate) => parseNumber('rates', rate)),
+    seconds: parseNumber('seconds', words.seconds ?? (kind === 'quick' ? '6' : '20')),
     faults: words.faults,
   };
 };

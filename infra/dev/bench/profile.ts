@@ -1,4 +1,4 @@
-// Reads the CPU profiles the processes left when they ended: which functions and which packages took the time while it was measured.
+// Reads the CPU profiles that the processes wrote when they ended: functions and packages by time during the measurement.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -17,14 +17,14 @@ type CpuProfile = {
 export type ProfileSpec = {
   readonly dir: string;
   readonly pid: number;
-  /** Wall time of the end of what was measured, and its length. */
+  /** Wall time of the end of the measurement, and its length. */
   readonly endedAtMs: number;
   readonly seconds: number;
 };
 
 const TOP = 12;
 
-const placeOf = (url: string): string => {
+const toPlace = (url: string): string => {
   const [, packages] = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? [];
   if (packages !== undefined) return packages;
   if (url.startsWith('node:')) return url;
@@ -52,7 +52,7 @@ export const readProfile = ({ dir, pid, endedAtMs, seconds }: ProfileSpec): stri
   const file = findProfile(dir, pid);
   if (file === null) return null;
   const profile = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
-  // The file is written when the process ends: its age tells where in the profile the measured span lies.
+  // The file is written when the process ends: its age locates the measured span in the profile.
   const to = profile.endTime - (statSync(file).mtimeMs - endedAtMs) * 1_000;
   const from = to - seconds * 1_000_000;
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]));
@@ -67,7 +67,7 @@ export const readProfile = ({ dir, pid, endedAtMs, seconds }: ProfileSpec): stri
     if (at < from || at > to || frame === undefined) continue;
     if (frame.functionName === '(idle)') continue;
     whole += micros;
-    const place = placeOf(frame.url);
+    const place = toPlace(frame.url);
     const named = frame.functionName === '' ? '(anonymous)' : frame.functionName;
     add(byFunction, frame.url === '' ? named : `${named}  ${place}:${frame.lineNumber + 1}`, micros);
     add(byPlace, place, micros);

@@ -1,4 +1,4 @@
-// A raw log copied into a namespace of its own, to be worked through again, and the hashes of a namespace's tables to compare.
+// Copies a raw log into a namespace of its own, to be processed again, and hashes a namespace's tables for comparison.
 import { setTimeout as pause } from 'node:timers/promises';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { topics } from '../../../schemas/topics.ts';
@@ -21,21 +21,21 @@ export type LoggedWorld = {
 };
 export type Hashes = Record<string, TableHash>;
 
-export const hashesOf = ({ stores }: LoggedWorld, namespace: string): Promise<Hashes> => {
+export const hashNamespace = ({ stores }: LoggedWorld, namespace: string): Promise<Hashes> => {
   const auth = { user: stores.questdb_user, password: stores.questdb_password };
   return hashTables({ url: stores.questdb_http, auth, namespace });
 };
 
-/** Resolves when everything the log of a namespace holds is visible in its tables. */
+/** Resolves when everything in the log of a namespace is visible in its tables. */
 export const reached = ({ handle, venues }: LoggedWorld, namespace: string, timeoutMs = 300_000): Promise<void> =>
   historyReached(handle, { venues, namespace, sinkGroup: `${namespace}processors.sink`, timeoutMs });
 
 type CopyOptions = { readonly heldPartition?: number; readonly heldMs?: number };
 
-/** Where the log stood when it was read, by partition: a service that lives goes on writing. */
+/** The end of the log at the time of the read, by partition: a running service continues to write. */
 type Ends = Map<number, number>;
 
-/** Rows name raw offsets: a copy with other ones cannot give the same tables. */
+/** Rows contain raw offsets: a copy with other offsets cannot give the same tables. */
 const checkCopied = async (handle: KafkaHandle, topic: string, read: Ends): Promise<void> => {
   for (const [partition, { latest }] of await endOffsets(handle, topic)) {
     const expected = read.get(partition) ?? 0;
@@ -44,11 +44,11 @@ const checkCopied = async (handle: KafkaHandle, topic: string, read: Ends): Prom
   }
 };
 
-/** Copies the raw topics, offsets and times as they were, into another namespace. One partition of each may come later. */
+/** Copies the raw topics with their offsets and times into another namespace. One partition of each may be copied later. */
 export const copyRaw = async (world: LoggedWorld, to: string, options: CopyOptions = {}): Promise<void> => {
   const { handle, base, venues, shards } = world;
   await ensureTopics(handle, topicSpecs({ venues, shards, namespace: to, replay: true }));
-  // A request that finds one of its partitions without a leader is sent again whole: what the others took would stand there twice.
+  // A request with a partition that has no leader is sent again whole: records that other partitions accepted would be stored twice.
   for (const venue of venues) await endOffsets(handle, topics(to).raw(venue));
   const publisher = createPublisher(handle, {});
   const ends = new Map(venues.map((venue) => [venue, new Map() as Ends] as const));
@@ -79,7 +79,7 @@ export const copyRaw = async (world: LoggedWorld, to: string, options: CopyOptio
   for (const [venue, read] of ends) await checkCopied(handle, topics(to).raw(venue), read);
 };
 
-/** Makes the tables and the raw topics of a replay; answers its namespace. */
+/** Makes the tables and the raw topics of a replay; returns its namespace. */
 export const prepareReplay = async (world: LoggedWorld, name: string): Promise<string> => {
   const namespace = `replay.${world.base}${name}.`;
   await ensureTables((text) => world.reader.query({ text }), { namespace });

@@ -1,20 +1,20 @@
-// How long the tasks say nothing after a kill -9 of the processors, and until they stand at the log's end again.
+// How long the tasks publish nothing after a kill -9 of the processors, and until they reach the log's end again.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { below, type Figure, figureOf } from './figures.ts';
-import { pidOf } from './machine.ts';
+import { below, type Figure, makeFigure } from './figures.ts';
+import { findPid } from './machine.ts';
 import { inRounds, ROUNDS } from './rounds.ts';
 import type { Run } from './run.ts';
 import { until } from './until.ts';
 
 const PATIENCE = { everyMs: 20, forMs: 60_000 };
 const AT_END_MS = 1_000;
-/** Longer than a round of checkpoints is apart from the next. */
+/** Longer than the time between two rounds of checkpoints. */
 const SETTLE_MS = 8_000;
 
-/** What no restart can do without: Node's start and the loading of the process's modules (measured by running its parts' imports). */
+/** The minimum of any restart: Node's start and the loading of the process's modules (measured by running its parts' imports). */
 const bareStartMs = (): number => {
   const began = performance.now();
   const parts = ['processors/run.ts', 'processors/sinks/questdb.ts', 'ingest/venues/index.ts'].map(
@@ -28,17 +28,17 @@ const bareStartMs = (): number => {
   return performance.now() - began;
 };
 
-/** One kill. The supervisor waits before it starts a process again, the longer the sooner it died: that is not the process's. */
+/** One kill. Excludes the supervisor's wait before a restart, which is longer the sooner the process died. */
 const measureRound = async (run: Run, rate: number): Promise<Figure[]> => {
   await run.caughtUp(PATIENCE.forMs);
   await pause(SETTLE_MS);
-  const pid = pidOf(run.dir, 'processors');
+  const pid = findPid(run.dir, 'processors');
   if (pid === null) throw new Error('the processors do not run');
   const before = run.watch.watermark() ?? 0;
   const killedAtMicros = Date.now() * 1_000;
   const killed = performance.now();
   process.kill(pid, 'SIGKILL');
-  await until(() => ![pid, null].includes(pidOf(run.dir, 'processors')), PATIENCE);
+  await until(() => ![pid, null].includes(findPid(run.dir, 'processors')), PATIENCE);
   const began = performance.now();
   const spoke = await until(() => (run.watch.watermark() ?? 0) > Math.max(before, killedAtMicros), PATIENCE);
   const spokeMs = performance.now() - began;
@@ -47,7 +47,7 @@ const measureRound = async (run: Run, rate: number): Promise<Figure[]> => {
   const limit = bareStartMs() / 1_000;
   const parts = { limit, limitIs: 'Node starts and loads the modules' };
   return [
-    figureOf(
+    makeFigure(
       'restart after kill -9: process started to the watermark passing the kill',
       's',
       spoke ? spokeMs / 1_000 : null,
@@ -57,7 +57,7 @@ const measureRound = async (run: Run, rate: number): Promise<Figure[]> => {
         note: `at ${rate}/s; killed ${((began - killed) / 1_000).toFixed(2)} s before`,
       },
     ),
-    figureOf(
+    makeFigure(
       "restart after kill -9: process started to the log's end (lag < 1 s)",
       's',
       atEnd ? atEndMs / 1_000 : null,

@@ -1,4 +1,4 @@
-// What agent rules cost: evaluations a second by listings and sharing, and a process that evaluates many rules beside a market that moves.
+// The cost of agent rules: evaluations a second by listings and sharing, and a process that evaluates many rules over a moving market.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,15 +23,15 @@ import { createLog } from '../../runtime/log.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { openQuestdbReader } from '../../runtime/questdb/questdb.ts';
 import { startEngines } from '../engines/engines.ts';
-import { type Figure, figureOf, renderTable } from './figures.ts';
+import { type Figure, makeFigure, renderTable } from './figures.ts';
 import { NAMESPACE, storeCandles } from './screen.ts';
-import { listedAt, marketOf, NOW } from './screen-market.ts';
+import { listedAt, makeMarket, NOW } from './screen-market.ts';
 
 const EVERYTHING = { venues: null, instruments: null };
 const MEASURED_MS = 2_000;
 const FIRST_OFFSET = 1e12;
 
-/** The `i`th of so many questions, each over one base, which is listed on four venues; or over the whole market. */
+/** The `i`th question, over one base that is listed on four venues; or over the whole market. */
 const makeQuery = (i: number, bases: number): string => {
   const rate = ((i % 977) + 1) / 1_000_000;
   const condition = `any(venues where funding > ${rate} and spread < 5bps) or max(venues, mark) > ${50_000 + (i % 9_973)}`;
@@ -40,7 +40,7 @@ const makeQuery = (i: number, bases: number): string => {
 
 type Asking = (i: number) => string;
 
-/** Questions a second of one core, all asked of one instant. */
+/** Questions a second of one core, all evaluated at one instant. */
 const questionsPerSecond = async (
   live: LiveMemory,
   { count, asking, history = null }: { count: number; asking: Asking; history?: HistoryStore | null },
@@ -69,11 +69,11 @@ const questionsPerSecond = async (
 const evaluations = async (): Promise<Figure[]> => {
   const figures: Figure[] = [];
   for (const listings of [400, 1_000]) {
-    const live = marketOf(listedAt(listings));
+    const live = makeMarket(listedAt(listings));
     const one = await questionsPerSecond(live, { count: 200, asking: (i) => makeQuery(i, listings / 4) });
     const all = await questionsPerSecond(live, { count: 20, asking: (i) => makeQuery(i, 0) });
-    figures.push(figureOf(`questions over 4 of ${listings} listings, a core`, '/s', one));
-    figures.push(figureOf(`questions over all of ${listings} listings, a core`, '/s', all));
+    figures.push(makeFigure(`questions over 4 of ${listings} listings, a core`, '/s', one));
+    figures.push(makeFigure(`questions over all of ${listings} listings, a core`, '/s', all));
   }
   return figures;
 };
@@ -81,7 +81,7 @@ const evaluations = async (): Promise<Figure[]> => {
 const WINDOW_LISTINGS = 400;
 const BARS = 300;
 
-/** Of rules over candles: each question has another threshold, and reads the columns that the others read. */
+/** Rules over candles: each question has another threshold but reads the same columns. */
 const WINDOWS: readonly (readonly [name: string, condition: (i: number) => string])[] = [
   ['sma(close, 20)', (i) => `any(venues where close > sma(close, 20) * ${1 + i / 100_000})`],
   [
@@ -91,7 +91,7 @@ const WINDOWS: readonly (readonly [name: string, condition: (i: number) => strin
   ['percentile(high, 250, 95)', (i) => `any(venues where close > percentile(high, 250, ${50 + (i % 50)}))`],
 ];
 
-/** Rules with windows of hourly candles, over one base and over the whole market, and the memory they take. */
+/** Rules with windows of hourly candles, over one base and over the whole market, and their memory. */
 const windows = async (): Promise<Figure[]> => {
   const dir = mkdtempSync(join(tmpdir(), 'bench-rule-windows-'));
   const engines = await startEngines({ dir, kafka: false, postgres: false, anvil: false, ports: 'free', env: {} });
@@ -108,7 +108,7 @@ const windows = async (): Promise<Figure[]> => {
     const login = { questdb_user: auth.user, questdb_password: auth.password };
     await storeCandles(reader, { ...store, ...login, listings: WINDOW_LISTINGS, bars: BARS });
     const history = createHistoryStore(reader, NAMESPACE);
-    const live = marketOf(listedAt(WINDOW_LISTINGS));
+    const live = makeMarket(listedAt(WINDOW_LISTINGS));
     const before = process.memoryUsage().rss;
     const figures: Figure[] = [];
     for (const [name, condition] of WINDOWS) {
@@ -116,11 +116,11 @@ const windows = async (): Promise<Figure[]> => {
       const all: Asking = (i) => `${condition(i)} timeframe 1h`;
       const few = await questionsPerSecond(live, { count: 100, asking: one, history });
       const whole = await questionsPerSecond(live, { count: 10, asking: all, history });
-      figures.push(figureOf(`${name} over 4 of ${WINDOW_LISTINGS} listings, a core`, '/s', few));
-      figures.push(figureOf(`${name} over all of ${WINDOW_LISTINGS} listings, a core`, '/s', whole));
+      figures.push(makeFigure(`${name} over 4 of ${WINDOW_LISTINGS} listings, a core`, '/s', few));
+      figures.push(makeFigure(`${name} over all of ${WINDOW_LISTINGS} listings, a core`, '/s', whole));
     }
-    figures.push(figureOf('columns that windows keep', 'MB', seriesCacheOf(live).bytes / 1_048_576));
-    figures.push(figureOf('memory that windows took', 'MB', (process.memoryUsage().rss - before) / 1_048_576));
+    figures.push(makeFigure('columns that windows keep', 'MB', seriesCacheOf(live).bytes / 1_048_576));
+    figures.push(makeFigure('memory that windows took', 'MB', (process.memoryUsage().rss - before) / 1_048_576));
     return figures;
   } finally {
     await reader.close();
@@ -162,7 +162,7 @@ const gauge = async (registry: Registry, name: string): Promise<number> =>
   (await registry.getSingleMetric(name)?.get())?.values[0]?.value ?? 0;
 
 const runRules = async (pool: Pool, { rules, texts, listings, seconds }: Run): Promise<Figure[]> => {
-  const live = marketOf(listedAt(listings));
+  const live = makeMarket(listedAt(listings));
   await storeRules(pool, { rules, texts, bases: listings / 4 });
   const registry = new Registry();
   const moving = moveMarket(live);
@@ -187,11 +187,11 @@ const runRules = async (pool: Pool, { rules, texts, listings, seconds }: Run): P
   clearInterval(moving);
   const of = `${rules} rules at 10 s, ${texts} texts`;
   return [
-    figureOf(`${of}: evaluations`, '/s', done / seconds, { note: `${skipped - passed} passed over` }),
-    figureOf(`${of}: processor`, 'cores', (user + system) / 1e6 / seconds),
-    figureOf(`${of}: instant to stored state`, 's', lag),
-    figureOf(`${of}: event loop held, p99`, 'ms', loop.percentile(99) / 1e6),
-    figureOf(`${of}: memory`, 'MB', process.memoryUsage().rss / 1_048_576),
+    makeFigure(`${of}: evaluations`, '/s', done / seconds, { note: `${skipped - passed} passed over` }),
+    makeFigure(`${of}: processor`, 'cores', (user + system) / 1e6 / seconds),
+    makeFigure(`${of}: instant to stored state`, 's', lag),
+    makeFigure(`${of}: event loop held, p99`, 'ms', loop.percentile(99) / 1e6),
+    makeFigure(`${of}: memory`, 'MB', process.memoryUsage().rss / 1_048_576),
   ];
 };
 

@@ -1,7 +1,7 @@
-// One run of the service under load: the service itself, the simulator's knobs, the processes' own metrics.
+// One run of the service under load: the service itself, the simulator's controls, the processes' own metrics.
 
 import { openKafka } from '../../runtime/kafka/kafka.ts';
-import { kafkaSecurityOf } from '../../runtime/kafka/settings.ts';
+import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { createLog } from '../../runtime/log.ts';
 import type { Progress } from '../local/progress.ts';
 import type { Service } from '../local/service.ts';
@@ -29,7 +29,7 @@ export type Run = {
   readonly watch: LogWatch;
   readonly progress: Progress;
   setRate(framesPerSecond: number): Promise<void>;
-  /** Asks the simulator for a fault. */
+  /** Requests a fault from the simulator. */
   fault(request: object): Promise<void>;
   counters(): Promise<Counters>;
   /** Waits until the tasks are less than a second behind. */
@@ -37,7 +37,7 @@ export type Run = {
   close(): Promise<void>;
 };
 
-/** Values of a metric in Prometheus text, one a line of labels. */
+/** Values of a metric in Prometheus text, one per set of labels. */
 const metricValues = (text: string, name: string): number[] =>
   text
     .split('\n')
@@ -80,7 +80,7 @@ export const openRun = async (service: Service, dir: string, progress: Progress)
   const { kafka, control_url: control } = service.endpoints;
   if (kafka === null || control === null) throw new Error('a bench runs on simulated venues and Kafka');
   const handle = openKafka(
-    { brokers: kafka.split(','), clientId: 'bench', security: kafkaSecurityOf(process.env) },
+    { brokers: kafka.split(','), clientId: 'bench', security: readKafkaSecurity(process.env) },
     createLog('bench', 'error'),
   );
   const watch = await watchLog(handle, VENUE);

@@ -1,4 +1,4 @@
-// A memory copy with as many simulated listings as are wanted, everything of them present, and hourly candles to store: what the bench of screens reads.
+// A memory copy with the given number of simulated listings, everything present, and hourly candles to store: the input of the bench of screens.
 import { LiveMemory } from '../../../api/live/memory.ts';
 import { candleRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
@@ -9,7 +9,7 @@ import { type ListingVersion, type LiveEntry, liveEntry, type Reading, type Row 
 const VENUES = ['binance', 'bybit', 'gate', 'okx'];
 const HOUR: Micros = 3_600_000_000;
 const NOON: Micros = Date.parse('2026-01-15T12:00:00Z') * 1_000;
-/** When the market is asked about. */
+/** The instant of the queries. */
 export const NOW = NOON + 200_000_000;
 
 type Listed = { readonly venue: string; readonly symbol: string; readonly base: string };
@@ -21,7 +21,7 @@ export const listedAt = (count: number): Listed[] =>
     return { venue: VENUES[i % VENUES.length] ?? '', symbol: `${base}USDT`, base };
   });
 
-const versionOf = ({ venue, symbol, base }: Listed): ListingVersion => {
+const makeVersion = ({ venue, symbol, base }: Listed): ListingVersion => {
   const first = NOON - 5_000 * HOUR;
   const values = {
     ...{ instrument: `${base}-PERP`, venue_symbol: symbol, base, quote: 'USDT', base_venue_alias: null },
@@ -57,7 +57,7 @@ const VALUES: Readonly<Record<string, Record<string, string>>> = {
   funding: { funding: '0.000125', funding_8h: '0.000125', funding_interval: '28800000' },
   book: { bid: '60000', ask: '60000.1', mid: '60000.05', spread: '0.0000016', bid_size: '1.2', ask_size: '2.5' },
 };
-const readingOf = (layer: string, i: number): Reading => ({
+const makeReading = (layer: string, i: number): Reading => ({
   ...{ layer: layer as Reading['layer'], rev: 1, valid: true, gap_cause: null, venue_ts: NOW - 900_000 },
   ...{ received_at: NOW - 800_000 - i, recorded_at: NOW - 700_000, conn_id: 'c1', horizon_ms: null, valid_until: null },
   ...{ horizon_source: 'connection', anchor: 'venue', values: VALUES[layer] ?? {}, null_reasons: {}, instants: {} },
@@ -66,8 +66,8 @@ const readingOf = (layer: string, i: number): Reading => ({
 
 const ON = { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: 'connection' } as const;
 
-/** Filled as the log fills it. */
-export const marketOf = (listed: readonly Listed[]): LiveMemory => {
+/** Filled in the way the log fills it. */
+export const makeMarket = (listed: readonly Listed[]): LiveMemory => {
   const live = new LiveMemory(VENUES);
   let offset = 0;
   const tell = (venue: string, body: Partial<LiveEntry> & Pick<LiveEntry, 'kind'>): void => {
@@ -85,9 +85,9 @@ export const marketOf = (listed: readonly Listed[]): LiveMemory => {
     live.applyHistoryWatermark(venue, 0, NOW);
   }
   for (const [i, one] of listed.entries()) {
-    live.applyListing(versionOf(one));
+    live.applyListing(makeVersion(one));
     for (const layer of Object.keys(VALUES))
-      tell(one.venue, { kind: 'reading', symbol: one.symbol, reading: readingOf(layer, i) });
+      tell(one.venue, { kind: 'reading', symbol: one.symbol, reading: makeReading(layer, i) });
   }
   return live;
 };

@@ -1,4 +1,4 @@
-// What screens and parsing cost: the operation itself, over a memory copy and a real QuestDB; no HTTP. Alone:
+// The cost of screens and of parsing: the operation itself, over a memory copy and a real QuestDB; no HTTP. Alone:
 // `node infra/dev/bench/screen.ts [--listings 1000] [--bars 300]`; with 2000 bars the worst legal query is measured too.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,10 +20,10 @@ import type { Row } from '../../../schemas/topics.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../runtime/questdb/questdb.ts';
 import { startEngines } from '../engines/engines.ts';
-import { callFigures, callsOf, stringifyCalls } from './calls.ts';
-import { below, type Figure, figureOf, renderTable } from './figures.ts';
+import { callFigures, measureCalls, stringifyCalls } from './calls.ts';
+import { below, type Figure, makeFigure, renderTable } from './figures.ts';
 import { inRounds, ROUNDS } from './rounds.ts';
-import { candle, listedAt, marketOf, NOW } from './screen-market.ts';
+import { candle, listedAt, makeMarket, NOW } from './screen-market.ts';
 
 export type ScreenSpec = {
   readonly questdb_http: string;
@@ -35,9 +35,9 @@ export type ScreenSpec = {
   readonly bars: number;
 };
 
-/** Tables of its own, beside those of whatever else the store serves. */
+/** Dedicated tables, beside others in the store. */
 export const NAMESPACE = 'bench.screen.';
-/** What the worst legal query reads of each listing. */
+/** Bars of each listing that the worst legal query reads. */
 export const WORST_BARS = 2_000;
 const WARM_UPS = 10;
 const BATCH = 50_000;
@@ -48,7 +48,7 @@ const WARM = 'any(venues where ema(close, 20) > ema(close, 50) and rsi(close, 14
 const WORST =
   'any(venues where sma(ema(close, 250), 500) > sma(ema(open, 250), 500) and percentile(sma(high, 500), 500, 95) > stdev(low, 500)) timeframe 1h';
 
-const contextOf = (live: LiveMemory, history: HistoryStore): Context =>
+const makeContext = (live: LiveMemory, history: HistoryStore): Context =>
   ({
     ...{
       live,
@@ -71,7 +71,7 @@ const ask = async (query: string, context: Context): Promise<string> => {
   return writeJson(body, { numberFormat });
 };
 
-/** On a machine that does something else meanwhile an evaluation may not end within its budget. */
+/** On a busy machine an evaluation may exceed its budget. */
 const askOrRefusal = async (query: string, context: Context): Promise<string | null> => {
   try {
     return await ask(query, context);
@@ -81,10 +81,10 @@ const askOrRefusal = async (query: string, context: Context): Promise<string | n
   }
 };
 
-/** `served`: after so many refusals. */
+/** `served`: after that many refusals. */
 type Cold = { readonly ms: number; readonly refused: number; readonly firstMs: number; readonly served: boolean };
 
-/** The first call loads the columns; when that is more than an evaluation may do, the next ones find what it left. */
+/** The first call loads the columns; when that exceeds the budget of an evaluation, later calls use what it has loaded. */
 const warmUp = async (query: string, context: Context): Promise<Cold> => {
   const began = performance.now();
   let firstMs = 0;
@@ -104,7 +104,7 @@ const warmedUp = ({ ms, refused, served }: Cold): string => {
 type Case = {
   readonly name: string;
   readonly query: string;
-  /** Of each round. */
+  /** Per round. */
   readonly calls: number;
   readonly aimMs: number;
   readonly context: Context;
@@ -113,7 +113,7 @@ type Case = {
 const measureRound = async ({ name, query, calls, aimMs, context }: Case): Promise<Figure[]> => {
   const before = process.cpuUsage();
   let [late, text] = [0, ''];
-  const asked = await callsOf(calls, async () => {
+  const asked = await measureCalls(calls, async () => {
     const answer = await askOrRefusal(query, context);
     if (answer === null) late += 1;
     text = answer ?? text;
@@ -128,13 +128,13 @@ const measureRound = async ({ name, query, calls, aimMs, context }: Case): Promi
   });
 };
 
-/** There is one first answer; the others come in rounds. */
+/** There is one first response; later ones come in rounds. */
 const measure = async (one: Case): Promise<Figure[]> => {
   const cold = await warmUp(one.query, one.context);
-  // The engine has compiled what runs often.
+  // By now the engine has compiled the frequent code.
   for (let i = 0; i < Math.min(20, one.calls); i++) await askOrRefusal(one.query, one.context);
   return [
-    figureOf(`${one.name}, first answer`, 'ms', cold.firstMs, {
+    makeFigure(`${one.name}, first answer`, 'ms', cold.firstMs, {
       aim: below(5_000),
       note: warmedUp(cold),
     }),
@@ -142,7 +142,7 @@ const measure = async (one: Case): Promise<Figure[]> => {
   ];
 };
 
-const rateOf = (work: () => void): number => {
+const measureRate = (work: () => void): number => {
   const began = performance.now();
   let n = 0;
   while (performance.now() - began < 1_000) for (let i = 0; i < 20; i++, n++) work();
@@ -152,11 +152,11 @@ const rateOf = (work: () => void): number => {
 const parsing = (live: LiveMemory): Promise<Figure[]> => {
   const { codes } = directoryOf(live);
   const text = JSON.stringify(compile({ text: WARM }, codes).json);
-  const parse = (): number => rateOf(() => compile({ text: WARM }, codes));
+  const parse = (): number => measureRate(() => compile({ text: WARM }, codes));
   parse();
   return inRounds(ROUNDS, async () => [
-    figureOf('queries parsed, checked, costed and printed', '/s', parse(), {
-      limit: rateOf(() => JSON.parse(text)),
+    makeFigure('queries parsed, checked, costed and printed', '/s', parse(), {
+      limit: measureRate(() => JSON.parse(text)),
       limitIs: 'JSON.parse of its machine form',
     }),
   ]);
@@ -186,8 +186,8 @@ export const storeCandles = async (reader: QuestdbReader, { listings, bars, ...s
 const megabytes = (bytes: number): number => bytes / 1_048_576;
 
 const measureFigures = async (reader: QuestdbReader, { listings, bars }: ScreenSpec): Promise<Figure[]> => {
-  const live = marketOf(listedAt(listings));
-  const context = contextOf(live, createHistoryStore(reader, NAMESPACE));
+  const live = makeMarket(listedAt(listings));
+  const context = makeContext(live, createHistoryStore(reader, NAMESPACE));
   const before = process.memoryUsage().rss;
   const of = `screen of ${listings} listings`;
   const figures = [
@@ -199,12 +199,12 @@ const measureFigures = async (reader: QuestdbReader, { listings, bars }: ScreenS
     figures.push(
       ...(await measure({ name: `${of}, worst legal query`, query: WORST, calls: 1, aimMs: 5_000, context })),
     );
-  figures.push(figureOf('series cache', 'MB', megabytes(seriesCacheOf(live).bytes)));
-  figures.push(figureOf('memory that screens took', 'MB', megabytes(process.memoryUsage().rss - before)));
+  figures.push(makeFigure('series cache', 'MB', megabytes(seriesCacheOf(live).bytes)));
+  figures.push(makeFigure('memory that screens took', 'MB', megabytes(process.memoryUsage().rss - before)));
   return figures;
 };
 
-/** Figures over a QuestDB that may serve others too. */
+/** Figures over a QuestDB that may be shared. */
 export const measureScreens = async (spec: ScreenSpec): Promise<Figure[]> => {
   const auth = { user: spec.questdb_user, password: spec.questdb_password };
   const log = createLog('bench', 'silent');

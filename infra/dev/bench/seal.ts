@@ -1,8 +1,8 @@
-// From the earliest instant a window could be sealed to its row being readable in QuestDB, beside a bare write of as many rows.
+// Time from the earliest instant a window could be sealed until its row is readable in QuestDB, compared with a bare write of as many rows.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Row } from '../../../schemas/topics.ts';
 import { createRowSender, openQuestdbReader } from '../../runtime/questdb/questdb.ts';
-import { below, type Figure, figureOf, quantile } from './figures.ts';
+import { below, type Figure, makeFigure, quantile } from './figures.ts';
 import type { SealDelay } from './log-watch.ts';
 import { combineRounds } from './rounds.ts';
 import type { Run } from './run.ts';
@@ -11,7 +11,7 @@ import { until } from './until.ts';
 export type SealSpec = {
   /** The first windows seal about 110 s after the first reading. */
   readonly waitMs: number;
-  /** Of each round: the shortest window's length, so that each round has its seals. */
+  /** Per round: the shortest window's length, so that each round has its seals. */
   readonly seconds: number;
   readonly rounds: number;
 };
@@ -20,7 +20,7 @@ const TABLE = 'bench_limit';
 const ROUNDS = 10;
 const LIMIT_ROWS = 500;
 
-const rowOf = (at: number): Row => ({
+const makeRow = (at: number): Row => ({
   table: TABLE,
   at,
   texts: { listing: `binance|SIM${at % LIMIT_ROWS}`, venue: 'binance', status: 'present' },
@@ -30,7 +30,7 @@ const rowOf = (at: number): Row => ({
   flags: { late: false },
 });
 
-/** Median time until 500 rows of one table, sent in one request, can be read. */
+/** Median time until 500 rows of one table, sent in one request, are readable. */
 const bareWriteMs = async ({ service }: Run): Promise<number | null> => {
   const { questdb_http: http, questdb_pg: pg, questdb_user: user, questdb_password: password } = service.endpoints;
   if (http === null || pg === null) return null;
@@ -49,7 +49,7 @@ const bareWriteMs = async ({ service }: Run): Promise<number | null> => {
       const began = performance.now();
       await sender.send(
         TABLE,
-        Array.from({ length: LIMIT_ROWS }, (_, i) => rowOf(first + i)),
+        Array.from({ length: LIMIT_ROWS }, (_, i) => makeRow(first + i)),
       );
       await sender.waitVisible([TABLE]);
       times.push(performance.now() - began);
@@ -63,7 +63,7 @@ const bareWriteMs = async ({ service }: Run): Promise<number | null> => {
 
 const POLL_MS = 200;
 
-/** Rows of each round, from the first window that seals on; nothing when none does in time. */
+/** Rows of each round, from the first window that seals on; empty when none does in time. */
 const collect = async (run: Run, { waitMs, seconds, rounds }: SealSpec): Promise<readonly (readonly SealDelay[])[]> => {
   let first: readonly SealDelay[] = [];
   const hasSealed = (): boolean => {
@@ -87,8 +87,8 @@ const WAYS = [
 const toFigures = (rows: readonly SealDelay[], limit: number | null): Figure[] => {
   const parts = { limit, limitIs: `bare write of ${LIMIT_ROWS} rows until visible`, note: `${rows.length} rows` };
   return WAYS.flatMap(([name, pick, aimMs]) => [
-    figureOf(`${name} p50`, 'ms', quantile(rows.map(pick), 0.5), parts),
-    figureOf(`${name} p99`, 'ms', quantile(rows.map(pick), 0.99), {
+    makeFigure(`${name} p50`, 'ms', quantile(rows.map(pick), 0.5), parts),
+    makeFigure(`${name} p99`, 'ms', quantile(rows.map(pick), 0.99), {
       ...parts,
       aim: aimMs === null ? null : below(aimMs),
     }),
@@ -98,6 +98,6 @@ const toFigures = (rows: readonly SealDelay[], limit: number | null): Figure[] =
 export const measureSeal = async (run: Run, spec: SealSpec): Promise<Figure[]> => {
   const rounds = await collect(run, spec);
   const limit = await bareWriteMs(run);
-  // Without a row the figures still stand there, with nothing in them.
+  // Without a row the figures are listed with empty values.
   return combineRounds((rounds.length === 0 ? [[]] : rounds).map((rows) => toFigures(rows, limit)));
 };

@@ -1,4 +1,4 @@
-// Holds what a simulated venue sent, frame by frame, against a raw topic: each frame stands there once or inside a recorded loss.
+// Compares the frames a simulated venue sent with a raw topic: each frame is stored there once or lies inside a recorded loss.
 import { codecs } from '../../../schemas/avro/codec.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { LostBody, TickBody } from '../../../schemas/topics.ts';
@@ -7,7 +7,7 @@ import { frameDigest, type SentConnection, type SentFrame } from '../simulator/s
 
 const DIGEST_BYTES = 8;
 
-/** Names of frames in their order, as bytes: an hour of frames is millions of them. */
+/** Digests of frames in their order, as bytes: an hour of frames is millions of them. */
 class Digests {
   #bytes = Buffer.alloc(64 * DIGEST_BYTES);
   length = 0;
@@ -19,7 +19,7 @@ class Digests {
     this.length += 1;
   }
 
-  /** Name of the first frame; empty without one. */
+  /** Digest of the first frame; empty without one. */
   first(): string {
     return this.#upTo(Math.min(1, this.length)).toString('hex');
   }
@@ -33,7 +33,7 @@ class Digests {
   }
 }
 
-/** What one connection wrote to the raw topic: whether it opened, its frames, the instant of its `lost`, and of the last record that names it. */
+/** The raw records of one connection: whether it opened, its frames, the instant of its `lost`, and that of the last record that names it. */
 type RawConnection = { readonly digests: Digests; hasOpened: boolean; lostAt: Micros | null; namedAt: Micros };
 
 /** What was sent over one connection; `sentAt` frame by frame. */
@@ -41,7 +41,7 @@ type SentOver = {
   readonly connection: SentConnection;
   readonly digests: Digests;
   readonly sentAt: readonly Micros[];
-  /** Index of the first frame the simulator still knew. */
+  /** Index of the first frame that the simulator still had. */
   readonly from: number;
 };
 export type SentFrames = readonly SentOver[];
@@ -60,7 +60,7 @@ export type FrameAccount = {
   readonly earliestLostMs: number;
 };
 
-/** Frames that left the venue this long before the loss was seen were on the wire or in a buffer of the system. */
+/** Frames sent this long before the loss was detected were on the wire or in a buffer of the system. */
 const ON_THE_WIRE_MS = 1_000;
 
 const fetchAnswer = async (url: string): Promise<Response> => {
@@ -69,7 +69,7 @@ const fetchAnswer = async (url: string): Promise<Response> => {
   return answer;
 };
 
-async function* linesOf(answer: Response): AsyncGenerator<string> {
+async function* readLines(answer: Response): AsyncGenerator<string> {
   let rest = '';
   for await (const text of (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
     const lines = (rest + text).split('\n');
@@ -83,7 +83,7 @@ const framesOver = async (control: string, connection: SentConnection): Promise<
   const digests = new Digests();
   const sentAt: Micros[] = [];
   let from = 0;
-  for await (const line of linesOf(await fetchAnswer(`${control}/sent/frames?connection=${connection.connection}`))) {
+  for await (const line of readLines(await fetchAnswer(`${control}/sent/frames?connection=${connection.connection}`))) {
     const { index, at, sha256 } = JSON.parse(line) as SentFrame;
     if (sentAt.length === 0) from = index;
     digests.push(Buffer.from(sha256, 'hex'));
@@ -92,7 +92,7 @@ const framesOver = async (control: string, connection: SentConnection): Promise<
   return { connection, digests, sentAt, from };
 };
 
-/** Everything the simulator behind this control page sent on its sockets so far; connections may still be open. */
+/** Everything the simulator of this control page has sent on its sockets; connections may still be open. */
 export const readSentFrames = async (control: string): Promise<SentFrames> => {
   const { connections } = (await (await fetchAnswer(`${control}/sent`)).json()) as { connections: SentConnection[] };
   const sent: SentOver[] = [];
@@ -132,25 +132,25 @@ const readRaw = async (handle: KafkaHandle, topic: string) => {
   return { connections, repeats };
 };
 
-/** A connection whose collector died is lost by the rule on the log: no record names it any more (F-02). */
-const endOf = ({ lostAt, namedAt }: RawConnection): Micros => lostAt ?? namedAt;
+/** A connection whose collector died is lost by the rule on the log: no later record names it (F-02). */
+const findEnd = ({ lostAt, namedAt }: RawConnection): Micros => lostAt ?? namedAt;
 
-/** What came after the sent frames were read may be stored too, but only over a connection that was open then. */
-const isStoredOf = ({ digests: got }: RawConnection, { connection, digests }: SentOver): boolean => {
+/** Frames sent after the list was read may be stored too, but only over a connection that was open then. */
+const isStored = ({ digests: got }: RawConnection, { connection, digests }: SentOver): boolean => {
   const mayHaveMore = connection.closed_at === null;
   if (got.length > digests.length && !mayHaveMore) return false;
   return got.agrees(digests, Math.min(got.length, digests.length));
 };
 
-const gapOf = (got: RawConnection, { connection, sentAt }: SentOver): Micros =>
-  Math.abs(endOf(got) - (connection.closed_at ?? sentAt.at(-1) ?? connection.opened_at));
+const computeGap = (got: RawConnection, { connection, sentAt }: SentOver): Micros =>
+  Math.abs(findEnd(got) - (connection.closed_at ?? sentAt.at(-1) ?? connection.opened_at));
 
-/** An end is seen so soon on the other side; connections that ended further apart are two. */
+/** The other side detects an end within this time; connections whose ends are further apart are two. */
 const SAME_END: Micros = 5_000_000;
 
-/** Ascending, the likeliest first: ended together, more frames agree, none besides, ended nearest. */
-const likenessOf = (got: RawConnection, over: SentOver): readonly number[] => {
-  const gap = gapOf(got, over);
+/** Ascending, the best match first: ended together, more frames in common, none besides, ended nearest. */
+const rankMatch = (got: RawConnection, over: SentOver): readonly number[] => {
+  const gap = computeGap(got, over);
   const agreed = Math.min(got.digests.length, over.digests.length);
   return [gap <= SAME_END ? 0 : 1, -agreed, got.digests.length, gap];
 };
@@ -160,12 +160,12 @@ const compare = (a: readonly number[], b: readonly number[]): number => {
   return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
 };
 
-/** Takes what is stored of a connection out of `byFirst`. First frames may be alike (answers to subscriptions), and a connection may have ended before any of its frames arrived. */
+/** Takes the stored part of a connection out of `byFirst`. First frames may be equal (acknowledgements), and a connection may have stored none. */
 const takeStored = (byFirst: Map<string, RawConnection[]>, over: SentOver): RawConnection | undefined => {
   const [best] = [over.digests.first(), '']
     .flatMap((first) => (byFirst.get(first) ?? []).map((got) => ({ first, got })))
-    .filter(({ got }) => isStoredOf(got, over))
-    .map((candidate) => ({ ...candidate, likeness: likenessOf(candidate.got, over) }))
+    .filter(({ got }) => isStored(got, over))
+    .map((candidate) => ({ ...candidate, likeness: rankMatch(candidate.got, over) }))
     .sort((a, b) => compare(a.likeness, b.likeness));
   if (best === undefined) return undefined;
   const from = byFirst.get(best.first) ?? [];
@@ -173,10 +173,10 @@ const takeStored = (byFirst: Map<string, RawConnection[]>, over: SentOver): RawC
   return best.got;
 };
 
-/** Compares what was sent with the raw topic. A connection's frames are stored from its first one on, without a hole; only its end may be lost. */
+/** Compares the sent frames with the raw topic. A connection's frames are stored from its first one on, without a hole; only its end may be lost. */
 export const accountFrames = async (handle: KafkaHandle, topic: string, sent: SentFrames): Promise<FrameAccount> => {
   const { connections, repeats } = await readRaw(handle, topic);
-  // An attempt that never opened has a record of its loss too, and was sent nothing.
+  // An attempt that never opened has a record of its loss too, but received no frames.
   const opened = [...connections.values()].filter(({ hasOpened }) => hasOpened);
   const byFirst = Map.groupBy(opened, ({ digests }) => digests.first());
   const unaccounted: string[] = [];
@@ -192,7 +192,7 @@ export const accountFrames = async (handle: KafkaHandle, topic: string, sent: Se
     const earliest = sentAt[kept];
     if (earliest === undefined) continue;
     const missing = digests.length - kept;
-    const beforeMs = got === undefined ? Number.POSITIVE_INFINITY : (endOf(got) - earliest) / 1000;
+    const beforeMs = got === undefined ? Number.POSITIVE_INFINITY : (findEnd(got) - earliest) / 1000;
     if (beforeMs > ON_THE_WIRE_MS) {
       const name = `connection ${connection.connection} ${connection.path} (${connection.cause ?? 'open'})`;
       const forgotten = from > 0 ? `; the simulator forgot its first ${from}` : '';

@@ -1,5 +1,5 @@
-// `DATABASE_URL=… node infra/dev/bench/sign-ins.ts [--rate 200] [--seconds 20]`: what attempts to sign in do to the other pages of a web
-// process: their times with and without the attempts, and how the attempts are answered. A measurement, never a test.
+// `DATABASE_URL=… node infra/dev/bench/sign-ins.ts [--rate 200] [--seconds 20]`: the effect of sign-in attempts on the other pages of a web
+// process: their times with and without the attempts, and the responses to the attempts. A measurement, never a test.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ import { beginSession } from '../../../api/accounts/sessions.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { freePort } from '../engines/ports.ts';
-import { figureOf, quantile, renderTable } from './figures.ts';
+import { makeFigure, quantile, renderTable } from './figures.ts';
 import { until } from './until.ts';
 
 const PAGES_A_SECOND = 20;
@@ -36,7 +36,7 @@ const origin = `http://localhost:${port}`;
 const env = {
   ...process.env,
   ...{ ACCOUNT_PORT: String(port), ACCOUNT_URL: origin, INTERNAL_PORT: String(await freePort()) },
-  // Each attempt comes from an address of its own, as behind a proxy.
+  // Each attempt comes from its own address, as behind a proxy.
   ...{ METRICS_PORT: '0', TRUSTED_PROXIES: '127.0.0.1,::1', LOG_LEVEL: 'warn' },
 };
 const web = spawn(process.execPath, [WEB], { env, stdio: ['ignore', 'ignore', 'inherit'] });
@@ -48,7 +48,7 @@ const isUp = (): Promise<boolean> =>
 if (!(await until(isUp, { everyMs: 100, forMs: 120_000 }))) throw new Error('the web process does not listen');
 
 let made = 0;
-/** Of another network each time. */
+/** In another network each time. */
 const address = (): string => `10.${++made % 250}.${Math.floor(made / 250) % 250}.${Math.floor(made / 62_500) % 250}`;
 
 const page = await fetch(`${origin}/sign-in`);
@@ -79,7 +79,7 @@ const readPage = async (i: number): Promise<number> => {
   return performance.now() - began;
 };
 
-/** Calls at a rate, whatever the earlier ones do; what each gave. */
+/** Calls at a rate, independent of earlier calls; returns their results. */
 const atRate = async <T>(perSecond: number, call: (i: number) => Promise<T>): Promise<T[]> => {
   const calls: Promise<T>[] = [];
   const began = performance.now();
@@ -92,14 +92,14 @@ const atRate = async <T>(perSecond: number, call: (i: number) => Promise<T>): Pr
 };
 
 const of = (name: string, times: readonly number[]) =>
-  [0.5, 0.99].map((share) => figureOf(`other pages, ${name}, p${share * 100}`, 'ms', quantile(times, share)));
+  [0.5, 0.99].map((share) => makeFigure(`other pages, ${name}, p${share * 100}`, 'ms', quantile(times, share)));
 
 await atRate(PAGES_A_SECOND, readPage);
 const alone = await atRate(PAGES_A_SECOND, readPage);
 const [beside, statuses] = await Promise.all([atRate(PAGES_A_SECOND, readPage), atRate(rate, attempt)]);
 const counted = [...new Set(statuses)].sort().map((status) => {
   const share = statuses.filter((one) => one === status).length / seconds;
-  return figureOf(`attempts answered ${status}`, '/s', share);
+  return makeFigure(`attempts answered ${status}`, '/s', share);
 });
 const figures = [...of('alone', alone), ...of(`beside ${rate} attempts a second`, beside), ...counted];
 process.stdout.write(`${renderTable(figures)}\n`);

@@ -1,26 +1,26 @@
-// How a quantity of a process grows: within its lives and from life to life, with the beginning of each life left out.
+// Growth of a quantity of a process: within its lives and from life to life, without the beginning of each life.
 
 export type Point = { readonly atMs: number; readonly life: number; readonly value: number };
 
 const HOUR_MS = 3_600_000;
-/** A process that has just begun fills its caches; a short life is warm after half of it. */
+/** A process that has just started fills its caches; a short life is warm after half of it. */
 const WARM_UP_MS = 600_000;
-/** Less than this says nothing about an hour. */
+/** A shorter span does not allow a figure for an hour. */
 const LEAST_SPAN_MS = 300_000;
 const LEAST_LIVES = 3;
 
 type Line = readonly { readonly x: number; readonly y: number }[];
 
-const meanOf = (values: readonly number[]): number => values.reduce((sum, v) => sum + v, 0) / values.length;
+const computeMean = (values: readonly number[]): number => values.reduce((sum, v) => sum + v, 0) / values.length;
 
-/** `error`: its standard error, by how far the points lie beside the lines; infinite where they are too few to say. */
+/** `error`: its standard error, from the distances of the points to the lines; infinite for too few points. */
 export type Slope = { readonly perHour: number; readonly error: number };
 
-/** One slope (least squares) common to lines that each have their own height; null when nothing moves along x. */
+/** One slope (least squares) common to lines with their own heights; null when x does not vary. */
 const commonSlope = (lines: readonly Line[]): Slope | null => {
   let [along, across, high, points] = [0, 0, 0, 0];
   for (const line of lines) {
-    const [mx, my] = [meanOf(line.map(({ x }) => x)), meanOf(line.map(({ y }) => y))];
+    const [mx, my] = [computeMean(line.map(({ x }) => x)), computeMean(line.map(({ y }) => y))];
     for (const { x, y } of line) {
       along += (x - mx) ** 2;
       across += (x - mx) * (y - my);
@@ -35,41 +35,41 @@ const commonSlope = (lines: readonly Line[]): Slope | null => {
   return { perHour, error: free > 0 ? Math.sqrt(beside / free / along) : Number.POSITIVE_INFINITY };
 };
 
-/** Samples by the process that they are of, in the order of time. */
-export const livesOf = (points: readonly Point[]): readonly (readonly Point[])[] => [
+/** Samples grouped by their process, in the order of time. */
+export const groupLives = (points: readonly Point[]): readonly (readonly Point[])[] => [
   ...Map.groupBy(points, ({ life }) => life).values(),
 ];
 
-const spanOf = (life: readonly Point[]): number => (life.at(-1)?.atMs ?? 0) - (life[0]?.atMs ?? 0);
+const computeSpan = (life: readonly Point[]): number => (life.at(-1)?.atMs ?? 0) - (life[0]?.atMs ?? 0);
 
 const warmPart = (life: readonly Point[]): readonly Point[] => {
-  const from = (life[0]?.atMs ?? 0) + Math.min(WARM_UP_MS, spanOf(life) / 2);
+  const from = (life[0]?.atMs ?? 0) + Math.min(WARM_UP_MS, computeSpan(life) / 2);
   return life.filter(({ atMs }) => atMs >= from);
 };
 
 const asLine = (points: readonly Point[]): Line => points.map(({ atMs, value }) => ({ x: atMs / HOUR_MS, y: value }));
 
-/** Growth an hour within the warm parts of all lives; null when these are less than five minutes. */
+/** Growth an hour within the warm parts of all lives; null when these are shorter than five minutes. */
 export const slopeWithin = (points: readonly Point[]): Slope | null => {
-  const warm = livesOf(points).map(warmPart);
-  const spanMs = warm.reduce((sum, life) => sum + spanOf(life), 0);
+  const warm = groupLives(points).map(warmPart);
+  const spanMs = warm.reduce((sum, life) => sum + computeSpan(life), 0);
   return spanMs < LEAST_SPAN_MS ? null : commonSlope(warm.map(asLine));
 };
 
-/** The middle value of a life's warm part, at its end: one look may meet a collector of garbage at work. */
-const levelOf = (life: readonly Point[]): Point[] => {
+/** The median of a life's warm part, at its end: a single sample may fall into a garbage collection. */
+const findLevel = (life: readonly Point[]): Point[] => {
   const warm = warmPart(life);
   const [last, middle] = [warm.at(-1), warm.toSorted((a, b) => a.value - b.value)[Math.floor(warm.length / 2)]];
   return last === undefined || middle === undefined ? [] : [{ ...last, value: middle.value }];
 };
 
 /**
- * Growth an hour from the level of one life to the next; null with less than three lives or five minutes. The last life has not ended, and
- * what began within the first ten minutes took over windows that were still filling.
+ * Growth an hour from the level of one life to the next; null with fewer than three lives or less than five minutes. Excludes the last life,
+ * which has not ended, and lives that began in the first ten minutes, when windows were still filling.
  */
 export const slopeAcross = (points: readonly Point[]): Slope | null => {
   const from = (points[0]?.atMs ?? 0) + WARM_UP_MS;
-  const lives = livesOf(points).filter(([first]) => (first?.atMs ?? 0) >= from);
-  const levels = lives.slice(0, -1).flatMap(levelOf);
-  return levels.length < LEAST_LIVES || spanOf(levels) < LEAST_SPAN_MS ? null : commonSlope([asLine(levels)]);
+  const lives = groupLives(points).filter(([first]) => (first?.atMs ?? 0) >= from);
+  const levels = lives.slice(0, -1).flatMap(findLevel);
+  return levels.length < LEAST_LIVES || computeSpan(levels) < LEAST_SPAN_MS ? null : commonSlope([asLine(levels)]);
 };

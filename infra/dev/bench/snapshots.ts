@@ -1,14 +1,14 @@
-// Latency of snapshots while the service takes its load, beside what writing the same answer as JSON costs.
+// Latency of snapshots while the service is under load, compared with serialising the same response as JSON.
 import type { ApiClient } from './api-client.ts';
-import { type Call, callFigures, stringifyCalls, timed, timesOf } from './calls.ts';
-import { type Figure, figureOf, quantile } from './figures.ts';
+import { type Call, callFigures, listTimes, stringifyCalls, timed } from './calls.ts';
+import { type Figure, makeFigure, quantile } from './figures.ts';
 import { inRounds } from './rounds.ts';
 
 export type SnapshotsSpec = {
   readonly client: ApiClient;
   /** Process ids of the API. */
   readonly passes: readonly number[];
-  /** Of each round and number of callers. */
+  /** Per round and number of callers. */
   readonly seconds: number;
   readonly rounds: number;
 };
@@ -19,7 +19,7 @@ const SOME = 32;
 
 type Loop = { readonly calls: readonly Call[]; readonly perSecond: number; readonly text: string };
 
-/** So many callers at once, each asking again when it has its answer. */
+/** This many concurrent callers; each sends its next request after a response. */
 const ask = async (
   { client, passes, seconds }: Omit<SnapshotsSpec, 'rounds'>,
   body: unknown,
@@ -50,14 +50,14 @@ const measureRound = async (spec: SnapshotsSpec, { body, layers, aimMs }: Case):
   const bare = await stringifyCalls(answer);
   const name = `snapshot of ${answer.items.length} listings x ${layers}`;
   const limitIs = 'JSON.stringify of the same answer';
-  const manyMs = timesOf(many.calls);
+  const manyMs = listTimes(many.calls);
   return [
     ...callFigures(name, alone.calls, {
       ...{ aimMs, bare, limitIs },
       note: `${Math.round(Buffer.byteLength(alone.text) / 1024)} kB, ${alone.calls.length} calls, one after the other`,
     }),
-    figureOf(`${name}, ${CONNECTIONS} callers`, '/s', many.perSecond, {
-      limit: 1_000 / (quantile(timesOf(bare), 0.5) ?? Number.NaN),
+    makeFigure(`${name}, ${CONNECTIONS} callers`, '/s', many.perSecond, {
+      limit: 1_000 / (quantile(listTimes(bare), 0.5) ?? Number.NaN),
       limitIs,
       note: `p50 ${quantile(manyMs, 0.5)?.toFixed(1)} ms, p99 ${quantile(manyMs, 0.99)?.toFixed(1)} ms`,
     }),

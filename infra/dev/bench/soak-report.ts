@@ -1,11 +1,11 @@
-// What a soak showed: memory and descriptors of each process over its time, lag, counters that must add up, and purity; pure.
+// Results of a soak: memory and descriptors of each process over its time, lag, counters that must add up, and purity; pure.
 import type { Aftermath } from './aftermath.ts';
-import { below, type Figure, figureOf, quantile } from './figures.ts';
+import { below, type Figure, makeFigure, quantile } from './figures.ts';
 import type { Sample } from './health.ts';
 import { VICTIMS } from './kills.ts';
 import { EVERY_PROCESS, type ProcessName } from './machine.ts';
-import { spreadOf } from './rounds.ts';
-import { livesOf, type Point, type Slope, slopeAcross, slopeWithin } from './slopes.ts';
+import { computeSpread } from './rounds.ts';
+import { groupLives, type Point, type Slope, slopeAcross, slopeWithin } from './slopes.ts';
 import type { Load } from './soak.ts';
 import { renderColumns } from './table.ts';
 
@@ -19,25 +19,25 @@ export type Growth = {
   readonly at50: number | null;
   readonly at100: number | null;
   readonly highest: number | null;
-  /** Growth an hour, the warm-up of each life left out; null where the time is too short to say. */
+  /** Growth an hour, without the warm-up of each life; null where the time is too short. */
   readonly within: Slope | null;
   readonly across: Slope | null;
-  /** Null where the time is too short, or its points too far apart, to say. */
+  /** Null where the time is too short, or its points too far apart. */
   readonly flat: boolean | null;
 };
 
-/** An hour may add a tenth, or this much: what a collector of garbage leaves and takes differs by as much from time to time. */
+/** An hour may add a tenth, or this much: garbage collection varies by as much. */
 const FLAT_SHARE = 0.1;
 const FLAT_LEAST = { 'memory, MB': 10, descriptors: 5 } as const;
-/** With so many lives their levels say more than the slope of what is left of each after its warm-up. */
+/** With this many lives their levels are more reliable than the slope of what remains of each after its warm-up. */
 const MANY_LIVES = 4;
-/** Of a slope's standard errors: what lies within them may be chance. */
+/** Number of standard errors of a slope within which growth may be chance. */
 const CHANCE = 2;
 
 const nearest = (points: readonly Point[], atMs: number): number | null =>
   points.toSorted((a, b) => Math.abs(a.atMs - atMs) - Math.abs(b.atMs - atMs))[0]?.value ?? null;
 
-const pointsOf = (samples: readonly Sample[], process: ProcessName, of: Growth['of']): Point[] =>
+const listPoints = (samples: readonly Sample[], process: ProcessName, of: Growth['of']): Point[] =>
   samples.flatMap(({ atMs, processes }) => {
     const found = processes.get(process);
     if (found === undefined) return [];
@@ -52,8 +52,8 @@ const isFlat = (growth: Pick<Growth, 'of' | 'lives' | 'at50' | 'within' | 'acros
   return slope.perHour - CHANCE * slope.error < bound ? null : false;
 };
 
-const growthOf = (samples: readonly Sample[], process: ProcessName, of: Growth['of']): Growth => {
-  const points = pointsOf(samples, process, of);
+const measureGrowth = (samples: readonly Sample[], process: ProcessName, of: Growth['of']): Growth => {
+  const points = listPoints(samples, process, of);
   const endMs = samples.at(-1)?.atMs ?? 0;
   const [at10 = null, at50 = null, at100 = null] = [0.1, 0.5, 1].map((share) => nearest(points, share * endMs));
   const highest = quantile(
@@ -61,13 +61,13 @@ const growthOf = (samples: readonly Sample[], process: ProcessName, of: Growth['
     1,
   );
   const slopes = { within: slopeWithin(points), across: slopeAcross(points) };
-  const known = { process, of, lives: livesOf(points).length, at10, at50, at100, highest, ...slopes };
+  const known = { process, of, lives: groupLives(points).length, at10, at50, at100, highest, ...slopes };
   return { ...known, flat: isFlat(known) };
 };
 
-export const growthsOf = (samples: readonly Sample[]): Growth[] =>
+export const measureGrowths = (samples: readonly Sample[]): Growth[] =>
   (['memory, MB', 'descriptors'] as const).flatMap((of) =>
-    EVERY_PROCESS.map((process) => growthOf(samples, process, of)).filter(({ lives }) => lives > 0),
+    EVERY_PROCESS.map((process) => measureGrowth(samples, process, of)).filter(({ lives }) => lives > 0),
   );
 
 const HEAD = ['process', 'of', 'lives', '10 %', '50 %', '100 %', 'highest', 'an hour within', 'life to life', 'flat'];
@@ -96,7 +96,7 @@ const lagFigures = ({ samples }: Load): Figure[] => {
     );
   const points = known.map(({ atMs, usualMs }) => ({ atMs, life: 0, value: usualMs }));
   return [
-    figureOf(
+    makeFigure(
       'task lag, highest',
       'ms',
       quantile(
@@ -107,23 +107,23 @@ const lagFigures = ({ samples }: Load): Figure[] => {
         note: 'kills of the processors included',
       },
     ),
-    figureOf('task lag, usual in the first third', 'ms', usual(known.slice(0, third))),
-    figureOf('task lag, usual in the last third', 'ms', usual(known.slice(-third))),
-    figureOf('drift of the usual lag', 'ms/h', slopeWithin(points)?.perHour ?? null, {
+    makeFigure('task lag, usual in the first third', 'ms', usual(known.slice(0, third))),
+    makeFigure('task lag, usual in the last third', 'ms', usual(known.slice(-third))),
+    makeFigure('drift of the usual lag', 'ms/h', slopeWithin(points)?.perHour ?? null, {
       aim: below(100),
       note: 'the first ten minutes, or half of the time, left out',
     }),
-    figureOf(
+    makeFigure(
       'rows waiting for the sink, highest',
       '',
       most(samples, ({ totals }) => totals.published - totals.written),
     ),
-    figureOf(
+    makeFigure(
       'QuestDB: transactions waiting, highest',
       '',
       most(samples, ({ tables }) => tables.waiting),
     ),
-    figureOf(
+    makeFigure(
       'QuestDB: suspended tables, most',
       '',
       most(samples, ({ tables }) => tables.suspended.length),
@@ -142,16 +142,16 @@ const killFigures = ({ kills }: Load): Figure[] =>
     const known = back.filter((ms) => ms !== null).map((ms) => ms / 1_000);
     const missing = back.length - known.length;
     return [
-      figureOf(`${victim}: kill -9 to ready`, 's', quantile(known, 0.5), {
-        spread: spreadOf(known),
+      makeFigure(`${victim}: kill -9 to ready`, 's', quantile(known, 0.5), {
+        spread: computeSpread(known),
         note: `${back.length} kills${missing === 0 ? '' : `, ${missing} NOT BACK WITHIN A MINUTE`}`,
       }),
     ];
   });
 
 const answerFigures = ({ answers }: Load): Figure[] => [
-  figureOf('snapshots of every listing, one a second: p50', 'ms', quantile(answers.answeredMs, 0.5)),
-  figureOf('snapshots of every listing, one a second: p99', 'ms', quantile(answers.answeredMs, 0.99), {
+  makeFigure('snapshots of every listing, one a second: p50', 'ms', quantile(answers.answeredMs, 0.5)),
+  makeFigure('snapshots of every listing, one a second: p99', 'ms', quantile(answers.answeredMs, 0.99), {
     note: `${answers.answeredMs.length} answered, ${answers.failed} not (the API is killed too)`,
   }),
 ];
@@ -162,24 +162,24 @@ const rateFigures = ({ samples, rest }: Load, asked: number): Figure[] => {
   const per = (of: (sample: Sample) => number): number | null =>
     first === undefined || last === undefined || seconds === 0 ? null : (of(last) - of(first)) / seconds;
   return [
-    figureOf(
+    makeFigure(
       'frames sent',
       '/s',
       per(({ totals }) => totals.sent),
       { limit: asked, limitIs: 'the rate asked for' },
     ),
-    figureOf(
+    makeFigure(
       'raw records written',
       '/s',
       per(({ totals }) => totals.collected),
       { note: 'ticks included' },
     ),
-    figureOf(
+    makeFigure(
       'raw records applied',
       '/s',
       per(({ totals }) => totals.applied),
     ),
-    figureOf(
+    makeFigure(
       'rows published',
       '/s',
       per(({ totals }) => totals.published),
@@ -187,17 +187,17 @@ const rateFigures = ({ samples, rest }: Load, asked: number): Figure[] => {
         note: `${rest.totals.published.toLocaleString('en-US')} in all, ${rest.totals.written.toLocaleString('en-US')} written when the load had ended`,
       },
     ),
-    figureOf('dead letters', '', rest.totals.deadLetters, { aim: below(1) }),
+    makeFigure('dead letters', '', rest.totals.deadLetters, { aim: below(1) }),
   ];
 };
 
 const frameFigures = ({ frames }: Aftermath): Figure[] => [
-  figureOf('frames sent, all', '', frames.sent, { note: `${frames.connections} connections` }),
-  figureOf('frames in raw once', '', frames.stored, { note: `${frames.repeats} written again, dropped by seq` }),
-  figureOf('frames inside recorded losses', '', frames.lost, {
+  makeFigure('frames sent, all', '', frames.sent, { note: `${frames.connections} connections` }),
+  makeFigure('frames in raw once', '', frames.stored, { note: `${frames.repeats} written again, dropped by seq` }),
+  makeFigure('frames inside recorded losses', '', frames.lost, {
     note: `the first ${frames.earliestLostMs.toFixed(0)} ms before its loss`,
   }),
-  figureOf('frames unaccounted for', '', frames.sent - frames.stored - frames.lost, {
+  makeFigure('frames unaccounted for', '', frames.sent - frames.stored - frames.lost, {
     aim: below(1),
     note: frames.unaccounted.join('; '),
   }),
@@ -212,7 +212,7 @@ const unlike = ({ live, replayed }: Aftermath): readonly string[] =>
 const endFigure = ({ live }: Aftermath): Figure => {
   const tables = Object.values(live ?? {});
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  return figureOf('raw records not applied, or rows not written, at the end', '', live === null ? null : 0, {
+  return makeFigure('raw records not applied, or rows not written, at the end', '', live === null ? null : 0, {
     aim: below(1),
     note: live === null ? 'THE END WAS NOT REACHED' : `${rows.toLocaleString('en-US')} rows in ${tables.length} tables`,
   });
@@ -220,7 +220,7 @@ const endFigure = ({ live }: Aftermath): Figure => {
 
 const replayFigure = (aftermath: Aftermath): Figure => {
   const found = aftermath.replayed === null ? null : unlike(aftermath);
-  return figureOf('tables unlike those of a replay of the log', '', found?.length ?? null, {
+  return makeFigure('tables unlike those of a replay of the log', '', found?.length ?? null, {
     aim: below(1),
     note: found?.join('; ') ?? 'NO REPLAY CAME TO ITS END',
   });

@@ -1,4 +1,4 @@
-// The load of a soak: a rate held for a long time while processes are killed, clients ask, and everything is looked at every ten seconds.
+// The load of a soak: a rate held for a long time while processes are killed, clients send requests, and everything is sampled every ten seconds.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { QuestdbReader } from '../../runtime/questdb/questdb.ts';
 import type { ApiClient } from './api-client.ts';
@@ -12,24 +12,24 @@ export type Answers = { readonly answeredMs: readonly number[]; readonly failed:
 
 export type Load = {
   readonly samples: readonly Sample[];
-  /** Looks that something killed did not answer. */
+  /** Samples that failed because a process was down. */
   readonly missed: number;
   readonly kills: readonly Kill[];
   readonly answers: Answers;
-  /** Once the rate is down and the tasks stand at the log's end. */
+  /** Once the rate is down and the tasks are at the log's end. */
   readonly rest: Sample;
   readonly caughtUp: boolean;
   readonly sent: SentFrames;
 };
 
 const SAMPLE_MS = 10_000;
-const TELL_EVERY_MS = 60_000;
-/** So short a run is told of at each look. */
+const PRINT_EVERY_MS = 60_000;
+/** A run this short prints each sample. */
 const SHORT_MS = 300_000;
 const ASK_EVERY_MS = 1_000;
 const CATCH_UP_MS = 180_000;
 
-/** One client that wants every listing once a second; the function it answers ends it. */
+/** One client that requests every listing once a second; the returned function ends it. */
 const askOften = (client: ApiClient): (() => Promise<Answers>) => {
   const answeredMs: number[] = [];
   let [failed, isAsking] = [0, true];
@@ -68,21 +68,21 @@ type Looks = { readonly samples: readonly Sample[]; readonly missed: number };
 
 const lookOften = async (run: Run, watch: HealthWatch, lastingMs: number): Promise<Looks> => {
   const samples: Sample[] = [];
-  const tellEveryMs = lastingMs <= SHORT_MS ? 0 : TELL_EVERY_MS;
+  const printEveryMs = lastingMs <= SHORT_MS ? 0 : PRINT_EVERY_MS;
   const began = performance.now();
-  let [missed, toldAtMs] = [0, 0];
+  let [missed, printedAtMs] = [0, 0];
   for (let at = 0; at <= lastingMs; at += SAMPLE_MS) {
     await pause(Math.max(0, at - (performance.now() - began)));
     try {
       const sample = await watch.sample();
-      if (sample.atMs - toldAtMs >= tellEveryMs) {
-        run.progress.say(describe(sample, samples.at(-1)));
-        toldAtMs = sample.atMs;
+      if (sample.atMs - printedAtMs >= printEveryMs) {
+        run.progress.print(describe(sample, samples.at(-1)));
+        printedAtMs = sample.atMs;
       }
       samples.push(sample);
     } catch (error) {
       missed += 1;
-      run.progress.say(`no look: ${error instanceof Error ? error.message : String(error)}`);
+      run.progress.print(`no look: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   return { samples, missed };
@@ -90,7 +90,7 @@ const lookOften = async (run: Run, watch: HealthWatch, lastingMs: number): Promi
 
 export type SoakParts = { readonly run: Run; readonly client: ApiClient; readonly reader: QuestdbReader };
 
-/** Ends with the rate down to one frame a second; what was sent until then is read from the simulator. */
+/** Ends with the rate down to one frame a second; reads the frames sent until then from the simulator. */
 export const soak = async ({ run, client, reader }: SoakParts, plan: SoakPlan): Promise<Load> => {
   const lastingMs = plan.minutes * 60_000;
   const watch = watchHealth(run, reader);
@@ -105,7 +105,7 @@ export const soak = async ({ run, client, reader }: SoakParts, plan: SoakPlan): 
     const caughtUp = await run.progress.during('the tasks', run.caughtUp(CATCH_UP_MS));
     const answers = await endAsking();
     const rest = await watch.sample();
-    run.progress.say('reading what was sent');
+    run.progress.print('reading what was sent');
     const sent = await readSentFrames(run.service.endpoints.control_url ?? '');
     return { ...looks, kills, answers, rest, caughtUp, sent };
   } finally {

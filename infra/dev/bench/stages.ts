@@ -1,4 +1,4 @@
-// The measurements of a bench one after the other, each from the log's end.
+// Runs the measurements of a bench one after the other, each from the log's end.
 import { availableParallelism } from 'node:os';
 import type { Service } from '../local/service.ts';
 import type { ApiClient } from './api-client.ts';
@@ -7,7 +7,7 @@ import type { Figure } from './figures.ts';
 import { type HistorySpec, measureHistory } from './history.ts';
 import { measureHops } from './hops.ts';
 import { kafkaHop, measureLimits } from './limits.ts';
-import { pidOf, stolenMs } from './machine.ts';
+import { findPid, stolenMs } from './machine.ts';
 import type { FigurePlan } from './plan.ts';
 import { measureRestart } from './restart.ts';
 import { ROUNDS } from './rounds.ts';
@@ -29,7 +29,7 @@ const STREAMS = [
 
 type Stores = Omit<HistorySpec, 'rounds' | 'calls'>;
 
-const storesOf = ({ endpoints }: Service): Stores => {
+const toStores = ({ endpoints }: Service): Stores => {
   const { kafka, questdb_http, questdb_pg, questdb_user, questdb_password, database_url } = endpoints;
   if (!kafka || !questdb_http || !questdb_pg || !database_url) throw new Error('history needs all stores');
   const auth = { questdb_user: questdb_user ?? '', questdb_password: questdb_password ?? '' };
@@ -45,7 +45,7 @@ const throughputStages = ({ plan, run }: Measuring): Stage[] => {
   ]);
 };
 
-/** As many of the listings as there are, up to the clients' share of them; each changes about ten times a second. */
+/** At most as many of the listings as exist, up to the clients' share of them; each changes about ten times a second. */
 const streamStages = ({ plan, run, client }: Measuring, rate: number): Stage[] =>
   STREAMS.map(([clients, wanted]) => {
     const listings = Math.min(wanted, plan.listings);
@@ -54,8 +54,8 @@ const streamStages = ({ plan, run, client }: Measuring, rate: number): Stage[] =
   });
 
 const slowStages = ({ run }: Measuring, calm: number, busy: number): Stage[] => [
-  ['history', () => measureHistory({ ...storesOf(run.service), rounds: ROUNDS, calls: 30 })],
-  ['screens', () => measureScreens({ ...storesOf(run.service), listings: 1_000, bars: WORST_BARS })],
+  ['history', () => measureHistory({ ...toStores(run.service), rounds: ROUNDS, calls: 30 })],
+  ['screens', () => measureScreens({ ...toStores(run.service), listings: 1_000, bars: WORST_BARS })],
   [
     'seal to visible',
     () => run.setRate(calm).then(() => measureSeal(run, { waitMs: 150_000, seconds: 10, rounds: ROUNDS })),
@@ -63,8 +63,8 @@ const slowStages = ({ run }: Measuring, calm: number, busy: number): Stage[] => 
   ['restart', () => measureRestart(run, busy)],
 ];
 
-/** What is measured at less than the highest rate is measured at the first one. */
-const stagesOf = (measuring: Measuring): readonly Stage[] => {
+/** Stages that do not need the highest rate run at the first one. */
+const listStages = (measuring: Measuring): readonly Stage[] => {
   const { plan, run, client } = measuring;
   if (plan.kind === 'profile') return throughputStages(measuring);
   const quick = plan.kind === 'quick';
@@ -75,7 +75,7 @@ const stagesOf = (measuring: Measuring): readonly Stage[] => {
     `latency of each hop at ${rate}/s`,
     () => measureHops(run, { ...hops, rate }),
   ];
-  const api = pidOf(run.dir, 'api');
+  const api = findPid(run.dir, 'api');
   const passes = api === null ? [] : [api];
   const snapshots = { client, passes, seconds: quick ? 0.2 : 2, rounds: ROUNDS };
   return [
@@ -92,7 +92,7 @@ const stagesOf = (measuring: Measuring): readonly Stage[] => {
 const BEHIND = 'BEGUN WHILE THE TASKS WERE BEHIND';
 const CATCH_UP_MS = 60_000;
 
-/** A value passes Kafka twice on its way, whatever we do: to the task, and to the API. */
+/** A value passes Kafka twice in any case: to the task, and to the API. */
 const withHops = (figures: readonly Figure[]): Figure[] =>
   figures.map((figure) => {
     const q = /(?:frame to served|stamp to client).* (p\d+)$/.exec(figure.name)?.[1];
@@ -101,36 +101,36 @@ const withHops = (figures: readonly Figure[]): Figure[] =>
     return { ...figure, limit: 2 * hop.measured, limitIs: `two hops through Kafka, while the service rests` };
   });
 
-/** Less is not worth a word. */
-const TOLD_FROM = 0.01;
+/** Smaller shares are not printed. */
+const PRINTED_FROM = 0.01;
 
 const withNotes = (figure: Figure, notes: readonly string[]): Figure => ({
   ...figure,
   note: [figure.note, ...notes].filter((note) => note !== '').join('; '),
 });
 
-/** A stage that fails is named and the rest still measured. */
+/** A failed stage is named and the rest is still measured. */
 export const measureStages = async (measuring: Measuring): Promise<Figure[]> => {
   const { plan, run, client } = measuring;
   const { progress } = run;
   const figures: Figure[] = [];
   await run.setRate(plan.rates[0] ?? 1_000);
   const missing = await progress.during('every book', waitForBooks(client));
-  if (missing > 0) progress.say(`${missing} books never came: figures are of a service that does less than it will`);
-  for (const [name, stage] of stagesOf(measuring)) {
+  if (missing > 0) progress.print(`${missing} books never came: figures are of a service that does less than it will`);
+  for (const [name, stage] of listStages(measuring)) {
     await run.setRate(1);
     const behind = !(await progress.during(`the tasks before: ${name}`, run.caughtUp(CATCH_UP_MS)));
-    progress.say(behind ? `${name} (${BEHIND.toLowerCase()})` : name);
+    progress.print(behind ? `${name} (${BEHIND.toLowerCase()})` : name);
     const [began, before] = [performance.now(), stolenMs()];
     try {
       const measured = await progress.during(name, stage());
       const stolen = (stolenMs() - before) / (performance.now() - began) / availableParallelism();
-      const taken = stolen < TOLD_FROM ? '' : `the host gave ${(stolen * 100).toFixed(0)} % of the cores to others`;
+      const taken = stolen < PRINTED_FROM ? '' : `the host gave ${(stolen * 100).toFixed(0)} % of the cores to others`;
       figures.push(
         ...measured.map((figure) => withNotes(figure, [behind ? BEHIND : '', figure.aim === null ? '' : taken])),
       );
     } catch (error) {
-      progress.say(`${name} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+      progress.print(`${name} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     }
   }
   return withHops(figures);

@@ -1,4 +1,4 @@
-// A thread that holds many streams open and reads them as cheaply as it can: counts events, and times one in many from the venue's stamp.
+// A thread that holds many streams open and reads them as cheaply as possible: counts events, and times one in many from the venue's stamp.
 import { request } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 import { parseInstant } from '../../../schemas/instants.ts';
@@ -9,7 +9,7 @@ export type ReaderData = {
   /** One stream each: its key and its query. */
   readonly streams: readonly { readonly key: string; readonly query: string }[];
 };
-/** Since the last report was asked for. */
+/** Since the previous report. */
 export type ReaderReport = {
   readonly ready: number;
   readonly refused: string | null;
@@ -20,7 +20,7 @@ export type ReaderReport = {
 };
 
 const { baseUrl, streams } = workerData as ReaderData;
-/** Of this many chunks one is looked into. */
+/** One chunk of this many is parsed. */
 const TIMED_CHUNKS = 50;
 const STAMPS = /"change":"(?:value|both)".*?"venue_ts":"([^"]+)","received_at":"([^"]+)"/;
 const BLANK_LINE = Buffer.from('\n\n');

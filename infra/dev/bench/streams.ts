@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { ApiClient } from './api-client.ts';
-import { below, type Figure, figureOf, quantile } from './figures.ts';
+import { below, type Figure, makeFigure, quantile } from './figures.ts';
 import { coresBetween, readUsage } from './machine.ts';
 import { inRounds } from './rounds.ts';
 import type { Run } from './run.ts';
@@ -14,7 +14,7 @@ export type StreamsSpec = {
   readonly clients: number;
   readonly listings: number;
   readonly rate: number;
-  /** Of each round. */
+  /** Per round. */
   readonly seconds: number;
   readonly rounds: number;
   readonly client: ApiClient;
@@ -22,10 +22,10 @@ export type StreamsSpec = {
 
 const PATIENCE = { everyMs: 100, forMs: 60_000 };
 const SETTLE_MS = 3_000;
-/** A list of `where` names at most so many (S-01). */
+/** The most members in a list of `where` (S-01). */
 const MOST_NAMED = 32;
 
-const reportOf = async (reader: Worker): Promise<ReaderReport> => {
+const readReport = async (reader: Worker): Promise<ReaderReport> => {
   const answer = once(reader, 'message') as Promise<[ReaderReport]>;
   reader.postMessage(null);
   return (await answer)[0];
@@ -34,7 +34,7 @@ const reportOf = async (reader: Worker): Promise<ReaderReport> => {
 const untilReady = async (reader: Worker, clients: number): Promise<void> => {
   let open = 0;
   const areReady = await until(async () => {
-    const { ready, refused } = await reportOf(reader);
+    const { ready, refused } = await readReport(reader);
     if (refused !== null) throw new Error(`a stream was refused: ${refused.slice(0, 300)}`);
     open = ready;
     return ready >= clients;
@@ -43,7 +43,7 @@ const untilReady = async (reader: Worker, clients: number): Promise<void> => {
 };
 
 /** Listings of one client: the first ones by quote for many, else by name, shifted from client to client. */
-const whereOf = (symbols: readonly string[], listings: number, n: number): string | null => {
+const chooseWhere = (symbols: readonly string[], listings: number, n: number): string | null => {
   if (listings >= symbols.length) return null;
   if (listings > MOST_NAMED) return 'quote = USDT';
   const from = (n * listings) % symbols.length;
@@ -51,30 +51,30 @@ const whereOf = (symbols: readonly string[], listings: number, n: number): strin
   return `symbol in (${chosen.map((symbol) => `"${symbol}"`).join(', ')})`;
 };
 
-/** Only books: they change ten times a second and listing. */
+/** Only books: they change ten times a second for each listing. */
 const buildQuery = (where: string | null): string =>
   String(new URLSearchParams({ layers: 'book', ...(where === null ? {} : { where }) }));
 
 const formatSpec = ({ clients, listings }: StreamsSpec): string => `${clients} streams x ${listings} listings`;
 
 const measureRound = async (run: Run, spec: StreamsSpec, reader: Worker): Promise<Figure[]> => {
-  // What came since the last round is not of this one.
-  await reportOf(reader);
+  // Events since the last round belong to neither round.
+  await readReport(reader);
   const [usage, began] = [readUsage(run.dir), performance.now()];
   await pause(spec.seconds * 1_000);
   const lasted = (performance.now() - began) / 1_000;
   const cores = coresBetween(usage, readUsage(run.dir), lasted);
-  const { events, bytes, chunks, delaysMs } = await reportOf(reader);
+  const { events, bytes, chunks, delaysMs } = await readReport(reader);
   const name = formatSpec(spec);
   return [
-    figureOf(`${name}: events`, '/s', events / lasted, {
+    makeFigure(`${name}: events`, '/s', events / lasted, {
       note: `${Math.round(bytes / lasted / 1e6)} MB/s in ${Math.round(chunks / lasted)} reads/s, ${spec.rate} frames/s`,
     }),
-    figureOf(`${name}: CPU of the API`, 'cores', cores.get('api') ?? null, { aim: below(0.5) }),
-    figureOf(`${name}: venue's stamp to client p50`, 'ms', quantile(delaysMs, 0.5), {
+    makeFigure(`${name}: CPU of the API`, 'cores', cores.get('api') ?? null, { aim: below(0.5) }),
+    makeFigure(`${name}: venue's stamp to client p50`, 'ms', quantile(delaysMs, 0.5), {
       note: `${delaysMs.length} events timed`,
     }),
-    figureOf(`${name}: venue's stamp to client p99`, 'ms', quantile(delaysMs, 0.99), { aim: below(300) }),
+    makeFigure(`${name}: venue's stamp to client p99`, 'ms', quantile(delaysMs, 0.99), { aim: below(300) }),
   ];
 };
 
@@ -86,7 +86,7 @@ export const measureStreams = async (run: Run, spec: StreamsSpec): Promise<Figur
   const before = residentOfApi(run);
   const streams = Array.from({ length: clients }, (_, n) => ({
     key: client.key(n),
-    query: buildQuery(whereOf(symbols, listings, n)),
+    query: buildQuery(chooseWhere(symbols, listings, n)),
   }));
   const workerData: ReaderData = { baseUrl: run.service.endpoints.base_url, streams };
   const reader = new Worker(new URL('./stream-reader.ts', import.meta.url), { workerData });
@@ -96,7 +96,7 @@ export const measureStreams = async (run: Run, spec: StreamsSpec): Promise<Figur
     await run.setRate(rate);
     await pause(SETTLE_MS);
     const figures = await inRounds(rounds, () => measureRound(run, spec, reader));
-    return [...figures, figureOf(`${formatSpec(spec)}: memory of a client`, 'kB', ofOneKb)];
+    return [...figures, makeFigure(`${formatSpec(spec)}: memory of a client`, 'kB', ofOneKb)];
   } finally {
     await reader.terminate();
     await run.setRate(1);

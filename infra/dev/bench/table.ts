@@ -1,6 +1,6 @@
 // Plain text in columns: a heading, a rule, rows.
 
-/** `right` names the columns whose cells end at the same place. */
+/** `right` names the right-aligned columns. */
 export const renderColumns = (
   head: readonly string[],
   rows: readonly (readonly string[])[],

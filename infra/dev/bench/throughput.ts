@@ -1,27 +1,27 @@
-// Sustained raw messages a second: what was sent, what was applied, how far behind the tasks were, what each process used.
+// Sustained raw messages a second: sent, applied, the lag of the tasks, and the resources of each process.
 import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { injectFaults } from './faults.ts';
-import { atLeast, below, type Figure, figureOf, quantile } from './figures.ts';
+import { atLeast, below, type Figure, makeFigure, quantile } from './figures.ts';
 import {
   coresBetween,
+  findPid,
   machineCpuSeconds,
-  mainThreadOf,
   PROCESSES,
-  pidOf,
+  readMainThread,
   readUsage,
   type ThreadTimes,
 } from './machine.ts';
-import { combineRounds, spreadOf } from './rounds.ts';
+import { combineRounds, computeSpread } from './rounds.ts';
 import type { Run } from './run.ts';
 
 export type ThroughputSpec = {
   readonly rate: number;
-  /** How long the rate is held: cut into as many parts as there are rounds. */
+  /** How long the rate is held: divided into as many parts as there are rounds. */
   readonly seconds: number;
   readonly rounds: number;
   readonly settleMs: number;
-  /** While the rate is held the venue misbehaves. */
+  /** Whether the venue misbehaves while the rate is held. */
   readonly faults: boolean;
 };
 
@@ -45,11 +45,11 @@ type Part = { readonly figures: readonly Figure[]; readonly lags: readonly numbe
 
 const atRate = (rate: number): string => `at ${rate.toLocaleString('en-US')}/s`;
 
-/** What a record or an answer passes: each does its work on one thread, so none can do more than a second of it in a second. */
+/** The processes on the path of a record or a response: each works on one thread, so none can use more than a second of it in a second. */
 const ON_ONE_THREAD = ['ingest', 'processors', 'api'] as const;
 
 type Threads = readonly (ThreadTimes | null)[];
-const mainThreads = ({ dir }: Run): Threads => ON_ONE_THREAD.map((name) => mainThreadOf(pidOf(dir, name) ?? 0));
+const mainThreads = ({ dir }: Run): Threads => ON_ONE_THREAD.map((name) => readMainThread(findPid(dir, name) ?? 0));
 
 const mainThreadFigures = (
   at: string,
@@ -60,7 +60,7 @@ const mainThreadFigures = (
     const share = (time: keyof ThreadTimes): number | null =>
       from == null || to == null ? null : (to[time] - from[time]) / 1_000 / tookS;
     const [ran, waited] = [share('ranMs'), share('waitedMs')];
-    return figureOf(
+    return makeFigure(
       `${name} ${at}: its main thread ran or waited for a core`,
       's',
       ran === null || waited === null ? null : ran + waited,
@@ -84,20 +84,20 @@ const measurePart = async (run: Run, { rate, seconds, rounds }: ThroughputSpec):
   const cores = coresBetween(usageBefore, usageAfter, tookS);
   const at = atRate(rate);
   const figures = [
-    figureOf(`raw messages applied ${at}`, '/s', (after.applied - before.applied) / tookS, {
+    makeFigure(`raw messages applied ${at}`, '/s', (after.applied - before.applied) / tookS, {
       limit: (after.sent - before.sent) / tookS,
       limitIs: 'frames the simulator sent',
       aim: atLeast(Math.min(rate, AIM_RATE) * 0.98),
       note: `collector wrote ${Math.round((after.collected - before.collected) / tookS)}/s`,
     }),
-    figureOf(`task lag p50 ${at}`, 'ms', quantile(lags, 0.5), { note: 'a watermark comes every 250 ms' }),
-    figureOf(`task lag p99 ${at}`, 'ms', quantile(lags, 0.99)),
-    figureOf(`whole machine ${at}`, 'cores', (machineAfter - machineBefore) / tookS, {
+    makeFigure(`task lag p50 ${at}`, 'ms', quantile(lags, 0.5), { note: 'a watermark comes every 250 ms' }),
+    makeFigure(`task lag p99 ${at}`, 'ms', quantile(lags, 0.99)),
+    makeFigure(`whole machine ${at}`, 'cores', (machineAfter - machineBefore) / tookS, {
       limit: availableParallelism(),
       limitIs: 'cores there are; what the processes below do not account for is not ours',
     }),
     ...PROCESSES.map((name) =>
-      figureOf(`${name} ${at}`, 'cores', cores.get(name) ?? null, {
+      makeFigure(`${name} ${at}`, 'cores', cores.get(name) ?? null, {
         note: `resident ${Math.round(usageAfter.get(name)?.residentMb ?? 0)} MB`,
       }),
     ),
@@ -106,7 +106,7 @@ const measurePart = async (run: Run, { rate, seconds, rounds }: ThroughputSpec):
   return { figures, lags };
 };
 
-/** Figures of one rate. The tasks get time to catch up afterwards, so that the next stage begins at the log's end. */
+/** Figures of one rate. The tasks then have time to catch up, so that the next stage begins at the log's end. */
 export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise<Figure[]> => {
   const { rate, rounds, settleMs } = spec;
   await run.setRate(rate);
@@ -122,7 +122,7 @@ export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise
   const highest = parts.map(({ lags }) => quantile(lags, 1));
   return [
     ...combineRounds(parts.map(({ figures }) => figures)),
-    figureOf(
+    makeFigure(
       `task lag max ${atRate(rate)}`,
       'ms',
       quantile(
@@ -130,7 +130,7 @@ export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise
         1,
       ),
       {
-        spread: spreadOf(highest),
+        spread: computeSpread(highest),
         ...(rate <= AIM_RATE ? { aim: below(AIM_LAG_MS) } : {}),
         note: `of the whole time, not the median; ${dead} dead letters, ${lost} connections lost${faults}`,
       },
@@ -139,4 +139,4 @@ export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise
 };
 
 export const measureMemory = (run: Run): Figure[] =>
-  [...readUsage(run.dir)].map(([name, { residentMb }]) => figureOf(`resident memory of ${name}`, 'MB', residentMb));
+  [...readUsage(run.dir)].map(([name, { residentMb }]) => makeFigure(`resident memory of ${name}`, 'MB', residentMb));

@@ -19,13 +19,13 @@ const url = process.env['DATABASE_URL'];
 if (url === undefined) throw new Error('set DATABASE_URL to an empty database');
 const pool = openPostgres(url);
 await migrate(pool);
-const keyOf = connectionKeys(randomBytes(32));
+const makeKey = connectionKeys(randomBytes(32));
 const accountId = `acc_${randomUUID()}`;
 await pool.query('insert into accounts (account_id) values ($1)', [accountId]);
 
 const makeToken = async (): Promise<string> => {
   const [token, keyId, connectionId] = [randomBytes(32).toString('base64url'), `key_${randomUUID()}`, randomUUID()];
-  const key = keyOf(connectionId);
+  const key = makeKey(connectionId);
   await pool.query(
     "insert into api_keys (key_id, account_id, hash, display, name, plan, kind) values ($1, $2, $3, $4, 'bench', 'free', 'connection')",
     [keyId, accountId, hashKey(key), displayOf(key)],
@@ -46,7 +46,7 @@ const makeToken = async (): Promise<string> => {
 const tokens: string[] = [];
 while (tokens.length < TOKENS) tokens.push(await makeToken());
 const log = createLog('bench', 'silent');
-const check = createTokenCheck({ units: createUnits(pool), keyOf, mcpUrl: MCP_URL, nowMs: Date.now, log });
+const check = createTokenCheck({ units: createUnits(pool), keyOf: makeKey, mcpUrl: MCP_URL, nowMs: Date.now, log });
 const count = Number(checks);
 let done = 0;
 const ask = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-// `node --expose-gc infra/dev/bench/tools.ts [--calls N]`: what a call of a tool costs beside the direct call of the API, and memory over many calls. A measurement, never a test.
+// `node --expose-gc infra/dev/bench/tools.ts [--calls N]`: the cost of a tool call over the direct API call, and memory over many calls.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
@@ -16,10 +16,10 @@ const TOLD_EVERY = 10_000;
 const RANDOM_LENGTH = 32;
 const MIB = 1_048_576;
 
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const key = composeKey(randomCharacters(RANDOM_LENGTH));
 
-/** Stands for the API: the answer of the example at once, so that what is measured is the way through the tool server. */
+/** Replaces the API: returns the response of the example at once, so that only the path through the tool server is measured. */
 const standIn = async (): Promise<{ server: Server; url: string; bytes: number }> => {
   const body = JSON.stringify(snapshots.example.output);
   const server = createServer((request, reply) => {
@@ -55,7 +55,7 @@ const startToolServer = async (apiUrl: string): Promise<{ tools: Tools; url: str
 
 type Sent = { readonly url: string; readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
-/** Milliseconds of each of `count` requests, `AT_ONCE` under way. */
+/** Milliseconds of each of `count` requests, `AT_ONCE` in flight. */
 const measureTimes = async (client: Agent, { url, body, headers }: Sent, count: number): Promise<number[]> => {
   const { origin, pathname: path } = new URL(url);
   const times: number[] = [];
@@ -66,7 +66,7 @@ const measureTimes = async (client: Agent, { url, body, headers }: Sent, count: 
       await answer.body.dump();
       if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}`);
       times.push(performance.now() - begun);
-      if (count > TOLD_EVERY && times.length % TOLD_EVERY === 0) tellMemory(times.length);
+      if (count > TOLD_EVERY && times.length % TOLD_EVERY === 0) printMemory(times.length);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, send));
@@ -75,20 +75,20 @@ const measureTimes = async (client: Agent, { url, body, headers }: Sent, count: 
 
 type Begun = { readonly begun: number; readonly cpu: NodeJS.CpuUsage };
 
-const tellMemory = (calls: number): void => {
+const printMemory = (calls: number): void => {
   globalThis.gc?.();
   const { heapUsed, rss } = process.memoryUsage();
-  say(`${calls} calls: heap ${(heapUsed / MIB).toFixed(1)} MiB, resident ${(rss / MIB).toFixed(0)} MiB`);
+  print(`${calls} calls: heap ${(heapUsed / MIB).toFixed(1)} MiB, resident ${(rss / MIB).toFixed(0)} MiB`);
 };
 
 /** `cpu`: of this process, which is client, tool server and the stand-in of the API at once. */
-const tellTimes = (name: string, times: readonly number[], { begun, cpu }: Begun): void => {
+const printTimes = (name: string, times: readonly number[], { begun, cpu }: Begun): void => {
   const sorted = [...times].sort((a, b) => a - b);
   const [p50, p99] = [quantile(sorted, 0.5), quantile(sorted, 0.99)].map((ms) => (ms ?? 0).toFixed(2));
   const perSecond = (times.length / (performance.now() - begun)) * 1_000;
   const { user, system } = process.cpuUsage(cpu);
   const cpuMs = ((user + system) / 1_000 / times.length).toFixed(2);
-  say(
+  print(
     `${name}: ${cpuMs} ms of a core, p50 ${p50} ms, p99 ${p99} ms, ${perSecond.toFixed(0)}/s with ${AT_ONCE} at once`,
   );
 };
@@ -119,13 +119,13 @@ const ways: readonly (readonly [string, Sent])[] = [
     },
   ],
 ];
-say(`an answer of ${api.bytes} bytes`);
+print(`an answer of ${api.bytes} bytes`);
 for (const [name, sent] of ways) {
   await measureTimes(client, sent, 200);
   const begun = { begun: performance.now(), cpu: process.cpuUsage() };
-  tellTimes(name, await measureTimes(client, sent, 2_000), begun);
+  printTimes(name, await measureTimes(client, sent, 2_000), begun);
 }
-tellMemory(0);
+printMemory(0);
 await measureTimes(client, legacy, Number(calls));
 await client.close();
 await tools.close();

@@ -1,9 +1,9 @@
-// Waits for what cannot tell that it has come: asked again and again, for so long and no longer.
+// Waits for a condition without notification: polls it until it holds or a deadline.
 import { setTimeout as pause } from 'node:timers/promises';
 
 type Patience = { readonly everyMs: number; readonly forMs: number };
 
-/** Whether it held in time; it is asked at least once. */
+/** Whether the condition held in time; it is checked at least once. */
 export const until = async (
   holds: () => boolean | Promise<boolean>,
   { everyMs, forMs }: Patience,

@@ -1,4 +1,4 @@
-// What mapping a message costs against bare JSON.parse of the same bytes, for each venue over the messages of its recordings.
+// The cost of mapping a message compared with bare JSON.parse of the same bytes, for each venue over the messages of its recordings.
 //
 //   node infra/dev/bench/venues.ts [VENUE...]
 import { readdirSync, readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 
 const FIXTURES = join(import.meta.dirname, '../../../test/fixtures');
-/** Frames measured for each venue; rare kinds weigh what they weigh in the recordings, whole listings of references are left out. */
+/** Frames measured for each venue; rare kinds have their share in the recordings, whole listings of references are left out. */
 const MOST_MESSAGES = 2_000;
 const LARGEST_BYTES = 256 * 1024;
 const ROUNDS = 6;
@@ -19,7 +19,7 @@ const ROUND_MICROS = 60_000;
 
 type Recorded = { readonly kind: string; readonly dir: string; readonly url?: string; readonly raw: string };
 
-const linesOf = (venue: string): readonly Recorded[] =>
+const readRecorded = (venue: string): readonly Recorded[] =>
   readdirSync(join(FIXTURES, venue))
     .filter((name) => /\.ndjson(\.gz)?$/.test(name) && !name.includes('binary'))
     .flatMap((name) => {
@@ -37,8 +37,8 @@ const toMessage = ({ kind, url, raw }: Recorded): VenueMessage => ({
   payload: Buffer.from(raw),
 });
 
-/** Messages that give records, one after the other with one state as a connection's. */
-const readOf = (venue: Venue, messages: readonly VenueMessage[], context: MapContext): readonly VenueMessage[] => {
+/** Messages that give records, one after the other with the state of one connection. */
+const filterRead = (venue: Venue, messages: readonly VenueMessage[], context: MapContext): readonly VenueMessage[] => {
   const state: MapState = {};
   return messages.filter((message) => {
     try {
@@ -50,7 +50,7 @@ const readOf = (venue: Venue, messages: readonly VenueMessage[], context: MapCon
   });
 };
 
-const listingsOf = (venue: Venue, messages: readonly VenueMessage[]): ReadonlyMap<string, ListingRecord> => {
+const readListings = (venue: Venue, messages: readonly VenueMessage[]): ReadonlyMap<string, ListingRecord> => {
   const listings = new Map<string, ListingRecord>();
   const state = {};
   for (const message of messages) {
@@ -69,8 +69,8 @@ const cpuMicros = (): number => {
   return user + system;
 };
 
-/** Microseconds of CPU of one pass: the fastest of some rounds, since other processes only ever add (caches, clock rate). */
-const timeOf = (pass: () => void): number => {
+/** Microseconds of CPU of one pass: the fastest of some rounds, since other processes only ever add time (caches, clock rate). */
+const measureTime = (pass: () => void): number => {
   const start = cpuMicros();
   let passes = 0;
   do {
@@ -80,9 +80,9 @@ const timeOf = (pass: () => void): number => {
   return (cpuMicros() - start) / passes;
 };
 
-/** Each pass's fastest round; rounds take turns, so that a slow moment of the machine meets all of them. */
+/** Each pass's fastest round; rounds alternate, so that a slow moment of the machine affects all passes. */
 const fastest = (passes: readonly (() => void)[]): readonly number[] => {
-  const rounds = Array.from({ length: ROUNDS }, () => passes.map(timeOf));
+  const rounds = Array.from({ length: ROUNDS }, () => passes.map(measureTime));
   return passes.map((_, i) => Math.min(...rounds.map((times) => times[i] ?? Number.POSITIVE_INFINITY)));
 };
 
@@ -95,10 +95,10 @@ type Cost = {
 };
 
 const measure = (venue: Venue): Cost => {
-  const all = linesOf(venue.id).map(toMessage);
-  const context = { listings: listingsOf(venue, all) };
+  const all = readRecorded(venue.id).map(toMessage);
+  const context = { listings: readListings(venue, all) };
   const frames = all.filter(({ payload }) => payload.byteLength < LARGEST_BYTES);
-  const read = readOf(venue, frames, context).slice(0, MOST_MESSAGES);
+  const read = filterRead(venue, frames, context).slice(0, MOST_MESSAGES);
   const parseAll = (): void => {
     for (const { payload } of read) JSON.parse(Buffer.from(payload).toString('utf8'));
   };

@@ -6,10 +6,10 @@ import type { DataDir } from './data-dir.ts';
 import { EngineMissingError } from './java.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
-/** Base mainnet, the chain payments and anchors are specified for. */
+/** Base mainnet, the specified chain of payments and anchors. */
 const CHAIN_ID = 8453;
 
-/** Starts the chain; resolves once it tells its chain id. Its state is written at a clean stop and every minute. */
+/** Starts the chain; resolves once it returns its chain id. Its state is written at a clean stop and every minute. */
 export async function startAnvil(supervisor: Supervisor, dataDir: DataDir, port: number): Promise<Supervised> {
   const folder = join(dataDir.path, 'anvil');
   mkdirSync(folder, { recursive: true });
@@ -33,7 +33,7 @@ async function answers(url: string): Promise<boolean> {
   return body.result === `0x${CHAIN_ID.toString(16)}`;
 }
 
-/** The binary itself: the package's own launcher would be one more process between us and it. */
+/** The binary itself: the package's own launcher would add a process between us and it. */
 function anvilBinary(): string {
   const machine = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`;
   const require = createRequire(import.meta.url);
@@ -42,7 +42,7 @@ function anvilBinary(): string {
     const binary = join(manifest, '..', 'bin', 'anvil');
     if (existsSync(binary)) return binary;
   } catch {
-    // Reported below, together with a package that came without its binary.
+    // Reported below, together with a package that lacks its binary.
   }
   throw new EngineMissingError(`@foundry-rs/anvil has no binary for ${machine}: give RPC_URL of a chain instead`);
 }

@@ -1,4 +1,4 @@
-/** The folder one set of engines lives in: its lock, its generated passwords and the processes last started from it. */
+/** The folder of one set of engines: its lock, its generated passwords and the processes last started from it. */
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -16,20 +16,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   endInOrder,
   endProcess,
-  identityOf,
   isAlive,
   type ProcessIdentity,
   type RunRecord,
+  readIdentity,
 } from './process-identity.ts';
 
-/** Passwords made at first start; kept in a file only its owner can read. */
+/** Passwords generated at the first start; kept in a file only its owner can read. */
 export interface Secrets {
   readonly questdb_password: string;
   readonly questdb_readonly_password: string;
   readonly postgres_password: string;
 }
 
-/** Who holds a folder; a new start waits for a holder that is about to release it. */
+/** The holder of a folder; a new start waits for a holder that is about to release it. */
 interface Lock extends ProcessIdentity {
   readonly stopping: boolean;
 }
@@ -37,9 +37,9 @@ interface Lock extends ProcessIdentity {
 export interface DataDir {
   readonly path: string;
   readonly secrets: Secrets;
-  /** Which process runs under this name; null when it has ended. */
+  /** Records which process runs under this name; null when it has ended. */
   recordRun(name: string, run: RunRecord | null): void;
-  /** Which guard ends the processes of this run when their supervisor is killed. */
+  /** Records which guard ends the processes of this run when their supervisor is killed. */
   recordGuard(guard: ProcessIdentity): void;
   /** From now on a new start waits for `release`. */
   announceStop(): void;
@@ -51,15 +51,15 @@ export class DataDirError extends Error {
   override readonly name = 'DataDirError';
 }
 
-/** Beside the records of the processes, which it is none of. */
+/** Beside the records of the processes; it is none of them. */
 const GUARD_FILE = 'guard.json';
 const LOOK_EVERY_MS = 50;
-/** A guard that needs longer than all its processes together does not end any more. */
+/** A guard that takes longer than all its processes together is stuck. */
 const GUARD_LIMIT_MS = 120_000;
 
 /**
- * Takes the folder for this process. A lock whose process is gone (kill -9, power cut) is taken over, and whatever that
- * process had started and left running is ended first. `wipe` then removes everything kept from earlier runs.
+ * Takes the folder for this process. A lock whose process is gone (kill -9, power cut) is taken over, after every process that its
+ * owner had started and left running was ended. `wipe` then removes all data of earlier runs.
  */
 export async function openDataDir(
   dir: string,
@@ -80,13 +80,13 @@ export async function openDataDir(
         ? rmSync(runFile(path, name), { force: true })
         : writeFileSync(runFile(path, name), JSON.stringify(run)),
     recordGuard: (guard) => writeFileSync(join(path, GUARD_FILE), JSON.stringify(guard)),
-    // Without the folder nobody can start in it.
-    announceStop: () => existsSync(lock) && replaceFile(lock, JSON.stringify(lockOf({ stopping: true }))),
+    // Without the folder no process can start in it.
+    announceStop: () => existsSync(lock) && replaceFile(lock, JSON.stringify(makeLock({ stopping: true }))),
     release: () => rmSync(lock, { force: true }),
   };
 }
 
-/** The process last started from the folder under this name, when it still runs. */
+/** The process last started from the folder under this name, if it still runs. */
 export function readRun(dir: string, name: string): RunRecord | null {
   const run = readJson<RunRecord>(runFile(dir, name));
   return run !== null && isAlive(run) ? run : null;
@@ -95,9 +95,9 @@ export function readRun(dir: string, name: string): RunRecord | null {
 async function takeLock(path: string, log: (line: string) => void): Promise<string> {
   const lock = join(path, 'lock');
   const mine = join(path, `lock.${process.pid}`);
-  writeFileSync(mine, JSON.stringify(lockOf({ stopping: false })));
+  writeFileSync(mine, JSON.stringify(makeLock({ stopping: false })));
   try {
-    // A link appears with its content already in place, so nobody ever reads a half-written lock.
+    // A link appears with its content already in place, so a half-written lock is never read.
     while (!linked(mine, lock)) {
       const holder = readJson<Lock>(lock);
       if (holder?.stopping && isAlive(holder)) {
@@ -119,8 +119,8 @@ async function takeLock(path: string, log: (line: string) => void): Promise<stri
   return lock;
 }
 
-function lockOf({ stopping }: Pick<Lock, 'stopping'>): Lock {
-  const me = identityOf(process.pid);
+function makeLock({ stopping }: Pick<Lock, 'stopping'>): Lock {
+  const me = readIdentity(process.pid);
   if (me === null) throw new DataDirError('this process cannot be seen in the process table');
   return { ...me, stopping };
 }
@@ -141,7 +141,7 @@ function linked(from: string, to: string): boolean {
   }
 }
 
-/** Removes a stale lock; puts it back when two starts raced and the one moved away is not the one that was judged. */
+/** Removes a stale lock; puts it back when two starts raced and the moved lock is not the one that was checked. */
 function setAside(lock: string, aside: string, judged: ProcessIdentity | null): void {
   try {
     renameSync(lock, aside);
@@ -160,7 +160,7 @@ function wipe(path: string, lock: string): void {
   mkdirSync(join(path, 'run'));
 }
 
-/** A guard whose supervisor was killed is ending what that one started: a second signal would end a process out of order. */
+/** The guard of a killed supervisor is ending its processes: a second signal would end a process out of order. */
 async function untilGuardEnds(path: string, log: (line: string) => void): Promise<void> {
   const guard = readJson<ProcessIdentity>(join(path, GUARD_FILE));
   if (guard === null || !isAlive(guard)) return;
@@ -194,7 +194,7 @@ function readSecrets(file: string): Secrets {
   return made;
 }
 
-// Letters and digits only: the passwords stand in URLs, in a Java properties file and in ILP configuration strings.
+// Letters and digits only: the passwords appear in URLs, in a Java properties file and in ILP configuration strings.
 function newPassword(): string {
   return randomBytes(18).toString('hex');
 }

@@ -13,7 +13,7 @@ export type EngineName = 'kafka' | 'questdb' | 'postgres' | 'anvil';
 
 export const ENGINE_NAMES: readonly EngineName[] = ['kafka', 'questdb', 'postgres', 'anvil'];
 
-/** Where the engines answer; null for one that was not asked for. */
+/** Addresses of the engines; null for one that was not requested. */
 export interface EngineEndpoints {
   readonly kafka: string | null;
   readonly questdb_http: string | null;
@@ -28,13 +28,13 @@ export interface EngineEndpoints {
 }
 
 export interface EngineOptions {
-  /** Everything the engines keep lies under this folder. */
+  /** Folder of all data of the engines. */
   readonly dir: string;
   readonly kafka?: boolean;
   readonly questdb?: boolean;
   readonly postgres?: boolean;
   readonly anvil?: boolean;
-  /** `wipe` removes what earlier runs kept, once the folder is ours. */
+  /** `wipe` removes the data of earlier runs, once the folder is ours. */
   readonly data?: 'keep' | 'wipe';
   /** `free` takes random free ports (tests); `standard` the documented ones or their settings. */
   readonly ports?: 'free' | 'standard';
@@ -43,29 +43,29 @@ export interface EngineOptions {
   readonly log?: (line: string) => void;
   /** Ports of processes that will run beside the engines, chosen with theirs. */
   readonly alsoPorts?: readonly PortSetting[];
-  /** Of a run of minutes, such as a test or a demo: Kafka and QuestDB start with less work and serve more slowly. */
+  /** For a run of minutes, such as a test or a demo: Kafka and QuestDB start with less work and serve more slowly. */
   readonly isLight?: boolean;
-  /** Ends a start in order: what has begun is stopped, and the start fails. */
+  /** Aborts a start in order: what has started is stopped, and the start fails. */
   readonly signal?: AbortSignal;
 }
 
 export interface Engines {
   readonly endpoints: EngineEndpoints;
-  /** The supervisor and folder of the run, for processes that belong to it. */
+  /** The supervisor and folder of the run, for its other processes. */
   readonly supervisor: Supervisor;
   readonly dataDir: DataDir;
-  /** Those of the engines that are embedded and of `alsoPorts`; standard ones otherwise. */
+  /** Ports of the embedded engines and of `alsoPorts`; standard ones otherwise. */
   readonly ports: Readonly<Record<PortSetting, number>>;
   pid(name: EngineName): number | null;
   ready(name: EngineName): Promise<void>;
   kill(name: EngineName): Promise<void>;
-  /** Ends it and leaves it down until `restart`. */
+  /** Stops it and leaves it down until `restart`. */
   hold(name: EngineName): Promise<void>;
   restart(name: EngineName): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** An engine was given from outside only in part, or is not part of the run. */
+/** An external engine was configured only in part, or an engine is not part of the run. */
 export class EngineError extends Error {
   override readonly name = 'EngineError';
 }
@@ -77,7 +77,7 @@ const PORTS_OF: Record<EngineName, readonly PortSetting[]> = {
   anvil: ['RPC_PORT'],
 };
 
-/** Starts what is asked for (everything, unless an engine is `false`); on a failure nothing is left running. */
+/** Starts the requested engines (all, unless an engine is `false`); on a failure nothing is left running. */
 export async function startEngines(options: EngineOptions): Promise<Engines> {
   const env = options.env ?? process.env;
   const log = options.log ?? (() => undefined);
@@ -196,7 +196,7 @@ function embeddedEndpoints(
   return Object.assign({}, ...names.map((name) => parts[name]()));
 }
 
-/** Engines the environment names; a name without its other half is refused rather than half embedded. */
+/** Engines that the environment names; an address without its other half is refused instead of embedding half an engine. */
 function outsideEndpoints(env: NodeJS.ProcessEnv): {
   names: ReadonlySet<EngineName>;
   endpoints: Partial<EngineEndpoints>;

@@ -1,4 +1,4 @@
-// Ends the supervised processes in order when their supervisor is gone, however it went (kill -9 included): its stdin closes then.
+// Ends the supervised processes in order when their supervisor is gone, for any cause (kill -9 included): its stdin closes then.
 // Lines read: a record of a process that runs, or `{"name": …, "run": null}` for one that has ended. It needs no file: the folder may be gone.
 import { createInterface } from 'node:readline';
 import { endInOrder, type RunRecord } from './process-identity.ts';

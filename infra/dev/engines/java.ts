@@ -1,4 +1,4 @@
-/** Where the Java engines find their runtime and their archives. */
+/** Locates the runtime and the archives of the Java engines. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -9,7 +9,7 @@ export class EngineMissingError extends Error {
   override readonly name = 'EngineMissingError';
 }
 
-/** Of engines that live for minutes: C2 and a parallel collector cost such a run more of two cores than they save it (Kafka 8.3 s to 4.4 s of its first minute, QuestDB 6.5 s to 4.2 s). */
+/** For runs of minutes: C2 and a parallel collector cost more CPU than they save (first minute of Kafka 8.3 to 4.4 s, QuestDB 6.5 to 4.2 s). */
 export const LIGHT_JVM: readonly string[] = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
 
 /** Has the JVM map classes that it read at an earlier start, once `class-archives.mjs` has kept them. One of another JDK is passed over with a warning. */
@@ -23,7 +23,7 @@ export function javaCommand(env: NodeJS.ProcessEnv = process.env): string {
   return home !== undefined && existsSync(join(home, 'bin', 'java')) ? join(home, 'bin', 'java') : 'java';
 }
 
-/** The folder of an engine's archives; they are fetched by infra/dev/local/bootstrap.mjs. */
+/** The folder of an engine's archives, downloaded by infra/dev/local/bootstrap.mjs. */
 export function engineJars(name: 'kafka' | 'questdb'): string {
   const folder = join(ENGINES_DIR, name);
   if (!existsSync(folder) || !readdirSync(folder).some((file) => file.endsWith('.jar'))) {

@@ -17,7 +17,7 @@ export interface KafkaPorts {
 
 export type KafkaProperties = Readonly<Record<string, string | number | boolean>>;
 
-/** Brokers that form one cluster; each is a controller too, and keeps a copy of every partition. */
+/** Brokers of one cluster; each is a controller too, and keeps a copy of every partition. */
 export interface KafkaCluster {
   /** `host:port` of every broker, separated by commas. */
   readonly endpoint: string;
@@ -25,7 +25,7 @@ export interface KafkaCluster {
 }
 
 export interface ClusterBroker extends Supervised {
-  /** Starts it again with an empty disk, as a machine that was replaced. It must be down. */
+  /** Starts it again with an empty disk, as a replaced machine. It must be down. */
   restartEmpty(): Promise<void>;
 }
 
@@ -37,17 +37,17 @@ const G1 = [
   '-XX:InitiatingHeapOccupancyPercent=35',
   '-XX:+ExplicitGCInvokesConcurrent',
 ];
-/** The heap is cut to a laptop's. */
+/** The heap is reduced for a laptop. */
 const JVM = [...G1, HEADLESS, '-Xms256m', '-Xmx768m'];
 const LIGHT = [...LIGHT_JVM, HEADLESS, '-Xms128m', '-Xmx768m'];
-/** Brokers of a cluster are started again and again: the quick compiler alone halves what a start takes of two cores. */
+/** Brokers of a cluster restart often: the quick compiler alone halves the CPU time of a start on two cores. */
 const JVM_OF_CLUSTER = [...G1, HEADLESS, '-Xms256m', '-Xmx256m', '-XX:TieredStopAtLevel=1'];
 
 interface Node {
   readonly name: string;
   readonly id: number;
   readonly ports: KafkaPorts;
-  /** The whole quorum, this node in its place: node ids count from 1. */
+  /** The whole quorum, this node in its position: node ids count from 1. */
   readonly quorum: readonly KafkaPorts[];
   readonly clusterId: string;
   readonly jvm: readonly string[];
@@ -57,13 +57,13 @@ interface Node {
 const newClusterId = (): string => randomBytes(16).toString('base64url');
 
 export interface KafkaOptions {
-  /** Laid over those of its file. */
+  /** Override those of its file. */
   readonly settings?: KafkaProperties;
-  /** Of a run of minutes (LIGHT_JVM). */
+  /** For a run of minutes (LIGHT_JVM). */
   readonly isLight?: boolean;
 }
 
-/** Starts the broker; resolves once it answers describeCluster with a controller. */
+/** Starts the broker; resolves once describeCluster returns a controller. */
 export function startKafka(
   supervisor: Supervisor,
   dataDir: DataDir,
@@ -75,7 +75,7 @@ export function startKafka(
   return startNode(supervisor, dataDir, node);
 }
 
-/** Starts as many brokers as there are ports: `kafka-1`, `kafka-2` and so on. */
+/** Starts one broker per entry of ports: `kafka-1`, `kafka-2` and so on. */
 export async function startKafkaCluster(
   supervisor: Supervisor,
   dataDir: DataDir,
@@ -95,7 +95,7 @@ export async function startKafkaCluster(
       };
       const broker = await startNode(supervisor, dataDir, node);
       const restartEmpty = async (): Promise<void> => {
-        rmSync(dataOf(dataDir, node), { recursive: true, force: true });
+        rmSync(toDataPath(dataDir, node), { recursive: true, force: true });
         await format(prepare(dataDir, node), node);
         await broker.restart();
       };
@@ -110,11 +110,11 @@ interface Prepared {
   readonly java: readonly string[];
 }
 
-const dataOf = (dataDir: DataDir, { name }: Node): string => join(dataDir.path, name, 'data');
+const toDataPath = (dataDir: DataDir, { name }: Node): string => join(dataDir.path, name, 'data');
 
 function prepare(dataDir: DataDir, node: Node): Prepared {
   const folder = join(dataDir.path, node.name);
-  const data = dataOf(dataDir, node);
+  const data = toDataPath(dataDir, node);
   mkdirSync(data, { recursive: true });
   const properties = join(folder, 'server.properties');
   const logging = join(folder, 'log4j2.properties');
@@ -129,7 +129,7 @@ function prepare(dataDir: DataDir, node: Node): Prepared {
 async function startNode(supervisor: Supervisor, dataDir: DataDir, node: Node): Promise<Supervised> {
   const prepared = prepare(dataDir, node);
   const { java, properties } = prepared;
-  if (!existsSync(join(dataOf(dataDir, node), 'meta.properties'))) await format(prepared, node);
+  if (!existsSync(join(toDataPath(dataDir, node), 'meta.properties'))) await format(prepared, node);
   return supervisor.start({
     name: node.name,
     command: javaCommand(),
@@ -140,7 +140,7 @@ async function startNode(supervisor: Supervisor, dataDir: DataDir, node: Node): 
 }
 
 async function format({ java, properties }: Prepared, { clusterId }: Node): Promise<void> {
-  // An id may begin with `-`, which the tool would take for an option of its own.
+  // An id may begin with `-`, which the tool would parse as an option.
   const tool = ['kafka.tools.StorageTool', 'format', `--cluster-id=${clusterId}`, '-c', properties];
   const small = ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
   await runOnce(javaCommand(), [...small, ...java, ...tool, '--ignore-formatted']);
@@ -202,7 +202,7 @@ function serverProperties({ id, ports, quorum }: Node, data: string): KafkaPrope
     'log.retention.check.interval.ms': 60_000,
     // The default takes 128 MB of the heap.
     'log.cleaner.dedupe.buffer.size': 33_554_432,
-    // A venue's whole reference answer travels as one message.
+    // A venue's whole reference response is one message.
     'message.max.bytes': 20_971_520,
   };
 }

@@ -1,7 +1,7 @@
-/** Which loopback ports the embedded engines and the local processes take, and a clear word when one is already taken. */
+/** The loopback ports of the embedded engines and the local processes, and a clear error when one is in use. */
 import { createServer } from 'node:net';
 
-/** Setting -> port used when the setting is not given. */
+/** Setting -> port when the setting is absent. */
 export const STANDARD_PORTS = {
   KAFKA_PORT: 9092,
   KAFKA_CONTROLLER_PORT: 9093,
@@ -42,7 +42,7 @@ export async function choosePorts(
       ports[setting] = await freePort();
       continue;
     }
-    ports[setting] = portOf(setting, env);
+    ports[setting] = readPort(setting, env);
     if (!(await isFree(ports[setting]))) {
       taken.push(`port ${ports[setting]} is taken by another program: set ${setting} to a free one`);
     }
@@ -51,7 +51,7 @@ export async function choosePorts(
   return ports;
 }
 
-function portOf(setting: PortSetting, env: NodeJS.ProcessEnv): number {
+function readPort(setting: PortSetting, env: NodeJS.ProcessEnv): number {
   const text = env[setting];
   if (text === undefined || text === '') return STANDARD_PORTS[setting];
   const port = Number(text);
@@ -62,7 +62,7 @@ function portOf(setting: PortSetting, env: NodeJS.ProcessEnv): number {
 }
 
 /**
- * A port that is free now. Taken below the range the kernel hands to outgoing connections, so that none of those can grab
+ * A port that is free now, below the range the kernel assigns to outgoing connections, so that none of those can take
  * it before the engine binds it.
  */
 export async function freePort(): Promise<number> {

@@ -1,4 +1,4 @@
-/** One PostgreSQL server on loopback: the machine's own binaries where there are any, else the ones of an npm package. */
+/** One PostgreSQL server on loopback: the machine's own binaries if present, else those of an npm package. */
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -25,14 +25,14 @@ const POSTGRES_USER = 'market';
 const POSTGRES_DATABASE = 'market';
 
 const OLDEST_MAJOR = 15;
-/** `nobody`: PostgreSQL refuses to run as root and wants a user that the machine knows. */
+/** `nobody`: PostgreSQL refuses to run as root and requires a user that the machine knows. */
 const NOBODY = { uid: 65_534, gid: 65_534 } as const;
 
 export function databaseUrl(port: number, password: string, database = POSTGRES_DATABASE): string {
   return `postgres://${POSTGRES_USER}:${password}@127.0.0.1:${port}/${database}`;
 }
 
-/** Starts the server; resolves once the database of the accounts answers. */
+/** Starts the server; resolves once the database of the accounts accepts queries. */
 export async function startPostgres(
   supervisor: Supervisor,
   dataDir: DataDir,
@@ -55,7 +55,7 @@ export async function startPostgres(
     args: ['-D', data, '-p', String(port), ...SETTINGS.flatMap((setting) => ['-c', setting])],
     cwd: '/',
     ...(user === null ? {} : { user }),
-    // Fast shutdown; SIGTERM would wait for the last client to leave.
+    // Fast shutdown; SIGTERM would wait for the last client to disconnect.
     stopSignal: 'SIGINT',
     isReady: () => answers(url),
   });
@@ -95,7 +95,7 @@ async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>
   }
 }
 
-/** The folder of this run's server. As root one that `nobody` can enter, which a home folder usually is not. */
+/** The folder of this run's server. For root a folder that `nobody` can enter, which a home folder usually is not. */
 export function postgresHome(dataPath: string): string {
   if (process.getuid?.() !== 0 || isOpenToAll(dataPath)) return join(dataPath, 'postgres');
   const tag = createHash('sha256').update(dataPath).digest('hex').slice(0, 16);
@@ -109,14 +109,14 @@ function isOpenToAll(path: string): boolean {
   }
 }
 
-/** The shared folder for temporary files is open to all: a name there may have been taken by somebody else first. */
+/** Anybody may write to the shared folder for temporary files: another user may have taken the name before. */
 function refuseStranger(home: string): void {
   const found = lstatSync(home);
   if (found.isDirectory() && (process.getuid === undefined || found.uid === process.getuid())) return;
   throw new EngineMissingError(`${home} belongs to somebody else: remove it, or set DATA_DIR to another folder`);
 }
 
-/** Makes the data folder belong to the user the server runs as; null when that is us. */
+/** Gives the data folder to the server's user; returns null when that is us. */
 function prepareOwner(data: string): { uid: number; gid: number } | null {
   const fresh = !existsSync(data);
   mkdirSync(data, { recursive: true, mode: 0o700 });
@@ -137,7 +137,7 @@ async function initialise(
   writeFileSync(passwordFile, password, { mode: 0o600 });
   try {
     if (user !== null) chownSync(passwordFile, user.uid, user.gid);
-    // An interrupted first start leaves files behind which initdb would refuse.
+    // An interrupted first start leaves files behind that initdb would refuse.
     for (const file of readdirSync(data)) rmSync(join(data, file), { recursive: true, force: true });
     const args = ['-D', data, '-U', POSTGRES_USER, `--pwfile=${passwordFile}`, ...INITDB];
     await runOnce(join(binaries, 'initdb'), args, { cwd: '/', ...(user ?? {}) });
@@ -148,12 +148,12 @@ async function initialise(
 
 const INITDB = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-sync'];
 
-/** The folder of binaries that fits the data, or the newest one for new data. */
+/** The folder of binaries that match the data, or the newest one for new data. */
 function findBinaries(data: string): string {
   const versionFile = join(data, 'PG_VERSION');
   const wanted = existsSync(versionFile) ? Number(readFileSync(versionFile, 'utf8').trim()) : null;
   for (const folder of binaryFolders()) {
-    const major = majorOf(folder);
+    const major = readMajor(folder);
     if (major !== null && major >= OLDEST_MAJOR && (wanted === null || wanted === major)) return folder;
   }
   const version = wanted === null ? `${OLDEST_MAJOR} or newer` : `${wanted}, which the data in ${data} is made with,`;
@@ -181,8 +181,8 @@ function packagedBinaries(): string | null {
   }
 }
 
-/** The major version of the binaries in a folder, read from a file beside them where one tells it; null when incomplete. */
-function majorOf(folder: string): number | null {
+/** The major version of the binaries in a folder, read from a version file beside them if there is one; null when incomplete. */
+function readMajor(folder: string): number | null {
   if (!existsSync(join(folder, 'postgres')) || !existsSync(join(folder, 'initdb'))) return null;
   const debian = /\/postgresql\/(\d+)\/bin$/.exec(folder);
   if (debian?.[1] !== undefined) return Number(debian[1]);

@@ -1,31 +1,31 @@
-/** Which process a recorded pid meant: a pid alone may since have been given to a stranger. */
+/** Identifies the process of a recorded pid: the system may since have given the pid to another process. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A process named so that no later process can be taken for it. */
+/** Identifies a process so that no later one can be mistaken for it. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** Boot and start tick on Linux, the start time as `ps` prints it elsewhere. */
   readonly started: string;
 }
 
-/** What a supervisor knows about a process it started, so that its guard or a later start can end it. */
+/** Recorded about a process by its supervisor, so that its guard or a later start can end it. */
 export interface RunRecord extends ProcessIdentity {
   readonly signal: NodeJS.Signals;
   readonly graceMs: number;
-  /** Place in the order of the start: processes end from the highest to the lowest. */
+  /** Position in the order of the start: processes end from the highest to the lowest. */
   readonly order: number;
 }
 
-/** The process that runs under this pid now, or null when none does (a zombie has ended: it counts as none). */
-export function identityOf(pid: number): ProcessIdentity | null {
+/** The process that runs under this pid now, or null (a zombie has ended and counts as none). */
+export function readIdentity(pid: number): ProcessIdentity | null {
   const started = process.platform === 'linux' ? startedByProc(pid) : startedByPs(pid);
   return started === null ? null : { pid, started };
 }
 
 export function isAlive(identity: ProcessIdentity): boolean {
-  return identityOf(identity.pid)?.started === identity.started;
+  return readIdentity(identity.pid)?.started === identity.started;
 }
 
 /** Signals the whole group of a process that was started detached; false when it is gone. */
@@ -38,7 +38,7 @@ export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** Asks the process to end and forces it after `graceMs`; resolves when it is gone. */
+/** Signals the process to end and kills it after `graceMs`; resolves when it is gone. */
 export async function endProcess(identity: ProcessIdentity, signal: NodeJS.Signals, graceMs: number): Promise<void> {
   if (!isAlive(identity)) return;
   signalGroup(identity.pid, signal);
@@ -49,12 +49,12 @@ export async function endProcess(identity: ProcessIdentity, signal: NodeJS.Signa
   }
 }
 
-/** Ends the processes one after the other, the last started first: what feeds on another is gone before that one stops. */
+/** Ends the processes one after the other, the last started first, so that a dependent process is gone before its dependency stops. */
 export async function endInOrder(runs: readonly RunRecord[]): Promise<void> {
   for (const run of runs.toSorted((a, b) => b.order - a.order)) {
     if (!isAlive(run)) continue;
     await endProcess(run, run.signal, run.graceMs);
-    // What a dead leader left in its group must not hold its ports.
+    // Children of a dead group leader must not hold its ports.
     signalGroup(run.pid, 'SIGKILL');
   }
 }

@@ -18,7 +18,7 @@ export const QUESTDB_READONLY_USER = 'analyst';
 
 const MOST_NATIVE_MEMORY_BYTES = 6 * 1024 ** 3;
 
-/** Starts the server; resolves once its health page and `SELECT 1` answer. `isLight`: of a run of minutes (LIGHT_JVM). */
+/** Starts the server; resolves once its health page and `SELECT 1` succeed. `isLight`: for a run of minutes (LIGHT_JVM). */
 export async function startQuestdb(
   supervisor: Supervisor,
   dataDir: DataDir,
@@ -53,16 +53,16 @@ export async function startQuestdb(
   });
 }
 
-// -Xmn, -Xms, AlwaysPreTouch: the heap would be touched within the first hour, its young generation doubled later, and what is promoted fills all it
-// may before the first whole collection: taken at once, growth that is seen is growth. Some 150 MB of it are in use.
+// -Xmn, -Xms, AlwaysPreTouch: otherwise the heap grows within the first hour, its young generation doubles later, and promoted objects fill the
+// rest before the first full collection. Taken at once, any observed growth is real. Some 150 MB are in use.
 // -n: no hang-up handler. --add-exports: the documented flag for Java 17.
 const JVM = ['-Xms640m', '-Xmx640m', '-Xmn128m', '-XX:+UseParallelGC', '-XX:+AlwaysPreTouch'];
 const LIGHT = ['-Xms256m', '-Xmx640m', '-Xmn128m', ...LIGHT_JVM];
 const ALWAYS = ['-Dnoebug', '-Dcontainerized=false'];
 const MAIN = ['--add-exports', 'java.base/jdk.internal.math=io.questdb', '-m', 'io.questdb/io.questdb.ServerMain'];
 
-// Each thread's own arena keeps what its busiest moment took, and glibc raises by itself the size from which memory is mapped and given back: buffers
-// of connections that are gone then lie between what is in use. Without these bounds the process grows for hours.
+// Each thread's arena keeps its peak, and glibc raises the mmap threshold by itself: buffers of closed connections then fragment
+// the heap. Without these bounds the process grows for hours.
 const MALLOC = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' };
 
 async function answers(ports: QuestdbPorts, password: string): Promise<boolean> {
@@ -91,7 +91,7 @@ function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
   const lines: Record<string, string | number | boolean> = {
     'http.bind.to': `127.0.0.1:${ports.http}`,
     'http.min.net.bind.to': `127.0.0.1:${ports.min}`,
-    // With few cores the health page starves without a thread of its own.
+    // With few cores the health page starves without its own thread.
     'http.min.worker.count': 1,
     'http.user': QUESTDB_USER,
     'http.password': dataDir.secrets.questdb_password,
@@ -104,7 +104,7 @@ function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
     'pg.readonly.password': dataDir.secrets.questdb_readonly_password,
     'line.tcp.enabled': false,
     'line.udp.enabled': false,
-    // A row must never invent a table or a column; this also makes one ILP request all or nothing.
+    // A row must never create a table or a column; this also makes one ILP request atomic.
     'line.auto.create.new.tables': false,
     'line.auto.create.new.columns': false,
     'telemetry.enabled': false,
@@ -113,20 +113,20 @@ function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
     'shared.query.worker.count': 2,
     'shared.write.worker.count': 2,
     ...calmWorkers(),
-    // The default is 90 % of the machine, which it shares with everything else here.
+    // The default is 90 % of the machine, which other processes share.
     'ram.usage.limit.bytes': Math.min(MOST_NATIVE_MEMORY_BYTES, Math.floor(totalmem() * 0.4)),
     // Defaults are 16 MB per column, table and writer.
     'cairo.writer.data.append.page.size': '1M',
     'cairo.o3.column.memory.size': '256k',
-    // Each column of a table is some files to its writer, its log's writer and its readers: some 220 a table, which the defaults keep open for
-    // two to ten minutes after the last use, and look every five. Without files left QuestDB suspends tables.
+    // Each column of a table is some files to its writer, its log's writer and its readers: some 220 a table. The defaults keep them open for
+    // two to ten minutes after the last use, and check every five. Without free file handles QuestDB suspends tables.
     'cairo.idle.check.interval': 10_000,
     'cairo.inactive.reader.ttl': 30_000,
     'cairo.wal.inactive.writer.ttl': 30_000,
     'cairo.inactive.writer.ttl': 60_000,
-    // A question about a year leaves a reader with every day open.
+    // A query over a year leaves a reader with every day open.
     'cairo.inactive.reader.max.open.partitions': 8,
-    // Without a folder to export into, COPY TO is refused: the read-only user could fill the disk with it.
+    // Without an export folder COPY TO is refused: the read-only user could fill the disk with it.
     'cairo.sql.copy.export.root': '',
     'query.timeout': '15s',
   };
@@ -150,7 +150,7 @@ function calmWorkers(): Record<string, number> {
   );
 }
 
-// Standard output goes to the supervisor's log file; the default is a second set of files under the data folder.
+// Standard output goes to the supervisor's log file; the default is a second set of files in the data folder.
 const LOGGING = `writers=stdout
 w.stdout.class=io.questdb.log.LogConsoleWriter
 w.stdout.level=ADVISORY,ERROR,CRITICAL

@@ -5,7 +5,7 @@ export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-/** Resolves with what the command wrote; throws with it when the command fails. */
+/** Resolves with the output of the command; throws with it when the command fails. */
 export function runOnce(command: string, args: readonly string[], options: SpawnOptions = {}): Promise<string> {
   return new Promise((settle, fail) => {
     const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { DataDir } from './data-dir.ts';
-import { endProcess, identityOf, type ProcessIdentity, type RunRecord, signalGroup } from './process-identity.ts';
+import { endProcess, type ProcessIdentity, type RunRecord, readIdentity, signalGroup } from './process-identity.ts';
 
 export interface ProcessSpec {
   readonly name: string;
@@ -20,9 +20,9 @@ export interface ProcessSpec {
   readonly stopGraceMs?: number;
   /** By default `READY_TIMEOUT_MS`. */
   readonly readyTimeoutMs?: number;
-  /** One probe: true once the process serves. Anything thrown means "not yet". */
+  /** One probe: true once the process serves. A throw means "not yet". */
   readonly isReady: () => Promise<boolean>;
-  /** Standard output line by line, for a process that announces its addresses; everything goes to the log file too. */
+  /** Called for each line of standard output, for a process that announces its addresses; all output goes to the log file too. */
   readonly onLine?: (line: string) => void;
 }
 
@@ -31,13 +31,13 @@ export interface Supervised {
   pid(): number | null;
   /** Resolves once the process serves (again). */
   ready(): Promise<void>;
-  /** Ends it for good. */
+  /** Stops it permanently. */
   stop(): Promise<void>;
-  /** kill -9, as a crash would; the supervisor starts it again. Resolves when the killed process is gone. */
+  /** kill -9, like a crash; the supervisor restarts it. Resolves when the killed process is gone. */
   kill(): Promise<void>;
-  /** kill -9, and it is left down until `restart`. Resolves when the killed process is gone. */
+  /** kill -9 without a restart until `restart`. Resolves when the killed process is gone. */
   crash(): Promise<void>;
-  /** Stops it cleanly and leaves it down until `restart`, as an engine that is away. */
+  /** Stops it cleanly and leaves it down until `restart`, like an engine that is away. */
   hold(): Promise<void>;
   /** Stops it cleanly and starts it again; resolves once it serves. */
   restart(): Promise<void>;
@@ -46,7 +46,7 @@ export interface Supervised {
 export interface Supervisor {
   /** Starts a process and resolves once it is ready; throws with the end of its log when it is not. */
   start(spec: ProcessSpec): Promise<Supervised>;
-  /** Stops what was started, the last one first, and ends the guard; nothing can be started from then on. */
+  /** Stops all processes, the last started first, and ends the guard; nothing can be started afterwards. */
   stop(): Promise<void>;
 }
 
@@ -54,12 +54,12 @@ export class ProcessError extends Error {
   override readonly name = 'ProcessError';
 }
 
-/** A process that starts says where it is; this bounds one that hangs, on a machine with ten times too much to do as well. */
+/** Bounds a start that hangs, on a machine with ten times its usual load as well: a starting process announces its address. */
 const READY_TIMEOUT_MS = 300_000;
 const PROBE_EVERY_MS = 60;
 const FIRST_BACKOFF_MS = 250;
 const LONGEST_BACKOFF_MS = 10_000;
-/** A process that served this long starts its backoff anew. */
+/** A process that served this long resets its backoff. */
 const STEADY_MS = 60_000;
 const STOP_GRACE_MS = 10_000;
 const LOG_LIMIT_BYTES = 32 * 1024 * 1024;
@@ -104,7 +104,7 @@ class SupervisedProcess implements Supervised {
   readonly #log: (line: string) => void;
   #running: { readonly child: ChildProcess; readonly identity: ProcessIdentity } | null = null;
   #wanted = true;
-  /** Has been ready since `begin`: only then is a death something to recover from. */
+  /** Has been ready since `begin`: only then does the supervisor recover from its death. */
   #served = false;
   #backoffMs = FIRST_BACKOFF_MS;
   #readiness = Promise.resolve();
@@ -130,7 +130,7 @@ class SupervisedProcess implements Supervised {
         () => null,
         (error: unknown) => ({ error }),
       );
-      // It died again meanwhile: what counts is the newest start.
+      // It died again meanwhile: only the newest start counts.
       if (awaited !== this.#readiness) continue;
       if (failure !== null) throw failure.error;
       return;
@@ -149,7 +149,7 @@ class SupervisedProcess implements Supervised {
     this.#wanted = false;
     this.#abandoned.abort();
     await this.#end();
-    // One that was just being spawned is ended there.
+    // A process that was being spawned is ended there.
     await this.#readiness.catch(() => undefined);
   }
 
@@ -194,17 +194,17 @@ class SupervisedProcess implements Supervised {
     const child = spawn(spec.command, spec.args, {
       cwd: spec.cwd,
       env: { ...process.env, ...spec.env },
-      // A group of its own: Ctrl-C reaches only us, and we stop the processes in order.
+      // Its own group: Ctrl-C reaches only us, and we stop the processes in order.
       detached: true,
       stdio: ['ignore', spec.onLine === undefined ? log : 'pipe', log],
       ...spec.user,
     });
     forwardLines(child, log, spec.onLine);
     const pid = await spawned(child, spec);
-    const identity = identityOf(pid) ?? { pid, started: 'ended at once' };
+    const identity = readIdentity(pid) ?? { pid, started: 'ended at once' };
     this.#running = { child, identity };
     this.#record({ ...identity, ...this.#ending(), order: this.#order });
-    // Stopped while it was being spawned: nobody else would end it.
+    // Stopped while it was being spawned: nothing else would end it.
     if (!this.#wanted) signalGroup(pid, 'SIGKILL');
     const startedAt = performance.now();
     child.once('exit', (code, signal) => this.#onExit(pid, code, signal, startedAt));
@@ -219,7 +219,7 @@ class SupervisedProcess implements Supervised {
 
   #onExit(pid: number, code: number | null, signal: NodeJS.Signals | null, startedAt: number): void {
     if (this.#running?.identity.pid !== pid) return;
-    // What a dead leader left in its group must not hold its ports.
+    // Children of a dead group leader must not hold its ports.
     signalGroup(pid, 'SIGKILL');
     this.#record(null);
     this.#running = null;
@@ -245,7 +245,7 @@ class SupervisedProcess implements Supervised {
       await this.#untilReady(diedAt);
       this.#log(`${this.name} is back after ${seconds(performance.now() - diedAt)}`);
     } catch (error) {
-      // One that runs without serving is ended, so that its death is handled as any other.
+      // A process that runs without serving is ended, so that its death is handled like any other.
       if (this.#running !== null) await this.kill();
       throw error;
     }
@@ -280,13 +280,13 @@ class SupervisedProcess implements Supervised {
 }
 
 interface Guard {
-  /** What it would have to end from now on; null when the process has ended. */
+  /** Records what to end from now on; null when the process has ended. */
   record(name: string, run: RunRecord | null): void;
   /** Resolves when it is gone: the next run may then write its records into the folder. */
   end(): Promise<void>;
 }
 
-/** One small process per supervisor, which ends what runs once we are gone; see guard.ts. */
+/** One small process per supervisor, which ends the running processes once we are gone; see guard.ts. */
 function startGuard(dataDir: DataDir): Guard {
   const script = fileURLToPath(new URL('./guard.ts', import.meta.url));
   const guard = spawn(process.execPath, [script], {
@@ -299,7 +299,7 @@ function startGuard(dataDir: DataDir): Guard {
   guard.unref();
   guard.stdin.on('error', () => undefined);
   (guard.stdin as unknown as { unref?: () => void }).unref?.();
-  const identity = identityOf(guard.pid ?? 0);
+  const identity = readIdentity(guard.pid ?? 0);
   if (identity !== null) dataDir.recordGuard(identity);
   return {
     record: (name, run) => guard.stdin.write(`${JSON.stringify({ name, run })}\n`),

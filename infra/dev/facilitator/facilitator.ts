@@ -1,4 +1,4 @@
-// An x402 facilitator over a local chain: the stock library with an account of its own that pays the gas. For local runs and tests only.
+// An x402 facilitator over a local chain: the stock library with its own account that pays the gas. For local runs and tests only.
 import { InMemoryPendingSettlementStore, x402Facilitator } from '@x402/core/facilitator';
 import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from '@x402/core/types';
 import { toFacilitatorEvmSigner } from '@x402/evm';
@@ -16,10 +16,10 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { giveEther, localBase } from './local-usdc.ts';
 
 const NETWORK = 'eip155:8453';
-/** Past it a settlement is answered as pending, with its transaction. */
+/** After this time a settlement is returned as pending, with its transaction. */
 const CONFIRMATION_TIMEOUT_MS = 20_000;
 
-/** The chain did not answer, so the outcome of a call is not known. */
+/** The chain did not respond, so the outcome of a call is unknown. */
 export class ChainAwayError extends Error {
   override readonly name = 'ChainAwayError';
 }
@@ -30,7 +30,7 @@ export type Facilitator = {
   readonly supported: () => object;
 };
 
-/** Throws what the library throws for an unknown scheme or network, and ChainAwayError, which the library would answer as a refusal. */
+/** Throws what the library throws for an unknown scheme or network, and ChainAwayError, which the library would return as a refusal. */
 export const createFacilitator = async (rpcUrl: string): Promise<Facilitator> => {
   const account = privateKeyToAccount(generatePrivateKey());
   await giveEther(rpcUrl, account.address);
@@ -45,7 +45,7 @@ export const createFacilitator = async (rpcUrl: string): Promise<Facilitator> =>
         address: account.address,
         readContract: (args) => client.readContract(args as never),
         verifyTypedData: (args) => client.verifyTypedData(args as never),
-        // One after the other: the next transaction takes its nonce when the chain has this one.
+        // One after the other: the next transaction gets its nonce when the chain has this one.
         writeContract: (args) => inTurn(() => client.writeContract(args as never)),
         sendTransaction: (args) => inTurn(() => client.sendTransaction(args)),
         waitForTransactionReceipt: (args) => client.waitForTransactionReceipt(args),
@@ -80,7 +80,7 @@ const createTurns = (): (<T>(send: () => Promise<T>) => Promise<T>) => {
   };
 };
 
-/** The library makes reasons of refusal out of every error; one of the connection is remembered here. */
+/** The library turns every error into a refusal; a connection error is remembered here. */
 const watchTransport = (rpcUrl: string): { readonly transport: Transport; readonly wasAway: () => boolean } => {
   let isAway = false;
   const open = http(rpcUrl, { retryCount: 0 });

@@ -1,4 +1,4 @@
-// Faults of the local facilitator, which a test switches on and off: what a real one does on a bad day.
+// Faults of the local facilitator that a test switches on and off: failures of a real one.
 import { setTimeout as pause } from 'node:timers/promises';
 
 export const CALLS = ['verify', 'settle'] as const;
@@ -7,20 +7,20 @@ export type Call = (typeof CALLS)[number];
 const DOES = ['hold', 'delay', 'drop', 'fail', 'refuse'] as const;
 const MOMENTS = ['before', 'after'] as const;
 
-/** One kind of trouble of one kind of call. */
+/** One kind of fault of one kind of call. */
 export type Fault = {
   readonly on: Call;
-  /** Before the call is worked through, or once its outcome is known and before it is answered. */
+  /** Before the call is processed, or once its outcome is known and before the response. */
   readonly at: (typeof MOMENTS)[number];
   /**
-   * `hold` waits until the faults are set anew, `delay` waits `ms`, `drop` breaks the connection, `fail` answers with `status` (500),
-   * `refuse` answers as refused with `reason` (200, or `status`).
+   * `hold` waits until the faults are set anew, `delay` waits `ms`, `drop` breaks the connection, `fail` returns `status` (500),
+   * `refuse` returns a refusal with `reason` (200, or `status`).
    */
   readonly does: (typeof DOES)[number];
   readonly ms?: number;
   readonly status?: number;
   readonly reason?: string;
-  /** Calls it strikes; all when absent. */
+  /** Number of calls it affects; all when absent. */
   readonly times?: number;
 };
 
@@ -30,9 +30,9 @@ export type Spoilt =
   | { readonly kind: 'answer'; readonly status: number; readonly reason: string | null };
 
 export type Faults = {
-  /** Replaces all; calls that are held go on. */
+  /** Replaces all faults; held calls continue. */
   readonly set: (faults: readonly Fault[]) => void;
-  /** Waits where it must; answers what to do instead of going on, or null. */
+  /** Waits where required; returns what to do instead of continuing, or null. */
   readonly strike: (on: Call, at: Fault['at']) => Promise<Spoilt | null>;
   readonly list: () => readonly Fault[];
   /** Calls that wait in a `hold` now. */
@@ -86,7 +86,7 @@ const spoil = async ({ does, ms = 0, status, reason }: Fault): Promise<Spoilt | 
   }
 };
 
-/** Throws TypeError naming what is wrong. */
+/** Throws TypeError that names the fault. */
 export const parseFaults = (text: string): readonly Fault[] => {
   const given: unknown = JSON.parse(text);
   if (!Array.isArray(given)) throw new TypeError('faults are a list');

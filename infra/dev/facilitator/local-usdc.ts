@@ -1,4 +1,4 @@
-// USDC on a local chain: the token of LocalUsdc.sol at the address of USDC on Base, and whatever balance somebody needs.
+// USDC on a local chain: the token of LocalUsdc.sol at the address of USDC on Base, with any balance.
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
@@ -15,9 +15,9 @@ import {
 } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 
-/** USDC of Base: the stock clients of x402 pay this asset without being asked. */
+/** USDC of Base: the stock clients of x402 pay with this asset by default. */
 export const USDC: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
-/** Where Multicall3 lies on every chain. */
+/** Address of Multicall3 on every chain. */
 const MULTICALL: Address = '0xcA11bde05977b3631167028862bE2a173976CA11';
 
 const LOOK_EVERY_MS = 20;
@@ -28,7 +28,7 @@ type Artefact = { readonly abi: Abi; readonly deployedBytecode: Hex };
 const readArtefact = (name: string): Artefact =>
   JSON.parse(readFileSync(new URL(`${name}.json`, import.meta.url), 'utf8')) as Artefact;
 
-/** A chain that signs as Base: the id is a part of what a payer signs. */
+/** A chain with the id of Base: the id is part of what a payer signs. */
 export const localBase = (rpcUrl: string): Chain =>
   defineChain({
     id: 8453,
@@ -45,7 +45,7 @@ export type LocalUsdc = {
   readonly authorizationState: (authorizer: Address, nonce: Hex) => Promise<boolean>;
 };
 
-/** Writes code and Ether as only a development chain allows; a second time changes nothing. */
+/** Writes code and Ether as only a development chain allows; idempotent. */
 export const placeUsdc = async (rpcUrl: string): Promise<LocalUsdc> => {
   const chain = localBase(rpcUrl);
   const transport = http(rpcUrl);

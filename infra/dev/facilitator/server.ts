@@ -12,7 +12,7 @@ export type FacilitatorServer = {
   readonly faults: Faults;
   /** Calls received since the start. */
   readonly calls: Readonly<Record<Call, number>>;
-  /** Breaks what is open, as the end of a process does. */
+  /** Breaks open connections, like the end of a process. */
   readonly stop: () => Promise<void>;
 };
 
@@ -29,7 +29,7 @@ export const serveFacilitator = async (rpcUrl: string, port = 0): Promise<Facili
     const asked = JSON.parse(await readBody(request)) as Asked;
     const before = await faults.strike(call, 'before');
     if (before !== null) return spoiltAnswer(call, before);
-    const outcome = await outcomeOf(facilitator, call, asked);
+    const outcome = await runCall(facilitator, call, asked);
     const after = await faults.strike(call, 'after');
     return after === null ? outcome : spoiltAnswer(call, after);
   };
@@ -67,7 +67,7 @@ export const serveFacilitator = async (rpcUrl: string, port = 0): Promise<Facili
   return { url: `http://127.0.0.1:${taken}`, port: taken, faults, calls, stop };
 };
 
-const outcomeOf = async (
+const runCall = async (
   facilitator: Facilitator,
   call: Call,
   { paymentPayload, paymentRequirements }: Asked,

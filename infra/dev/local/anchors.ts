@@ -1,4 +1,4 @@
-// Anchors of a local run: an owner with funds, the contract deployed once on the local chain, days whose chain began anew posted again.
+// Anchors of a local run: an owner with funds, the contract deployed once on the local chain, days posted again after the chain was recreated.
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
@@ -10,7 +10,7 @@ import { isSettled, readClosedDays } from '../../../processors/nightly/anchor/po
 import { openChain, openOwner } from '../../../processors/nightly/anchor/poster.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
 
-/** What the nightly process is given, and what `.local/endpoints.json` says. */
+/** Settings of the nightly process, also members of `.local/endpoints.json`. */
 export type LocalAnchors = { readonly anchor_contract: string | null; readonly anchor_owner_key_file: string | null };
 
 export const toAnchorEnv = ({ anchor_contract: contract, anchor_owner_key_file: file }: LocalAnchors) => ({
@@ -19,7 +19,7 @@ export const toAnchorEnv = ({ anchor_contract: contract, anchor_owner_key_file: 
   ...(file === null ? {} : { ANCHOR_OWNER_KEY: '', ANCHOR_OWNER_KEY_FILE: file }),
 });
 
-/** 1,000 Ether of the local chain, which are worth nothing. */
+/** 1,000 Ether of the local chain, which are worthless. */
 const FUNDS = '0x3635c9adc5dea00000';
 const REOPEN = `update nightly_steps set state = 'failed', ended_at = null, report = 'the chain began anew'
   where step = 'anchor' and state = 'done' and day = any($1)`;
@@ -39,7 +39,7 @@ const fund = async (rpcUrl: string, address: Hex): Promise<void> => {
   await client.request({ method: 'anvil_setBalance' as never, params: [address, FUNDS] as never });
 };
 
-/** Days that were posted on a chain that is no more are due again. */
+/** Days that were posted on a chain that is gone are due again. */
 const reopenLost = async (database: Pool, chain: AnchorChain): Promise<void> => {
   const lost: string[] = [];
   for (const closed of await readClosedDays(database))
@@ -47,7 +47,7 @@ const reopenLost = async (database: Pool, chain: AnchorChain): Promise<void> => 
   await database.query(REOPEN, [lost]);
 };
 
-/** On an embedded chain only: a chain from outside has its own contract, owner and funds, given by the environment. */
+/** On an embedded chain only: an external chain has its own contract, owner and funds, set in the environment. */
 export const ensureLocalAnchors = async (
   {
     rpc_url: rpcUrl,

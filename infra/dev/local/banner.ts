@@ -1,8 +1,8 @@
-// What a person reads once the service runs: a call to paste, and where everything is.
+// Printed once the service runs: a call to paste, and all addresses.
 import { join } from 'node:path';
 import { analystUrl } from './endpoints.ts';
 import type { ServiceOptions } from './options.ts';
-import type { ToldPast } from './past.ts';
+import type { ArchivedPast } from './past.ts';
 import { exampleOfPaying } from './payments.ts';
 import type { Service } from './service.ts';
 
@@ -25,7 +25,7 @@ export function banner({ endpoints, engines }: Service, { venues, source, endpoi
     ...payingLines(endpoints),
     `API          ${endpoints.base_url}   (/openapi.json, /readyz)`,
     `Tools        ${endpoints.mcp_url}   (MCP; header Authorization: Bearer KEY)`,
-    `Account      ${endpoints.account_url}   sign in: ${signInOf(endpoints)}`,
+    `Account      ${endpoints.account_url}   sign in: ${formatSignIn(endpoints)}`,
     ...(source === 'simulated' ? [`Explorer     ${endpoints.account_url}/explore   (open, no sign-in)`] : []),
     `Kafka        ${endpoints.kafka}`,
     `QuestDB      ${endpoints.questdb_http}   SQL, read only: psql '${analystUrl(endpoints)}'`,
@@ -51,7 +51,7 @@ function payingLines({ base_url, buyer_private_key: buyer }: Service['endpoints'
     : ['Or without a key, paid with USDC of the local chain:', '', ...exampleOfPaying(base_url, buyer), ''];
 }
 
-function signInOf({ accounts: { pro } }: Service['endpoints']): string {
+function formatSignIn({ accounts: { pro } }: Service['endpoints']): string {
   return `${pro.email}  ${pro.password}`;
 }
 
@@ -60,10 +60,10 @@ function exampleCall(baseUrl: string, key: string, body: string): string {
   return `curl -s ${baseUrl}/v2/snapshots ${headers} -d '${body}'`;
 }
 
-/** Lines to paste once the past is archived, in this folder: a list, a file, the root of a day, a proof, an indicator. */
+/** Lines to paste once the past is archived: a list, a file for this folder, the root of a day, a proof, an indicator. */
 export function pastLines(
   { endpoints }: Service,
-  { oldDay, yesterday, listing }: ToldPast & { readonly listing: string },
+  { oldDay, yesterday, listing }: ArchivedPast & { readonly listing: string },
 ): string {
   const { base_url: base, rpc_url: rpc, keys } = endpoints;
   const free = `-H 'authorization: Bearer ${keys.free}'`;

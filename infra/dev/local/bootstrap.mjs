@@ -1,4 +1,4 @@
-// Makes a fresh clone runnable, then runs a script on the project's own Node: the machine needs Node >= 20, a JDK and Maven.
+// Prepares a fresh clone, then runs a script on the project's own Node: the machine needs Node >= 20, a JDK and Maven.
 // Plain JavaScript without dependencies, because it runs before anything is installed and on an older Node.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,7 +16,7 @@ const CHROMIUM = [
   ...['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
-const TELL_EVERY_MS = 2000;
+const PRINT_EVERY_MS = 2000;
 const FETCH_TRIES = 3;
 const PARENT_LOOK_MS = 1000;
 
@@ -43,7 +43,7 @@ const SCRIPTS = {
   fetch: { file: null, engines: true },
 };
 
-/** What runs on our behalf now: the package manager, Maven, an engine or the script; asked to stop when we are. */
+/** The child processes that run for us now: the package manager, Maven, an engine or the script; stopped when we are. */
 const running = new Set();
 let isStopping = false;
 
@@ -83,7 +83,7 @@ async function installPackages() {
   writeFileSync(stamp, wanted);
 }
 
-/** npm writes its own record at the end of an install: one newer than the lock file was made from it. */
+/** npm writes its own record at the end of an install: a record newer than the lock file was made from it. */
 function installedSince(lock) {
   const record = join(MODULES, '.package-lock.json');
   return existsSync(record) && statSync(record).mtimeMs >= statSync(lock).mtimeMs;
@@ -109,7 +109,7 @@ async function fetchEngines() {
   const wanted = hashOf(pom);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   requireMaven();
-  // Fetched beside and moved at the end: an interrupted fetch leaves nothing that looks whole.
+  // Downloaded beside and moved at the end: an interrupted download leaves no file that looks complete.
   const partial = `${ENGINES}.${process.pid}`;
   const maven = ['-B', '-q', '-f', pom, `-Dengines.dir=${partial}`, 'generate-resources'];
   mkdirSync(dirname(ENGINES), { recursive: true });
@@ -140,7 +140,7 @@ function requireMaven() {
   }
 }
 
-/** Of the tests of pages. Only they need it, and only root may install it. */
+/** The browser of the page tests. Only they need it, and only root may install it. */
 async function installChromium() {
   const found = [process.env.CHROMIUM_PATH, ...CHROMIUM].find((path) => path && existsSync(path));
   if (found) return;
@@ -154,7 +154,7 @@ async function installChromium() {
   try {
     await tell('installing Chromium', 'apt-get', install);
   } catch {
-    // A fresh image has no list of packages.
+    // A fresh image has no package lists.
     await tell('fetching the list of packages', 'apt-get', ['update']);
     await tell('installing Chromium', 'apt-get', install);
   }
@@ -166,25 +166,25 @@ async function retried(work) {
       return await work();
     } catch (error) {
       if (isStopping || attempt === FETCH_TRIES) throw error;
-      say(`${error.message.split('\n')[0]}; trying again`);
+      print(`${error.message.split('\n')[0]}; trying again`);
     }
   }
 }
 
-/** Runs a command quietly, and shows what it wrote only when it fails. */
+/** Runs a command quietly, and shows its output only when it fails. */
 function tell(what, command, commandArgs) {
   return shown(what, () => runQuietly(what, command, commandArgs));
 }
 
-/** Says that it goes on, and when it is done. */
+/** Reports that the work continues, and when it is done. */
 async function shown(what, work) {
   const begun = Date.now();
   const elapsed = () => `${((Date.now() - begun) / 1000).toFixed(0)} s`;
-  say(what);
-  const timer = setInterval(() => say(`${what}: ${elapsed()}`), TELL_EVERY_MS);
+  print(what);
+  const timer = setInterval(() => print(`${what}: ${elapsed()}`), PRINT_EVERY_MS);
   try {
     await work();
-    say(`${what}: done in ${elapsed()}`);
+    print(`${what}: done in ${elapsed()}`);
   } finally {
     clearInterval(timer);
   }
@@ -232,9 +232,9 @@ function passOn(signal) {
   for (const child of running) child.kill(signal);
 }
 
-/** A signal to npm alone may end it without us, and kill -9 always does: our parent is another one then. */
+/** A signal to npm alone may end it without us, and kill -9 always does: our parent process is then another one. */
 function stopWithNpm() {
-  // Started by hand, perhaps with nohup, we go on without the shell we were started from.
+  // Started by hand, perhaps with nohup: we continue without the shell that started us.
   if (process.env.npm_lifecycle_event === undefined) return;
   const npm = process.ppid;
   const timer = setInterval(() => {
@@ -249,11 +249,11 @@ function hashOf(file) {
   return createHash('sha256').update(readFileSync(file)).digest('hex');
 }
 
-function say(line) {
+function print(line) {
   process.stderr.write(`${line}\n`);
 }
 
 function stop(message) {
-  say(message);
+  print(message);
   process.exit(1);
 }

@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint and format, the architecture of the project, its documents; all are run, then the result is told. */
+/** `npm run check`: types, lint and format, the architecture of the project, its documents; runs all checks, then reports the result. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';

@@ -4,7 +4,7 @@ import { runService } from './run-service.ts';
 
 const venues = simulatedVenues.map(({ id }) => id);
 
-/** Fifty listings in sum, three frames a second each: two cores keep them fresh beside the engines, and have room for who looks. */
+/** Fifty listings in total, three frames a second each: two cores keep them fresh beside the engines, with spare capacity for clients. */
 const LISTINGS_A_VENUE = 10;
 const FRAMES_A_LISTING = 3;
 

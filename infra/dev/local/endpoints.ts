@@ -1,4 +1,4 @@
-// Where a local run can be reached: the addresses and keys that `.local/endpoints.json` holds.
+// Addresses and keys of a local run, as stored in `.local/endpoints.json`.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { EngineEndpoints } from '../engines/engines.ts';
@@ -7,7 +7,7 @@ import type { DemoKeys } from '../tools/demo-keys.ts';
 import type { LocalAnchors } from './anchors.ts';
 import type { LocalPayments } from './payments.ts';
 
-/** What `.local/endpoints.json` says; an address is null while nothing answers there. */
+/** Contents of `.local/endpoints.json`; an address is null while nothing serves there. */
 export interface ServiceEndpoints extends EngineEndpoints, LocalAnchors, LocalPayments {
   readonly base_url: string;
   readonly mcp_url: string | null;
@@ -25,7 +25,7 @@ export interface ServiceEndpoints extends EngineEndpoints, LocalAnchors, LocalPa
   readonly shared_rules: readonly string[];
 }
 
-/** The file holds keys and passwords: only its owner may read it. Analysts' credentials stand in `questdb_pg` itself. */
+/** The file holds keys and passwords: only its owner may read it. Analysts' credentials are part of `questdb_pg`. */
 export function writeEndpoints(file: string, endpoints: ServiceEndpoints): void {
   mkdirSync(dirname(file), { recursive: true });
   const shown = { ...endpoints, questdb_pg: analystUrl(endpoints) };
@@ -33,7 +33,7 @@ export function writeEndpoints(file: string, endpoints: ServiceEndpoints): void 
   chmodSync(file, 0o600);
 }
 
-/** The PostgreSQL-wire address of QuestDB as its read-only user; without a user where none is known. */
+/** The PostgreSQL-wire address of QuestDB as its read-only user; without a user when none is known. */
 export function analystUrl(endpoints: EngineEndpoints): string | null {
   if (endpoints.questdb_pg === null) return null;
   const url = new URL(endpoints.questdb_pg);

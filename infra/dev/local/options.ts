@@ -1,22 +1,22 @@
-// What a local run is asked to be.
+// Options of a local run.
 import type { Progress } from './progress.ts';
 
 export interface ServiceOptions {
-  /** Engines, logs and keys lie under this folder; live and simulated data never share one. */
+  /** Folder of engines, logs and keys; live and simulated data never share one. */
   readonly dir: string;
   readonly venues: readonly string[];
-  /** Simulated venues on loopback, and said so in every answer that names its source. */
+  /** `simulated`: venues on loopback; every response that names its source states it. */
   readonly source: 'live' | 'simulated';
   readonly data?: 'keep' | 'wipe';
   readonly ports?: 'free' | 'standard';
   /** Further settings of the processes, over `env`: LOG_LEVEL, SIM_*, SHARDS. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly env?: NodeJS.ProcessEnv;
-  /** Where the addresses are written besides being returned; none when absent. */
+  /** File for the addresses, besides the returned ones; none when absent. */
   readonly endpointsFile?: string;
   /** A first start begins with a past (infra/dev/past); only simulated venues have one. */
   readonly past?: true;
-  /** Ends a start in order: what has begun is stopped, and the start fails. */
+  /** Aborts a start in order: what has started is stopped, and the start fails. */
   readonly signal?: AbortSignal;
   readonly progress: Progress;
 }

@@ -1,8 +1,8 @@
-/** A parent that was killed with -9 passes nothing on: its children look for themselves whether it still runs. */
+/** A parent killed with -9 forwards no signal: its children check whether it still runs. */
 
 const LOOK_EVERY_MS = 1000;
 
-/** Calls back once when the process that started this one is gone: our parent is another one then. */
+/** Calls back once when the process that started this one is gone, which changes our parent. */
 export function whenParentEnds(onGone: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {

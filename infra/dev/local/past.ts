@@ -1,27 +1,27 @@
-// The past of a local run: whether a start has one to write or to finish, and the thread that does it.
+// The past of a local run: decides whether a start has to write or finish it, and runs the thread that does.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { pastFile, readPast, writePast } from '../past/state.ts';
-import type { PastOrder, PastSettings, PastStart, PastWord } from '../past/worker.ts';
+import type { PastMessage, PastOrder, PastSettings, PastStart } from '../past/worker.ts';
 import type { Progress } from './progress.ts';
 
-/** Days of it that a reader can ask for. */
-export type ToldPast = Extract<PastWord, { archived: unknown }>['archived'];
+/** Days of the past that a reader can request. */
+export type ArchivedPast = Extract<PastMessage, { archived: unknown }>['archived'];
 
-/** `again`: a start was cut off while it wrote. `finish`: it is in the log, its days are not archived yet. */
+/** `again`: a start was interrupted while it wrote. `finish`: it is in the log, its days are not archived yet. */
 export type PastWork = 'first' | 'again' | 'finish';
 
 export type PastFolder = {
   readonly dir: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Whatever it holds is removed at this start. */
+  /** Whether this start removes all data. */
   readonly isWiped?: boolean;
 };
 
 /**
- * What a start has to do. One that was cut off has served nobody, so its folder is emptied and the past begun anew. Null: the folder has its past,
- * or was made without one, or the log is somebody else's.
+ * What a start has to do. An interrupted start has served no client, so its folder is emptied and the past begun anew. Null: the folder has its
+ * past, or was made without one, or the log is external.
  */
 export function pastWork({ dir, env, isWiped = false }: PastFolder): PastWork | null {
   if (env['KAFKA_BROKERS']) return null;
@@ -32,14 +32,14 @@ export function pastWork({ dir, env, isWiped = false }: PastFolder): PastWork | 
 }
 
 export type PastRun = {
-  /** Called before anything else is kept in the folder, which is ours by now: from here on a start that is cut off is known. */
+  /** Called before other data is written to the folder, once the folder is ours: from here on an interrupted start is recorded. */
   readonly begun: () => void;
-  /** Once Kafka is there. Resolves when the past is whole in the log. */
+  /** Called once Kafka runs. Resolves when the past is whole in the log. */
   readonly write: (order: Omit<PastOrder, 'file' | 'shards'>) => Promise<void>;
-  /** Of the nightly steps, which follow once its rows are stored. */
+  /** Settings of the nightly steps, which follow once its rows are stored. */
   readonly settings: (nightly: PastSettings['nightly']) => void;
-  /** Its days are archived, the old one is closed. */
-  readonly archived: Promise<ToldPast>;
+  /** Resolves when its days are archived and the old one is closed. */
+  readonly archived: Promise<ArchivedPast>;
   readonly stop: () => Promise<void>;
 };
 
@@ -50,33 +50,33 @@ type PastOptions = {
   readonly progress: Progress;
 };
 
-/** One sentence for a person: the first line of what went wrong, and what comes of it. */
+/** One sentence: the first line of the failure, and its consequence. */
 export const explainFailure = (error: unknown): string => {
   const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
   return `it could not be finished (${reason}); everything else runs, and the next start goes on with it`;
 };
 
-/** Begins to make it at once: that needs no engine. */
+/** Begins to make the past at once, which needs no engine. */
 export function startPast({ dir, work, shards, progress }: PastOptions): PastRun {
   const written = Promise.withResolvers<void>();
-  const archived = Promise.withResolvers<ToldPast>();
+  const archived = Promise.withResolvers<ArchivedPast>();
   const fail = (error: unknown): void => {
     written.reject(error);
     archived.reject(error);
   };
-  // Both are awaited by whoever wants them; a run that is stopped before leaves them alone.
+  // Callers await both; a run that is stopped before does not.
   for (const { promise } of [written, archived]) promise.catch(() => undefined);
   const worker = new Worker(new URL('../past/worker.ts', import.meta.url));
   worker.on('error', (error) => {
-    progress.say(`past: ${explainFailure(error)}`);
+    progress.print(`past: ${explainFailure(error)}`);
     fail(error);
   });
   worker.on('exit', () => fail(new Error('the past was stopped')));
-  worker.on('message', (word: PastWord) => {
-    if ('progress' in word) progress.say(`past: ${word.progress}`);
-    else if ('archived' in word) archived.resolve(word.archived);
+  worker.on('message', (message: PastMessage) => {
+    if ('progress' in message) progress.print(`past: ${message.progress}`);
+    else if ('archived' in message) archived.resolve(message.archived);
     else {
-      progress.say(`past: ${word.written} messages are in the log`);
+      progress.print(`past: ${message.written} messages are in the log`);
       written.resolve();
     }
   });

@@ -1,4 +1,4 @@
-// Payments of a local run: USDC on its own chain, a facilitator over it, and a buyer with funds. All of it is worth nothing.
+// Payments of a local run: USDC on its own chain, a facilitator over it, and a buyer with funds. All of it is worthless.
 import { join } from 'node:path';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import type { Engines } from '../engines/engines.ts';
@@ -6,7 +6,7 @@ import { PROJECT_ROOT } from '../engines/java.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
 import { placeUsdc, USDC } from '../facilitator/local-usdc.ts';
 
-/** Members of `.local/endpoints.json`; null: payments are none of this run's business. */
+/** Members of `.local/endpoints.json`; null: this run has no payments of its own. */
 export type LocalPayments = {
   readonly facilitator_url: string | null;
   readonly pay_to: string | null;
@@ -26,13 +26,13 @@ const PAY_TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 /** 1,000 dollars. */
 const FUNDS = 1_000_000_000n;
 
-/** What the API is given. */
+/** Environment of the API. */
 export const toPaymentEnv = ({ facilitator_url: url, pay_to: payTo }: LocalPayments, rpcUrl: string | null) =>
   url === null || payTo === null || rpcUrl === null
     ? {}
     : { FACILITATOR_URL: url, PAYMENT_PAY_TO: payTo, PAYMENT_RPC_URL: rpcUrl };
 
-/** Of simulated venues on the embedded chain only: real figures, or a chain from outside, are paid as the environment says. */
+/** Only for simulated venues on the embedded chain: for live venues, or an external chain, the environment configures payments. */
 export const startLocalPayments = async (
   { endpoints, ports }: Pick<Engines, 'endpoints' | 'ports'>,
   { options, begin }: { readonly options: RunSource; readonly begin: (spec: ProcessSpec) => Promise<void> },

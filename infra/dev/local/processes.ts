@@ -1,4 +1,4 @@
-// The processes of a local run as the supervisor starts them: what each is given, and when it serves.
+// The processes of a local run for the supervisor: their environment, and when they are ready.
 import { join } from 'node:path';
 import type { Engines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
@@ -19,7 +19,7 @@ export const PROCESS_PORTS: readonly PortSetting[] = [
   'WEB_METRICS_PORT',
 ];
 
-/** On a busy machine the API takes minutes to follow five minutes of `live`; a process that has died is seen at once. */
+/** On a busy machine the API takes minutes to follow five minutes of `live`; a dead process is detected at once. */
 const READY_TIMEOUT_MS = 600_000;
 
 export function nodeProcess(
@@ -31,7 +31,7 @@ export function nodeProcess(
     name,
     command: process.execPath,
     args: [join(PROJECT_ROOT, name, 'main.ts')],
-    // One process of each kind: after a restart it takes its predecessor's place at once.
+    // One process of each kind: after a restart it replaces its predecessor at once.
     env: { ...common, PROCESSOR_ID: 'processors-local', METRICS_PORT: String(metricsPort) },
     readyTimeoutMs: READY_TIMEOUT_MS,
     stopGraceMs: 16_000,
@@ -39,7 +39,7 @@ export function nodeProcess(
   };
 }
 
-/** A name, not an address: sign-in with a passkey needs one (AC-06). */
+/** A name, not an address: sign-in with a passkey requires one (AC-06). */
 export function mcpUrl(ports: Ports): string {
   return `http://localhost:${ports.MCP_PORT}/mcp`;
 }
@@ -49,7 +49,7 @@ export function accountUrl(ports: Ports): string {
   return `http://localhost:${ports.ACCOUNT_PORT}`;
 }
 
-/** The account site and the sign-in; it reaches the API as anyone does. */
+/** The account site and the sign-in; it calls the API like any client. */
 export function webProcess(common: Record<string, string>, ports: Ports): ProcessSpec {
   return {
     name: 'web',
@@ -90,7 +90,7 @@ export function apiProcess(common: Record<string, string>, ports: Ports): Proces
       AUTH_URL: accountUrl(ports),
       INTERNAL_URL: `http://127.0.0.1:${ports.INTERNAL_PORT}`,
       METRICS_PORT: String(ports.API_METRICS_PORT),
-      // The account site of a simulated run takes webhooks on this machine: they are delivered too.
+      // The account site of a simulated run accepts webhooks on this machine, so they are delivered too.
       WEBHOOKS_LOOPBACK: common['SIMULATED'] ?? 'false',
     },
     readyTimeoutMs: READY_TIMEOUT_MS,
@@ -99,7 +99,7 @@ export function apiProcess(common: Record<string, string>, ports: Ports): Proces
   };
 }
 
-/** Asks the API as any client does, so it starts after it. */
+/** Calls the API like any client, so it starts after it. */
 export function nightlyProcess(env: Record<string, string>, ports: Ports): ProcessSpec {
   const port = String(ports.NIGHTLY_METRICS_PORT);
   return {

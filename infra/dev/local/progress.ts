@@ -1,23 +1,23 @@
-/** What a person at the terminal sees while things start: each step with the seconds since the beginning. */
+/** Progress at the terminal while things start: each step with the seconds since the beginning. */
 
 export interface Progress {
-  say(line: string): void;
-  /** Says every two seconds that the work still goes on; the result is the work's own. */
+  print(line: string): void;
+  /** Prints every two seconds that the work continues; resolves to the work's own result. */
   during<T>(name: string, work: Promise<T>): Promise<T>;
 }
 
-const TELL_EVERY_MS = 2000;
+const PRINT_EVERY_MS = 2000;
 
 export function createProgress(write: (text: string) => void): Progress {
   const begun = performance.now();
-  const say = (line: string): void => {
+  const print = (line: string): void => {
     const elapsed = ((performance.now() - begun) / 1000).toFixed(1).padStart(5);
     for (const part of line.split('\n')) write(`[${elapsed} s] ${part}\n`);
   };
   return {
-    say,
+    print,
     async during(name, work) {
-      const timer = setInterval(() => say(`waiting for ${name}`), TELL_EVERY_MS);
+      const timer = setInterval(() => print(`waiting for ${name}`), PRINT_EVERY_MS);
       try {
         return await work;
       } finally {

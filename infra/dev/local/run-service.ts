@@ -1,10 +1,10 @@
-/** Runs the service in the terminal: starts it, prints where everything is, stops it in order when asked. */
+/** Runs the service in the terminal: starts it, prints all addresses, stops it in order on request. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { banner, pastLines } from './banner.ts';
 import type { ServiceOptions } from './options.ts';
-import type { ToldPast } from './past.ts';
+import type { ArchivedPast } from './past.ts';
 import { createProgress } from './progress.ts';
 import { type Service, startService } from './service.ts';
 import { runUntilStopped } from './until-stopped.ts';
@@ -15,7 +15,7 @@ export type RunOptions = Pick<ServiceOptions, 'venues' | 'source' | 'settings' |
   readonly defaultDir: string;
 };
 
-/** Never resolves into anything: the process ends with the service. `--fresh` on the command line removes earlier data. */
+/** Never resolves: the process ends with the service. `--fresh` on the command line removes earlier data. */
 export function runService({ defaultDir, ...options }: RunOptions): void {
   const progress = createProgress((text) => process.stdout.write(text));
   const dir = process.env.DATA_DIR ?? join(PROJECT_ROOT, '.local', defaultDir);
@@ -26,7 +26,7 @@ export function runService({ defaultDir, ...options }: RunOptions): void {
     const shown = service.past?.then(async (told) => {
       process.stdout.write(pastLines(service, { ...told, listing: await freeListing(service, told) }));
     });
-    // Its failure was said where it happened; the service runs on without a past.
+    // The failure was reported where it occurred; the service continues without a past.
     shown?.catch(() => undefined);
     return async () => {
       rmSync(ENDPOINTS_FILE, { force: true });
@@ -35,8 +35,8 @@ export function runService({ defaultDir, ...options }: RunOptions): void {
   });
 }
 
-/** A listing whose file of yesterday the free plan includes: which venues it has is chosen by the day's turnover (AC-02). */
-async function freeListing({ endpoints }: Service, { yesterday }: ToldPast): Promise<string> {
+/** A listing whose file of yesterday the free plan includes: the day's turnover determines the plan's venues (AC-02). */
+async function freeListing({ endpoints }: Service, { yesterday }: ArchivedPast): Promise<string> {
   const list = `${endpoints.base_url}/v2/archive?from=${yesterday}&to=${yesterday}&layer=mark`;
   const answer = await fetch(list, { headers: { authorization: `Bearer ${endpoints.keys.free}` } });
   const { items } = (await answer.json()) as { readonly items: readonly { listing: string; included: boolean }[] };

@@ -10,7 +10,7 @@ import { ensureDemoRules } from '../tools/demo-rules.ts';
 import { ensureLocalAnchors, toAnchorEnv } from './anchors.ts';
 import { type ServiceEndpoints, writeEndpoints } from './endpoints.ts';
 import type { ServiceOptions } from './options.ts';
-import { type PastRun, pastWork, startPast, type ToldPast } from './past.ts';
+import { type ArchivedPast, type PastRun, pastWork, startPast } from './past.ts';
 import { startLocalPayments, toPaymentEnv } from './payments.ts';
 import { accountUrl, apiProcess, mcpUrl, nightlyProcess, nodeProcess, PROCESS_PORTS, webProcess } from './processes.ts';
 import { startSimulator } from './simulated-venues.ts';
@@ -19,7 +19,7 @@ export interface Service {
   readonly endpoints: ServiceEndpoints;
   readonly engines: Engines;
   /** Resolves when the past's days are archived; null when this start has none to write or finish. */
-  readonly past: Promise<ToldPast> | null;
+  readonly past: Promise<ArchivedPast> | null;
   stop(): Promise<void>;
 }
 
@@ -44,11 +44,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         dir,
         data: work === 'again' ? 'wipe' : (options.data ?? 'keep'),
         ports: options.ports ?? 'standard',
-        // Simulated venues are looked at for a while; real ones are collected for good.
+        // Simulated venues run for minutes; live ones are collected permanently.
         isLight: simulated,
         alsoPorts: settings,
         env,
-        log: progress.say,
+        log: progress.print,
         ...(options.signal === undefined ? {} : { signal: options.signal }),
       }),
     )
@@ -78,16 +78,16 @@ async function startProcesses(
   const { ports } = engines;
   const begin = async (spec: ProcessSpec): Promise<void> => {
     await progress.during(spec.name, engines.supervisor.start(spec));
-    progress.say(`${spec.name} is ready`);
+    progress.print(`${spec.name} is ready`);
   };
   const keysFile = join(engines.dataDir.path, 'keys.json');
   const { endpoints } = engines;
   const keys = progress.during('the demo keys', ensureDemoKeys(endpoints.database_url ?? '', keysFile));
-  // Nothing of now is written, and nothing is read, before the past is whole.
+  // Nothing is written or read for the present before the past is whole.
   const written = past?.write({ brokers: endpoints.kafka ?? '', venues: options.venues });
   const simulating = options.source === 'simulated' ? startSimulator(options, ports, begin) : null;
   const paying = startLocalPayments(engines, { options, begin });
-  // Observed below; a failure meanwhile must not count as unhandled.
+  // Awaited below; a failure meanwhile must not count as unhandled.
   for (const work of [keys, written, simulating, paying]) work?.catch(() => undefined);
   const simulator = await simulating;
   const common = { ...commonEnv(options, endpoints), ...simulator?.env };
@@ -99,14 +99,14 @@ async function startProcesses(
     ]);
   };
   const archive = { ARCHIVE_DIR: join(engines.dataDir.path, 'archive') };
-  // Two cores: what nobody needs before the API answers is begun once it does.
+  // Two cores: what is not needed before the API serves begins once it does.
   const serve = async () => {
-    // The account tables are made with the keys, and the API expects them.
+    // The account tables are created with the keys, and the API expects them.
     const madeKeys = await keys;
     const payments = await paying;
     const apiEnv = { ...common, ...archive, ...toPaymentEnv(payments, endpoints.rpc_url) };
     await begin(apiProcess(apiEnv, ports));
-    // Invented figures are shown to everybody on this machine, without an account.
+    // Simulated figures are shown to everybody on this machine, without an account.
     const webEnv = options.source === 'simulated' ? { ...apiEnv, EXPLORER_KEY: madeKeys.pro } : apiEnv;
     const anchoring = ensureLocalAnchors(endpoints, {
       folder: engines.dataDir.path,
@@ -122,12 +122,12 @@ async function startProcesses(
     past?.settings(nightly.env ?? {});
     return { made: { keys: madeKeys, accounts, shared_rules: rules }, anchors, payments, nightly };
   };
-  // Each waits by itself for what another one makes; they end in the opposite order of their start.
+  // Each waits for its own dependencies; they stop in the opposite order of their start.
   const [{ made, anchors, payments, nightly }] = await Promise.all([serve(), feed()]);
-  // Nobody who asks the API waits for it.
-  begin(nightly).catch((error: unknown) => progress.say(error instanceof Error ? error.message : String(error)));
+  // No client of the API waits for it.
+  begin(nightly).catch((error: unknown) => progress.print(error instanceof Error ? error.message : String(error)));
   return {
-    ...{ ...endpoints, ...anchors, ...payments, ...addressesOf(ports), ...made },
+    ...{ ...endpoints, ...anchors, ...payments, ...toAddresses(ports), ...made },
     archive_dir: archive.ARCHIVE_DIR,
     control_url: simulator?.control ?? null,
   };
@@ -139,7 +139,7 @@ async function ensureAccounts({ endpoints, dataDir }: Engines) {
   return { accounts, rules: await ensureDemoRules(url, demoAccountId('pro')) };
 }
 
-function addressesOf(ports: Engines['ports']) {
+function toAddresses(ports: Engines['ports']) {
   return {
     base_url: `http://127.0.0.1:${ports.PORT}`,
     mcp_url: mcpUrl(ports),
@@ -155,7 +155,7 @@ function addressesOf(ports: Engines['ports']) {
   };
 }
 
-/** Settings every process of ours reads; the ones a process does not know are none of its business. */
+/** Settings that every process of ours reads; a process ignores the ones it does not know. */
 function commonEnv(options: ServiceOptions, endpoints: EngineEndpoints): Record<string, string> {
   const given: Record<string, string | null> = {
     KAFKA_BROKERS: endpoints.kafka,
@@ -167,7 +167,7 @@ function commonEnv(options: ServiceOptions, endpoints: EngineEndpoints): Record<
     RPC_URL: endpoints.rpc_url,
     VENUES: options.venues.join(','),
     SIMULATED: String(options.source === 'simulated'),
-    // What one of them left on disk must never reach the other's topics.
+    // Data that one of them left on disk must never reach the other's topics.
     SPOOL_DIR: resolve(options.dir, 'spool'),
   };
   const set = Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== null);

@@ -1,4 +1,4 @@
-// The simulated venues of a local run: started, and asked where they are.
+// Starts the simulated venues of a local run and reads their addresses.
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
@@ -20,7 +20,7 @@ export async function startSimulator(
     name: 'simulator',
     command: process.execPath,
     args: [join(PROJECT_ROOT, 'infra', 'dev', 'simulator', 'main.ts')],
-    // A port that survives a restart: the collectors are told once where the venues are.
+    // A port that survives a restart: the collectors receive the addresses once.
     env: { SIM_VENUES: venues.join(','), ...settings, SIM_PORT: String(ports.SIM_PORT) },
     isReady: async () => announced !== null,
     onLine: (line) => {

@@ -1,4 +1,4 @@
-/** `npm start`: the whole service on the live venues; one that cannot be reached is down, never simulated. */
+/** `npm start`: the whole service on the live venues; a venue that cannot be reached is down, never simulated. */
 import { venues as known } from '../../../ingest/venues/index.ts';
 import { runService } from './run-service.ts';
 

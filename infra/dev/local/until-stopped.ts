@@ -1,9 +1,9 @@
-/** Runs something until it is asked to stop, by a signal or by the end of the process that started it, and ends it in order. */
+/** Runs something until a signal or the end of its parent process, and then stops it in order. */
 import { constants } from 'node:os';
 import { whenParentEnds } from './parent.ts';
 import type { Progress } from './progress.ts';
 
-/** A signal may come twice: a terminal sends it to every process, and the process that started us passes it on. */
+/** A signal may arrive twice: a terminal sends it to every process, and our parent process forwards it. */
 const SAME_WISH_MS = 2000;
 const STOP_DEADLINE_MS = 120_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -12,15 +12,15 @@ export type Stop = () => Promise<void>;
 
 /**
  * Starts, and stops in order at the first request, also during the start. Exit codes: 0 stopped in order, 1 failed (start or stop threw, or the
- * deadline passed), 128 + signal at a second request; the guard of the engines ends in order what then still runs.
+ * deadline passed), 128 + signal at a second request; the guard of the engines then ends the remaining processes in order.
  */
 export function runUntilStopped(progress: Progress, start: (signal: AbortSignal) => Promise<Stop>): void {
-  // Whoever reads our output may be gone before us.
+  // The reader of our output may have exited before us.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const asked = new AbortController();
   let askedAt = 0;
   const fail = (what: string, error: unknown): never => {
-    progress.say(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    progress.print(`${what}: ${error instanceof Error ? error.message : String(error)}`);
     process.exit(1);
   };
   const started = start(asked.signal);
@@ -28,18 +28,18 @@ export function runUntilStopped(progress: Progress, start: (signal: AbortSignal)
   const stop = async (reason: string, code: number): Promise<void> => {
     if (asked.signal.aborted) {
       if (performance.now() - askedAt < SAME_WISH_MS) return;
-      progress.say(`${reason}: stopping at once`);
+      progress.print(`${reason}: stopping at once`);
       process.exit(code);
     }
     askedAt = performance.now();
     asked.abort();
     setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
-    progress.say(`${reason}: stopping (again to stop at once)`);
+    progress.print(`${reason}: stopping (again to stop at once)`);
     await started.then(
       (stopStarted) => stopStarted(),
       () => undefined,
     );
-    progress.say('stopped');
+    progress.print('stopped');
     process.exit(0);
   };
   const request = (reason: string, code: number): void =>

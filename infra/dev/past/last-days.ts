@@ -1,15 +1,15 @@
-// The last days of one venue at one look a minute: candles, marks, funding rates, open interest and turnover, up to the live start.
+// The last days of one venue with one look a minute: candles, marks, funding rates, open interest and turnover, up to the live start.
 import type { CapabilityBody } from '../../../schemas/topics.ts';
 import type { SimListing } from '../simulator/listings.ts';
 import { createRandom, fnv1a } from '../simulator/random.ts';
-import type { Telling } from './old-day.ts';
+import type { PastPlan } from './old-day.ts';
 import {
-  capabilityOf,
-  collectedVenueOf,
-  listingsOf,
+  findCollectedVenue,
+  findListings,
+  findSimulatedVenue,
+  makeCapability,
   nothingCollected,
-  openTold,
-  simulatedVenueOf,
+  openPastVenue,
 } from './told-venue.ts';
 import { createVirtualCollector } from './virtual-collector.ts';
 import type { VirtualLog } from './virtual-log.ts';
@@ -19,12 +19,12 @@ const SYMBOLS = ['BTCUSDT'];
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** `ema(close, 20, 1h)` reads 80 hours (DQL-28): so far back there are candles of trades, and nothing else. */
+/** `ema(close, 20, 1h)` reads 80 hours (DQL-28): candles of trades reach this far back, nothing else does. */
 const CANDLE_HOURS = 80;
 const READING_HOURS = 26;
-/** The market catches up on at most five seconds at once. */
+/** The market advances at most five seconds at once. */
 const STRIDE_MS = 5_000;
-/** One look: by then a venue has said everything of a second. */
+/** A look is this long after a full minute: a venue has then sent everything of that second. */
 const LOOK_MS = 600;
 const LEVELS = 40;
 
@@ -32,9 +32,9 @@ const CANDLES = ['candles'];
 /** `stats` too: the turnover of the day ranks venues and instruments (AC-02, AR-04). */
 const READINGS = ['mark', 'funding', 'oi', 'stats'];
 const EVERYTHING: ReadonlySet<string> = new Set([...CANDLES, 'price_candles', ...READINGS]);
-/** An answer with candles of mark and index tells the minute before too, which still counts then (N-11): every other look needs none. */
+/** A response with candles of mark and index contains the previous minute too, which still counts then (N-11): every other look needs none. */
 const EVERY_OTHER: ReadonlySet<string> = new Set(READINGS);
-/** One look a minute: a value holds until the next but one. */
+/** One look a minute: a value stays valid until the next but one. */
 const ONCE_A_MINUTE = {
   policy: 'on',
   cadence_ms: MINUTE_MS,
@@ -42,8 +42,8 @@ const ONCE_A_MINUTE = {
   horizon_source: 'assumed',
 } as const;
 
-/** Of the venue's own capability the candles; readings as they are had once a minute. */
-const onlyOf = ({ name, layers }: CapabilityBody, chosen: ReadonlySet<string>): CapabilityBody => {
+/** The venue's own capability, reduced to the chosen layers; readings have the cadence of one a minute. */
+const reduceCapability = ({ name, layers }: CapabilityBody, chosen: ReadonlySet<string>): CapabilityBody => {
   const stated = Object.entries(nothingCollected({ name, layers }).layers).map(([layer, off]) => {
     if (!chosen.has(layer)) return [layer, off] as const;
     return [layer, READINGS.includes(layer) ? { ...off, ...ONCE_A_MINUTE } : (layers[layer] ?? off)] as const;
@@ -51,7 +51,7 @@ const onlyOf = ({ name, layers }: CapabilityBody, chosen: ReadonlySet<string>): 
   return { name, layers: Object.fromEntries(stated) };
 };
 
-/** The walk of an index is known beforehand: it is begun where it must, to end at the price the live market starts from. */
+/** The walk of an index is deterministic: it begins at the price from which it ends at the start price of the live market. */
 const endingAtStart = (listing: SimListing, seed: number, seconds: number): SimListing => {
   const walk = createRandom(fnv1a(listing.base) ^ Math.imul(seed + 1, 0x9e3779b1));
   let factor = 1;
@@ -60,34 +60,36 @@ const endingAtStart = (listing: SimListing, seed: number, seconds: number): SimL
 };
 
 export type LastDays = {
-  /** Writes every further minute that has ended by then. */
-  readonly tellTo: (nowMs: number) => void;
+  /** Writes every further minute that has ended at that time. */
+  readonly writeTo: (nowMs: number) => void;
 };
 
-export const beginLastDays = (log: VirtualLog, { nowMs, shards, seed }: Telling): LastDays => {
+export const beginLastDays = (log: VirtualLog, { nowMs, shards, seed }: PastPlan): LastDays => {
   const startMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS - CANDLE_HOURS * HOUR_MS;
   const readingsMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - READING_HOURS * HOUR_MS;
   const clock = { ms: startMs };
-  const venue = collectedVenueOf(LAST_VENUE);
+  const venue = findCollectedVenue(LAST_VENUE);
   const seconds = (nowMs - startMs) / 1_000;
-  const listings = listingsOf(simulatedVenueOf(LAST_VENUE), SYMBOLS).map((one) => endingAtStart(one, seed, seconds));
-  const pace = { saysSecond: (atMs: number) => atMs % MINUTE_MS === 0 && atMs >= readingsMs, saysChanges: false };
-  const host = openTold({ id: LAST_VENUE, listings, clock, seed, levels: LEVELS, pace });
-  const known = capabilityOf(venue);
-  const capability = onlyOf(known, new Set(CANDLES));
+  const listings = findListings(findSimulatedVenue(LAST_VENUE), SYMBOLS).map((one) =>
+    endingAtStart(one, seed, seconds),
+  );
+  const pace = { sendsSecond: (atMs: number) => atMs % MINUTE_MS === 0 && atMs >= readingsMs, sendsChanges: false };
+  const host = openPastVenue({ id: LAST_VENUE, listings, clock, seed, levels: LEVELS, pace });
+  const known = makeCapability(venue);
+  const capability = reduceCapability(known, new Set(CANDLES));
   const options = { venue, host, shards, clock, log, capability };
   const collector = createVirtualCollector({ ...options, layers: EVERYTHING, isSingle: true });
   collector.start();
-  // The commands of a connection take their time.
+  // The commands of a connection take time.
   for (; clock.ms < startMs + MINUTE_MS - STRIDE_MS; clock.ms += STRIDE_MS) {
     host.advance();
     collector.tend();
   }
   let minute = startMs + MINUTE_MS;
   return {
-    tellTo: (toMs) => {
+    writeTo: (toMs) => {
       for (; minute <= toMs; minute += MINUTE_MS) {
-        if (minute === readingsMs) collector.change(onlyOf(known, EVERYTHING));
+        if (minute === readingsMs) collector.change(reduceCapability(known, EVERYTHING));
         while (clock.ms < minute) {
           clock.ms = Math.min(minute, clock.ms + STRIDE_MS);
           host.advance();

@@ -1,15 +1,15 @@
-// A socket between a simulated venue and a collector in the same process: what one says the other has at once.
+// A socket between a simulated venue and a collector in the same process: frames are delivered synchronously.
 import { EventEmitter } from 'node:events';
 import type { Wire } from '../simulator/connection.ts';
 
 export type MemorySocket = {
-  /** The venue's end. */
+  /** The venue's side. */
   readonly wire: Wire;
   /** From the collector to the venue. */
   readonly send: (frame: string) => void;
 };
 
-/** `onFrame` has what the venue sends, `onEnd` is called once when the venue ends the connection. */
+/** `onFrame` receives what the venue sends, `onEnd` is called once when the venue ends the connection. */
 export const createMemorySocket = (onFrame: (payload: Buffer) => void, onEnd: () => void): MemorySocket => {
   const client = new EventEmitter();
   let isOver = false;

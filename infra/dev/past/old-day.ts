@@ -1,25 +1,25 @@
-// Minutes of two days, of all venues: twenty of a day nine days ago, with what goes wrong on a day, and four of yesterday.
+// Minutes of two days, of all venues: twenty of a day nine days ago, with typical faults, and four of yesterday.
 import type { FaultRequest } from '../simulator/faults.ts';
 import {
-  capabilityOf,
-  collectedVenueOf,
-  listingsOf,
+  findCollectedVenue,
+  findListings,
+  findSimulatedVenue,
+  makeCapability,
   nothingCollected,
-  openTold,
-  simulatedVenueOf,
+  openPastVenue,
 } from './told-venue.ts';
 import { createVirtualCollector } from './virtual-collector.ts';
 import type { VirtualLog } from './virtual-log.ts';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** Old enough to be closed (D+7), its root posted and confirmed. */
+/** Old enough to be closed (D+7), with its root posted and confirmed. */
 const DAYS_AGO = 9;
 const BEGINS_AT_MS = 12 * 60 * MINUTE_MS;
 const OLD_LASTS_MS = 10 * MINUTE_MS;
 const YESTERDAY_LASTS_MS = 4 * MINUTE_MS;
-/** One frame in ten of those that come each second: enough for a row of every window, and read in seconds. */
-const PACE = { saysSecond: (atMs: number) => atMs % 10_000 === 0, saysChanges: true };
+/** One in ten of the frames of each second: enough for a row of every window, and read in seconds. */
+const PACE = { sendsSecond: (atMs: number) => atMs % 10_000 === 0, sendsChanges: true };
 const LEVELS = 60;
 const STEP_MS = 250;
 
@@ -31,7 +31,7 @@ const SYMBOLS: Readonly<Record<string, readonly string[]>> = {
   deribit: ['BTC-PERPETUAL', 'ETH-PERPETUAL'],
 };
 
-/** A fault of the venue, or of Kafka: then nothing is appended for so long, and what was received counts as late. */
+/** A fault of the venue, or of Kafka: nothing is appended during it, and messages received meanwhile count as late. */
 type Trouble = { readonly afterMs: number } & (
   | { readonly fault: Omit<FaultRequest, 'venue'> }
   | { readonly kafkaAwayMs: number }
@@ -48,38 +48,38 @@ const TROUBLES: Readonly<Record<string, readonly Trouble[]>> = {
   ],
 };
 
-/** Start of the day that is told, of one that begins the demo at `nowMs`. */
+/** Start of the old day, for a demo that begins at `nowMs`. */
 export const oldDayMs = (nowMs: number): number => Math.floor(nowMs / DAY_MS) * DAY_MS - DAYS_AGO * DAY_MS;
 
 export const OLD_VENUES = Object.keys(SYMBOLS);
 
-/** Writes what a collector of the venue would have written then. */
-export const tellOldDay = (id: string, log: VirtualLog, telling: Telling): void =>
-  tellPart(id, log, {
-    ...telling,
-    startMs: oldDayMs(telling.nowMs) + BEGINS_AT_MS,
+/** Writes what a collector of the venue would have written on that day. */
+export const writeOldDay = (id: string, log: VirtualLog, plan: PastPlan): void =>
+  writePart(id, log, {
+    ...plan,
+    startMs: oldDayMs(plan.nowMs) + BEGINS_AT_MS,
     lastsMs: OLD_LASTS_MS,
     troubles: TROUBLES[id] ?? [],
   });
 
-/** Enough that every venue has files of yesterday, whichever a plan includes. */
-export const tellYesterday = (id: string, log: VirtualLog, telling: Telling): void => {
-  const startMs = Math.floor(telling.nowMs / DAY_MS) * DAY_MS - DAY_MS + BEGINS_AT_MS;
-  tellPart(id, log, { ...telling, startMs, lastsMs: YESTERDAY_LASTS_MS, troubles: [] });
+/** Enough that every venue has files of yesterday, whichever venues a plan includes. */
+export const writeYesterday = (id: string, log: VirtualLog, plan: PastPlan): void => {
+  const startMs = Math.floor(plan.nowMs / DAY_MS) * DAY_MS - DAY_MS + BEGINS_AT_MS;
+  writePart(id, log, { ...plan, startMs, lastsMs: YESTERDAY_LASTS_MS, troubles: [] });
 };
 
-type Part = Pick<Telling, 'shards' | 'seed'> & {
+type Part = Pick<PastPlan, 'shards' | 'seed'> & {
   readonly startMs: number;
   readonly lastsMs: number;
   readonly troubles: readonly Trouble[];
 };
 
-const tellPart = (id: string, log: VirtualLog, { startMs, lastsMs, troubles, shards, seed }: Part): void => {
+const writePart = (id: string, log: VirtualLog, { startMs, lastsMs, troubles, shards, seed }: Part): void => {
   const clock = { ms: startMs };
-  const venue = collectedVenueOf(id);
-  const listings = listingsOf(simulatedVenueOf(id), SYMBOLS[id] ?? []);
-  const host = openTold({ id, listings, clock, seed, levels: LEVELS, pace: PACE });
-  const capability = capabilityOf(venue);
+  const venue = findCollectedVenue(id);
+  const listings = findListings(findSimulatedVenue(id), SYMBOLS[id] ?? []);
+  const host = openPastVenue({ id, listings, clock, seed, levels: LEVELS, pace: PACE });
+  const capability = makeCapability(venue);
   const layers = new Set(Object.keys(capability.layers).concat('price_candles'));
   const collector = createVirtualCollector({ venue, host, shards, clock, log, capability, layers });
   const coming = [...troubles];
@@ -98,7 +98,7 @@ const tellPart = (id: string, log: VirtualLog, { startMs, lastsMs, troubles, sha
   host.close();
 };
 
-export type Telling = {
+export type PastPlan = {
   /** When the demo begins, Unix ms. */
   readonly nowMs: number;
   readonly shards: number;

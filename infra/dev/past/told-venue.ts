@@ -1,4 +1,4 @@
-// A simulated venue as the past needs it: with some of its listings, seen at intervals, by the clock of then.
+// A simulated venue for the past: with some of its listings, a reduced cadence, and a virtual clock.
 
 import { type CollectedVenue, toCapability } from '../../../ingest/venues/contract/feed.ts';
 import { collectedVenues } from '../../../ingest/venues/index.ts';
@@ -13,27 +13,27 @@ import type { VirtualClock } from './virtual-log.ts';
 /** More than a venue of the demo lists. */
 const KNOWN_LISTINGS = 12;
 
-export const simulatedVenueOf = (id: string): SimulatedVenue => {
+export const findSimulatedVenue = (id: string): SimulatedVenue => {
   const venue = simulatedVenues.find((known) => known.id === id);
   if (venue === undefined) throw new TypeError(`found venue ${id}, simulated are ${simulatedVenues.map((v) => v.id)}`);
   return venue;
 };
 
-export const collectedVenueOf = (id: string): CollectedVenue => {
+export const findCollectedVenue = (id: string): CollectedVenue => {
   const venue = collectedVenues.get(id);
   if (venue === undefined) throw new TypeError(`found venue ${id}, which no collector knows`);
   return venue;
 };
 
-export const listingsOf = (venue: SimulatedVenue, symbols: readonly string[]): readonly SimListing[] =>
+export const findListings = (venue: SimulatedVenue, symbols: readonly string[]): readonly SimListing[] =>
   venue.listings(KNOWN_LISTINGS).filter(({ symbol }) => symbols.includes(symbol));
 
-/** What a venue says less often than the simulator would; its market moves on all the same. */
+/** Frames that a venue of the past sends less often than the simulator would; its market moves at the usual rate. */
 export type Pace = {
-  /** Whether the streams of each second say anything at this one. */
-  readonly saysSecond: (atMs: number) => boolean;
+  /** Whether the streams of each second send at this instant. */
+  readonly sendsSecond: (atMs: number) => boolean;
   /** Books and trades between the seconds. */
-  readonly saysChanges: boolean;
+  readonly sendsChanges: boolean;
 };
 
 const SILENT = {
@@ -42,7 +42,7 @@ const SILENT = {
   liquidation: () => undefined,
 };
 
-const paced = (venue: SimulatedVenue, { saysSecond, saysChanges }: Pace): SimulatedVenue => ({
+const paced = (venue: SimulatedVenue, { sendsSecond, sendsChanges }: Pace): SimulatedVenue => ({
   ...venue,
   open: (deps) => {
     const running = venue.open(deps);
@@ -51,9 +51,9 @@ const paced = (venue: SimulatedVenue, { saysSecond, saysChanges }: Pace): Simula
       ...running,
       events: {
         ...events,
-        ...(saysChanges ? {} : SILENT),
-        turn: (instrument, atMs) => void (saysSecond(toSecond(atMs)) && events.turn?.(instrument, atMs)),
-        second: (eventMs, atMs) => void (saysSecond(atMs) && events.second(eventMs, atMs)),
+        ...(sendsChanges ? {} : SILENT),
+        turn: (instrument, atMs) => void (sendsSecond(toSecond(atMs)) && events.turn?.(instrument, atMs)),
+        second: (eventMs, atMs) => void (sendsSecond(atMs) && events.second(eventMs, atMs)),
       },
     };
   },
@@ -61,7 +61,7 @@ const paced = (venue: SimulatedVenue, { saysSecond, saysChanges }: Pace): Simula
 
 const toSecond = (ms: number): number => Math.floor(ms / 1_000) * 1_000;
 
-export type ToldVenue = {
+export type PastVenue = {
   readonly id: string;
   readonly listings: readonly SimListing[];
   readonly clock: VirtualClock;
@@ -71,8 +71,8 @@ export type ToldVenue = {
   readonly pace: Pace;
 };
 
-export const openTold = ({ id, listings, clock, seed, levels, pace }: ToldVenue): VenueHost =>
-  openVenue(paced({ ...simulatedVenueOf(id), listings: () => listings }, pace), {
+export const openPastVenue = ({ id, listings, clock, seed, levels, pace }: PastVenue): VenueHost =>
+  openVenue(paced({ ...findSimulatedVenue(id), listings: () => listings }, pace), {
     nowMs: () => clock.ms,
     seed,
     listings: listings.length,
@@ -80,7 +80,7 @@ export const openTold = ({ id, listings, clock, seed, levels, pace }: ToldVenue)
     // The least a market does: a change of each book every five seconds.
     rate: 0,
     truthPerListing: 1,
-    // Venues end connections that are a day old: one of days goes on here.
+    // Venues end connections that are a day old; here a connection of several days stays open.
     limits: { maxAgeMs: Number.POSITIVE_INFINITY },
     sent: createSentLog(),
     faultLog: [],
@@ -88,10 +88,10 @@ export const openTold = ({ id, listings, clock, seed, levels, pace }: ToldVenue)
     onTruth: null,
   });
 
-/** What the venue's collector says of its layers. */
-export const capabilityOf = (venue: CollectedVenue): CapabilityBody => toCapability(venue);
+/** What the venue's collector publishes about its layers. */
+export const makeCapability = (venue: CollectedVenue): CapabilityBody => toCapability(venue);
 
-/** No layer is collected until the next capability says so. */
+/** No layer is collected until the next capability. */
 export const nothingCollected = ({ name, layers }: CapabilityBody): CapabilityBody => ({
   name,
   layers: Object.fromEntries(

@@ -1,4 +1,4 @@
-// A collector of one simulated venue in virtual time: the venue's own plan, frames and answers, written as `ingest` writes them.
+// A collector of one simulated venue in virtual time: it follows the venue's own plan and writes frames and responses as `ingest` does.
 import { Registry } from 'prom-client';
 import { type BookWatch, createBookWatch } from '../../../ingest/feed/book-watch.ts';
 import { createConnectionLog, type Source } from '../../../ingest/feed/connection-log.ts';
@@ -13,15 +13,15 @@ import { createMemorySocket, type MemorySocket } from './memory-socket.ts';
 import type { VirtualClock, VirtualLog } from './virtual-log.ts';
 
 export type VirtualCollector = {
-  /** Capability, listings, and every slot of the plan opened. */
+  /** Writes capability and listings, and opens every slot of the plan. */
   readonly start: () => void;
-  /** What is due at the clock's instant: commands, pings, polls, book snapshots, reconnects, a tick. */
+  /** Does what is due at the clock's instant: commands, pings, polls, book snapshots, reconnects, a tick. */
   readonly tend: () => void;
-  /** Each poll for one of the layers once: of a venue that is seen once a minute. */
+  /** Runs each poll for one of the layers once, for a venue with one look a minute. */
   readonly look: (layers: ReadonlySet<string>) => void;
-  /** From here on other layers are collected. */
+  /** Changes the collected layers from here on. */
   readonly change: (capability: CapabilityBody) => void;
-  /** Connections end, and what is no longer collected is said. */
+  /** Ends the connections and publishes that no layer is collected. */
   readonly stop: (capability: CapabilityBody) => void;
 };
 
@@ -32,7 +32,7 @@ type Options = {
   readonly clock: VirtualClock;
   readonly log: VirtualLog;
   readonly capability: CapabilityBody;
-  /** Slots that deliver one of these layers are opened. */
+  /** Opens the slots that deliver one of these layers. */
   readonly layers: ReadonlySet<string>;
   /** One connection carries everything. */
   readonly isSingle?: true;
@@ -43,19 +43,19 @@ type Link = {
   source: Source | null;
   socket: MemorySocket | null;
   books: BookWatch | null;
-  unsaid: string[];
-  saidMs: number;
+  unsent: string[];
+  sentMs: number;
   pingedMs: number;
   againMs: number;
 };
 type Poll = { readonly slot: PollSlot; readonly source: Source; next: number; dueMs: number };
 
 const COLLECTOR = 'past';
-/** As seldom as it may be: connections are out after three seconds without a word (F-02). */
+/** The longest possible: connections count as lost after three seconds without a message (F-02). */
 const TICK_MS = 2_750;
 const RECONNECT_MS = 5_000;
 const SNAPSHOT_AGAIN_MS = 2_000;
-/** From the venue to the collector: so long, and up to so much more. */
+/** Latency from the venue to the collector: a minimum, and the most that is added to it. */
 const TRIP_MICROS = 38_000;
 const JITTER_MICROS = 9_001;
 
@@ -63,7 +63,7 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
   const { venue, host, shards, clock, log, layers } = options;
   let single: Source | null = null;
   let messages = 0;
-  /** Receipts differ by some milliseconds, always alike. */
+  /** Receipts differ by some milliseconds, deterministically. */
   const nowMicros = (): number => {
     messages += 1;
     return clock.ms * 1_000 + TRIP_MICROS + ((messages * 7_919) % JITTER_MICROS);
@@ -119,7 +119,7 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
       .filter((cover) => cover.layers.includes('book'))
       .flatMap(({ symbols }) => symbols ?? listings.map((listing) => listing.venue_symbol));
 
-  const heard = (link: Link, payload: Buffer): void => {
+  const receive = (link: Link, payload: Buffer): void => {
     link.source?.frame(payload);
     const text = payload.toString();
     const reply = venue.replyTo?.(text) ?? null;
@@ -133,7 +133,7 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
     const { slot } = link;
     const early: Buffer[] = [];
     const socket = createMemorySocket(
-      (payload) => (link.source === null ? void early.push(payload) : heard(link, payload)),
+      (payload) => (link.source === null ? void early.push(payload) : receive(link, payload)),
       () => {
         link.source?.lost('connection_lost', 'the venue closed the connection');
         Object.assign(link, { source: null, socket: null, againMs: clock.ms + RECONNECT_MS });
@@ -147,27 +147,27 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
     link.socket = socket;
     link.source =
       single ?? connections.open({ slot: slot.id, shards: slot.shards, url: slot.url, covers: slot.covers });
-    link.unsaid = [...slot.subscribe];
+    link.unsent = [...slot.subscribe];
     link.pingedMs = clock.ms;
     const isAsked = venue.bookRule.style === 'snapshot' && venue.bookSnapshot !== undefined;
     const symbols = bookSymbols(slot.covers);
     link.books = isAsked ? createBookWatch({ rule: venue.bookRule, symbols, nowMs: clock.ms }) : null;
-    for (const payload of early) heard(link, payload);
+    for (const payload of early) receive(link, payload);
   };
 
-  const say = (link: Link): void => {
+  const sendNext = (link: Link): void => {
     const { ping, limits } = venue;
-    if (clock.ms - link.saidMs < 1_000 / limits.subscribePerSecond) return;
+    if (clock.ms - link.sentMs < 1_000 / limits.subscribePerSecond) return;
     const isPing = ping?.frame != null && clock.ms - link.pingedMs >= ping.everyMs;
-    const frame = link.unsaid.shift() ?? (isPing ? ping?.frame : null);
+    const frame = link.unsent.shift() ?? (isPing ? ping?.frame : null);
     if (frame == null) return;
     if (isPing) link.pingedMs = clock.ms;
-    link.saidMs = clock.ms;
+    link.sentMs = clock.ms;
     link.socket?.send(frame);
   };
 
-  const joinBook = ({ books, source, unsaid }: Link): void => {
-    const need = unsaid.length === 0 ? books?.urgent(clock.ms, ['join', 'confirm']) : null;
+  const joinBook = ({ books, source, unsent }: Link): void => {
+    const need = unsent.length === 0 ? books?.urgent(clock.ms, ['join', 'confirm']) : null;
     const listing = listings.find(({ venue_symbol }) => venue_symbol === need?.symbol);
     if (books == null || need == null || listing === undefined || venue.bookSnapshot === undefined) return;
     books.postpone(need.symbol, clock.ms + SNAPSHOT_AGAIN_MS);
@@ -200,7 +200,7 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
       if (clock.ms >= link.againMs) open(link);
       return;
     }
-    say(link);
+    sendNext(link);
     joinBook(link);
   };
 
@@ -224,7 +224,7 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
       if (options.isSingle) single = connections.open({ ...names, covers: [everything] });
       links = slots.flatMap((slot) => {
         if (slot.kind !== 'socket') return [];
-        const begun = { source: null, socket: null, books: null, unsaid: [], saidMs: 0, pingedMs: 0, againMs: 0 };
+        const begun = { source: null, socket: null, books: null, unsent: [], sentMs: 0, pingedMs: 0, againMs: 0 };
         return [{ slot, ...begun }];
       });
       polls = slots.flatMap((slot) => {

@@ -1,8 +1,8 @@
-// The clock of the past, and the log that is written by it: each record with the instant at which a broker would have appended it.
+// The virtual clock, and the log written by it: each record with the instant at which a broker would have appended it.
 import type { RawWriter } from '../../../ingest/publish.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 
-/** Unix ms; moved by whoever tells the past, read by venue and collector. */
+/** Unix ms; advanced by the writer of the past, read by venue and collector. */
 export type VirtualClock = { ms: number };
 
 export type PastRecord = {
@@ -15,7 +15,7 @@ export type PastRecord = {
 export type VirtualLog = {
   readonly writer: RawWriter;
   readonly records: PastRecord[];
-  /** Kafka takes nothing before that instant: messages wait on the collector's disk, ticks are never written. */
+  /** Kafka accepts nothing before that instant: messages wait on the collector's disk, ticks are never written. */
   readonly holdUntil: (ms: number) => void;
 };
 

@@ -1,4 +1,4 @@
-// The past of a demo, in a thread of the process that starts it: made while the engines start, written, and its days archived once they are stored.
+// The past of a demo, in a thread of its starting process: made while the engines start, written, and its days archived once they are stored.
 import { on } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
@@ -10,12 +10,12 @@ import { type KafkaHandle, openKafka, readPartitions } from '../../runtime/kafka
 import { createLog } from '../../runtime/log.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
 import { beginLastDays, LAST_VENUE } from './last-days.ts';
-import { OLD_VENUES, oldDayMs, tellOldDay, tellYesterday } from './old-day.ts';
+import { OLD_VENUES, oldDayMs, writeOldDay, writeYesterday } from './old-day.ts';
 import { type PastState, readPast, writePast } from './state.ts';
 import { createVirtualLog, type PastRecord } from './virtual-log.ts';
 import { endKeeping, type Target, writePastLog } from './write-log.ts';
 
-/** To the thread, three words in this order: what there is to make; the log is there; the settings of the nightly steps. */
+/** Messages to the thread, in this order: what to make; the log is available; the settings of the nightly steps. */
 export type PastStart = { readonly shards: number; readonly makes: boolean };
 export type PastOrder = {
   readonly file: string;
@@ -24,37 +24,37 @@ export type PastOrder = {
   readonly shards: number;
 };
 export type PastSettings = { readonly nightly: Readonly<Record<string, string | undefined>> };
-/** From the thread. */
-export type PastWord =
+/** Messages from the thread. */
+export type PastMessage =
   | { readonly progress: string }
   | { readonly written: number }
   | { readonly archived: { readonly oldDay: string; readonly yesterday: string } };
 
-/** Apart from the live market's, so that its walk does not repeat. */
+/** Differs from the live market's, so that its walk does not repeat. */
 const SEED = 2_026;
 const LOOK_EVERY_MS = 500;
-const TELL_EVERY_MS = 4_000;
+const PRINT_EVERY_MS = 4_000;
 
-const say = (word: PastWord): void => parentPort?.postMessage(word);
-const progress = (line: string): void => say({ progress: line });
+const post = (message: PastMessage): void => parentPort?.postMessage(message);
+const progress = (line: string): void => post({ progress: line });
 
 type Made = { readonly nowMs: number; readonly recordsTo: (venue: string, nowMs: number) => readonly PastRecord[] };
 
-/** Everything up to now; what passes until it is written is added then. */
+/** Makes everything up to now; the time that passes until it is written is added then. */
 const make = (shards: number): Made => {
-  const telling = { nowMs: Date.now(), shards, seed: SEED };
+  const plan = { nowMs: Date.now(), shards, seed: SEED };
   const logs = new Map(OLD_VENUES.map((venue) => [venue, createVirtualLog()]));
   for (const [venue, log] of logs) {
-    tellOldDay(venue, log, telling);
-    if (venue !== LAST_VENUE) tellYesterday(venue, log, telling);
+    writeOldDay(venue, log, plan);
+    if (venue !== LAST_VENUE) writeYesterday(venue, log, plan);
   }
   const last = logs.get(LAST_VENUE);
-  const lastDays = last && beginLastDays(last, telling);
-  lastDays?.tellTo(telling.nowMs);
+  const lastDays = last && beginLastDays(last, plan);
+  lastDays?.writeTo(plan.nowMs);
   return {
-    nowMs: telling.nowMs,
+    nowMs: plan.nowMs,
     recordsTo: (venue, nowMs) => {
-      if (venue === LAST_VENUE) lastDays?.tellTo(nowMs);
+      if (venue === LAST_VENUE) lastDays?.writeTo(nowMs);
       return logs.get(venue)?.records ?? [];
     },
   };
@@ -65,11 +65,11 @@ const write = async (target: Target, file: string, made: Made): Promise<PastStat
   const written = await writePastLog(target, (venue) => made.recordsTo(venue, whole.nowMs));
   const state = { state: 'written', ...whole } as const;
   writePast(file, state);
-  say({ written });
+  post({ written });
   return state;
 };
 
-/** History W of each task, as it is told from now on. Its topic comes with the tasks. */
+/** Follows history W of each task, as published from now on. Its topic is created with the tasks. */
 const followHistory = async ({ handle }: Target) => {
   const { watermark: topic } = topics();
   while (!(await (await handle.admin()).listTopics()).includes(topic)) await pause(LOOK_EVERY_MS);
@@ -91,16 +91,16 @@ const followHistory = async ({ handle }: Target) => {
   return { reached, stop, failed: failed.promise };
 };
 
-/** Resolves when the rows of the past can be read. */
+/** Resolves when the rows of the past are readable. */
 const stored = async (nowMs: number, target: Target): Promise<void> => {
   const { reached, stop, failed } = await followHistory(target);
   const tasks = target.venues.length * target.shards;
-  let toldMs = performance.now();
+  let writtenMs = performance.now();
   for (;;) {
     const reachedMs = reached.size < tasks ? 0 : Math.min(...reached.values());
     if (reachedMs >= nowMs) break;
-    if (performance.now() - toldMs >= TELL_EVERY_MS) {
-      toldMs = performance.now();
+    if (performance.now() - writtenMs >= PRINT_EVERY_MS) {
+      writtenMs = performance.now();
       progress(`stored up to ${reachedMs === 0 ? 'nothing yet' : new Date(reachedMs).toISOString()}`);
     }
     await Promise.race([pause(LOOK_EVERY_MS), failed]);
@@ -108,7 +108,7 @@ const stored = async (nowMs: number, target: Target): Promise<void> => {
   await stop();
 };
 
-/** The nightly steps of its days: the old one is closed, yesterday is archived as far as it is known. */
+/** The nightly steps of its days: closes the old one, archives yesterday as far as it is known. */
 const archive = async ({ nowMs, oldDayMs: oldMs }: PastState, context: NightlyContext): Promise<void> => {
   const { runCommand, openLedger, STEPS } = await loadSteps();
   const ledger = openLedger(context.database);
@@ -127,7 +127,7 @@ const archive = async ({ nowMs, oldDayMs: oldMs }: PastState, context: NightlyCo
   await run('--step', 'archive', '--day', yesterday, '--early');
 };
 
-/** Loaded once the rows are stored: until then everything else is starting. */
+/** Loaded once the rows are stored: before that everything else is starting. */
 const loadSteps = async () => ({
   ...(await import('../../../processors/nightly/command.ts')),
   ...(await import('../../../processors/nightly/ledger.ts')),
@@ -152,7 +152,7 @@ const finish = async (state: PastState, { file, target, settings }: Finishing): 
     await close();
   }
   writePast(file, { ...state, state: 'archived' });
-  say({ archived: { oldDay: dayAt(state.oldDayMs), yesterday: dayAt(state.nowMs - DAY_MS) } });
+  post({ archived: { oldDay: dayAt(state.oldDayMs), yesterday: dayAt(state.nowMs - DAY_MS) } });
 };
 
 const obey = async (order: PastOrder, made: Made | null, settings: Promise<PastSettings>): Promise<void> => {
@@ -166,13 +166,13 @@ const obey = async (order: PastOrder, made: Made | null, settings: Promise<PastS
 };
 
 const run = async (): Promise<void> => {
-  const words = on(parentPort as MessagePort, 'message');
-  const nextWord = async <T>(): Promise<T> => ((await words.next()).value as [T])[0];
-  const { shards, makes } = await nextWord<PastStart>();
+  const messages = on(parentPort as MessagePort, 'message');
+  const readNext = async <T>(): Promise<T> => ((await messages.next()).value as [T])[0];
+  const { shards, makes } = await readNext<PastStart>();
   const made = makes ? make(shards) : null;
-  const order = await nextWord<PastOrder>();
-  await obey(order, made, nextWord<PastSettings>());
+  const order = await readNext<PastOrder>();
+  await obey(order, made, readNext<PastSettings>());
 };
 
-// What fails ends the thread, and its error is the start's.
+// A failure ends the thread, and its error fails the start.
 void run().finally(() => parentPort?.close());

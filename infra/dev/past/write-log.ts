@@ -1,22 +1,22 @@
-// Puts the past into the raw topics before anybody else writes to them: with the record times of then, under a topic type that keeps them.
+// Writes the past into the raw topics before any other writer: with virtual record times, under a topic type that keeps them.
 
 import { topics } from '../../../schemas/topics.ts';
 import { createPublisher, ensureTopics, type KafkaHandle } from '../../runtime/kafka/kafka.ts';
 import { type TopicSpec, topicSpecs } from '../../runtime/kafka/topics.ts';
 import type { PastRecord } from './virtual-log.ts';
 
-/** `kafkajs` names no constant for it outside its enum. */
+/** `kafkajs` exports no constant for it outside its enum. */
 const TOPIC_RESOURCE = 2;
 
 export type Target = { readonly handle: KafkaHandle; readonly venues: readonly string[]; readonly shards: number };
 
-/** Raw topics as they are for good: the broker's time, what is old goes. */
+/** Raw topics as they are permanently: the broker's time, with retention. */
 const rawSpecs = ({ venues, shards }: Target): readonly TopicSpec[] => {
   const raw = new Set(venues.map((venue) => topics().raw(venue)));
   return topicSpecs({ venues, shards, namespace: '' }).filter(({ topic }) => raw.has(topic));
 };
 
-/** One segment that retention leaves alone: its records are older than it allows, and the tasks have yet to read them. */
+/** One segment that retention does not delete: its records are older than it allows, and the tasks have yet to read them. */
 const KEPT = { 'retention.ms': '-1', 'segment.ms': String(400 * 86_400_000) };
 
 const configure = async (handle: KafkaHandle, specs: readonly TopicSpec[]): Promise<void> => {
@@ -32,7 +32,7 @@ const configure = async (handle: KafkaHandle, specs: readonly TopicSpec[]): Prom
 const withConfig = (specs: readonly TopicSpec[], config: TopicSpec['config']): readonly TopicSpec[] =>
   specs.map((spec) => ({ ...spec, config: { ...spec.config, ...config } }));
 
-/** Resolves when every record is acknowledged and the topics take the broker's time. */
+/** Resolves when every record is acknowledged and the topics use the broker's time again. */
 export const writePastLog = async (
   target: Target,
   recordsOf: (venue: string) => readonly PastRecord[],
@@ -55,5 +55,5 @@ export const writePastLog = async (
   return written;
 };
 
-/** Once the past is read, what is too old for the log may go. */
+/** Once the past has been read, retention may delete it. */
 export const endKeeping = (target: Target): Promise<void> => configure(target.handle, rawSpecs(target));

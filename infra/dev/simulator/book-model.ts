@@ -1,11 +1,11 @@
-// One listing's simulated order book: exact integers, never crossed, with every change since the last diff and how to undo it.
+// One listing's simulated order book: exact integers, never crossed, with every change since the last diff and its inverse.
 import { plain } from './figures.ts';
 import { fnv1a, type Random } from './random.ts';
 
 export type Side = 'b' | 'a';
 /** Size 0 removes the level. Price and sizes in the listing's units. */
 export type Change = { readonly side: Side; readonly price: number; readonly size: number; readonly before: number };
-/** Levels from far to best (the best is last: it changes most). */
+/** Levels from the furthest to the best (the best is last, because it changes most). */
 export type Levels = { readonly prices: readonly number[]; readonly sizes: readonly number[] };
 
 type BookShape = {
@@ -105,7 +105,7 @@ class RandomBook implements BookModel {
     return this.#hash;
   }
 
-  /** Dense near the top, thin far away: level i lies i + c·i² ticks from the mid. */
+  /** Dense near the top, thin further out: level i lies i + c·i² ticks from the mid. */
   #fill(): void {
     const { startPrice, levels, tick } = this.#shape;
     const curve = Math.max(0, (this.#findReach(startPrice) * 1.1) / tick - levels) / levels ** 2;
@@ -134,7 +134,7 @@ class RandomBook implements BookModel {
     if (price !== undefined) this.#set(side, price, this.#drawSize());
   }
 
-  /** Keeps the number of levels and how far they reach. */
+  /** Keeps the number of levels and their reach. */
   #balance(side: Side, mid: number): void {
     const { tick, levels } = this.#shape;
     const { prices } = this.#sides[side];
@@ -188,7 +188,7 @@ class RandomBook implements BookModel {
   }
 }
 
-/** The newest size of each changed level, bids before asks, each ascending in price (as Binance sorts them). */
+/** The newest size of each changed level, bids before asks, each in ascending price (Binance's order). */
 export function netChanges(changes: readonly Change[]): readonly Change[] {
   const newest = new Map<number, Change>();
   for (const change of changes) newest.set(change.side === 'b' ? change.price : -change.price, change);

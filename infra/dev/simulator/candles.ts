@@ -1,5 +1,5 @@
-// Minute candles of the simulated market: trades counted one by one, mark and index by their seconds.
-import { amountOf, type SimListing } from './listings.ts';
+// Minute candles of the simulated market: trades counted individually, mark and index sampled each second.
+import { computeAmount, type SimListing } from './listings.ts';
 import type { Trade } from './trade.ts';
 
 export type PriceCandle = {
@@ -24,7 +24,7 @@ export type TradeCandle = PriceCandle & {
 
 export type Candles = {
   readonly trade: (trade: Trade) => void;
-  /** One second passed; the closed trade candle when it ended a minute. */
+  /** One second passed; returns the closed trade candle when the second ended a minute. */
   readonly second: (atMs: number, mark: number, index: number) => TradeCandle | null;
   readonly current: () => TradeCandle;
   /** Oldest first, the open one last. */
@@ -34,7 +34,7 @@ export type Candles = {
 };
 
 const MINUTE_MS = 60_000;
-/** Minutes kept a series: what one REST answer can ask for. */
+/** Minutes kept for each series: the most that one REST request returns. */
 const KEPT = 1_500;
 
 function openTrades(openMs: number, price: number): TradeCandle {
@@ -70,11 +70,11 @@ function tickPrice(series: PriceCandle[], openMs: number, price: number): void {
 }
 
 export function createCandles(listing: SimListing, startMs: number): Candles {
-  const minuteOf = (atMs: number): number => Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
-  const trades: TradeCandle[] = [openTrades(minuteOf(startMs), listing.startPrice)];
+  const toMinute = (atMs: number): number => Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
+  const trades: TradeCandle[] = [openTrades(toMinute(startMs), listing.startPrice)];
   const marks: PriceCandle[] = [];
   const indexes: PriceCandle[] = [];
-  let open = trades[0] ?? openTrades(minuteOf(startMs), listing.startPrice);
+  let open = trades[0] ?? openTrades(toMinute(startMs), listing.startPrice);
 
   return {
     trades,
@@ -83,7 +83,7 @@ export function createCandles(listing: SimListing, startMs: number): Candles {
     current: () => open,
     trade: (trade) => {
       const { id, price, qty, buyerIsMaker } = trade;
-      const amount = amountOf(listing, trade, listing.decimals.amount);
+      const amount = computeAmount(listing, trade, listing.decimals.amount);
       extend(open, price);
       open.volume += qty;
       open.amount += amount;
@@ -96,11 +96,11 @@ export function createCandles(listing: SimListing, startMs: number): Candles {
       open.lastAtMs = trade.atMs;
     },
     second: (atMs, mark, index) => {
-      tickPrice(marks, minuteOf(atMs), mark);
-      tickPrice(indexes, minuteOf(atMs), index);
-      if (minuteOf(atMs) === open.openMs) return null;
+      tickPrice(marks, toMinute(atMs), mark);
+      tickPrice(indexes, toMinute(atMs), index);
+      if (toMinute(atMs) === open.openMs) return null;
       const closed = open;
-      open = push(trades, openTrades(minuteOf(atMs), closed.close));
+      open = push(trades, openTrades(toMinute(atMs), closed.close));
       return closed;
     },
   };

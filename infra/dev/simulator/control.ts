@@ -1,4 +1,4 @@
-// The control side of a simulator: faults, truth and what was sent, over plain HTTP for tests and demos. `?venue=` narrows to one venue.
+// The control API of a simulator: faults, truth and sent frames, over plain HTTP for tests and demos. `?venue=` selects one venue.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type FaultEntry, type FaultRequest, parseFault } from './faults.ts';
 import { readBody } from './request-body.ts';

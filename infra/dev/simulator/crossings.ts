@@ -1,4 +1,4 @@
-// The `crossed_book` fault: a bid above the best ask that the wire shows and the model does not have.
+// The `crossed_book` fault: a bid above the best ask that is sent but does not exist in the model.
 import type { Change, Levels } from './book-model.ts';
 import type { Faults } from './faults.ts';
 import type { Diff, Instrument } from './market.ts';
@@ -7,13 +7,13 @@ import type { Diff, Instrument } from './market.ts';
 type Ghost = { readonly price: number; readonly size: number };
 
 export type Crossings = {
-  /** The diff's changes as the wire says them. The crossing bid follows the best ask while the fault lasts, and goes with the first diff after it. */
+  /** The diff's changes as sent. The crossing bid follows the best ask while the fault lasts; the first diff after the fault removes it. */
   readonly shown: (instrument: Instrument, diff: Diff) => readonly Change[];
-  /** Bids as a snapshot shows them. */
+  /** Bids as a snapshot contains them. */
   readonly bids: (instrument: Instrument) => Levels;
-  /** The fault has begun or ended, and the wire does not show it yet. */
+  /** The fault has begun or ended, but no frame has shown it yet. */
   readonly isDue: (instrument: Instrument) => boolean;
-  /** Price of the crossing bid, null when the book is whole. */
+  /** Price of the crossing bid; null when the book is not crossed. */
   readonly priceOf: (instrument: Instrument) => number | null;
 };
 
@@ -23,7 +23,7 @@ const TICKS_ABOVE_ASK = 3;
 export function createCrossings(faults: Faults, nowMs: () => number): Crossings {
   const ghosts = new Map<Instrument, Ghost>();
 
-  /** Changes that bring, move or remove the crossing bid. */
+  /** Changes that add, move or remove the crossing bid. */
   function haunt(instrument: Instrument): readonly Change[] {
     const { book, listing } = instrument;
     const old = ghosts.get(instrument);

@@ -1,24 +1,24 @@
-// From one frame to its subscribers, past the faults that lose, cut, double, swap or delay it.
+// Sends a frame to its subscribers, after the faults that drop, truncate, duplicate, reorder or delay it.
 
 import type { Connection, Frame, Sockets } from './connection.ts';
 import type { Faults, StreamRef } from './faults.ts';
 
 export type Delivery = {
-  /** `build` runs only when somebody listens. True when the frame goes out whole, now or later: a fault neither lost nor cut it. */
+  /** `build` runs only with subscribers. True when the frame is sent whole, now or later: no fault dropped or truncated it. */
   readonly emit: (ref: StreamRef, build: () => string) => boolean;
-  /** A frame for one connection only, such as the snapshot that answers its subscription: lost or cut by faults, never held. */
+  /** A frame for one connection only, such as the snapshot after a subscription: faults drop or truncate it, but never hold it. */
   readonly emitTo: (connection: Connection, ref: StreamRef, text: string) => void;
   /** Sends the held frames that are due. */
   readonly release: (nowMs: number) => void;
 };
 
-/** What nothing follows within this time has nothing to swap with: it is only late. */
+/** A frame without a successor within this time cannot be swapped: it is only late. */
 const SWAPPED_WITHIN_MS = 2_000;
 
-/** Held for those who listened when it was made. */
+/** Held for the subscribers at the time it was made. */
 type Held = { readonly dueMs: number; readonly frame: Frame; readonly connections: readonly Connection[] };
 
-/** Cuts a frame in the middle: no longer JSON, and nothing of it can be trusted. */
+/** Truncates a frame in the middle: it is no longer JSON, and no part of it can be trusted. */
 function cut(text: string): string {
   return text.slice(0, Math.floor(text.length / 2));
 }
@@ -32,7 +32,7 @@ class FaultyDelivery implements Delivery {
   readonly #sockets: Sockets;
   readonly #faults: Faults;
   readonly #nowMs: () => number;
-  /** Frames waiting for their next one, by scope and stream. */
+  /** Frames waiting for their successor, by scope and stream. */
   readonly #swapped = new Map<string, { readonly frame: Frame; readonly sinceMs: number }>();
   #held: Held[] = [];
 

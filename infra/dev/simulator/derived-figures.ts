@@ -1,4 +1,4 @@
-// Figures that follow from others: the day's change, and the price at which a liquidated position was bankrupt.
+// Derived figures: the day's change, and the bankruptcy price of a liquidated position.
 import type { SimListing } from './listings.ts';
 import type { Instrument } from './market.ts';
 import type { Trade } from './trade.ts';
@@ -13,7 +13,7 @@ export const toChange = (last: number, open: number, decimals: number): number =
 
 const TICKS_TO_BANKRUPTCY = 7;
 
-/** Where a liquidated position was bankrupt: past the price at which it was closed. In price units. */
+/** Bankruptcy price of a liquidated position: beyond the price at which it was closed. In price units. */
 export function bankruptcyPrice({ tick }: SimListing, { price, buyerIsMaker }: Trade): number {
   return Math.max(tick, price + (buyerIsMaker ? -1 : 1) * TICKS_TO_BANKRUPTCY * tick);
 }

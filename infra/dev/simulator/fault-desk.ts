@@ -1,4 +1,4 @@
-// Faults of one simulated venue on request: which connections, streams and listings a request is about, and what happens to them.
+// Faults of one simulated venue on request: selects the connections, streams and listings of a request, and applies the fault.
 import type { Connection, Sockets } from './connection.ts';
 import { type FaultEntry, type FaultRequest, type Faults, isAbout, type StreamRef } from './faults.ts';
 import { FINE } from './figures.ts';
@@ -13,20 +13,20 @@ type FaultDeskOptions = {
   readonly sockets: Sockets;
   readonly faults: Faults;
   readonly nowMs: () => number;
-  /** Writes what holds from a new listing's start. */
+  /** Records the truth that holds from a new listing's start. */
   readonly witnessStart: (instrument: Instrument) => void;
 };
 
-/** Numbers of made-up coins that come while the simulator runs. */
+/** Numbers of made-up coins that are listed while the simulator runs. */
 const FIRST_EXTRA = 1_000;
 
 const listStreams = (connection: Connection): StreamRef[] => [...connection.streams.values()];
 const listSymbols = (list: Iterable<Instrument>): string[] => [...list].map(({ listing }) => listing.symbol);
 
-const isOneOf = ({ symbol }: StreamRef, symbols: readonly string[] | undefined): boolean =>
+const isIncluded = ({ symbol }: StreamRef, symbols: readonly string[] | undefined): boolean =>
   symbols === undefined || symbol === null || symbols.includes(symbol);
 const concerns = (request: FaultRequest, ref: StreamRef): boolean =>
-  isAbout(request, ref) && isOneOf(ref, request.symbols);
+  isAbout(request, ref) && isIncluded(ref, request.symbols);
 
 export class FaultDesk {
   readonly #options: FaultDeskOptions;
@@ -58,7 +58,7 @@ export class FaultDesk {
     }
   }
 
-  /** Open streams that a request is about. */
+  /** Open streams that a request selects. */
   #findStreams(request: FaultRequest): StreamRef[] {
     return [...this.#options.sockets.open].flatMap(listStreams).filter((ref) => concerns(request, ref));
   }
@@ -90,7 +90,7 @@ export class FaultDesk {
     return entry;
   }
 
-  /** Listings changed, the old ones and the new. */
+  /** Changed listings, the old ones and the new. */
   #changeListings(request: FaultRequest): readonly Instrument[] {
     const { market } = this.#options;
     const chosen = market.instruments.filter(({ listing }) => request.symbols?.includes(listing.symbol) ?? false);

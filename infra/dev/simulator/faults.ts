@@ -1,4 +1,4 @@
-// Faults on request: which frames are lost, cut, doubled, held or late, for which listings and how long, and the log of each.
+// Faults on request: which frames are dropped, truncated, duplicated, held or late, for which listings and how long, and the log of each.
 import type { FundingHours } from './listings.ts';
 
 export const FAULT_KINDS = [
@@ -29,21 +29,21 @@ export type FaultRequest = {
   readonly symbols?: readonly string[];
   /** A layer (`book`, `mark`, …), the venue's kind of stream (`depth`, `markPrice`, …) or one stream's whole name; absent: every stream. */
   readonly stream?: string;
-  /** How long it lasts. For `disconnect` and `restart`: how long new connections are refused. */
+  /** Duration in milliseconds. For `disconnect` and `restart`: how long new connections are refused. */
   readonly durationMs?: number;
-  /** Frames a listing (or, for `disconnect`, connections); 1 unless told. */
+  /** Frames per listing (for `disconnect`: connections); default 1. */
   readonly count?: number;
   /** `slow` only. */
   readonly delayMs?: number;
   /** `funding_interval_changed` only. */
   readonly hours?: FundingHours;
-  /** `rate_limit` (the venue's own unless told) and `rest_down` (503 unless told). */
+  /** For `rate_limit` (default: the venue's own) and `rest_down` (default: 503). */
   readonly status?: number;
   /** `clock_skew` only: added to every stamp of the venue, negative when its clock is behind. */
   readonly skewMs?: number;
   /** `restart` only: sockets stay open, and the new sequence begins on them. */
   readonly keepSockets?: boolean;
-  /** In a plan: after the simulator's start. */
+  /** In a plan: milliseconds after the simulator's start. */
   readonly afterMs?: number;
 };
 
@@ -59,16 +59,16 @@ export type FaultEntry = {
   /** Layers of those streams. */
   readonly layers: readonly string[];
   readonly connections: readonly number[];
-  /** What it was told besides: only what its kind reads. */
+  /** Further settings of the request: only those that its kind reads. */
   readonly settings: FaultSettings;
-  /** Frames it touched, in order: stream and instant (at most 1,000 are kept, all are counted). */
+  /** Frames it affected, in order: stream and instant (at most 1,000 are kept, all are counted). */
   readonly hits: { readonly stream: string; readonly at: number }[];
   hit_count: number;
 };
 
 type FaultSettings = Pick<FaultRequest, 'count' | 'delayMs' | 'hours' | 'status' | 'skewMs' | 'keepSockets'>;
 
-/** One stream of frames: `symbol` is the listing it is about, null when about many; `kind` is the venue's word for streams of its sort. */
+/** One stream of frames: `symbol` is its listing, null when it carries several; `kind` is the venue's name for this type of stream. */
 export type StreamRef = {
   readonly scope: string;
   readonly kind: string;
@@ -79,17 +79,17 @@ export type StreamRef = {
 type FrameAction = 'send' | 'drop' | 'duplicate' | 'reorder' | 'malformed' | { readonly delayMs: number };
 
 export type Faults = {
-  /** Starts a fault that acts on frames or on time; `affects` is what the log says it touches. */
+  /** Starts a fault that acts on frames or on time; the log records `affects`. */
   readonly start: (request: FaultRequest, affects: Affects, nowMs: number) => FaultEntry;
   readonly actionOn: (ref: StreamRef, nowMs: number) => FrameAction;
-  /** Whether a `silence` hides this listing inside a frame about many. */
+  /** Whether a `silence` hides this listing inside a frame of several listings. */
   readonly silences: (ref: StreamRef, nowMs: number) => boolean;
   readonly isActive: (kind: FaultKind, nowMs: number, symbol?: string) => boolean;
-  /** The answer every request gets now, and until when; null when REST is whole. */
+  /** The response to every request now, and until when; null when no fault affects REST. */
   readonly refusal: (nowMs: number) => Refusal | null;
-  /** What the venue's clock is off by. */
+  /** Offset of the venue's clock. */
   readonly skewMs: (nowMs: number) => number;
-  /** Ends what has run its time. */
+  /** Ends faults whose duration is over. */
   readonly expire: (nowMs: number) => void;
 };
 type Refusal = {
@@ -103,7 +103,7 @@ type Affects = {
   readonly connections?: readonly number[];
 };
 
-/** Faults that touch a number of frames; the others last a time, or happen at once. */
+/** Faults that affect a number of frames; others last a time, or are instantaneous. */
 const COUNTED: ReadonlySet<FaultKind> = new Set(['sequence_hole', 'drop', 'duplicate', 'reorder', 'malformed']);
 const ON_FRAMES: Partial<Record<FaultKind, 'drop' | 'duplicate' | 'reorder' | 'malformed' | 'slow'>> = {
   sequence_hole: 'drop',
@@ -122,7 +122,7 @@ const TIMED_DEFAULT_MS: Partial<Record<FaultKind, number>> = {
   rest_down: 10_000,
   clock_skew: 10_000,
 };
-/** What each kind reads of its request. */
+/** The setting that each kind reads. */
 const SETTINGS: Partial<Record<FaultKind, keyof FaultSettings>> = {
   disconnect: 'count',
   slow: 'delayMs',
@@ -145,7 +145,7 @@ type Active = {
 /** Faults of books, whatever stream their request names. */
 const ON_BOOKS: ReadonlySet<FaultKind> = new Set(['sequence_hole', 'crossed_book']);
 
-/** Whether a request is about this stream, listings aside. */
+/** Whether a request selects this stream, regardless of listings. */
 export function isAbout(request: FaultRequest, { kind, name, layers }: StreamRef): boolean {
   const stream = ON_BOOKS.has(request.kind) ? 'book' : request.stream;
   return stream === undefined || stream === kind || stream === name || layers.includes(stream);
@@ -180,11 +180,11 @@ const openEntry = (id: number, { request, affects, nowMs }: Started): FaultEntry
   hit_count: 0,
 });
 
-/** Milliseconds: infinite for what lasts until its frames are counted, 0 for what happens at once. */
+/** Milliseconds: infinite for a fault that lasts until its frames are counted, 0 for an instantaneous one. */
 const findDuration = ({ kind, durationMs }: FaultRequest): number =>
   durationMs ?? TIMED_DEFAULT_MS[kind] ?? (COUNTED.has(kind) ? Number.POSITIVE_INFINITY : 0);
 
-/** Faults of one venue; `log` is shared by all. */
+/** Faults of one venue; all venues share `log`. */
 export const createFaults = (log: FaultEntry[], onChange: (entry: FaultEntry) => void): Faults =>
   new VenueFaults(log, onChange);
 
@@ -276,7 +276,7 @@ function isStrings(value: unknown): value is readonly string[] {
 
 const NUMBERS = ['durationMs', 'count', 'delayMs', 'hours', 'status', 'afterMs'] as const;
 
-/** Reads a fault from JSON; throws a `TypeError` that names what is wrong. Without a venue it is the first one's. */
+/** Reads a fault from JSON; throws a `TypeError` that names the error. The default venue is the first one. */
 export function parseFault(value: unknown, venues: readonly string[]): FaultRequest {
   if (typeof value !== 'object' || value === null) throw new TypeError('found no object, send {"kind": …}');
   const given = value as Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
-// Decimal text of the integers the market model counts in (a price of 6180020 with 2 decimals is "61800.20").
+// Decimal text of the integers in the market model (a price of 6180020 with 2 decimals is "61800.20").
 
-/** Decimals in which index, mark and funding rate are kept; a listing prints fewer or as many. */
+/** Decimals of index, mark and funding rate in the model; a listing prints as many or fewer. */
 export const FINE = 8;
 
 /** With all decimals, as venues print prices and quantities. Decimals below zero count tens, hundreds, … */
@@ -11,7 +11,7 @@ export function fixed(units: number, decimals: number): string {
   return `${units < 0 ? '-' : ''}${digits.slice(0, cut)}.${digits.slice(cut)}`;
 }
 
-/** Without insignificant zeros: the spelling N-05 rule 1 serves. */
+/** Without insignificant zeros: the canonical form of N-05 rule 1. */
 export function plain(units: number, decimals: number): string {
   let rest = units;
   let places = decimals;
@@ -28,7 +28,7 @@ export function float(units: number, decimals: number): string {
   return text.includes('.') ? text : `${text}.0`;
 }
 
-/** A figure kept in 10^-8, rounded to the decimals its venue prints. */
+/** A figure in units of 10^-8, rounded to the decimals its venue prints. */
 export function quantise(units: number, decimals: number): number {
   const step = 10 ** (FINE - decimals);
   return Math.round(units / step) * step;

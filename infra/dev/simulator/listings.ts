@@ -1,11 +1,11 @@
-// What a simulated perpetual is, whichever venue lists it: its names, its units, the decimals its venue prints, and coins all venues share.
+// A simulated perpetual of any venue: its names, its units, the decimals its venue prints, and coins all venues share.
 
 export type ListingStatus = 'trading' | 'settling' | 'closed';
 export type FundingHours = 1 | 2 | 4 | 8;
 
 /** Prices are integers of 10^-priceDecimals, quantities of 10^-qtyDecimals. */
 export type SimListing = {
-  /** The part of the venue that has it, in the venue's word (`usdm`, `inverse`); symbols are unique within it. */
+  /** The venue's market of the listing, in the venue's spelling (`usdm`, `inverse`); symbols are unique within it. */
   readonly scope: string;
   readonly symbol: string;
   readonly pair: string;
@@ -13,11 +13,11 @@ export type SimListing = {
   readonly quote: string;
   readonly margin: string;
   readonly isInverse: boolean;
-  /** Where the venue counts an inverse contract's turnover in quote as well; without it in base. */
+  /** Set where the venue counts an inverse contract's turnover in quote as well; default: in base. */
   readonly turnoverIn?: 'quote';
-  /** Where the venue's volume of an inverse contract is its amount of base, and its turnover what others call the volume: the amount of quote. */
+  /** Set where the venue's volume of an inverse contract is its amount of base, and its turnover the amount of quote. */
   readonly volumeIn?: 'base';
-  /** What a quantity of one stands for: base (linear) or quote (inverse). Null: quantities are base. */
+  /** Unit of a quantity of one: base (linear) or quote (inverse). Null: quantities are base. */
   readonly contractSize: number | null;
   readonly priceDecimals: number;
   /** Smallest price step, in price units: BTCUSDT may print two decimals and step by 0.10. */
@@ -29,7 +29,7 @@ export type SimListing = {
   readonly onboardedAtMs: number;
   /** In price units. */
   readonly startPrice: number;
-  /** Trades in one minute of three only: its other minutes are without a trade. */
+  /** Trades in one minute of three only; its other minutes have no trade. */
   readonly isQuiet: boolean;
 };
 
@@ -86,7 +86,7 @@ export const COINS = {
 } as const;
 export type Coin = keyof typeof COINS;
 
-/** Coins that hardly trade, on every venue. */
+/** Coins with few trades, on every venue. */
 export const QUIET: ReadonlySet<string> = new Set(['MOG', 'ADA', 'DOT', 'SEI', 'RUNE']);
 
 export const DAY_MS = 86_400_000;
@@ -96,7 +96,7 @@ export function inTicks(price: number, priceDecimals: number, tick: number): num
   return Math.max(1, Math.round((price * 10 ** priceDecimals) / tick)) * tick;
 }
 
-/** What a venue decides coin by coin; `price` is the one it begins at. */
+/** Rules that a venue sets for each coin; `price` is its start price. */
 export type ContractRules = Pick<
   SimListing,
   'priceDecimals' | 'tick' | 'qtyDecimals' | 'fundingHours' | 'onboardedAtMs' | 'isQuiet'
@@ -111,8 +111,8 @@ export const coinRules = ([, coin, multiplier, priceDecimals, tick, qtyDecimals,
   isQuiet: QUIET.has(coin),
 });
 
-/** What all linear contracts have alike: their quote is their margin. */
-export const linearOf = (quote: string, { price, ...rules }: ContractRules) => ({
+/** Common to all linear contracts: the quote is the margin. */
+export const makeLinear = (quote: string, { price, ...rules }: ContractRules) => ({
   ...rules,
   quote,
   margin: quote,
@@ -120,8 +120,8 @@ export const linearOf = (quote: string, { price, ...rules }: ContractRules) => (
   startPrice: inTicks(price, rules.priceDecimals, rules.tick),
 });
 
-/** What inverse contracts have alike on venues that pay funding at intervals: their coin is their margin, US dollars their quote. */
-export const inverseOf = (coin: Coin, { priceDecimals, tick }: Pick<SimListing, 'priceDecimals' | 'tick'>) => ({
+/** Common to inverse contracts on venues with funding intervals: the coin is the margin, US dollars the quote. */
+export const makeInverse = (coin: Coin, { priceDecimals, tick }: Pick<SimListing, 'priceDecimals' | 'tick'>) => ({
   base: coin,
   quote: 'USD',
   margin: coin,
@@ -148,13 +148,14 @@ export const madeUpRules = (number: number, onboardedAtMs: number): ContractRule
   isQuiet: false,
 });
 
-/** How many of `count` listings are of a venue's second kind: one of `part`, and one at least where there are two. */
-export const shareOf = (count: number, part: number): number => (count < 2 ? 0 : Math.max(1, Math.round(count / part)));
+/** Number of `count` listings of a venue's second kind: one in `part`, and at least one of two. */
+export const computeShare = (count: number, part: number): number =>
+  count < 2 ? 0 : Math.max(1, Math.round(count / part));
 
 type Kinds = {
   readonly first: readonly SimListing[];
   readonly second: readonly SimListing[];
-  /** One more of the first kind; numbers go on where those of `first` end. */
+  /** One more of the first kind; numbers continue after those of `first`. */
   readonly madeUp: (number: number) => SimListing;
 };
 
@@ -172,8 +173,8 @@ export function renamed(listing: SimListing, base: string): SimListing {
   return { ...listing, base, symbol: symbol.replace(listing.base, base), pair: pair.replace(listing.base, base) };
 }
 
-/** Turnover of one trade in units of 10^-decimals: quote (linear) or base (inverse, unless `turnoverIn` says otherwise). */
-export function amountOf(
+/** Turnover of one trade in units of 10^-decimals: quote (linear) or base (inverse, unless `turnoverIn` is set). */
+export function computeAmount(
   listing: SimListing,
   trade: { readonly price: number; readonly qty: number },
   decimals: number,

@@ -1,4 +1,4 @@
-// The simulated venues as a process: prints one JSON line with its endpoints, then moves the market until it is stopped.
+// The simulated venues as a process: prints one JSON line with its endpoints, then advances the market until it is stopped.
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { readConfig } from '../../runtime/config.ts';

@@ -1,15 +1,15 @@
-// The seeded market behind a simulated venue: every listing's index, mark, funding, interest, trades and book, moved by a given clock.
+// The seeded market of a simulated venue: every listing's index, mark, funding, interest, trades and book, driven by a given clock.
 import { type BookModel, type Change, createBookModel, netChanges } from './book-model.ts';
 import { type Candles, createCandles, type TradeCandle } from './candles.ts';
 import { FINE, quantise } from './figures.ts';
-import { amountOf, type FundingHours, type ListingStatus, type SimListing } from './listings.ts';
+import { computeAmount, type FundingHours, type ListingStatus, type SimListing } from './listings.ts';
 import { createRandom, fnv1a, type Random } from './random.ts';
 import type { Trade } from './trade.ts';
 
 export type Instrument = {
   readonly listing: SimListing;
   readonly random: Random;
-  /** Moves the index alone, seeded by the base: one coin goes the same way on every venue. */
+  /** Drives the index alone, seeded by the base: a coin follows the same path on every venue. */
   readonly walk: Random;
   readonly book: BookModel;
   readonly candles: Candles;
@@ -17,7 +17,7 @@ export type Instrument = {
   fundingHours: FundingHours;
   /** The index before rounding. */
   drift: number;
-  /** In 10^-8 quote units, of them as many decimals as the venue prints. */
+  /** In 10^-8 quote units, with as many decimals as the venue prints. */
   index: number;
   mark: number;
   /** In 10^-8. */
@@ -56,21 +56,21 @@ export type Diff = {
   readonly last: number;
   readonly previous: number;
   readonly changes: readonly Change[];
-  /** Every single change with what it replaced: to walk the book back in time. */
+  /** Every single change with what it replaced, to restore earlier books. */
   readonly history: readonly Change[];
 };
 
-/** What the market tells the venue, in time order. */
+/** Events of the market for the venue, in time order. */
 export type MarketEvents = {
-  /** Whether the book says something at its next turn, however quiet it is. */
+  /** Whether the book sends a diff at its next turn, even without a change. */
   readonly mustMove?: (instrument: Instrument) => boolean;
   readonly diff: (instrument: Instrument, diff: Diff) => void;
   readonly trade: (instrument: Instrument, trade: Trade, eventMs: number) => void;
   readonly liquidation: (instrument: Instrument, trade: Trade, eventMs: number) => void;
   readonly minuteClosed: (instrument: Instrument, candle: TradeCandle, eventMs: number) => void;
-  /** All listings have stepped to a whole second: as the venue stamps it, and as it is. */
+  /** All listings have stepped to a whole second: by the venue's clock, and the true time. */
   readonly second: (eventMs: number, atMs: number) => void;
-  /** A listing's own moment of each second, for what the venue does not say of all listings at once. */
+  /** A listing's own moment of each second, for streams that the venue does not send for all listings at once. */
   readonly turn?: (instrument: Instrument, eventMs: number) => void;
 };
 
@@ -80,7 +80,7 @@ type MarketOptions = {
   readonly levels: number;
   readonly rate: number;
   readonly startMs: number;
-  /** Frames a listing has each second besides its diffs. */
+  /** Frames of a listing each second, besides its diffs. */
   readonly steadyFrames: (listing: SimListing) => number;
   readonly framesPerTrade: number;
   /** Whether the book also changes between two diffs, where only a snapshot shows it. */
@@ -90,18 +90,18 @@ type MarketOptions = {
 export type Market = {
   readonly instruments: readonly Instrument[];
   readonly find: (scope: string, symbol: string) => Instrument | undefined;
-  /** Lets everything due by `toMs` happen. */
+  /** Runs everything due by `toMs`. */
   readonly advance: (toMs: number, events: MarketEvents) => void;
   readonly setRate: (framesPerSecond: number) => void;
   readonly add: (listing: SimListing, atMs: number) => Instrument;
-  /** Every stamp from here on is off by so much; the market itself keeps its time. */
+  /** Every stamp from here on has this offset; the market itself keeps its time. */
   readonly setSkew: (skewMs: number) => void;
   /** All sequences begin anew, as after a restart of the venue's engine. The figures stay. */
   readonly restart: () => void;
 };
 
 const HOUR_MS = 3_600_000;
-/** A gap of the clock longer than this is not caught up: the venue was simply away. */
+/** A longer pause of the clock is not caught up: the venue counts as having been away. */
 const LONGEST_CATCH_UP_MS = 5_000;
 
 function nextFunding(afterMs: number, hours: number): number {
@@ -123,7 +123,7 @@ function openDay(listing: SimListing, random: Random, volume: number): Day {
     high: Math.round(listing.startPrice * 1.05),
     low: Math.round(listing.startPrice * 0.95),
     volume,
-    turnover: amountOf(listing, { price: listing.startPrice, qty: volume }, listing.decimals.turnover),
+    turnover: computeAmount(listing, { price: listing.startPrice, qty: volume }, listing.decimals.turnover),
     trades: TRADES_BEFORE_START,
     firstId: 1_000_000 + random.below(1_000_000),
   };
@@ -135,7 +135,7 @@ function openInstrument(listing: SimListing, options: MarketOptions, startMs: nu
   const state = { lastId: startMs * 1_000 };
   const size = typicalSize(listing);
   const shape = { ...listing, levels: options.levels, typicalSize: size };
-  // Ids jump as on venues that count all their symbols together.
+  // Ids have gaps, as on venues that number all their symbols together.
   const book = createBookModel(shape, random, () => {
     state.lastId += 1 + random.below(3);
   });
@@ -192,13 +192,13 @@ function trade(instrument: Instrument, { atMs, isLiquidation }: Pick<Trade, 'atM
   day.high = Math.max(day.high, price);
   day.low = Math.min(day.low, price);
   day.volume += qty;
-  day.turnover += amountOf(listing, made, listing.decimals.turnover);
+  day.turnover += computeAmount(listing, made, listing.decimals.turnover);
   day.trades += 1;
   instrument.candles.trade(made);
   return made;
 }
 
-/** A minute's trades carry its stamps: none reaches back over the minute's start. */
+/** A minute's trades have its stamps: none is before the minute's start. */
 function drawStamp(instrument: Instrument, slotMs: number, skewMs: number): number {
   const earliest = Math.max(slotMs - 1 - instrument.random.below(4), slotMs - (slotMs % 60_000));
   return Math.max(instrument.changedAtMs + 1, earliest + skewMs);
@@ -228,7 +228,7 @@ function makeDiff(instrument: Instrument, slotMs: number, skewMs: number): Diff 
   };
 }
 
-/** Part of the next diff happens right after this one, so a snapshot may fall between two diffs. */
+/** Part of the next diff occurs right after this one, so a snapshot may fall between two diffs. */
 function runAhead(instrument: Instrument, eventMs: number): void {
   const { random, book, listing } = instrument;
   if (!random.chance(0.6)) return;
@@ -237,7 +237,7 @@ function runAhead(instrument: Instrument, eventMs: number): void {
   instrument.changedAtMs = Math.max(instrument.changedAtMs + 1, eventMs);
 }
 
-/** Far below every id before, and another range after each restart. */
+/** Far below every earlier id, and another range after each restart. */
 function restartIds(instrument: Instrument, restarts: number): void {
   const first = restarts * 1_000_000_000 + instrument.random.below(1_000_000);
   instrument.diffId = first;
@@ -251,7 +251,7 @@ type Pace = { readonly chance: number; readonly slotMs: number };
 
 const TRADES_PER_DIFF = 0.3;
 const MINUTE_MS = 60_000;
-/** In quiet listings' other minutes nothing trades. */
+/** Only one in this many minutes of a quiet listing has trades. */
 const QUIET_EVERY_MINUTES = 3;
 
 function mayTrade({ listing }: Instrument, atMs: number): boolean {
@@ -303,7 +303,7 @@ class SeededMarket implements Market {
 
   setSkew(ms: number): void {
     if (ms === this.#skewMs) return;
-    // Stamps follow the clock at once, also back.
+    // Stamps follow the clock at once, also backwards.
     for (const instrument of this.instruments) instrument.changedAtMs += ms - this.#skewMs;
     this.#skewMs = ms;
   }
@@ -342,7 +342,7 @@ class SeededMarket implements Market {
     return { chance: (diffs * slotMs) / 1_000 / count, slotMs };
   }
 
-  /** When the next listing has its moment of the second under way. */
+  /** When the next listing's moment of the current second is due. */
   #computeTurn(): number {
     const { length } = this.instruments;
     if (this.#turn >= length) return Number.POSITIVE_INFINITY;

@@ -1,10 +1,10 @@
-// The newest trades of each listing, which venues repeat to new subscribers and in answers.
+// The newest trades of each listing, which venues repeat to new subscribers and in responses.
 import type { Instrument } from './market.ts';
 import type { Trade } from './trade.ts';
 
 export type RecentTrades = {
   readonly add: (instrument: Instrument, trade: Trade) => void;
-  /** Oldest first; at least the one before everything. */
+  /** Oldest first; without a trade since the start the listing's last one. */
   readonly of: (instrument: Instrument) => readonly Trade[];
 };
 

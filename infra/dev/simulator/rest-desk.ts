@@ -1,4 +1,4 @@
-// REST of one simulated venue: requests weighed and counted, refused by faults and limits, answered by the venue.
+// REST of one simulated venue: counts the weight of requests, refuses them by faults and limits, and returns the venue's responses.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Faults } from './faults.ts';
 import { readBody } from './request-body.ts';

@@ -31,14 +31,14 @@ export type SentLog = {
   readonly frames: (connection: number, fromIndex: number) => Iterable<SentFrame>;
 };
 
-/** First eight bytes of the frame's SHA-256: a frame's name. */
+/** First eight bytes of the frame's SHA-256, which identify the frame. */
 export function frameDigest(frame: Uint8Array): Buffer {
   return hash('sha256', frame, 'buffer').subarray(0, DIGEST_BYTES);
 }
 
 const DIGEST_BYTES = 8;
 const CHUNK = 16_384;
-/** Frames kept a connection (oldest chunks go first): 4 million take 72 MB. */
+/** Chunks of frames kept for each connection (the oldest are dropped): 4 million frames take 72 MB. */
 const KEPT_CHUNKS = 256;
 
 type Chunk = { readonly digests: Buffer; readonly atMs: Float64Array; readonly streams: Uint16Array };

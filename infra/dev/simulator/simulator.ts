@@ -1,4 +1,4 @@
-// One simulator: each venue with a seeded market of its own on one loopback port, faults, truth and the control paths.
+// One simulator: venues with their own seeded markets on one loopback port, faults, truth and the control paths.
 import { createWriteStream } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,19 +13,19 @@ import { simulatedVenues } from './venues/index.ts';
 
 export type SimulatorOptions = {
   readonly port?: number;
-  /** Ids; only Binance unless told. */
+  /** Ids; default: only Binance. */
   readonly venues?: readonly string[];
   readonly seed?: number;
-  /** A venue. */
+  /** Per venue. */
   readonly listings?: number;
-  /** Frames a second over all streams, shared by the venues (400 each unless told): the second-by-second ones, book diffs and what trades bring for the rest. */
+  /** Frames a second over all streams, shared by the venues (default 400 each): steady ones, frames of trades, and book diffs for the rest. */
   readonly rate?: number;
   readonly levels?: number;
   readonly limits?: Partial<VenueLimits>;
   /** Injected in tests; with `manual` the caller drives `advance`. */
   readonly nowMs?: () => number;
   readonly manual?: boolean;
-  /** Rows of truth kept a listing and kind; unless told, 150,000 shared by all listings (about 60 MB). */
+  /** Rows of truth kept per listing and kind; default: 150,000 shared by all listings (about 60 MB). */
   readonly truthPerListing?: number;
   /** File for every fault and row of truth, one JSON a line. */
   readonly logPath?: string | null;
@@ -33,7 +33,7 @@ export type SimulatorOptions = {
 };
 
 export type Simulator = {
-  /** As `VENUE_ENDPOINTS` wants it. */
+  /** In the format of `VENUE_ENDPOINTS`. */
   readonly endpoints: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly control: string;
   readonly hosts: readonly VenueHost[];
@@ -43,15 +43,15 @@ export type Simulator = {
   readonly sent: SentLog;
   readonly faults: readonly FaultEntry[];
   readonly inject: (request: FaultRequest) => FaultEntry;
-  /** Lets everything due happen; only needed with `manual`. */
+  /** Runs everything that is due; only needed with `manual`. */
   readonly advance: () => void;
   readonly stop: () => Promise<void>;
 };
 
-/** How often the markets are moved by their clock: frames are at most this late. */
+/** How often the markets advance: frames are at most this late. */
 const TICK_MS = 4;
 const KEPT_ROWS = 150_000;
-/** Frames a second of a venue. */
+/** Frames a second per venue. */
 const RATE = 400;
 const DEFAULT_VENUES = ['binance'];
 
@@ -81,7 +81,7 @@ function openHosts(
   return venues.map((venue) => openVenue(venue, { ...common, seed, listings, levels, rate, limits, truthPerListing }));
 }
 
-/** The host whose prefix a path has, and the URL behind it. */
+/** The host of a path's prefix, and the URL after it. */
 function route(hosts: readonly VenueHost[], url: URL): { readonly host: VenueHost; readonly url: URL } | null {
   const [, id = ''] = url.pathname.split('/', 2);
   const host = hosts.find(({ venue }) => venue.id === id);

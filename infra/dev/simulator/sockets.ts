@@ -1,4 +1,4 @@
-// WebSocket side of one simulated venue: connections, who subscribed to what, limits, and one frame to many connections.
+// WebSocket side of one simulated venue: connections, subscriptions, limits, and fan-out of a frame to many connections.
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type RawData, WebSocketServer } from 'ws';
@@ -157,7 +157,7 @@ class VenueSockets implements Sockets {
       connection.incoming = 0;
     }
     connection.incoming += 1;
-    connection.heardMs = now;
+    connection.receivedMs = now;
     return connection.incoming > limits.incomingPerSecond;
   }
 
@@ -169,12 +169,12 @@ class VenueSockets implements Sockets {
     } else if (cause !== null) this.disconnect(connection, cause);
   }
 
-  /** Why the venue ends this connection by itself, if it does; pings it when it is time. */
+  /** The reason for which the venue ends this connection by itself, if any; pings it when due. */
   #findEnd(connection: Connection, now: number): string | null {
     const { limits } = this.#options;
     if (now - connection.openedMs >= limits.maxAgeMs) return 'age';
     if (now - connection.pongedMs >= limits.pongWithinMs + limits.pingEveryMs) return 'no_pong';
-    if (now - connection.heardMs >= limits.idleMs) return 'idle';
+    if (now - connection.receivedMs >= limits.idleMs) return 'idle';
     if (now - connection.pingedMs >= limits.pingEveryMs) {
       connection.pingedMs = now;
       connection.socket.ping(String(now));
@@ -218,7 +218,7 @@ class VenueSockets implements Sockets {
     connection.log.add(stream, digest, this.#options.nowMs());
   }
 
-  /** One write to the operating system for all frames until the next `tend`. */
+  /** Combines all frames until the next `tend` into one write to the operating system. */
   #cork(connection: Connection): void {
     if (connection.isCorked || !connection.isOpen) return;
     connection.tcp?.cork();
@@ -246,7 +246,7 @@ const toConnection = ({ socket, tcp }: Entry, { scope, form = '' }: Door, { log,
   isOpen: true,
   pingedMs: nowMs,
   pongedMs: nowMs,
-  heardMs: nowMs,
+  receivedMs: nowMs,
   incomingSinceMs: nowMs,
   incoming: 0,
   isCorked: false,

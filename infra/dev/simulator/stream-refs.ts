@@ -1,7 +1,7 @@
-// The streams of each listing, named once: frames are made far more often than listings.
+// Caches the streams of each listing: frames are made far more often than listings.
 import type { Instrument } from './market.ts';
 
-/** `name` gives the streams of a listing; it is called once for each. */
+/** `name` returns the streams of a listing; it is called once for each. */
 export function rememberStreams<T>(name: (instrument: Instrument) => T): (instrument: Instrument) => T {
   const known = new Map<Instrument, T>();
   return (instrument) => {

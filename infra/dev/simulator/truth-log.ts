@@ -1,4 +1,4 @@
-// What was true at each stamp the venue gave out: figures by second, books by sequence, trades, liquidations and candles as they were made.
+// The truth at each stamp of the venue: figures by second, books by sequence, trades, liquidations and candles at their creation.
 import { type BookModel, type Change, elementHash, type Side } from './book-model.ts';
 import type { PriceCandle, TradeCandle } from './candles.ts';
 import { plain } from './figures.ts';
@@ -34,17 +34,17 @@ export type TruthBook = {
 };
 
 export type TruthLog = {
-  /** Figures that hold at one stamp of the venue: of every layer, or of those a message carries alone. */
+  /** Figures that hold at one stamp of the venue: of every layer, or of those that a message carries alone. */
   readonly moment: (instrument: Instrument, stampMs: number, layers?: readonly MomentLayer[]) => void;
   readonly diff: (instrument: Instrument, diff: Diff, ghost: number | null) => void;
-  /** The book as a REST snapshot gave it, possibly between two diffs. */
+  /** The book of a REST snapshot, possibly between two diffs. */
   readonly snapshot: (instrument: Instrument, ghost: number | null) => void;
   readonly trade: (instrument: Instrument, trade: Trade) => void;
   readonly liquidation: (instrument: Instrument, trade: Trade) => void;
   /** A closed minute of trades, and of mark and index. */
   readonly minute: (instrument: Instrument, candle: TradeCandle, stampMs: number) => void;
   readonly rows: (query: TruthQuery) => Iterable<TruthRow>;
-  /** The whole book right after the newest diff with this sequence, by undoing the later changes; null when no longer kept. */
+  /** The whole book right after the newest diff with this sequence, restored by undoing later changes; null when no longer kept. */
   readonly bookAt: (instrument: Instrument, sequence: number) => TruthBook | null;
 };
 
@@ -162,11 +162,11 @@ class VenueTruth implements TruthLog {
   #keep<T>(list: T[], item: T): void {
     const { perListing } = this.#options;
     list.push(item);
-    // A tenth at a time: shifting one by one would move the whole array each time.
+    // A tenth at a time: removing single rows would move the whole array each time.
     if (list.length > perListing * 1.1) list.splice(0, list.length - perListing);
   }
 
-  /** Rows are made only when someone reads them. */
+  /** Rows are made only when they are read. */
   #report(makeRows: () => readonly ListingRow[]): void {
     const { venue, onRow } = this.#options;
     if (onRow !== null) for (const row of makeRows()) onRow({ venue, ...row });
@@ -192,7 +192,7 @@ function* findRows(kept: Kept, query: TruthQuery, tradeId: (trade: Trade) => str
   if (isLayer('candles')) for (const minute of minutes) if (isWanted(minute)) yield* toMinuteRows(instrument, minute);
 }
 
-/** Hash of the best levels alone, as `BookModel.hash` is of all. */
+/** Hash of the best levels alone; `BookModel.hash` covers all. */
 function hashShown({ bids, asks }: BookModel, { priceDecimals, qtyDecimals }: SimListing, shown: number): number {
   let hash = 0;
   for (const [side, { prices, sizes }] of [['b', bids] as const, ['a', asks] as const]) {

@@ -20,7 +20,7 @@ export type TruthRow = {
   readonly venue_ts: number;
   readonly values: Readonly<Record<string, string | number | boolean | null>>;
 };
-/** A row whose venue the log adds. */
+/** A row without its venue, which the log adds. */
 export type ListingRow = Omit<TruthRow, 'venue'>;
 
 export type Moment = {
@@ -45,7 +45,7 @@ export type Top = {
   readonly ask: number;
   readonly askSize: number;
   readonly hash: number;
-  /** A bid price above the best ask that a `crossed_book` fault shows; null when the book is whole. */
+  /** A bid price above the best ask, sent by a `crossed_book` fault; null without one. */
   readonly ghost: number | null;
   /** Null for snapshots. */
   readonly history: readonly Change[] | null;
@@ -95,7 +95,7 @@ function toDayFigures(listing: SimListing, { last, open, volume, turnover }: Mom
   return { volume_24h, turnover_24h, change_24h: plain(toChange(last, open, decimals.change), decimals.change) };
 }
 
-/** Volume and turnover in the venue's words. */
+/** Volume and turnover in the venue's naming. */
 const orderVolumes = ({ volumeIn }: SimListing, quantity: string, amount: string): readonly [string, string] =>
   volumeIn === 'base' ? [amount, quantity] : [quantity, amount];
 

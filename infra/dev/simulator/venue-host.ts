@@ -1,4 +1,4 @@
-// One simulated venue at work: its market, truth, sockets and faults put together, its REST answered within its limits.
+// One running simulated venue: combines its market, truth, sockets and faults, and serves its REST within its limits.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Handshake, Wire } from './connection.ts';
 import { type Crossings, createCrossings } from './crossings.ts';
@@ -22,11 +22,11 @@ export type VenueHost = {
   /** `url` without the venue's prefix. */
   readonly handle: (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void>;
   readonly upgrade: (handshake: Handshake, url: URL) => void;
-  /** The same without a network, for whoever lives in this process. */
+  /** The same without a network, for callers in this process. */
   readonly ask: (request: Asked) => RestAnswer;
   readonly connect: (wire: Wire, url: URL) => boolean;
   readonly inject: (request: FaultRequest) => FaultEntry;
-  /** Lets everything due happen. */
+  /** Runs everything that is due. */
   readonly advance: () => void;
   readonly close: () => void;
 };
@@ -66,7 +66,7 @@ export function openVenue(venue: SimulatedVenue, options: HostOptions): VenueHos
   const isSilenced = (ref: StreamRef): boolean => faults.silences(ref, nowMs());
   const deps: VenueDeps = { nowMs: venueNowMs, market, truth, crossings, delivery, sockets, limits, isSilenced };
   const running = venue.open(deps);
-  /** What holds from a listing's start until its first second. */
+  /** The truth from a listing's start until its first second. */
   const witnessStart = (instrument: Instrument): void => truth.moment(instrument, instrument.steppedAtMs);
   market.instruments.forEach(witnessStart);
   const events = witness(running.events, { market, truth, crossings });
@@ -119,7 +119,7 @@ const openTruth = (venue: SimulatedVenue, { truthPerListing, onTruth }: HostOpti
 
 type Witness = { readonly market: Market; readonly truth: TruthLog; readonly crossings: Crossings };
 
-/** What happens in the market: its truth first, then the venue's frames. */
+/** Events of the market: records their truth first, then passes them to the venue. */
 const witness = (events: MarketEvents, { market, truth, crossings }: Witness): MarketEvents => ({
   mustMove: crossings.isDue,
   diff: (instrument, diff) => {

@@ -1,4 +1,4 @@
-// `npm run anchors -- deploy|post|check|list`: the anchor contract and the posting of day roots by command, for operators.
+// `npm run anchors -- deploy|post|check|list`: commands for operators for the anchor contract and the posting of day roots.
 import { parseArgs } from 'node:util';
 import { Registry } from 'prom-client';
 import { anchorDay } from '../../../processors/nightly/anchor/anchor.ts';
@@ -37,7 +37,7 @@ const CONFIG = {
   ...ARCHIVE_CONFIG,
 } as const satisfies ConfigSpec;
 
-/** What a person can mend. */
+/** An error that the operator can correct. */
 export class AnchorsError extends Error {
   override readonly name = 'AnchorsError';
 }
@@ -138,7 +138,7 @@ const parse = (argv: readonly string[]): { readonly command: Command; readonly a
   }
 };
 
-/** Runs one command line; answers what is to be printed, and whether something is wrong. */
+/** Runs one command line; returns the text to print, and whether there is a fault. */
 export const runAnchors = async (argv: readonly string[], env: Environment): Promise<Output> => {
   const { command, asked } = parse(argv);
   const settings = withRunningService(env);

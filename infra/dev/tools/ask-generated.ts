@@ -1,5 +1,5 @@
-// Asks a running service generated queries and counts what it answers: `node infra/dev/tools/ask-generated.ts --screens 20000 --parses 100000`.
-// None may be answered with a 5xx. A query is made from its own seed, so `--seed N --screens 1 --parses 0` asks one again.
+// Sends generated queries to a running service and counts its responses: `node infra/dev/tools/ask-generated.ts --screens 20000 --parses 100000`.
+// No response may be a 5xx. A query is generated from its own seed, so `--seed N --screens 1 --parses 0` repeats one.
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -14,7 +14,7 @@ Without --url the service and its key are those of .local/endpoints.json (ENDPOI
 
 const SHOWN = 10;
 const PROGRESS_MS = 5_000;
-/** A limit that lasts longer is one of the day: its key is put aside. */
+/** A longer limit is one of the day: its key is not used any more. */
 const LONGEST_WAIT_S = 60;
 
 type Kind = 'screen' | 'parse';
@@ -23,10 +23,10 @@ export type Failure = Question & { readonly status: number; readonly answer: str
 export type Tally = {
   readonly statuses: Record<string, number>;
   readonly codes: Record<string, number>;
-  /** The first that were answered with a 5xx, or not at all (status 0). */
+  /** The first queries with a 5xx, or without a response (status 0). */
   readonly failures: Failure[];
   failed: number;
-  /** Answers with a 429, after which the question was asked again. */
+  /** Responses with a 429, after which the query was sent again. */
   waits: number;
   slowest: { readonly ms: number; readonly kind: Kind; readonly seed: number };
 };
@@ -52,7 +52,7 @@ type Listings = {
 
 const KEYS: readonly CodeKey[] = ['venue', 'instrument', 'base', 'quote'];
 
-/** What is listed, and the service's own now. */
+/** Listings of the service, and the service's own now. */
 const readListings = async (
   url: string,
   key: string,
@@ -71,7 +71,7 @@ const readListings = async (
   return { listings, now };
 };
 
-/** Names that the service knows, and instants that it knew one of them at. */
+/** Names in the catalogue, and instants at which the service had data about one of them. */
 const readNames = async ({ url, keys }: Asking): Promise<Names> => {
   const read = await readListings(url, keys[0] ?? '');
   const { listings } = read;
@@ -104,7 +104,7 @@ const PATHS = { screen: '/v2/screen', parse: '/v2/dql/parse' } as const;
 type Answered = { readonly status: number; readonly text: string; readonly retryAfterS: number };
 
 const send = async (url: string, { kind, body }: Question, key: string): Promise<Answered> => {
-  // Parsing is open: with a key it would count against its plan.
+  // Parsing needs no key: with one it would count against the plan.
   const auth: Record<string, string> = kind === 'screen' ? { authorization: `Bearer ${key}` } : {};
   const headers = { 'content-type': 'application/json', ...auth };
   try {
@@ -151,7 +151,7 @@ class Asker {
     this.#keys = [...keys];
   }
 
-  /** Asks until the answer is no 429. Throws when every key has reached a limit of its day. */
+  /** Sends the question until the response is no 429. Throws when every key has reached a limit of its day. */
   async ask(question: Question): Promise<void> {
     for (;;) {
       const key = this.#keys[this.#turn++ % this.#keys.length];
@@ -175,7 +175,7 @@ class Asker {
   }
 }
 
-/** Asks everything; at most `concurrency` questions at a time. Throws where the service does not say what it lists. */
+/** Sends all questions; at most `concurrency` at a time. Throws when the service does not return its listings. */
 export const askGenerated = async (asking: Asking): Promise<Tally> => {
   const { concurrency, screens, parses, onProgress = () => undefined } = asking;
   const names = await readNames(asking);
@@ -189,7 +189,7 @@ export const askGenerated = async (asking: Asking): Promise<Tally> => {
     onProgress(`${done} of ${screens + parses} in ${seconds.toFixed(0)} s, ${rate}/s, ${asker.tally.failed} failed`);
   };
   const timer = setInterval(tell, PROGRESS_MS);
-  // Half of them begin with each kind, so that parses fill the time in which screens wait for the plan.
+  // Half of them begin with each kind, so that parses use the time in which screens wait for the plan.
   const work = async (_: unknown, i: number): Promise<void> => {
     for (const questions of i % 2 === 0 ? made : made.toReversed()) {
       for (const question of questions) {
@@ -222,7 +222,7 @@ const wholeNumber = (text: string, name: string): number => {
   return Number(text);
 };
 
-const askingOf = (argv: readonly string[]): Asking => {
+const readAsking = (argv: readonly string[]): Asking => {
   const { values } = parseArgs({
     args: [...argv],
     options: {
@@ -246,7 +246,7 @@ const askingOf = (argv: readonly string[]): Asking => {
   };
 };
 
-const linesOf = (counts: Readonly<Record<string, number>>): string =>
+const formatLines = (counts: Readonly<Record<string, number>>): string =>
   Object.entries(counts)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, n]) => `${String(n).padStart(9)}  ${name}\n`)
@@ -257,11 +257,11 @@ const report = ({ statuses, codes, failures, failed, waits, slowest }: Tally): s
     ({ kind, seed, status, body, answer }) => `${status} to ${kind} of seed ${seed}: ${body}\n    ${answer}\n`,
   );
   const slow = `slowest: ${slowest.ms.toFixed(0)} ms, ${slowest.kind} of seed ${slowest.seed}\n`;
-  return `${linesOf(statuses)}${linesOf(codes)}${slow}${waits} waits for a limit\n${failed} failed\n${shown.join('')}`;
+  return `${formatLines(statuses)}${formatLines(codes)}${slow}${waits} waits for a limit\n${failed} failed\n${shown.join('')}`;
 };
 
 const main = async (): Promise<void> => {
-  const tally = await askGenerated(askingOf(process.argv.slice(2)));
+  const tally = await askGenerated(readAsking(process.argv.slice(2)));
   process.stdout.write(report(tally));
   if (tally.failed > 0) process.exitCode = 1;
 };

@@ -1,4 +1,4 @@
-// Compares what is kept of closed days with itself and with the chain: trees, leaves, day roots, statuses, the code of the contract.
+// Checks the stored data of closed days for consistency and against the chain: trees, leaves, day roots, statuses, the code of the contract.
 import type { Pool } from 'pg';
 import type { Hex } from 'viem';
 import { type AnchorChain, ChainError } from '../../../processors/nightly/anchor/chain.ts';
@@ -11,10 +11,10 @@ import { HASH_BYTES, hashLeaf } from '../../../schemas/merkle/hash.ts';
 import { createTree } from '../../../schemas/merkle/tree.ts';
 import type { ObjectStore } from '../../runtime/object-store.ts';
 
-/** What is compared, and where the chain is. */
+/** The data to check, and the chain's settings. */
 export type Kept = { readonly database: Pool; readonly store: ObjectStore; readonly anchors: AnchorSettings };
 
-/** One line a person reads. */
+/** One line of the report. */
 export type CheckLine = { readonly text: string; readonly isFault: boolean };
 
 const good = (text: string): CheckLine => ({ text: `ok     ${text}`, isFault: false });
@@ -30,8 +30,8 @@ type Partition = {
 const PARTITIONS = `select table_name as "table", rows::int as rows, root, leaf, tree_key as key from anchor_partitions
   where day = $1 order by table_name collate "C"`;
 
-/** The root over the kept hashes of the leaves. */
-const rootOfLeaves = async (store: ObjectStore, { key, rows }: Partition): Promise<string | null> => {
+/** The root over the stored hashes of the leaves. */
+const computeRoot = async (store: ObjectStore, { key, rows }: Partition): Promise<string | null> => {
   const tree = createTree();
   let held = Buffer.of();
   for await (const piece of await store.read(key, { start: 0, end: rows * HASH_BYTES })) {
@@ -46,7 +46,7 @@ const rootOfLeaves = async (store: ObjectStore, { key, rows }: Partition): Promi
 const checkTree = async (day: string, partition: Partition, store: ObjectStore): Promise<CheckLine> => {
   const { table, rows, root, leaf } = partition;
   const what = `${day} ${table}`;
-  const found = await rootOfLeaves(store, partition).catch((error: Error) => error);
+  const found = await computeRoot(store, partition).catch((error: Error) => error);
   if (found instanceof Error) return fault(`${what}: the kept tree cannot be read: ${found.message}`);
   if (found !== root) return fault(`${what}: the ${rows} kept leaves have the root ${found}, recorded is ${root}`);
   const text = partitionText({ day, table, rows, root });
@@ -129,7 +129,7 @@ const checkContracts = async (
   return lines;
 };
 
-/** A contract that answers in another way is a fault, a node that is away the end of the check. */
+/** A contract with an unexpected response is a fault; a node that is away ends the check. */
 const toFault =
   (day: string) =>
   (error: unknown): CheckLine[] => {
@@ -137,7 +137,7 @@ const toFault =
     throw error;
   };
 
-/** Everything that holds and everything that does not, in the order of days. */
+/** Everything that holds and everything that does not, by day. */
 export const checkAnchors = async (
   days: readonly ClosedDay[],
   { database, store, anchors }: Kept,

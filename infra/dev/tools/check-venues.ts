@@ -1,8 +1,8 @@
-// Collects a venue for a minute, maps what comes, and says of each layer what was seen against what is stated: nothing is stored or sent on.
+// Collects a venue for a minute, maps its messages, and compares each layer with what is stated: nothing is stored or sent on.
 //
 //   npm run check-venues -- --venue <id>[,<id>…] [--seconds 60]
 //
-// Endpoints are the venue's own; VENUE_ENDPOINTS lays others over them, as for the collector (simulators).
+// Endpoints are the venue's own; VENUE_ENDPOINTS overrides them, as for the collector (simulators).
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startCollector } from '../../../ingest/feed/collector.ts';
@@ -22,11 +22,11 @@ type CheckOptions = {
   readonly seconds: number;
   /** Ends it early. */
   readonly signal?: AbortSignal;
-  /** Given what fills while it collects. */
+  /** Receives the check, which fills while it collects. */
   readonly onStart?: (check: VenueCheck) => void;
 };
 
-/** Collects for so long, with the collector's own feed; its messages go nowhere but here. */
+/** Collects for the given time, with the collector's own feed; its messages are only checked here. */
 export const checkVenue = async ({ venue, endpoints, seconds, signal, onStart }: CheckOptions): Promise<VenueCheck> => {
   const check = new VenueCheck(venue);
   onStart?.(check);
@@ -51,7 +51,7 @@ export const checkVenue = async ({ venue, endpoints, seconds, signal, onStart }:
     log: createLog('check-venues', 'silent'),
   });
   await pause(seconds * 1_000, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
-  // What ends because we stop says nothing about the venue.
+  // A connection that ends because we stop is no finding about the venue.
   const lost = new Map(check.lost);
   collector.stop();
   check.lost.clear();
@@ -64,11 +64,11 @@ const median = (values: readonly number[]): number | null =>
 const shownMs = (ms: number | null): string =>
   ms === null ? '-' : ms < 10_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 1_000)} s`;
 
-/** Rows of events come when there are events. */
+/** Rows of events arrive only when there are events. */
 const MAY_BE_QUIET: ReadonlySet<string> = new Set(['trades', 'liquidation', 'candles']);
-/** A record's layer by the name that capabilities have for it. */
+/** Names of records that differ from the names of their layers in capabilities. */
 const RECORD_LAYERS: Readonly<Record<string, string>> = { trades: 'trade', candles: 'candle' };
-/** Made from the book by the service, not said by a venue. */
+/** Computed by the service from the book, not sent by a venue. */
 const DERIVED: ReadonlySet<string> = new Set(['book_bands', 'venue_depth']);
 
 const NOTHING: LayerSeen = { records: 0, symbols: new Set(), gapsMs: [], lagsMs: [] };
@@ -91,7 +91,7 @@ const layerLine = (check: VenueCheck, layer: string, { policy, cadence_ms: state
   return { text: `${facts}${verdict}`, isWrong };
 };
 
-/** The least time from a stamp to its receipt: the way of the fastest message, and what the two clocks differ by. */
+/** The least time from a stamp to its receipt: the latency of the fastest message, and the difference of the two clocks. */
 const clockLine = ({ layers }: VenueCheck): string => {
   const lags = [...layers.values()].flatMap(({ lagsMs }) => lagsMs);
   const least = lags.reduce((min, lag) => Math.min(min, lag), Number.POSITIVE_INFINITY);
@@ -111,7 +111,7 @@ const deadLetterLines = ({ deadLetters }: VenueCheck): readonly string[] =>
 
 export type Report = { readonly lines: readonly string[]; readonly isGood: boolean };
 
-/** What was seen, and whether everything stated came and could be read. */
+/** The findings, and whether everything stated arrived and could be read. */
 export const reportCheck = ({ id, name }: Venue, check: VenueCheck, seconds: number): Report => {
   const { capability, listings, messages, bytes, opened, lost, deadLetters, unexpected } = check;
   const stated = Object.entries(capability?.layers ?? {}).filter(([layer]) => !DERIVED.has(layer));
@@ -176,5 +176,5 @@ const main = async (): Promise<number> => {
   return reports.every(({ isGood }) => isGood) ? 0 : 1;
 };
 
-// Requests that are still under way at the end would keep the process.
+// Requests that are still in flight would keep the process alive.
 if (import.meta.main) process.exit(await main());

@@ -1,4 +1,4 @@
-// The OpenAPI document as the printers of the clients' types read it.
+// The OpenAPI document for the generators of the clients' types.
 import { namedOpenApiOf } from '../../../api/data-app/named-openapi.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
@@ -38,8 +38,8 @@ export const parseRefName = (ref: string): string => ref.slice(ref.lastIndexOf('
 export const pascal = (name: string): string =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
 
-/** The document without what a running service adds of itself. */
-export const documentOf = (): Document => {
+/** The document without the parts that a running service adds. */
+export const makeDocument = (): Document => {
   const options = { operations: [...OPERATIONS, STREAM], baseUrl: '', simulated: false };
   return JSON.parse(JSON.stringify(namedOpenApiOf(options))) as Document;
 };

@@ -1,11 +1,11 @@
-// What the clients take from the service: types printed from the OpenAPI document, and the verifier. `npm run docs` writes them, tests compare.
+// Sources of the clients that come from the service: types generated from the OpenAPI document, and the verifier. `npm run docs` writes them.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import {
   type Document,
-  documentOf,
+  makeDocument,
   type Parameter,
   type PathItem,
   parseRefName,
@@ -16,7 +16,7 @@ import { PYTHON_TYPES, pythonTypes } from './python-types.ts';
 
 export const CLIENT_TYPES = join(PROJECT_ROOT, 'clients', 'typescript', 'src', 'api-types.ts');
 
-/** Market figures are numbers or, under number_format string, text: a type with one inside has it as its parameter. */
+/** Market figures are numbers or, under number_format string, text: a type that contains one takes it as its parameter. */
 const FIGURES: Readonly<Record<string, string>> = { Figure: 'F', FigureOrNull: 'F | null' };
 const SCALARS: Readonly<Record<string, string>> = {
   string: 'string',
@@ -29,7 +29,7 @@ const RESERVED_TYPES = /[^A-Za-z0-9_$]/;
 
 const camel = (name: string): string => name.replaceAll(/_([a-z])/g, (_, first: string) => first.toUpperCase());
 
-/** Names of the shapes that have figures, at any depth. */
+/** Names of the shapes that contain figures, at any depth. */
 const withFigures = (schemas: Readonly<Record<string, Schema>>): ReadonlySet<string> => {
   const refs = new Map(
     Object.entries(schemas).map(([name, schema]) => [
@@ -103,8 +103,8 @@ const withoutFormat = (schema: Schema): Schema => {
   return { ...schema, properties };
 };
 
-/** What a GET is asked with: its parameters, those of the path among them. */
-const requestOf = (parameters: readonly Parameter[]): Schema =>
+/** The input of a GET: its parameters, those of the path included. */
+const makeRequest = (parameters: readonly Parameter[]): Schema =>
   withoutFormat({
     type: 'object',
     properties: Object.fromEntries(
@@ -146,16 +146,16 @@ const formatted = (text: string): string => {
   return stdout;
 };
 
-/** The file as it should be. */
+/** The generated file. */
 export const clientTypes = (): string => {
-  const document = documentOf();
+  const document = makeDocument();
   const { schemas } = document.components;
   const printer = new Printer(schemas);
   const shapes = Object.entries(schemas)
     .filter(([name]) => !Object.hasOwn(FIGURES, name))
     .map(([name, schema]) => printer.declaration(name, name.endsWith('Request') ? withoutFormat(schema) : schema));
   const asked = listEndpoints(document).flatMap(({ item: { operationId, parameters } }) =>
-    parameters === undefined ? [] : [printer.declaration(`${pascal(operationId)}Request`, requestOf(parameters))],
+    parameters === undefined ? [] : [printer.declaration(`${pascal(operationId)}Request`, makeRequest(parameters))],
   );
   const text = [
     '// Shapes of the API, printed from its OpenAPI document by `npm run docs`. Edit the operations of the API, not this file.',
@@ -166,11 +166,11 @@ export const clientTypes = (): string => {
   return formatted(text);
 };
 
-/** The verifier is one file that needs nothing: the client carries it as it stands. */
+/** The verifier is one file without dependencies: the client contains an unchanged copy. */
 export const CLIENT_VERIFIER = join(PROJECT_ROOT, 'clients', 'typescript', 'src', 'verify.mjs');
 export const clientVerifier = (): string => readFileSync(join(PROJECT_ROOT, 'infra', 'verify', 'verify.mjs'), 'utf8');
 
-/** Each file that is printed for a client, as it should be. */
+/** The generated files of each client. */
 export const clientSources = (): ReadonlyMap<string, string> =>
   new Map([
     [CLIENT_TYPES, clientTypes()],

@@ -1,4 +1,4 @@
-// `node infra/dev/tools/compile-contract.ts` writes the artefact of each contract: programs read only that, so the compiler stays a development tool.
+// `node infra/dev/tools/compile-contract.ts` writes the artefact of each contract: programs read only that, so only development needs the compiler.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -47,7 +47,7 @@ type Compiled = {
 
 export const artefactFile = (name: ContractName): URL => new URL(`${FOLDERS[name]}/${name}.json`, INFRA);
 
-/** What the pinned compiler makes of a source that holds the contract. Throws with the compiler's own messages. */
+/** The output of the pinned compiler for a source that contains the contract. Throws with the compiler's own messages. */
 export const compileSource = (source: URL, name: string): ContractArtefact => {
   const solc = createRequire(import.meta.url)('solc') as Solc;
   const file = `${name}.sol`;

@@ -1,4 +1,4 @@
-// Accounts of a local run to sign in with: their passwords plain only in a file that its owner alone may read.
+// Accounts of a local run to sign in with: their plain passwords only exist in a file that its owner alone may read.
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import type { Pool } from 'pg';
@@ -22,7 +22,7 @@ const newAccount = (plan: string): DemoAccount => ({
   password: `demo-${randomBytes(9).toString('base64url')}`,
 });
 
-/** Makes it, or gives it the password of the file again: a database from elsewhere may know it with another. */
+/** Creates the account, or resets its password to that of the file: an external database may have another one. */
 const store = async (pool: Pool, plan: (typeof PLANS)[number], { email, password }: DemoAccount): Promise<void> => {
   const passwordHash = await hashPassword(password);
   await inTransaction(pool, async (client) => {
@@ -35,7 +35,7 @@ const store = async (pool: Pool, plan: (typeof PLANS)[number], { email, password
   });
 };
 
-/** Makes sure that an account of two plans can be signed in to; idempotent. */
+/** Ensures that two plans have an account that can sign in; idempotent. */
 export const ensureDemoAccounts = async (databaseUrl: string, file: string): Promise<DemoAccounts> => {
   const held = JSON.parse(await readFile(file, 'utf8').catch(() => '{}')) as Partial<DemoAccounts>;
   const entries = PLANS.map((plan) => [plan, isAccount(held[plan]) ? held[plan] : newAccount(plan)] as const);

@@ -1,4 +1,4 @@
-// Keys for a local run, one a plan: hashed in PostgreSQL, plain only in a file that its owner alone may read.
+// Keys for a local run, one a plan: hashed in PostgreSQL; plain only in a file that its owner alone may read.
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import { displayOf, hashKey, isKey, makeKey } from '../../../api/access/keys.ts';
@@ -11,7 +11,7 @@ export type DemoKeys = Record<PlanCode, string>;
 
 const ACCOUNT = 'acc_demo';
 
-/** Keys of an earlier run; those that are missing or damaged are made anew. */
+/** Keys of an earlier run; missing or damaged ones are replaced. */
 const readKeys = async (file: string): Promise<DemoKeys> => {
   const text = await readFile(file, 'utf8').catch(() => '{}');
   const held = JSON.parse(text) as Partial<DemoKeys>;
@@ -28,7 +28,7 @@ const readKeys = async (file: string): Promise<DemoKeys> => {
   };
 };
 
-/** Written beside and moved, so that a broken-off run never leaves half a file; never readable by others. */
+/** Written beside and renamed, so that an interrupted run never leaves half a file; never readable by others. */
 const writeKeys = async (file: string, keys: DemoKeys): Promise<void> => {
   const beside = `${file}.${process.pid}`;
   await writeFile(beside, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 });
@@ -48,7 +48,7 @@ const storeKeys = async (pool: Pool, keys: DemoKeys): Promise<void> => {
   }
 };
 
-/** Makes sure that a working key of every plan exists, and gives them in plain; idempotent. */
+/** Ensures that a working key of every plan exists, and returns the plain keys; idempotent. */
 export const ensureDemoKeys = async (databaseUrl: string, file: string): Promise<DemoKeys> => {
   const pool = openPostgres(databaseUrl, { max: 1 });
   try {

@@ -1,4 +1,4 @@
-// The shared rule of a local run, which anyone may read by its name, for a payment too (AC-06, AG-05).
+// The shared rule of a local run, which anyone may read by its name, also with a payment (AC-06, AG-05).
 import type { RuleDraft } from '../../../api/rules/rule.ts';
 import { createRule, listRules } from '../../../api/rules/store.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
@@ -13,7 +13,7 @@ const SHARED: RuleDraft = {
   shared: true,
 };
 
-/** Makes sure that an account shares a rule; idempotent. The tables are there. Answers the ids of its shared rules. */
+/** Ensures that an account shares a rule; idempotent. Requires the tables. Returns the ids of its shared rules. */
 export const ensureDemoRules = async (databaseUrl: string, accountId: string): Promise<readonly string[]> => {
   const pool = openPostgres(databaseUrl, { max: 1 });
   try {

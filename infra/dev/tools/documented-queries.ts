@@ -1,4 +1,4 @@
-// Asks a running service the questions that README.md and api/language/README.md document, and says how many instruments each finds: `node infra/dev/tools/documented-queries.ts`.
+// Runs the queries documented in README.md and api/language/README.md on a running service, and prints how many instruments each finds.
 // The service is that of `npm start` or `npm run demo`, or BASE_URL with API_KEY.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { PROJECT_ROOT } from '../engines/java.ts';
 
 const readDocument = (path: string): string => readFileSync(join(PROJECT_ROOT, path), 'utf8');
 
-/** The questions of the language's manual, in their order. */
+/** The queries of the language's manual, in their order. */
 export const documentedQueries = (): string[] =>
   readDocument('api/language/README.md')
     .split('## Ten questions')[1]

@@ -7,7 +7,7 @@ import { PROJECT_ROOT } from '../engines/java.ts';
 export const PICTURES = join(PROJECT_ROOT, 'docs', 'guides', 'pictures');
 export const RECORDED = join(PICTURES, 'recorded.json');
 
-/** What a snapshot said of one layer at `at`; `figure` is null while it is withheld. */
+/** One layer in a snapshot at `at`; `figure` is null while it is withheld. */
 export type Sample = {
   readonly at: string;
   readonly status: string;
@@ -59,7 +59,7 @@ text{font:13px system-ui,sans-serif;fill:var(--text)}.p-muted{fill:var(--muted)}
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-const msOf = (instant: string | null): number => Date.parse(instant ?? '');
+const toMs = (instant: string | null): number => Date.parse(instant ?? '');
 
 type Box = { readonly x: number; readonly y: number; readonly width: number; readonly height: number };
 const box = (kind: string, { x, y, width, height }: Box): string =>
@@ -85,7 +85,7 @@ ${parts.join('\n')}
 </svg>
 `;
 
-/** Milliseconds of the clock. */
+/** Milliseconds since 1970. */
 type Span = readonly [from: number, to: number];
 
 /** Maps instants from `from` to `to` to the width of the plot. */
@@ -115,11 +115,11 @@ const secondsAxis = ([from, to]: Span, y: number, stepS: number): string[] => {
 
 type Run = { readonly state: string; readonly from: number; readonly to: number; readonly isPresent: boolean };
 
-/** Samples that follow each other in one state. */
-const runsOf = (samples: readonly Sample[]): readonly Run[] => {
+/** Consecutive samples in one state. */
+const groupRuns = (samples: readonly Sample[]): readonly Run[] => {
   const runs: Run[] = [];
   for (const { at, status, reason } of samples) {
-    const [ms, state] = [msOf(at), reason === null ? status : `${status}: ${reason}`];
+    const [ms, state] = [toMs(at), reason === null ? status : `${status}: ${reason}`];
     const last = runs.at(-1);
     if (last !== undefined) runs[runs.length - 1] = { ...last, to: ms };
     if (last?.state !== state) runs.push({ state, from: ms, to: ms, isPresent: status === 'present' });
@@ -127,7 +127,7 @@ const runsOf = (samples: readonly Sample[]): readonly Run[] => {
   return runs.filter(({ from, to }) => to > from);
 };
 
-/** Words stand in a run only where they fit; the others are told in the alternative text. */
+/** A run has its label only where it fits; the alternative text contains the others. */
 const strip = (runs: readonly Run[], x: (ms: number) => number, y: number): string[] =>
   runs.flatMap(({ state, from, to, isPresent }) => {
     const [left, width] = [x(from), x(to) - x(from)];
@@ -138,8 +138,8 @@ const strip = (runs: readonly Run[], x: (ms: number) => number, y: number): stri
     ];
   });
 
-const spanOf = (samples: readonly Sample[]): Span => [msOf(samples[0]?.at ?? null), msOf(samples.at(-1)?.at ?? null)];
-const toldRuns = (runs: readonly Run[], from: number): string =>
+const toSpan = (samples: readonly Sample[]): Span => [toMs(samples[0]?.at ?? null), toMs(samples.at(-1)?.at ?? null)];
+const describeRuns = (runs: readonly Run[], from: number): string =>
   runs
     .map(
       (run) =>
@@ -148,22 +148,22 @@ const toldRuns = (runs: readonly Run[], from: number): string =>
     .join(', ');
 
 const drawStatus = ({ mark }: Recorded): string => {
-  const [from, to] = spanOf(mark);
+  const [from, to] = toSpan(mark);
   const x = timeScale(from, to);
-  const runs = runsOf(mark);
+  const runs = groupRuns(mark);
   const figures = mark.flatMap(({ figure }) => (figure === null ? [] : [Number(figure)]));
   const [least, most] = [Math.min(...figures), Math.max(...figures)];
   const y = (figure: number): number => 110 - ((figure - least) / (most - least)) * 90;
   const lines = runs
     .filter(({ isPresent }) => isPresent)
     .map((run) => {
-      const own = mark.filter(({ at, figure }) => figure !== null && msOf(at) >= run.from && msOf(at) < run.to);
+      const own = mark.filter(({ at, figure }) => figure !== null && toMs(at) >= run.from && toMs(at) < run.to);
       return path(
         'p-line',
-        own.map(({ at, figure }) => [x(msOf(at)), y(Number(figure))]),
+        own.map(({ at, figure }) => [x(toMs(at)), y(Number(figure))]),
       );
     });
-  const told = `A mark price over ${Math.round((to - from) / 1_000)} seconds; its connection is cut on the way. Its status is ${toldRuns(runs, from)}. While it is not present no figure is drawn.`;
+  const told = `A mark price over ${Math.round((to - from) / 1_000)} seconds; its connection is cut on the way. Its status is ${describeRuns(runs, from)}. While it is not present no figure is drawn.`;
   return svg({ name: 'status', title: 'The status of a mark while its connection is lost', told, height: 200 }, [
     words('mark', { x: 0, y: 66 }),
     words(String(most), { x: LEFT - 8, y: 24, anchor: 'end', kind: 'p-muted' }),
@@ -176,33 +176,33 @@ const drawStatus = ({ mark }: Recorded): string => {
 };
 
 /** Readings in their order, each once. */
-const readingsOf = (samples: readonly Sample[], [from, to]: Span): readonly Sample[] => {
+const findReadings = (samples: readonly Sample[], [from, to]: Span): readonly Sample[] => {
   const byStamp = new Map(samples.map((sample) => [sample.venue_ts, sample]));
-  return [...byStamp.values()].filter(({ venue_ts }) => msOf(venue_ts) >= from && msOf(venue_ts) < to);
+  return [...byStamp.values()].filter(({ venue_ts }) => toMs(venue_ts) >= from && toMs(venue_ts) < to);
 };
 
-/** Of the recording, for what needs a closer look. */
+/** Length of the part of the recording that is drawn enlarged, in milliseconds. */
 const HORIZON_MS = 16_000;
 
 const drawHorizon = ({ mark, book }: Recorded): string => {
-  const [from] = spanOf(mark);
+  const [from] = toSpan(mark);
   const span = [from, from + HORIZON_MS] as const;
   const x = timeScale(...span);
   const clip = (ms: number): number => Math.min(Math.max(ms, span[0]), span[1]);
   const within = (samples: readonly Sample[]): readonly Run[] =>
-    runsOf(samples.filter(({ at }) => msOf(at) <= span[1]));
-  const marks = readingsOf(mark, span);
+    groupRuns(samples.filter(({ at }) => toMs(at) <= span[1]));
+  const marks = findReadings(mark, span);
   const bars = marks.map(({ venue_ts, valid_until }, i) => {
-    const left = x(msOf(venue_ts));
-    return box('p-good-bg', { x: left, y: 10 + (i % 2) * 18, width: x(clip(msOf(valid_until))) - left, height: 14 });
+    const left = x(toMs(venue_ts));
+    return box('p-good-bg', { x: left, y: 10 + (i % 2) * 18, width: x(clip(toMs(valid_until))) - left, height: 14 });
   });
-  const ticks = readingsOf(book, span).map(({ venue_ts }) =>
+  const ticks = findReadings(book, span).map(({ venue_ts }) =>
     path('p-line', [
-      [x(msOf(venue_ts)), 90],
-      [x(msOf(venue_ts)), 102],
+      [x(toMs(venue_ts)), 90],
+      [x(toMs(venue_ts)), 102],
     ]),
   );
-  const told = `${HORIZON_MS / 1_000} seconds of two layers of one listing. Each of ${marks.length} readings of the mark holds for two seconds from the venue's stamp, as the venue documents its rate; where the next one is not there in time the mark is stale: ${toldRuns(within(mark), from)}. The book holds while its connection lives, however long its last update is ago: ${toldRuns(within(book), from)}.`;
+  const told = `${HORIZON_MS / 1_000} seconds of two layers of one listing. Each of ${marks.length} readings of the mark holds for two seconds from the venue's stamp, as the venue documents its rate; where the next one is not there in time the mark is stale: ${describeRuns(within(mark), from)}. The book holds while its connection lives, however long its last update is ago: ${describeRuns(within(book), from)}.`;
   return svg(
     { name: 'horizon', title: 'How long a reading holds: a documented rate, and a connection', told, height: 176 },
     [
@@ -220,13 +220,13 @@ const drawHorizon = ({ mark, book }: Recorded): string => {
 };
 
 const drawFreshness = ({ oi, oi_bounded: bounded, provenance }: Recorded): string => {
-  const [from, to] = spanOf(oi);
+  const [from, to] = toSpan(oi);
   const x = timeScale(from, to);
   const ages = oi.filter(({ status, age_ms }) => status === 'present' && age_ms !== null);
   const most = Math.ceil(Math.max(...ages.map(({ age_ms }) => Number(age_ms))) / 1_000);
   const y = (ms: number): number => 120 - (ms / 1_000 / most) * 100;
   const boundMs = Number.parseFloat(provenance['freshness'] ?? '') * 1_000;
-  const withheld = runsOf(bounded).filter(({ isPresent }) => !isPresent);
+  const withheld = groupRuns(bounded).filter(({ isPresent }) => !isPresent);
   const share = withheld.reduce((sum, run) => sum + run.to - run.from, 0) / (to - from);
   const told = `The age of an open interest that is asked for every five seconds: it grows to about ${most} seconds and falls with each answer. With freshness ${provenance['freshness']} it is stale whenever it is older than that, ${Math.round(share * 100)} per cent of this time.`;
   return svg({ name: 'freshness', title: 'The age of a polled value, and a bound of your own', told, height: 176 }, [
@@ -240,7 +240,7 @@ const drawFreshness = ({ oi, oi_bounded: bounded, provenance }: Recorded): strin
     ]),
     path(
       'p-line',
-      ages.map(({ at, age_ms }) => [x(msOf(at)), y(Number(age_ms))]),
+      ages.map(({ at, age_ms }) => [x(toMs(at)), y(Number(age_ms))]),
     ),
     words('shaded: stale for whoever asks with this bound', { x: LEFT + PLOT, y: 170, anchor: 'end', kind: 'p-muted' }),
     ...secondsAxis([from, to], 130, 10).slice(0, 4),
@@ -286,7 +286,7 @@ const drawUnits = ({ oi_by_venue: rows }: Recorded): string => {
 const pastScale = ({
   gaps,
 }: Recorded): { readonly from: number; readonly x: (ms: number) => number; readonly to: number } => {
-  const ends = gaps.map(({ at }) => msOf(at));
+  const ends = gaps.map(({ at }) => toMs(at));
   const [from, to] = [Math.min(...ends) - WINDOW_MS, Math.max(...ends)];
   return { from, to, x: timeScale(from, to) };
 };
@@ -303,8 +303,8 @@ const clockAxis = (from: number, to: number, y: number): string[] => {
   ];
 };
 
-/** Windows that miss a reading in a few words: layer, how many, why. */
-const toldGaps = (gaps: readonly Gap[]): string =>
+/** Windows without a reading in a few words: layer, number, reason. */
+const describeGaps = (gaps: readonly Gap[]): string =>
   [
     ...Map.groupBy(
       gaps.filter(({ status }) => status === 'missing'),
@@ -315,7 +315,7 @@ const toldGaps = (gaps: readonly Gap[]): string =>
     .join(', ');
 
 const windowBox = ({ at, status, cause }: Gap, x: (ms: number) => number, y: number): string => {
-  const [left, right] = [x(msOf(at) - WINDOW_MS), x(msOf(at))];
+  const [left, right] = [x(toMs(at) - WINDOW_MS), x(toMs(at))];
   const missing = cause === 'no_update' ? 'p-warn-bg' : 'p-bad-bg';
   return box(status === 'missing' ? missing : 'p-good-bg', { x: left + 1, y, width: right - left - 2, height: 22 });
 };
@@ -324,7 +324,7 @@ const drawSettled = (recorded: Recorded): string => {
   const { gaps, late: rows } = recorded;
   const { from, to, x } = pastScale(recorded);
   const dot = ({ at, late }: Late): string =>
-    box(late ? 'p-warn-bg' : 'p-good', { x: x(msOf(at)) - 4, y: late ? 94 : 24, width: 8, height: 8 });
+    box(late ? 'p-warn-bg' : 'p-good', { x: x(toMs(at)) - 4, y: late ? 94 : 24, width: 8, height: 8 });
   const count = rows.filter(({ late }) => late).length;
   const windows = gaps.filter(({ layer }) => layer === 'mark');
   const told = `Four minutes of a mark. ${rows.length - count} readings were recorded in time; they count, and an answer has the last one of each window of ten seconds. ${count} readings were recorded after their instant had settled. They are kept as late rows, and the ${windows.filter(({ status }) => status === 'missing').length} windows they fall in stay gaps in every answer.`;
@@ -347,7 +347,7 @@ const drawGaps = (recorded: Recorded): string => {
     words(layer, { x: 0, y: 24 + i * 32 }),
     ...windows.map((window) => windowBox(window, x, 8 + i * 32)),
   ]);
-  const told = `Stored windows of ten seconds of ${layers.length} layers of one listing over four minutes. Without a reading are ${toldGaps(gaps)}: each is a row with its cause. The other ${gaps.filter(({ status }) => status === 'present').length} windows have a reading.`;
+  const told = `Stored windows of ten seconds of ${layers.length} layers of one listing over four minutes. Without a reading are ${describeGaps(gaps)}: each is a row with its cause. The other ${gaps.filter(({ status }) => status === 'present').length} windows have a reading.`;
   return svg({ name: 'gaps', title: 'Windows with a reading, and gaps with their cause', told, height: bottom + 54 }, [
     ...rows,
     ...clockAxis(from, to, bottom),
@@ -358,7 +358,7 @@ const drawGaps = (recorded: Recorded): string => {
   ]);
 };
 
-/** Files as they should be, by name. */
+/** Generated files by name. */
 export const drawPictures = (): ReadonlyMap<string, string> => {
   const recorded = JSON.parse(readFileSync(RECORDED, 'utf8')) as Recorded;
   return new Map(

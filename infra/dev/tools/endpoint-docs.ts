@@ -1,4 +1,4 @@
-// docs/endpoints.md, rendered from the operation list: `npm run docs` writes it and the other printed files, `npm run docs -- --check` compares
+// docs/endpoints.md, rendered from the operation list: `npm run docs` writes it and the other generated files, `npm run docs -- --check` compares
 // them; a test compares them, too, and runs the examples.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -23,13 +23,13 @@ export const ENDPOINT_DOCS = join(PROJECT_ROOT, 'docs', 'endpoints.md');
 
 const fenced = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
 const listed = (codes: readonly string[]): string => codes.map((code) => `\`${code}\``).join(', ');
-const anchorOf = ({ method, path }: Endpoint): string =>
+const toAnchor = ({ method, path }: Endpoint): string =>
   `${method} ${path}`
     .toLowerCase()
     .replaceAll(/[^a-z0-9_ ]/g, '')
     .replaceAll(' ', '-');
 
-/** Which limit of a plan bounds how much one call answers. */
+/** The limit of a plan that bounds the size of one response. */
 const BOUNDED_BY: Readonly<Partial<Record<RequestClass, keyof PlanLimits>>> = {
   screen: 'screen_limit',
   snapshots: 'snapshots_listings',
@@ -40,8 +40,8 @@ const BOUNDED_BY: Readonly<Partial<Record<RequestClass, keyof PlanLimits>>> = {
   stream: 'stream_listings',
 };
 
-/** Who may ask, what it costs, how much it answers, how long it may be kept. */
-const termsOf = ({ key, price, cacheS, class: requestClass, input }: Endpoint): string => {
+/** Access, price, size of the response, and how long it may be cached. */
+const describeTerms = ({ key, price, cacheS, class: requestClass, input }: Endpoint): string => {
   const { properties = {} } = input as { readonly properties?: object };
   const selects = ['where', 'query'].some((name) => Object.hasOwn(properties, name));
   const bound = selects ? BOUNDED_BY[requestClass] : undefined;
@@ -69,7 +69,7 @@ const answerTable = ({ name, output, class: requestClass }: Endpoint): string =>
 const section = (endpoint: Endpoint): string =>
   [
     `## ${endpoint.method} ${endpoint.path}`,
-    `${endpoint.summary} ${termsOf(endpoint)}`,
+    `${endpoint.summary} ${describeTerms(endpoint)}`,
     `*${endpoint.example.question}*`,
     fenced('sh', exampleCommand(endpoint)),
     answerText(endpoint),
@@ -78,7 +78,7 @@ const section = (endpoint: Endpoint): string =>
     `Errors: ${listed(codesOf(endpoint))}.`,
   ].join('\n\n');
 
-/** Endpoints whose rows may be asked for as tables. */
+/** Endpoints whose rows are available as tables. */
 const rowPaths = (endpoints: readonly Endpoint[]): string =>
   listed(
     endpoints
@@ -96,7 +96,7 @@ const head = (endpoints: readonly Endpoint[]): string => `# Endpoints
 ${table(
   ['endpoint', 'key', 'what it answers'],
   endpoints.map((one) => [
-    `[${one.method} ${one.path}](#${anchorOf(one)})`,
+    `[${one.method} ${one.path}](#${toAnchor(one)})`,
     one.key === 'open' ? 'no' : 'yes',
     one.summary,
   ]),
@@ -125,7 +125,7 @@ const layersTable = (): string =>
     }),
   );
 
-/** Members of each layer; those of one unit and meaning, such as the bands', stand together. */
+/** Members of each layer; those of one unit and meaning, such as the bands', are grouped. */
 const layerMembersTable = (): string =>
   table(
     ['layer', 'members', 'unit', 'meaning'],
@@ -196,7 +196,7 @@ export const endpointDocs = (endpoints: readonly Endpoint[] = [...OPERATIONS, ST
     errorsTable(endpoints),
   ].join('\n\n')}\n`;
 
-/** Every file that `npm run docs` prints, as it should be. */
+/** Every file that `npm run docs` generates. */
 const printedFiles = (): ReadonlyMap<string, string> =>
   new Map([
     [ENDPOINT_DOCS, endpointDocs()],
@@ -207,7 +207,7 @@ const printedFiles = (): ReadonlyMap<string, string> =>
 
 const read = (path: string): string | null => (existsSync(path) ? readFileSync(path, 'utf8') : null);
 
-/** Paths of those that are not what they should be, as `readText` finds them. */
+/** Paths of outdated files, as `readText` returns their texts. */
 export const staleFiles = (readText: (path: string) => string | null = read): string[] =>
   [...printedFiles()].flatMap(([path, text]) => (readText(path) === text ? [] : [relative(PROJECT_ROOT, path)]));
 

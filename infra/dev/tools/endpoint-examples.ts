@@ -1,4 +1,4 @@
-// The example of an endpoint as a reader pastes it into a shell, and JSON as a reader likes it.
+// The example of an endpoint as a command for a shell, and formatted JSON.
 import type { Endpoint } from '../../../api/contract/endpoint.ts';
 
 const WIDTH = 116;
@@ -10,7 +10,7 @@ const spaced = (value: unknown): string => {
   return `{${members.join(', ')}}`;
 };
 
-/** JSON in as few lines as a page has room for; `used` is how far the first line is written already. */
+/** JSON in as few lines as fit; `used` is the number of columns already taken in the first line. */
 export const wideJson = (value: unknown, indent = '', used = 0): string => {
   const line = spaced(value);
   if (indent.length + used + line.length <= WIDTH || typeof value !== 'object' || value === null) return line;
@@ -25,7 +25,7 @@ export const wideJson = (value: unknown, indent = '', used = 0): string => {
   return `{\n${members.join(',\n')}\n${indent}}`;
 };
 
-/** Shell variables that examples stand on: an hour that ends now, by GNU's `date` or BSD's. */
+/** Shell variables used by examples: an hour that ends now, by GNU's `date` or BSD's. */
 export const INSTANTS = `FROM=$(date -u -d '1 hour ago' +%FT%TZ 2>/dev/null || date -u -v-1H +%FT%TZ)
 TO=$(date -u +%FT%TZ)`;
 const WINDOW: ReadonlySet<string> = new Set(['from', 'to']);
@@ -33,7 +33,7 @@ const WINDOW: ReadonlySet<string> = new Set(['from', 'to']);
 /** Inside single quotes of a shell. */
 const quoted = (text: string): string => text.replaceAll("'", "'\\''");
 
-/** Instants of the example's window become the shell's. */
+/** Replaces instants of the example's window by the shell's variables. */
 const withWindow = (body: string): string =>
   body.replaceAll(/"(from|to)": "[^"]*"/g, (_all, name: string) => `"${name}": "'$${name.toUpperCase()}'"`);
 
@@ -41,7 +41,7 @@ const withWindow = (body: string): string =>
 export const fillPath = (path: string, input: Readonly<Record<string, unknown>>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(input[name])));
 
-/** The example as a command; it stands on BASE, KEY and, when it is about the past, FROM and TO. */
+/** The example as a command; it uses BASE, KEY and, for the past, FROM and TO. */
 export const exampleCommand = ({ method, path, key, class: requestClass, example }: Endpoint): string => {
   const url = `"$BASE${fillPath(path, example.input)}"`;
   const headers = key === 'required' ? ' -H "Authorization: Bearer $KEY"' : '';
@@ -55,5 +55,5 @@ export const exampleCommand = ({ method, path, key, class: requestClass, example
   return `curl -s${flags} ${url}${headers}${query}`;
 };
 
-/** Whether the example stands on FROM and TO. */
+/** Whether the example uses FROM and TO. */
 export const isAboutPast = ({ example }: Endpoint): boolean => Object.keys(example.input).some((n) => WINDOW.has(n));

@@ -1,4 +1,4 @@
-// Text of `.env.example`: every setting of every process with its description and default, made from the processes' own tables.
+// Text of `.env.example`: every setting of every process with its description and default, generated from the processes' own tables.
 import { API_CONFIG, PERP_MCP_CONFIG } from '../../../api/config.ts';
 import { WEB_CONFIG } from '../../../api/web-config.ts';
 import { INGEST_CONFIG } from '../../../ingest/config.ts';

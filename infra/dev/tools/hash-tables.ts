@@ -1,4 +1,4 @@
-// Hashes of all tables of a namespace: equal hashes mean equal rows, whatever order or files they are stored in.
+// Hashes of all tables of a namespace: equal hashes mean equal rows, regardless of order and files.
 import { createHash, type Hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -9,7 +9,7 @@ import { type Credentials, openQuestdbHttp, type QuestdbHttp } from '../../runti
 
 export type TableHash = { readonly rows: number; readonly sha256: string };
 export type HashOptions = {
-  /** As QUESTDB_HTTP. */
+  /** Format of QUESTDB_HTTP. */
   readonly url: string;
   readonly auth?: Credentials;
   readonly namespace: string;
@@ -32,7 +32,7 @@ export async function hashTables({ url, auth, namespace }: HashOptions): Promise
 }
 
 async function hashTable(http: QuestdbHttp, name: string, spec: TableSpec): Promise<TableHash> {
-  const days = await daysOf(http, name, spec.designated);
+  const days = await listDays(http, name, spec.designated);
   const columns = Object.keys(spec.columns);
   const order = [...new Set([spec.designated, ...spec.keys, ...columns])].join(', ');
   const hash = createHash('sha256');
@@ -43,7 +43,7 @@ async function hashTable(http: QuestdbHttp, name: string, spec: TableSpec): Prom
   return { rows: days.reduce((sum, { rows }) => sum + rows, 0), sha256: hash.digest('hex') };
 }
 
-async function daysOf(
+async function listDays(
   http: QuestdbHttp,
   name: string,
   designated: string,
@@ -57,11 +57,11 @@ async function daysOf(
   });
 }
 
-/** QuestDB exports for two connections at a time, and counts one that ended until it looks: it then says 429. */
+/** QuestDB exports for two connections at a time, and counts an ended one until it notices: it then returns 429. */
 const BUSY = 429;
 const BUSY_FOR_MS = 60_000;
 
-/** CSV with a heading line; an empty text is `""`, a null is nothing. */
+/** CSV with a heading line; an empty text is `""`, a null is an empty cell. */
 async function answered(http: QuestdbHttp, query: string) {
   const backoff = createBackoff({ minMs: 50, maxMs: 1_000 });
   const deadline = performance.now() + BUSY_FOR_MS;
@@ -83,7 +83,7 @@ async function exported(http: QuestdbHttp, query: string): Promise<AsyncIterable
 
 const NEW_LINE = 10;
 
-/** The heading of every day but the rows only once: it is left out of the hash. */
+/** Every day has the heading, but the rows appear once: the hash excludes the heading. */
 async function addRows(hash: Hash, csv: AsyncIterable<Uint8Array>): Promise<void> {
   let inHeading = true;
   for await (const bytes of csv) {
@@ -94,7 +94,7 @@ async function addRows(hash: Hash, csv: AsyncIterable<Uint8Array>): Promise<void
   }
 }
 
-/** `hash-tables.ts --url http://127.0.0.1:9000 --namespace replay.`: one line a table, and the hash of them all. */
+/** `hash-tables.ts --url http://127.0.0.1:9000 --namespace replay.`: one line a table, and the hash of all hashes. */
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { url: { type: 'string' }, namespace: { type: 'string', default: '' } } });
   const { QUESTDB_HTTP, QUESTDB_USER: user, QUESTDB_PASSWORD: password } = process.env;

@@ -1,4 +1,4 @@
-// Waits until everything in the raw topics of a namespace has become rows that can be read.
+// Waits until everything in the raw topics of a namespace is readable as rows.
 import { setTimeout as pause } from 'node:timers/promises';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { topics } from '../../../schemas/topics.ts';
@@ -25,7 +25,7 @@ const appliedOffsets = async (handle: KafkaHandle, topic: string): Promise<Map<s
   return applied;
 };
 
-/** What is still missing, in words; null when nothing is. */
+/** A description of what is missing; null when nothing is. */
 const missing = async (handle: KafkaHandle, reached: Reached): Promise<string | null> => {
   const names = topics(reached.namespace);
   const applied = await appliedOffsets(handle, names.watermark);
@@ -50,7 +50,7 @@ const missing = async (handle: KafkaHandle, reached: Reached): Promise<string | 
   return null;
 };
 
-/** Resolves when all rows can be read; rejects at the timeout with what is missing. The raw topics must have come to rest. */
+/** Resolves when all rows are readable; rejects at the timeout with what is missing. Nothing may write to the raw topics meanwhile. */
 export const historyReached = async (handle: KafkaHandle, reached: Reached): Promise<void> => {
   const deadline = performance.now() + reached.timeoutMs;
   for (;;) {

@@ -1,4 +1,4 @@
-// What operators do to keys: each change and its line in the audit are one statement, so neither exists without the other.
+// Operations on keys for operators: each change and its audit entry are one statement, so neither exists without the other.
 import type { Pool } from 'pg';
 import { displayOf, hashKey, makeKey } from '../../../api/access/keys.ts';
 import { makeKeyId } from '../../../api/contract/ids.ts';
@@ -6,7 +6,7 @@ import type { PlanCode } from '../../../api/contract/plans.ts';
 
 export type KeyState = 'live' | 'expired' | 'revoked';
 
-/** A key as operators see it; the key itself is nowhere. */
+/** A key as operators see it, without the key itself. */
 export type KeyEntry = {
   readonly key_id: string;
   readonly display: string;
@@ -25,7 +25,7 @@ export type KeyEntry = {
 export type NewKey = {
   readonly plan: PlanCode;
   readonly name: string;
-  /** Made when it does not exist. */
+  /** Created when it does not exist. */
   readonly accountId: string;
   readonly expiresAt: Date | null;
 };
@@ -49,7 +49,7 @@ const CREATE = `
 
 const LIST = `select ${ENTRY} from api_keys where $1::text is null or account_id = $1 order by created_at, key_id`;
 
-/** A second revocation changes nothing and is not told. */
+/** A second revocation changes nothing and writes no event. */
 const REVOKE = `
   with revoked as (
     update api_keys set revoked_at = now() where key_id = $1 and revoked_at is null returning *),
@@ -76,7 +76,7 @@ const findKey = async (pool: Pool, keyId: string): Promise<KeyEntry> => {
   return entry;
 };
 
-/** The plain key is in this answer and nowhere else. */
+/** Only this result contains the plain key. */
 export const createKey = async (
   pool: Pool,
   { plan, name, accountId, expiresAt }: NewKey,
@@ -94,7 +94,7 @@ export const createKey = async (
 export const listKeys = async (pool: Pool, accountId: string | null): Promise<readonly KeyEntry[]> =>
   (await pool.query<KeyEntry>(LIST, [accountId])).rows;
 
-/** Ends a key for good; every process refuses it at once. Revoking a revoked key is no fault. */
+/** Ends a key permanently; every process refuses it at once. Revoking a revoked key is no error. */
 export const revokeKey = async (pool: Pool, keyId: string, actor: string): Promise<KeyEntry> => {
   const { rows } = await pool.query<KeyEntry>(REVOKE, [keyId, actor]);
   return rows[0] ?? findKey(pool, keyId);

@@ -1,4 +1,4 @@
-// `npm run keys -- create|list|revoke|plan ...`: API keys by command, for operators; every change stands in `key_events`.
+// `npm run keys -- create|list|revoke|plan ...`: API keys by command, for operators; `key_events` records every change.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
@@ -113,7 +113,7 @@ const findDatabase = (): string => {
   }
 };
 
-/** Runs one command line; answers what is to be printed. Throws KeyAdminError for what the operator can mend. */
+/** Runs one command line; returns the text to print. Throws KeyAdminError for an error that the operator can correct. */
 export const runKeys = async (argv: readonly string[], databaseUrl = findDatabase()): Promise<string> => {
   const args = parseArguments(argv);
   const command = COMMANDS[args.positionals[0] ?? ''];

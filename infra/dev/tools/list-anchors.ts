@@ -1,4 +1,4 @@
-// Closed days and how far their anchors are, as a table for people.
+// Closed days and the progress of their anchors, as a table.
 import type { Pool } from 'pg';
 
 type Row = {
@@ -24,7 +24,7 @@ const HEAD = ['day', 'root', 'tables', 'rows', 'status', 'network', 'block', 'an
 
 const short = (hash: string | null): string => (hash === null ? '-' : `${hash.slice(0, 12)}…`);
 
-const cellsOf = ({ network, binding, anchored_at, ...row }: Row): string[] => [
+const toCells = ({ network, binding, anchored_at, ...row }: Row): string[] => [
   ...[row.day, short(row.root), row.partitions, row.rows, row.status],
   network === null ? '-' : `${network}${binding === true ? '' : ' (not binding)'}`,
   row.block ?? '-',
@@ -42,14 +42,14 @@ const toTable = (lines: readonly (readonly string[])[]): string[] => {
   );
 };
 
-/** Oldest first; what stands in the way of a day is a line below the table. */
+/** Oldest first; a line below the table names the obstacle of a day. */
 export const listAnchors = async (database: Pool): Promise<string> => {
   const { rows } = await database.query<Row>(DAYS);
   if (rows.length === 0) return 'no day is closed yet';
   const contracts = [...new Set(rows.flatMap(({ contract }) => contract ?? []))];
   const problems = rows.flatMap(({ day, problem }) => (problem === null ? [] : [`${day}: ${problem}`]));
   return [
-    ...toTable([HEAD, ...rows.map(cellsOf)]),
+    ...toTable([HEAD, ...rows.map(toCells)]),
     ...contracts.map((contract) => `contract ${contract}`),
     ...problems,
   ].join('\n');

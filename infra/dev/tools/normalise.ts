@@ -1,4 +1,4 @@
-// Reads recordings of a venue and prints what its messages say, one normalised record a line (spec/records.md); the same mapper as live.
+// Reads recordings of a venue and prints their messages, one normalised record a line (spec/records.md); the same mapper as live.
 //
 //   node infra/dev/tools/normalise.ts --venue <id> [--assembled] FILE...
 import { once } from 'node:events';
@@ -60,7 +60,7 @@ export type Counts = {
   records: number;
   unread: number;
   errors: number;
-  /** What the venue's file does not know, by kind. */
+  /** Content unknown to the venue's file, by kind. */
   readonly unexpected: Map<Unexpected, number>;
 };
 
@@ -68,20 +68,20 @@ export type NormaliseOptions = {
   readonly venue: Venue;
   readonly files: readonly string[];
   readonly assembled: boolean;
-  /** Takes one printed line without its end. */
+  /** Receives one printed line without its end. */
   readonly write: (line: string) => void | Promise<void>;
 };
 
 type Place = { readonly file: string; readonly line: number };
-/** A printed record: in `--assembled` books have other values than the message's own. */
+/** A printed record: with `--assembled` books have other values than those of the message. */
 type Printed = { readonly record: Omit<NormalisedRecord, 'values'> & { readonly values: unknown } };
 
-/** Recordings without a receive time are read as received at the start of 2000: the output never depends on the clock. */
+/** Recordings without a receive time count as received at the start of 2000: the output never depends on the clock. */
 const NO_TIME = parseInstant('2000-01-01T00:00:00Z') as Micros;
 /** Levels a side of an assembled book (records.md). */
 const TOP = 25;
 
-/** Reads every file in order; listings and books go on from one to the next. */
+/** Reads every file in order; listings and books continue from one file to the next. */
 export const normalise = async ({ venue, files, assembled, write }: NormaliseOptions): Promise<Counts> => {
   const counts: Counts = { messages: 0, records: 0, unread: 0, errors: 0, unexpected: new Map() };
   const count = (kind: Unexpected): void => void counts.unexpected.set(kind, (counts.unexpected.get(kind) ?? 0) + 1);
@@ -120,7 +120,7 @@ const readLine = (session: Session, text: string, { counts, attribute }: Reading
     return printed ?? [];
   } catch (error) {
     if (!(error instanceof VenueError)) throw error;
-    // It was read, and carries nothing for us.
+    // The message was read, but has no content for us.
     if (error instanceof VenueRefusal) return [];
     if (error.code === 'VENUE_UNKNOWN_LISTING') {
       counts.unread++;
@@ -140,10 +140,10 @@ const parseLine = (text: string): Line | null => {
   }
 };
 
-/** `guessed`: the request is one that would bring such an answer, its limit is not known. */
-type Heard = VenueMessage & { readonly guessed: boolean };
+/** `guessed`: the request is one that would return such a response; its limit is unknown. */
+type ReadMessage = VenueMessage & { readonly guessed: boolean };
 
-const toMessage = (line: Line, venue: Venue, attribute: Reading['attribute']): Heard => {
+const toMessage = (line: Line, venue: Venue, attribute: Reading['attribute']): ReadMessage => {
   const bytes = Buffer.from(line.raw, 'utf8');
   const asked = line.kind === 'rest' && parseRequest(line.url ?? null) !== null ? (line.url ?? null) : null;
   return {
@@ -155,7 +155,7 @@ const toMessage = (line: Line, venue: Venue, attribute: Reading['attribute']): H
   };
 };
 
-/** The request of a book whose own is not recorded: its update id lies on one symbol's chain of diffs, which proves whose it is. */
+/** The request of a book whose own is not recorded: its update id lies on one symbol's chain of diffs, which proves the symbol. */
 const guessRequest = (venue: Venue, raw: string, attribute: Reading['attribute']): string | null => {
   const chain = venue.sequence(raw);
   if (chain?.kind !== 'snapshot' || chain.symbol !== '' || chain.last === null) return null;
@@ -163,7 +163,7 @@ const guessRequest = (venue: Venue, raw: string, attribute: Reading['attribute']
   return symbol === null ? null : (venue.bookSnapshot?.({ venue_symbol: symbol }, venue.endpoints).url ?? null);
 };
 
-/** Reads the diffs of a recording; the answer names the one symbol on whose chain an update id lies. */
+/** Reads the diffs of a recording; the returned function names the one symbol on whose chain an update id lies. */
 const readChains = async (venue: Venue, path: string): Promise<(id: bigint) => string | null> => {
   const chains = new Map<string, Chain[]>();
   let hasStrays = false;
@@ -189,7 +189,7 @@ const readChains = async (venue: Venue, path: string): Promise<(id: bigint) => s
 type Applied = { readonly values: BookRecord['values']; readonly full: FullSides | undefined };
 type HeldBook = { sync: BookSync<Applied>; levels: Book; crossed: boolean };
 
-/** Books as their messages have them, or put together and printed whole after each message. */
+/** Books as in their messages, or assembled and printed whole after each message. */
 type BookForm = 'published' | 'assembled';
 
 class Session {
@@ -205,11 +205,11 @@ class Session {
     this.#form = form;
   }
 
-  read(message: Heard): readonly Printed[] {
+  read(message: ReadMessage): readonly Printed[] {
     const answer = this.venue.mapReference(this.#reference, message);
     for (const record of answer?.listings ?? []) this.#listings.set(record.venue_symbol, record);
     return [
-      // What is collected of it is the service's side (records.md).
+      // Whether it is collected is decided by the service, not by the venue (records.md).
       ...(answer?.listings ?? []).map(({ off: _, ...record }) => ({ record })),
       ...this.venue
         .map(this.#state, message, { listings: this.#listings })
@@ -237,7 +237,7 @@ class Session {
     return step.apply.length === 0 ? [] : this.#printBook(book, record);
   }
 
-  /** A crossed book is never served (L-03): one gap, until it is whole again. */
+  /** A crossed book is never served (L-03): one gap, until it is no longer crossed. */
   #printBook(book: HeldBook, record: BookRecord): readonly Printed[] {
     const was = book.crossed;
     book.crossed = isCrossed(book.levels);
@@ -250,7 +250,7 @@ class Session {
 
 const openBook = (): HeldBook => ({ sync: newBookSync<Applied>(), levels: createBook(), crossed: false });
 
-/** A book that could not take a message is not whole any more. */
+/** A book that could not apply a message is no longer whole. */
 const applyAll = (book: HeldBook, messages: readonly Applied[]): void => {
   try {
     for (const { values, full } of messages) {
@@ -262,7 +262,7 @@ const applyAll = (book: HeldBook, messages: readonly Applied[]): void => {
   }
 };
 
-/** Whether a guessed request asked for more levels than came is not known. */
+/** It is unknown whether a guessed request asked for more levels than it got. */
 const forgetLimit = (mapped: Mapped): Mapped =>
   mapped.chain ? { ...mapped, chain: { ...mapped.chain, full: undefined } } : mapped;
 
@@ -315,7 +315,7 @@ const toPrinted = (name: string, value: unknown): unknown => {
   return name === 'rules_normalisation' ? byKey(value as ListingValues['rules_normalisation']) : value;
 };
 
-/** Null: the venue's file knew everything. */
+/** Null: the venue's file knew all content. */
 export const describeUnexpected = ({ unexpected }: Counts): string | null => {
   if (unexpected.size === 0) return null;
   const kinds = [...unexpected].toSorted(([a], [b]) => compareBytes(a, b)).map(([kind, count]) => `${kind} ${count}`);

@@ -1,4 +1,4 @@
-// What operators see and do of payments in PostgreSQL: lists, one payment with everything that is kept of it, blocked payers (P-05, P-07).
+// Operations on payments in PostgreSQL for operators: lists, one payment with all its stored details, blocked payers (P-05, P-07).
 import type { Pool } from 'pg';
 
 export class PaymentAdminError extends Error {
@@ -20,7 +20,7 @@ export type PaymentRow = {
   readonly settled_at: Date | null;
 };
 
-/** What is kept besides while a payment is remembered, and of a plan for good. */
+/** Further details, stored while a payment is remembered; those of a plan permanently. */
 export type PaymentDetails = PaymentRow & {
   readonly nonce: string;
   readonly valid_before: Date | null;
@@ -52,7 +52,7 @@ const BLOCK = `
   on conflict (payer) do update set blocked_at = excluded.blocked_at, blocked_until = excluded.blocked_until
   returning payer, blocked_at, blocked_until`;
 
-/** Throws PaymentAdminError for what is no address. */
+/** Throws PaymentAdminError for an invalid address. */
 const toPayer = (text: string): string => {
   if (/^0x[0-9a-fA-F]{40}$/.test(text)) return text.toLowerCase();
   throw new PaymentAdminError(`"${text}" is no address such as 0x0123…, 40 hexadecimal digits`);
@@ -65,7 +65,7 @@ export const listPayments = async (
 ): Promise<readonly PaymentRow[]> =>
   (await pool.query<PaymentRow>(LIST, [state, payer === null ? null : toPayer(payer), limit])).rows;
 
-/** Throws PaymentAdminError when there is none. */
+/** Throws PaymentAdminError for an unknown receipt id. */
 export const showPayment = async (pool: Pool, receiptId: string): Promise<PaymentDetails> => {
   const { rows } = await pool.query<PaymentDetails>(SHOW, [receiptId]);
   if (rows[0] === undefined)
@@ -76,7 +76,7 @@ export const showPayment = async (pool: Pool, receiptId: string): Promise<Paymen
 export const listBlocked = async (pool: Pool): Promise<readonly BlockedPayer[]> =>
   (await pool.query<BlockedPayer>(BLOCKED)).rows;
 
-/** A payer that is blocked already is blocked anew, from now on. */
+/** Blocks a payer from now on, also one that is blocked already. */
 export const blockPayer = async (pool: Pool, payer: string, seconds: number): Promise<BlockedPayer> => {
   const { rows } = await pool.query<BlockedPayer>(BLOCK, [toPayer(payer), seconds]);
   if (rows[0] === undefined) throw new PaymentAdminError('the payer was not stored');

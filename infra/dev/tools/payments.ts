@@ -98,7 +98,7 @@ const formatLine = ({
     ...[(of ?? `plan ${plan}`).padEnd(14), payer, transaction ?? '-'],
   ].join('  ');
 
-const membersOf = (details: PaymentDetails): string =>
+const formatMembers = (details: PaymentDetails): string =>
   Object.entries(details)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `${name.padEnd(13)} ${value instanceof Date ? value.toISOString() : value}`)
@@ -152,7 +152,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   show: async ({ positionals }, { pool }) => {
     const details = await showPayment(pool, required(positionals[1], 'RECEIPT'));
-    return { json: details, text: membersOf(details) };
+    return { json: details, text: formatMembers(details) };
   },
   reconcile,
   blocked: (args, tools) => {
@@ -162,7 +162,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
 };
 
-/** Runs one command line; answers what is to be printed, and whether ledger and chain differ. Throws PaymentAdminError for what can be mended. */
+/** Runs one command line; returns the text to print, and whether ledger and chain differ. Throws PaymentAdminError for what can be corrected. */
 export const runPayments = async (
   argv: readonly string[],
   env: Environment,

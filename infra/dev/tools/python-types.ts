@@ -1,7 +1,7 @@
-// Types of the Python client, printed from the OpenAPI document: `npm run docs` writes them, a test compares. Needs no Python.
+// Types of the Python client, generated from the OpenAPI document: `npm run docs` writes them, a test compares. Needs no Python.
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { type Document, documentOf, parseRefName, pascal, type Schema } from './client-document.ts';
+import { type Document, makeDocument, parseRefName, pascal, type Schema } from './client-document.ts';
 
 export const PYTHON_TYPES = join(PROJECT_ROOT, 'clients', 'python', 'src', 'perp', 'types.py');
 
@@ -17,10 +17,10 @@ from typing import Any, Literal, NotRequired, TypedDict, Union
 `;
 
 type Schemas = Document['components']['schemas'];
-/** Whether names stand in quotes: outside of a class nothing is known that stands further down. */
+/** Whether names are quoted: outside of a class, names that are defined further down are unknown. */
 type Place = { readonly name: string; readonly isQuoted: boolean };
 
-/** Figures are asked for as JSON numbers. */
+/** Figures are requested as JSON numbers. */
 const KNOWN: ReadonlyMap<string, string> = new Map([
   ['Figure', 'float'],
   ['FigureOrNull', 'Union[float, None]'],
@@ -32,7 +32,7 @@ const SCALARS: ReadonlyMap<string, string> = new Map([
   ['boolean', 'bool'],
   ['null', 'None'],
 ]);
-/** Words of the language that cannot name a member of a class. */
+/** Keywords of the language that cannot name a member of a class. */
 const KEYWORDS: ReadonlySet<string> = new Set(
   (
     'False None True and as assert async await break class continue def del elif else except finally for from global if import in is ' +
@@ -40,7 +40,7 @@ const KEYWORDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** A value as Python writes it. */
+/** A value in Python's syntax. */
 const literal = (value: unknown): string => {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   return typeof value === 'string'
@@ -52,7 +52,7 @@ const docString = (words = ''): string[] => (words === '' ? [] : [`    """${word
 
 type Member = { readonly name: string; readonly type: string; readonly words: string | undefined };
 
-/** Collects classes and aliases; inline objects get the name of their place, and stand before what they are part of. */
+/** Collects classes and aliases; inline objects are named after their place, and precede the class that contains them. */
 class Printer {
   readonly parts: string[] = [];
 
@@ -64,12 +64,12 @@ class Printer {
     else this.alias(name, schema, 'quoted');
   }
 
-  /** A name that is defined further down stands in quotes. */
+  /** Quotes a name that is defined further down. */
   alias(name: string, schema: Schema, names: 'quoted' | 'bare'): void {
     this.parts.push(`${name} = ${this.#type(schema, { name, isQuoted: names === 'quoted' })}\n`);
   }
 
-  /** One class an event, told apart by `event`. */
+  /** One class an event, distinguished by `event`. */
   events({ anyOf = [] }: Schema): void {
     const names = anyOf.map(({ properties }) => {
       const event = properties?.['event']?.const as string;
@@ -128,7 +128,7 @@ class Printer {
   }
 }
 
-/** Aliases before classes, those that name nothing first; what inherits behind its bases. */
+/** Aliases before classes, those without references first; classes follow their bases. */
 const inOrder = (schemas: Schemas): [string, Schema][] => {
   const all = Object.entries(schemas).filter(([name]) => name !== 'StreamEvent');
   const rank = ([, schema]: [string, Schema]): number => {
@@ -139,8 +139,8 @@ const inOrder = (schemas: Schemas): [string, Schema][] => {
   return all.sort((a, b) => rank(a) - rank(b));
 };
 
-/** The file as it should be. */
-export const pythonTypes = ({ components: { schemas } }: Document = documentOf()): string => {
+/** The generated file. */
+export const pythonTypes = ({ components: { schemas } }: Document = makeDocument()): string => {
   const printer = new Printer();
   for (const [name, schema] of inOrder(schemas)) printer.define(name, schema);
   printer.alias('Interval', schemas['HistoryRequest']?.properties?.['interval'] ?? {}, 'bare');

@@ -1,4 +1,4 @@
-// Payments compared with the chain in both directions: what the ledger says was paid, and what the chain says was received (P-04, P-07).
+// Compares payments with the chain in both directions: those recorded as paid in the ledger, and those received on the chain (P-04, P-07).
 import type { Pool } from 'pg';
 import {
   type Address,
@@ -10,9 +10,9 @@ import {
   TransactionReceiptNotFoundError,
 } from 'viem';
 
-/** Blocks asked of a node at once: public nodes refuse more. */
+/** Blocks per request to a node: public nodes refuse more. */
 const WINDOW = 2_000n;
-/** A transaction lies in a block of before its row was written, on clocks that differ. */
+/** The block of a transaction precedes its row, on clocks that differ. */
 const ALLOWANCE_MS = 600_000;
 
 const TOKEN = parseAbi([
@@ -22,7 +22,7 @@ const TOKEN = parseAbi([
 
 export type PaymentChainSettings = { readonly rpcUrl: string; readonly asset: Address; readonly payTo: Address };
 
-/** One finding; `isFault`: ledger and chain differ, and somebody must look. */
+/** One finding; `isFault`: ledger and chain differ, and an operator must check. */
 export type Finding = { readonly isFault: boolean; readonly text: string };
 
 export type Reconciled = {
@@ -58,7 +58,7 @@ type Chain = ReturnType<typeof openChain>;
 const openChain = ({ rpcUrl, asset, payTo }: PaymentChainSettings) => {
   const client = createPublicClient({ transport: http(rpcUrl) });
 
-  /** Authorised transfers to us in a transaction; a transfer without an authorisation is nobody's payment. */
+  /** Authorised transfers to us in a transaction; a transfer without an authorisation is no payment. */
   const transfersIn = async (transaction: Hex): Promise<readonly Transfer[]> => {
     const receipt = await client.getTransactionReceipt({ hash: transaction }).catch((error: unknown) => {
       if (error instanceof TransactionReceiptNotFoundError) return null;
@@ -105,7 +105,7 @@ const openChain = ({ rpcUrl, asset, payTo }: PaymentChainSettings) => {
   return { transfersIn, transfersSince };
 };
 
-/** Rows of the ledger that the chain does not show as they stand there. */
+/** Rows of the ledger that differ from the chain. */
 const checkLedger = async (
   rows: readonly LedgerRow[],
   transfers: readonly Transfer[],
@@ -124,13 +124,13 @@ const checkLedger = async (
   return findings;
 };
 
-/** Payments received that the ledger does not have; one that is under way comes into it by itself. */
+/** Received payments that the ledger lacks; a payment in progress is recorded without intervention. */
 const checkTransfers = async (
   pool: Pool,
   transfers: readonly Transfer[],
   sinceMs: number,
 ): Promise<readonly Finding[]> => {
-  // Read after the chain: what was recorded meanwhile is there.
+  // Read after the chain, so that it includes payments recorded meanwhile.
   const recorded = await pool.query<{ payer: string; nonce: string }>(RECORDED, [new Date(sinceMs - ALLOWANCE_MS)]);
   const known = new Set(recorded.rows.map(formatNonce));
   const underWay = await pool.query<{ payer: string; nonce: string; state: string; receipt_id: string }>(KNOWN);
@@ -159,7 +159,7 @@ const fault = (text: string): Finding => ({ isFault: true, text });
 const note = (text: string): Finding => ({ isFault: false, text });
 const addUp = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, amount) => sum + amount, 0n);
 
-/** Changes nothing: what is open the API settles by itself. */
+/** Changes nothing: the API settles open payments itself. */
 export const reconcilePayments = async (
   pool: Pool,
   settings: PaymentChainSettings,

@@ -1,6 +1,6 @@
-// Records what the pictures of the concepts show, from a running demo: `node infra/dev/tools/record-pictures.ts` after `npm run demo` (a minute).
-// It cuts one connection of one simulated venue, asks for the closed day of the demo's past, and writes docs/guides/pictures/recorded.json;
-// `npm run docs` draws the pictures from that. `--past` records what is of the past alone.
+// Records the data of the pictures of the concepts from a running demo: `node infra/dev/tools/record-pictures.ts` after `npm run demo` (a minute).
+// It cuts one connection of one simulated venue, requests the closed day of the demo's past, and writes docs/guides/pictures/recorded.json;
+// `npm run docs` draws the pictures from that. `--past` records only the data of the past.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -51,14 +51,14 @@ const ask = async <T>(path: string, body: Readonly<Record<string, unknown>>): Pr
 const snapshot = (body: Readonly<Record<string, unknown>>): Promise<Snapshot> =>
   ask('/v2/snapshots', { number_format: 'string', ...body });
 
-const sampleOf = ({ evaluated_at: at, items }: Snapshot, name: string): Sample => {
+const toSample = ({ evaluated_at: at, items }: Snapshot, name: string): Sample => {
   const layer = items[0]?.layers[name];
   if (layer === undefined) throw new Error(`${VENUE}:${SYMBOL} has no ${name}`);
   const { status, reason = null, age_ms = null, venue_ts, received_at, valid_until = null, values } = layer;
   return { at, status, reason, age_ms, venue_ts, received_at, valid_until, figure: values[name] ?? null };
 };
 
-/** Forty seconds of one listing, with a connection cut in them: once as it is, once with a bound on the age. */
+/** Forty seconds of one listing, with a connection cut in them: once unchanged, once with a bound on the age. */
 const recordSamples = async (): Promise<Pick<Recorded, 'mark' | 'book' | 'oi' | 'oi_bounded'>> => {
   const told = { mark: [] as Sample[], book: [] as Sample[], oi: [] as Sample[], oi_bounded: [] as Sample[] };
   for (let i = 0; i < SAMPLES; i++) {
@@ -71,8 +71,8 @@ const recordSamples = async (): Promise<Pick<Recorded, 'mark' | 'book' | 'oi' | 
       snapshot({ where: WHERE, layers: ['mark', 'book', 'oi'] }),
       snapshot({ where: WHERE, layers: ['oi'], freshness: FRESHNESS }),
     ]);
-    for (const name of ['mark', 'book', 'oi'] as const) told[name].push(sampleOf(whole, name));
-    told.oi_bounded.push(sampleOf(bounded, 'oi'));
+    for (const name of ['mark', 'book', 'oi'] as const) told[name].push(toSample(whole, name));
+    told.oi_bounded.push(toSample(bounded, 'oi'));
     await pause(Math.max(0, EVERY_MS - (performance.now() - begun)));
   }
   return told;
@@ -105,7 +105,7 @@ type History = {
   readonly items: readonly { readonly layers: Readonly<Record<string, { readonly rows: readonly Row[] }>> }[];
 };
 
-/** Of the day that the demo's past has closed: the minutes in which its collector was down, and rows that came late. */
+/** From the closed day of the demo's past: the minutes in which its collector was down, and late rows. */
 const PAST = { where: 'venue = okx and base = BTC and quote = USDT', from: '12:02:00Z', to: '12:06:00Z' } as const;
 const GAP_LAYERS = ['mark', 'ticker', 'book', 'oi'];
 

@@ -15,7 +15,7 @@ import type { Micros } from '../../../schemas/records.ts';
 import { type RawMessage, topics } from '../../../schemas/topics.ts';
 import { readConfig } from '../../runtime/config.ts';
 import { createPublisher, ensureTopics, openKafka, type Publisher } from '../../runtime/kafka/kafka.ts';
-import { kafkaSecurityOf } from '../../runtime/kafka/settings.ts';
+import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { topicSpecs } from '../../runtime/kafka/topics.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
@@ -36,13 +36,13 @@ const START_2000: Micros = Date.UTC(2000, 0, 1) * 1000;
 const COLLECTOR = 'recording';
 const SOCKET = 'recording.socket.1';
 const TICK_EVERY: Micros = 250_000;
-/** Past this every window of the recording is sealed. */
+/** After this time every window of the recording is sealed. */
 const TAIL: Micros = 162_000_000;
-/** A silence this long is no silence of the recorder but a change of day: no ticks are made up for it. */
+/** A longer silence is a change of day, not one of the recorder: it gets no ticks. */
 const LONGEST_SILENCE: Micros = 3_600_000_000;
 const REPLAY_TIMEOUT_MS = 600_000;
 
-async function* linesOf(file: string): AsyncGenerator<Line> {
+async function* readLines(file: string): AsyncGenerator<Line> {
   const stream = createReadStream(file);
   const input = file.endsWith('.gz') ? stream.pipe(createGunzip()) : stream;
   for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -52,7 +52,7 @@ async function* linesOf(file: string): AsyncGenerator<Line> {
 
 const json = (body: unknown): Buffer => Buffer.from(JSON.stringify(body));
 
-/** Writes recorded lines as a collector would have: one socket, reference answers apart, ticks between. */
+/** Writes recorded lines in the form of a collector: one socket, reference responses apart, ticks between. */
 class Recorder {
   readonly #write: (message: RawMessage) => void;
   readonly #venue: Venue;
@@ -124,7 +124,7 @@ class Recorder {
 
 const asRequest = (url: string): string => (url.includes(' ') ? url : `GET ${url}`);
 
-/** Publishes whole recordings to a raw topic of one partition; answers how many messages they held. */
+/** Publishes whole recordings to a raw topic of one partition; returns the number of messages. */
 const publishRecordings = async (
   venue: Venue,
   files: readonly string[],
@@ -135,7 +135,7 @@ const publishRecordings = async (
     publisher.publish({ topic, partition: 0, key: message.slot, value: codecs.raw.encode(message), timestamp });
   });
   for (const file of files) {
-    for await (const line of linesOf(file)) {
+    for await (const line of readLines(file)) {
       recorder.add(line);
       await publisher.ready();
     }
@@ -153,7 +153,7 @@ type Stores = {
   readonly questdb_password: string;
 };
 
-/** Where the engines answer: of a running demo, or of the environment. */
+/** Addresses of the engines: of a running demo, or from the environment. */
 const findStores = (): Stores => {
   const { env } = process;
   if (env['KAFKA_BROKERS'] && env['QUESTDB_HTTP'] && env['QUESTDB_PG']) {
@@ -189,7 +189,7 @@ const main = async (): Promise<void> => {
   const stores = findStores();
   const log = createLog('replay', 'warn');
   const handle = openKafka(
-    { brokers: stores.kafka.split(','), clientId: 'replay', security: kafkaSecurityOf(process.env) },
+    { brokers: stores.kafka.split(','), clientId: 'replay', security: readKafkaSecurity(process.env) },
     log,
   );
   await ensureTopics(handle, topicSpecs({ venues: [venue.id], shards: 1, namespace, replay: true }));

@@ -42,7 +42,7 @@ const OPTIONS = {
   json: { type: 'boolean', default: false },
 } as const;
 
-/** What the operator can mend. */
+/** An error that the operator can correct. */
 class RulesError extends Error {
   override readonly name = 'RulesError';
 }
@@ -163,7 +163,7 @@ const findAddresses = (): Addresses => {
   };
 };
 
-/** Faults as a person reads them: each with the place in the text that it is about. */
+/** Faults as text: each with its position in the query. */
 const inWords = ({ errors }: ServiceError): string =>
   errors
     .map(({ message, hint, position }) => {
@@ -172,7 +172,7 @@ const inWords = ({ errors }: ServiceError): string =>
     })
     .join('\n');
 
-/** Runs one command line; answers what is to be printed. Throws what the operator can mend. */
+/** Runs one command line; returns the text to print. Throws errors that the operator can correct. */
 export const runRules = async (argv: readonly string[], addresses = findAddresses()): Promise<string> => {
   const args = parseArguments(argv);
   const command = COMMANDS[args.positionals[0] ?? ''];

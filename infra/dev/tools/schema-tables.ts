@@ -1,4 +1,4 @@
-// Schemas of endpoints as tables of Markdown: parameters that are taken, members that are answered.
+// Schemas of endpoints as Markdown tables: input parameters, members of responses.
 import type { TSchema } from 'typebox';
 import { wordsOf } from '../../../api/data-app/member-words.ts';
 
@@ -51,29 +51,29 @@ const limitsText = ({ minimum, maximum, maxItems, maxLength }: Schema): string =
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 
-/** A table without rows is no table. */
+/** Empty for a table without rows. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
 
-/** Its own sentence, or those of what it may be. */
-const meaningOf = ({ description, anyOf = [] }: Schema): string =>
+/** Its own description, or those of its alternatives. */
+const describeSchema = ({ description, anyOf = [] }: Schema): string =>
   description ?? anyOf.flatMap((branch) => branch.description ?? objectText(branch)).join(' Or ');
 
 const objectText = ({ properties }: Schema): string[] =>
   properties === undefined ? [] : [`an object with any of ${Object.keys(properties).join(', ')}: a code, or a list.`];
 
-/** What an endpoint takes; a sentence when that is nothing. */
+/** Parameters of an endpoint; a sentence when there are none. */
 export const parametersTable = (input: TSchema): string => {
   const { properties = {}, required = [] } = input as Schema;
   const rows = Object.entries(properties).map(([name, schema]) => [
     `\`${name}\`${required.includes(name) ? ' (needed)' : ''}`,
     typeText(schema) + limitsText(schema),
-    meaningOf(schema),
+    describeSchema(schema),
   ]);
   return rows.length === 0 ? 'It takes no parameters.' : table(['parameter', 'type', 'meaning'], rows);
 };
 
-/** How a member is written in the table, and its names alone. */
+/** A member's text in the table, and its names alone. */
 type Place = { readonly shown: string; readonly path: readonly string[] };
 
 const memberRows = (schema: Schema, { shown, path }: Place): string[][] => {
@@ -93,6 +93,6 @@ const memberRows = (schema: Schema, { shown, path }: Place): string[][] => {
   });
 };
 
-/** Members of an answer, those of lists and maps among them (`[]`, `.*`). */
+/** Members of a response, those of lists and maps included (`[]`, `.*`). */
 export const membersTable = (name: string, output: TSchema): string =>
   table(['member', 'type', 'meaning'], memberRows(output as Schema, { shown: '', path: [name] }));

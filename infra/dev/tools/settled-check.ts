@@ -1,4 +1,4 @@
-// `node infra/dev/tools/settled-check.ts ask|again`: settled requests over the last hours with their hashes in a file, and the same asked again (N-11).
+// `node infra/dev/tools/settled-check.ts ask|again`: sends settled requests over the last hours and stores hashes, then sends them again (N-11).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { MICROS_PER_SECOND } from '../../../schemas/instants.ts';
@@ -8,7 +8,7 @@ import { type Asked, askAgain, askSettled, keep, makeQuestion, type Service } fr
 const USAGE = `usage: node infra/dev/tools/settled-check.ts ask --file F [--requests 200] [--since INSTANT] | again --file F
 The service is that of .local/endpoints.json (ENDPOINTS_FILE).`;
 
-/** Asked the moment it settles: two minutes after its last instant, and a little for the pipeline. */
+/** A request settles two minutes after its last instant, and some seconds later for the pipeline. */
 const SETTLED_AFTER: Micros = 150 * MICROS_PER_SECOND;
 
 const service = (): Service => {
@@ -16,7 +16,7 @@ const service = (): Service => {
   return JSON.parse(readFileSync(file, 'utf8')) as Service;
 };
 
-const symbolsOf = async ({ base_url, keys }: Service): Promise<string[]> => {
+const readSymbols = async ({ base_url, keys }: Service): Promise<string[]> => {
   const headers = { authorization: `Bearer ${keys.pro_plus}` };
   const answer = await fetch(new URL('/v2/instruments?limit=500', base_url), { headers });
   const { items } = (await answer.json()) as { readonly items: readonly { readonly venue_symbol: string }[] };
@@ -25,7 +25,7 @@ const symbolsOf = async ({ base_url, keys }: Service): Promise<string[]> => {
 
 const ask = async (count: number, since: Micros): Promise<Asked[]> => {
   const at = service();
-  const drawing = { draw: Math.random, symbols: await symbolsOf(at) };
+  const drawing = { draw: Math.random, symbols: await readSymbols(at) };
   const asked: Asked[] = [];
   while (asked.length < count) {
     const question = makeQuestion(drawing, { since, until: Date.now() * 1_000 - SETTLED_AFTER });

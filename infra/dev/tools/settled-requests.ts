@@ -1,26 +1,26 @@
-// Settled requests with the hashes of their answers, and the same asked again: what never changes any more (N-10, N-11).
+// Settled requests with the hashes of their responses, and their repetition: settled responses never change (N-10, N-11).
 import { setTimeout as pause } from 'node:timers/promises';
 import { formatInstant, MICROS_PER_SECOND } from '../../../schemas/instants.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
 import type { Micros } from '../../../schemas/records.ts';
 
-/** A service and a key of it. */
+/** A service and one of its keys. */
 export type Service = { readonly base_url: string; readonly keys: { readonly pro_plus: string } };
 export type Question = {
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Last instant that it is about. */
+  /** Last instant of the request. */
   readonly until: Micros;
 };
 export type Asked = Question & {
   readonly items_sha256: string;
   /** Values and events in it. */
   readonly rows: number;
-  /** Rows that a fault left its mark on: without a reading for a cause that is not the listing's own end, or late. */
+  /** Rows affected by a fault: without a reading for a cause other than the listing's own end, or late. */
   readonly holes: number;
 };
 type Answer = { readonly settled: boolean; readonly items_sha256: string };
-/** A settled answer, and how many said before that they were not. */
+/** A settled response, and how many earlier ones were not settled. */
 export type SettledAnswer = Answer & { readonly text: string; readonly unsettled: number };
 
 const call = async (
@@ -37,7 +37,7 @@ const call = async (
 
 export type Patience = { readonly tries: number; readonly waitMs: number };
 
-/** Asks until it is settled; rejects when it never is, or is refused. */
+/** Repeats the request until it is settled; rejects when it never is, or is refused. */
 export const askSettled = async (
   at: Service,
   question: Question,
@@ -63,7 +63,7 @@ type Span = { readonly since: Micros; readonly until: Micros };
 const MODES = ['interval', 'interval', 'at', 'raw', 'candles', 'liquidations'] as const;
 const LONGEST: Micros = 1_200 * MICROS_PER_SECOND;
 
-/** About one listing and a window within the span, in any mode. */
+/** For one listing and a window within the span, in any mode. */
 export const makeQuestion = ({ draw, symbols }: Drawing, { since, until }: Span): Question => {
   const pick = <T>(choices: readonly T[]): T => choices[Math.floor(draw() * choices.length)] as T;
   const between = (least: number, most: number): number => least + Math.floor(draw() * Math.max(0, most - least));
@@ -92,17 +92,17 @@ export const makeQuestion = ({ draw, symbols }: Drawing, { since, until }: Span)
   }
 };
 
-const countOf = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
+const countMatches = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
 
-/** What is kept of an answer. */
+/** The stored part of a response. */
 export const keep = (question: Question, { items_sha256, text }: SettledAnswer): Asked => ({
   ...question,
   items_sha256,
-  rows: countOf(text, /"received_at":"/g),
-  holes: countOf(text, /"gap_cause":"(?!not_listed|unknown)|"late":true/g),
+  rows: countMatches(text, /"received_at":"/g),
+  holes: countMatches(text, /"gap_cause":"(?!not_listed|unknown)|"late":true/g),
 });
 
-/** Requests whose answer is another now, in words. */
+/** Descriptions of requests whose response has changed. */
 export const askAgain = async (at: Service, asked: readonly Asked[]): Promise<string[]> => {
   const different: string[] = [];
   for (const question of asked) {

@@ -1,4 +1,4 @@
-// Counts what a venue sends while it is collected: of each layer what came, how often and how old; what could not be read, and why.
+// Counts the messages of a venue while it is collected: for each layer how many, how often and how old; and unreadable ones with the cause.
 import type { CollectedVenue } from '../../../ingest/venues/contract/feed.ts';
 import {
   type ReferenceState,
@@ -23,7 +23,7 @@ export type LayerSeen = {
 
 export type DeadLetter = { readonly code: string; readonly message: string; count: number; readonly example: string };
 
-/** Of each figure at most so many are kept: a minute of a large venue has millions. */
+/** Most samples kept of each figure: a minute of a large venue has millions. */
 const KEPT = 20_000;
 const EXAMPLE_BYTES = 160;
 
@@ -43,7 +43,7 @@ export class VenueCheck {
   capability: CapabilityBody | null = null;
   readonly #venue: CollectedVenue & MappedVenue;
   readonly #reference: ReferenceState = {};
-  /** Mapper state is of a connection: one that is new begins anew. */
+  /** Mapper state belongs to a connection: a new one begins with empty state. */
   readonly #states = new Map<string, MapState>();
   readonly #books = new Map<string, BookSync<null>>();
   readonly #lastAt = new Map<string, Micros>();
@@ -52,7 +52,7 @@ export class VenueCheck {
     this.#venue = watchUnexpected(venue, (kind) => this.unexpected.set(kind, (this.unexpected.get(kind) ?? 0) + 1));
   }
 
-  /** Books that could be joined from their messages. */
+  /** Number of books that could be assembled from their messages. */
   get wholeBooks(): number {
     return [...this.#books.values()].filter(isWhole).length;
   }
@@ -106,7 +106,7 @@ export class VenueCheck {
   }
 
   #bury({ code, message }: VenueError, payload: Uint8Array): void {
-    // What follows a colon is of this message alone.
+    // The text after a colon belongs to this message alone.
     const kind = `${code} ${message.split(': ')[0]}`;
     const held = this.deadLetters.get(kind);
     if (held !== undefined) held.count += 1;

@@ -23,7 +23,7 @@ const STATED = [
 ] as const;
 type Statement = Readonly<Record<(typeof STATED)[number], string>>;
 
-/** What a venue's room states of it. Throws where a row is missing. */
+/** The statements of a venue's room. Throws where a row is missing. */
 export const readStatement = ({ id }: Pick<Venue, 'id'>): Statement => {
   const path = join('ingest/venues', id, 'README.md');
   const rows = new Map(
@@ -41,7 +41,7 @@ export const readStatement = ({ id }: Pick<Venue, 'id'>): Statement => {
 
 const byId = [...venues.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 const linked = ({ id, name }: Venue): string => `[${name}](venues/${id}/README.md) \`${id}\``;
-const layersOf = ({ layers }: Venue): string =>
+const listLayers = ({ layers }: Venue): string =>
   Object.entries(layers)
     .filter(([, { policy }]) => policy === 'on')
     .map(([layer]) => layer)
@@ -62,7 +62,7 @@ const statedTable = (names: readonly (keyof Statement)[]): string =>
 const layersTable = (): string =>
   table(
     ['venue', 'layers'],
-    byId.map((venue) => [linked(venue), layersOf(venue)]),
+    byId.map((venue) => [linked(venue), listLayers(venue)]),
   );
 
 /** Names and ids, two venues a line. */
@@ -91,7 +91,7 @@ const layersOfVenue = ({ layers }: Venue): string =>
     ]),
   );
 
-/** The section of a venue for readers of the data: its layers, then what its room states but for what collectors alone care about. */
+/** The section of a venue for readers of the data: its layers, then its room's statements except those for collectors only. */
 const venueSection = (venue: Venue): string => {
   const statement = readStatement(venue);
   return [
@@ -115,7 +115,7 @@ const GENERATED: Readonly<Record<string, Readonly<Record<string, () => string>>>
   'docs/venues.md': { venues: () => byId.map(venueSection).join('\n\n') },
 };
 
-/** Documents as they should be, by path. */
+/** Generated documents by path. */
 export const renderVenueDocs = (): ReadonlyMap<string, string> =>
   new Map(
     Object.entries(GENERATED).map(([path, parts]) => {

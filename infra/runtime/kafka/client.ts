@@ -13,15 +13,15 @@ import type { TopicSpec } from './topics.ts';
 const gzip = promisify(deflate);
 const gunzip = promisify(inflate);
 
-/** Up to here the way to another thread and back costs more than the work, a millisecond: 100 us a batch, and a turn of a busy loop. */
+/** Up to this size the transfer to another thread costs more than the work, a millisecond: 100 us a batch, and a turn of a busy loop. */
 const AT_ONCE_BYTES = 128 * 1024;
 const [LEAST_BITS, MOST_BITS] = [9, 15];
-/** The window must hold more than what is looked ahead (zlib). */
+/** The window must hold more than the look-ahead (zlib). */
 const LOOK_AHEAD = 262;
 
 /**
- * Level 1 costs a third of kafkajs's default and our records still shrink several times. Memory after the length of a batch: zlib's own choice, 270 kB
- * for each, is made for any length, and most of ours have less than 4 kB.
+ * Level 1 costs a third of kafkajs's default and our records still shrink several times. Memory follows the length of a batch: zlib's default
+ * of 270 kB each fits any length, and most of our batches have less than 4 kB.
  */
 const gzipOptions = (bytes: number): ZlibOptions => {
   const windowBits = Math.min(MOST_BITS, Math.max(LEAST_BITS, Math.ceil(Math.log2(bytes + LOOK_AHEAD))));
@@ -30,7 +30,7 @@ const gzipOptions = (bytes: number): ZlibOptions => {
 
 const MOST_CHUNK = 1024 * 1024;
 
-/** What comes out ends with its length (RFC 1952); memory for all of it at once needs no window beside it. A wrong length costs time only. */
+/** Gzip data ends with its uncompressed length (RFC 1952); a buffer of that size needs no window. A wrong length only costs time. */
 const gunzipOptions = (packed: Buffer): ZlibOptions => {
   const length = packed.length < 4 ? 0 : packed.readUInt32LE(packed.length - 4);
   return { chunkSize: Math.min(MOST_CHUNK, Math.max(1_024, length + 1)) };
@@ -47,7 +47,7 @@ kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => ({
   },
 });
 
-/** A factory whose sockets can be cut for good: kafkajs goes on working in a client that was stopped while it connected. */
+/** A factory whose sockets can be cut permanently: kafkajs continues to work in a client that was stopped while it connected. */
 export const createCuttableSockets = (): { readonly factory: ISocketFactory; readonly cut: () => void } => {
   const create = createSocketFactory();
   const open = new Set<Socket>();
@@ -66,7 +66,7 @@ export const createCuttableSockets = (): { readonly factory: ISocketFactory; rea
   return { factory, cut };
 };
 
-/** kafkajs calls what it survives errors (rebalances, retries): our own code says what is one. */
+/** kafkajs logs failures that it survives (rebalances, retries) as errors; our own code decides what is an error. */
 const asLevel = (level: number): 'debug' | 'info' => (level <= kafkajs.logLevel.WARN ? 'info' : 'debug');
 
 const logInto =
@@ -85,18 +85,18 @@ export type KafkaSettings = {
 
 export type KafkaHandle = {
   readonly kafka: KafkaClient;
-  /** For clients made beside kafkajs's own (fetch.ts). */
+  /** For clients created beside kafkajs's own (fetch.ts). */
   readonly settings: KafkaConfig;
   readonly log: Logger;
   /** One connected admin, shared. */
   readonly admin: () => Promise<Admin>;
-  /** Closes the admin; publishers, readers and members are closed by who made them, before this. */
+  /** Closes the admin; the creators of publishers, readers and members close them before this. */
   readonly close: () => Promise<void>;
 };
 
 const OPEN: KafkaSecurity = { tls: null, sasl: null };
 
-/** Connects to nothing yet: each part connects when it is used and tries again for ever. */
+/** Connects to nothing yet: each part connects on first use and retries without limit. */
 export const openKafka = ({ brokers, clientId, security = OPEN }: KafkaSettings, log: Logger): KafkaHandle => {
   const settings: KafkaConfig = {
     brokers: [...brokers],
@@ -135,10 +135,10 @@ export const openKafka = ({ brokers, clientId, security = OPEN }: KafkaSettings,
 
 const LEADERS_DEADLINE_MS = 120_000;
 const LEADERS_POLL_MS = 100;
-/** Of CreateTopics: `default.replication.factor` of the brokers (KIP-464). */
+/** Value in CreateTopics that selects `default.replication.factor` of the brokers (KIP-464). */
 const BROKERS_DEFAULT = -1;
 
-/** The number of partitions decides where a listing's messages stand, so it cannot change under a running service. */
+/** The number of partitions determines the partition of a listing's messages, so it cannot change under a running service. */
 export class TopicMismatch extends Error {
   override readonly name = 'TopicMismatch';
 }
@@ -156,9 +156,9 @@ const countPartitions = async (admin: Admin, names: readonly string[]): Promise<
 };
 
 /**
- * A broker names the leader of a new partition before that leader takes records, and kafkajs repeats a whole send when one of its partitions was
- * refused: records would stand twice. Who leads answers for its offsets. kafkajs's own wait gives up on a topic a broker does not know yet.
- * Topics are asked about side by side: one after the other, each with kafkajs's own tries, took five seconds on a busy machine.
+ * A broker reports the leader of a new partition before that leader accepts records, and kafkajs repeats a whole send when one of its partitions
+ * was refused: records would be stored twice. A broker lists offsets only once it leads. kafkajs's own wait fails for a topic a broker lacks yet.
+ * Topics are queried in parallel: one after the other, each with kafkajs's own retries, took five seconds on a busy machine.
  */
 const waitForLeaders = async (admin: Admin, specs: readonly TopicSpec[]): Promise<void> => {
   const waiting = new Map(specs.map(({ topic, partitions }) => [topic, partitions]));
@@ -166,7 +166,7 @@ const waitForLeaders = async (admin: Admin, specs: readonly TopicSpec[]): Promis
   for (;;) {
     const counts = await countPartitions(admin, [...waiting.keys()]).catch(() => new Map<string, Count>());
     const led = [...waiting].filter(([topic, partitions]) => counts.get(topic)?.led === partitions);
-    // Side by side: there are dozens of topics, and on a busy machine each question waits for its turn.
+    // In parallel: there are dozens of topics, and on a busy machine each request waits for its turn.
     const answered = led.map(async ([topic, partitions]) => {
       const offsets = await admin.fetchTopicOffsets(topic).catch(() => []);
       if (offsets.length === partitions) waiting.delete(topic);
@@ -178,7 +178,7 @@ const waitForLeaders = async (admin: Admin, specs: readonly TopicSpec[]): Promis
   }
 };
 
-/** Creates the topics that do not exist, and resolves when all take records. Throws TopicMismatch when one exists with another number of partitions. */
+/** Creates missing topics and resolves when all accept records. Throws TopicMismatch when one exists with another number of partitions. */
 export const ensureTopics = async (handle: KafkaHandle, specs: readonly TopicSpec[]): Promise<void> => {
   const admin = await handle.admin();
   const existing = new Set(await admin.listTopics());
@@ -195,11 +195,11 @@ export const ensureTopics = async (handle: KafkaHandle, specs: readonly TopicSpe
     );
   if (faults.length > 0) throw new TopicMismatch(`${faults.join('; ')}: use the old number or a new namespace`);
   if (missing.length > 0) await createTopics(admin, missing);
-  // Those that are there too: another process may be making them at this moment.
+  // Existing topics too: another process may be creating them at this moment.
   await waitForLeaders(admin, specs);
 };
 
-/** False when another process was faster, which is as good. */
+/** False when another process created them first, which is equally good. */
 const createTopics = (admin: Admin, specs: readonly TopicSpec[]): Promise<boolean> =>
   admin.createTopics({
     waitForLeaders: false,
@@ -211,7 +211,7 @@ const createTopics = (admin: Admin, specs: readonly TopicSpec[]): Promise<boolea
     })),
   });
 
-/** The default of an `onFatal`: nobody can handle it where it happened, so the process ends by its lifecycle. */
+/** The default of an `onFatal`: nothing handles the error where it occurred, so the process ends by its lifecycle. */
 export const endProcess = (error: unknown): void => {
   queueMicrotask(() => {
     throw error;

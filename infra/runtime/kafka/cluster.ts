@@ -1,4 +1,4 @@
-// The parts of kafkajs 2.2.4 behind its consumer, as far as we use them (src/cluster, src/broker): what finds the leaders of partitions and asks them.
+// The parts of kafkajs 2.2.4 behind its consumer that we use (src/cluster, src/broker): they find the leaders of partitions and send them requests.
 import { createRequire } from 'node:module';
 import type { IHeaders, ISocketFactory, KafkaConfig } from 'kafkajs';
 import type { KafkaHandle } from './client.ts';
@@ -36,7 +36,7 @@ export type FetchRequest = {
     }[];
   }[];
 };
-/** The parts of kafkajs's encoder and decoder that are used here. */
+/** The parts of kafkajs's encoder and decoder that we use. */
 export type EncodedBytes = {
   writeInt32(value: number): EncodedBytes;
   writeString(value: string): EncodedBytes;
@@ -72,7 +72,7 @@ type OffsetQuery = {
   readonly topic: string;
   readonly partitions: readonly { readonly partition: number }[];
   readonly fromBeginning?: boolean;
-  /** Milliseconds; goes before `fromBeginning`. */
+  /** Milliseconds; takes precedence over `fromBeginning`. */
   readonly fromTimestamp?: number;
 };
 export type Cluster = {

@@ -1,30 +1,30 @@
-// What a fetch answered, as records to deliver; and the fault of a log that lacks what was read of it.
+// Converts fetch responses into records to deliver; reports a log that lacks records we have read.
 import type { IHeaders } from 'kafkajs';
 import type { PartitionAnswer, RawMessage } from './cluster.ts';
 
 export type TopicPartition = { readonly topic: string; readonly partition: number };
-/** `topic/partition`, as maps are keyed and errors name it. */
+/** `topic/partition`: the key of maps and the name in errors. */
 export const formatPartition = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;
 
 export type Message = {
   readonly offset: number;
-  /** Keys and values share the memory of their whole fetch: copy what is kept. */
+  /** Keys and values share the memory of their whole fetch: copy what you keep. */
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  /** Append time of the broker or time of the producer, as the topic says. */
+  /** Append time of the broker or time of the producer, as configured for the topic. */
   readonly timestampMs: number;
   readonly headers: IHeaders;
 };
 
-/** Where to begin; a number that retention has passed means the oldest record there is. */
+/** Where to begin; a number that retention has passed means the oldest record. */
 export type Start = number | 'earliest' | 'latest';
 
 export type Delivery = {
-  /** Empty when compaction took all that was read. */
+  /** Empty when compaction removed all records of the range. */
   readonly messages: readonly Message[];
-  /** Offset to go on from. */
+  /** Offset of the next fetch. */
   readonly next: number;
-  /** Offset after the last record of the partition when this was read. */
+  /** Offset after the last record of the partition at the time of the read. */
   readonly highWatermark: number;
 };
 const toMessage = ({ offset, key, value, timestamp, headers }: RawMessage): Message => ({
@@ -35,7 +35,7 @@ const toMessage = ({ offset, key, value, timestamp, headers }: RawMessage): Mess
   headers,
 });
 
-/** Null when nothing new came. Batches may begin below the asked offset, and end in offsets that compaction removed. */
+/** Null when there is no new record. Batches may begin below the requested offset, and end in offsets that compaction removed. */
 export const toDelivery = (answer: PartitionAnswer, from: number): Delivery | null => {
   const last = answer.messages.at(-1);
   if (last === undefined) return null;
@@ -44,15 +44,15 @@ export const toDelivery = (answer: PartitionAnswer, from: number): Delivery | nu
   return next === from ? null : { messages, next, highWatermark: Number(answer.highWatermark) };
 };
 
-export const epochOf = ({ batchContext }: RawMessage): number => batchContext.partitionLeaderEpoch;
+export const readEpoch = ({ batchContext }: RawMessage): number => batchContext.partitionLeaderEpoch;
 
-/** Of the first record from `from` on; of the batch that held it when compaction took it. */
-export const firstEpochOf = ({ messages }: PartitionAnswer, from: number): number | null => {
+/** Leader epoch of the first record from `from` on; of its batch when compaction removed the record. */
+export const findFirstEpoch = ({ messages }: PartitionAnswer, from: number): number | null => {
   const first = messages.find(({ offset }) => Number(offset) >= from) ?? messages.at(-1);
-  return first === undefined ? null : epochOf(first);
+  return first === undefined ? null : readEpoch(first);
 };
 
-/** The log lacks what was read of it: it was cut or made anew, which only a person can judge. */
+/** The log lacks records that were read from it: it was truncated or recreated, which an operator must judge. */
 export class LogCut extends RangeError {
   override readonly name = 'LogCut';
 }

@@ -1,4 +1,4 @@
-// Finds out from a leader whether its log still holds what an earlier leader gave (KIP-320). kafkajs 2.2.4 has no such request, and fetches without epochs.
+// Requests from a leader whether its log still holds the records of an earlier leader (KIP-320). kafkajs 2.2.4 lacks it and fetches without epochs.
 import { createRequire } from 'node:module';
 import type { Broker, EncodedBytes, ReadableBytes } from './cluster.ts';
 
@@ -10,14 +10,14 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error') as {
 };
 
 const OFFSET_FOR_LEADER_EPOCH = 23;
-/** The newest version without tagged fields; brokers of 2.3 and later take it. */
+/** The newest version without tagged fields; brokers from 2.3 accept it. */
 const VERSION = 3;
 const CONSUMER = -1;
 const NOT_CHECKED = -1;
 
 type EpochQuery = { readonly topic: string; readonly partition: number; readonly epoch: number };
 type EpochEnd = {
-  /** The largest epoch of the log that is not above the asked one; -1 when the log begins above it or ends below it. */
+  /** The largest epoch of the log that is not above the requested one; -1 when the log begins above it or ends below it. */
   readonly epoch: number;
   /** Offset after its last record. */
   readonly end: number;
@@ -45,7 +45,7 @@ const decode = (bytes: Buffer): Answer | undefined => {
   return topics[0]?.[0];
 };
 
-/** Where the records of an epoch end in the log of this broker. Rejects when it does not lead the partition. */
+/** Offset after the last record of an epoch in the log of this broker. Rejects when the broker does not lead the partition. */
 export const endOfEpoch = async (broker: Broker, query: EpochQuery): Promise<EpochEnd> => {
   const answer = await broker.connectionPool.send({
     request: {

@@ -1,4 +1,4 @@
-// Reads chosen partitions from chosen offsets without a consumer group, which kafkajs's own consumer cannot.
+// Reads given partitions from given offsets without a consumer group, which kafkajs's own consumer cannot.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Backoff, createBackoff } from '../backoff.ts';
 import { createCuttableSockets, type KafkaHandle } from './client.ts';
@@ -6,9 +6,9 @@ import { type Cluster, createCluster, type FetchRequest, type PartitionAnswer } 
 import {
   cutBefore,
   type Delivery,
-  epochOf,
-  firstEpochOf,
+  findFirstEpoch,
   formatPartition,
+  readEpoch,
   type Start,
   type TopicPartition,
   toDelivery,
@@ -19,26 +19,26 @@ type OnDelivery = (delivery: Delivery) => void | Promise<void>;
 
 const READ_UNCOMMITTED = 0;
 const MAX_WAIT_MS = 100;
-/** A partition whose handler is behind is asked again this soon. */
+/** A partition whose handler is behind is fetched again after this time. */
 const BUSY_WAIT_MS = 10;
 const PARTITION_BYTES = 2 * 1024 * 1024;
 const FETCH_BYTES = 16 * 1024 * 1024;
-/** kafkajs finishes its tries before it disconnects; after this long its connections are cut instead. */
+/** kafkajs finishes its retries before it disconnects; after this time its connections are cut instead. */
 const LEAVE_MS = 1_000;
 
 type Slot = {
   readonly topic: string;
   readonly partition: number;
   readonly deliver: OnDelivery;
-  /** Nothing is asked for from here on; null: it is followed. */
+  /** Nothing is fetched from this offset on; null: the partition is followed. */
   readonly end: number | null;
   next: number;
-  /** Read while the handler was at work; no more is asked for until it is taken (overflow policy: block). */
+  /** Read while the handler was running; nothing more is fetched until the handler takes it (overflow policy: block). */
   waiting: Delivery | null;
   handling: Promise<void> | null;
   /** Leader epoch of the record before `next`; null when nothing was read. */
   epoch: number | null;
-  /** The leader is asked about its log: nothing is fetched meanwhile. */
+  /** The leader is queried about its log: nothing is fetched meanwhile. */
   checking: boolean;
   closed: boolean;
 };
@@ -55,9 +55,9 @@ const isOutOfRange = (error: unknown): error is Error & { readonly topic: string
   error instanceof Error && error.name === 'KafkaJSOffsetOutOfRange';
 
 /**
- * Fetches from the leaders of its partitions: one request in flight a broker, one delivery at work and one waiting a
- * partition, so a slow partition or a broker that is gone holds up no other. After any loss it goes on from its own positions:
- * each offset is delivered once, in order. Before the first record of a new leader it asks whether that leader has all that was read.
+ * Fetches from the leaders of its partitions: one request in flight a broker, one delivery in its handler and one waiting a
+ * partition, so a slow partition or a lost broker delays no other. After any loss it continues from its own positions:
+ * each offset is delivered once, in order. Before the first record of a new leader it checks that the leader has everything that was read.
  */
 export class PartitionFetcher {
   private readonly handle: KafkaHandle;
@@ -82,7 +82,7 @@ export class PartitionFetcher {
   }
 
   /** Waits until the topic exists. */
-  async partitionsOf(topic: string): Promise<number[]> {
+  async listPartitions(topic: string): Promise<number[]> {
     return this.trying(async (cluster) => {
       await this.watch(cluster, topic);
       const found = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
@@ -91,8 +91,8 @@ export class PartitionFetcher {
     });
   }
 
-  /** First offset there is (`earliest`), or the one the next record will get; of an instant the first record made at or after it, -1 when there is none. */
-  async offsetsOf(
+  /** First offset of the log (`earliest`) or that of the next record (`latest`); for an instant that of the first record made at or after it. */
+  async fetchOffsets(
     topic: string,
     partitions: readonly number[],
     which: 'earliest' | 'latest' | { readonly sinceMs: number },
@@ -113,14 +113,14 @@ export class PartitionFetcher {
     });
   }
 
-  /** Delivers from `start` on, or of `[start, end)` at least; resolves with the offset once that is known. */
+  /** Delivers from `start` on, or at least `[start, end)`; resolves with the offset once that is known. */
   async assign(
     { topic, partition }: TopicPartition,
     { start, end = null }: { readonly start: Start; readonly end?: number | null },
     deliver: OnDelivery,
   ): Promise<number> {
     const next =
-      typeof start === 'number' ? start : ((await this.offsetsOf(topic, [partition], start)).get(partition) ?? 0);
+      typeof start === 'number' ? start : ((await this.fetchOffsets(topic, [partition], start)).get(partition) ?? 0);
     this.topics.add(topic);
     this.slots.set(formatPartition({ topic, partition }), {
       topic,
@@ -138,7 +138,7 @@ export class PartitionFetcher {
     return next;
   }
 
-  /** Resolves when the handler at work has returned; nothing is delivered after the call. */
+  /** Resolves when the running handler has returned; nothing is delivered after the call. */
   async unassign(topic: string, partition: number): Promise<void> {
     const slot = this.slots.get(formatPartition({ topic, partition }));
     if (slot === undefined) return;
@@ -183,7 +183,7 @@ export class PartitionFetcher {
     await cluster.addMultipleTargetTopics([topic]);
   }
 
-  /** Until it succeeds or the fetcher ends. */
+  /** Retries until it succeeds or the fetcher ends. */
   private async trying<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
     for (;;) {
       await this.connecting;
@@ -198,7 +198,7 @@ export class PartitionFetcher {
     }
   }
 
-  /** Sends a request to each broker that leads a partition with room and has none under way. */
+  /** Sends a request to each broker that leads a partition with free space and has no request in flight. */
   private ask(): void {
     if (this.ended.signal.aborted || this.connecting !== null) return;
     const { cluster } = this;
@@ -251,7 +251,7 @@ export class PartitionFetcher {
         this.ask();
       },
       (error: unknown) => {
-        // Of a client that was left already: the new one has waited for the end of this request.
+        // Not ours when the client was already replaced: the new one has waited for the end of this request.
         const isOurs = cluster === this.cluster && !isOutOfRange(error);
         if (isOurs) return void this.track(this.findLeaders(cluster, nodeId, error));
         this.asked.delete(nodeId);
@@ -261,7 +261,7 @@ export class PartitionFetcher {
     );
   }
 
-  /** A leader moved, or its broker is gone: others are read on while it is found out who leads now. */
+  /** A leader moved, or its broker is gone: other partitions are read while the new leader is looked up. */
   private async findLeaders(cluster: Cluster, nodeId: string, error: unknown): Promise<void> {
     const backoff = this.failing.get(nodeId) ?? createBackoff({ minMs: 50, maxMs: 1_000 });
     this.failing.set(nodeId, backoff);
@@ -278,20 +278,20 @@ export class PartitionFetcher {
     }
   }
 
-  /** An answer to a position that is no longer held (seek, reassignment) is dropped. */
+  /** Drops a response for a position that is no longer current (seek, reassignment). */
   private accept(key: string, answer: PartitionAnswer, from: ReadonlyMap<string, number>): void {
     const slot = this.slots.get(key);
     if (slot === undefined || slot.next !== from.get(key)) return;
     const delivery = toDelivery(answer, slot.next);
     if (delivery === null) return;
-    const epoch = firstEpochOf(answer, slot.next);
+    const epoch = findFirstEpoch(answer, slot.next);
     if (slot.epoch !== null && epoch !== slot.epoch) {
       this.check(slot, () => this.followLeader(slot, epoch));
       return;
     }
     slot.next = delivery.next;
     const last = answer.messages.at(-1);
-    slot.epoch = last === undefined ? epoch : epochOf(last);
+    slot.epoch = last === undefined ? epoch : readEpoch(last);
     if (slot.handling === null) slot.handling = this.handOver(slot, delivery);
     else slot.waiting = delivery;
   }
@@ -313,7 +313,7 @@ export class PartitionFetcher {
     slot.handling = null;
   }
 
-  /** What is found out about the log of a partition decides whether it is fetched further; the answer that raised the question is dropped. */
+  /** The check of a partition's log decides whether it is fetched further; the response that caused the check is dropped. */
   private check(slot: Slot, work: () => Promise<void>): void {
     if (slot.checking) return;
     slot.checking = true;
@@ -328,7 +328,7 @@ export class PartitionFetcher {
     );
   }
 
-  /** A new leader whose log ends the old one's records before our position has lost some of them, and may have others in their places. */
+  /** A new leader whose log ends the old leader's records before our position has lost some, and may have others in their place. */
   private async followLeader(slot: Slot, epoch: number | null): Promise<void> {
     const { topic, partition, next } = slot;
     const before = slot.epoch ?? 0;
@@ -347,13 +347,13 @@ export class PartitionFetcher {
     slot.epoch = epoch;
   }
 
-  /** Retention passed us: go on at the oldest record. Beyond the end: the log was cut. Between them: a leader that moved refused us. */
+  /** Below the log: retention passed us, continue at the oldest record. Beyond the end: it was truncated. Between: a moved leader refused us. */
   private reposition(topic: string, partition: number): void {
     const slot = this.slots.get(formatPartition({ topic, partition }));
     if (slot === undefined) return;
     this.check(slot, async () => {
-      const earliest = (await this.offsetsOf(topic, [partition], 'earliest')).get(partition) ?? 0;
-      const latest = (await this.offsetsOf(topic, [partition], 'latest')).get(partition) ?? 0;
+      const earliest = (await this.fetchOffsets(topic, [partition], 'earliest')).get(partition) ?? 0;
+      const latest = (await this.fetchOffsets(topic, [partition], 'latest')).get(partition) ?? 0;
       const { next } = slot;
       if (next > latest)
         throw cutBefore(formatPartition({ topic, partition }), next, `its next record will be ${latest}`);
@@ -364,7 +364,7 @@ export class PartitionFetcher {
     });
   }
 
-  /** Leaves a client that failed and connects another one; a failure of one already left is not news. */
+  /** Replaces a client that failed; a failure of a client that is already replaced is ignored. */
   private renew(failed: Cluster, error: unknown): void {
     if (this.ended.signal.aborted || failed !== this.cluster || this.connecting !== null) return;
     this.handle.log.warn({ err: error }, 'reading from Kafka failed, connecting anew');

@@ -1,4 +1,4 @@
-// Membership in a consumer group: the group says which partitions are ours, the fetcher reads them, the caller says from where.
+// Membership in a consumer group: the group assigns partitions, the fetcher reads them, the caller chooses the offsets.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Consumer } from 'kafkajs';
 import { createBackoff } from '../backoff.ts';
@@ -13,7 +13,7 @@ type Assigned = TopicPartition & {
   readonly from: Start | 'committed';
 };
 type BatchContext = {
-  /** True once the partition was taken away: stop, the next owner has begun. */
+  /** True once the partition was reassigned: stop, the next owner has begun. */
   readonly isStale: () => boolean;
   /** The next batch begins at `offset`; call it before returning. */
   readonly seek: (offset: number) => void;
@@ -22,15 +22,15 @@ type BatchContext = {
 export type GroupOptions = {
   readonly groupId: string;
   readonly topics: readonly string[];
-  /** The handle's client id belongs to one living process: a member under it is dead, and is taken out before joining. */
+  /** The handle's client id belongs to one living process: another member under it is dead and is removed before joining. */
   readonly replacesPredecessor?: boolean;
-  /** New partitions, before anything of them is delivered; the answer says from where. Without an answer: `committed`. */
+  /** New partitions, before any of their records is delivered; returns the starting offsets. Without a result: `committed`. */
   readonly onAssigned?: (
     partitions: readonly TopicPartition[],
   ) => readonly Assigned[] | undefined | Promise<readonly Assigned[] | undefined>;
-  /** Partitions that went to another member; their handlers have returned. The other may have begun already. */
+  /** Partitions that were assigned to another member; their handlers have returned. The other member may have begun already. */
   readonly onRevoked?: (partitions: readonly TopicPartition[]) => void | Promise<void>;
-  /** As in readPartitions: one call at a time a partition, partitions side by side. */
+  /** As in readPartitions: one call at a time a partition, partitions in parallel. */
   readonly onBatch: (
     topic: string,
     partition: number,
@@ -38,31 +38,31 @@ export type GroupOptions = {
     highWatermark: number,
     context: BatchContext,
   ) => void | Promise<void>;
-  /** A handler threw or the group refused us for good; default: the process ends. */
+  /** A handler threw or the group refused us permanently; default: the process ends. */
   readonly onFatal?: (error: unknown) => void;
 };
 
 export type GroupMember = {
-  /** Next offset to read, for the record and for `committed`. False when it could not be stored now: commit again later. */
+  /** Stores the next offset to read; `committed` begins there. False when it could not be stored now: commit again later. */
   readonly commit: (offsets: readonly (TopicPartition & { readonly offset: number })[]) => Promise<boolean>;
   readonly assigned: () => readonly TopicPartition[];
   readonly stop: () => Promise<void>;
 };
 
-/** The shortest that brokers take by default: so long nobody works on the partitions of a process that was killed. */
+/** The shortest that brokers accept by default. For this time nobody works on the partitions of a killed process. */
 const SESSION_TIMEOUT_MS = 6_000;
 const REBALANCE_TIMEOUT_MS = 15_000;
 const HEARTBEAT_MS = 1_000;
-/** kafkajs looks at its heartbeat between fetches, and with every partition paused a fetch is a sleep of this length. */
+/** kafkajs checks its heartbeat between fetches, and while every partition is paused a fetch is a sleep of this length. */
 const IDLE_MS = 250;
-/** A consumer that is joining only stops when it has joined; after this long its connections are cut instead. */
+/** A consumer that is joining stops only after it has joined; after this time its connections are cut instead. */
 const LEAVE_MS = 2_000;
 const COORDINATOR_RETRY_MS = 1_000;
 
 const toPartitions = (assignment: Readonly<Record<string, readonly number[]>>): TopicPartition[] =>
   Object.entries(assignment).flatMap(([topic, partitions]) => partitions.map((partition) => ({ topic, partition })));
 
-/** Offset the group committed for each partition, `earliest` without one. */
+/** Committed offset of each partition; `earliest` without one. */
 const fetchCommitted = async (
   handle: KafkaHandle,
   groupId: string,
@@ -90,7 +90,7 @@ class Membership implements GroupMember {
   private readonly sockets = createCuttableSockets();
   private readonly fetcher: PartitionFetcher;
   private readonly held = new Map<string, TopicPartition>();
-  /** Assignments are worked off one after another, in their order. */
+  /** Assignments are processed one after another, in their order. */
   private turn: Promise<void> = Promise.resolve();
   private readonly joined = Promise.withResolvers<void>();
   private isJoined = false;
@@ -112,7 +112,7 @@ class Membership implements GroupMember {
     });
   }
 
-  /** Resolves when the group was joined and the first partitions are being read. */
+  /** Resolves when the group was joined and the first partitions are read. */
   async join(): Promise<void> {
     const { consumer, options } = this;
     if (options.replacesPredecessor) await evictPredecessors(this.handle, options.groupId);
@@ -123,7 +123,7 @@ class Membership implements GroupMember {
       else this.onFatal(payload.error);
     });
     await this.run();
-    // run() also resolves when the first attempt failed and another one is due.
+    // run() also resolves when the first attempt failed and another is scheduled.
     await this.joined.promise;
   }
 
@@ -134,7 +134,7 @@ class Membership implements GroupMember {
     await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: () => Promise.resolve() });
   }
 
-  /** kafkajs gives up on a coordinator that is not there yet; a broker that has just started has none for some seconds. */
+  /** kafkajs fails on a missing coordinator; a broker that has just started has none for some seconds. */
   private async runAgain(): Promise<void> {
     await pause(COORDINATOR_RETRY_MS);
     if (!this.stopped) await this.run().catch(this.onFatal);
@@ -170,7 +170,7 @@ class Membership implements GroupMember {
     else this.joined.reject(error);
   };
 
-  /** The consumer only keeps the membership: its own fetching is paused before it can begin. */
+  /** The consumer only keeps the membership: its own fetching is paused before it begins. */
   private onJoin(partitions: readonly TopicPartition[]): void {
     this.consumer.pause(partitions.map(({ topic, partition }) => ({ topic, partitions: [partition] })));
     this.turn = this.turn.then(() => this.take(partitions)).catch(this.onFatal);
@@ -196,7 +196,7 @@ class Membership implements GroupMember {
     const undecided = added.filter(
       (partition) => (chosen.get(formatPartition(partition)) ?? 'committed') === 'committed',
     );
-    const committed = await this.committedOf(undecided);
+    const committed = await this.readCommitted(undecided);
     await Promise.all(
       added.map((partition) => {
         const from = chosen.get(formatPartition(partition)) ?? 'committed';
@@ -208,8 +208,8 @@ class Membership implements GroupMember {
     );
   }
 
-  /** A coordinator that moves to another broker answers some seconds later. */
-  private async committedOf(wanted: readonly TopicPartition[]): Promise<ReadonlyMap<string, Start>> {
+  /** A coordinator that moves to another broker responds some seconds later. */
+  private async readCommitted(wanted: readonly TopicPartition[]): Promise<ReadonlyMap<string, Start>> {
     const backoff = createBackoff({ minMs: 100, maxMs: COORDINATOR_RETRY_MS });
     for (;;) {
       try {
@@ -237,8 +237,8 @@ class Membership implements GroupMember {
 }
 
 /**
- * Joins a group; rejects when it is refused, or when the first `onAssigned` throws. kafkajs's eager protocol moves partitions without waiting for handlers, so for a moment two members may
- * work on one partition: outputs must bear repeats, as ours do by their place (design section 4).
+ * Joins a group; rejects when it is refused, or when the first `onAssigned` throws. kafkajs's eager protocol moves partitions without waiting for
+ * handlers, so two members may briefly work on one partition: outputs must tolerate repeats, as ours do by their place (design section 4).
  */
 export const joinGroup = async (handle: KafkaHandle, options: GroupOptions): Promise<GroupMember> => {
   const membership = new Membership(handle, options);

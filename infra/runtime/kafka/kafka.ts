@@ -1,4 +1,4 @@
-// The door to Kafka: everything a process does with it, one part a file.
+// Exports of the Kafka runtime: one part a file.
 export {
   endProcess,
   ensureTopics,

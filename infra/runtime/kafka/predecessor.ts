@@ -1,10 +1,10 @@
-// Takes the dead predecessor of a named process out of its consumer group, instead of waiting until its session ends.
+// Removes the dead predecessor of a named process from its consumer group, instead of waiting until its session expires.
 import { createRequire } from 'node:module';
 import type { ISocketFactory, KafkaConfig } from 'kafkajs';
 import type { KafkaHandle } from './client.ts';
 import { createSocketFactory } from './security.ts';
 
-// The parts of kafkajs 2.2.4 behind its consumer, as this file uses them.
+// The parts of kafkajs 2.2.4 behind its consumer that this file uses.
 type Coordinator = { readonly leaveGroup: (left: { groupId: string; memberId: string }) => Promise<unknown> };
 type Cluster = {
   readonly connect: () => Promise<void>;
@@ -22,7 +22,7 @@ const ClusterClass = require('kafkajs/src/cluster') as new (
 
 /**
  * Removes every member of the group that joined under this handle's client id. Only for ids that one living process has:
- * whoever starts under the id has taken the place of the one before. A group that does not answer is left as it is.
+ * a process that starts under the id has replaced the one before. A group that does not respond is left unchanged.
  */
 export const evictPredecessors = async (handle: KafkaHandle, groupId: string): Promise<void> => {
   try {
@@ -33,7 +33,7 @@ export const evictPredecessors = async (handle: KafkaHandle, groupId: string): P
   }
 };
 
-/** Ids of the members under this handle's client id; a group that does not exist yet has none. */
+/** Ids of the members under this handle's client id; none for a group that does not exist yet. */
 const findPredecessors = async (handle: KafkaHandle, groupId: string): Promise<readonly string[]> => {
   const admin = await handle.admin();
   const existing = await admin.listGroups();

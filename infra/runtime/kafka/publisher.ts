@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { IHeaders, Message as KafkaMessage } from 'kafkajs';
 import { createBackoff } from '../backoff.ts';
 import { endProcess, type KafkaHandle } from './client.ts';
-import { type BatchAck, isFinal, needsRenewal, openSender, placeOf, type Sender, Unanswered } from './sender.ts';
+import { type BatchAck, isFinal, needsRenewal, openSender, type Sender, toPlace, Unanswered } from './sender.ts';
 import { LIMITS } from './topics.ts';
 
 export type Publication = {
@@ -14,26 +14,26 @@ export type Publication = {
   /** null is a tombstone. */
   readonly value: Buffer | null;
   readonly headers?: IHeaders;
-  /** Milliseconds since 1970; Kafka's own time without it. */
+  /** Milliseconds since 1970; Kafka's own time when absent. */
   readonly timestamp?: number;
 };
 
 export type PublisherOptions = {
-  /** How long a record may wait for others to share its request, one under way or not. */
+  /** How long a record may wait to share its request with others, whether or not one is in flight. */
   readonly lingerMs?: number;
-  /** A request is sent at once when so many records wait, and carries no more. */
+  /** A request is sent at once when this many records wait, and carries no more. */
   readonly maxRecords?: number;
-  /** Whether batches are compressed: not worth it for what is kept for minutes or hardly ever read. */
+  /** Whether batches are compressed: not worthwhile for records that are kept for minutes or rarely read. */
   readonly compresses?: boolean;
-  /** Overflow policy `block`: above it `ready()` waits. At twice the size `publish` throws QueueFull. */
+  /** Overflow policy `block`: above this `ready()` waits. At twice the size `publish` throws QueueFull. */
   readonly maxQueuedBytes?: number;
-  /** What cannot succeed by trying again (no right to write, record too large); default: the process ends. */
+  /** A retry cannot succeed (no right to write, record too large); default: the process ends. */
   readonly onFatal?: (error: unknown) => void;
 };
 
 export type Publisher = {
   readonly publish: (publication: Publication) => void;
-  /** What waits lingers no longer. */
+  /** Sends queued records without further linger. */
   readonly send: () => void;
   /** Resolves when everything published before this call is acknowledged. */
   readonly flush: () => Promise<void>;
@@ -42,28 +42,28 @@ export type Publisher = {
   readonly queuedBytes: () => number;
   /** Resolves when the queue is below its limit. */
   readonly ready: () => Promise<void>;
-  /** How long the oldest request has been under way without an acknowledgement; 0 when none is. */
+  /** How long the oldest request has been in flight without an acknowledgement, in milliseconds; 0 when there is none. */
   readonly stalledMs: () => number;
   /**
-   * Takes back what is not acknowledged, to keep it elsewhere. What waited is the caller's again; what is under way is still
-   * sent until the brokers have it, before anything published from now on.
+   * Returns the records that are not acknowledged, so that the caller can keep them elsewhere. Queued records belong to the caller again; records
+   * in flight are still sent until the brokers acknowledge them, before anything published from now on.
    */
   readonly withdraw: () => Withdrawn;
-  /** Flushes and disconnects. While brokers are away it waits for them. */
+  /** Flushes and disconnects. Waits while brokers are away. */
   readonly close: () => Promise<void>;
-  /** Gives up what is not acknowledged and disconnects: flushes reject with Abandoned. */
+  /** Drops unacknowledged records and disconnects: flushes reject with Abandoned. */
   readonly abandon: () => Promise<void>;
 };
 
-/** In the order they were published: first what is under way. */
+/** In the order of publication: records in flight first. */
 export type Withdrawn = { readonly underWay: readonly Publication[]; readonly waiting: readonly Publication[] };
 
-/** The publisher was told to give up. */
+/** The publisher was abandoned. */
 export class Abandoned extends Error {
   override readonly name = 'Abandoned';
 }
 
-/** The caller went on publishing without awaiting `ready()`. */
+/** The caller continued to publish without awaiting `ready()`. */
 export class QueueFull extends Error {
   override readonly name = 'QueueFull';
 }
@@ -76,10 +76,10 @@ type Queued = {
 };
 
 const RECORD_OVERHEAD_BYTES = 64;
-/** Below the limit of a batch even when nothing compresses; one larger record goes alone. */
+/** Below the limit of a batch even without compression; a larger record is sent alone. */
 const REQUEST_BYTES = 1024 * 1024;
 
-/** Metadata may miss a partition for a moment; one that fresh metadata do not name does not exist. */
+/** Metadata may lack a partition for a moment; a partition that is missing in fresh metadata does not exist. */
 const UNANSWERED_TRIES = 3;
 
 const toQueued = (publication: Publication): Queued => {
@@ -114,7 +114,7 @@ class PublishQueue {
   private flushes: Waiter[] = [];
   private blocked: Waiter[] = [];
   private timer: NodeJS.Timeout | null = null;
-  /** When the oldest record of the queue came. */
+  /** When the oldest queued record was published, in milliseconds. */
   private waitingMs = 0;
   private pumping = false;
   private failure: unknown = null;
@@ -153,7 +153,7 @@ class PublishQueue {
   }
 
   position(topic: string, partition: number): number | null {
-    return this.positions.get(placeOf(topic, partition)) ?? null;
+    return this.positions.get(toPlace(topic, partition)) ?? null;
   }
 
   queuedBytes(): number {
@@ -168,7 +168,7 @@ class PublishQueue {
     const waiting = this.queue.splice(0);
     this.published -= waiting.length;
     for (const { bytes } of waiting) this.bytes -= bytes;
-    // Who awaited these awaits what is left.
+    // Callers that awaited withdrawn records now await the remaining ones.
     for (const waiter of this.flushes) waiter.upTo = Math.min(waiter.upTo, this.published);
     this.wake();
     const publications = (list: readonly Queued[]): Publication[] => list.map(({ publication }) => publication);
@@ -212,12 +212,12 @@ class PublishQueue {
       this.settle(batch);
       if (this.mayLinger()) break;
     }
-    // Before anything else can run: a record published from now on finds no pump and starts one.
+    // Before other code runs: a record published from now on finds no pump and starts one.
     this.pumping = false;
     if (this.queue.length > 0) this.startAfter(this.waitingMs + this.limits.lingerMs - performance.now());
   }
 
-  /** Nobody waits for what is queued, and it is neither old nor much. */
+  /** Nobody awaits the queued records, and they are neither old nor many. */
   private mayLinger(): boolean {
     const { lingerMs, maxRecords } = this.limits;
     if (this.flushes.length > 0 || this.blocked.length > 0 || this.queue.length >= maxRecords) return false;
@@ -235,7 +235,7 @@ class PublishQueue {
     return this.queue.splice(0, count);
   }
 
-  /** The same records in the same order until the brokers have all of them: nothing is lost, a repeat is possible. */
+  /** Sends the same records in the same order until the brokers have all of them: nothing is lost, a repeat is possible. */
   private async sendUntilAcknowledged(batch: readonly Queued[]): Promise<BatchAck> {
     const backoff = createBackoff({ minMs: 50, maxMs: 1_000 });
     let unanswered = 0;
@@ -285,7 +285,7 @@ const DEFAULTS: Required<PublisherOptions> = {
   onFatal: endProcess,
 };
 
-/** Connects at once and again after every loss; positions are those of the brokers' own answers. */
+/** Connects at once and again after every loss; positions come from the acknowledgements of the brokers. */
 export const createPublisher = (handle: KafkaHandle, options: PublisherOptions = {}): Publisher => {
   const queue = new PublishQueue(handle, { ...DEFAULTS, ...options });
   return {

@@ -1,4 +1,4 @@
-// Readers of a topic outside any consumer group: following it from chosen offsets, or reading it to its present end.
+// Readers of a topic outside any consumer group: they follow it from given offsets, or read it to its present end.
 import { endProcess, type KafkaHandle } from './client.ts';
 import type { Message, Start } from './delivery.ts';
 import { PartitionFetcher } from './fetch.ts';
@@ -7,12 +7,12 @@ export type { Message, Start };
 
 export type ReadOptions = {
   readonly topic: string;
-  /** All of the topic's partitions without it. */
+  /** All of the topic's partitions when absent. */
   readonly partitions?: readonly number[];
   readonly from: (partition: number) => Start;
   /**
    * Called in offset order, one call at a time a partition; while it runs at most one further batch of the partition is
-   * held. `highWatermark` is the offset the next record would have had when this was read. A throw ends the reader (`onFatal`).
+   * held. `highWatermark` is the offset of the next record at the time of the read. A throw ends the reader (`onFatal`).
    */
   readonly onBatch: (partition: number, messages: readonly Message[], highWatermark: number) => void | Promise<void>;
   readonly signal?: AbortSignal;
@@ -20,13 +20,13 @@ export type ReadOptions = {
   readonly onFatal?: (error: unknown) => void;
 };
 export type Reader = {
-  /** Resolves when the handlers at work have returned, so a handler must not await it. */
+  /** Resolves when the running handlers have returned, so a handler must not await it. */
   readonly stop: () => Promise<void>;
 };
 
 /**
- * Follows partitions for ever. Resolves when the starting offsets are known, so what is published afterwards is seen by a
- * reader from `latest`. Brokers that go away are waited for; no offset is delivered twice or out of order.
+ * Follows partitions without end. Resolves when the starting offsets are known, so a reader from `latest` receives everything published
+ * afterwards. It waits for brokers that are away; no offset is delivered twice or out of order.
  */
 export const readPartitions = async (handle: KafkaHandle, options: ReadOptions): Promise<Reader> => {
   const { topic, from, onBatch, signal, onFatal = endProcess } = options;
@@ -34,7 +34,7 @@ export const readPartitions = async (handle: KafkaHandle, options: ReadOptions):
   const fetcher = new PartitionFetcher(handle, onFatal);
   const stop = (): Promise<void> => fetcher.stop();
   signal?.addEventListener('abort', () => void stop(), { once: true });
-  const partitions = options.partitions ?? (await fetcher.partitionsOf(topic));
+  const partitions = options.partitions ?? (await fetcher.listPartitions(topic));
   await Promise.all(
     partitions.map((partition) =>
       fetcher.assign({ topic, partition }, { start: from(partition) }, ({ messages, highWatermark }) =>
@@ -47,11 +47,11 @@ export const readPartitions = async (handle: KafkaHandle, options: ReadOptions):
 
 export type PartitionRange = { readonly earliest: number; readonly latest: number };
 
-/** First offset and the one the next record will get, by partition. */
+/** First offset and that of the next record, by partition. */
 export const endOffsets = async (handle: KafkaHandle, topic: string): Promise<Map<number, PartitionRange>> => {
   const fetcher = new PartitionFetcher(handle, endProcess);
   try {
-    return await fetchRanges(fetcher, topic, await fetcher.partitionsOf(topic));
+    return await fetchRanges(fetcher, topic, await fetcher.listPartitions(topic));
   } finally {
     await fetcher.stop();
   }
@@ -59,13 +59,13 @@ export const endOffsets = async (handle: KafkaHandle, topic: string): Promise<Ma
 
 const fetchRanges = async (fetcher: PartitionFetcher, topic: string, partitions: readonly number[]) => {
   const [latest, earliest] = await Promise.all([
-    fetcher.offsetsOf(topic, partitions, 'latest'),
-    fetcher.offsetsOf(topic, partitions, 'earliest'),
+    fetcher.fetchOffsets(topic, partitions, 'latest'),
+    fetcher.fetchOffsets(topic, partitions, 'earliest'),
   ]);
   return new Map(partitions.map((p) => [p, { earliest: earliest.get(p) ?? 0, latest: latest.get(p) ?? 0 }]));
 };
 
-/** Of each partition the first record made at or after its instant (milliseconds), or the end when there is none. */
+/** Per partition the first record made at or after its instant (milliseconds), or the end when there is none. */
 export const offsetsSince = async (
   handle: KafkaHandle,
   topic: string,
@@ -73,11 +73,11 @@ export const offsetsSince = async (
 ): Promise<Map<number, number>> => {
   const fetcher = new PartitionFetcher(handle, endProcess);
   const offsetSince = async (partition: number): Promise<number> =>
-    (await fetcher.offsetsOf(topic, [partition], { sinceMs: sinceMs(partition) })).get(partition) ?? -1;
+    (await fetcher.fetchOffsets(topic, [partition], { sinceMs: sinceMs(partition) })).get(partition) ?? -1;
   try {
-    const partitions = await fetcher.partitionsOf(topic);
-    // The end first: what is appended between the two questions is read.
-    const latest = await fetcher.offsetsOf(topic, partitions, 'latest');
+    const partitions = await fetcher.listPartitions(topic);
+    // The end first: records appended between the two requests are then read.
+    const latest = await fetcher.fetchOffsets(topic, partitions, 'latest');
     const since = await Promise.all(partitions.map(offsetSince));
     return new Map(partitions.map((p, i) => [p, (since[i] ?? -1) < 0 ? (latest.get(p) ?? 0) : (since[i] as number)]));
   } finally {
@@ -87,11 +87,11 @@ export const offsetsSince = async (
 
 type ReadToEndOptions = Pick<ReadOptions, 'topic' | 'partitions'> & {
   readonly from: (partition: number, range: PartitionRange) => Start;
-  /** Ends the reading with its reason; without one a topic that does not exist, and a Kafka that is away, are waited for. */
+  /** Aborts the read with its reason. Without a signal it waits for a missing topic and for a Kafka that is away. */
   readonly signal?: AbortSignal;
 };
 
-/** Reads up to the end as it stood at the call and resolves; empty and compacted partitions included. Rejects when `onMessage` throws. */
+/** Reads up to the end at the time of the call and resolves; handles empty and compacted partitions. Rejects when `onMessage` throws. */
 export const readToEnd = async (
   handle: KafkaHandle,
   { topic, partitions, from, signal }: ReadToEndOptions,
@@ -112,7 +112,7 @@ export const readToEnd = async (
     });
   };
   const readAll = async (): Promise<void> => {
-    const ranges = await fetchRanges(fetcher, topic, partitions ?? (await fetcher.partitionsOf(topic)));
+    const ranges = await fetchRanges(fetcher, topic, partitions ?? (await fetcher.listPartitions(topic)));
     await Promise.all([...ranges].map(([partition, range]) => readOne(partition, range)));
   };
   try {

@@ -1,4 +1,4 @@
-// How a connection to Kafka is opened: TLS, SASL, and failures that name the setting to look at.
+// Opens connections to Kafka: TLS, SASL, and failures that name the setting to check.
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { type ConnectionOptions, TLSSocket } from 'node:tls';
@@ -16,21 +16,21 @@ const SETTINGS: TlsSettings = {
   client: 'KAFKA_TLS_CERT_FILE and KAFKA_TLS_KEY_FILE',
 };
 
-/** First byte of a TLS alert (RFC 8446, 5.1), with which a TLS port refuses plain text; a length of Kafka never begins so. */
+/** First byte of a TLS alert (RFC 8446, 5.1), with which a TLS port refuses plain text; a length in Kafka's protocol never begins with it. */
 const TLS_ALERT = 0x15;
 const NOT_TLS = `the broker closed the connection during the TLS handshake: look at ${SETTINGS.enabled}`;
 const CLOSED =
   'the broker closed the connection after its first answer or before it: look at KAFKA_TLS and KAFKA_SASL_MECHANISM, unless the broker is being stopped';
 
-/** kafkajs reports the message of a socket's error and nothing else of it. */
+/** kafkajs reports only the message of a socket's error. */
 const explain = (error: Error): void => {
   const reason = explainTls(error, SETTINGS);
   if (reason !== null) error.message = `${reason} (${error.message})`;
 };
 
 /**
- * A broker ends a connection that does not keep to its listener without a word: in plain text to TLS at once, without SASL at the second
- * request. Listeners here come before those of kafkajs, which would report no more than "Closed connection".
+ * A broker closes a connection that does not match its listener without an error: plain text to TLS at once, a client without SASL at the
+ * second request. Listeners here run before those of kafkajs, which would only report "Closed connection".
  */
 const watchRefusal = (socket: Socket): void => {
   let isInHandshake = socket instanceof TLSSocket;
@@ -51,7 +51,7 @@ const watchRefusal = (socket: Socket): void => {
 
 const openSocket = (require('kafkajs/src/network/socketFactory') as () => ISocketFactory)();
 
-/** kafkajs's own way of opening a connection, for its clients and for those made beside them. */
+/** kafkajs's own way to open a connection, for its clients and for those created beside them. */
 export const createSocketFactory = (): ISocketFactory => (args) => {
   const socket = openSocket(args);
   socket.on('error', explain);
@@ -75,8 +75,8 @@ const PROVIDERS: Readonly<Record<KafkaSasl['mechanism'], string>> = {
 };
 
 /**
- * kafkajs's own authentication. Its failure ends a client of kafkajs for good, and with it the process: a password that is changed at the
- * brokers first would end every process at once. Here it counts as a broker that cannot be reached, which is tried again.
+ * kafkajs's own authentication. Its failure ends a client of kafkajs permanently, and with it the process: a password that is changed at the
+ * brokers first would end every process at once. Here a refused login counts as an unreachable broker, which is retried.
  */
 const toSasl = ({ mechanism, username, password }: KafkaSasl): SASLOptions | Mechanism => {
   const provide = (require(PROVIDERS[mechanism]) as (options: unknown) => Provider)({ mechanism, username, password });
@@ -98,7 +98,7 @@ const toSasl = ({ mechanism, username, password }: KafkaSasl): SASLOptions | Mec
   };
 };
 
-/** The part of kafkajs's configuration that says how connections are opened. */
+/** The part of kafkajs's configuration that opens connections. */
 export const toConnection = ({ tls, sasl }: KafkaSecurity): Pick<KafkaConfig, 'ssl' | 'sasl' | 'socketFactory'> => ({
   socketFactory: createSocketFactory(),
   ...(tls === null ? {} : { ssl: toTlsOptions(tls) }),

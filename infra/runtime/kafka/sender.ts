@@ -1,4 +1,4 @@
-// The only place where kafkajs sends: one attempt at a whole batch, which every partition of it acknowledges or which has failed.
+// The only place where kafkajs sends: one attempt for a whole batch, which every partition of it acknowledges or which has failed.
 import type { ICustomPartitioner, Message as KafkaMessage, Producer, RecordMetadata } from 'kafkajs';
 import { keyHash } from '../../../schemas/shards.ts';
 import type { KafkaHandle } from './client.ts';
@@ -18,27 +18,27 @@ export type BatchAck = ReadonlyMap<string, PartitionAck>;
 export type Sender = {
   /**
    * Sends the records in their order, once. Rejects when any partition of the batch did not acknowledge: then some records may be
-   * in the log, and only the repeat of the whole batch makes sure of all. Calls must not overlap.
+   * in the log, and only a repeat of the whole batch stores all of them for certain. Calls must not overlap.
    */
   readonly attempt: (records: readonly SentRecord[]) => Promise<BatchAck>;
-  /** Forgets connections and leaders, so that the next attempt asks for them. */
+  /** Drops connections and leaders, so that the next attempt looks them up. */
   readonly renew: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
-/** Brokers answered, and not for every partition of the batch. */
+/** Brokers responded, but not for every partition of the batch. */
 export class Unanswered extends RangeError {
   override readonly name = 'Unanswered';
 }
 
-/** Keys are listings and tasks, told again and again; past so many what is known of them is forgotten. */
+/** Keys are listings and tasks and recur; beyond this many the cache is cleared. */
 const KNOWN_KEYS = 20_000;
 
-/** murmur2 of the key, as the JVM client chooses; the choice is kept in the message, so that a repeat goes where the first try went. */
+/** murmur2 of the key, as in the JVM client; the choice is stored in the message, so that a repeat uses the partition of the first attempt. */
 const createPartitioner: ICustomPartitioner = () => {
   const chooseAny = kafkajs.Partitioners.DefaultPartitioner();
   const hashes = new Map<string, number>();
-  const hashOf = (key: string): number => {
+  const findHash = (key: string): number => {
     const known = hashes.get(key);
     if (known !== undefined) return known;
     if (hashes.size >= KNOWN_KEYS) hashes.clear();
@@ -49,12 +49,12 @@ const createPartitioner: ICustomPartitioner = () => {
   return (args) => {
     const { message, partitionMetadata } = args;
     const { key } = message;
-    message.partition ??= typeof key === 'string' ? hashOf(key) % partitionMetadata.length : chooseAny(args);
+    message.partition ??= typeof key === 'string' ? findHash(key) % partitionMetadata.length : chooseAny(args);
     return message.partition;
   };
 };
 
-export const placeOf = (topic: string, partition: number): string => `${topic}/${partition}`;
+export const toPlace = (topic: string, partition: number): string => `${topic}/${partition}`;
 
 const byTopic = (records: readonly SentRecord[]) => {
   const topics = new Map<string, KafkaMessage[]>();
@@ -66,15 +66,15 @@ const byTopic = (records: readonly SentRecord[]) => {
   return [...topics].map(([topic, messages]) => ({ topic, messages }));
 };
 
-/** kafkajs leaves out partitions that its metadata do not name, and resolves all the same. */
+/** kafkajs omits partitions that are missing in its metadata, and still resolves. */
 const checkAnswers = (records: readonly SentRecord[], answers: readonly RecordMetadata[]): BatchAck => {
   const acks = new Map<string, { next: number; appendedMs: number | null }>();
   for (const { topicName, partition, baseOffset, logAppendTime = '-1' } of answers) {
     const appendedMs = Number(logAppendTime) < 0 ? null : Number(logAppendTime);
-    acks.set(placeOf(topicName, partition), { next: Number(baseOffset), appendedMs });
+    acks.set(toPlace(topicName, partition), { next: Number(baseOffset), appendedMs });
   }
   for (const { topic, message } of records) {
-    const place = placeOf(topic, message.partition ?? -1);
+    const place = toPlace(topic, message.partition ?? -1);
     const ack = acks.get(place);
     if (ack === undefined) throw new Unanswered(`${place} does not exist: no broker answered for it`);
     ack.next += 1;
@@ -85,13 +85,13 @@ const checkAnswers = (records: readonly SentRecord[], answers: readonly RecordMe
 type SenderOptions = { readonly compresses: boolean };
 
 /**
- * kafkajs repeats only the requests of brokers that have not answered. A partition that moves meanwhile from a failed broker to one that has
- * answered is never sent, and the send resolves (kafkajs issues 1303 and 1798): no repeat of its own is allowed.
+ * kafkajs repeats only the requests of brokers that have not responded. A partition that moves meanwhile from a failed broker to one that has
+ * responded is never sent, and the send resolves (kafkajs issues 1303 and 1798): kafkajs's own retries are disabled.
  */
 export const openSender = ({ kafka }: KafkaHandle, { compresses }: SenderOptions): Sender => {
   const options = { createPartitioner, maxInFlightRequests: 1, allowAutoTopicCreation: false, retry: { retries: 0 } };
   const producer: Producer = kafka.producer(options);
-  // The first record need not wait for it; sending connects again when this fails.
+  // The first record does not wait for this; a send connects again when it fails.
   const connecting = producer.connect().catch(() => undefined);
   const compression = compresses ? kafkajs.CompressionTypes.GZIP : kafkajs.CompressionTypes.None;
   return {
@@ -113,10 +113,10 @@ export const openSender = ({ kafka }: KafkaHandle, { compresses }: SenderOptions
 const isHopeless = (error: unknown): boolean =>
   error instanceof kafkajs.KafkaJSProtocolError && !error.retriable && error.type !== 'UNKNOWN_TOPIC_OR_PARTITION';
 
-/** No repeat can succeed: no right to write, record too large. kafkajs may give the cause inside its own error. */
+/** A repeat cannot succeed: no right to write, record too large. kafkajs may wrap the cause in its own error. */
 export const isFinal = (error: unknown): boolean =>
   isHopeless(error) || (error instanceof Error && isHopeless(error.cause));
 
-/** kafkajs itself asks for the leaders again after every other failure. */
+/** After every other failure kafkajs itself looks up the leaders again. */
 export const needsRenewal = (error: unknown): boolean =>
   error instanceof Unanswered || (error instanceof Error && error.cause instanceof kafkajs.KafkaJSRequestTimeoutError);

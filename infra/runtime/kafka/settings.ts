@@ -41,7 +41,7 @@ export type KafkaSasl = {
   readonly username: string;
   readonly password: string;
 };
-/** PEM texts; null where Node's own authorities, or no certificate, are meant. */
+/** PEM texts; null: Node's own authorities, or no client certificate. */
 export type KafkaTls = {
   readonly ca: string | null;
   readonly client: { readonly cert: string; readonly key: string } | null;
@@ -91,7 +91,7 @@ const readSasl = (settings: Settings): KafkaSasl | null => {
   return { mechanism: parseMechanism(mechanism), username, password };
 };
 
-/** Reads the files that the settings name. Throws ConfigError with every fault: settings that do not fit together, files that cannot be read. */
+/** Reads the files named by the settings. Throws ConfigError with every fault: settings that conflict, files that cannot be read. */
 export const kafkaSecurity = (settings: Settings): KafkaSecurity => {
   const faults = new Faults();
   const tls = faults.use(() => readTls(settings));
@@ -100,6 +100,6 @@ export const kafkaSecurity = (settings: Settings): KafkaSecurity => {
   return { tls: tls ?? null, sasl: sasl ?? null };
 };
 
-/** For tools, which take their brokers from elsewhere. */
-export const kafkaSecurityOf = (env: Environment): KafkaSecurity =>
+/** For tools, which get their brokers from elsewhere. */
+export const readKafkaSecurity = (env: Environment): KafkaSecurity =>
   kafkaSecurity(readConfig(KAFKA_SECURITY_CONFIG, env));

@@ -1,9 +1,9 @@
 // Every topic with its partitions, retention and limits, ready for ensureTopics (design section 4).
 import { MD_LAYERS, topics } from '../../../schemas/topics.ts';
 
-/** Sizes that hold for every message on its way; here and nowhere else. */
+/** Size limits of every message, defined only here. */
 export const LIMITS = {
-  /** A venue's frame or answer as received. */
+  /** A venue's frame or response as received. */
   frameBytes: 8 * 1024 * 1024,
   /** The same after decompression. */
   decompressedFrameBytes: 8 * 1024 * 1024,
@@ -27,7 +27,7 @@ type TopicPlan = {
   readonly namespace: string;
   /** As TopicSpec; `min.insync.replicas` is the cluster's. */
   readonly replication?: number;
-  /** A replay keeps its producer's time and everything it wrote. */
+  /** A replay keeps its producer's time and all its records. */
   readonly replay?: boolean;
 };
 
@@ -36,7 +36,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const CHECKPOINT_BYTES = 1024 ** 3;
 
-/** Kafka drops whole segments, so a segment closes well before its retention ends. */
+/** Kafka deletes whole segments, so a segment closes well before its retention ends. */
 const keepFor = (ms: number): Record<string, string> => ({
   'cleanup.policy': 'delete',
   'retention.ms': String(ms),

@@ -1,30 +1,30 @@
-// Whether a failure of PostgreSQL means that it is away: then its callers wait, or tell their own callers to.
+// Decides whether a failure of PostgreSQL means that it is away: callers then wait, or ask their own callers to.
 import type { Pool } from 'pg';
 import { serviceError } from '../../../schemas/errors.ts';
 import { within } from '../within.ts';
 
 /** Connection failures and a server that is starting or stopping (PostgreSQL, annex A, classes 08 and 57; Node.js, common system errors). */
 const AWAY_CODE = /^(?:08...|57P0[123]|53300|ECONN|ETIMEDOUT|EPIPE|EHOST|ENET|ENOTFOUND|EAI_AGAIN)/;
-/** What the driver, and `within`, say without a code. */
+/** Messages without a code, of the driver and of `within`. */
 const AWAY_MESSAGE = /Connection terminated|timeout|no answer within/;
 /** undefined_table: a new database that is not prepared yet. */
 const NO_TABLE = '42P01';
 const ANSWER_MS = 10_000;
 
-const codeOf = (error: Error): string | null => ('code' in error && error.code != null ? String(error.code) : null);
+const readCode = (error: Error): string | null => ('code' in error && error.code != null ? String(error.code) : null);
 
-/** False for a login that is refused and a statement that fails: waiting does not mend them. */
+/** False for a refused login and a failed statement: waiting does not resolve them. */
 export const isAway = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false;
-  const code = codeOf(error);
+  const code = readCode(error);
   return code === null ? AWAY_MESSAGE.test(error.message) : AWAY_CODE.test(code);
 };
 
-/** The same questions; when the database is away they reject with a ServiceError UNAVAILABLE of this sentence. */
+/** The same queries; while the database is away they reject with a ServiceError UNAVAILABLE with this message. */
 export const answering = (pool: Pick<Pool, 'query'>, message: string): Pick<Pool, 'query'> => {
   const query = (text: string, values?: unknown[]) =>
     within(pool.query(text, values), ANSWER_MS).catch((error: unknown) => {
-      if (!isAway(error) && !(error instanceof Error && codeOf(error) === NO_TABLE)) throw error;
+      if (!isAway(error) && !(error instanceof Error && readCode(error) === NO_TABLE)) throw error;
       throw serviceError('UNAVAILABLE', message, { hint: 'Repeat the call in a few seconds.' });
     });
   return { query: query as Pool['query'] };

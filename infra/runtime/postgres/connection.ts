@@ -1,19 +1,19 @@
-// Connections by the PostgreSQL protocol, to PostgreSQL and to QuestDB: TLS as the address says, failures that name the setting to look at.
+// Connections by the PostgreSQL protocol, to PostgreSQL and to QuestDB: TLS by the address, failures that name the setting to check.
 import pg from 'pg';
 import { ConfigError, Faults } from '../config.ts';
 import { explainTls, readPem, type TlsSettings } from '../tls.ts';
 
-/** How the description of a setting says it. */
+/** The phrase about TLS in descriptions of settings. */
 export const PG_TLS_HINT = 'with TLS ?sslmode=verify-full&sslrootcert=FILE, as libpq has it';
 
-/** What names an address in messages: its setting, and where its user and password are set. */
+/** Names of an address in messages: its setting, and where its user and password are set. */
 type AddressNames = { readonly address: string; readonly login: string };
 
 const MODES = ['disable', 'verify-full'] as const;
 const NEGOTIATIONS = ['postgres', 'direct'] as const;
 const FILES = { ca: 'sslrootcert', cert: 'sslcert', key: 'sslkey' } as const;
 const KNOWN: readonly string[] = ['sslmode', 'sslnegotiation', ...Object.values(FILES)];
-/** libpq's word for the authorities the system trusts; here those of Node.js. */
+/** libpq's name for the authorities the system trusts; here those of Node.js. */
 const SYSTEM = 'system';
 
 type Tls = { readonly ca?: string; readonly cert?: string; readonly key?: string };
@@ -21,7 +21,8 @@ type PostgresConnection = Pick<pg.ClientConfig, 'connectionString' | 'ssl'> & {
   readonly sslnegotiation?: (typeof NEGOTIATIONS)[number];
 };
 
-const oneOf = <T extends string>(known: readonly T[], text: string): T | undefined => known.find((one) => one === text);
+const findKnown = <T extends string>(known: readonly T[], text: string): T | undefined =>
+  known.find((one) => one === text);
 
 const refuse = (fault: string): never => {
   throw new ConfigError([fault]);
@@ -42,14 +43,14 @@ const readFiles = (parameters: URLSearchParams, address: string): Tls => {
 const readNegotiation = (parameters: URLSearchParams, address: string): (typeof NEGOTIATIONS)[number] => {
   const text = parameters.get('sslnegotiation') ?? 'postgres';
   return (
-    oneOf(NEGOTIATIONS, text) ??
+    findKnown(NEGOTIATIONS, text) ??
     refuse(`sslnegotiation of ${address} must be ${NEGOTIATIONS.join(' or ')}, found ${text}`)
   );
 };
 
 /**
  * The parameters of libpq that concern TLS (postgresql.org/docs/current/libpq-connect.html): `sslmode` `disable` (also without one) or
- * `verify-full`, `sslrootcert`, `sslcert`, `sslkey`, `sslnegotiation`. Modes that encrypt and do not check who answers are refused: the driver
+ * `verify-full`, `sslrootcert`, `sslcert`, `sslkey`, `sslnegotiation`. Modes that encrypt without verifying the server are refused: the driver
  * gives them another meaning than libpq. Throws ConfigError.
  */
 export const parsePostgresAddress = (text: string, address: string): PostgresConnection => {
@@ -59,14 +60,14 @@ export const parsePostgresAddress = (text: string, address: string): PostgresCon
   const [unknown] = given.filter((name) => !KNOWN.includes(name));
   if (unknown !== undefined) refuse(`${unknown} of ${address} is unknown; known: ${KNOWN.join(', ')}`);
   const mode = url.searchParams.get('sslmode') ?? 'disable';
-  if (oneOf(MODES, mode) === undefined)
+  if (findKnown(MODES, mode) === undefined)
     refuse(`sslmode of ${address} must be ${MODES.join(' or ')}, found ${mode}: only verify-full checks who answers`);
   const [unused] = given.filter((name) => name !== 'sslmode');
   if (mode === 'disable' && unused !== undefined) refuse(`${unused} of ${address} is set without sslmode=verify-full`);
   const ssl = mode === 'disable' ? false : readFiles(url.searchParams, address);
   const sslnegotiation = readNegotiation(url.searchParams, address);
   for (const name of KNOWN) url.searchParams.delete(name);
-  // The driver would read the parameters again, by its own rules.
+  // Without the parameters, which the driver would read again by its own rules.
   return { connectionString: url.href, ssl, ...(ssl === false ? {} : { sslnegotiation }) };
 };
 
@@ -77,7 +78,7 @@ const tlsSettings = (address: string): TlsSettings => ({
   client: `sslcert and sslkey in ${address}`,
 });
 
-/** invalid_authorization_specification, which is also the answer of a server that wants TLS, and invalid_password; QuestDB has no code for either. */
+/** invalid_authorization_specification, which a server that requires TLS returns too, and invalid_password; QuestDB has no code for either. */
 const LOGIN_REFUSED = /^28(?:000|P01)$/;
 const NO_TLS = 'does not support SSL';
 const CUT = /Connection terminated|ECONNRESET/;
@@ -90,7 +91,7 @@ const adviceOn = (error: Error, { address, login }: AddressNames): string | null
   return CUT.test(error.message) ? `unless the server is being stopped, look at sslmode in ${address}` : null;
 };
 
-/** The error itself, its message completed: its class and code are what callers decide by. */
+/** The same error with a completed message: callers decide by its class and code. */
 const explain = <E extends Error | null | undefined>(error: E, names: AddressNames): E => {
   if (!error) return error;
   const reason = explainTls(error, tlsSettings(names.address));
@@ -102,7 +103,7 @@ const explain = <E extends Error | null | undefined>(error: E, names: AddressNam
 
 type OnConnect = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
-/** A client whose failures to connect name the setting; for pools too. */
+/** A client whose connection failures name the setting; for pools too. */
 export const clientClass = (names: AddressNames): typeof pg.Client =>
   class extends pg.Client {
     override connect(): Promise<pg.Client>;

@@ -1,4 +1,4 @@
-// Notices of PostgreSQL (LISTEN/NOTIFY) on a connection of their own, opened again whenever it is lost.
+// Notices of PostgreSQL (LISTEN/NOTIFY) on a dedicated connection, which is reopened whenever it is lost.
 import pg from 'pg';
 import { createBackoff } from '../backoff.ts';
 import type { Logger } from '../log.ts';
@@ -6,28 +6,28 @@ import { clientClass, DATABASE_NAMES, parsePostgresAddress } from './connection.
 
 type ListenOptions = {
   readonly url: string;
-  /** What is done with a notice, by channel. */
+  /** Handler of a notice, by channel. */
   readonly channels: Readonly<Record<string, (payload: string) => void>>;
-  /** Listening has begun, again too: notices before this instant may have been missed. */
+  /** Called when listening has begun, also after a loss: notices before this instant may have been missed. */
   readonly onListening: () => void;
   readonly log: Logger;
 };
 
 type Listener = {
   readonly isListening: () => boolean;
-  /** How often a connection that listened was lost. */
+  /** Number of lost connections that had listened. */
   readonly losses: () => number;
   readonly stop: () => Promise<void>;
 };
 
-/** A connection that answers no question within this is taken for lost: a broken line says nothing by itself. */
+/** A connection that returns no result within this time counts as lost: a broken line reports nothing by itself. */
 const ANSWER_MS = 5_000;
 const ASK_EVERY_MS = 5_000;
 
-/** Starts to listen and returns at once; `onListening` says when. */
+/** Starts to listen and returns at once; calls `onListening` once it listens. */
 export const listenPostgres = (options: ListenOptions): Listener => new PostgresListener(options);
 
-/** Metrics take `isListening` and `losses` by themselves: each is bound. */
+/** Each method is bound: metrics take `isListening` and `losses` by themselves. */
 class PostgresListener implements Listener {
   readonly #options: ListenOptions;
   readonly #names: readonly string[];
@@ -39,7 +39,7 @@ class PostgresListener implements Listener {
   #losses = 0;
   #listening = false;
   #stopped = false;
-  /** One line a loss: the tries that follow fail alike. */
+  /** One log line a loss: the retries that follow fail alike. */
   #isLogged = false;
 
   constructor(options: ListenOptions) {

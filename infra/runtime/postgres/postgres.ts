@@ -15,14 +15,14 @@ export const openPostgres = (url: string, { max = 10 }: PostgresOptions = {}): p
     connectionTimeoutMillis: 5_000,
     application_name: 'perp',
   });
-  // Between the statements of a transaction nobody else listens: without this a connection that ends there would end the process. Its next query rejects.
+  // Between the statements of a transaction nothing else listens: without this a lost connection would end the process. Its next query rejects.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  // The error carries its whole client, and with it what nobody should read in a log.
+  // The error carries its whole client, with credentials that must not be logged.
   pool.on('error', ({ message, stack }) => log.warn({ err: { message, stack } }, 'idle connection lost'));
   return pool;
 };
 
-/** Runs `work` in one transaction on a connection of its own: all of it or nothing. */
+/** Runs `work` in one transaction on its own connection: all of it or nothing. */
 export const inTransaction = async <T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -37,7 +37,7 @@ export const inTransaction = async <T>(pool: pg.Pool, work: (client: pg.PoolClie
     });
     throw error;
   } finally {
-    // A connection that cannot roll back is closed, and its transaction with it.
+    // A connection that cannot roll back is closed, which ends its transaction.
     client.release(broken);
   }
 };

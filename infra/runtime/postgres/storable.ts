@@ -1,9 +1,9 @@
-// Texts that PostgreSQL cannot hold: to ask for one is an error of the statement, where the answer is that there is none.
+// Texts that PostgreSQL cannot store: a query for one fails, where the result should be empty.
 
-/** False for a text with a zero character (PostgreSQL, section 8.3) or a lone surrogate, which no UTF-8 has and `jsonb` refuses. */
+/** False for a text with a zero character (PostgreSQL, section 8.3) or a lone surrogate, which UTF-8 does not have and `jsonb` refuses. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
-/** Whether every text in a JSON value, names of members too, can be held. */
+/** Whether every text in a JSON value, member names included, can be stored. */
 export const isStorableJson = (value: unknown): boolean => {
   if (typeof value === 'string') return isStorable(value);
   if (typeof value !== 'object' || value === null) return true;

@@ -1,4 +1,4 @@
-// QuestDB over HTTP: its address with or without TLS, for requests of ours and for the sender of rows.
+// QuestDB over HTTP: its address with or without TLS, for our own requests and for the sender of rows.
 import { Agent, fetch, type Response } from 'undici';
 import { ConfigError } from '../config.ts';
 import { explainTls, readPem, type TlsSettings } from '../tls.ts';
@@ -33,7 +33,7 @@ export const parseQuestdbHttp = (text: string): Address => {
   return { url: new URL('/', url), caFile };
 };
 
-/** The error whose message names the setting to look at; any other error as it is. */
+/** The error whose message names the setting to check; any other error unchanged. */
 export const explainQuestdbHttp = (error: unknown): Error => {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const reason = explainTls(cause, SETTINGS);
@@ -44,7 +44,7 @@ export const explainQuestdbHttp = (error: unknown): Error => {
 };
 
 export type QuestdbHttp = {
-  /** GET; any status is an answer. */
+  /** GET; resolves for any status. */
   readonly get: (path: string, parameters: Readonly<Record<string, string>>, signal?: AbortSignal) => Promise<Response>;
   /** The beginning of a configuration of QuestDB's own client: scheme, address, authority, user. */
   readonly senderConfig: string;

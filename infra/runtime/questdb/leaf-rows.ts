@@ -1,4 +1,4 @@
-// The leaves of one listing, table and day out of stored history, in leaf order and with their `seq` (AN-02, AN-07), in bounded memory.
+// Reads the leaves of one listing, table and day from stored history, in leaf order and with their `seq` (AN-02, AN-07), in bounded memory.
 
 import type { AnchoredCell, AnchoredColumn, AnchoredTable } from '../../../schemas/anchored.ts';
 import { joinFigure } from '../../../schemas/decimals.ts';
@@ -12,7 +12,7 @@ import type { Cell, QuestdbReader } from './questdb.ts';
 const DAY: Micros = 86_400_000_000;
 /** Event tables are read in slices: a day of one listing may be millions of rows. */
 const EVENT_SLICES = 96;
-/** Handed out at once: what is made of them is garbage before the next are made. */
+/** Rows of one batch: the garbage of a batch is free before the next one is read. */
 const BATCH_ROWS = 1_000;
 
 export type LeafSource = {
@@ -31,11 +31,11 @@ export type LeafQuestion = {
 export type LeafRow = {
   /** In the order of the table's columns. */
   readonly cells: readonly AnchoredCell[];
-  /** Null for gaps, which no single message made. */
+  /** Null for gaps, which stem from no single message. */
   readonly recordedAt: Micros | null;
 };
 
-/** What the order of leaves and `seq` need of a row. */
+/** The members of a row that leaf order and `seq` need. */
 type Key = { readonly at: Micros; readonly tie: string | null; readonly srcOffset: number };
 
 /** The column that orders rows of one instant before `seq`; null where none does. */
@@ -54,7 +54,7 @@ const sliceDay = (question: LeafQuestion): Slice[] => {
   return Array.from({ length: count }, (_, at) => ({ from: begin + at * width, to: begin + (at + 1) * width }));
 };
 
-/** Rows of a table that belong to a stretch of its day, whatever their listing. */
+/** Rows of a table in a span of its day, of any listing. */
 export const sliceConditions = ({ table, designated, dayIncludes }: AnchoredTable, { from, to }: Slice): string[] => {
   const [above, upTo] = dayIncludes === 'end' ? ['>', '<='] : ['>=', '<'];
   return [
@@ -72,7 +72,7 @@ export const daySlice = (day: string): Slice => {
 };
 
 /** Rows of a slice by the rules of AN-02: sealed by the closing, recorded before it. The listing is the first parameter. */
-const conditionOf = ({ table, closedAt }: LeafQuestion, slice: Slice): string => {
+const makeCondition = ({ table, closedAt }: LeafQuestion, slice: Slice): string => {
   const ended = table.table === 'candles' ? 'close_time' : table.designated;
   return [
     'listing = $1',
@@ -82,7 +82,7 @@ const conditionOf = ({ table, closedAt }: LeafQuestion, slice: Slice): string =>
   ].join(' AND ');
 };
 
-/** A row as it was read, and what orders it; its cells are made when it is handed out. */
+/** A row as read, with its sort key; its cells are decoded when it is returned. */
 type Read = { readonly key: Key; readonly line: readonly Cell[] };
 
 const selectColumn = ({ stored, kind }: AnchoredColumn): string | null => {
@@ -92,10 +92,10 @@ const selectColumn = ({ stored, kind }: AnchoredColumn): string | null => {
 const OWN = 'recorded_at::long, src_offset, digits';
 
 type Exact = Readonly<Record<string, string>>;
-/** A cell of a column from the cell of the store and the digits kept beside it. */
+/** Makes a cell of a column from the stored cell and the digits kept beside it. */
 type ToCell = (cell: Cell, exact: Exact) => AnchoredCell;
 
-const toCellOf = ({ kind, stored }: AnchoredColumn): ToCell => {
+const chooseToCell = ({ kind, stored }: AnchoredColumn): ToCell => {
   const name = stored ?? '';
   switch (kind) {
     case 'text':
@@ -140,7 +140,7 @@ const createDecoder = ({ table, listing }: LeafQuestion): ((line: readonly Cell[
     symbol: listing.slice(colon + 1),
   };
   const names = table.columns.map(({ name }) => name);
-  const readers = table.columns.map((column) => (column.stored === null ? null : toCellOf(column)));
+  const readers = table.columns.map((column) => (column.stored === null ? null : chooseToCell(column)));
   const given = table.columns.map(({ name }) => known[name] ?? null);
   const [status, id] = [names.indexOf('status'), isEventTable(table) ? names.indexOf('id') : -1];
   const seqPlace = names.indexOf('seq');
@@ -153,7 +153,7 @@ const createDecoder = ({ table, listing }: LeafQuestion): ((line: readonly Cell[
       const toCell = readers[at];
       if (toCell != null) cells[at] = toCell(line[place++] ?? null, exact);
     }
-    // Gap rows of events have an id of the service's own, which is no venue's word (AN-07).
+    // Gap rows of events have an id of the service's own, which the venue did not send (AN-07).
     if (id >= 0 && cells[status] === 'missing') cells[id] = null;
     cells[seqPlace] = String(seq);
     return { cells, recordedAt: recordedAt === null ? null : Number(recordedAt) };
@@ -189,19 +189,19 @@ const createSliceReader = ({ questdb, namespace }: LeafSource, question: LeafQue
   const readKey = createKeyReader(question.table);
   const table = tableName(namespace, question.table.table);
   return async (slice) => {
-    const text = `SELECT ${OWN}, ${columns.join(', ')} FROM '${table}' WHERE ${conditionOf(question, slice)}`;
+    const text = `SELECT ${OWN}, ${columns.join(', ')} FROM '${table}' WHERE ${makeCondition(question, slice)}`;
     const lines = await questdb.query({ text, values: [question.listing] });
     return lines.map((line) => ({ key: readKey(line), line })).sort((a, b) => compareKeys(a.key, b.key));
   };
 };
 
-/** The table with nothing but what orders its rows. */
+/** The table with only the columns that order its rows. */
 const withKeysOnly = (table: AnchoredTable): AnchoredTable => ({
   ...table,
   columns: table.columns.filter(({ name }) => table.order.includes(name) || name === 'status'),
 });
 
-/** Raw offsets of all rows in leaf order: what `seq` is made of. */
+/** Raw offsets of all rows in leaf order, from which `seq` is computed. */
 const readOffsets = async (slices: readonly Slice[], read: SliceReader): Promise<Float64Array> => {
   const parts: Float64Array[] = [];
   for (const slice of slices) parts.push(Float64Array.from(await read(slice), ({ key }) => key.srcOffset));
@@ -215,7 +215,7 @@ const readOffsets = async (slices: readonly Slice[], read: SliceReader): Promise
 };
 
 /**
- * The leaves of a listing, table and day, batch by batch in leaf order. A table that is read in one slice is read once; event tables are
+ * The leaves of a listing, table and day, batch by batch in leaf order. A table that fits one slice is read once; event tables are
  * read twice, because `seq` ranks the whole day. Rejects with the store's own error.
  */
 export async function* readLeafRows(source: LeafSource, question: LeafQuestion): AsyncGenerator<readonly LeafRow[]> {
@@ -241,7 +241,7 @@ export async function* readLeafRows(source: LeafSource, question: LeafQuestion):
 /** Number of leaves, by the same rules. */
 export const countLeafRows = async ({ questdb, namespace }: LeafSource, question: LeafQuestion): Promise<number> => {
   const table = tableName(namespace, question.table.table);
-  const text = `SELECT count() FROM '${table}' WHERE ${conditionOf(question, daySlice(question.day))}`;
+  const text = `SELECT count() FROM '${table}' WHERE ${makeCondition(question, daySlice(question.day))}`;
   const [line] = await questdb.query({ text, values: [question.listing] });
   return Number(line?.[0] ?? 0);
 };
@@ -266,12 +266,12 @@ const digestCells = ({ columns }: AnchoredTable): string[] =>
     return [column.kind === 'text' ? digestCell(selected) : selected];
   });
 
-/** The store joins at most a megabyte of texts: of a listing's two hours it is less. */
+/** The store joins at most a megabyte of texts; two hours of a listing have less. */
 const DIGEST_SLICES = 12;
 
 /**
- * A digest over everything that a table of readings gives for the question, made by the store itself: a SHA-256 for each two hours, of the rows in
- * stored order. Equal digests are equal rows; rows that only stand in another order have another digest.
+ * A digest over every row that a table of readings returns for the question, computed by the store: a SHA-256 for each two hours, of the rows in
+ * stored order. Equal digests are equal rows; the same rows in another order have another digest.
  */
 export const digestLeafRows = async ({ questdb, namespace }: LeafSource, question: LeafQuestion): Promise<string> => {
   const { table, day } = question;
@@ -280,7 +280,7 @@ export const digestLeafRows = async ({ questdb, namespace }: LeafSource, questio
   const { from } = daySlice(day);
   const width = DAY / DIGEST_SLICES;
   const texts = Array.from({ length: DIGEST_SLICES }, (_, at) => {
-    const condition = conditionOf(question, { from: from + at * width, to: from + (at + 1) * width });
+    const condition = makeCondition(question, { from: from + at * width, to: from + (at + 1) * width });
     return `SELECT ${at} part, count() rows, sha256(string_agg(row, '')) digest FROM (
 SELECT concat(${row}, ';') row FROM '${tableName(namespace, table.table)}' WHERE ${condition})`;
   });

@@ -10,7 +10,7 @@ import { createLog, type Logger } from '../log.ts';
 import { clientClass, parsePostgresAddress, QUESTDB_PG_NAMES } from '../postgres/connection.ts';
 import { type Credentials, explainQuestdbHttp, openQuestdbHttp, type QuestdbHttp } from './http.ts';
 
-/** The login of both its addresses. */
+/** The login of both addresses. */
 export const QUESTDB_LOGIN_CONFIG = {
   QUESTDB_USER: { type: 'string', default: 'admin', description: 'QuestDB user.' },
   QUESTDB_PASSWORD: { type: 'string', default: 'quest', secret: true, description: 'Its password.' },
@@ -27,7 +27,7 @@ export type QuestdbQuery = {
   readonly name?: string;
 };
 export type QuestdbReader = {
-  /** Rows in the order of the answer, cells in the order of the columns. Rejects with pg's DatabaseError, also at the timeout. */
+  /** Rows in the order of the result, cells in the order of the columns. Rejects with pg's DatabaseError, also at the timeout. */
   readonly query: (query: QuestdbQuery) => Promise<Cell[][]>;
   /** Connects once: rejects while QuestDB is away. */
   readonly ping: () => Promise<void>;
@@ -35,7 +35,7 @@ export type QuestdbReader = {
 };
 type QuestdbReaderOptions = {
   readonly max: number;
-  /** Queries are ended by the server after this long. */
+  /** The server ends queries after this time. */
   readonly timeoutMs: number;
   readonly auth?: Credentials;
   readonly log?: Logger;
@@ -43,7 +43,7 @@ type QuestdbReaderOptions = {
 
 const asText = (value: string): string => value;
 
-/** `host:port` and whole URLs are both taken, TLS as libpq's URLs have it; the database is always `qdb`. */
+/** Accepts `host:port` and whole URLs, TLS as in libpq's URLs; the database is always `qdb`. */
 const toConnectionUrl = (url: string, auth: Credentials | undefined): string => {
   const parsed = new URL(url.includes('://') ? url : `postgres://${url}`);
   if (auth !== undefined) {
@@ -54,7 +54,7 @@ const toConnectionUrl = (url: string, auth: Credentials | undefined): string => 
   return parsed.href;
 };
 
-/** A small pool; QuestDB answers with a few query threads, so more connections do not read faster. */
+/** A small pool; QuestDB has few query threads, so more connections do not read faster. */
 export const openQuestdbReader = (url: string, options: QuestdbReaderOptions): QuestdbReader => {
   const { max, timeoutMs, auth, log = createLog('questdb') } = options;
   const pool = new pg.Pool({
@@ -62,11 +62,11 @@ export const openQuestdbReader = (url: string, options: QuestdbReaderOptions): Q
     Client: clientClass(QUESTDB_PG_NAMES),
     max,
     connectionTimeoutMillis: 5_000,
-    // pg's own statement_timeout is sent in a way QuestDB ignores.
+    // QuestDB ignores pg's own statement_timeout as it is sent.
     options: `-c statement_timeout=${timeoutMs}`,
     types: { getTypeParser: () => asText },
   });
-  // A connection that ends between two uses of whoever holds it must not end the process.
+  // A connection that ends while its holder is idle must not end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', (error) => log.warn({ err: error }, 'idle QuestDB connection lost'));
   return {
@@ -86,7 +86,7 @@ export const openQuestdbReader = (url: string, options: QuestdbReaderOptions): Q
   };
 };
 
-/** QuestDB refused rows: a column or table that does not exist, a type, no right to write. Repeating cannot help. */
+/** QuestDB refused rows: a column or table that does not exist, a type, no right to write. A repeat cannot help. */
 export class RowsRefused extends Error {
   override readonly name = 'RowsRefused';
 }
@@ -94,12 +94,12 @@ export class RowsRefused extends Error {
 export type RowSender = {
   /**
    * Resolves when the rows are in the table's log: acknowledged, not yet visible. All or none of a chunk of 5,000 rows.
-   * Waits for a QuestDB that is away; rejects with RowsRefused, or when closed meanwhile.
+   * Waits while QuestDB is away; rejects with RowsRefused, or when closed meanwhile.
    */
   readonly send: (table: string, rows: readonly Row[]) => Promise<void>;
-  /** Resolves when everything acknowledged before the call can be read from the tables. */
+  /** Resolves when everything acknowledged before the call is readable from the tables. */
   readonly waitVisible: (tables: readonly string[]) => Promise<void>;
-  /** The failure that is being waited out, null when the last request succeeded. */
+  /** The failure that causes the current wait; null when the last request succeeded. */
   readonly problem: () => string | null;
   readonly close: () => Promise<void>;
 };
@@ -112,7 +112,7 @@ const RESUME_EVERY_MS = 10_000;
 
 const LIMITS = `auto_flush=off;retry_timeout=${RETRY_TIMEOUT_MS};request_timeout=10000;`;
 
-/** Figures a double cannot give back, as the JSON text of column `digits` (design section 7); null when there are none. */
+/** Figures that a double cannot represent, as the JSON text of column `digits` (design section 7); null when there are none. */
 const sparseDigits = (figures: Row['figures']): string | null => {
   const kept = Object.entries(figures).filter(([, digits]) => !fitsDouble(digits));
   return kept.length === 0 ? null : JSON.stringify(Object.fromEntries(kept));
@@ -128,18 +128,18 @@ const writeRow = (sender: Sender, table: string, row: Row): void => {
   for (const [name, flag] of Object.entries(row.flags)) sender.booleanColumn(name, flag);
   const digits = sparseDigits(row.figures);
   if (digits !== null) sender.stringColumn('digits', digits);
-  // Without auto flush this only ends the row; the promise has nothing to wait for.
+  // Without auto flush this only ends the row; there is nothing to await.
   void sender.at(row.at, 'us');
 };
 
 /**
- * The client tells statuses only in its message (questdb-nodejs-client 4.2.0, transports). 401 is none: a password that is changed at QuestDB first
- * is waited for like a QuestDB that is away.
+ * The client gives statuses only in its message (questdb-nodejs-client 4.2.0, transports). 401 is no refusal: a password that was changed at QuestDB
+ * first is handled like a QuestDB that is away.
  */
 const isRefusal = (error: unknown): error is Error =>
   error instanceof Error && /statusCode=4(?!01|08|29)\d\d/.test(error.message);
 
-/** Transactions of a table: written to its log, and applied so that readers see them. `suspended`: why, null when it is not. */
+/** Transactions of a table: written to its log, and applied so that readers see them. `suspended`: the cause, null when it is not. */
 type TableLog = { readonly suspended: string | null; readonly applied: number; readonly written: number };
 
 type Suspended = { readonly table: string; readonly reason: string };
@@ -203,7 +203,7 @@ class TableSenders implements RowSender {
     }
   }
 
-  /** The client drops its buffer before it sends, so each try builds the rows again. */
+  /** The client clears its buffer before it sends, so each attempt builds the rows again. */
   private async sendOnce(table: string, rows: readonly Row[]): Promise<void> {
     const sender = this.senders.get(table) ?? (await this.openSender());
     this.senders.set(table, sender.reset());
@@ -211,7 +211,7 @@ class TableSenders implements RowSender {
     await sender.flush();
   }
 
-  /** The client asks for these settings too, and gives no cause when that fails: our own request tells why. */
+  /** The client requests these settings too, but gives no cause for a failure: our own request does. */
   private async openSender(): Promise<Sender> {
     const settings = await this.http.get('/settings', {}, AbortSignal.timeout(RETRY_TIMEOUT_MS));
     await settings.body?.cancel();
@@ -236,7 +236,7 @@ class TableSenders implements RowSender {
     }
   }
 
-  /** QuestDB suspends a table when its disk is full or its files run out: it takes rows and shows none until it is told to go on. */
+  /** QuestDB suspends a table when its disk is full or file handles run out: it accepts rows but applies none until it is resumed. */
   private async resume(suspended: readonly Suspended[]): Promise<void> {
     if (suspended.length === 0) return;
     this.trouble = `suspended: ${suspended.map(({ table, reason }) => `${table} (${reason})`).join(', ')}`;

@@ -15,7 +15,7 @@ import { openPostgresLine } from '../../support/postgres-line.ts';
 
 const REQUESTS = Number(process.env['ACCESS_REQUESTS'] ?? 1_200);
 const IS_SHOW = REQUESTS >= 10_000;
-/** Stands in every body: a log that has it has kept a body. */
+/** Part of every body: a log that contains it has logged a body. */
 const BODY_MARK = 'WOODPECKER';
 
 const { requests_per_second: RATE, burst: BURST } = PLANS.pro_plus.limits;
@@ -33,7 +33,7 @@ type Tally = {
   answeredAfter: number;
 };
 
-/** Asks at a steady rate, nodes and endpoints in turn; a broken connection is tallied and not repeated. */
+/** Sends requests at a steady rate, nodes and endpoints in turn; a broken connection is counted and not repeated. */
 const load = async (
   key: string,
   { count, perSecond, nodes }: { count: number; perSecond: number; nodes: (i: number) => ApiNode },
@@ -75,8 +75,8 @@ const takenAlone = async (nodes: readonly ApiNode[]): Promise<number> => {
   return texts.reduce((total, text) => total + Number(/^perp_api_metered_alone_total (\d+)/m.exec(text)?.[1]), 0);
 };
 
-/** What the plan lets pass until the last was sent, and until the last was answered: a slow machine answers late. */
-const lawfulOf = ({ seconds, answeredAfter }: Tally): [number, number] => [
+/** The number that the plan allows until the last was sent, and until the last was answered: a slow machine answers late. */
+const computeLawful = ({ seconds, answeredAfter }: Tally): [number, number] => [
   BURST + RATE * seconds,
   BURST + RATE * answeredAfter,
 ];
@@ -91,7 +91,7 @@ const usedBy = async (pool: Pool, keyId: string): Promise<Record<string, number>
   return Object.fromEntries(rows.map((row) => [row.class, row.used]));
 };
 
-/** Counts are told every 250 ms: what stands after two seconds without a change is told. */
+/** Counts are reported every 250 ms: counts without a change for two seconds are complete. */
 const settledUse = async (pool: Pool, keyId: string): Promise<Record<string, number>> => {
   let [last, since] = ['', performance.now()];
   return until('counters stand still', 20_000, async () => {
@@ -127,7 +127,7 @@ t.test('two API processes on one database', async (t: Test) => {
       const nodes = (i: number): ApiNode => (i % 2 === 0 ? one : two);
       const tally = await load(key, { count: REQUESTS, perSecond: OVERLOAD * RATE, nodes });
       const passed = sum(tally.answered);
-      const [least, most] = lawfulOf(tally);
+      const [least, most] = computeLawful(tally);
       t.comment(
         `passed ${passed}, lawful ${least.toFixed(1)} to ${most.toFixed(1)}, limited ${tally.limited}, ${tally.seconds.toFixed(1)} s`,
       );
@@ -156,7 +156,7 @@ t.test('two API processes on one database', async (t: Test) => {
     };
     const tally = await load(key, { count, perSecond: OVERLOAD * RATE, nodes });
     const answered = sum(tally.answered);
-    const [least, most] = lawfulOf(tally);
+    const [least, most] = computeLawful(tally);
     const used = sum(await settledUse(pool, entry.key_id));
     t.comment(
       `answered ${answered}, lawful ${least.toFixed(1)} to ${most.toFixed(1)}, counted ${used}, lost ${answered - used}, broken ${tally.broken}`,

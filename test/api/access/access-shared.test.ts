@@ -1,4 +1,4 @@
-// What processes share of a key besides its bucket, on a real PostgreSQL: places at once, quotas of the day, the scope of narrowing plans.
+// State of a key that processes share besides its bucket, on a real PostgreSQL: concurrent places, quotas of the day, the scope of narrowing plans.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import t from 'tap';
@@ -33,8 +33,8 @@ const freshStore = async (t: Teardown): Promise<{ url: string; pool: Pool }> => 
   return { url, pool };
 };
 
-/** Places of one process, which hears what others want. */
-const placesOf = async (t: Teardown, { url, pool }: { url: string; pool: Pool }): Promise<Places> => {
+/** Places of one process, which is notified of what others want. */
+const openPlaces = async (t: Teardown, { url, pool }: { url: string; pool: Pool }): Promise<Places> => {
   const places = new Places(sharedPlaces(pool));
   const channels = { [PLACES_CHANNEL]: (name: string) => void places.giveBackIdle(name) };
   const listener = listenPostgres({ url, channels, onListening: () => undefined, log });
@@ -45,7 +45,7 @@ const placesOf = async (t: Teardown, { url, pool }: { url: string; pool: Pool })
 
 t.test('however many processes answer a key, never more at once than its plan, and no place is lost', async (t) => {
   const store = await freshStore(t);
-  const processes = await Promise.all([placesOf(t, store), placesOf(t, store), placesOf(t, store)]);
+  const processes = await Promise.all([openPlaces(t, store), openPlaces(t, store), openPlaces(t, store)]);
   const MOST = 5;
   let [inUse, most, taken, refused] = [0, 0, 0, 0];
   const ask = async (i: number): Promise<void> => {
@@ -72,7 +72,7 @@ t.test('however many processes answer a key, never more at once than its plan, a
 
 t.test('a place that lies idle in one process serves the next request in another', async (t) => {
   const store = await freshStore(t);
-  const [one, two, three] = await Promise.all([placesOf(t, store), placesOf(t, store), placesOf(t, store)]);
+  const [one, two, three] = await Promise.all([openPlaces(t, store), openPlaces(t, store), openPlaces(t, store)]);
   const order = [one, two, three, three, one, two, one, three];
   for (const places of order) {
     t.ok(await places.take('k', 2), 'one after the other none is refused, whoever is asked');
@@ -101,7 +101,7 @@ t.test('a process that is dead or forgotten: its places are free, or told again'
   other.free('k');
   await other.settle({ idleMs: 0 });
   await pool.query('truncate api_nodes, key_places');
-  // The database has lost what it knew: the next word of a process that lives tells everything.
+  // The database has lost its state: the next report of a live process contains everything.
   await until('told again', 5_000, async () => {
     await dead.settle();
     return (await pool.query("select 1 from key_places where node = 'dead'")).rows.length === 1 ? true : null;
@@ -155,14 +155,14 @@ t.test('counts whose answer was lost are told again and count once', async (t) =
   t.same((await pool.query('select granted::int from key_meters')).rows, [{ granted: 12 }]);
 });
 
-const accountOf = async (pool: Pool): Promise<Account> => {
+const createAccount = async (pool: Pool): Promise<Account> => {
   const { entry } = await createKey(pool, { plan: 'free', name: 'q', accountId: 'acc', expiresAt: null }, 'test');
   return { keyId: entry.key_id, plan: PLANS.free };
 };
 
 t.test('quotas of the day are shared by processes, all or none of a call, and stand in the account', async (t) => {
   const { pool } = await freshStore(t);
-  const account = await accountOf(pool);
+  const account = await createAccount(pool);
   const { keyId } = account;
   const meters = [new Meter(sharedPermits(pool)), new Meter(sharedPermits(pool))];
   const nowMs = Date.now();
@@ -191,7 +191,7 @@ t.test('quotas of the day are shared by processes, all or none of a call, and st
   await spend(15, nowMs);
   await t.rejects(spend(6, nowMs), { message: 'The plan Free allows 20 agent evaluations a day.' });
   await meter.settle(nowMs, { idleMs: 0 });
-  // A reached day is asked about again after a second.
+  // An exhausted day is queried again after a second.
   await spend(5, nowMs + 1_001);
   await meter.settle(nowMs, { idleMs: 0 });
   t.equal((await openAccountStore(pool).read(keyId, day))?.used['agent_evaluations'], 20, 'all or none');

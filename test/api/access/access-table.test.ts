@@ -1,4 +1,4 @@
-// Every endpoint with every kind of credential and a good and a bad body, on keys in a real PostgreSQL: what E-01 says, no more, no less.
+// Every endpoint with every kind of credential and a valid and an invalid body, on keys in a real PostgreSQL: exactly the results of E-01.
 
 import type { Pool } from 'pg';
 import t from 'tap';
@@ -53,7 +53,7 @@ const CREDENTIALS = {
 } as const;
 type Credential = keyof typeof CREDENTIALS | PlanCode;
 
-/** What is surely lawful, where the example is not. */
+/** A certainly valid request, where the example is not. */
 const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   account: {},
   instruments: {},
@@ -63,7 +63,7 @@ const BAD = { nonsense: '1' };
 /** A file of every name: what its price depends on is there. */
 const ONE_FILE = { list: async () => [], find: async () => ({ tier: 'core' }) } as unknown as ArchiveManifest;
 
-/** What an answered call may be under a good key: without a store of history some are 503, some plans lack a layer. */
+/** Permitted statuses under a valid key: without a store of history some are 503, some plans lack a layer. */
 const ANSWERED = new Set([200, 302, 403, 404, 503]);
 
 const expected = (operation: Endpoint, credential: Credential, isGood: boolean): Answer | 'answered' => {
@@ -78,8 +78,8 @@ const expected = (operation: Endpoint, credential: Credential, isGood: boolean):
   return isGood ? 'answered' : { status: 400, code: 'DQL_JSON_SCHEMA' };
 };
 
-/** As text, what a GET has in its URL. */
-const urlOf = (
+/** As text, the form in the URL of a GET. */
+const makeUrl = (
   { method, path, example }: Endpoint,
   input: Readonly<Record<string, unknown>>,
   credential: Credential,
@@ -100,7 +100,7 @@ t.test('every endpoint × credential × body answers as E-01 orders it', async (
     manifest: ONE_FILE,
   });
   t.teardown(() => app.close());
-  const headersOf = async (credential: Credential): Promise<Record<string, string>> =>
+  const makeHeaders = async (credential: Credential): Promise<Record<string, string>> =>
     credential in CREDENTIALS
       ? CREDENTIALS[credential as keyof typeof CREDENTIALS](pool)
       : { authorization: `Bearer ${await newKey(pool, credential as PlanCode)}` };
@@ -114,8 +114,8 @@ t.test('every endpoint × credential × body answers as E-01 orders it', async (
         const method = operation.class === 'stream' && isGood ? 'HEAD' : operation.method;
         const answer = await app.inject({
           method,
-          url: urlOf(operation, input, credential),
-          headers: await headersOf(credential),
+          url: makeUrl(operation, input, credential),
+          headers: await makeHeaders(credential),
           ...(operation.method === 'POST' ? { payload: input } : {}),
         });
         const name = `${operation.method} ${operation.path}, ${credential}, ${isGood ? 'good' : 'bad'} body`;
@@ -166,8 +166,8 @@ t.test('of two faults the earlier step answers, whichever two they are', async (
     });
     const codes = ((answer.json() as Partial<Errors>).errors ?? []).map(({ code }) => code);
     const { allow } = answer.headers;
-    const said = codes.length === 0 ? 'answered' : codes.join(' ');
-    return `${answer.statusCode} ${said}${allow === undefined ? '' : ` (Allow: ${allow})`}`;
+    const outcome = codes.length === 0 ? 'answered' : codes.join(' ');
+    return `${answer.statusCode} ${outcome}${allow === undefined ? '' : ` (Allow: ${allow})`}`;
   };
   const free = () => newKey(pool, 'free');
   const large = `"${'x'.repeat(65_536)}"`;

@@ -86,15 +86,15 @@ t.test('a key seen in a URL is marked, and stays valid', async (t) => {
 t.test('every real key of a URL is marked, whatever else refuses it first (E-02)', async (t) => {
   const { app, keys, table } = await testApp(market());
   t.teardown(() => app.close());
-  const idOf = (key: string) => table.row(key)?.key_id;
+  const findId = (key: string) => table.row(key)?.key_id;
   const named = await app.inject(`/v2/venues?auth=bearer&token=${keys.pro}`);
   t.equal(named.statusCode, 400);
   t.same(codes(named.body), ['KEY_IN_URL']);
-  t.same(table.compromised, [idOf(keys.pro)], 'although "auth" stands before it');
+  t.same(table.compromised, [findId(keys.pro)], 'although "auth" stands before it');
   const two = await app.inject(`/v2/venues?x=${keys.free}&where=${keys.mini}`);
   t.equal(two.statusCode, 400);
   t.same(codes(two.body), ['KEY_IN_URL']);
-  const marked = [keys.pro, keys.free, keys.mini].map(idOf);
+  const marked = [keys.pro, keys.free, keys.mini].map(findId);
   t.same(table.compromised, marked);
 });
 
@@ -179,11 +179,11 @@ t.test(
         remoteAddress,
         headers: { 'x-forwarded-for': `203.0.113.9, ${said}` },
       });
-    /** Asks until the share of a minute is used up, which may turn meanwhile. */
-    const useUp = async (remoteAddress: string, saidOf: (n: number) => string): Promise<number> => {
-      let last = await ask(remoteAddress, saidOf(0));
+    /** Sends requests until the share of a minute is used up, which may turn meanwhile. */
+    const useUp = async (remoteAddress: string, toBody: (n: number) => string): Promise<number> => {
+      let last = await ask(remoteAddress, toBody(0));
       for (let n = 1; n < 2 * CHALLENGES_PER_MINUTE && last.statusCode === 402; n++)
-        last = await ask(remoteAddress, saidOf(n));
+        last = await ask(remoteAddress, toBody(n));
       return last.statusCode;
     };
     t.equal(await useUp('192.0.2.1', () => '198.51.100.7'), 429);
@@ -266,9 +266,9 @@ t.test('a step of 6 to 8 that fails tells all that it finds, in one list (E-01, 
   t.teardown(() => app.close());
   for (const { step, plan, url, payload, errors } of COLLECTED) {
     const answer = await app.inject({ method: 'POST', url, payload, headers: as(plan) });
-    const told = answer.json<Errors>().errors.map(({ code, path }) => `${code} ${path}`);
+    const codesFound = answer.json<Errors>().errors.map(({ code, path }) => `${code} ${path}`);
     t.equal(answer.statusCode, 400, step);
-    t.same(told, errors, step);
+    t.same(codesFound, errors, step);
   }
 });
 

@@ -44,7 +44,7 @@ const freshStore = async (t: Teardown): Promise<{ url: string; pool: Pool }> => 
 const newKey = (pool: Pool, plan: 'free' | 'mini' | 'pro') =>
   createKey(pool, { plan, name: 'test', accountId: 'acc_test', expiresAt: null }, 'tester');
 
-/** What an API process has of its own: pool, key cache, listening connection, meter, app. */
+/** The parts of one API process: pool, key cache, listening connection, meter, app. */
 const startNode = async (t: Teardown, url: string) => {
   const pool = openPostgres(url, { max: 2 });
   const keys = openKeyStore(pool);
@@ -148,7 +148,7 @@ t.test('a key that was refused before it existed is good as soon as it does', as
 t.test('a lost listening connection comes back, and until then no entry outlives half a minute', async (t) => {
   const { url, pool } = await freshStore(t);
   const { keys, listener, status } = await startNode(t, url);
-  // Notices stop without a word to this process, as when a line breaks.
+  // Notices to this process stop without an error, as when a line breaks.
   await pool.query('alter table api_keys disable trigger api_keys_changed');
   const { key, entry } = await newKey(pool, 'mini');
   const at = Date.now();
@@ -222,7 +222,7 @@ t.test('processes share the day, give back what did not count, and a killed one 
   await one.settle(now, { idleMs: 0 });
   t.equal(await spend(two, 10), 10);
   t.match(two.headers('k', wide, now).state, '"day";r=15;', 'the other process knows what the first one used');
-  // `two` is gone without a word: what it held is lost, ten permits (a quarter second) at most.
+  // `two` ended without releasing its permits: at most ten are lost (a quarter second).
   const left = await spend(one, 30);
   t.ok(left >= 5 && left <= 15, `${left} of 15`);
   t.match(await one.admit('k', wide, now), { limit: 'requests_per_day', figure: 30 });

@@ -1,11 +1,11 @@
-// Every page and every write of the site × who asks: nobody, somebody else, an ended and an expired session. Nobody sees or changes what is not theirs.
+// Every page and every write of the site, requested by nobody, another account, an ended and an expired session: none gets at foreign data.
 import t from 'tap';
 import { WEB_MODULES } from '../../../api/web-modules.ts';
-import { ACCOUNT_URL, accountOf, type Browser, connect, signUp, startSite } from '../site-fixture.ts';
+import { ACCOUNT_URL, type Browser, connect, readAccount, signUp, startSite } from '../site-fixture.ts';
 
 /** Addresses that anyone may load. */
 const OPEN = ['/', '/sign-up', '/sign-in', '/recover', '/healthz'];
-/** Pages and JSON of members; `:…` stands for an id of the owner. */
+/** Pages and JSON of members; `:…` is replaced by an id of the owner. */
 const MEMBER = [
   '/keys',
   '/plan',
@@ -44,7 +44,7 @@ const WRITES = [
   ['POST', '/api/passkeys/prove'],
   ['POST', '/api/passkeys/prove/options'],
 ] as const;
-/** Of the site before anyone is signed in, with tests of their own. */
+/** Pages of the site before sign-in, with their own tests. */
 const BEFORE = [
   '/sign-up',
   '/sign-in',
@@ -59,7 +59,7 @@ const world = await startSite(t);
 const { browser, pool, app } = world;
 const owner = browser();
 const { email } = await signUp(owner, { email: 'owner@example.com' });
-const account = await accountOf(pool, email);
+const account = await readAccount(pool, email);
 await owner.submit('/keys', { name: 'owned', expires: '' });
 await pool.query("insert into account_passkeys values ('cred', $1, 'x', 0, '{}', 'owned passkey')", [account]);
 const { rows: held } = await pool.query(
@@ -115,7 +115,7 @@ const NOBODIES = {
 
 /** The parameter as its route calls it. */
 const NAMES: Readonly<Record<string, string>> = { '/keys/:/revoke': ':keyId', '/api/keys/:': ':keyId' };
-const routeOf = (path: string): string => path.replace(':', NAMES[path] ?? ':id');
+const toRoute = (path: string): string => path.replace(':', NAMES[path] ?? ':id');
 
 t.test('every address of these tables is one of the site', (t) => {
   const listed = new Set(
@@ -127,7 +127,7 @@ t.test('every address of these tables is one of the site', (t) => {
   t.ok(routes.length > 10 && WEB_MODULES.length > 5);
   for (const path of listed) {
     const known = ['GET', 'POST', 'DELETE'].some(
-      (method) => app.findRoute({ url: path.includes(':') ? routeOf(path) : path, method: method as 'GET' }) !== null,
+      (method) => app.findRoute({ url: path.includes(':') ? toRoute(path) : path, method: method as 'GET' }) !== null,
     );
     t.ok(known, path);
   }

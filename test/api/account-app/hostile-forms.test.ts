@@ -1,4 +1,4 @@
-// Mutated forms and bodies: whatever is sent, the site answers, and never with a failure of its own (300; more by FORMS).
+// Mutated forms and bodies: the site answers every request, and never with an internal error (300; more by FORMS).
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { freePort } from '../../../infra/dev/engines/ports.ts';
@@ -134,14 +134,14 @@ t.test(`${COUNT} mutated requests`, async (t) => {
   const api = `http://127.0.0.1:${port}`;
   const urls = { account: ACCOUNT_URL, auth: ACCOUNT_URL, base: api, api, mcp: null };
   const { browser, pool } = await startSite(t, { urls });
-  // Rules are checked against the catalogue, and asked of the market.
+  // Rules are checked against the catalogue, and evaluated on the market.
   const { app: data } = await testApp(market(), { keys: openKeyStore(pool) });
   t.teardown(() => data.close());
   await data.listen({ host: '127.0.0.1', port });
   let member = browser();
   await signUp(member);
   const pages = new Map<string, string>();
-  const pageOf = async (who: Browser, path: string): Promise<string> => {
+  const readPage = async (who: Browser, path: string): Promise<string> => {
     const held = pages.get(path) ?? (await who.get(path, { remoteAddress: '10.0.0.1' })).body;
     pages.set(path, held);
     return held;
@@ -159,7 +159,7 @@ t.test(`${COUNT} mutated requests`, async (t) => {
       pages.clear();
     }
     const who = OF_MEMBERS.includes(page) ? member : guest;
-    const fields = new URLSearchParams(isForm ? hiddenFields(await pageOf(who, page), action) : {});
+    const fields = new URLSearchParams(isForm ? hiddenFields(await readPage(who, page), action) : {});
     for (let i = pick(6); i > 0; i--) fields.append(one(NAMES), one(VALUES));
     if (pick(5) === 0) fields.delete('_form');
     const url = isForm

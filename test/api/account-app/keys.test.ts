@@ -3,7 +3,7 @@ import fastify from 'fastify';
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { hashKey } from '../../../api/access/keys.ts';
-import { ACCOUNT_URL, accountOf, hiddenFields, signUp, startSite } from '../site-fixture.ts';
+import { ACCOUNT_URL, hiddenFields, readAccount, signUp, startSite } from '../site-fixture.ts';
 
 const CREATED = `select count(*)::int as n from key_events e join api_keys k using (key_id)
   where e.action = 'created' and k.account_id = $1`;
@@ -49,7 +49,7 @@ t.test('a form that is sent twice makes one key; forms at once make no more than
     many.find(({ statusCode }) => statusCode === 403),
     { body: /Your plan has 2 keys/ },
   );
-  const { rows } = await pool.query(CREATED, [await accountOf(pool, email)]);
+  const { rows } = await pool.query(CREATED, [await readAccount(pool, email)]);
   t.match(rows, [{ n: 2 }], 'no key without its line in the audit, and no line without its key');
 });
 
@@ -133,7 +133,7 @@ t.test(
 t.test('the plan is the best of the account and its live keys, with the counters of GET /v2/account', async (t) => {
   const one = browser();
   const { email } = await signUp(one);
-  const account = await accountOf(pool, email);
+  const account = await readAccount(pool, email);
   const key = KEY.exec((await one.submit('/keys', { name: 'counted', expires: '' })).body)?.[0] ?? '';
   const { rows } = await pool.query('select key_id from api_keys where hash = $1', [hashKey(key)]);
   await pool.query("insert into key_usage values ($1, (now() at time zone 'utc')::date, 'screen', 1234)", [

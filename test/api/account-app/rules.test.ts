@@ -1,4 +1,4 @@
-// The page and the JSON of rules at the account site, without script: checked, made, changed, removed; nobody sees another's (AC-04, AG-01).
+// The page and the JSON of rules at the account site, without script: checked, created, changed, removed; isolated between accounts (AC-04, AG-01).
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { closeAccount } from '../../../api/accounts/close-account.ts';

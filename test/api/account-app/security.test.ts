@@ -1,8 +1,8 @@
-// What the security page changes, and everything that follows from closing an account.
+// Changes on the security page, and all consequences of closing an account.
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { hashKey } from '../../../api/access/keys.ts';
-import { accountOf, type Browser, connect, PASSWORD, signUp, startSite } from '../site-fixture.ts';
+import { type Browser, connect, PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
 
 const { browser, pool, site } = await startSite(t);
 const signIn = async (email: string, password = PASSWORD): Promise<Browser> => {
@@ -64,7 +64,7 @@ t.test('hours after the sign-in, changes ask for the password again', async (t) 
   const one = browser();
   const { email } = await signUp(one);
   await pool.query("update account_sessions set proven_at = now() - interval '13 hours' where account_id = $1", [
-    await accountOf(pool, email),
+    await readAccount(pool, email),
   ]);
   t.match(await one.get('/security'), { statusCode: 303, headers: { location: '/prove?next=%2Fsecurity' } });
   t.equal((await one.get('/keys')).statusCode, 200, 'keys do not');
@@ -76,7 +76,7 @@ t.test('hours after the sign-in, changes ask for the password again', async (t) 
 t.test('a connected application is shown, and ended with its key and what it holds', async (t) => {
   const one = browser();
   const { email } = await signUp(one);
-  const id = await connect(pool, await accountOf(pool, email), '<b>Agent</b>');
+  const id = await connect(pool, await readAccount(pool, email), '<b>Agent</b>');
   await pool.query(
     "insert into oidc_items values ('AccessToken', sha256('a'), '{}', $1, null, now() + interval '1 hour')",
     [id],
@@ -108,7 +108,7 @@ t.test('the export has everything that is kept, and no secret', async (t) => {
   const { email, codes } = await signUp(one);
   const key =
     /sk_[0-9A-Za-z]{36}/.exec((await one.submit('/keys', { name: 'exported key', expires: '' })).body)?.[0] ?? '';
-  await connect(pool, await accountOf(pool, email), 'exported agent');
+  await connect(pool, await readAccount(pool, email), 'exported agent');
   const { body, headers } = await one.get('/security/export');
   t.match(headers, { 'content-disposition': /attachment/, 'cache-control': 'no-store' });
   t.match(JSON.parse(body), {
@@ -134,7 +134,7 @@ t.test(
   async (t) => {
     const one = browser();
     const { email } = await signUp(one);
-    const account = await accountOf(pool, email);
+    const account = await readAccount(pool, email);
     const other = await signIn(email);
     const key = /sk_[0-9A-Za-z]{36}/.exec((await one.submit('/keys', { name: 'closed', expires: '' })).body)?.[0] ?? '';
     await connect(pool, account);
@@ -168,7 +168,7 @@ t.test(
 t.test('the audit cannot be changed, and knows what was done', async (t) => {
   const one = browser();
   const { email } = await signUp(one);
-  const account = await accountOf(pool, email);
+  const account = await readAccount(pool, email);
   await t.rejects(pool.query('update account_events set action = $1', ['x']), /only ever added/);
   await t.rejects(pool.query('delete from account_events'), /only ever added/);
   await one.submit('/keys', { name: 'audited', expires: '' });
@@ -186,7 +186,7 @@ t.test('what else ends with an account ends in the same transaction, or nothing 
   const one = browser();
   const { email } = await signUp(one);
   const { closeAccount } = await import('../../../api/accounts/close-account.ts');
-  const account = await accountOf(pool, email);
+  const account = await readAccount(pool, email);
   const broken = closeAccount(pool, account, [async () => Promise.reject(new Error('killed here'))]);
   await t.rejects(broken, /killed here/);
   t.equal((await one.get('/keys')).statusCode, 200);

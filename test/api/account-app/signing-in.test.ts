@@ -1,7 +1,7 @@
 // Sign-up, sign-in, recovery and sign-out as a browser without script does them.
 import t from 'tap';
 import { waitFor } from '../../support/wait.ts';
-import { ACCOUNT_URL, accountOf, hiddenFields, PASSWORD, signUp, startSite } from '../site-fixture.ts';
+import { ACCOUNT_URL, hiddenFields, PASSWORD, readAccount, signUp, startSite } from '../site-fixture.ts';
 
 const { browser, pool } = await startSite(t);
 const OPEN = 'select count(*)::int as open from account_sessions where ended_at is null and account_id = $1';
@@ -57,7 +57,7 @@ t.test(
     t.equal(wrong.statusCode, 401);
     t.same([unknown.statusCode, blank(unknown.body)], [wrong.statusCode, blank(wrong.body)]);
     await waitFor('the failure is in the audit', async () => {
-      const { rows } = await pool.query(FAILED, [await accountOf(pool, email)]);
+      const { rows } = await pool.query(FAILED, [await readAccount(pool, email)]);
       return rows.length === 1;
     });
   },
@@ -67,7 +67,7 @@ t.test('a sign-in begins a session of its own and ends the one before; signing o
   const one = browser();
   const { email } = await signUp(one);
   const planted = one.cookies.get('session') ?? '';
-  // Somebody who put their own cookie into this browser must not share what it does next.
+  // A person who put their own cookie into this browser must not share its later requests.
   one.cookies.delete('session');
   const form = (await one.get('/sign-in')).body;
   one.cookies.set('session', 'A'.repeat(43));
@@ -83,7 +83,7 @@ t.test('a sign-in begins a session of its own and ends the one before; signing o
     { statusCode: 303, headers: { location: '/sign-in?next=%2Fkeys' } },
     'ended, not forgotten alone',
   );
-  const { rows } = await pool.query(OPEN, [await accountOf(pool, email)]);
+  const { rows } = await pool.query(OPEN, [await readAccount(pool, email)]);
   t.same(rows, [{ open: 1 }]);
 });
 
@@ -176,7 +176,7 @@ t.test(
       'half an hour later',
     );
     t.match(
-      await pool.query('select confirmed_at from accounts where account_id = $1', [await accountOf(pool, email)]),
+      await pool.query('select confirmed_at from accounts where account_id = $1', [await readAccount(pool, email)]),
       {
         rows: [{ confirmed_at: Date }],
       },

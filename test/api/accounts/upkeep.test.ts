@@ -1,4 +1,4 @@
-// What the web process does beside its pages: rows past their time go, figures are told, letters reach a mail server or wait (real PostgreSQL, real SMTP).
+// Background work of the web process: deletes expired rows, reports figures, delivers or queues mail (real PostgreSQL, real SMTP).
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import type { Pool } from 'pg';
@@ -16,7 +16,7 @@ import { PASSWORD, signUp, startSite } from '../site-fixture.ts';
 
 t.setTimeout(0);
 
-const countOf = async (pool: Pool, table: string): Promise<number> =>
+const countRows = async (pool: Pool, table: string): Promise<number> =>
   (await pool.query<{ count: number }>(`select count(*)::int as count from ${table}`)).rows[0]?.count ?? 0;
 
 const FLOOD = 2_500;
@@ -52,16 +52,16 @@ t.test('rows past their time go, by several processes at once, and what holds st
   await Promise.all([tidyOnce(pool, count), tidyOnce(pool, count), tidyOnce(pool, count)]);
   for (const table of ['sign_in_tries', 'passkey_challenges', 'oidc_items', 'account_sessions']) {
     t.equal(gone.get(table), FLOOD, `${table}: each row once`);
-    t.equal(await countOf(pool, table), 1, `${table}: what holds stays`);
+    t.equal(await countRows(pool, table), 1, `${table}: what holds stays`);
   }
   t.same((await pool.query('select subject from mail_outbox order by 1')).rows, [
     { subject: 'new' },
     { subject: 'sent' },
   ]);
-  t.equal(await countOf(pool, 'recovery_codes'), 11, 'ten that are kept, and one that still holds');
+  t.equal(await countRows(pool, 'recovery_codes'), 11, 'ten that are kept, and one that still holds');
   await pool.query("update passkey_challenges set expires_at = now() - interval '1 second'");
   const tidying = keepTidy(pool, { count, log: createLog('test', 'silent'), everyMs: 20 });
-  await waitFor('the loop has come round', async () => (await countOf(pool, 'passkey_challenges')) === 0);
+  await waitFor('the loop has come round', async () => (await countRows(pool, 'passkey_challenges')) === 0);
   await tidying.stop();
 });
 
@@ -119,7 +119,7 @@ const startSmtp = async (t: Teardown, options: SMTPServerOptions = {}) => {
   return { mailed, url: `smtp://127.0.0.1:${(listening.address() as AddressInfo).port}` };
 };
 
-/** Accepts connections and says nothing. */
+/** Accepts connections and sends nothing. */
 const startMute = async (t: Teardown): Promise<string> => {
   const server = createServer(() => undefined).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -127,7 +127,7 @@ const startMute = async (t: Teardown): Promise<string> => {
   return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 
-/** Of servers that answer: however slow this machine is. */
+/** For servers that answer, on a slow machine too. */
 const PATIENT = {
   everyMs: 20,
   timeouts: { connectionTimeout: 120_000, greetingTimeout: 120_000, socketTimeout: 120_000 },
@@ -186,11 +186,11 @@ t.test('a mail server that refuses, hangs or is away loses nothing, and the log 
   const accountId = (await createAccount(pool, { email: 'waits@example.com', passwordHash: null })) as string;
   const letter = { accountId, recipient: 'waits@example.com', subject: 's', body: 'the code' };
   await writeLetter(pool, letter);
-  const told: unknown[] = [];
+  const logged: unknown[] = [];
   const outcomes: string[] = [];
   const deps = {
     pool,
-    log: { warn: (...words: unknown[]) => void told.push(words) } as never,
+    log: { warn: (...words: unknown[]) => void logged.push(words) } as never,
     count: (one: string) => void outcomes.push(one),
   };
   const refusing = await startSmtp(t, {
@@ -211,7 +211,7 @@ t.test('a mail server that refuses, hangs or is away loses nothing, and the log 
     const { rows } = await pool.query('select sent_at, body, due_at > now() as later from mail_outbox');
     t.same(rows, [{ sent_at: null, body: 'the code', later: true }], 'it waits, whole');
   }
-  t.notMatch(JSON.stringify(told), /waits@|the code/, 'no address, no text');
+  t.notMatch(JSON.stringify(logged), /waits@|the code/, 'no address, no text');
   t.notOk(outcomes.includes('sent'));
 
   // One that hangs is not waited for when the process stops.

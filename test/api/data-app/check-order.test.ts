@@ -9,7 +9,7 @@ import { fillPath } from '../../../infra/dev/tools/endpoint-examples.ts';
 import { CATALOGUE, type ErrorCode } from '../../../schemas/errors.ts';
 import { listing, listingValues, market, testApp } from '../live-fixture.ts';
 
-type Told = { readonly code: ErrorCode; readonly path?: string; readonly offset?: number };
+type ExpectedError = { readonly code: ErrorCode; readonly path?: string; readonly offset?: number };
 type Request = {
   readonly body: Record<string, unknown>;
   readonly where: string[];
@@ -20,7 +20,7 @@ type Fault = {
   /** Step of E-01. */
   readonly step: 6 | 7 | 8;
   readonly spoil: (request: Request) => void;
-  readonly told: Omit<Told, 'offset'>;
+  readonly told: Omit<ExpectedError, 'offset'>;
   /** Text of `where` or `query` whose place the error has. */
   readonly at?: string;
 };
@@ -209,7 +209,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     { lawful: {}, faults: [COLOUR, ...NAMES, plan('layers', 'book_bands'), limit('freshness', '0s'), WIDE] },
   ],
 };
-/** What every request of these has in its plan Free, beside what is made wrong. */
+/** Members that every valid request of these has in its plan Free, besides the faulty ones. */
 const ALWAYS: Readonly<Record<string, readonly string[]>> = {
   history: ['too many listings'],
   candles: ['too many listings'],
@@ -219,15 +219,19 @@ const ALWAYS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Expected list: the first step that fails, 6 and 7 as one, by position, then path (E-05). */
-const expected = (faults: readonly Fault[], texts: { where: string; query: string }, names: boolean): Told[] => {
+const expected = (
+  faults: readonly Fault[],
+  texts: { where: string; query: string },
+  names: boolean,
+): ExpectedError[] => {
   const first = faults.some(({ step }) => step < 8) ? faults.filter(({ step }) => step < 8) : faults;
-  const told = first.map(({ told, at }): Told => {
+  const told = first.map(({ told, at }): ExpectedError => {
     if (at === undefined) return told;
     const inQuery = told.path === undefined && texts.query.includes(at) && !texts.where.includes(at);
     const offset = (inQuery ? texts.query : texts.where).indexOf(at);
     return { ...told, offset, ...(names ? { path: inQuery ? '/query' : '/where' } : {}) };
   });
-  const place = ({ offset }: Told): number => offset ?? Number.POSITIVE_INFINITY;
+  const place = ({ offset }: ExpectedError): number => offset ?? Number.POSITIVE_INFINITY;
   return told.sort((a, b) => {
     if (place(a) !== place(b)) return place(a) - place(b);
     return (a.path ?? '') < (b.path ?? '') ? -1 : 1;
@@ -240,7 +244,7 @@ const subsets = <T>(all: readonly T[]): T[][] => {
   return subsets(rest).flatMap((set) => [set, [first, ...set]]);
 };
 /** None, each, each two, all but one, all. */
-const chosenOf = <T>(all: readonly T[]): T[][] =>
+const chooseSubsets = <T>(all: readonly T[]): T[][] =>
   subsets(all).filter(({ length }) => length <= 2 || length >= all.length - 1);
 
 const crowd = () => {
@@ -279,14 +283,14 @@ t.test(
     for (const endpoint of endpoints) {
       for (const { lawful, faults } of TABLE[endpoint.name] ?? []) {
         const always = faults.filter(({ name }) => ALWAYS[endpoint.name]?.includes(name));
-        for (const chosen of chosenOf(faults.filter((fault) => !always.includes(fault)))) {
+        for (const chosen of chooseSubsets(faults.filter((fault) => !always.includes(fault)))) {
           const made = [...chosen, ...always];
           const request: Request = { body: { ...lawful }, where: [], headers: {} };
           for (const { spoil } of made) spoil(request);
           const where = request.where.join(' and ');
           if (where !== '') request.body.where = where;
           const isGet = endpoint.method === 'GET';
-          // A stream that is lawful does not end.
+          // A valid stream does not end.
           const method = endpoint.name === 'stream' && made.length === 0 ? 'HEAD' : endpoint.method;
           const answer = await app.inject({
             method,
@@ -320,7 +324,7 @@ t.test(
   },
 );
 
-/** Members whose every text is lawful: what they name may not be there. */
+/** Members for which every text is valid: its target may not exist. */
 const ANY_TEXT: Readonly<Record<string, readonly string[]>> = { receipt: ['receipt_id'], anchor_proof: ['symbol'] };
 
 type Member = { readonly type?: string; readonly enum?: unknown; readonly anyOf?: readonly Member[] };
@@ -372,7 +376,7 @@ t.test('how much is asked for is clamped and never refused, on every endpoint (H
   t.ok(asked >= 6, `${asked} members`);
 });
 
-const sorted = (told: Told): [string, unknown][] =>
+const sorted = (told: ExpectedError): [string, unknown][] =>
   Object.entries(told).sort(([a], [b]) => (a < b ? -1 : 1)) as [string, unknown][];
 
 t.test('a member with a fault inside is judged by what is left of it', async (t) => {

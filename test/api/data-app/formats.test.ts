@@ -213,7 +213,7 @@ t.test('over a socket: the same bytes, and a client that leaves ends the work on
   t.equal((await send(HOUR, PARQUET)).status, 200, 'and others are served');
 });
 
-const tableOf = (
+const findTable = (
   groups: readonly RowGroup[],
   format: 'csv' | 'ndjson' | 'parquet',
   onBytes = () => undefined,
@@ -231,7 +231,7 @@ t.test('rows of any shape: columns that come late, quotes, escapes, nested and e
     { head: { venue: 'b', venue_symbol: 'none', instrument: 'I', quote: 'Q' }, rows: [] },
   ];
   t.equal(
-    String(await tableOf(items, 'csv')),
+    String(await findTable(items, 'csv')),
     [
       'venue,venue_symbol,instrument,quote,at,trades,p,base_candles.expected,late,id,tags',
       'a,"x""y,\\",I,Q,2026-01-15T00:00:00.000001Z,3,1.5,60,,,',
@@ -239,14 +239,14 @@ t.test('rows of any shape: columns that come late, quotes, escapes, nested and e
       '',
     ].join('\r\n'),
   );
-  const lines = String(await tableOf(items, 'ndjson'))
+  const lines = String(await findTable(items, 'ndjson'))
     .trimEnd()
     .split('\n');
   t.equal(
     lines[0],
     '{"venue":"a","venue_symbol":"x\\"y,\\\\","instrument":"I","quote":"Q","at":"2026-01-15T00:00:00.000001Z","trades":3,"p":1.5,"base_candles":{"expected":60}}',
   );
-  const file = await tableOf(items, 'parquet');
+  const file = await findTable(items, 'parquet');
   const schema = parquetSchema(
     parquetMetadata(file.buffer.slice(file.byteOffset, file.byteOffset + file.length) as ArrayBuffer),
   );
@@ -270,9 +270,9 @@ t.test('rows of any shape: columns that come late, quotes, escapes, nested and e
     { venue_symbol: 'x"y,\\', trades: 3n, p: '1.5', late: null },
     { trades: null, late: true, id: 'line\nbreak' },
   ]);
-  t.equal(String(await tableOf([], 'csv')), 'venue,venue_symbol,instrument,quote\r\n');
-  t.equal(String(await tableOf([], 'ndjson')), '');
-  t.same(await read(await tableOf([], 'parquet')), []);
+  t.equal(String(await findTable([], 'csv')), 'venue,venue_symbol,instrument,quote\r\n');
+  t.equal(String(await findTable([], 'ndjson')), '');
+  t.same(await read(await findTable([], 'parquet')), []);
 });
 
 t.test('a long table gives way to other work, and ends when nobody waits for it', async (t) => {
@@ -282,14 +282,14 @@ t.test('a long table gives way to other work, and ends when nobody waits for it'
   for (const format of ['ndjson', 'csv', 'parquet'] as const) {
     let turns = 0;
     const timer = setInterval(() => turns++, 0);
-    await tableOf(items, format);
+    await findTable(items, format);
     clearInterval(timer);
     t.ok(turns > 5, `${format}: ${turns} other turns`);
     const gone = new Error('gone');
     const leave = (): never => {
       throw gone;
     };
-    await t.rejects(tableOf(items, format, leave), gone);
+    await t.rejects(findTable(items, format, leave), gone);
   }
 });
 

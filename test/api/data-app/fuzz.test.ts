@@ -1,4 +1,4 @@
-// Whatever is sent, the answer is one of the documented ones: never a 5xx, always the one shape of errors.
+// For any input, the answer is one of the documented ones: never a 5xx, always the one shape of errors.
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import t from 'tap';
@@ -93,7 +93,7 @@ t.test('a thousand mutated requests never fail the service', async (t) => {
   t.equal(counts.get(429), undefined);
 });
 
-/** What comes back for bytes over a socket of their own; a reset after it says nothing more. */
+/** The response to bytes over a separate socket; a reset after it is ignored. */
 const exchange = (port: number, sent: string): Promise<string> =>
   new Promise((resolve) => {
     let received = '';

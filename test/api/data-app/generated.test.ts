@@ -1,4 +1,4 @@
-// Generated queries over HTTP, lawful and hostile, of a market with gaps, losses, stale, unpublished and ended listings: none is answered with a 5xx (E-05).
+// Generated queries over HTTP, valid and hostile, of a market with gaps, losses, stale, unpublished and ended listings: none gets a 5xx (E-05).
 import t from 'tap';
 import { askGenerated } from '../../../infra/dev/tools/ask-generated.ts';
 import { useEngines } from '../../support/engines.ts';
@@ -11,7 +11,7 @@ const PARSES = Number(process.env['GENERATED_PARSES'] ?? 2_000);
 const SEED = Number(process.env['GENERATED_SEED'] ?? 1);
 /** Second of the log: after its faults, with a loss a few minutes back. */
 const AT = 1_273;
-/** What a key may ask at once, less some. */
+/** Requests that a key may send at once, less some. */
 const SCREENS_A_KEY = 80;
 
 t.setTimeout(900_000);

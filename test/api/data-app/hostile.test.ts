@@ -62,8 +62,8 @@ const TYPES = [
 ];
 
 type Answer = { readonly statusCode: number; readonly body: string; readonly headers: Record<string, unknown> };
-const isTold = ({ statusCode, body, headers }: Answer, isHead: boolean): boolean => {
-  // Without a store of history what is lawful is 503 here.
+const isDocumented = ({ statusCode, body, headers }: Answer, isHead: boolean): boolean => {
+  // Without a store of history a valid request gets a 503 here.
   if (statusCode < 400 || statusCode === 503) return true;
   if (statusCode >= 500) return false;
   if (body === '' && isHead) return true;
@@ -80,7 +80,7 @@ t.test('hostile bodies, types and parameters are refused in the shape of errors'
     const authorization = `Bearer ${table.add('pro_plus')}`;
     const answer = await app.inject({ ...request, headers: { authorization, ...request.headers } });
     counts.set(answer.statusCode, (counts.get(answer.statusCode) ?? 0) + 1);
-    if (!isTold(answer, request.method === 'HEAD'))
+    if (!isDocumented(answer, request.method === 'HEAD'))
       t.fail(`${name}: ${answer.statusCode} ${answer.body.slice(0, 200)}`);
   };
   for (const { method, path } of ENDPOINTS.filter((endpoint) => endpoint.method === 'POST')) {
@@ -158,17 +158,17 @@ t.test('hostile bodies, types and parameters are refused in the shape of errors'
 t.test('a part of a path is judged by its endpoint, however long it is', async (t) => {
   const { app, table } = await testApp(market());
   t.teardown(() => app.close());
-  const told = async (path: string): Promise<string[]> => {
+  const readFaults = async (path: string): Promise<string[]> => {
     const headers = { authorization: `Bearer ${table.add('pro')}` };
     const answer = await app.inject({ url: path, headers });
     const { errors } = answer.json<{ errors: { code: string; path?: string }[] }>();
     return errors.map(({ code, path: at = '' }) => `${answer.statusCode} ${code} ${at}`);
   };
   const long = '1'.repeat(9_000);
-  t.same(await told(`/v2/anchors/${long}`), ['400 DQL_JSON_SCHEMA /day']);
-  t.same(await told(`/v2/receipts/${long}`), ['404 NOT_FOUND ']);
+  t.same(await readFaults(`/v2/anchors/${long}`), ['400 DQL_JSON_SCHEMA /day']);
+  t.same(await readFaults(`/v2/receipts/${long}`), ['404 NOT_FOUND ']);
   const faulty = ['/day', '/layer', '/listing'].map((path) => `400 DQL_JSON_SCHEMA ${path}`);
-  t.same(await told(`/v2/archive/${long}/${long}/${long}`), faulty);
+  t.same(await readFaults(`/v2/archive/${long}/${long}/${long}`), faulty);
 });
 
 const RAW = {

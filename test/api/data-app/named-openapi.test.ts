@@ -1,4 +1,4 @@
-// The OpenAPI document as served: shapes by name say what they say in place, none stands twice, and the stream's events have the shapes told.
+// The OpenAPI document as served: named shapes equal the inlined ones, none is duplicated, and the stream's events have the documented shapes.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { namedOpenApiOf } from '../../../api/data-app/named-openapi.ts';
@@ -14,15 +14,15 @@ const SCHEMAS = NAMED.components.schemas as Readonly<Record<string, unknown>>;
 
 const isMembers = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const nameOf = (ref: string): string => ref.slice('#/components/schemas/'.length);
+const toName = (ref: string): string => ref.slice('#/components/schemas/'.length);
 
 /** The document with every reference replaced by what it refers to, but for those of the plain one. */
 const inlined = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(inlined);
   if (!isMembers(value)) return value;
   const { $ref, ...rest } = value;
-  if (typeof $ref === 'string' && !nameOf($ref).startsWith('Error'))
-    return { ...(inlined(SCHEMAS[nameOf($ref)]) as object), ...rest };
+  if (typeof $ref === 'string' && !toName($ref).startsWith('Error'))
+    return { ...(inlined(SCHEMAS[toName($ref)]) as object), ...rest };
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inlined(part)]));
 };
 
@@ -34,7 +34,7 @@ t.test('a name stands for what was in its place, words included', (t) => {
   t.end();
 });
 
-/** Shapes with members, without their words, each with the place it stands at. */
+/** Shapes with members, without descriptions, each with its place in the document. */
 const shapesIn = (value: unknown, place: string): (readonly [string, string])[] => {
   if (Array.isArray(value)) return value.flatMap((part, at) => shapesIn(part, `${place}/${at}`));
   if (!isMembers(value)) return [];
@@ -67,8 +67,8 @@ t.test('no shape with members stands twice', (t) => {
 t.test('every event that the stream is described with has a shape', (t) => {
   const { description = '' } = STREAM.output as { readonly description?: string };
   const described = [...description.matchAll(/`([a-z]+)`/g)].map(([, name]) => name);
-  const told = NAMED.components.schemas.StreamEvent.anyOf as { properties: { event: { const: string } } }[];
-  t.same(told.map(({ properties }) => properties.event.const).sort(), described.sort());
+  const eventShapes = NAMED.components.schemas.StreamEvent.anyOf as { properties: { event: { const: string } } }[];
+  t.same(eventShapes.map(({ properties }) => properties.event.const).sort(), described.sort());
   t.end();
 });
 

@@ -1,4 +1,4 @@
-// A member given twice is a fault on every endpoint that takes a body, told with all others; nothing else is taken for one (N-13, E-01).
+// A duplicate member is a fault on every endpoint with a body, reported together with all others; nothing else counts as one (N-13, E-01).
 import fc from 'fast-check';
 import t from 'tap';
 import { repeatedMembers } from '../../../api/data-app/repeated-members.ts';
@@ -23,7 +23,7 @@ const tree = fc.letrec((tie) => ({
 type Made = { readonly text: string; readonly members: readonly (readonly [string, string])[] };
 
 /** Members of one object that are named before, each once. */
-const repeatsOf = (names: readonly string[]): string[] => [
+const findRepeats = (names: readonly string[]): string[] => [
   ...new Set(names.filter((name, i) => names.indexOf(name) < i)),
 ];
 
@@ -32,7 +32,7 @@ t.test('finds what an object names twice, and only that', (t) => {
     fc.property(tree.object as fc.Arbitrary<Made>, ({ text: json, members }) => {
       const found = repeatedMembers(json).filter((path) => path.length === 1);
       t.ok(JSON.parse(json));
-      return JSON.stringify(found.flat()) === JSON.stringify(repeatsOf(members.map(([name]) => name)));
+      return JSON.stringify(found.flat()) === JSON.stringify(findRepeats(members.map(([name]) => name)));
     }),
     { numRuns: 500 },
   );
@@ -60,9 +60,9 @@ t.test('every endpoint that takes a body refuses a member given twice, beside it
     const payload = `{"colour":1,"${member}":"venue = okx","${member}":{"venue":"okx","venue":"okx"}}`;
     const headers = { authorization: `Bearer ${table.add('pro')}`, 'content-type': 'application/json' };
     const { errors } = (await app.inject({ method, url: path, headers, payload })).json<Errors>();
-    const told = errors.filter(({ code }) => code === 'DQL_JSON_SCHEMA').map((error) => error.path);
+    const paths = errors.filter(({ code }) => code === 'DQL_JSON_SCHEMA').map((error) => error.path);
     for (const expected of [`/${member}`, `/${member}/venue`, '/colour'])
-      t.ok(told.includes(expected), path + expected);
+      t.ok(paths.includes(expected), path + expected);
   }
 });
 

@@ -1,4 +1,4 @@
-// What the query page does without a service: words of a query, its instant, the same call for a shell, and cells of answers.
+// What the query page does without a service: terms of a query, its instant, the same call for a shell, and cells of answers.
 import t from 'tap';
 import { asCsv, asCurl } from '../../../api/explorer/islands/query-code.ts';
 import { flatRows, type ScreenAnswer, screenTable, toCell } from '../../../api/explorer/islands/query-table.ts';

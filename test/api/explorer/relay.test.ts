@@ -1,4 +1,4 @@
-// The relay of the explorer over a real PostgreSQL and a real API: whose key is used, what is passed on in both directions, and that no key is ever shown.
+// The relay of the explorer over a real PostgreSQL and a real API: the key it uses, what it forwards in both directions, and that no key is shown.
 import type { IncomingHttpHeaders } from 'node:http';
 import { brotliDecompressSync } from 'node:zlib';
 import t from 'tap';
@@ -68,7 +68,7 @@ const keyRows = async (account: string) =>
       [account],
     )
   ).rows;
-/** What stood in the newest request to the API as its key. */
+/** The key in the newest request to the API. */
 const lastKey = (): string => (seen.at(-1)?.headers.authorization ?? '').replace('Bearer ', '');
 
 const BODY = { where: 'base = BTC', layers: ['mark'] };

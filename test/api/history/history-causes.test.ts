@@ -1,4 +1,4 @@
-// One window over everything that can go wrong: each row of its answer says why there is nothing, or what was heard (L-08, H-06, H-07).
+// One window over every kind of failure: each row of its answer has the reason why there is nothing, or the received value (L-08, H-06, H-07).
 import t from 'tap';
 import { useEngines } from '../../support/engines.ts';
 import { SECOND, START } from '../../support/task-driver.ts';
@@ -26,7 +26,7 @@ const faultyLog = () => {
   const log = begin();
   let connection: string | null = 'k1';
   let id = 100;
-  const say = (body: Record<string, unknown>): void => {
+  const send = (body: Record<string, unknown>): void => {
     if (connection !== null) log.json('frame', 'market', connection, body);
   };
   const snapshot = (): void => {
@@ -57,9 +57,9 @@ const faultyLog = () => {
     if (isIn(second, FAULTS.quiet) || second >= FAULTS.delisted) continue;
     log.now += 300_000;
     const T = Math.floor(log.now / 1_000);
-    say({ e: 'markPriceUpdate', E: T, s: 'BTCUSDT', p: `${100 + (second % 7)}`, i: '100', P: '1', r: '0.0001', T });
+    send({ e: 'markPriceUpdate', E: T, s: 'BTCUSDT', p: `${100 + (second % 7)}`, i: '100', P: '1', r: '0.0001', T });
     const ids = { U: id + 1, u: id + 2, pu: id };
-    say({ e: 'depthUpdate', E: T, T, s: 'BTCUSDT', ...ids, b: [['99', `${1 + (second % 5)}`]], a: [] });
+    send({ e: 'depthUpdate', E: T, T, s: 'BTCUSDT', ...ids, b: [['99', `${1 + (second % 5)}`]], a: [] });
     id += 2;
   }
   log.now = START + END * SECOND;
@@ -67,7 +67,7 @@ const faultyLog = () => {
   return log;
 };
 
-type Said = {
+type AnswerRow = {
   readonly at: string;
   readonly status: string;
   readonly gap_cause?: string;
@@ -75,11 +75,11 @@ type Said = {
 };
 type Answer = {
   readonly settled: boolean;
-  readonly items: readonly { readonly layers: Readonly<Record<string, { readonly rows: readonly Said[] }>> }[];
+  readonly items: readonly { readonly layers: Readonly<Record<string, { readonly rows: readonly AnswerRow[] }>> }[];
 };
 
 /** Causes of runs of rows, with the number of each run. */
-const runsOf = (rows: readonly Said[]): string[] => {
+const listRuns = (rows: readonly AnswerRow[]): string[] => {
   const runs: { cause: string; count: number }[] = [];
   for (const { gap_cause, received_at, status } of rows) {
     const cause = gap_cause ?? (received_at !== null && status !== 'missing' ? 'heard' : status);
@@ -104,21 +104,21 @@ t.test('each row of one window says its own cause', async (t) => {
   const [item] = items;
   const before = ['7 heard', '1 collector_down', '4 heard', '2 venue_down'];
   const after = ['1 no_update', '5 heard', '3 not_listed'];
-  t.same(runsOf(item?.layers['mark']?.rows ?? []), [...before, '7 heard', ...after]);
+  t.same(listRuns(item?.layers['mark']?.rows ?? []), [...before, '7 heard', ...after]);
   for (const layer of ['book', 'venue_depth']) {
-    const found = runsOf(item?.layers[layer]?.rows ?? []);
+    const found = listRuns(item?.layers[layer]?.rows ?? []);
     t.same(found, [...before, '2 heard', '2 sequence_break', '3 heard', ...after], layer);
   }
 
   const minutes = await ask<Answer>('/v2/snapshots/history', { ...window, interval: '1m' });
   t.same(
-    runsOf(minutes.items[0]?.layers['mark']?.rows ?? []),
+    listRuns(minutes.items[0]?.layers['mark']?.rows ?? []),
     ['5 heard'],
     'a longer period is answered by its last reading, whatever was missing before',
   );
   const raw = await ask<Answer>('/v2/snapshots/history', { ...window, from: instant(1), raw: true });
   t.same(
-    runsOf(raw.items[0]?.layers['mark']?.rows ?? []),
+    listRuns(raw.items[0]?.layers['mark']?.rows ?? []),
     [...before, '7 heard', '1 no_update', '5 heard', '2 not_listed'],
     'raw rows name the same causes; the last window ends where a raw answer does',
   );

@@ -1,4 +1,4 @@
-// Random questions about the past, over a real store and a seam that moves, each answered byte for byte as a slow and independent reading of the raw log says.
+// Random historical queries over a real store and a moving seam: each answer equals a slow and independent reading of the raw log, byte for byte.
 import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { useEngines } from '../../support/engines.ts';
@@ -9,10 +9,10 @@ import { SECOND, START } from '../../support/task-driver.ts';
 import { openTestStore } from '../../support/test-store.ts';
 import { testApp } from '../live-fixture.ts';
 
-/** Questions a stage; the full form asks 200 of each kind: ORACLE_QUESTIONS=200. */
+/** Questions a stage; the full form runs 200 of each kind: ORACLE_QUESTIONS=200. */
 const QUESTIONS = Number(process.env['ORACLE_QUESTIONS'] ?? 16);
 const SEED = Number(process.env['ORACLE_SEED'] ?? 11);
-/** Seconds of the log at which questions are asked; a little after windows end. The last one is long after the last frame. */
+/** Seconds of the log at which questions are sent; a little after windows end. The last one is long after the last frame. */
 const STAGES = [303, 583, 823, 1_093, 1_273, 1_503];
 /** How far the store is behind what memory knows, in watermarks of a second. */
 const BEHIND = [0, 40, 0, 7, 90, 0];
@@ -145,17 +145,17 @@ const askAll = async (t: Test, world: PaperWorld, asked: readonly Asked[]): Prom
   for (const one of asked) {
     const headers = { 'content-type': 'application/json', ...as('pro_plus') };
     const answer = await app.inject({ method: 'POST', url: one.path, headers, payload: JSON.stringify(one.body) });
-    const said = `${one.path} ${JSON.stringify(one.body)}`;
+    const title = `${one.path} ${JSON.stringify(one.body)}`;
     if (answer.statusCode !== 200) {
-      t.fail(`${said}: ${answer.body}`);
+      t.fail(`${title}: ${answer.body}`);
       continue;
     }
     const { items, ...envelope } = answer.json<{ items: unknown; settled: boolean; items_sha256: string }>();
     const expected = one.expected(oracle, now);
     const isEqual = envelope.items_sha256 === createHash('sha256').update(expected).digest('hex');
     // The whole difference of the parsed items is readable; of the texts it is not.
-    if (isEqual) t.pass(said.slice(0, 80));
-    else t.same(items, JSON.parse(expected), said);
+    if (isEqual) t.pass(title.slice(0, 80));
+    else t.same(items, JSON.parse(expected), title);
     if (envelope.settled) settled.push({ asked: one, sha: envelope.items_sha256 });
   }
   await app.close();

@@ -17,7 +17,7 @@ const WINDOW = 10;
 const NO_RECENT = { sealed: [], provisional: [] };
 
 /** Window `n` ends at `10 n`; its reading came `early` before that. */
-const heard = (
+const makeReading = (
   n: number,
   { early = 1, late = false, srcOffset = n }: { early?: number; late?: boolean; srcOffset?: number } = {},
 ): StoredRow => ({
@@ -71,9 +71,9 @@ t.test('a row from memory and its cells from the store are the same', (t) => {
 });
 
 t.test('a row in store and memory counts once, and a sealed window has no provisional row', (t) => {
-  const joined = joinSeries([heard(1), silent(2, 4)], {
-    sealed: [heard(1), heard(5), heard(5, { late: true, srcOffset: 9 })],
-    provisional: [silent(1, 1, 'unknown'), silent(3, 3, 'unknown'), silent(5, 5, 'unknown'), heard(6)],
+  const joined = joinSeries([makeReading(1), silent(2, 4)], {
+    sealed: [makeReading(1), makeReading(5), makeReading(5, { late: true, srcOffset: 9 })],
+    provisional: [silent(1, 1, 'unknown'), silent(3, 3, 'unknown'), silent(5, 5, 'unknown'), makeReading(6)],
   });
   t.same(
     joined.map(({ at, late, reading }) => [at, late, reading !== null]),
@@ -90,17 +90,17 @@ t.test('a row in store and memory counts once, and a sealed window has no provis
 
 t.test('periods: the last reading, else the last cause that reaches in, else unknown', (t) => {
   const series = [
-    heard(1),
+    makeReading(1),
     silent(2, 2, 'venue_down'),
     silent(3, 5, 'parse_error'),
-    heard(6),
-    heard(6, { late: true, srcOffset: 7 }),
+    makeReading(6),
+    makeReading(6, { late: true, srcOffset: 7 }),
   ];
-  const said = (length: number, to: number) =>
+  const toLengths = (length: number, to: number) =>
     answerPeriods(series, periodsOf(0, to, length)).map(({ row, gapCause }) => row?.at ?? gapCause);
-  t.same(said(10, 70), [10, 'venue_down', 'parse_error', 'parse_error', 'parse_error', 60, 'unknown']);
-  t.same(said(20, 60), [10, 'parse_error', 60]);
-  t.same(said(30, 60), [10, 60]);
+  t.same(toLengths(10, 70), [10, 'venue_down', 'parse_error', 'parse_error', 'parse_error', 60, 'unknown']);
+  t.same(toLengths(20, 60), [10, 'parse_error', 60]);
+  t.same(toLengths(30, 60), [10, 60]);
   t.same(
     answerPeriods([silent(1, 1, 'venue_down'), silent(2, 2, 'parse_error')], periodsOf(0, 40, 20)).map(
       (p) => p.gapCause,
@@ -111,7 +111,7 @@ t.test('periods: the last reading, else the last cause that reaches in, else unk
 });
 
 t.test('instants: the newest window that had ended; gaps are passed over', (t) => {
-  const readings = readingsOf([heard(1), silent(2, 4), heard(5), heard(6, { late: true })]);
+  const readings = readingsOf([makeReading(1), silent(2, 4), makeReading(5), makeReading(6, { late: true })]);
   t.same(
     [9, 10, 49, 50, 60].map((at) => newestAt(readings, at)?.at ?? null),
     [null, 10, 10, 50, 50],
@@ -130,7 +130,7 @@ t.test('raw: however many windows were sealed at once, and wherever a request is
       fc.integer({ min: 0, max: 120 }),
       (kinds, joins, cut) => {
         const single = kinds.map((kind, i) =>
-          kind === 'reading' ? heard(i + 1, { early: 3 }) : silent(i + 1, i + 1, kind),
+          kind === 'reading' ? makeReading(i + 1, { early: 3 }) : silent(i + 1, i + 1, kind),
         );
         const runs: StoredRow[] = [];
         single.forEach((row, i) => {

@@ -1,5 +1,5 @@
-// What a node that has just begun answers about the past and to streams that come back, while it reads the minutes before its start: the same as a
-// node that was there all along, or that it cannot tell yet; never a gap that is none (N-11, ST-05).
+// Answers of a node that has just started about the past, and to resumed streams, while it reads the minutes before its start: equal to those of a
+// node that was always running, or "not yet known"; never a false gap (N-11, ST-05).
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { LiveMemory } from '../../../api/live/memory.ts';
@@ -16,7 +16,7 @@ import { type TestApp, testApp } from '../live-fixture.ts';
 
 const CUT = 520;
 const SHOWN = 440;
-/** Of a stream that comes back here; a test does not wait a minute. */
+/** Timeout of a resumed stream here; a test does not wait a minute. */
 const MISSED_WITHIN_MS = 2_000;
 const steps = makeSteps(11, CUT + 60);
 const stepAt = (second: number): number => steps.findIndex(({ recordedAt }) => recordedAt >= START + second * SECOND);
@@ -40,8 +40,8 @@ const ask = async ({ app, as }: TestApp, { url, payload }: Asked) => {
   const body = answer.json<Record<string, unknown>>();
   return { status: answer.statusCode, retryAfter: answer.headers['retry-after'], body };
 };
-/** Whatever is of the call itself left out. */
-const contentOf = ({ status, body }: Awaited<ReturnType<typeof ask>>) => ({ status, ...body, receipt_id: null });
+/** Without the members of the call itself. */
+const withoutReceipt = ({ status, body }: Awaited<ReturnType<typeof ask>>) => ({ status, ...body, receipt_id: null });
 
 type World = {
   readonly joined: JoinedNode<StreamHub>;
@@ -80,7 +80,11 @@ t.test(
     for (const asked of questions(START + 60 * SECOND, visible)) {
       const found = await ask(node, asked);
       t.equal(found.status, 200, `${asked.url} is answered`);
-      t.same(contentOf(found), contentOf(await ask(whole, asked)), `${asked.url} ${JSON.stringify(asked.payload)}`);
+      t.same(
+        withoutReceipt(found),
+        withoutReceipt(await ask(whole, asked)),
+        `${asked.url} ${JSON.stringify(asked.payload)}`,
+      );
     }
     const wanted = await Promise.all(questions(START + 60 * SECOND, now).map((asked) => ask(whole, asked)));
     // Nothing comes in the ten seconds that a call waits.
@@ -89,24 +93,29 @@ t.test(
     for (const one of refused) t.match(one, { retryAfter: /\d/, body: { errors: [{ code: 'UNAVAILABLE' }] } });
     t.equal(refused.length, found.length - 1, 'all but the one whose periods are shown');
     for (const [i, one] of found.entries())
-      if (one.status !== 503) t.same(contentOf(one), contentOf(wanted[i] as typeof one), 'and that one is whole');
+      if (one.status !== 503)
+        t.same(withoutReceipt(one), withoutReceipt(wanted[i] as typeof one), 'and that one is whole');
     const waiting = questions(START + 60 * SECOND, now)
       .filter(({ url }) => url !== '/v2/screen')
-      .map(async (asked) => contentOf(await ask(node, asked)));
+      .map(async (asked) => withoutReceipt(await ask(node, asked)));
     const live = await ask(node, { url: '/v2/snapshots', payload: { layers: ['mark'] } });
     t.equal(live.status, 200, 'the present is answered meanwhile');
     joined.join();
     t.same(
       await Promise.all(waiting),
-      wanted.slice(0, -1).map(contentOf),
+      wanted.slice(0, -1).map(withoutReceipt),
       'what waited is as of a node that was there',
     );
     const asOf = await ask(node, questions(START + 60 * SECOND, now).at(-1) as Asked);
-    t.same(contentOf(asOf), contentOf(wanted.at(-1) as Awaited<ReturnType<typeof ask>>), 'a screen of the past too');
+    t.same(
+      withoutReceipt(asOf),
+      withoutReceipt(wanted.at(-1) as Awaited<ReturnType<typeof ask>>),
+      'a screen of the past too',
+    );
   },
 );
 
-/** The id that a stream was told last by another node, a minute before the one under test began. */
+/** The last id that another node sent to a stream, a minute before the node under test started. */
 const earlierId = async (t: Test, path: string): Promise<string> => {
   const live = new LiveMemory([VENUE]);
   const now = steps[stepAt(CUT - 60) - 1]?.recordedAt ?? 0;
@@ -155,7 +164,7 @@ t.test('a stream that comes back waits for what it has missed, or begins with fr
   t.equal(waiting.events[0]?.data.resumed, true);
   const wanted = await resume(there, whole, id);
   await wanted.untilCount('ready', 1);
-  const told = ({ events }: StreamClient) => events.slice(1).map((event) => [event.id, event.event, event.data]);
+  const listEvents = ({ events }: StreamClient) => events.slice(1).map((event) => [event.id, event.event, event.data]);
   t.ok(wanted.named('update').length > 10, 'there was much to miss');
-  t.same(told(waiting), told(wanted), 'exactly as from a node that was there');
+  t.same(listEvents(waiting), listEvents(wanted), 'exactly as from a node that was there');
 });

@@ -1,4 +1,4 @@
-// What screen asks of a query besides: quantities as published are not added up across venues (DQL-24, DQL-33e).
+// Further requirements of screen on a query: quantities as published are not added up across venues (DQL-24, DQL-33e).
 import t from 'tap';
 import { compile, type Demands } from '../../../api/language/compile.ts';
 import { readmeQueries } from '../../../infra/dev/tools/documented-queries.ts';
@@ -10,7 +10,7 @@ const PUBLISHED: Demands = { where: null, refuseQuantitySums: true, outOfRange: 
 const CONVERTED: Demands = { ...PUBLISHED, refuseQuantitySums: false };
 
 /** Codes and places of the faults of a query; none when it is accepted. */
-const faultsOf = (text: string, demands: Demands): string[] => {
+const findFaults = (text: string, demands: Demands): string[] => {
   try {
     compile({ text }, CODES, demands);
     return [];
@@ -31,8 +31,8 @@ t.test('a sum of quantities is refused as published and accepted in one unit', a
     'sum(venues, oi / percentile_rank(oi, 100, 1h))',
     'sum(venues, oi / roc(oi, 24, 1h))',
   ]) {
-    t.same(faultsOf(`${sum} > 0`, PUBLISHED), [`DQL_TYPE 0+${sum.length}`], sum);
-    t.same(faultsOf(`${sum} > 0`, CONVERTED), [], sum);
+    t.same(findFaults(`${sum} > 0`, PUBLISHED), [`DQL_TYPE 0+${sum.length}`], sum);
+    t.same(findFaults(`${sum} > 0`, CONVERTED), [], sum);
   }
 });
 
@@ -47,12 +47,12 @@ t.test('what has the unit of no quantity is added up as published', async (t) =>
     'sum(venues, oi / abs(lot_size))',
     'sum(venues, oi / ema(oi, 24, 1h))',
   ]) {
-    t.same(faultsOf(`${sum} > 0`, PUBLISHED), [], sum);
+    t.same(findFaults(`${sum} > 0`, PUBLISHED), [], sum);
   }
 });
 
 t.test('every query of README.md is accepted', async (t) => {
   const queries = readmeQueries();
   t.equal(queries.length, 5);
-  for (const query of queries) t.same(faultsOf(query, PUBLISHED), [], query);
+  for (const query of queries) t.same(findFaults(query, PUBLISHED), [], query);
 });

@@ -1,9 +1,9 @@
-// Evaluates a case of a script: builds the market its lines load, runs the query, compares what they expect. The format stands in scripts/README.md.
+// Evaluates a case of a script: builds the market its lines load, runs the query, compares the expectations. scripts/README.md defines the format.
 import type { Test } from 'tap';
 import type { Compiled } from '../../../api/language/compile.ts';
 import { planOf } from '../../../api/screen/plan.ts';
 import { Budget, screenItems } from '../../../api/screen/screen.ts';
-import { factsOf } from '../screen/market-facts.ts';
+import { readFacts } from '../screen/market-facts.ts';
 import { LAYER_OF, type SlowColumn, type SlowLayer, type SlowListing } from '../screen/slow-evaluator.ts';
 import type { Case } from './script.ts';
 
@@ -21,7 +21,7 @@ type Loaded = { [K in 'venue' | 'symbol' | 'quote' | 'base' | 'instrument' | 'ti
   columns: Record<string, SlowColumn>;
 };
 
-const layerOf = (member: string): string => LAYER_OF[member] ?? (member.startsWith('depth_') ? 'venue_depth' : member);
+const toLayer = (member: string): string => LAYER_OF[member] ?? (member.startsWith('depth_') ? 'venue_depth' : member);
 
 const EMPTY: SlowLayer = { status: 'missing', reason: 'no_value', ageMs: null, values: {} };
 
@@ -32,7 +32,7 @@ const applyWord = (listing: Loaded, word: string): void => {
     listing.quote = rest;
     return;
   }
-  const layer = layerOf(name);
+  const layer = toLayer(name);
   const held = listing.layers[layer] ?? EMPTY;
   if (sign === '@') listing.layers[layer] = { ...held, ageMs: Number(rest) };
   else if (sign === '=') {
@@ -59,7 +59,7 @@ const newListing = (venue: string, symbol: string, instrument: string): Loaded =
 });
 
 /** Oldest first; `_` is a gap. What lies before is no history. */
-const columnOf = (words: readonly string[]): SlowColumn => {
+const parseColumn = (words: readonly string[]): SlowColumn => {
   const [first = ''] = words;
   const status = STATUSES.find((s) => s === first);
   if (status !== undefined) return { status, reason: REASON_OF[status] };
@@ -82,7 +82,7 @@ const loadMarket = ({ load, name }: Case): SlowListing[] => {
       const held = listings.get(key);
       const [column = '', timeframe = '', ...elements] = words;
       if (held === undefined) throw new Error(`${name}: no listing ${key}`);
-      held.columns[`${column} ${timeframe}`] = columnOf(elements);
+      held.columns[`${column} ${timeframe}`] = parseColumn(elements);
     }
   }
   return [...listings.values()].sort((a, b) => (a.venue + a.symbol < b.venue + b.symbol ? -1 : 1));
@@ -97,7 +97,7 @@ type Item = {
   because?: { expr: string; venue: string; symbol: string; reason: string }[];
 };
 
-const textOf = (shown: Shown | undefined): string => {
+const formatText = (shown: Shown | undefined): string => {
   if (shown === undefined) return 'nothing';
   const { value, reason, bound } = shown as {
     value: unknown;
@@ -108,7 +108,7 @@ const textOf = (shown: Shown | undefined): string => {
   return value === null ? `null:${reason}` : String(value);
 };
 
-const statusOf = (shown: Shown | undefined): string =>
+const formatStatus = (shown: Shown | undefined): string =>
   shown === undefined ? 'nothing' : [shown.status, shown.reason].filter((part) => part !== undefined).join('/');
 
 /** `value PLACE WORTH EXPRESSION`, `status PLACE STATUS[/REASON] EXPRESSION`, `result INSTRUMENT true|unknown|absent`, `because PLACE EXPRESSION REASON`. */
@@ -131,13 +131,13 @@ const check = (t: Test, line: string, items: readonly Item[]): void => {
     items.find(({ instrument }) => instrument === place)?.values ??
     venues.find(({ venue, symbol }) => `${venue}/${symbol}` === place)?.values;
   const shown = values?.[expression.join(' ')];
-  t.equal(word === 'status' ? statusOf(shown) : textOf(shown), expected, line);
+  t.equal(word === 'status' ? formatStatus(shown) : formatText(shown), expected, line);
 };
 
 /** Runs the query over the market loaded and checks every expectation. */
 export const evaluateCase = async (t: Test, one: Case, compiled: Compiled): Promise<void> => {
   const plan = planOf(compiled.query, 'published');
-  const facts = loadMarket(one).map((listing) => factsOf(listing, plan));
+  const facts = loadMarket(one).map((listing) => readFacts(listing, plan));
   const options = { includeUnknown: true, numberFormat: 'json', budget: new Budget(60_000) } as const;
   const items = (await screenItems(plan, facts, options)).map((text) => JSON.parse(text) as Item);
   for (const line of one.expect) check(t, line, items);

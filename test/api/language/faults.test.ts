@@ -1,4 +1,4 @@
-// What is wrong with a query is told once and nothing besides: depth adds no other fault, and a fault of shape none but its own (DQL-30, DQL-34c).
+// A fault of a query is reported once and alone: depth adds no other fault, and a fault of shape none but its own (DQL-30, DQL-34c).
 import fc from 'fast-check';
 import t from 'tap';
 import { compile, type QueryInput } from '../../../api/language/compile.ts';
@@ -9,8 +9,8 @@ import { type Json, queries } from './generate.ts';
 
 const CASES = Number(process.env['DQL_CASES'] ?? 1_000);
 
-/** Codes with their places; none of a lawful query. */
-const faultsOf = (input: QueryInput): string[] => {
+/** Codes with their places; none for a valid query. */
+const findFaults = (input: QueryInput): string[] => {
   try {
     compile(input, CODES);
     return [];
@@ -19,7 +19,7 @@ const faultsOf = (input: QueryInput): string[] => {
     return error.errors.map(({ code, path }) => (path === undefined ? code : `${code} ${path}`));
   }
 };
-const ofObject = (object: Json): string[] => faultsOf({ object, path: '' });
+const ofObject = (object: Json): string[] => findFaults({ object, path: '' });
 
 // ---- depth ----
 
@@ -63,7 +63,7 @@ t.test('an expression written deeper is at most too complex, in text and as an o
       const lawful = canonicalText(object);
       const text = lawful === null ? null : wrapped(lawful, how);
       if (text === null) return;
-      const faults = new Set(faultsOf({ text }));
+      const faults = new Set(findFaults({ text }));
       if (faults.has('DQL_COMPLEXITY')) tooDeep++;
       faults.delete('DQL_COMPLEXITY');
       if (faults.size > 0) throw new Error(`${[...faults]} for ${text}`);
@@ -80,7 +80,7 @@ const times = (node: Json, depth: number): Json =>
 const more = (condition: Json, depth: number): Json =>
   depth === 0 ? condition : more({ type: depth % 2 === 0 ? 'and' : 'or', args: [condition, condition] }, depth - 1);
 
-/** Where a deep expression stands, and what that place allows. */
+/** Positions of a deep expression, and what each position allows. */
 const PLACES: readonly (readonly [name: string, query: (deep: Json) => Json])[] = [
   ['any', (deep) => ({ condition: { type: 'any', where: { type: 'cmp', op: '>', left: deep, right: one } } })],
   [
@@ -132,14 +132,14 @@ t.test('a deep object keeps what encloses it: no fault of scope, kind or timefra
 
 t.test('what is wrong in a deep expression is told all the same', async (t) => {
   const sum = Array.from({ length: 31 }, () => 'mark').join(' + ');
-  t.same(faultsOf({ text: `any(venues where ${sum} > 1)` }), ['DQL_COMPLEXITY']);
-  t.same(faultsOf({ text: `max(venues, ${sum}) > 1` }), ['DQL_COMPLEXITY']);
-  t.same(faultsOf({ text: `select sma(${sum.replaceAll('mark', 'close')}, 2, 1h)` }), ['DQL_COMPLEXITY']);
-  t.same(faultsOf({ text: `${sum.replaceAll('mark', 'venues_listed')} > mark` }), ['DQL_SCOPE', 'DQL_COMPLEXITY']);
-  t.same(faultsOf({ text: `any(venues where ${sum} + volum > 1)` }), ['DQL_UNKNOWN_FIELD', 'DQL_COMPLEXITY']);
-  t.same(faultsOf({ text: `any(venues where ${sum} + max(venues, mark) > 1)` }), ['DQL_NESTING', 'DQL_COMPLEXITY']);
-  t.same(faultsOf({ text: `select sma(${sum} + bid + tick_size, 2, 1h)` }), ['DQL_TYPE', 'DQL_COMPLEXITY']);
-  t.same(faultsOf({ text: `select sma(${sum}, 2)` }), ['DQL_TIMEFRAME_REQUIRED', 'DQL_COMPLEXITY']);
+  t.same(findFaults({ text: `any(venues where ${sum} > 1)` }), ['DQL_COMPLEXITY']);
+  t.same(findFaults({ text: `max(venues, ${sum}) > 1` }), ['DQL_COMPLEXITY']);
+  t.same(findFaults({ text: `select sma(${sum.replaceAll('mark', 'close')}, 2, 1h)` }), ['DQL_COMPLEXITY']);
+  t.same(findFaults({ text: `${sum.replaceAll('mark', 'venues_listed')} > mark` }), ['DQL_SCOPE', 'DQL_COMPLEXITY']);
+  t.same(findFaults({ text: `any(venues where ${sum} + volum > 1)` }), ['DQL_UNKNOWN_FIELD', 'DQL_COMPLEXITY']);
+  t.same(findFaults({ text: `any(venues where ${sum} + max(venues, mark) > 1)` }), ['DQL_NESTING', 'DQL_COMPLEXITY']);
+  t.same(findFaults({ text: `select sma(${sum} + bid + tick_size, 2, 1h)` }), ['DQL_TYPE', 'DQL_COMPLEXITY']);
+  t.same(findFaults({ text: `select sma(${sum}, 2)` }), ['DQL_TIMEFRAME_REQUIRED', 'DQL_COMPLEXITY']);
 });
 
 // ---- one fault of shape ----
@@ -151,16 +151,16 @@ type Place = {
 };
 
 /** Every member and item of an object, with its pointer. */
-const placesOf = (holder: unknown, path = ''): Place[] => {
+const listPlaces = (holder: unknown, path = ''): Place[] => {
   if (typeof holder !== 'object' || holder === null) return [];
   return Object.entries(holder).flatMap(([key, value]) => [
     { holder: holder as Record<string, unknown>, key, path: `${path}/${key}` },
-    ...placesOf(value, `${path}/${key}`),
+    ...listPlaces(value, `${path}/${key}`),
   ]);
 };
 
 const NODES = ['condition', 'left', 'right', 'where', 'expr'];
-/** Values that are wrong for a member, whatever is right for it. */
+/** Values that are invalid for a member of any type. */
 const wrongFor = (key: string, value: unknown, type: unknown): readonly unknown[] => {
   if (key === 'timeframe') return type === 'call' ? ['', '1.5h', 'x', 5, null, '01h'] : ['', '1.5h', '7m', 5, null];
   if (key === 'value')
@@ -175,10 +175,10 @@ const copy = (object: Json): Record<string, unknown> => JSON.parse(JSON.stringif
 /** Members whose lists may also be a bare string: any string is right there. */
 const isSelection = (path: string): boolean => path.startsWith('/where/');
 
-/** Objects with one fault of shape each, and the path that it is told at. */
+/** Objects with one fault of shape each, and the path at which it is reported. */
 const spoil = (object: Json, at: number, pick: number): { readonly object: Json; readonly path: string } | null => {
   const spoilt = copy(object);
-  const places = placesOf(spoilt).filter(({ path, key }) => !isSelection(path) && key !== 'dql');
+  const places = listPlaces(spoilt).filter(({ path, key }) => !isSelection(path) && key !== 'dql');
   const place = places[at % places.length];
   if (place === undefined) return null;
   const { holder, key, path } = place;
@@ -234,6 +234,6 @@ t.test('a malformed timeframe or name of a call is its own fault only', async (t
   }
   t.same(ofObject({ dql: '1', select: [call({ name: 5 })] }), ['DQL_JSON_SCHEMA /select/0/name']);
   t.same(ofObject({ dql: '1', timeframe: '7m', select: [close] }), ['DQL_JSON_SCHEMA /timeframe']);
-  t.same(faultsOf({ text: 'timeframe x select close' }), ['DQL_SYNTAX']);
-  t.same(faultsOf({ text: 'timeframe 1.5h select close' }), ['DQL_SYNTAX']);
+  t.same(findFaults({ text: 'timeframe x select close' }), ['DQL_SYNTAX']);
+  t.same(findFaults({ text: 'timeframe 1.5h select close' }), ['DQL_SYNTAX']);
 });

@@ -1,11 +1,11 @@
-// Bodies of screens and parses for a running service: lawful queries in both forms with all that may stand beside them, and hostile ones.
+// Bodies of screens and parses for a running service: valid queries in both forms with all optional members, and hostile ones.
 import fc from 'fast-check';
 import { compile } from '../../../api/language/compile.ts';
 import { FIELDS } from '../../../api/language/fields.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { hostileTexts, type Json, lawfulQueries, type Names, spoiledObjects } from './generate.ts';
 
-/** As text, where the query is within the limits of the language; else as it is. */
+/** As text, where the query is within the limits of the language; else unchanged. */
 const asText = (object: Json, { codes }: Names): Json => {
   try {
     return { query: compile({ object, path: '' }, codes).string };
@@ -21,7 +21,7 @@ const asked = (object: Json, form: string, names: Names): Json => {
   return form === 'beside' && where !== undefined ? { query_object: rest, where } : { query_object: object };
 };
 
-/** Sums of quantities are lawful in one unit only (DQL-24). */
+/** Sums of quantities are valid in one unit only (DQL-24). */
 const sumsQuantities = (object: Json): boolean =>
   [...JSON.stringify(object).matchAll(/"fn":"sum","expr":\{"type":"field","name":"(\w+)"/g)].some(
     ([, name = '']) => FIELDS.get(name)?.unit === 'quantity',
@@ -36,7 +36,7 @@ const freshness = fc.constantFrom<unknown>(
   { stats: '600s' },
 );
 
-/** A lawful screen, but for the limits. */
+/** A valid screen, apart from the limits. */
 export const screenBodies = (names: Names): fc.Arbitrary<Json> =>
   fc
     .record({
@@ -59,7 +59,7 @@ export const screenBodies = (names: Names): fc.Arbitrary<Json> =>
       return { ...asked(object, form, names), units: fitting, ...rest };
     });
 
-/** Queries that are lawful, that look as if, and that are none. */
+/** Valid queries, queries that look valid, and others. */
 export const parseBodies = (names: Names): fc.Arbitrary<unknown> =>
   fc.oneof(
     lawfulQueries(names).map((object) => asText(object, names)),

@@ -1,4 +1,4 @@
-// Machine forms of lawful queries: typed by the language's own tables, small enough to be within its limits; and forms and texts that are none.
+// Machine forms of valid queries: typed by the language's own tables, small enough to be within its limits; and invalid forms and texts.
 import fc from 'fast-check';
 import type { CodeKey, Codes } from '../../../api/language/codes.ts';
 import { FIELDS, SOURCES } from '../../../api/language/fields.ts';
@@ -11,7 +11,8 @@ import { CODES } from './codes.ts';
 export type Json = Readonly<Record<string, unknown>>;
 
 const fields = [...FIELDS.values()];
-const namesOf = (wanted: (field: (typeof fields)[number]) => boolean) => fields.filter(wanted).map(({ name }) => name);
+const listNames = (wanted: (field: (typeof fields)[number]) => boolean) =>
+  fields.filter(wanted).map(({ name }) => name);
 const field = (names: readonly string[]) => fc.constantFrom(...names).map((name): Json => ({ type: 'field', name }));
 const source = fc.constantFrom(...SOURCES.keys()).map((name): Json => ({ type: 'source', name }));
 
@@ -56,13 +57,13 @@ const call = (name: string, ...args: fc.Arbitrary<Json>[]): fc.Arbitrary<Json> =
 const named = (parameters: string): string[] =>
   [...FUNCTIONS.values()].filter((spec) => spec.parameters.join() === parameters).map(({ name }) => name);
 
-const sampleable = field(namesOf((f) => f.sampleable));
-const venueNumbers = field(namesOf((f) => f.scope === 'venue' && f.type === 'number'));
+const sampleable = field(listNames((f) => f.sampleable));
+const venueNumbers = field(listNames((f) => f.scope === 'venue' && f.type === 'number'));
 const status = call('status', sampleable).chain((left) =>
   fc.constantFrom(...STATUSES).map((value): Json => ({ type: 'cmp', op: '=', left, right: { type: 'status', value } })),
 );
 
-/** What a query may name. */
+/** Names that a query may use. */
 export type Names = {
   readonly codes: Codes;
   /** Instants behind `as of`. */
@@ -133,10 +134,10 @@ const venueTree = (timeframe: string, codeOf: CodeOf) =>
     };
   });
 
-const venueNumbersOfLayers = field(namesOf((f) => f.layer !== 'reference' && f.type === 'number'));
+const venueNumbersOfLayers = field(listNames((f) => f.layer !== 'reference' && f.type === 'number'));
 
 /** Known names in any combination: many of them select nothing, and those of one venue mostly something. */
-const selectionOf = (codeOf: CodeOf) => {
+const makeSelection = (codeOf: CodeOf) => {
   const base = fc.array(codeOf('base'), { minLength: 1, maxLength: 3 });
   const [instrument, quote, venue] = [codeOf('instrument'), codeOf('quote'), codeOf('venue')];
   const symbol = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 });
@@ -146,7 +147,7 @@ const selectionOf = (codeOf: CodeOf) => {
   );
 };
 
-const additive = field(namesOf((f) => f.additive));
+const additive = field(listNames((f) => f.additive));
 const codeTest = (codeOf: CodeOf) =>
   fc
     .constantFrom('base' as const, 'instrument' as const)
@@ -178,7 +179,7 @@ const lawfulAt = (timeframe: string, { codes, instants }: Names): fc.Arbitrary<J
       condition: whole,
       timeframe: fc.constant(timeframe),
       as_of: instants,
-      where: selectionOf(codeOf),
+      where: makeSelection(codeOf),
       select: fc.array(fc.oneof(value, amount, condition), { minLength: 1, maxLength: 2 }),
       order_by: fc.array(
         fc.record({ expr: fc.oneof(amount, field(['instrument'])), dir: fc.constantFrom('asc', 'desc') }),
@@ -192,7 +193,7 @@ const lawfulAt = (timeframe: string, { codes, instants }: Names): fc.Arbitrary<J
   );
 };
 
-/** A lawful query, but for the limits. */
+/** A valid query, apart from the limits. */
 export const lawfulQueries = (names: Names): fc.Arbitrary<Json> =>
   fc.constantFrom(...TIMEFRAMES).chain((timeframe) => lawfulAt(timeframe, names));
 
@@ -201,7 +202,7 @@ export const queries = lawfulQueries({
   instants: fc.constantFrom('2026-01-01', '2026-01-01T09:30:00.5+02:00'),
 });
 
-/** Pieces of a lawful object replaced by anything. */
+/** Pieces of a valid object replaced by anything. */
 export const spoiledObjects: fc.Arbitrary<unknown> = fc
   .tuple(queries, fc.array(fc.tuple(fc.nat(60), fc.jsonValue()), { maxLength: 3 }))
   .map(([object, changes]) => {
@@ -222,7 +223,7 @@ const WORDS = [
   ...['=', '<', '>', '<=', '>=', '+', '-', '*', '/', '(', ')', ',', '(', ')', '((((', '----', '币', '\n'],
 ];
 
-/** Texts that look like queries: words of the language in any order, long runs of one of them, broken pieces. */
+/** Texts that look like queries: tokens of the language in any order, long runs of one of them, broken pieces. */
 export const hostileTexts: fc.Arbitrary<string> = fc.oneof(
   fc.array(fc.constantFrom(...WORDS), { maxLength: 60 }).map((words) => words.join(' ')),
   fc.array(fc.constantFrom(...WORDS), { maxLength: 30 }).map((words) => words.join('')),

@@ -24,7 +24,7 @@ const atom = (text: string, columns: Columns): AtomValue => {
   return atomValue(node, (spec) => {
     const held = elements(columns[spec.member] ?? []);
     const lacking = Math.max(0, 600 - held.values.length);
-    // What was before the first stored element is no history.
+    // Data before the first stored element is no history.
     const values = new Float64Array(lacking + held.values.length).fill(Number.NaN);
     values.set(held.values, lacking);
     const reasons = new Uint8Array(values.length).fill(4, 0, lacking);
@@ -39,7 +39,7 @@ const worth = (text: string, columns: Columns): number | boolean | string => {
   return 'truth' in value ? value.truth : (REASONS[value.reason] ?? '');
 };
 
-/** The value at each bar: what the language says when that bar is the newest. */
+/** The value at each bar: the result of the language when that bar is the newest. */
 const alongside = (t: Test, text: string, columns: Columns, of: { expected: Numbers; tolerance: number }): void => {
   let compared = 0;
   of.expected.forEach((expected, i) => {

@@ -1,4 +1,4 @@
-// What holds for any query: its canonical forms agree and stay, and no text or object harms the service (DQL-09, Q-02).
+// Properties of any query: its canonical forms agree and are stable, and no text or object harms the service (DQL-09, Q-02).
 // DQL_CASES and DQL_FUZZ set how many are tried; the defaults are for every run of the tests.
 import fc from 'fast-check';
 import t from 'tap';
@@ -13,7 +13,7 @@ import { hostileTexts, queries, spoiledObjects } from './generate.ts';
 
 const CASES = Number(process.env.DQL_CASES ?? 5_000);
 const FUZZED = Number(process.env.DQL_FUZZ ?? 20_000);
-/** Of one compilation, in milliseconds: the slowest that any input may take. */
+/** Most milliseconds of one compilation, for any input. */
 const SLOWEST_MS = 20;
 
 const shown = ({ string, json, complexity }: Compiled): string =>
@@ -21,7 +21,7 @@ const shown = ({ string, json, complexity }: Compiled): string =>
 const fromObject = (object: JsonObject): Compiled => compile({ object, path: '/query_object' }, CODES);
 const fromText = (text: string): Compiled => compile({ text }, CODES);
 
-/** Null where the query is lawful but over a limit. */
+/** Null where the query is valid but over a limit. */
 const withinLimits = (object: JsonObject): Compiled | null => {
   try {
     return fromObject(object);
@@ -80,7 +80,7 @@ const timed = (text: string, read: (text: string) => unknown): number => {
 };
 
 /** A pause of the machine is not the input's: the slowest inputs are measured again. */
-const slowestOf = (
+const measureSlowest = (
   found: { ms: number; text: string }[],
   read: (text: string) => unknown,
 ): { ms: number; text: string } => {
@@ -100,7 +100,7 @@ const fuzz = (texts: fc.Arbitrary<string>, runs: number, read: (text: string) =>
     }),
     { numRuns: runs },
   );
-  return slowestOf(slow, read);
+  return measureSlowest(slow, read);
 };
 
 t.test('any text is a query or a list of documented faults, in milliseconds', async (t) => {
@@ -150,7 +150,7 @@ t.test('the deepest, longest and widest inputs are refused in milliseconds', asy
     ],
   ];
   for (const text of texts) {
-    const { ms } = slowestOf([{ ms: timed(text, fromText), text }], fromText);
+    const { ms } = measureSlowest([{ ms: timed(text, fromText), text }], fromText);
     if (ms >= SLOWEST_MS) t.fail(`${ms.toFixed(1)} ms for ${text.slice(0, 40)}`);
   }
   const chain = (n: number, wrap: (inner: unknown) => unknown) => {
@@ -172,7 +172,7 @@ t.test('the deepest, longest and widest inputs are refused in milliseconds', asy
     { dql: '1', ...Object.fromEntries(wide(1, 8_000).map((one, i) => [`k${i}`, one])) },
   );
   for (const object of objects) {
-    const { ms } = slowestOf([{ ms: timed('', () => fromObject(object)), text: '' }], () => fromObject(object));
+    const { ms } = measureSlowest([{ ms: timed('', () => fromObject(object)), text: '' }], () => fromObject(object));
     if (ms >= SLOWEST_MS) t.fail(`${ms.toFixed(1)} ms for ${JSON.stringify(object).slice(0, 60)}`);
   }
   t.pass('every input looked at');

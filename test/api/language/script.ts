@@ -1,4 +1,4 @@
-// Reads `.dqltest` scripts: cases any implementation of the language could run. The format stands in scripts/README.md.
+// Reads `.dqltest` scripts: cases any implementation of the language could run. scripts/README.md defines the format.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -27,7 +27,7 @@ const LOADS = ['listing', 'series'];
 const EXPECTS = ['result', 'value', 'status', 'because'];
 const KNOWN = new Set([...WORDS, 'error', 'hint', ...LOADS, ...EXPECTS]);
 
-const linesOf = (block: string, file: string): { name: string; lines: Lines } => {
+const parseLines = (block: string, file: string): { name: string; lines: Lines } => {
   const [title = '', ...rest] = block.split('\n');
   if (!title.startsWith('# ')) throw new Error(`${file}: a case begins with "# ", found "${title}"`);
   const lines = new Map<string, string[]>();
@@ -39,19 +39,19 @@ const linesOf = (block: string, file: string): { name: string; lines: Lines } =>
   return { name: title.slice(2), lines };
 };
 
-const expectedOf = (line: string): Expected => {
+const parseExpected = (line: string): Expected => {
   const [code = '', at = null] = line.split(' at ');
   return { code, at };
 };
 
-const listOf = (text: string | undefined): readonly string[] | null =>
+const parseList = (text: string | undefined): readonly string[] | null =>
   text === undefined ? null : text.split(/,\s*/).filter((item) => item !== '');
 
 const linesNamed = (lines: Lines, words: readonly string[]): string[] =>
   words.flatMap((word) => (lines.get(word) ?? []).map((line) => `${word} ${line}`));
 
-const caseOf = (block: string, file: string): Case => {
-  const { name, lines } = linesOf(block, file);
+const parseCase = (block: string, file: string): Case => {
+  const { name, lines } = parseLines(block, file);
   const one = (word: string): string | undefined => lines.get(word)?.[0];
   const escaped = one('escaped');
   const query = escaped === undefined ? (one('query') ?? null) : (JSON.parse(escaped) as string);
@@ -67,12 +67,12 @@ const caseOf = (block: string, file: string): Case => {
     json: json === undefined ? undefined : (JSON.parse(json) as unknown),
     cost: one('cost') ?? null,
     facts: {
-      instrument: listOf(one('instrument')),
-      venue: listOf(one('venue')),
-      functions: listOf(one('functions')),
-      timeframes: listOf(one('timeframes')),
+      instrument: parseList(one('instrument')),
+      venue: parseList(one('venue')),
+      functions: parseList(one('functions')),
+      timeframes: parseList(one('timeframes')),
     },
-    errors: (lines.get('error') ?? []).map(expectedOf),
+    errors: (lines.get('error') ?? []).map(parseExpected),
     hints: lines.get('hint') ?? [],
     load: linesNamed(lines, LOADS),
     expect: linesNamed(lines, EXPECTS),
@@ -89,5 +89,5 @@ export const readScripts = (folder: string): Case[] =>
       return blocks
         .map((b) => b.trim())
         .filter((b) => b !== '' && !b.startsWith('='))
-        .map((b) => caseOf(b, file));
+        .map((b) => parseCase(b, file));
     });

@@ -26,11 +26,11 @@ const run = (
   }
 };
 
-const placeOf = ({ position, path }: ApiError): string | null =>
+const findPlace = ({ position, path }: ApiError): string | null =>
   position === undefined ? (path ?? null) : `${position.offset}+${position.length}`;
 
 const checkErrors = (t: Test, { errors, hints }: Case, found: readonly ApiError[]): void => {
-  const shown = found.map((e, i) => (errors[i]?.at === null ? e.code : `${e.code} at ${placeOf(e)}`));
+  const shown = found.map((e, i) => (errors[i]?.at === null ? e.code : `${e.code} at ${findPlace(e)}`));
   t.same(
     shown,
     errors.map(({ code, at }) => (at === null ? code : `${code} at ${at}`)),
@@ -42,20 +42,20 @@ const checkErrors = (t: Test, { errors, hints }: Case, found: readonly ApiError[
   }
 };
 
-const jsonOf = ({ json }: Compiled): unknown => parseExactly(writeJson(json));
+const toJson = ({ json }: Compiled): unknown => parseExactly(writeJson(json));
 
 const checkCompiled = (t: Test, expected: Case, found: Compiled): void => {
   const { query, complexity, string } = found;
   if (expected.text !== null) t.equal(string, expected.text);
   if (expected.cost !== null) t.equal(`${complexity.nodes} ${complexity.bars} ${complexity.cost}`, expected.cost);
-  if (expected.json !== undefined) t.same(jsonOf(found), expected.json);
+  if (expected.json !== undefined) t.same(toJson(found), expected.json);
   const { instrument, venue, functions, timeframes } = expected.facts;
   if (instrument !== null) t.same([...query.names.instrument].sort(), instrument);
   if (venue !== null) t.same([...query.names.venue].sort(), venue);
   if (functions !== null) t.same([...query.functions].sort(), functions);
   if (timeframes !== null) t.same(timeframesOf(query), timeframes);
   const fromText = run({ query: string, object: null });
-  const fromObject = run({ query: null, object: jsonOf(found) as Record<string, unknown> });
+  const fromObject = run({ query: null, object: toJson(found) as Record<string, unknown> });
   for (const again of [fromText, fromObject]) {
     if (!('string' in again)) {
       t.fail(`the canonical form is refused: ${JSON.stringify(again)}`);

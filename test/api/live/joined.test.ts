@@ -1,5 +1,5 @@
-// A node that begins anywhere in a log and is joined later by what came before is, from then on, as one that was told everything; and what it
-// answers of the present is right before (design section 5, "An API node").
+// A node that starts anywhere in a log and later reads the part before it has the same state as one that received everything; and its answers
+// about the present are right before (design section 5, "An API node").
 import { Writable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { PLANS } from '../../../api/contract/plans.ts';
@@ -26,14 +26,14 @@ const stepAt = (second: number): number => {
   return found < 0 ? steps.length : found;
 };
 
-/** What keeps what a copy applies. */
-const keeperOf = (clock: { now: Micros }) => (live: LiveMemory) => ({
+/** Keeps what a copy applies. */
+const createKeeper = (clock: { now: Micros }) => (live: LiveMemory) => ({
   hub: new StreamHub({ live, nowMicros: () => clock.now }),
   states: new RecentStates(live),
 });
-type Node = JoinedNode<ReturnType<ReturnType<typeof keeperOf>>>;
+type Node = JoinedNode<ReturnType<ReturnType<typeof createKeeper>>>;
 
-/** Events that a client is told at once when it opens a stream. */
+/** Events that a client receives at once when it opens a stream. */
 const openStream = (hub: StreamHub, live: LiveMemory, lastEventId: string | null, now: Micros): StreamEvent[] => {
   const plan = PLANS.pro_plus;
   const input = { layers: 'mark,funding,ticker,liquidation,candles' };
@@ -56,22 +56,22 @@ const openStream = (hub: StreamHub, live: LiveMemory, lastEventId: string | null
     findKey,
     isInScope: () => true,
   });
-  const told = [...events];
+  const listEvents = [...events];
   stream.drop();
-  return told;
+  return listEvents;
 };
 
-/** Whatever names the stream itself left out. */
-const contentsOf = (events: readonly StreamEvent[]) =>
+/** Without the names of the stream itself. */
+const withoutStreamIds = (events: readonly StreamEvent[]) =>
   events.map(({ id, event, data }) => [id, event, { ...data, stream_id: null, buffer_from: null }]);
 
-const readingsOf = (live: LiveMemory) =>
+const listReadings = (live: LiveMemory) =>
   [...(live.venue(VENUE)?.listings.values() ?? [])].map(({ venueSymbol, readings }) => [
     venueSymbol,
     READING_LAYERS.map((layer) => readings.get(layer)),
   ]);
 
-const rowsOf = (live: LiveMemory, from: Micros) =>
+const listRows = (live: LiveMemory, from: Micros) =>
   [...(live.venue(VENUE)?.listings.keys() ?? [])].flatMap((symbol) =>
     [...ALL_LAYERS.map(({ table }) => table)].flatMap((table) =>
       [...live.recentRows(VENUE, table, symbol)]
@@ -80,12 +80,12 @@ const rowsOf = (live: LiveMemory, from: Micros) =>
     ),
   );
 
-const lossesOf = (live: LiveMemory, rows: ReturnType<typeof rowsOf>) =>
+const listLosses = (live: LiveMemory, rows: ReturnType<typeof listRows>) =>
   rows.map(({ row: { texts, instants } }) =>
     live.venue(VENUE)?.connections.lostAt(texts.conn ?? '', instants.received_at ?? 0),
   );
 
-const statesOf = (live: LiveMemory, states: RecentStates, instants: readonly Micros[]) =>
+const listStates = (live: LiveMemory, states: RecentStates, instants: readonly Micros[]) =>
   instants.map((at) =>
     [...(live.venue(VENUE)?.listings.values() ?? [])].map((listing) =>
       READING_LAYERS.map((layer) => {
@@ -95,7 +95,7 @@ const statesOf = (live: LiveMemory, states: RecentStates, instants: readonly Mic
     ),
   );
 
-/** Of megabytes only the first place that differs is shown. */
+/** Of megabytes only the first different place is shown. */
 const same = (t: Test, found: unknown, wanted: unknown, what: string): void => {
   const [one, other] = [JSON.stringify(found), JSON.stringify(wanted)];
   if (one === other) return;
@@ -106,7 +106,7 @@ const same = (t: Test, found: unknown, wanted: unknown, what: string): void => {
 };
 
 const sameNow = (t: Test, { node, whole }: Node, what: string): void => {
-  same(t, readingsOf(node), readingsOf(whole), `${what}: readings`);
+  same(t, listReadings(node), listReadings(whole), `${what}: readings`);
   same(t, node.watermark(VENUE), whole.watermark(VENUE), `${what}: W`);
   same(t, node.venue(VENUE)?.capabilities.at(-1), whole.venue(VENUE)?.capabilities.at(-1), `${what}: capability`);
 };
@@ -114,11 +114,16 @@ const sameNow = (t: Test, { node, whole }: Node, what: string): void => {
 const samePast = (t: Test, joined: Node, what: string): void => {
   const { node, whole, kept, now } = joined;
   const from = node.recentFrom(VENUE);
-  const rows = rowsOf(whole, from);
-  same(t, rowsOf(node, from), rows, `${what}: rows after ${from}`);
-  same(t, lossesOf(node, rows), lossesOf(whole, rows), `${what}: losses`);
+  const rows = listRows(whole, from);
+  same(t, listRows(node, from), rows, `${what}: rows after ${from}`);
+  same(t, listLosses(node, rows), listLosses(whole, rows), `${what}: losses`);
   const instants = Array.from({ length: 31 }, (_, i) => now - i * SECOND).filter((at) => at >= kept.node.states.from);
-  same(t, statesOf(node, kept.node.states, instants), statesOf(whole, kept.whole.states, instants), `${what}: states`);
+  same(
+    t,
+    listStates(node, kept.node.states, instants),
+    listStates(whole, kept.whole.states, instants),
+    `${what}: states`,
+  );
   t.ok(kept.node.states.from <= Math.max(kept.whole.states.from, now - RULES_KEPT), `${what}: states are kept as long`);
 };
 
@@ -127,14 +132,14 @@ t.test('a node that begins anywhere is as one that was told everything', async (
   let resumed = 0;
   for (let round = 0; round < 8; round++) {
     const clock = { now: START };
-    const joined: Node = new JoinedNode(steps, keeperOf(clock));
+    const joined: Node = new JoinedNode(steps, createKeeper(clock));
     const { node, whole, kept } = joined;
     const goTo = (step: number): void => {
       joined.goTo(Math.min(steps.length, step));
       clock.now = joined.now;
     };
-    const told = (live: 'whole' | 'node', id: string) =>
-      contentsOf(openStream(kept[live].hub, joined[live], id, clock.now));
+    const listEvents = (live: 'whole' | 'node', id: string) =>
+      withoutStreamIds(openStream(kept[live].hub, joined[live], id, clock.now));
     const cut = stepAt(100 + random(450));
     // At once, or when all that rules ask for came here.
     const join = cut + random(round % 2 === 0 ? 100 : 2_400);
@@ -148,14 +153,15 @@ t.test('a node that begins anywhere is as one that was told everything', async (
     goTo(join);
     sameNow(t, joined, what);
     const early = openStream(kept.node.hub, node, id, clock.now);
-    if (early[0]?.data.resumed === true) same(t, contentsOf(early), told('whole', id), `${what}: nothing was missed`);
+    if (early[0]?.data.resumed === true)
+      same(t, withoutStreamIds(early), listEvents('whole', id), `${what}: nothing was missed`);
     else t.match(early[1], { event: 'gap', data: { reason: 'resume_expired' } }, `${what}: no hole`);
     joined.join();
     t.ok(node.isWhole, `${what}: whole`);
     for (const later of [0, 700, 3_000]) {
       goTo(join + later);
       samePast(t, joined, `${what}, ${later} later`);
-      same(t, told('node', id), told('whole', id), `${what}, ${later} later: what a client has missed`);
+      same(t, listEvents('node', id), listEvents('whole', id), `${what}, ${later} later: what a client has missed`);
       if (openStream(kept.node.hub, node, id, clock.now)[0]?.data.resumed === true) resumed++;
     }
     kept.whole.hub.close();

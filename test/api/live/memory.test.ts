@@ -8,7 +8,8 @@ import { codecs } from '../../../schemas/avro/codec.ts';
 import { liveEntry, type StateEntry } from '../../../schemas/topics.ts';
 import { Feed, LISTED, listing, listingValues, markReading, NOW } from '../live-fixture.ts';
 
-const markOf = (memory: LiveMemory) => memory.venue('okx')?.listings.get('BTCUSDT')?.readings.get('mark')?.values.mark;
+const readMark = (memory: LiveMemory) =>
+  memory.venue('okx')?.listings.get('BTCUSDT')?.readings.get('mark')?.values.mark;
 
 t.test('drops what is not above the highest place of its partition', (t) => {
   const feed = new Feed(['okx']);
@@ -19,13 +20,13 @@ t.test('drops what is not above the highest place of its partition', (t) => {
   put('0', 10, 1);
   put('0', 10, 0);
   put('0', 9, 5);
-  t.equal(markOf(feed.memory), '2');
+  t.equal(readMark(feed.memory), '2');
   put('3', 11, 0);
-  t.equal(markOf(feed.memory), '3');
+  t.equal(readMark(feed.memory), '3');
   t.end();
 });
 
-const bytesOf = (told: Parameters<typeof liveEntry>[0]): Buffer => codecs.live.encode(liveEntry(told));
+const toBytes = (published: Parameters<typeof liveEntry>[0]): Buffer => codecs.live.encode(liveEntry(published));
 const none = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
 const round = (offset: number, watermark: number): StateEntry[] => [
   { ...none, round: offset, kind: 'listing', symbol: 'BTCUSDT', listing: listing('okx', listingValues()) },
@@ -42,10 +43,10 @@ t.test('a round stands for everything up to its offset', (t) => {
   t.equal(memory.watermark('okx'), NOW - 60_000_000);
   t.ok(memory.isBehind('okx', NOW));
   const entry = { recorded_at: NOW, kind: 'reading', symbol: 'BTCUSDT' } as const;
-  memory.applyLive('okx', 0, bytesOf({ ...entry, offset: 50, index: 9, reading: markReading('0') }));
-  t.equal(markOf(memory), '7');
-  memory.applyLive('okx', 0, bytesOf({ ...entry, offset: 51, index: 0, reading: markReading('8') }));
-  t.equal(markOf(memory), '8');
+  memory.applyLive('okx', 0, toBytes({ ...entry, offset: 50, index: 9, reading: markReading('0') }));
+  t.equal(readMark(memory), '7');
+  memory.applyLive('okx', 0, toBytes({ ...entry, offset: 51, index: 0, reading: markReading('8') }));
+  t.equal(readMark(memory), '8');
   memory.markReady('okx', 0);
   t.ok(memory.isReady());
   t.end();
@@ -58,17 +59,17 @@ t.test('of the stretch after a round the present is applied, and nothing kept', 
   const entry = { recorded_at: NOW - 1_000, index: 0, symbol: 'BTCUSDT' } as const;
   const row = { table: 'mark', at: NOW, texts: {}, instants: {}, integers: {}, figures: {}, flags: {} };
   for (const bytes of [
-    bytesOf({ ...entry, offset: 51, kind: 'reading', reading: markReading('8') }),
-    bytesOf({ ...entry, offset: 52, kind: 'provisional', row }),
-    bytesOf({ ...entry, offset: 53, kind: 'watermark', watermark: NOW - 2_000 }),
+    toBytes({ ...entry, offset: 51, kind: 'reading', reading: markReading('8') }),
+    toBytes({ ...entry, offset: 52, kind: 'provisional', row }),
+    toBytes({ ...entry, offset: 53, kind: 'watermark', watermark: NOW - 2_000 }),
   ])
     memory.applyTail('okx', 0, bytes);
   memory.markReady('okx', 0);
-  t.equal(markOf(memory), '8');
+  t.equal(readMark(memory), '8');
   t.equal(memory.watermark('okx'), NOW - 2_000);
   t.equal(memory.recentFrom('okx'), NOW - 1_000, 'rows are known from the last entry on');
   t.same([...memory.recentRows('okx', 'mark', 'BTCUSDT')], []);
-  memory.applyLive('okx', 0, bytesOf({ ...entry, offset: 54, kind: 'provisional', row }));
+  memory.applyLive('okx', 0, toBytes({ ...entry, offset: 54, kind: 'provisional', row }));
   t.equal([...memory.recentRows('okx', 'mark', 'BTCUSDT')].length, 1);
   t.end();
 });
@@ -78,8 +79,8 @@ t.test('the watermark of a venue is that of its slowest task', (t) => {
   feed.watermark('okx', 100);
   feed.memory.expectPartitions('okx', [1]);
   t.equal(feed.memory.watermark('okx'), null, 'a task that has not spoken holds it back');
-  const told = { recorded_at: NOW, offset: 1, index: 0, kind: 'watermark', watermark: 60 } as const;
-  feed.memory.applyLive('okx', 1, bytesOf(told));
+  const published = { recorded_at: NOW, offset: 1, index: 0, kind: 'watermark', watermark: 60 } as const;
+  feed.memory.applyLive('okx', 1, toBytes(published));
   t.equal(feed.memory.watermark('okx'), 60);
   t.end();
 });
@@ -192,18 +193,18 @@ t.test('a round counts as it was told first: a stale owner tells it again, in be
   });
   const marker = (round: number, live_offset: number) => entry(round, { entries: 2, watermark: round, live_offset });
   const choice = new RoundChoice(1_000);
-  const told = [
+  const published = [
     ...[entry(10), entry(10), marker(10, 100)],
     ...[entry(20), entry(20), marker(20, 200)],
-    // The owner goes on to round 30 while the one that slept tells 20 again.
+    // The owner continues to round 30 while the one that was paused sends 20 again.
     ...[entry(30), entry(20), entry(30), entry(20), marker(20, 999), marker(30, 300)],
     ...[entry(40), marker(40, 400)],
   ];
-  for (const [at, one] of told.entries()) choice.add(one, at);
+  for (const [at, one] of published.entries()) choice.add(one, at);
   t.match(choice.chosen, { watermark: 30, liveOffset: 300 }, 'whole all the same; the torn one is none');
   t.equal(choice.chosen?.entries.length, 3);
   const stale = new RoundChoice(1_000);
-  const again = [...told.slice(0, 6), entry(20), entry(20), marker(20, 999)];
+  const again = [...published.slice(0, 6), entry(20), entry(20), marker(20, 999)];
   for (const [at, one] of again.entries()) stale.add(one, at);
   t.equal(stale.chosen?.liveOffset, 200);
   t.equal(stale.begins, 6, 'where the round of the last marker begins');

@@ -12,7 +12,7 @@ import { startSite } from '../site-fixture.ts';
 const { browser } = await startSite(t);
 const { get } = browser();
 const pages = readPages();
-const hrefsOf = (body: string): string[] =>
+const listHrefs = (body: string): string[] =>
   [...body.matchAll(/ href="([^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'));
 
 t.test('every link of every page leads to a page, and every fragment to a heading of it', async (t) => {
@@ -28,7 +28,7 @@ t.test('every link of every page leads to a page, and every fragment to a headin
   for (const path of [...pages.map(({ slug }) => `/docs/${slug}`), '/changelog', '/docs/search?q=gap']) {
     const body = await read(path);
     t.notMatch(body, /<script(?![^>]*\bsrc=)|<style|\sstyle=/, `${path} has nothing inline`);
-    for (const href of new Set(hrefsOf(body))) {
+    for (const href of new Set(listHrefs(body))) {
       if (!href.startsWith('/') && !href.startsWith('#')) continue;
       const [target = '', fragment] = href.split('#');
       const there = await read(target === '' ? path : target);

@@ -1,4 +1,4 @@
-// What strangers do with the answers: random rows of a closed day proved over HTTP, tampered answers and files refused by name, by both verifiers (AN-10).
+// Answers as strangers use them: random rows of a closed day proved over HTTP, tampered answers and files refused by both verifiers (AN-10).
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -32,7 +32,7 @@ const rpc = ['--rpc', engines.endpoints.rpc_url];
 
 type Row = Readonly<Record<string, string | boolean | null>>;
 type Leaf = { readonly table: AnchoredTable; readonly row: Row };
-const leavesOf = async (table: AnchoredTable, listing: string): Promise<Leaf[]> => {
+const readLeaves = async (table: AnchoredTable, listing: string): Promise<Leaf[]> => {
   const leaves: Leaf[] = [];
   const question = { table, listing, day: DAY, closedAt: micros('2026-01-17T00:00:00.000Z') };
   for await (const batch of readLeafRows(service, question))
@@ -42,10 +42,10 @@ const leavesOf = async (table: AnchoredTable, listing: string): Promise<Leaf[]> 
 };
 const leaves: Leaf[] = [];
 for (const table of ANCHORED_TABLES)
-  for (const { venue, symbol } of LISTINGS) leaves.push(...(await leavesOf(table, `${venue}:${symbol}`)));
+  for (const { venue, symbol } of LISTINGS) leaves.push(...(await readLeaves(table, `${venue}:${symbol}`)));
 
 /** By its seq, and by its own name where it has one: of a late reading, and of a gap of events, only seq is one. */
-const questionsOf = ({ table, row }: Leaf): Asked[] => {
+const makeQuestions = ({ table, row }: Leaf): Asked[] => {
   const at = String(row[table.order[0] as string]);
   const listing = { venue: String(row['segment']), symbol: String(row['symbol']), layer: table.layer };
   const bySeq = { ...listing, at, seq: String(row['seq']) };
@@ -66,7 +66,7 @@ t.test(
   async (t) => {
     const seen = new Set<string>();
     for (const [n, leaf] of chosen.entries()) {
-      const questions = questionsOf(leaf);
+      const questions = makeQuestions(leaf);
       const question = questions[n % questions.length] as Asked;
       const { status, body } = await api.proof(question);
       if (status !== 200) t.fail(`${JSON.stringify(question)}: ${JSON.stringify(body)}`);
@@ -88,7 +88,7 @@ type Tampering = readonly [
 ];
 const part = (answer: Members, name: string): Members => answer[name] as Members;
 const edit = (text: unknown): string => String(text).replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
-const pathOf = (answer: Members): string[] => answer['path'] as string[];
+const readPath = (answer: Members): string[] => answer['path'] as string[];
 
 const TAMPERINGS: readonly Tampering[] = [
   ['a digit', ['canonical'], (a) => (part(a, 'row')['mark'] = `${part(a, 'row')['mark']}1`)],
@@ -117,10 +117,10 @@ const TAMPERINGS: readonly Tampering[] = [
   ['wrong index', ['path'], (a) => (a['index'] = Number(a['index']) + 1)],
   ['an index beyond the table', ['path'], (a) => (a['index'] = a['rows'])],
   ['one row more', ['path', 'partition.leaf'], (a) => (a['rows'] = Number(a['rows']) * 2)],
-  ['wrong sibling', ['path'], (a) => (pathOf(a)[2] = edit(pathOf(a)[2]))],
-  ['siblings swapped', ['path'], (a) => (a['path'] = [pathOf(a)[1], pathOf(a)[0], ...pathOf(a).slice(2)])],
-  ['a sibling dropped', ['path'], (a) => pathOf(a).pop()],
-  ['a sibling added', ['path'], (a) => pathOf(a).push(String(a['day_root']))],
+  ['wrong sibling', ['path'], (a) => (readPath(a)[2] = edit(readPath(a)[2]))],
+  ['siblings swapped', ['path'], (a) => (a['path'] = [readPath(a)[1], readPath(a)[0], ...readPath(a).slice(2)])],
+  ['a sibling dropped', ['path'], (a) => readPath(a).pop()],
+  ['a sibling added', ['path'], (a) => readPath(a).push(String(a['day_root']))],
   [
     'root of the table',
     ['path', 'partition.leaf'],
@@ -132,7 +132,7 @@ const TAMPERINGS: readonly Tampering[] = [
     (a) => (part(a, 'partition')['leaf'] = edit(part(a, 'partition')['leaf'])),
   ],
   ['place of the table', ['day_root'], (a) => (part(a, 'partition')['index'] = 0)],
-  ['sibling of the table', ['day_root'], (a) => (pathOf(part(a, 'partition'))[0] = String(a['day_root']))],
+  ['sibling of the table', ['day_root'], (a) => (readPath(part(a, 'partition'))[0] = String(a['day_root']))],
   ['other day', ['partition.leaf', 'row day', 'chain root', 'transaction'], (a) => (a['day'] = '2026-01-09')],
   ['other table', ['partition.leaf', 'columns'], (a) => Object.assign(a, { table: 'ticker', layer: 'ticker' })],
   ['other schema_version', ['partition.leaf', 'columns'], (a) => (a['schema_version'] = 2)],
@@ -161,7 +161,7 @@ t.test('an answer that was tampered with is refused by the step that it breaks',
 });
 
 /** The final files of a layer: name in the store and rows. */
-const filesOf = async (layer: string) => {
+const readFiles = async (layer: string) => {
   const { rows } = await service.pool.query<{ key: string; listing: string }>(
     `select object_key as key, venue || ':' || venue_symbol as listing from archive_files
      where layer = $1 and format = 'jsonl' and replaced_at is null order by key`,
@@ -174,13 +174,13 @@ const filesOf = async (layer: string) => {
     }),
   );
 };
-type Files = Awaited<ReturnType<typeof filesOf>>;
+type Files = Awaited<ReturnType<typeof readFiles>>;
 const withLines = (files: Files, change: (lines: string[]) => string[]): Files =>
   files.map((file, at) => (at === 0 ? { ...file, lines: change(file.lines) } : file));
 
 t.test('all files of a table with the answer of the day: whole, and tampered with', async (t) => {
   const day = write('day.json', (await api.get(`/v2/anchors/${DAY}`)).body);
-  const files = await filesOf('trades');
+  const files = await readFiles('trades');
   const swapped = (lines: string[]): string[] => {
     const [a, b] = [JSON.parse(lines[2] ?? ''), JSON.parse(lines[3] ?? '')] as [Members, Members];
     const [x, y] = [
@@ -215,12 +215,12 @@ t.test('all files of a table with the answer of the day: whole, and tampered wit
 const READ_UNTIL = `${DAY}T01:00:00Z`;
 const WINDOW = { from: `${DAY}T00:00:00Z`, to: '2026-01-11T00:00:00Z', number_format: 'string' };
 type Item = { readonly venue: string; readonly venue_symbol: string; readonly [member: string]: unknown };
-const itemsOf = async (path: string, asked: object): Promise<Map<string, Item>> => {
+const readItems = async (path: string, asked: object): Promise<Map<string, Item>> => {
   const { status, body } = await api.post(path, { ...WINDOW, ...asked });
   if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
   return new Map((body['items'] as Item[]).map((item) => [`${item.venue}:${item.venue_symbol}`, item]));
 };
-const rowsOf = (items: ReadonlyMap<string, Item>, listing: string): Members[] =>
+const listRows = (items: ReadonlyMap<string, Item>, listing: string): Members[] =>
   (items.get(listing)?.['rows'] ?? []) as Members[];
 const rowsIn = ({ lines }: Files[number]): Row[] => lines.map((line) => JSON.parse(line) as Row);
 const instant = (text: unknown): string | null =>
@@ -229,9 +229,9 @@ const instant = (text: unknown): string | null =>
 t.test('items of history and the files of the day agree digit for digit', async (t) => {
   for (const { name, recordName, table, anchored, instants } of READINGS) {
     if (anchored === null) continue;
-    const items = await itemsOf('/v2/snapshots/history', { layers: [name], raw: true, to: READ_UNTIL });
+    const items = await readItems('/v2/snapshots/history', { layers: [name], raw: true, to: READ_UNTIL });
     const columns = ANCHORED_TABLES.find((one) => one.table === table)?.columns ?? [];
-    for (const file of await filesOf(recordName)) {
+    for (const file of await readFiles(recordName)) {
       const layers = items.get(file.listing)?.['layers'] as Record<string, { rows: Members[] }>;
       const shown = new Map(layers[name]?.rows.map((row) => [`${row['received_at']} ${row['late'] ?? false}`, row]));
       const present = rowsIn(file).filter(({ status }) => status === 'present');
@@ -258,11 +258,11 @@ t.test('items of history and the files of the day agree digit for digit', async 
 });
 
 t.test('so do candles and liquidations', async (t) => {
-  const candles = await filesOf('candles');
+  const candles = await readFiles('candles');
   for (const price_type of ['trade', 'mark', 'index']) {
-    const items = await itemsOf('/v2/candles', { timeframe: '1m', price_type });
+    const items = await readItems('/v2/candles', { timeframe: '1m', price_type });
     for (const file of candles) {
-      const shown = new Map(rowsOf(items, file.listing).map((row) => [row['open_time'], row]));
+      const shown = new Map(listRows(items, file.listing).map((row) => [row['open_time'], row]));
       for (const row of rowsIn(file).filter((one) => one['price_type'] === price_type)) {
         const item = shown.get(instant(row['open_time'])) ?? {};
         const seen = (name: string): string | null => (item[name] == null ? null : String(item[name]));
@@ -272,9 +272,9 @@ t.test('so do candles and liquidations', async (t) => {
       }
     }
   }
-  const items = await itemsOf('/v2/liquidations', {});
-  for (const file of await filesOf('liquidation')) {
-    const shown = new Map(rowsOf(items, file.listing).map((row) => [row['id'], row]));
+  const items = await readItems('/v2/liquidations', {});
+  for (const file of await readFiles('liquidation')) {
+    const shown = new Map(listRows(items, file.listing).map((row) => [row['id'], row]));
     const counted = rowsIn(file).filter(({ late, status }) => late === false && status === 'present');
     for (const row of counted)
       for (const name of ['side', 'price', 'price_kind', 'quantity'])

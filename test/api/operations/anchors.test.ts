@@ -1,4 +1,4 @@
-// Anchored days and proofs over real PostgreSQL, QuestDB and files: names of rows, members, faults, plans, retention, rows that were changed (AN-01 to AN-06).
+// Anchored days and proofs over real PostgreSQL, QuestDB and files: names of rows, members, faults, plans, retention, changed rows (AN-01 to AN-06).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -20,11 +20,11 @@ const COUNT = 24;
 const CLOSED_AT = micros('2026-01-17T00:00:00.000Z');
 const engines = await useEngines(t, ['postgres', 'questdb']);
 const service = await startAnchored(t, engines, COUNT);
-const { pool, depsOf } = service;
+const { pool, makeDeps } = service;
 const api = await service.serve();
 
 type Fault = { readonly code: string; readonly path?: string; readonly message: string; readonly hint?: string };
-const faultsOf = ({ body }: { readonly body: Readonly<Record<string, unknown>> }): string[] =>
+const listFaults = ({ body }: { readonly body: Readonly<Record<string, unknown>> }): string[] =>
   ((body['errors'] ?? []) as readonly Fault[]).map(({ code, path }) => `${code} ${path ?? ''}`.trim());
 const BTC = { venue: 'binance', symbol: 'BTCUSDT' };
 const at = (text: string): string => `${DAY}T${text}Z`;
@@ -59,20 +59,24 @@ t.test('a closed day: members in order, both spellings, no key needed', async (t
 
 t.test('days that are none, are not closed, or will never be', async (t) => {
   for (const day of ['2026-1-10', '20260132', '2026-13-01', '1999-12-31', '2101-01-01', '202601100', 'today', '%20'])
-    t.same(faultsOf(await api.get(`/v2/anchors/${day}`)), ['DQL_JSON_SCHEMA /day'], day);
-  const told = async (day: string): Promise<[number, string, string]> => {
+    t.same(listFaults(await api.get(`/v2/anchors/${day}`)), ['DQL_JSON_SCHEMA /day'], day);
+  const readAnswer = async (day: string): Promise<[number, string, string]> => {
     const { status, body } = await api.get(`/v2/anchors/${day}`);
     const [error] = body['errors'] as [Fault];
     return [status, error.code, `${error.message} ${error.hint}`];
   };
   for (const day of ['2026-01-12', '20260118', '2099-12-31']) {
-    const [status, code, words] = await told(day);
+    const [status, code, words] = await readAnswer(day);
     t.same([status, code], [404, 'ANCHOR_NOT_FOUND'], day);
     t.match(words, /is not closed yet\. Its root comes at \d{4}-\d\d-\d\dT02:00:00\.000Z or later\./);
   }
-  t.match((await told('2026-01-12'))[2], '2026-01-19T02:00:00.000Z');
-  t.match(await told('2026-01-11'), [404, 'ANCHOR_NOT_FOUND', /has no root\. It was due at 2026-01-18T02:00:00\.000Z/]);
-  t.match(await told('2026-01-09'), [404, 'ANCHOR_NOT_FOUND', /before the first anchored day, 2026-01-10/]);
+  t.match((await readAnswer('2026-01-12'))[2], '2026-01-19T02:00:00.000Z');
+  t.match(await readAnswer('2026-01-11'), [
+    404,
+    'ANCHOR_NOT_FOUND',
+    /has no root\. It was due at 2026-01-18T02:00:00\.000Z/,
+  ]);
+  t.match(await readAnswer('2026-01-09'), [404, 'ANCHOR_NOT_FOUND', /before the first anchored day, 2026-01-10/]);
   const proof = await api.proof({ ...BTC, layer: 'mark', at: '2026-01-15T12:00:00Z' });
   t.equal(proof.status, 404);
   t.match(proof.body, { errors: [{ code: 'ANCHOR_NOT_FOUND', hint: /2026-01-22T02:00:00\.000Z/ }] });
@@ -149,7 +153,7 @@ t.test('network and posting: where the service posts, what was mined, how many d
 });
 
 /** The stored rows, as the closing read them. */
-const leavesOf = async (name: string): Promise<Record<string, unknown>[]> => {
+const readLeaves = async (name: string): Promise<Record<string, unknown>[]> => {
   const table = ANCHORED_TABLES.find(({ table }) => table === name);
   if (table === undefined) throw new Error(`${name} is no table`);
   const leaves: Record<string, unknown>[] = [];
@@ -161,70 +165,84 @@ const leavesOf = async (name: string): Promise<Record<string, unknown>[]> => {
 };
 
 t.test('which row is meant: readings, candles, events, and any row by its seq', async (t) => {
-  const rowOf = async (asked: Asked): Promise<Record<string, unknown>> => {
+  const readRow = async (asked: Asked): Promise<Record<string, unknown>> => {
     const { status, body } = await api.proof({ ...BTC, ...asked });
     return status === 200 ? (body['row'] as Record<string, unknown>) : { status, ...body };
   };
-  const marks = await leavesOf('mark');
+  const marks = await readLeaves('mark');
   const onTime = marks.filter(({ late }) => late === false);
   const end = (n: number): string => String(onTime[n]?.['window_end']);
-  t.same(await rowOf({ layer: 'mark', at: end(3) }), onTime[3], 'the window that ends at this instant');
+  t.same(await readRow({ layer: 'mark', at: end(3) }), onTime[3], 'the window that ends at this instant');
   t.same(
-    await rowOf({ layer: 'mark', at: end(3).replace('0.000000Z', '9.999999Z') }),
+    await readRow({ layer: 'mark', at: end(3).replace('0.000000Z', '9.999999Z') }),
     onTime[3],
     'and until the next ends',
   );
-  t.same(await rowOf({ layer: 'mark', at: end(6) }), onTime[6], 'a gap is a row');
+  t.same(await readRow({ layer: 'mark', at: end(6) }), onTime[6], 'a gap is a row');
   t.match(onTime[6], { status: 'missing', gap_cause: 'no_update' });
-  t.same(await rowOf({ layer: 'mark', at: '2026-01-11' }), onTime.at(-1), '24:00 belongs to the day that ends there');
-  t.match(await rowOf({ layer: 'mark', at: at('00:00:00') }), { status: 404 }, '00:00 to the day before');
-  t.match(await rowOf({ layer: 'mark', at: at('00:00:05') }), { status: 404, errors: [{ message: /no stored row/ }] });
+  t.same(await readRow({ layer: 'mark', at: '2026-01-11' }), onTime.at(-1), '24:00 belongs to the day that ends there');
+  t.match(await readRow({ layer: 'mark', at: at('00:00:00') }), { status: 404 }, '00:00 to the day before');
+  t.match(await readRow({ layer: 'mark', at: at('00:00:05') }), {
+    status: 404,
+    errors: [{ message: /no stored row/ }],
+  });
   const late = marks.find((row) => row['late'] === true) ?? {};
   t.same(
-    await rowOf({ layer: 'mark', at: at('00:00:05'), seq: String(late['seq']) }),
+    await readRow({ layer: 'mark', at: at('00:00:05'), seq: String(late['seq']) }),
     late,
     'of `at` only the day counts',
   );
-  t.match(await rowOf({ layer: 'mark', at: at('12:00:00'), seq: 10_000 }), { status: 404 });
+  t.match(await readRow({ layer: 'mark', at: at('12:00:00'), seq: 10_000 }), { status: 404 });
   for (const symbol of ['BTC\0USDT', '\0', 'BTCUSDT\0'])
-    t.match(await rowOf({ layer: 'mark', at: end(3), symbol }), {
+    t.match(await readRow({ layer: 'mark', at: end(3), symbol }), {
       status: 404,
       errors: [{ message: /no stored row/ }],
     });
   for (const name of ['ticker', 'funding', 'oi', 'open_interest', 'stats', 'venue_depth', 'book_bands'])
-    t.match(await rowOf({ layer: name, at: at('23:00:00') }), { segment: 'binance', late: false }, name);
+    t.match(await readRow({ layer: name, at: at('23:00:00') }), { segment: 'binance', late: false }, name);
 
-  const candles = await leavesOf('candles');
+  const candles = await readLeaves('candles');
   const candle = (minute: string, type: string) =>
     candles.find((row) => row['open_time'] === at(`00:${minute}:00.000000`) && row['price_type'] === type);
-  t.same(await rowOf({ layer: 'candles', at: at('00:05') }), candle('05', 'trade'), 'the price type is trade');
-  t.same(await rowOf({ layer: 'candle', at: at('00:05'), price_type: 'index' }), candle('05', 'index'));
-  t.match(await rowOf({ layer: 'candles', at: at('23:00') }), { status: 404, errors: [{ message: /no stored row/ }] });
+  t.same(await readRow({ layer: 'candles', at: at('00:05') }), candle('05', 'trade'), 'the price type is trade');
+  t.same(await readRow({ layer: 'candle', at: at('00:05'), price_type: 'index' }), candle('05', 'index'));
+  t.match(await readRow({ layer: 'candles', at: at('23:00') }), {
+    status: 404,
+    errors: [{ message: /no stored row/ }],
+  });
   t.same(
-    await rowOf({ layer: 'candles', at: at('12:34:56'), seq: 0 }),
+    await readRow({ layer: 'candles', at: at('12:34:56'), seq: 0 }),
     candles.find((row) => row['seq'] === '0'),
   );
 
-  const trades = await leavesOf('trades');
+  const trades = await readLeaves('trades');
   const some = trades.find(({ id }) => id === '\u{1F319}1005') ?? {};
-  t.same(await rowOf({ layer: 'trades', at: String(some['received_at']), id: '\u{1F319}1005' }), some);
-  t.same(await rowOf({ layer: 'trade', at: at('23:59:59.999999'), id: '\u{1F319}1005' }), some);
-  t.match(await rowOf({ layer: 'trades', at: at('00:00:00'), id: '\u{1F319}1005' }), { status: 404 }, 'received later');
-  t.match(await rowOf({ layer: 'trades', at: '2026-01-11', id: '\u{1F319}1005' }), { status: 404 }, 'another day');
+  t.same(await readRow({ layer: 'trades', at: String(some['received_at']), id: '\u{1F319}1005' }), some);
+  t.same(await readRow({ layer: 'trade', at: at('23:59:59.999999'), id: '\u{1F319}1005' }), some);
+  t.match(
+    await readRow({ layer: 'trades', at: at('00:00:00'), id: '\u{1F319}1005' }),
+    { status: 404 },
+    'received later',
+  );
+  t.match(await readRow({ layer: 'trades', at: '2026-01-11', id: '\u{1F319}1005' }), { status: 404 }, 'another day');
   const lateTrade = trades.find((row) => row['late'] === true) ?? {};
   t.same(
-    await rowOf({ layer: 'trades', at: at('23:00'), id: String(lateTrade['id']) }),
+    await readRow({ layer: 'trades', at: at('23:00'), id: String(lateTrade['id']) }),
     lateTrade,
     'late events have ids',
   );
   const gap = trades.find(({ status }) => status === 'missing') ?? {};
-  t.same(await rowOf({ layer: 'trades', at: at('00:00'), seq: String(gap['seq']) }), gap, 'a gap of events has no id');
+  t.same(
+    await readRow({ layer: 'trades', at: at('00:00'), seq: String(gap['seq']) }),
+    gap,
+    'a gap of events has no id',
+  );
   t.match(
-    await rowOf({ layer: 'trades', at: at('23:00'), seq: String(gap['seq']), id: 'x' }),
+    await readRow({ layer: 'trades', at: at('23:00'), seq: String(gap['seq']), id: 'x' }),
     { status: 404 },
     'both hold',
   );
-  t.match(await rowOf({ layer: 'liquidations', at: at('23:00'), id: '1000' }), { price_kind: 'fill', id: '1000' });
+  t.match(await readRow({ layer: 'liquidations', at: at('23:00'), id: '1000' }), { price_kind: 'fill', id: '1000' });
 });
 
 t.test('every fault of form with its path, names that are not known', async (t) => {
@@ -251,13 +269,13 @@ t.test('every fault of form with its path, names that are not known', async (t) 
   ] as const) {
     const answer = await api.proof(asked);
     t.same(
-      [answer.status, ...faultsOf(answer)],
+      [answer.status, ...listFaults(answer)],
       [400, ...faults.map((path) => `DQL_JSON_SCHEMA ${path}`)],
       JSON.stringify(asked),
     );
   }
   t.match((await api.proof({ ...lawful, layer: 'book' })).body, { errors: [{ hint: /book_bands/ }] });
-  t.same(faultsOf(await api.proof({ ...lawful, venue: 'nosuch', seq: -1 })), [
+  t.same(listFaults(await api.proof({ ...lawful, venue: 'nosuch', seq: -1 })), [
     'DQL_JSON_SCHEMA /seq',
     'DQL_UNKNOWN_VENUE /venue',
   ]);
@@ -272,7 +290,7 @@ t.test('every fault of form with its path, names that are not known', async (t) 
 t.test('a plan narrows venues, instruments and layers, not days; 403 comes before 404', async (t) => {
   const ask = async (asked: Asked): Promise<unknown> => {
     const answer = await api.proof({ ...BTC, at: at('12:00:00'), ...asked }, 'free');
-    return [answer.status, ...faultsOf(answer)];
+    return [answer.status, ...listFaults(answer)];
   };
   t.same(await ask({ layer: 'mark' }), [200], 'eight days ago, with a plan of seven');
   t.same(await ask({ layer: 'book_bands' }), [403, 'PLAN_LIMIT /layer']);
@@ -298,10 +316,10 @@ t.test('a proof reads tiles of 2 KiB beside the leaves of its listing', async (t
       return service.store.read(key, range);
     },
   };
-  const counting = await service.serve({ deps: depsOf({ store }) });
+  const counting = await service.serve({ deps: makeDeps({ store }) });
   const { status } = await counting.proof({ ...BTC, layer: 'mark', at: at('12:00:00') });
   t.equal(status, 200);
-  const own = (await leavesOf('mark')).length * 32;
+  const own = (await readLeaves('mark')).length * 32;
   t.ok(bytes >= own && bytes <= own + 4 * 2_048, `${bytes} bytes, ${own} of them of the listing`);
 });
 
@@ -311,7 +329,7 @@ t.test('past retention the rows are those of the final file', async (t) => {
   const [event, reading] = [await api.proof(asked), await api.proof(mark)];
   const away = openQuestdbReader('127.0.0.1:1', { max: 1, timeoutMs: 1_000 });
   t.teardown(() => away.close());
-  const deps = depsOf({ stored: { questdb: away, namespace: 'away.' } });
+  const deps = makeDeps({ stored: { questdb: away, namespace: 'away.' } });
   const without = ({ body }: { body: object }) => ({ ...body, evaluated_at: null });
   const inDays = (days: number) =>
     service.serve({ deps, nowMicros: micros(`${DAY}T00:00:00Z`) + days * 86_400_000_000 });
@@ -340,11 +358,11 @@ t.test('past retention the rows are those of the final file', async (t) => {
 
 t.test('a store that is away is told as that', async (t) => {
   const lost = await service.serve({
-    deps: depsOf({ store: { ...service.store, read: async () => Promise.reject(new Error('away')) } }),
+    deps: makeDeps({ store: { ...service.store, read: async () => Promise.reject(new Error('away')) } }),
   });
   const asked = { ...BTC, layer: 'mark', at: at('12:00:00') };
   t.match(await lost.proof(asked), { status: 503, body: { errors: [{ code: 'UNAVAILABLE' }] } });
-  const none = await service.serve({ deps: depsOf({ stored: null }) });
+  const none = await service.serve({ deps: makeDeps({ stored: null }) });
   t.match(await none.proof(asked), { status: 503 });
   t.equal((await none.get(`/v2/anchors/${DAY}`)).status, 200);
 });
@@ -361,7 +379,7 @@ t.test('rows that differ from their leaves: no proof of the table and day until 
       span(n),
       markReading('1', { received_at: span(n).at - 1, recorded_at: span(n).at + 1 }),
     );
-  const stateOf = async () =>
+  const readState = async () =>
     (await pool.query('select table_name, difference from anchor_partitions where changed_at is not null')).rows;
   t.equal((await api.proof(mark)).status, 200);
 
@@ -376,7 +394,7 @@ t.test('rows that differ from their leaves: no proof of the table and day until 
     },
     'of whichever row of the listing it is asked',
   );
-  t.match(await stateOf(), [
+  t.match(await readState(), [
     { table_name: 'mark', difference: /^binance:BTCUSDT: leaf \d+ differs from its stored row$/ },
   ]);
   for (const { venue, symbol } of LISTINGS)
@@ -388,14 +406,14 @@ t.test('rows that differ from their leaves: no proof of the table and day until 
 
   await service.write(rowsOfDay(DAY, BTC, COUNT));
   t.equal((await api.proof(mark)).status, 409, 'right again, and not found equal yet');
-  const compareNow = () => compare.run(DAY, service.contextOf(LATER / 1_000));
+  const compareNow = () => compare.run(DAY, service.makeContext(LATER / 1_000));
   t.match(await compareNow(), /9 partitions compared, 0 differ/);
   t.equal((await api.proof(mark)).status, 200);
 
   await service.write([rowAt(2, 'NEWUSDT')]);
   t.equal((await api.proof(mark)).status, 200, 'rows of another listing are compared nightly');
   t.equal((await api.proof({ ...mark, symbol: 'NEWUSDT' })).status, 409);
-  t.same(await stateOf(), [{ table_name: 'mark', difference: 'binance:NEWUSDT: 1 stored rows and no leaf' }]);
+  t.same(await readState(), [{ table_name: 'mark', difference: 'binance:NEWUSDT: 1 stored rows and no leaf' }]);
   t.equal((await pool.query('select 1 from incidents')).rows.length, 1, 'it is one incident until a person closes it');
 });
 
@@ -411,7 +429,7 @@ t.test(
     };
     const digests = (): number => asked.filter((text) => text.includes('string_agg')).length;
     const remembering = await service.serve({
-      deps: depsOf({ stored: { questdb: { ...questdb, query }, namespace } }),
+      deps: makeDeps({ stored: { questdb: { ...questdb, query }, namespace } }),
     });
     const mark = { ...BTC, layer: 'mark', at: at('00:01:00') };
     const rows = rowsOfDay(DAY, BTC, COUNT).filter(({ table }) => table === 'mark');

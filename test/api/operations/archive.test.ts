@@ -41,7 +41,7 @@ await archived({ venue: 'okx', symbol: 'BTC-USDT-SWAP', tier: 'other' });
 const get = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' | 'POST' = 'GET') =>
   app.inject({ method, url, headers });
 const FILE = '/v2/archive/binance%3ABTCUSDT/mark/2026-01-14';
-const faultsOf = (answer: { json: () => { errors: { code: string; path?: string }[] } }): string[] =>
+const listFaults = (answer: { json: () => { errors: { code: string; path?: string }[] } }): string[] =>
   answer.json().errors.map(({ code, path }) => `${code} ${path ?? ''}`.trim());
 
 t.test('a selection of no listing has no files', async (t) => {
@@ -90,7 +90,7 @@ t.test('pages follow one another to the end; a cursor belongs to its request', a
   const { page } = (await get('/v2/archive?limit=1', as('pro'))).json();
   for (const other of ['layer=mark', 'from=2026-01-01', 'where=base%3DBTC']) {
     const answer = await get(`/v2/archive?${other}&cursor=${page.next_cursor}`, as('pro_plus'));
-    t.same(faultsOf(answer), ['DQL_JSON_SCHEMA /cursor'], other);
+    t.same(listFaults(answer), ['DQL_JSON_SCHEMA /cursor'], other);
   }
   const [digest, ...place] = JSON.parse(Buffer.from(page.next_cursor, 'base64url').toString()) as string[];
   for (const forged of [
@@ -100,7 +100,7 @@ t.test('pages follow one another to the end; a cursor belongs to its request', a
     {},
   ]) {
     const text = Buffer.from(JSON.stringify(forged)).toString('base64url');
-    t.same(faultsOf(await get(`/v2/archive?cursor=${text}`, as('pro_plus'))), ['DQL_JSON_SCHEMA /cursor'], text);
+    t.same(listFaults(await get(`/v2/archive?cursor=${text}`, as('pro_plus'))), ['DQL_JSON_SCHEMA /cursor'], text);
   }
   const count = async (query: string): Promise<number> =>
     (await get(`/v2/archive?${query}`, as('pro_plus'))).json().page.returned;
@@ -115,7 +115,7 @@ t.test('pages follow one another to the end; a cursor belongs to its request', a
     ['from=2026-01-14&to=2026-01-13', 'DQL_JSON_SCHEMA /from'],
     ['limit=0', 'DQL_JSON_SCHEMA /limit'],
   ] as const)
-    t.same(faultsOf(await get(`/v2/archive?${query}`, as('pro_plus'))), [fault], query);
+    t.same(listFaults(await get(`/v2/archive?${query}`, as('pro_plus'))), [fault], query);
 });
 
 t.test('a file is a 302 to a link that gives its very bytes, in each format', async (t) => {
@@ -144,9 +144,9 @@ t.test('faults of form, what is not there, what the plan has not, in this order'
   ] as const) {
     const answer = await get(path, as('pro_plus'));
     t.equal(answer.statusCode, status, answer.body);
-    t.same(faultsOf(answer), status === 404 ? ['NOT_FOUND'] : faults.map((name) => `DQL_JSON_SCHEMA ${name}`), path);
+    t.same(listFaults(answer), status === 404 ? ['NOT_FOUND'] : faults.map((name) => `DQL_JSON_SCHEMA ${name}`), path);
   }
-  t.same(faultsOf(await get('/v2/archive/binance%3ABTCUSDT/trades/2026-01-02', as('free'))), [
+  t.same(listFaults(await get('/v2/archive/binance%3ABTCUSDT/trades/2026-01-02', as('free'))), [
     'PLAN_LIMIT /day',
     'PLAN_LIMIT /layer',
   ]);

@@ -1,4 +1,4 @@
-// Longer candles of every timeframe and price type, from the log through task, store and answer, against sums in big integers that share nothing with them (H-12, H-13).
+// Longer candles of every timeframe and price type, from the log to the answer, against independent sums in big integers (H-12, H-13).
 import t from 'tap';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { bindRecords } from '../../../ingest/venues/shared/shape.ts';
@@ -35,7 +35,7 @@ type Bar = Readonly<Record<'open' | 'high' | 'low' | 'close' | 'volume' | 'turno
 const draw = drawing(9);
 const digits = (most: number, decimals: number): string =>
   `${Math.floor(draw() * most) + 1}.${String(Math.floor(draw() * 1e9)).padStart(9, '0')}${'7'.repeat(decimals - 9)}`;
-const barOf = (): Bar => {
+const makeBar = (): Bar => {
   const [open, close] = [digits(900, 12), digits(900, 12)];
   return {
     ...{ open, close, high: `1${digits(899, 12).padStart(16, '0')}`, low: `0.${digits(9, 9).replace('.', '')}` },
@@ -43,10 +43,10 @@ const barOf = (): Bar => {
   };
 };
 const BARS = new Map<string, Bar>();
-for (const priceType of PRICE_TYPES) for (let n = 0; n < DAYS * DAY; n++) BARS.set(`${priceType}|${n}`, barOf());
+for (const priceType of PRICE_TYPES) for (let n = 0; n < DAYS * DAY; n++) BARS.set(`${priceType}|${n}`, makeBar());
 
 type Frame = { readonly n: number; readonly priceType: PriceType };
-const recordOf = bindRecords('paper');
+const makeRecord = bindRecords('paper');
 
 const listing = (receivedAt: number): ListingRecord => ({
   ...{ layer: 'listing', venue: 'paper', venue_symbol: 'BTCUSDT', venue_ts: null, received_at: receivedAt },
@@ -68,7 +68,7 @@ const venue: Venue = {
         : { volume: null, volume_unit: null, turnover: null, trades: null };
     const named = { open_time: FIRST + n * MINUTE, price_type: priceType, timeframe: '1m', closed: true };
     return [
-      recordOf(
+      makeRecord(
         { symbol: 'BTCUSDT', venueTs: null, receivedAt },
         'candle',
         { ...bar, ...named, ...amounts } as never,
@@ -78,7 +78,7 @@ const venue: Venue = {
   },
 };
 
-const receivedOf = (n: number): number => FIRST + (n + 1) * MINUTE + SECOND;
+const computeReceived = (n: number): number => FIRST + (n + 1) * MINUTE + SECOND;
 
 const writeLog = (): TestLog => {
   const made = new TestLog();
@@ -87,7 +87,7 @@ const writeLog = (): TestLog => {
   made.json('response', 'reference', 'reference', {}, { request: 'GET https://paper/listings' });
   made.open('k1', 'market', [{ layers: ['candles'], symbols: null }]);
   for (let n = 0; n < DAYS * DAY; n++) {
-    made.now = receivedOf(n);
+    made.now = computeReceived(n);
     if (!MISSING.has(n)) for (const priceType of PRICE_TYPES) made.json('frame', 'market', 'k1', { n, priceType });
     // Not often enough for the connection to live on: what it left out is not proved empty.
     made.tick(['k1']);
@@ -113,7 +113,7 @@ const largest = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 
 type Expected = Readonly<Record<string, unknown>>;
-const expectedOf = (priceType: PriceType, first: number, minutes: number): Expected => {
+const computeExpected = (priceType: PriceType, first: number, minutes: number): Expected => {
   const opens = Array.from({ length: minutes }, (_, i) => first + i).filter((n) => !MISSING.has(n));
   const counted = { base_candles: { expected: minutes, present: opens.length, no_trades: 0 } };
   if (opens.length < minutes) return { status: 'missing', open: null, close: null, volume: null, ...counted };
@@ -130,19 +130,19 @@ const expectedOf = (priceType: PriceType, first: number, minutes: number): Expec
     close: toText(of('close').at(-1) ?? 0n),
     volume: isTrade ? sum('volume') : null,
     ...(isTrade ? { turnover: sum('turnover'), trades: bars.reduce((so, { trades }) => so + trades, 0) } : {}),
-    received_at: new Date(receivedOf(first + minutes - 1) / 1_000).toISOString(),
+    received_at: new Date(computeReceived(first + minutes - 1) / 1_000).toISOString(),
     ...counted,
   };
 };
 
-// ---- asked ----
+// ---- queries ----
 
 type Candle = Readonly<Record<string, unknown>> & { readonly open_time: string };
 type Answer = { readonly items: readonly { readonly rows: readonly Candle[] }[] };
 const PER_ANSWER = 1_500;
 
-/** Where the only missing minute of a period stands; null when several or none are. */
-const placeOf = (first: number, minutes: number): 'first' | 'middle' | 'last' | null => {
+/** The position of the only missing minute of a period; null when several or none are missing. */
+const findPlace = (first: number, minutes: number): 'first' | 'middle' | 'last' | null => {
   const missing = Array.from({ length: minutes }, (_, i) => i).filter((i) => MISSING.has(first + i));
   if (missing.length !== 1) return null;
   return missing[0] === 0 ? 'first' : missing[0] === minutes - 1 ? 'last' : 'middle';
@@ -164,12 +164,12 @@ t.test('longer candles are what big integers make of their minutes', async (t) =
           const expected: Expected = {
             open_time: instant(n),
             close_time: instant(n + minutes),
-            ...expectedOf(price_type, n, minutes),
+            ...computeExpected(price_type, n, minutes),
           };
           const found = Object.fromEntries(Object.keys(expected).map((name) => [name, rows[i]?.[name]]));
           if (JSON.stringify(found) === JSON.stringify(expected)) whole += Number(expected.status === 'present');
           else if (wrong++ === 0) t.same(found, expected, `${timeframe} ${price_type}`);
-          const place = placeOf(n, minutes) ?? (expected.status === 'present' ? 'none' : 'several');
+          const place = findPlace(n, minutes) ?? (expected.status === 'present' ? 'none' : 'several');
           places.set(place, (places.get(place) ?? 0) + 1);
         }
       }

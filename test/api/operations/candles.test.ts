@@ -56,7 +56,7 @@ type Present = Place & {
   late?: boolean;
   unit?: 'base' | 'contracts' | null;
 };
-const presentOf = (openTime: Micros, over: Present, length = MINUTE): CandleRow => {
+const makePresent = (openTime: Micros, over: Present, length = MINUTE): CandleRow => {
   const { figures = FIGURES, trades = 7, late = false, unit = 'base' } = over;
   const closeTime = openTime + length;
   return {
@@ -75,7 +75,7 @@ const presentOf = (openTime: Micros, over: Present, length = MINUTE): CandleRow 
     counted: { expected: 1, present: 1, noTrades: 0 },
   };
 };
-const present = (openTime: Micros, over: Present = {}): Row => row(presentOf(openTime, over), over);
+const present = (openTime: Micros, over: Present = {}): Row => row(makePresent(openTime, over), over);
 const empty = (openTime: Micros): Row =>
   row(
     {
@@ -87,7 +87,7 @@ const empty = (openTime: Micros): Row =>
 const gap = (openTime: Micros, cause: GapCause, over: Place = {}): Row =>
   row({ ...base, openTime, closeTime: openTime + MINUTE, gapCause: cause }, over);
 const longer = (openTime: Micros, minutes: number, over: Partial<CandleRow>): Row =>
-  row({ ...presentOf(openTime, {}, minutes * MINUTE), timeframe: `${minutes}m` as Timeframe, ...over }, {});
+  row({ ...makePresent(openTime, {}, minutes * MINUTE), timeframe: `${minutes}m` as Timeframe, ...over }, {});
 
 const markRow = (received: Micros, price: string, symbol: string): Row =>
   readingRow(
@@ -146,7 +146,7 @@ const FOUR = {
   from: '2026-01-15T11:00Z',
   to: '2026-01-15T11:04Z',
 };
-const rowsOf = ({ json }: { json: Answer }) => json.items[0]?.rows ?? [];
+const readRows = ({ json }: { json: Answer }) => json.items[0]?.rows ?? [];
 
 t.test('minutes as published, proved empty and missing, byte by byte', async (t) => {
   const answer = await ask(FOUR);
@@ -181,13 +181,13 @@ t.test('minutes as published, proved empty and missing, byte by byte', async (t)
   t.match(strings.text, '"volume":"1.5","turnover":"90000.25","trades":7,"base_candles":{"expected":1');
   const without = await ask({ ...FOUR, include_gaps: false, closed_only: true });
   t.same(
-    rowsOf(without).map(({ status }) => status),
+    readRows(without).map(({ status }) => status),
     ['present', 'present', 'present'],
   );
 });
 
 t.test('longer candles exist when every minute does; a gap says how many did', async (t) => {
-  const rows = rowsOf(await ask({ ...FOUR, timeframe: '2m' }));
+  const rows = readRows(await ask({ ...FOUR, timeframe: '2m' }));
   t.match(rows, [
     {
       status: 'present',
@@ -202,32 +202,32 @@ t.test('longer candles exist when every minute does; a gap says how many did', a
 
 t.test('marks have no volume, and a venue that publishes no such candles says so', async (t) => {
   const mark = await ask({ ...FOUR, price_type: 'mark', to: '2026-01-15T11:01Z' });
-  t.match(rowsOf(mark), [{ status: 'present', volume: null, null_reasons: { volume: 'venue_capability' } }]);
+  t.match(readRows(mark), [{ status: 'present', volume: null, null_reasons: { volume: 'venue_capability' } }]);
   const feed = settledMarket();
   const values = listingValues({ candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: ['1m'] } });
   feed.list(listing('binance', values, { writtenAt: LISTED + 1 }));
-  t.match(rowsOf(await ask({ ...FOUR, price_type: 'mark' }, { feed })), [
+  t.match(readRows(await ask({ ...FOUR, price_type: 'mark' }, { feed })), [
     { status: 'not_published', reason: 'venue_capability', close: null },
   ]);
-  t.same(rowsOf(await ask({ ...FOUR, price_type: 'mark', include_gaps: false }, { feed })), []);
+  t.same(readRows(await ask({ ...FOUR, price_type: 'mark', include_gaps: false }, { feed })), []);
   const narrow = settledMarket();
   const listed = listing('binance', listingValues(), { writtenAt: LISTED + 1 });
   narrow.list({ ...listed, record: { ...listed.record, off: ['price_candles'] } });
   t.match(
-    rowsOf(await ask({ ...FOUR, price_type: 'mark' }, { feed: narrow })),
+    readRows(await ask({ ...FOUR, price_type: 'mark' }, { feed: narrow })),
     [{ status: 'off', reason: 'policy_off', close: null }],
     'the venue has them, its limits leave no room (V-03a)',
   );
-  t.match(rowsOf(await ask(FOUR, { feed: narrow })), [{ status: 'present' }], 'those of trades are collected');
+  t.match(readRows(await ask(FOUR, { feed: narrow })), [{ status: 'present' }], 'those of trades are collected');
   narrow.list({ ...listed, written_at: LISTED + 2, record: { ...listed.record, off: ['candles', 'trades'] } });
-  t.match(rowsOf(await ask(FOUR, { feed: narrow })), [{ status: 'off', reason: 'policy_off', close: null }]);
+  t.match(readRows(await ask(FOUR, { feed: narrow })), [{ status: 'off', reason: 'policy_off', close: null }]);
   const off = settledMarket();
   off.entry('binance', {
     kind: 'capability',
     capability: { ...collecting('binance', 'candles', { policy: 'off' }), written_at: minute(1) + 1 },
   });
   t.same(
-    rowsOf(await ask(FOUR, { feed: off })).map(({ status }) => status),
+    readRows(await ask(FOUR, { feed: off })).map(({ status }) => status),
     ['present', 'off', 'off', 'off'],
     'the policy is that of the period’s own end',
   );
@@ -242,7 +242,7 @@ t.test('volumes convert with the mark of the period’s end', async (t) => {
     '"volume":0.2,"trades":7,"base_candles":{"expected":1,"present":1,"no_trades":0},' +
       '"conversion":{"multiplier":1,"contract_size":100,"mark":50000,"mark_received_at":"2026-01-15T11:00:55.000Z"}}',
   );
-  t.match(rowsOf(answer)[1], { status: 'present', volume: null, null_reasons: { volume: 'unit_unknown' } });
+  t.match(readRows(answer)[1], { status: 'present', volume: null, null_reasons: { volume: 'unit_unknown' } });
   const quote = await ask({ ...question, units: 'quote', number_format: 'string' });
   t.match(quote.text, '"volume":"10000"');
 });
@@ -260,15 +260,15 @@ t.test('volumes convert from what their candles count in, whatever the listing d
   ]);
   const asked = (units: string) =>
     ask({ ...FOUR, where: `symbol = "${symbol}"`, to: '2026-01-15T11:02Z', units }, { feed });
-  const said = async (units: string) => {
+  const readVolumes = async (units: string) => {
     const answer = await asked(units);
-    return [answer.json.items[0]?.units.volume, ...rowsOf(answer).map(({ volume }) => volume)];
+    return [answer.json.items[0]?.units.volume, ...readRows(answer).map(({ volume }) => volume)];
   };
-  t.same(await said('published'), ['base', 1.5, 1.5]);
-  t.same(await said('base'), ['base', 3, 3]);
-  t.same(await said('quote'), ['quote', 75_000, null]);
+  t.same(await readVolumes('published'), ['base', 1.5, 1.5]);
+  t.same(await readVolumes('base'), ['base', 3, 3]);
+  t.same(await readVolumes('quote'), ['quote', 75_000, null]);
   t.match((await asked('base')).text, '"conversion":{"multiplier":2,"contract_size":10}}', 'without a mark');
-  const [marked, unmarked] = rowsOf(await asked('quote'));
+  const [marked, unmarked] = readRows(await asked('quote'));
   const mark = { mark: 50_000, mark_received_at: '2026-01-15T11:00:55.000Z' };
   t.same(marked?.conversion, { multiplier: 2, contract_size: 10, ...mark });
   t.same(unmarked?.null_reasons, { volume: 'unit_unknown' });
@@ -277,7 +277,7 @@ t.test('volumes convert from what their candles count in, whatever the listing d
 t.test('minutes of different units have no volume together, from the store and from memory (N-08)', async (t) => {
   const symbol = 'MIXED';
   const rolled = (n: number): Row => {
-    const differs = { ...presentOf(minute(n), { figures: PRICES }, 2 * MINUTE), unitsDiffer: true } as const;
+    const differs = { ...makePresent(minute(n), { figures: PRICES }, 2 * MINUTE), unitsDiffer: true } as const;
     return row({ ...differs, timeframe: '2m' }, { symbol });
   };
   const feed = settledMarket();
@@ -285,7 +285,7 @@ t.test('minutes of different units have no volume together, from the store and f
   await write([rolled(0)]);
   feed.entry('binance', { kind: 'sealed', symbol, row: rolled(2) });
   for (const units of ['published', 'base']) {
-    const rows = rowsOf(await ask({ ...FOUR, where: `symbol = "${symbol}"`, timeframe: '2m', units }, { feed }));
+    const rows = readRows(await ask({ ...FOUR, where: `symbol = "${symbol}"`, timeframe: '2m', units }, { feed }));
     const unknown = { status: 'present', volume: null, null_reasons: { volume: 'unit_unknown' } };
     t.match(rows, [unknown, unknown], units);
     t.ok(rows.every(({ close }) => close !== null));
@@ -306,7 +306,7 @@ t.test('what is over but not sealed is answered from memory, and no one else’s
   const answer = await ask({ ...FOUR, to: '2026-01-15T13:00Z' }, { feed, nowMicros: () => minute(7) + 2 * SECOND });
   t.equal(answer.status, 200, answer.text);
   t.same(
-    rowsOf(answer).map((one) => [one.open_time.slice(11, 16), one.gap_cause ?? one.close]),
+    readRows(answer).map((one) => [one.open_time.slice(11, 16), one.gap_cause ?? one.close]),
     [
       ['11:00', 60005],
       ['11:01', null],
@@ -339,13 +339,13 @@ t.test('bounds are moved in to boundaries', async (t) => {
   const moved = await ask({ ...FOUR, from: '2026-01-15T11:00:01Z', to: '2026-01-15T11:02:59Z' });
   t.match(moved.json, { from: '2026-01-15T11:01:00.000Z', to: '2026-01-15T11:02:00.000Z' });
   const none = await ask({ ...FOUR, from: '2026-01-15T11:00:01Z', to: '2026-01-15T11:00:02Z' });
-  t.same([none.status, rowsOf(none)], [200, []]);
+  t.same([none.status, readRows(none)], [200, []]);
 });
 
 t.test('before what is kept and after a listing’s end each says so', async (t) => {
   const early = await ask({ ...FOUR, from: '2026-01-09T23:58Z', to: '2026-01-10T00:01Z' });
   t.same(
-    rowsOf(early).map(({ reason, gap_cause }) => [reason, gap_cause]),
+    readRows(early).map(({ reason, gap_cause }) => [reason, gap_cause]),
     [
       ['not_retained', undefined],
       ['not_retained', undefined],
@@ -354,19 +354,19 @@ t.test('before what is kept and after a listing’s end each says so', async (t)
   );
   const gone = settledMarket();
   gone.list(listing('binance', listingValues(), { writtenAt: minute(1), delistedAt: minute(3) + 1 }));
-  const rows = rowsOf(await ask({ ...FOUR, to: '2026-01-15T11:06Z' }, { feed: gone }));
+  const rows = readRows(await ask({ ...FOUR, to: '2026-01-15T11:06Z' }, { feed: gone }));
   t.same(
     rows.map(({ gap_cause }) => gap_cause),
     [undefined, undefined, 'collector_down', undefined, 'not_listed', 'not_listed'],
   );
   t.match(
-    rowsOf(await ask({ ...FOUR, timeframe: '5m', to: '2026-01-15T11:05Z' }, { feed: gone })),
+    readRows(await ask({ ...FOUR, timeframe: '5m', to: '2026-01-15T11:05Z' }, { feed: gone })),
     [{ gap_cause: 'not_listed', base_candles: { expected: 5, present: 2, no_trades: 1 } }],
     'minutes that were there are counted',
   );
   gone.list(listing('binance', listingValues(), { writtenAt: minute(5) + 1 }));
   t.same(
-    rowsOf(await ask({ ...FOUR, to: '2026-01-15T11:08Z' }, { feed: gone })).map(({ gap_cause }) => gap_cause),
+    readRows(await ask({ ...FOUR, to: '2026-01-15T11:08Z' }, { feed: gone })).map(({ gap_cause }) => gap_cause),
     [undefined, undefined, 'collector_down', undefined, 'not_listed', 'not_listed', 'unknown', 'unknown'],
     'listed again: the minutes between are those of nobody (H-07)',
   );

@@ -52,7 +52,7 @@ const BODIES: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
 };
 
 t.test('every endpoint with a selection answers an empty one', async (t) => {
-  // archive.test.ts asks the list of files, over its manifest.
+  // archive.test.ts requests the list of files, over its manifest.
   const asked = new Set(['/v2/screen', '/v2/instruments', '/v2/archive', ...Object.keys(BODIES)]);
   const selecting = OPERATIONS.filter(({ input }) => JSON.stringify(input).includes('"where":')).map(
     ({ path }) => path,

@@ -19,7 +19,7 @@ const at = (seconds: number): Micros => ELEVEN + seconds * SECOND;
 const BTC = { venue: 'binance', symbol: 'BTCUSDT' } as const;
 
 let offsets = 100;
-const spanOf = (layer: ReadingLayer, end: Micros, late = false): RowSpan => ({
+const makeSpan = (layer: ReadingLayer, end: Micros, late = false): RowSpan => ({
   from: end - LAYERS[layer].windowMs * 1_000,
   at: end,
   srcOffset: offsets++,
@@ -43,14 +43,14 @@ const stored = (
     raw: null,
     ...over,
   });
-const windowOf = (layer: ReadingLayer, received: Micros): Micros => {
+const computeWindow = (layer: ReadingLayer, received: Micros): Micros => {
   const length = LAYERS[layer].windowMs * 1_000;
   return Math.ceil(received / length) * length;
 };
-const rowOf = (one: Reading, { late = false, symbol = BTC.symbol }: { late?: boolean; symbol?: string } = {}): Row =>
+const makeRow = (one: Reading, { late = false, symbol = BTC.symbol }: { late?: boolean; symbol?: string } = {}): Row =>
   readingRow(
     { venue: BTC.venue, symbol, layer: one.layer },
-    spanOf(one.layer, windowOf(one.layer, one.received_at), late),
+    makeSpan(one.layer, computeWindow(one.layer, one.received_at), late),
     one,
   );
 const mark = (received: Micros, price: string, over: Partial<Reading> = {}): Reading =>
@@ -59,27 +59,27 @@ const gap = (layer: ReadingLayer, from: Micros, end: Micros, cause: GapCause): R
   gapRow({ ...BTC, layer }, { from, at: end, srcOffset: offsets++, late: false }, cause);
 
 await write([
-  rowOf(mark(at(9.5), '60000.1')),
+  makeRow(mark(at(9.5), '60000.1')),
   gap('mark', at(10), at(40), 'no_update'),
-  rowOf(
+  makeRow(
     mark(at(49), '60000.123456789012345678', {
       null_reasons: { index: 'no_value' },
       values: { mark: '60000.123456789012345678' },
     }),
   ),
-  rowOf(mark(at(48), '1', { recorded_at: at(800) }), { late: true }),
-  rowOf(mark(at(57), '60002', { conn_id: 'c2' })),
+  makeRow(mark(at(48), '1', { recorded_at: at(800) }), { late: true }),
+  makeRow(mark(at(57), '60002', { conn_id: 'c2' })),
   spanRow(
     { venue: 'binance', task: 'binance/0', srcOffset: 7, recordedAt: at(58.5) },
     { conn_id: 'c2', slot: 'market', from: at(30), to: at(58), cause: 'connection_lost' },
   ),
   // Midnight: the window that ends there belongs to the day before.
-  rowOf(mark(micros('2026-01-15T00:00:00.000Z'), '59000')),
-  rowOf(mark(micros('2026-01-15T00:00:00.000Z') + 1, '59001')),
+  makeRow(mark(micros('2026-01-15T00:00:00.000Z'), '59000')),
+  makeRow(mark(micros('2026-01-15T00:00:00.000Z') + 1, '59001')),
   // A book that crossed in its window.
-  rowOf(stored('book', at(5), {}, { valid: false, gap_cause: 'crossed_book', quantity_unit: 'base' })),
-  rowOf(stored('oi', at(9), { oi: '12.5' }, { quantity_unit: 'contracts' }), { symbol: 'BTCUSD' }),
-  rowOf(stored('mark', at(8), { mark: '50000', index: '50000', basis: '0' }), { symbol: 'BTCUSD' }),
+  makeRow(stored('book', at(5), {}, { valid: false, gap_cause: 'crossed_book', quantity_unit: 'base' })),
+  makeRow(stored('oi', at(9), { oi: '12.5' }, { quantity_unit: 'contracts' }), { symbol: 'BTCUSD' }),
+  makeRow(stored('mark', at(8), { mark: '50000', index: '50000', basis: '0' }), { symbol: 'BTCUSD' }),
 ]);
 
 /** The market of the live tests with everything applied up to a moment ago, also in the store. */
@@ -109,7 +109,7 @@ type Answer = PastAnswer<{ venue_symbol: string; layers: Record<string, LayerAns
 const ask = pastAsker<Answer>('/v2/snapshots/history', { feed: settledMarket, history: store });
 
 const MINUTE = { where: 'symbol = "BTCUSDT"', layers: ['mark'], from: '2026-01-15T11:00Z', to: '2026-01-15T11:01Z' };
-const rowsOf = ({ json }: { json: Answer }, layer = 'mark') => json.items[0]?.layers[layer]?.rows ?? [];
+const readRows = ({ json }: { json: Answer }, layer = 'mark') => json.items[0]?.layers[layer]?.rows ?? [];
 const itemsText = (text: string): string => text.slice(text.indexOf('"items":[') + 8, -1);
 
 const NOTHING =
@@ -145,13 +145,13 @@ t.test('interval: one row a period, its last reading or why there is none, byte 
 });
 
 t.test('longer periods answer with their last reading, judged at their own end', async (t) => {
-  const rows = rowsOf(await ask({ ...MINUTE, interval: '30s', allow_stale: true }));
+  const rows = readRows(await ask({ ...MINUTE, interval: '30s', allow_stale: true }));
   t.equal(rows.length, 2);
   t.match(rows[0], { at: '2026-01-15T11:00:30.000Z', status: 'present', age_ms: 20_500, values: { mark: 60000.1 } });
   t.match(rows[1], { status: 'stale', reason: 'connection_lost', values: {}, withheld: { values: { mark: 60002 } } });
   const wide = { ...MINUTE, from: '2026-01-15T10:59Z', to: '2026-01-15T11:02Z', interval: '1m' };
   t.same(
-    rowsOf(await ask(wide)).map(({ status, gap_cause }) => [status, gap_cause]),
+    readRows(await ask(wide)).map(({ status, gap_cause }) => [status, gap_cause]),
     [
       ['missing', 'unknown'],
       ['stale', undefined],
@@ -165,7 +165,7 @@ t.test('longer periods answer with their last reading, judged at their own end',
     interval: '10s',
     include_gaps: false,
   };
-  t.same(rowsOf(await ask(cause)), [], 'gaps are left out when they are not wanted');
+  t.same(readRows(await ask(cause)), [], 'gaps are left out when they are not wanted');
 });
 
 t.test('at: the newest reading at each instant; nothing is judged by another moment', async (t) => {
@@ -175,7 +175,7 @@ t.test('at: the newest reading at each instant; nothing is judged by another mom
     '2026-01-15T11:00:39Z',
     '2026-01-15T11:00:40Z',
   ];
-  const rows = rowsOf(await ask({ where: MINUTE.where, layers: ['mark'], at: instants }));
+  const rows = readRows(await ask({ where: MINUTE.where, layers: ['mark'], at: instants }));
   t.match(
     rows[0],
     { at: '2026-01-15T11:00:09.999999Z', status: 'stale', reason: 'freshness_bound', values: {} },
@@ -193,10 +193,10 @@ t.test('at: the newest reading at each instant; nothing is judged by another mom
   });
   t.match(wider.json, { mode: 'at', freshness: { mark: '3600s' } });
   t.notOk(Object.hasOwn(wider.json, 'from'));
-  t.match(rowsOf(wider)[0], { status: 'present', age_ms: 35_500 });
+  t.match(readRows(wider)[0], { status: 'present', age_ms: 35_500 });
 
   const crossed = await ask({ where: MINUTE.where, layers: ['book'], as_of: '2026-01-15T11:00:12Z' });
-  t.match(rowsOf(crossed, 'book')[0], {
+  t.match(readRows(crossed, 'book')[0], {
     status: 'missing',
     reason: 'gap',
     gap_cause: 'crossed_book',
@@ -204,13 +204,13 @@ t.test('at: the newest reading at each instant; nothing is judged by another mom
     values: {},
   });
   const never = await ask({ where: MINUTE.where, layers: ['ticker'], as_of: '2026-01-15T11:00:12Z' });
-  t.match(rowsOf(never, 'ticker')[0], { status: 'missing', reason: 'no_value' });
+  t.match(readRows(never, 'ticker')[0], { status: 'missing', reason: 'no_value' });
 });
 
 t.test('raw: every stored row by its receipt, late ones marked, windows without one as gaps', async (t) => {
   const answer = await ask({ ...MINUTE, raw: true });
   t.same(
-    rowsOf(answer).map((row) => [String(row.at).slice(17, -1), row.status, row.gap_cause, row.late, row.age_ms]),
+    readRows(answer).map((row) => [String(row.at).slice(17, -1), row.status, row.gap_cause, row.late, row.age_ms]),
     [
       ['00.000', 'missing', 'unknown', undefined, null],
       ['09.500', 'present', undefined, undefined, 0],
@@ -232,8 +232,8 @@ t.test('raw: every stored row by its receipt, late ones marked, windows without 
     ].map(([from, to]) => ask({ ...MINUTE, from, to, raw: true, include_gaps: false })),
   );
   t.same(
-    halves.flatMap((half) => rowsOf(half)),
-    rowsOf(answer).filter(({ status }) => status !== 'missing'),
+    halves.flatMap((half) => readRows(half)),
+    readRows(answer).filter(({ status }) => status !== 'missing'),
     'adjoining windows lose and repeat nothing',
   );
 });
@@ -241,7 +241,7 @@ t.test('raw: every stored row by its receipt, late ones marked, windows without 
 t.test('a reading at midnight belongs to the window that ends there', async (t) => {
   const answer = await ask({ ...MINUTE, from: '2026-01-14T23:59:50Z', to: '2026-01-15T00:00:10Z', interval: '10s' });
   t.same(
-    rowsOf(answer).map((row) => [row.at, (row.values as Record<string, number>).mark]),
+    readRows(answer).map((row) => [row.at, (row.values as Record<string, number>).mark]),
     [
       ['2026-01-15T00:00:00.000Z', 59000],
       ['2026-01-15T00:00:10.000Z', 59001],
@@ -254,15 +254,15 @@ t.test('what stands in memory and in the store is one answer, and a row in both 
   feed.memory.applyHistoryWatermark('binance', 0, at(125));
   const put = (kind: 'sealed' | 'provisional', row: Row): void =>
     feed.entry('binance', { kind, symbol: 'BTCUSDT', row });
-  put('sealed', rowOf(mark(at(57), '60002', { conn_id: 'c2' })));
-  put('provisional', rowOf(mark(at(69), '60003')));
-  put('sealed', rowOf(mark(at(69), '60004')));
+  put('sealed', makeRow(mark(at(57), '60002', { conn_id: 'c2' })));
+  put('provisional', makeRow(mark(at(69), '60003')));
+  put('sealed', makeRow(mark(at(69), '60004')));
   put(
     'provisional',
     gapRow({ ...BTC, layer: 'mark' }, { from: at(70), at: at(80), srcOffset: -1, late: false }, 'unknown'),
   );
-  put('provisional', rowOf(mark(at(88), '60005')));
-  put('sealed', rowOf(mark(at(68), '2', { recorded_at: at(900) }), { late: true }));
+  put('provisional', makeRow(mark(at(88), '60005')));
+  put('sealed', makeRow(mark(at(68), '2', { recorded_at: at(900) }), { late: true }));
   feed.watermark('binance', at(200));
   const answer = await ask(
     { ...MINUTE, from: '2026-01-15T11:00:50Z', to: '2026-01-15T11:01:40Z', interval: '10s' },
@@ -270,7 +270,7 @@ t.test('what stands in memory and in the store is one answer, and a row in both 
   );
   t.equal(answer.status, 200, answer.text);
   t.same(
-    rowsOf(answer).map((row) => [row.status, row.gap_cause, (row.values as Record<string, number>).mark]),
+    readRows(answer).map((row) => [row.status, row.gap_cause, (row.values as Record<string, number>).mark]),
     [
       ['stale', undefined, undefined],
       ['present', undefined, 60004],
@@ -345,7 +345,7 @@ t.test('quantities convert with the mark of their own instant and the rules of t
 t.test('before what is kept, outside a life, off and not published: each says so', async (t) => {
   const early = await ask({ ...MINUTE, from: '2026-01-09T23:59:40Z', to: '2026-01-10T00:00:10Z', interval: '10s' });
   t.same(
-    rowsOf(early).map(({ at: instant, reason }) => [instant, reason]),
+    readRows(early).map(({ at: instant, reason }) => [instant, reason]),
     [
       ['2026-01-09T23:59:50.000Z', 'not_retained'],
       ['2026-01-10T00:00:00.000Z', 'gap'],
@@ -355,20 +355,20 @@ t.test('before what is kept, outside a life, off and not published: each says so
   const gone = settledMarket();
   gone.list(listing('binance', listingValues(), { writtenAt: at(20), delistedAt: at(55) }));
   t.same(
-    rowsOf(await ask({ ...MINUTE, to: '2026-01-15T11:01:20Z', interval: '10s' }, { feed: gone })).map(
+    readRows(await ask({ ...MINUTE, to: '2026-01-15T11:01:20Z', interval: '10s' }, { feed: gone })).map(
       (row) => row.gap_cause,
     ),
     [undefined, 'no_update', 'no_update', 'no_update', undefined, undefined, 'not_listed', 'not_listed'],
   );
   t.match(
-    rowsOf(await ask({ where: MINUTE.where, layers: ['mark'], as_of: '2026-01-15T11:01:05Z' }, { feed: gone })),
+    readRows(await ask({ where: MINUTE.where, layers: ['mark'], as_of: '2026-01-15T11:01:05Z' }, { feed: gone })),
     [],
   );
   // Still gone by another version, then listed again (H-07).
   gone.list(listing('binance', listingValues({ status: 'closed' }), { writtenAt: at(58), delistedAt: at(55) }));
   gone.list(listing('binance', listingValues(), { writtenAt: at(75) }));
   t.same(
-    rowsOf(
+    readRows(
       await ask(
         { ...MINUTE, from: '2026-01-15T11:00:50Z', to: '2026-01-15T11:01:20Z', interval: '10s' },
         { feed: gone },
@@ -383,15 +383,15 @@ t.test('before what is kept, outside a life, off and not published: each says so
     from: MINUTE.from,
     to: MINUTE.to,
   });
-  t.match(rowsOf(off, 'oi'), [{ status: 'off', reason: 'policy_off', values: {} }]);
-  t.match(rowsOf(off, 'stats'), [{ status: 'not_published', reason: 'venue_capability' }]);
+  t.match(readRows(off, 'oi'), [{ status: 'off', reason: 'policy_off', values: {} }]);
+  t.match(readRows(off, 'stats'), [{ status: 'not_published', reason: 'venue_capability' }]);
   const changed = settledMarket();
   changed.entry('binance', {
     kind: 'capability',
     capability: capability('binance', { mark: { policy: 'off' } }, at(15)),
   });
   t.same(
-    rowsOf(await ask({ ...MINUTE, interval: '10s' }, { feed: changed })).map(({ status }) => status),
+    readRows(await ask({ ...MINUTE, interval: '10s' }, { feed: changed })).map(({ status }) => status),
     ['present', 'off', 'off', 'off', 'off', 'off'],
     'the policy is that of the row’s own instant',
   );
@@ -400,7 +400,7 @@ t.test('before what is kept, outside a life, off and not published: each says so
 t.test('bounds are moved in to boundaries and cut at now', async (t) => {
   const moved = await ask({ ...MINUTE, from: '2026-01-15T11:00:01Z', to: '2026-01-15T11:00:39Z', interval: '10s' });
   t.match(moved.json, { from: '2026-01-15T11:00:10.000Z', to: '2026-01-15T11:00:30.000Z' });
-  t.equal(rowsOf(moved).length, 2);
+  t.equal(readRows(moved).length, 2);
   const cut = await ask({ ...MINUTE, from: '2026-01-15T11:59Z', to: '2026-01-15T13:00Z', interval: '10s' });
   t.match(cut.json, { to: '2026-01-15T12:00:00.000Z', settled: false });
 });

@@ -89,7 +89,7 @@ const ask = pastAsker<Answer>('/v2/liquidations', { feed: settledMarket, history
 
 const MINUTE = { from: '2026-01-15T11:00Z', to: '2026-01-15T11:01Z' };
 const BTC = { ...MINUTE, where: 'symbol = "BTCUSDT"' };
-const idsOf = ({ json }: { json: Answer }) => json.items.map(({ rows }) => rows.map(({ id }) => id));
+const listIds = ({ json }: { json: Answer }) => json.items.map(({ rows }) => rows.map(({ id }) => id));
 
 t.test('rows in the order of receipt with their values, and the gaps between them, byte by byte', async (t) => {
   const answer = await ask(BTC);
@@ -115,9 +115,9 @@ t.test('rows in the order of receipt with their values, and the gaps between the
       `"receipt_id":"${answer.headers['x-service-receipt']}","items":${items},"page":{"limit":500,"returned":4,"next_cursor":null}}`,
   );
   t.equal(answer.headers.etag, `"${sha}"`);
-  t.same(idsOf(await ask({ ...BTC, side: 'short' })), [['9']]);
+  t.same(listIds(await ask({ ...BTC, side: 'short' })), [['9']]);
   t.same(
-    idsOf(await ask({ ...BTC, from: '2026-01-15T11:01Z', to: '2026-01-15T11:02Z' })),
+    listIds(await ask({ ...BTC, from: '2026-01-15T11:01Z', to: '2026-01-15T11:02Z' })),
     [['edge']],
     'a window begins at its first instant and ends before its last',
   );
@@ -139,13 +139,13 @@ t.test('quantities and values convert with the liquidation’s own price', async
 
 t.test('pages cover all listings together, and hold each row and gap once', async (t) => {
   const whole = await ask(MINUTE);
-  t.same(idsOf(whole), [['i'], ['118273', '9', 'a', 'b'], ['x']]);
+  t.same(listIds(whole), [['i'], ['118273', '9', 'a', 'b'], ['x']]);
   for (const limit of [1, 2, 3, 5]) {
     const pages: Answer[] = [];
     for (let cursor: string | null | undefined; cursor !== null; cursor = pages.at(-1)?.page.next_cursor ?? null) {
       const page = await ask({ ...MINUTE, limit, ...(cursor === undefined ? {} : { cursor }) });
       t.equal(page.status, 200, page.text);
-      t.equal(page.json.page.returned, idsOf(page).flat().length);
+      t.equal(page.json.page.returned, listIds(page).flat().length);
       pages.push(page.json);
     }
     t.equal(pages.length, Math.ceil(6 / limit));
@@ -193,8 +193,8 @@ t.test('a cursor changed by hand to stand outside its window is none (H-15)', as
     t.equal(status, 400, String(outside));
     t.match(json.errors, [{ code: 'DQL_JSON_SCHEMA', path: '/cursor' }]);
   }
-  t.same(idsOf(await moved(ELEVEN)), [['118273']]);
-  t.same(idsOf(await moved(at(60) - 1)), [[]]);
+  t.same(listIds(await moved(ELEVEN)), [['118273']]);
+  t.same(listIds(await moved(at(60) - 1)), [[]]);
 });
 
 t.test('what memory holds and the store does not show yet is part of the answer, once', async (t) => {
@@ -206,7 +206,7 @@ t.test('what memory holds and the store does not show yet is part of the answer,
   put(event({ received: at(4), id: 'e', late: true }));
   feed.watermark('binance', at(80));
   const answer = await ask(BTC, { feed, nowMicros: () => at(80) });
-  t.same(idsOf(answer), [['118273', '9', 'a', 'b', 'c', 'd']]);
+  t.same(listIds(answer), [['118273', '9', 'a', 'b', 'c', 'd']]);
   t.equal(answer.json.settled, false);
 });
 
@@ -239,9 +239,9 @@ t.test('how much a venue publishes, and what cannot be known, is said', async (t
 });
 
 t.test('what a venue was not heard of for more than five seconds is a gap until it is (H-15, H-16k)', async (t) => {
-  const heardUpTo = async (heard: Micros) => {
-    const feed = settledMarket({}, heard);
-    feed.watermark('binance', heard);
+  const askUpTo = async (receivedUpTo: Micros) => {
+    const feed = settledMarket({}, receivedUpTo);
+    feed.watermark('binance', receivedUpTo);
     feed.watermark('okx', at(600));
     const window = { from: '2026-01-15T11:05Z', to: '2026-01-15T11:06Z' };
     const { json } = await ask(window, { feed, nowMicros: () => at(600) });
@@ -250,12 +250,12 @@ t.test('what a venue was not heard of for more than five seconds is a gap until 
   const since = (second: string) => [
     { from: `2026-01-15T11:05:${second}Z`, to: '2026-01-15T11:06:00.000Z', gap_cause: 'unknown' },
   ];
-  t.same(await heardUpTo(at(290)), [false, since('00.000'), since('00.000'), []], 'nothing of the window');
-  t.same(await heardUpTo(at(350)), [false, since('50.000'), since('50.000'), []], 'each venue for itself');
-  t.same(await heardUpTo(at(355) - 1), [false, since('54.999999'), since('54.999999'), []]);
-  t.same(await heardUpTo(at(355)), [false, [], [], []], 'as far behind as any venue may be');
-  t.same(await heardUpTo(at(361)), [false, [], [], []]);
-  t.same(await heardUpTo(at(470)), [true, [], [], []]);
+  t.same(await askUpTo(at(290)), [false, since('00.000'), since('00.000'), []], 'nothing of the window');
+  t.same(await askUpTo(at(350)), [false, since('50.000'), since('50.000'), []], 'each venue for itself');
+  t.same(await askUpTo(at(355) - 1), [false, since('54.999999'), since('54.999999'), []]);
+  t.same(await askUpTo(at(355)), [false, [], [], []], 'as far behind as any venue may be');
+  t.same(await askUpTo(at(361)), [false, [], [], []]);
+  t.same(await askUpTo(at(470)), [true, [], [], []]);
 });
 
 t.test('settles when the store shows every event and every gap that counts', async (t) => {

@@ -199,10 +199,10 @@ t.test(
     t.teardown(() => app.close());
     const ask = async (query: string) =>
       (await app.inject({ url: `/v2/instruments${query}`, headers: as('standard') })).body;
-    const elementsOf = (text: string) => [...text.matchAll(/"raw":(.*?\})\}/g)].map(([, element]) => element);
-    t.same(elementsOf(await ask('?include_raw=true')), [texts[1]], 'a version that keeps none has no member');
-    t.same(elementsOf(await ask('?include_raw=true&number_format=string')), [texts[1]], 'whatever our figures are');
-    t.same(elementsOf(await ask('?include_raw=true&as_of=2026-01-10T12:00:00Z')), [texts[0]], 'that of then');
+    const findElements = (text: string) => [...text.matchAll(/"raw":(.*?\})\}/g)].map(([, element]) => element);
+    t.same(findElements(await ask('?include_raw=true')), [texts[1]], 'a version that keeps none has no member');
+    t.same(findElements(await ask('?include_raw=true&number_format=string')), [texts[1]], 'whatever our figures are');
+    t.same(findElements(await ask('?include_raw=true&as_of=2026-01-10T12:00:00Z')), [texts[0]], 'that of then');
     for (const query of ['', '?include_raw=false']) t.notMatch(await ask(query), /"raw"/, query);
   },
 );
@@ -310,10 +310,10 @@ t.test('pages hold every listing once, at one instant', async (t) => {
 
 t.test('a cursor belongs to its selection and instant: the pages of one list are of one question', async (t) => {
   const feed = market();
-  const cursorOf = async (query: string): Promise<string> =>
+  const readCursor = async (query: string): Promise<string> =>
     (await get(feed, `/v2/instruments?limit=1&${query}`)).json?.page.next_cursor ?? '';
-  const all = await cursorOf('');
-  const past = await cursorOf('as_of=2026-01-11');
+  const all = await readCursor('');
+  const past = await readCursor('as_of=2026-01-11');
   for (const other of [
     `where=base=ETH&cursor=${all}`,
     `as_of=2026-01-11&cursor=${all}`,
@@ -472,7 +472,7 @@ t.test('before the state has been read it answers 503, but lives', async (t) => 
 t.test(
   'a layer of which the venue sends only some events is sampled; others are as they are collected (V-03, H-15)',
   async (t) => {
-    const policyOf = async (over: object): Promise<unknown> => {
+    const readPolicy = async (over: object): Promise<unknown> => {
       const feed = market();
       const version = capability('binance', {}, LISTED + 1);
       const liquidation = { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: null, ...over } as const;
@@ -487,10 +487,10 @@ t.test(
       t.equal(item?.layers.ticker?.policy, 'on');
       return item?.layers.liquidation?.policy;
     };
-    t.equal(await policyOf({ completeness: 'sampled' }), 'sampled');
-    t.equal(await policyOf({ completeness: 'full' }), 'on');
-    t.equal(await policyOf({ completeness: 'sampled', policy: 'off' }), 'off');
-    t.equal(await policyOf({ completeness: 'sampled', policy: 'not_published' }), 'not_published');
+    t.equal(await readPolicy({ completeness: 'sampled' }), 'sampled');
+    t.equal(await readPolicy({ completeness: 'full' }), 'on');
+    t.equal(await readPolicy({ completeness: 'sampled', policy: 'off' }), 'off');
+    t.equal(await readPolicy({ completeness: 'sampled', policy: 'not_published' }), 'not_published');
   },
 );
 

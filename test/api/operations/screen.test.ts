@@ -52,7 +52,7 @@ const opened = async (feed: Feed, nowMicros = () => NOW) => {
   };
 };
 
-const faultsOf = ({ errors = [] }: Answer): string[] =>
+const listFaults = ({ errors = [] }: Answer): string[] =>
   errors.map(({ code, path, position }) => [code, position?.offset, path].filter((x) => x !== undefined).join(' '));
 
 /** Ten instruments on one venue, whose marks rise with their names; the last has none. */
@@ -181,11 +181,11 @@ t.test('pages are of one evaluation, for the same question of the same key', asy
     [{ query, cursor: 'of.another' }, 'pro'],
   ] as const) {
     const refused = await ask(body, plan);
-    t.same(faultsOf(refused), ['DQL_JSON_SCHEMA /cursor'], JSON.stringify(body));
+    t.same(listFaults(refused), ['DQL_JSON_SCHEMA /cursor'], JSON.stringify(body));
     t.match(refused.errors?.[0]?.hint, /run the query again/i);
   }
   now = NOW + 301_000_000;
-  t.same(faultsOf(await ask({ query, cursor })), ['DQL_JSON_SCHEMA /cursor']);
+  t.same(listFaults(await ask({ query, cursor })), ['DQL_JSON_SCHEMA /cursor']);
 });
 
 t.test('a cursor that names no page is reported beside what else is wrong (E-01, SC-05)', async (t) => {
@@ -193,15 +193,15 @@ t.test('a cursor that names no page is reported beside what else is wrong (E-01,
   const query = 'any(venues where mark > 101)';
   const { next_cursor: cursor } = (await ask({ query, limit: 3 })).page;
   const unknown = 'any(venues where nosuch > 1)';
-  t.same(faultsOf(await ask({ query: unknown, colour: 1, cursor: 'of.another' })), [
+  t.same(listFaults(await ask({ query: unknown, colour: 1, cursor: 'of.another' })), [
     ...['DQL_UNKNOWN_FIELD 17', 'DQL_JSON_SCHEMA /colour', 'DQL_JSON_SCHEMA /cursor'],
   ]);
-  t.same(faultsOf(await ask({ query: unknown, cursor })), ['DQL_UNKNOWN_FIELD 17']);
+  t.same(listFaults(await ask({ query: unknown, cursor })), ['DQL_UNKNOWN_FIELD 17']);
   const behind = String(cursor).replace(/\d+$/, '7');
-  t.same(faultsOf(await ask({ query, cursor: behind })), ['DQL_JSON_SCHEMA /cursor'], 'behind the last item');
+  t.same(listFaults(await ask({ query, cursor: behind })), ['DQL_JSON_SCHEMA /cursor'], 'behind the last item');
 });
 
-/** Payments of whoever the header names: taken as they come. */
+/** Payments of the payer named in the header: accepted without a check. */
 const trusting: PaymentChecks = {
   challenge: () => ({ status: 402, headers: {}, body: { errors: [] } }),
   present: async ({ headers }) => ({
@@ -221,7 +221,7 @@ t.test('a cursor that was paid for belongs to its payer (SC-05)', async (t) => {
     return (await app.inject({ method: 'POST', url: '/v2/screen', headers, payload })).json<Answer>();
   };
   const { next_cursor: cursor } = (await ask('0xaa', {})).page;
-  t.same(faultsOf(await ask('0xbb', { cursor })), ['DQL_JSON_SCHEMA /cursor']);
+  t.same(listFaults(await ask('0xbb', { cursor })), ['DQL_JSON_SCHEMA /cursor']);
   t.equal((await ask('0xaa', { cursor })).page.returned, 3);
 });
 
@@ -268,7 +268,7 @@ t.test('what cannot be evaluated in time is refused before anything is read, wit
     },
   ]);
   // This app has no store, so what is read finds none.
-  t.same(faultsOf(await ask({ query: `${query} where base in (A1, A2, A3)` })), ['UNAVAILABLE']);
+  t.same(listFaults(await ask({ query: `${query} where base in (A1, A2, A3)` })), ['UNAVAILABLE']);
 });
 
 t.test('kept results are bounded by bytes: the oldest go first', async (t) => {
@@ -313,7 +313,7 @@ t.test('quantities are added up in one unit only, and mixed quotes are named', a
   const { ask } = await opened(feed);
   const query = 'sum(venues, volume_24h) > 0 where base = BTC';
   const refused = await ask({ query });
-  t.same(faultsOf(refused), ['DQL_TYPE 0']);
+  t.same(listFaults(refused), ['DQL_TYPE 0']);
   t.match(refused.errors?.[0]?.hint, /units: base/);
   const [base] = (await ask({ query, units: 'base' })).instruments;
   t.match(base?.values['sum(venues, volume_24h)'], { value: 10.2, unit: 'base', status: 'present' });
@@ -332,10 +332,10 @@ t.test('a query may be text or object, and the selection stands in one place', a
   const beside = await ask({ query: 'any(venues where mark > 1)', where: { base: 'btc' } });
   t.equal(beside.query.string, text.query.string, 'the selection beside is echoed within the query');
   t.same(beside.instruments, text.instruments);
-  t.same(faultsOf(await ask({ query: 'where base = BTC', where: 'quote = USDT' })), ['DQL_DUPLICATE_CLAUSE /where']);
-  const both = faultsOf(await ask({ query: 'any(venues where fundin > 1)', where: 'base = BTCC' }));
+  t.same(listFaults(await ask({ query: 'where base = BTC', where: 'quote = USDT' })), ['DQL_DUPLICATE_CLAUSE /where']);
+  const both = listFaults(await ask({ query: 'any(venues where fundin > 1)', where: 'base = BTCC' }));
   t.same(both, ['DQL_UNKNOWN_ASSET 7 /where', 'DQL_UNKNOWN_FIELD 17 /query']);
-  t.same(faultsOf(await ask({ query: 'any(venues where fundin > 1)' })), ['DQL_UNKNOWN_FIELD 17']);
+  t.same(listFaults(await ask({ query: 'any(venues where fundin > 1)' })), ['DQL_UNKNOWN_FIELD 17']);
 });
 
 t.test('what is malformed, unauthorised, beyond the plan or out of range is refused with its code', async (t) => {
@@ -359,5 +359,5 @@ t.test('what is malformed, unauthorised, beyond the plan or out of range is refu
     [{ query: 'any(venues where sma(close, 5, 1h) > 1)' }, ['UNAVAILABLE']],
     [{ query: 'as of 2026-01-12' }, ['UNAVAILABLE']],
   ];
-  for (const [body, expected, plan] of cases) t.same(faultsOf(await ask(body, plan)), expected, JSON.stringify(body));
+  for (const [body, expected, plan] of cases) t.same(listFaults(await ask(body, plan)), expected, JSON.stringify(body));
 });

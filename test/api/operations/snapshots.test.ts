@@ -115,8 +115,8 @@ t.test(
       capability: capability('binance', { funding: { policy: 'off' } }, NOW - 1_000_000),
     });
     off.list(listing('binance', hidden, { writtenAt: NOW - 1_000_000 }));
-    const said = await ask(off, { where: 'venue = binance' });
-    t.match(ofListing(said.json, 'BTCUSDT')?.funding, { status: 'off', reason: 'policy_off' }, 'off goes before');
+    const offAnswer = await ask(off, { where: 'venue = binance' });
+    t.match(ofListing(offAnswer.json, 'BTCUSDT')?.funding, { status: 'off', reason: 'policy_off' }, 'off goes before');
   },
 );
 
@@ -284,7 +284,7 @@ t.test('answers the same whatever was asked before', async (t) => {
   };
   const shared = withInterest();
   const receipt = /"receipt_id":"[^"]*"/;
-  const textOf = async (feed: Feed, body: object): Promise<string> => (await ask(feed, body)).text.replace(receipt, '');
+  const toText = async (feed: Feed, body: object): Promise<string> => (await ask(feed, body)).text.replace(receipt, '');
   const ways = (['published', 'base', 'quote'] as const).flatMap((units) =>
     (['json', 'string'] as const).flatMap((number_format) =>
       [false, true].flatMap((include_raw) =>
@@ -293,9 +293,9 @@ t.test('answers the same whatever was asked before', async (t) => {
     ),
   );
   for (const way of [...ways, ...ways.toReversed()]) {
-    t.equal(await textOf(shared, way), await textOf(withInterest(), way), JSON.stringify(way));
+    t.equal(await toText(shared, way), await toText(withInterest(), way), JSON.stringify(way));
   }
-  // A reading that holds no longer, and a mark that moved, are told to those who asked before.
+  // Callers that asked before receive a reading that is no longer valid, and a changed mark.
   shared.read('binance', 'BTCUSDT', markReading('70000'));
   const moved = await ask(shared, { layers: ['oi'], where: 'symbol = "BTCUSDT"', units: 'quote' });
   t.match(moved.json.items[0]?.layers.oi, { values: { oi: 210_000 }, conversion: { mark: 70_000 } });

@@ -23,7 +23,7 @@ const MOST_CHARACTERS = 4_096;
 /** As long as addresses of services get. */
 const BASE_URL = 'https://market-data.staging.europe-west.example.com';
 
-/** Whatever file is asked for is there, at the price of the core tier. */
+/** Every requested file exists, at the price of the core tier. */
 const ONE_FILE = {
   list: async () => [],
   find: async () => ({ tier: 'core' }),
@@ -41,8 +41,8 @@ type Challenge = {
   readonly extensions: { readonly bazaar: Bazaar };
 };
 
-/** Members of an input by where they stand in a request. */
-const placesOf = (method: string, path: string, names: readonly string[]): Readonly<Record<string, string[]>> => {
+/** Members of an input by their position in a request. */
+const listPlaces = (method: string, path: string, names: readonly string[]): Readonly<Record<string, string[]>> => {
   if (method === 'POST') return { body: [...names] };
   const isInPath = (name: string): boolean => path.includes(`{${name}}`);
   const [pathParams, queryParams] = [names.filter(isInPath), names.filter((name) => !isInPath(name))];
@@ -70,7 +70,7 @@ t.test('the challenge of every payable endpoint fits a header and describes the 
     t.same(validateDiscoveryExtension(bazaar as never), { valid: true }, path);
     t.same(validateDiscoveryExtensionSpec(bazaar as never), { valid: true }, path);
     const names = Object.keys((input as { readonly properties?: object }).properties ?? {});
-    const places = placesOf(method, path, names);
+    const places = listPlaces(method, path, names);
     t.match(bazaar.info.input, { type: 'http', method });
     const given = Object.entries(places).map(([place]) => bazaar.info.input[place] ?? {});
     t.same(Object.assign({}, ...given), example.input, 'each member of the example in its place');
@@ -149,7 +149,7 @@ t.test('a browser may send every header that clients send, and read every one th
   t.teardown(() => app.close());
   const sent = ['Authorization', 'PAYMENT-SIGNATURE', 'Content-Type', 'Last-Event-ID', 'If-None-Match', 'X-PAYMENT'];
   const read = ['Retry-After', 'ETag', 'PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'X-Service-Receipt', 'X-Service-Limit'];
-  const listOf = (header: unknown): string[] => String(header).toLowerCase().split(/, */);
+  const parseList = (header: unknown): string[] => String(header).toLowerCase().split(/, */);
   for (const { method, path } of OPERATIONS) {
     const wanted = [...sent, 'X-Service-Max-Bytes', 'Access-Control-Expose-Headers'];
     const origin = 'https://a.test';
@@ -163,14 +163,14 @@ t.test('a browser may send every header that clients send, and read every one th
     });
     t.match(preflight, { statusCode: 204, headers: { 'access-control-allow-origin': '*' } }, path);
     t.equal(preflight.headers['access-control-allow-credentials'], undefined);
-    const allowed = listOf(preflight.headers['access-control-allow-headers']);
+    const allowed = parseList(preflight.headers['access-control-allow-headers']);
     t.same(
       wanted.filter((name) => !allowed.includes(name.toLowerCase())),
       [],
       path,
     );
     const answer = await app.inject({ method, url: path, headers: { origin } });
-    const exposed = listOf(answer.headers['access-control-expose-headers']);
+    const exposed = parseList(answer.headers['access-control-expose-headers']);
     t.same(
       read.filter((name) => !exposed.includes(name.toLowerCase())),
       [],

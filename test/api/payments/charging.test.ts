@@ -1,15 +1,15 @@
-// What a payment costs in every outcome of the interface's charging table, on a real chain, facilitator and PostgreSQL (P-02 to P-05, P-08).
+// The cost of a payment in every outcome of the interface's charging table, on a real chain, facilitator and PostgreSQL (P-02 to P-05, P-08).
 import t from 'tap';
 import { startPaymentWorld } from '../../support/payment-world.ts';
 import {
-  errorOf,
-  headerOf,
-  ledgerOf,
   offersFor,
+  readErrorCode,
+  readLedger,
   send,
   settledLedger,
   sign,
   startPaidApi,
+  toHeader,
   withPayment,
 } from './paid-api.ts';
 
@@ -40,16 +40,16 @@ t.test('the charging table, row by row', async (t) => {
     t.equal(answer.headers.get('payment-response'), null);
     t.match(answer.body, { items: [{}], receipt_id: /^rcp_/ });
     t.same(await charged(), ['5000']);
-    t.match(await ledgerOf(pool, account.address), [
+    t.match(await readLedger(pool, account.address), [
       { state: 'settled', class: 'snapshots', plan: null, amount: '5000', receipt_id: answer.body.receipt_id },
     ]);
   });
 
   await t.test('200 with X-PAYMENT, and PAYMENT-SIGNATURE before it (P-08)', async (t) => {
     const { account, charged } = await buyer();
-    const paid = headerOf(await sign(account, call));
+    const paid = toHeader(await sign(account, call));
     t.equal((await send(url, { ...CALL, headers: { 'x-payment': paid } })).status, 200);
-    const both = { 'payment-signature': headerOf(await sign(account, call)), 'x-payment': 'nonsense' };
+    const both = { 'payment-signature': toHeader(await sign(account, call)), 'x-payment': 'nonsense' };
     t.equal((await send(url, { ...CALL, headers: both })).status, 200);
     t.same(await charged(), ['10000']);
   });
@@ -58,8 +58,8 @@ t.test('the charging table, row by row', async (t) => {
     const { account, charged } = await buyer();
     const payment = await sign(account, call);
     for (const header of ['x-payment', 'payment-signature']) {
-      const answer = await send(url, { ...CALL, headers: { [header]: headerOf({ ...payment, x402Version: 1 }) } });
-      t.equal(errorOf(answer), 'PAYMENT_MALFORMED');
+      const answer = await send(url, { ...CALL, headers: { [header]: toHeader({ ...payment, x402Version: 1 }) } });
+      t.equal(readErrorCode(answer), 'PAYMENT_MALFORMED');
       t.match(answer, { status: 400, body: { errors: [{ message: 'Use x402 version 2.' }] } });
     }
     t.same(await charged(), NO_CHARGE);
@@ -93,7 +93,7 @@ t.test('the charging table, row by row', async (t) => {
     const paid = withPayment(await sign(account, call), CALL);
     await world.stopFacilitator();
     const away = await send(url, paid);
-    t.equal(errorOf(away), 'UNAVAILABLE');
+    t.equal(readErrorCode(away), 'UNAVAILABLE');
     t.equal(away.headers.get('retry-after'), '5');
     await world.startFacilitator();
     t.same(await charged(), NO_CHARGE);
@@ -110,15 +110,19 @@ t.test('the charging table, row by row', async (t) => {
     t.equal((await send(url, withPayment(payment, { body: 'no json' }))).status, 400);
     const cheap = await sign(account, call, { value: '1' });
     t.equal(
-      errorOf(await send(url, withPayment(cheap, { body: { layers: ['nothing'] } }))),
+      readErrorCode(await send(url, withPayment(cheap, { body: { layers: ['nothing'] } }))),
       'DQL_JSON_SCHEMA',
       '6 before 9',
     );
     t.equal(world.facilitator().calls.verify, calls, 'a wrong request never locks a payment');
-    t.same(await ledgerOf(pool, account.address), []);
+    t.same(await readLedger(pool, account.address), []);
     t.equal((await send(url, withPayment(payment, CALL))).status, 200);
     t.same(await charged(), ['5000']);
-    t.equal(errorOf(await send(url, withPayment(payment, { body: 'no json' }))), 'PAYMENT_REQUIRED', '4 before 6');
+    t.equal(
+      readErrorCode(await send(url, withPayment(payment, { body: 'no json' }))),
+      'PAYMENT_REQUIRED',
+      '4 before 6',
+    );
   });
 
   await t.test('5xx of the endpoint: nothing, and the payment may be presented again', async (t) => {
@@ -128,7 +132,7 @@ t.test('the charging table, row by row', async (t) => {
     const body = { where: 'base = BTC', timeframe: '1m', from: '2026-01-15T11:00:00Z', to: '2026-01-15T11:10:00Z' };
     const paid = withPayment(await sign(account, candles as never), { path, body });
     for (let i = 0; i < 2; i++) t.equal((await send(url, paid)).status, 503, 'no store of history');
-    t.same(await ledgerOf(pool, account.address), []);
+    t.same(await readLedger(pool, account.address), []);
     t.same(await charged(), NO_CHARGE);
   });
 

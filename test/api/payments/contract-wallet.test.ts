@@ -1,12 +1,12 @@
-// Payments of wallets that are contracts: the contract says whose signature it takes, through the facilitator and at the settlement (P-05, ERC-1271).
+// Payments of wallets that are contracts: the contract decides which signature it accepts, by the facilitator and when settling (P-05, ERC-1271).
 import t from 'tap';
 import { openPaymentChain } from '../../../api/payments/chain.ts';
 import { recoverKey, recoveryMessage } from '../../../api/payments/recover-key.ts';
 import { deployWallet, lengthened } from '../../support/contract-wallet.ts';
 import { startPaymentWorld } from '../../support/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
-import { ledgerOf, offersFor, type Sent, send, settledLedger, sign, startPaidApi, withPayment } from './paid-api.ts';
-import { offerOf } from './paid-nodes.ts';
+import { offersFor, readLedger, type Sent, send, settledLedger, sign, startPaidApi, withPayment } from './paid-api.ts';
+import { findOffer } from './paid-nodes.ts';
 
 const CALL: Sent = { body: { layers: ['mark'] } };
 const FUNDS = 100_000_000n;
@@ -16,7 +16,7 @@ t.test('a payment of a contract wallet is good when its contract says so', async
   const world = await startPaymentWorld(t);
   const { url, pool } = await startPaidApi(t, world);
   const offers = await offersFor(url);
-  const [call, mini] = [offerOf(offers, 'call'), offerOf(offers, 'plan')];
+  const [call, mini] = [findOffer(offers, 'call'), findOffer(offers, 'plan')];
   const wallet = await deployWallet(world.rpcUrl);
   const { address: from, owner } = wallet;
   await world.mint(from, FUNDS);
@@ -28,7 +28,7 @@ t.test('a payment of a contract wallet is good when its contract says so', async
     for (const payment of [forged, lengthened(forged)]) t.match(await pay(payment), SIGNATURE);
     t.match(await pay(await sign(owner, call, { from: world.usdc })), SIGNATURE, 'a contract that is no wallet');
     t.match(await pay(lengthened(await sign(stranger, call))), SIGNATURE, 'a long signature of a plain account');
-    t.same(await ledgerOf(pool), [], 'nothing is left behind');
+    t.same(await readLedger(pool), [], 'nothing is left behind');
   });
 
   await t.test('accepted and settled when its owner signs, in either length', async (t) => {

@@ -1,4 +1,4 @@
-// The payment header: every shape that is none is refused in words, in time and without a trace (P-01, P-08).
+// The payment header: every invalid form is refused with an error text, in time and without a trace (P-01, P-08).
 // PAYMENT_MUTATIONS=10000 by hand; the seed is in the title, PAYMENT_SEED repeats it.
 import { randomInt } from 'node:crypto';
 import t from 'tap';
@@ -6,11 +6,11 @@ import { type Accepted, decodePayment, encodeSettlement } from '../../../api/pay
 import { authorizationFault, isForPlan, matchOffer } from '../../../api/payments/match.ts';
 import { ledgerClass, offersOf, priceOfRules } from '../../../api/payments/offers.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';
-import { randomOf } from '../../support/mutations.ts';
+import { createRandom } from '../../support/mutations.ts';
 import { startPaymentWorld } from '../../support/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
 import { TERMS } from '../live-fixture.ts';
-import { errorOf, headerOf, ledgerOf, offersFor, send, sign, startPaidApi } from './paid-api.ts';
+import { offersFor, readErrorCode, readLedger, send, sign, startPaidApi, toHeader } from './paid-api.ts';
 
 const MUTATIONS = Number(process.env['PAYMENT_MUTATIONS'] ?? 300);
 const SEED = Number(process.env['PAYMENT_SEED'] ?? randomInt(2 ** 31));
@@ -37,7 +37,7 @@ const payment = (over: object = {}, authorization: object = {}) => ({
 });
 
 t.test('a payment is read in either alphabet, padded or not, its hex in lower case', async (t) => {
-  const standard = headerOf(payment({ resource: { url: '>>>???' } }));
+  const standard = toHeader(payment({ resource: { url: '>>>???' } }));
   const urlSafe = standard.replaceAll('+', '-').replaceAll('/', '_');
   t.match(urlSafe, /[-_]/);
   for (const text of [standard, urlSafe, standard.replace(/=+$/, ''), urlSafe.replace(/=+$/, '')]) {
@@ -55,23 +55,23 @@ t.test('every other shape is malformed, in one sentence', async (t) => {
   const bad: Readonly<Record<string, string>> = {
     empty: '',
     'no base64': '{"x402Version":2}',
-    'two headers': `${headerOf(good)}, ${headerOf(good)}`,
+    'two headers': `${toHeader(good)}, ${toHeader(good)}`,
     'mixed alphabets': 'ab-+',
     'no UTF-8': Buffer.from([0xff, 0xfe]).toString('base64'),
     'no JSON': Buffer.from('hello').toString('base64'),
     'too long': 'A'.repeat(8_193),
-    'a list': headerOf([good]),
-    'no object': headerOf(null),
+    'a list': toHeader([good]),
+    'no object': toHeader(null),
     deep: Buffer.from(`${'['.repeat(3_000)}`).toString('base64'),
-    'version 1': headerOf({ x402Version: 1, scheme: 'exact', network: 'base', payload }),
-    'version as text': headerOf(payment({ x402Version: '2' })),
-    'no accepted': headerOf(payment({ accepted: undefined })),
-    'another scheme': headerOf(payment({ accepted: { ...OFFERS[0], scheme: 'upto' } })),
-    permit2: headerOf(payment({ payload: { signature: '0xab', permit2Authorization: {} } })),
-    'no authorization': headerOf(payment({ payload: { signature: '0xab' } })),
-    'an amount as number': headerOf(payment({ accepted: { ...OFFERS[0], amount: 5000 } })),
-    'extra as text': headerOf(payment({ accepted: { ...OFFERS[0], extra: 'call' } })),
-    'a signature of odd length': headerOf(payment({ payload: { ...payload, signature: '0xabc' } })),
+    'version 1': toHeader({ x402Version: 1, scheme: 'exact', network: 'base', payload }),
+    'version as text': toHeader(payment({ x402Version: '2' })),
+    'no accepted': toHeader(payment({ accepted: undefined })),
+    'another scheme': toHeader(payment({ accepted: { ...OFFERS[0], scheme: 'upto' } })),
+    permit2: toHeader(payment({ payload: { signature: '0xab', permit2Authorization: {} } })),
+    'no authorization': toHeader(payment({ payload: { signature: '0xab' } })),
+    'an amount as number': toHeader(payment({ accepted: { ...OFFERS[0], amount: 5000 } })),
+    'extra as text': toHeader(payment({ accepted: { ...OFFERS[0], extra: 'call' } })),
+    'a signature of odd length': toHeader(payment({ payload: { ...payload, signature: '0xabc' } })),
     ...Object.fromEntries(
       [
         ['value', ''],
@@ -84,7 +84,7 @@ t.test('every other shape is malformed, in one sentence', async (t) => {
         ['nonce', '0x12'],
         ['from', 'vitalik.eth'],
         ['to', null],
-      ].map(([name, value]) => [`${name} ${value}`, headerOf(payment({}, { [String(name)]: value }))]),
+      ].map(([name, value]) => [`${name} ${value}`, toHeader(payment({}, { [String(name)]: value }))]),
     ),
   };
   for (const [name, text] of Object.entries(bad)) {
@@ -95,38 +95,38 @@ t.test('every other shape is malformed, in one sentence', async (t) => {
 
 t.test('a payment is for the entry that it names, or tells what differs', async (t) => {
   const read = (accepted: object, authorization: object = {}) => {
-    const sent = decodePayment(headerOf(payment({ accepted: { ...OFFERS[0], ...accepted } }, authorization)));
+    const sent = decodePayment(toHeader(payment({ accepted: { ...OFFERS[0], ...accepted } }, authorization)));
     if ('malformed' in sent) throw new Error(sent.malformed);
     return sent;
   };
-  const amountOf = (accepted: Partial<Record<keyof Accepted, unknown>>): unknown => {
+  const findAmount = (accepted: Partial<Record<keyof Accepted, unknown>>): unknown => {
     const offer = matchOffer(read(accepted), OFFERS);
     return typeof offer === 'string' ? offer : offer.amount;
   };
-  t.equal(amountOf({}), '5000');
-  t.equal(amountOf({ asset: TERMS.asset.toLowerCase(), payTo: TERMS.payTo?.toLowerCase() }), '5000');
-  t.equal(amountOf({ extra: undefined }), '5000', 'without kind the amount tells');
-  t.equal(amountOf({ extra: { kind: 'call', class: 'another' } }), '5000', 'the class is not compared');
-  t.equal(amountOf({ amount: '9000000', extra: {} }), '9000000');
-  for (const other of ['05000', '5000.0', '']) t.match(amountOf({ amount: other }), /value_mismatch$/);
-  t.match(amountOf({ amount: '9000000', extra: { kind: 'plan', plan: 'pro' } }), /value_mismatch$/);
+  t.equal(findAmount({}), '5000');
+  t.equal(findAmount({ asset: TERMS.asset.toLowerCase(), payTo: TERMS.payTo?.toLowerCase() }), '5000');
+  t.equal(findAmount({ extra: undefined }), '5000', 'without kind the amount tells');
+  t.equal(findAmount({ extra: { kind: 'call', class: 'another' } }), '5000', 'the class is not compared');
+  t.equal(findAmount({ amount: '9000000', extra: {} }), '9000000');
+  for (const other of ['05000', '5000.0', '']) t.match(findAmount({ amount: other }), /value_mismatch$/);
+  t.match(findAmount({ amount: '9000000', extra: { kind: 'plan', plan: 'pro' } }), /value_mismatch$/);
   t.equal(isForPlan(read({ amount: '9000000', extra: {} }), OFFERS), true);
   t.equal(isForPlan(read({ extra: { kind: 'plan' } }), OFFERS), true, 'whatever its amount');
   t.equal(isForPlan(read({}), OFFERS), false);
   t.equal(matchOffer(read({}), []), 'invalid_network', 'nothing is sold');
-  const faultOf = (authorization: object) =>
+  const findFault = (authorization: object) =>
     authorizationFault(read({}, authorization), OFFERS[0] as never, NOW_S * 1_000);
-  for (const ahead of [20, 60, 360]) t.equal(faultOf({ validBefore: String(NOW_S + ahead) }), null);
-  for (const ahead of [19, 361]) t.match(faultOf({ validBefore: String(NOW_S + ahead) }), /valid_before$/);
-  t.match(faultOf({ validBefore: '9'.repeat(78) }), /valid_before$/);
-  t.equal(faultOf({ validAfter: String(NOW_S) }), null);
-  t.match(faultOf({ validAfter: String(NOW_S + 1) }), /valid_after$/);
-  t.match(faultOf({ value: '9'.repeat(78) }), /value_mismatch$/);
+  for (const ahead of [20, 60, 360]) t.equal(findFault({ validBefore: String(NOW_S + ahead) }), null);
+  for (const ahead of [19, 361]) t.match(findFault({ validBefore: String(NOW_S + ahead) }), /valid_before$/);
+  t.match(findFault({ validBefore: '9'.repeat(78) }), /valid_before$/);
+  t.equal(findFault({ validAfter: String(NOW_S) }), null);
+  t.match(findFault({ validAfter: String(NOW_S + 1) }), /valid_after$/);
+  t.match(findFault({ value: '9'.repeat(78) }), /value_mismatch$/);
   t.same([priceOfRules([]), priceOfRules(['a', 'b', 'a'])], [10_000, 20_000]);
   t.same(['archive', 'archive_top100', 'screen'].map(ledgerClass), ['archive', 'archive', 'screen']);
 });
 
-const random = randomOf(SEED);
+const random = createRandom(SEED);
 const pick = <T>(list: readonly T[]): T => list[random(list.length)] as T;
 const HOSTILE: readonly unknown[] = [
   ...['', '0', '-1', '1e9', 'NaN', '0x', `0x${'f'.repeat(64)}`, '9'.repeat(78), '\u0000', '😀', '__proto__', ' '],
@@ -148,7 +148,7 @@ const mutate = (good: object): string => {
     else node[name] = pick(HOSTILE);
     break;
   }
-  const text = headerOf(copy);
+  const text = toHeader(copy);
   const at = random(text.length);
   return pick([
     text,
@@ -176,7 +176,7 @@ t.test(
         Array.from({ length: AT_ONCE }, () => mutate(good)).map(async (header) => {
           const answer = await send(url, { body: {}, headers: { 'payment-signature': header } });
           // A mutation of what is not compared is a good payment.
-          const code = answer.status === 200 ? 'paid' : (errorOf(answer) ?? 'none');
+          const code = answer.status === 200 ? 'paid' : (readErrorCode(answer) ?? 'none');
           codes[code] = (codes[code] ?? 0) + 1;
         }),
       );
@@ -188,9 +188,9 @@ t.test(
     );
     t.ok((codes['PAYMENT_MALFORMED'] ?? 0) > MUTATIONS / 10);
     t.notOk(codes['INTERNAL']);
-    // What was served is written down after the answer has gone out.
+    // The service records a served payment after the response was sent.
     await waitFor('no payment is held', async () =>
-      (await ledgerOf(pool)).every(({ state }) => state !== 'presented' && state !== 'verified'),
+      (await readLedger(pool)).every(({ state }) => state !== 'presented' && state !== 'verified'),
     );
     t.ok(process.memoryUsage().heapUsed - used < 200e6);
     t.comment(JSON.stringify(codes));

@@ -1,4 +1,4 @@
-// What it costs when facilitator, chain or database are away: a 503, a settlement that waits, and never a second charge (P-04, P-06).
+// The effect of a facilitator, chain or database that is away: a 503, a settlement that waits, and never a second charge (P-04, P-06).
 import t from 'tap';
 import type { ArchiveManifest } from '../../../api/contract/archive.ts';
 import type { FileLinks } from '../../../api/files/links.ts';
@@ -10,10 +10,10 @@ import { startPaymentWorld } from '../../support/payment-world.ts';
 import { openPostgresLine } from '../../support/postgres-line.ts';
 import { waitFor } from '../../support/wait.ts';
 import {
-  errorOf,
   freshPool,
-  ledgerOf,
   offersFor,
+  readErrorCode,
+  readLedger,
   type Sent,
   send,
   settledLedger,
@@ -33,10 +33,10 @@ t.test('without facilitator and chain the API starts, serves keys and quotes pri
   t.equal((await send(url, { ...CALL, headers: { authorization: `Bearer ${key}` } })).status, 200);
   const [call] = await offersFor(url);
   const buyer = await world.newBuyer();
-  t.equal(errorOf(await send(url, withPayment(await sign(buyer, call as never), CALL))), 'UNAVAILABLE');
+  t.equal(readErrorCode(await send(url, withPayment(await sign(buyer, call as never), CALL))), 'UNAVAILABLE');
   const forged = await sign(buyer, call as never, { from: (await world.newBuyer()).address });
-  t.equal(errorOf(await send(url, withPayment(forged, CALL))), 'UNAVAILABLE', 'it may be a contract wallet');
-  t.same(await ledgerOf(pool), []);
+  t.equal(readErrorCode(await send(url, withPayment(forged, CALL))), 'UNAVAILABLE', 'it may be a contract wallet');
+  t.same(await readLedger(pool), []);
 });
 
 t.test('a settlement waits for facilitator and chain, and is charged once when they are back', async (t) => {
@@ -45,14 +45,14 @@ t.test('a settlement waits for facilitator and chain, and is charged once when t
   const [call] = await offersFor(url);
   const paidBy = async (buyer: Parameters<typeof sign>[0]) =>
     send(url, withPayment(await sign(buyer, call as never), CALL));
-  const stateOf = async (payer: string) => (await ledgerOf(pool, payer))[0]?.state;
+  const readState = async (payer: string) => (await readLedger(pool, payer))[0]?.state;
 
   const first = await world.newBuyer();
   world.faults([{ on: 'settle', at: 'before', does: 'hold' }]);
   t.equal((await paidBy(first)).status, 200);
   await waitFor('the settle call is held', () => world.facilitator().faults.held() === 1);
   await world.stopFacilitator();
-  await waitFor('its outcome is unknown', async () => (await stateOf(first.address)) === 'unknown');
+  await waitFor('its outcome is unknown', async () => (await readState(first.address)) === 'unknown');
   await world.startFacilitator();
   t.match(await settledLedger(pool, first.address), [{ state: 'settled', transaction: /^0x/ }]);
 
@@ -62,7 +62,7 @@ t.test('a settlement waits for facilitator and chain, and is charged once when t
   await waitFor('the chain has it', () => world.facilitator().faults.held() === 1);
   await world.holdChain();
   await world.stopFacilitator();
-  await waitFor('its outcome is unknown', async () => (await stateOf(second.address)) === 'unknown');
+  await waitFor('its outcome is unknown', async () => (await readState(second.address)) === 'unknown');
   await world.restartChain();
   await world.startFacilitator();
   t.match(await settledLedger(pool, second.address), [{ state: 'settled', transaction: /^0x/ }]);
@@ -132,15 +132,15 @@ t.test(
 
     const early = withPayment(await sign(buyer, offer as never), FILE);
     cutAfter(1);
-    t.equal(errorOf(await send(url, early)), 'UNAVAILABLE', 'away before step 4');
+    t.equal(readErrorCode(await send(url, early)), 'UNAVAILABLE', 'away before step 4');
     line.mend();
-    t.same(await ledgerOf(direct), []);
+    t.same(await readLedger(direct), []);
 
     const late = withPayment(await sign(buyer, offer as never), FILE);
-    // Asked for its price, judged, and answered: the payment is verified before the third.
+    // Price, verification, answer: the payment is verified before the third request.
     cutAfter(3);
     t.equal((await send(url, late)).status, 302);
-    t.match(await ledgerOf(direct), [{ state: 'verified' }]);
+    t.match(await readLedger(direct), [{ state: 'verified' }]);
     line.mend();
     t.match(await settledLedger(direct, buyer.address), [{ state: 'settled' }]);
     t.equal(await world.balanceOf(buyer.address), 1_000_000_000n - 100_000n);

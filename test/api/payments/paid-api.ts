@@ -91,15 +91,15 @@ export const send = async (url: string, sent: Sent = {}): Promise<Answer> => {
   return { status: answer.status, headers: answer.headers, body: parsed };
 };
 
-/** What is offered for a call; the first is its price. */
+/** The offers for a call; the first is its price. */
 export const offersFor = async (url: string, sent: Sent = {}): Promise<readonly Offer[]> =>
   (await send(url, sent)).body.accepts as readonly Offer[];
 
-export const headerOf = (payment: unknown): string => Buffer.from(JSON.stringify(payment)).toString('base64');
+export const toHeader = (payment: unknown): string => Buffer.from(JSON.stringify(payment)).toString('base64');
 
 export const withPayment = (payment: unknown, sent: Sent = {}): Sent => ({
   ...sent,
-  headers: { ...sent.headers, 'payment-signature': headerOf(payment) },
+  headers: { ...sent.headers, 'payment-signature': toHeader(payment) },
 });
 
 /** Seconds since 1970, as an authorisation has them. */
@@ -115,7 +115,7 @@ export const sign = (
   changed: Partial<Authorization> = {},
 ): Promise<PaymentPayload> => signPayment(account, offer as never, { validBefore: inSeconds(VALID_S), ...changed });
 
-export const errorOf = ({ body }: Answer): string | undefined =>
+export const readErrorCode = ({ body }: Answer): string | undefined =>
   (body.errors as readonly { readonly code: string }[] | undefined)?.[0]?.code;
 
 export type Ledger = {
@@ -127,7 +127,7 @@ export type Ledger = {
   readonly state: string;
 };
 
-export const ledgerOf = async (pool: Pool, payer?: string): Promise<readonly Ledger[]> =>
+export const readLedger = async (pool: Pool, payer?: string): Promise<readonly Ledger[]> =>
   (
     await pool.query<Ledger>(
       'select * from v_payments where $1::text is null or payer = $1 order by presented_at, receipt_id',
@@ -138,7 +138,7 @@ export const ledgerOf = async (pool: Pool, payer?: string): Promise<readonly Led
 /** The payments of a payer once nothing of them is under way. */
 export const settledLedger = (pool: Pool, payer?: string): Promise<readonly Ledger[]> =>
   waitFor('every payment is settled or failed', async () => {
-    const rows = await ledgerOf(pool, payer);
+    const rows = await readLedger(pool, payer);
     return rows.every(({ state }) => state === 'settled' || state === 'failed') ? rows : null;
   });
 

@@ -21,7 +21,7 @@ export const startService = async (t: Teardown) => {
 };
 
 /** The first offer of the kind. */
-export const offerOf = (offers: readonly Offer[], kind: 'call' | 'plan'): Offer => {
+export const findOffer = (offers: readonly Offer[], kind: 'call' | 'plan'): Offer => {
   const found = offers.find(({ extra }) => extra.kind === kind);
   if (found === undefined) throw new Error(`no ${kind} is offered`);
   return found;

@@ -1,9 +1,18 @@
-// Plans bought with USDC: settled before the answer, the key delivered once, whatever breaks in between (P-06).
+// Plans bought with USDC: settled before the answer, the key delivered once, with a failure at any point (P-06).
 import t from 'tap';
 import type { Offer } from '../../../api/payments/offers.ts';
 import { type PaymentWorld, startPaymentWorld } from '../../support/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
-import { type Answer, errorOf, ledgerOf, offersFor, send, sign, startPaidApi, withPayment } from './paid-api.ts';
+import {
+  type Answer,
+  offersFor,
+  readErrorCode,
+  readLedger,
+  send,
+  sign,
+  startPaidApi,
+  withPayment,
+} from './paid-api.ts';
 
 type Purchase = {
   readonly purchase: {
@@ -15,9 +24,9 @@ type Purchase = {
   readonly settlement: Readonly<Record<string, unknown>>;
   readonly receipt_id: string;
 };
-const purchaseOf = ({ body }: Answer): Purchase => body as unknown as Purchase;
+const toPurchase = ({ body }: Answer): Purchase => body as unknown as Purchase;
 
-const settlementOf = ({ headers }: Answer): unknown => {
+const readSettlement = ({ headers }: Answer): unknown => {
   const header = headers.get('payment-response');
   return header === null ? null : JSON.parse(Buffer.from(header, 'base64').toString());
 };
@@ -50,14 +59,14 @@ t.test('each plan is sold on any payable endpoint, without a look at the request
     const payment = withPayment(await sign(buyer, await planOffer(url, plan)), { path, body: 'no json' });
     const answer = await send(url, payment);
     t.equal(answer.status, 200, plan);
-    const { purchase, settlement, receipt_id } = purchaseOf(answer);
+    const { purchase, settlement, receipt_id } = toPurchase(answer);
     t.match(purchase, { plan, key: /^sk_[0-9A-Za-z]{36}$/, key_id: /^key_[0-9A-HJKMNP-TV-Z]{26}$/ });
     const days = (Date.parse(purchase.expires_at) - Date.now()) / 86_400_000;
     t.ok(days > 29.9 && days <= 30, `${days} days`);
     t.match(settlement, { success: true, transaction: /^0x[0-9a-f]{64}$/, payer: buyer.address.toLowerCase() });
-    t.same(settlementOf(answer), settlement);
+    t.same(readSettlement(answer), settlement);
     t.equal(answer.headers.get('cache-control'), 'no-store');
-    t.match(await ledgerOf(pool, buyer.address), [
+    t.match(await readLedger(pool, buyer.address), [
       { state: 'settled', plan, class: null, amount, receipt_id, transaction: settlement.transaction },
     ]);
     t.equal(await isGood(url, purchase.key), 200);
@@ -80,12 +89,12 @@ t.test('an outcome that is unknown answers 503 until it is known, then the key; 
   world.faults([{ on: 'settle', at: 'after', does: 'drop' }]);
   const first = await send(url, payment);
   const answer = first.status === 200 ? first : await repeat(url, payment);
-  t.equal(await isGood(url, purchaseOf(answer).purchase.key), 200);
+  t.equal(await isGood(url, toPurchase(answer).purchase.key), 200);
   t.equal(await world.balanceOf(buyer.address), 991_000_000n);
-  t.equal((await ledgerOf(pool, buyer.address)).length, 1);
+  t.equal((await readLedger(pool, buyer.address)).length, 1);
 });
 
-/** Asks with the same payment until it is answered otherwise than by "not yet". */
+/** Repeats the same payment until the answer is other than "not yet". */
 const repeat = (url: string, payment: Parameters<typeof send>[1]): Promise<Answer> =>
   waitFor('the outcome is known', async () => {
     const answer = await send(url, payment);
@@ -99,9 +108,9 @@ t.test('a settle call that never reached the chain is sent again by itself', asy
   const payment = withPayment(await sign(buyer, mini));
   world.faults([{ on: 'settle', at: 'before', does: 'fail', status: 500, times: 2 }]);
   const first = await send(url, payment);
-  t.equal(errorOf(first), 'UNAVAILABLE');
+  t.equal(readErrorCode(first), 'UNAVAILABLE');
   t.equal(first.headers.get('payment-required'), null, 'never a new challenge');
-  t.equal(await isGood(url, purchaseOf(await repeat(url, payment)).purchase.key), 200);
+  t.equal(await isGood(url, toPurchase(await repeat(url, payment)).purchase.key), 200);
   t.equal(await world.balanceOf(buyer.address), 991_000_000n);
 });
 
@@ -114,8 +123,8 @@ t.test('a settlement that is refused is a 402 with its reason, and no key', asyn
   t.match(answer.body, { error: 'insufficient_funds', accepts: [{}] });
   const payer = buyer.address.toLowerCase();
   const failed = { success: false, errorReason: 'insufficient_funds', transaction: '', network: 'eip155:8453', payer };
-  t.same(settlementOf(answer), failed);
-  t.match(await ledgerOf(pool, buyer.address), [{ state: 'failed' }]);
+  t.same(readSettlement(answer), failed);
+  t.match(await readLedger(pool, buyer.address), [{ state: 'failed' }]);
   t.equal((await pool.query('select 1 from api_keys')).rowCount, 0);
 });
 
@@ -138,7 +147,7 @@ t.test('a key that was not delivered is replaced by the next who brings its paym
   const { url, pool, mini, buyer } = await bought(t, world);
   const signed = await sign(buyer, mini);
   const payment = withPayment(signed);
-  const lost = purchaseOf(await send(url, payment)).purchase;
+  const lost = toPurchase(await send(url, payment)).purchase;
   await waitFor(
     'it is noted',
     async () => (await pool.query('select 1 from plan_purchases where delivered_at is not null')).rowCount,
@@ -150,7 +159,7 @@ t.test('a key that was not delivered is replaced by the next who brings its paym
   const answers = await Promise.all(Array.from({ length: 10 }, () => send(url, payment)));
   const whole = answers.filter(({ status }) => status === 200);
   t.equal(whole.length, 1);
-  const { purchase } = purchaseOf(whole[0] as Answer);
+  const { purchase } = toPurchase(whole[0] as Answer);
   t.not(purchase.key, lost.key);
   t.equal(purchase.expires_at, lost.expires_at);
   t.equal(await isGood(url, purchase.key), 200);

@@ -8,15 +8,15 @@ import { waitFor } from '../../support/wait.ts';
 import {
   type Answer,
   inSeconds,
-  ledgerOf,
   offersFor,
+  readLedger,
   type Sent,
   send,
   settledLedger,
   sign,
   withPayment,
 } from './paid-api.ts';
-import { offerOf, startService } from './paid-nodes.ts';
+import { findOffer, startService } from './paid-nodes.ts';
 
 const ROUNDS = Number(process.env['PAYMENT_KILLS'] ?? 1);
 const SEED = Number(process.env['PAYMENT_SEED'] ?? 24);
@@ -25,7 +25,7 @@ const PAYMENTS = 6;
 const CALL: Sent = { body: { layers: ['mark'] } };
 
 /** Mulberry32: the same seed gives the same rounds. */
-const randomOf = (seed: number) => {
+const createRandom = (seed: number) => {
   let state = seed;
   return (): number => {
     state = (state + 0x6d2b79f5) | 0;
@@ -44,7 +44,7 @@ type Paid = {
 
 t.test(`${ROUNDS} rounds of kills, PAYMENT_SEED=${SEED}`, { timeout: 10_800_000 }, async (t) => {
   const { world, pool, start } = await startService(t);
-  const random = randomOf(SEED);
+  const random = createRandom(SEED);
   const lasting = await start('lasting');
   const offers = await offersFor(lasting.baseUrl, CALL);
   const seen = { paid: 0, unpaid: 0, mostSeconds: 0 };
@@ -54,10 +54,10 @@ t.test(`${ROUNDS} rounds of kills, PAYMENT_SEED=${SEED}`, { timeout: 10_800_000 
     if (answer?.status === 200) paid.answers.push(answer);
     return answer;
   };
-  /** What was paid arrives; what was not paid costs nothing. */
+  /** A paid answer arrives; an unpaid one costs nothing. */
   const check = async (t: Test, { buyer, isPlan, answers }: Paid): Promise<void> => {
     const spent = 1_000n * DOLLAR - (await world.balanceOf(buyer.address));
-    const rows = (await ledgerOf(pool, buyer.address)).filter(({ state }) => state === 'settled');
+    const rows = (await readLedger(pool, buyer.address)).filter(({ state }) => state === 'settled');
     const price = isPlan ? 9n * DOLLAR : 5_000n;
     t.equal(spent, BigInt(rows.length) * price, 'the ledger is what the chain shows', { rows });
     t.ok(rows.length <= 1, 'nobody pays twice');
@@ -78,7 +78,10 @@ t.test(`${ROUNDS} rounds of kills, PAYMENT_SEED=${SEED}`, { timeout: 10_800_000 
     for (let i = 0; i < PAYMENTS; i++) {
       const [buyer, isPlan] = [await world.newBuyer(), i % 3 === 2];
       const validBefore = inSeconds(i % 2 === 0 ? 60 : 350);
-      const payment = withPayment(await sign(buyer, offerOf(offers, isPlan ? 'plan' : 'call'), { validBefore }), CALL);
+      const payment = withPayment(
+        await sign(buyer, findOffer(offers, isPlan ? 'plan' : 'call'), { validBefore }),
+        CALL,
+      );
       payments.push({ buyer, isPlan, payment, answers: [] });
     }
     const asked = payments.map(async (paid) => {

@@ -1,4 +1,4 @@
-// Every reason of a 402, each by a payment that is wrong in that way, and what else a facilitator may say (P-03, P-11).
+// Every reason of a 402, each by a payment that is wrong in that way, and further responses of a facilitator (P-03, P-11).
 import t, { type Test } from 'tap';
 import { encodeFunctionData, type Hex, parseAbi } from 'viem';
 import { REASONS, readReason } from '../../../api/payments/reasons.ts';
@@ -6,10 +6,10 @@ import { type PaymentWorld, startPaymentWorld } from '../../support/payment-worl
 import { waitFor } from '../../support/wait.ts';
 import {
   type Answer,
-  errorOf,
   inSeconds,
-  ledgerOf,
   offersFor,
+  readErrorCode,
+  readLedger,
   send,
   settledLedger,
   sign,
@@ -65,11 +65,11 @@ t.test('every reason comes of a payment that is wrong in that way', async (t) =>
   await refuses(await sign(buyer, call, { validAfter: inSeconds(30) }), early);
   const other = await world.newBuyer();
   await refuses(await sign(buyer, call, { from: other.address }), 'invalid_exact_evm_payload_signature');
-  t.same(await ledgerOf(pool), [], 'what is refused before the facilitator leaves nothing behind');
+  t.same(await readLedger(pool), [], 'what is refused before the facilitator leaves nothing behind');
   t.equal(world.facilitator().calls.verify, 0);
 
   await refuses(await sign(await world.newBuyer(0n), call), 'insufficient_funds');
-  t.same(await ledgerOf(pool), [], 'nor does what it refuses');
+  t.same(await readLedger(pool), [], 'nor does what it refuses');
   t.equal((await send(url, withPayment(good, CALL))).status, 200, 'lies about it lock no payment');
   const mixed = { ...good, payload: upperCased(good.payload as never) };
   await refuses(mixed, 'already_presented');
@@ -140,10 +140,10 @@ t.test('what a facilitator says reaches a caller as a token, and its doubts abou
     isRefusal(t, await asked('Error: http://10.0.0.7:8545 said\nno', status), 'facilitator_refused: unspecified');
     isRefusal(t, await asked('invalid_exact_evm_insufficient_balance', status), 'insufficient_funds');
     for (const reason of ['invalid_exact_evm_token_name_mismatch', 'unexpected_verify_error']) {
-      t.equal(errorOf(await asked(reason, status)), 'UNAVAILABLE', reason);
+      t.equal(readErrorCode(await asked(reason, status)), 'UNAVAILABLE', reason);
     }
   }
   for (const reason of ['constructor', '__proto__', 'toString', '', undefined])
     t.match(readReason(reason), { refused: /^facilitator_refused: / });
-  t.same(await ledgerOf(pool), []);
+  t.same(await readLedger(pool), []);
 });

@@ -1,4 +1,4 @@
-// A lost key is replaced for whoever signs with the wallet that paid, and for nobody else (P-06).
+// A lost key is replaced for the holder of the wallet that paid, and for nobody else (P-06).
 import t from 'tap';
 import { linkKey } from '../../../api/accounts/link-key.ts';
 import { openPaymentChain } from '../../../api/payments/chain.ts';

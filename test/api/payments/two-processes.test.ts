@@ -1,10 +1,10 @@
-// Payments over two API processes that share a database: nobody pays twice, and nobody is answered unpaid but for what a kill costs (P-04).
+// Payments over two API processes that share a database: no payment is charged twice, and no answer is unpaid except after a kill (P-04).
 import t from 'tap';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { DOLLAR } from '../../support/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
-import { type Answer, ledgerOf, offersFor, type Sent, send, settledLedger, sign, withPayment } from './paid-api.ts';
-import { offerOf, startService } from './paid-nodes.ts';
+import { type Answer, offersFor, readLedger, type Sent, send, settledLedger, sign, withPayment } from './paid-api.ts';
+import { findOffer, startService } from './paid-nodes.ts';
 
 const CALL: Sent = { body: { layers: ['mark'] } };
 /** Presentations of one authorisation at once. */
@@ -28,7 +28,7 @@ t.test('two processes', { timeout: 600_000 }, async (t) => {
   const { world, pool, start } = await startService(t);
   const [one, two] = await Promise.all([start('one'), start('two')]);
   const offers = await offersFor(one.baseUrl, CALL);
-  const [call, mini] = [offerOf(offers, 'call'), offerOf(offers, 'plan')];
+  const [call, mini] = [findOffer(offers, 'call'), findOffer(offers, 'plan')];
 
   await t.test('one authorisation presented 200 times at once: one answer, one charge', async (t) => {
     const buyer = await world.newBuyer();
@@ -44,7 +44,7 @@ t.test('two processes', { timeout: 600_000 }, async (t) => {
       [...new Set(other.map(({ status }) => status))].filter((status) => ![402, 429, 503].includes(status)),
       [],
     );
-    // Of 200 on a busy machine the one that came first may have waited too long: then it cost nothing.
+    // With 200 on a busy machine the first one may have waited too long: then it cost nothing.
     if (ok.length === 0) ok.push(await bringUntilDecided(two.baseUrl, payment));
     t.equal(ok.length, 1);
     t.match(await settledLedger(pool, buyer.address), [{ state: 'settled', receipt_id: ok[0]?.body.receipt_id }]);
@@ -110,7 +110,7 @@ t.test('two processes', { timeout: 600_000 }, async (t) => {
       buyers.map(async ({ address }) => 1_000n * DOLLAR - (await world.balanceOf(address))),
     );
     t.same(spent, [5_000n, 5_000n, 5_000n, 9n * DOLLAR, 9n * DOLLAR]);
-    for (const { address } of buyers) t.match(await ledgerOf(pool, address), [{ state: 'settled' }]);
+    for (const { address } of buyers) t.match(await readLedger(pool, address), [{ state: 'settled' }]);
     const { rows } = await pool.query<{ sum: string }>('select sum(amount) from payment_ledger');
     t.equal(await world.balanceOf(world.payTo), BigInt(rows[0]?.sum ?? 0));
   });

@@ -1,4 +1,4 @@
-// GET /v2/agent/state over a real PostgreSQL: what each caller is told, what `fresh` costs, and whose rules are never read (AG-04, AG-05).
+// GET /v2/agent/state over a real PostgreSQL: states returned to each caller, the cost of `fresh`, and rules that are never returned (AG-04, AG-05).
 import type { Pool } from 'pg';
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
@@ -220,7 +220,7 @@ t.test('fresh evaluates now, once a second and rule, within the evaluations of t
     "select key_id from api_keys where account_id = 'acc_f' order by created_at",
   );
   const account = { keyId: rows[0]?.key_id ?? '', plan: PLANS.free };
-  // What is left of the day, one by one, until there is none.
+  // The remaining quota of the day, one by one, until it is used up.
   const spend = () => spendQuota(meter, account, { quota: 'agent_evaluations', count: 1, nowMs: Date.now() });
   let left = 0;
   while (
@@ -286,10 +286,10 @@ t.test('a payer reads shared rules for 0.01 USDC a name, with a previous state o
     path: `${PATH}${ids.length === 0 ? '' : `?rule_id=${ids.join()}`}`,
     method: 'GET',
   });
-  const priceOf = async (ids: readonly string[]) => (await offersFor(url, call(ids)))[0]?.amount;
-  t.equal(await priceOf([]), '10000', 'none named: one is quoted');
+  const readPrice = async (ids: readonly string[]) => (await offersFor(url, call(ids)))[0]?.amount;
+  t.equal(await readPrice([]), '10000', 'none named: one is quoted');
   t.equal(
-    await priceOf([shared.ruleId, hidden.ruleId, unknown, shared.ruleId]),
+    await readPrice([shared.ruleId, hidden.ruleId, unknown, shared.ruleId]),
     '30000',
     'distinct names, found or not',
   );

@@ -1,4 +1,4 @@
-// Evaluators over one database that are killed at random, against a slow evaluation of the log: every move is there, at its instant, once (AG-03, AG-06).
+// Evaluators over one database, killed at random, against a slow evaluation of the log: every move is there, at its instant, once (AG-03, AG-06).
 import type { Pool } from 'pg';
 import { Registry } from 'prom-client';
 import t from 'tap';
@@ -9,8 +9,8 @@ import { createLog } from '../../../infra/runtime/log.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { waitFor } from '../../support/wait.ts';
 import { freshPool } from '../payments/paid-api.ts';
-import { emptyMemory, makeLog, randomOf, SECOND, type Told, tell } from './rule-log.ts';
-import { compareMoves, instantsOf, isCaughtUp, makeRules } from './rule-moves.ts';
+import { createRandom, emptyMemory, feedLog, type LogEntry, makeLog, SECOND } from './rule-log.ts';
+import { compareMoves, isCaughtUp, listInstants, makeRules } from './rule-moves.ts';
 
 const SEED = Number(process.env['RULES_SEED'] ?? Date.now() % 1_000_000);
 const RULES = Number(process.env['RULES_COUNT'] ?? 30);
@@ -61,21 +61,21 @@ const startNode = (pool: Pool, random: () => number, now: Micros): Node => {
 t.setTimeout(900_000);
 
 t.test(`rules of random queries while evaluators die (RULES_SEED=${SEED})`, async (t) => {
-  const random = randomOf(SEED);
+  const random = createRandom(SEED);
   const pool = await freshPool(t);
   const rules = await makeRules(pool, RULES, random);
   const from = (Math.floor(Date.now() / 1_000) + 1) * SECOND;
   const made = await pool.query<{ rule_id: string; after: string }>('select rule_id, after from rule_states');
   const madeAt = new Map(made.rows.map((row) => [row.rule_id, Number(row.after)]));
   const log = makeLog(random, from, SECONDS);
-  const upTo = (second: number): readonly Told[] => log.filter(({ at }) => at <= from + second * SECOND);
+  const upTo = (second: number): readonly LogEntry[] => log.filter(({ at }) => at <= from + second * SECOND);
   const nodes = [startNode(pool, random, from), startNode(pool, random, from)];
   const retired: Node[] = [];
   for (let second = 1; second <= SECONDS; second++) {
     const now = from + second * SECOND;
-    const told = log.filter(({ at }) => at <= now && (second === 1 || at > now - SECOND));
+    const entries = log.filter(({ at }) => at <= now && (second === 1 || at > now - SECOND));
     for (const node of nodes) {
-      tell(node.memory, told, random);
+      feedLog(node.memory, entries, random);
       node.now = now;
     }
     if (second % 7 === 0) {
@@ -84,7 +84,7 @@ t.test(`rules of random queries while evaluators die (RULES_SEED=${SEED})`, asyn
       await nodes[i]?.kill();
       retired.push(nodes[i] as Node);
       nodes[i] = startNode(pool, random, now);
-      tell((nodes[i] as Node).memory, upTo(second), random);
+      feedLog((nodes[i] as Node).memory, upTo(second), random);
     }
     if (random() < 0.3 || second === SECONDS)
       await waitFor(`the instants up to second ${second}`, () => isCaughtUp(pool, rules, from, now));
@@ -93,7 +93,7 @@ t.test(`rules of random queries while evaluators die (RULES_SEED=${SEED})`, asyn
 
   const seen = await compareMoves(t, pool, {
     ...{ rules, log },
-    instantsOf: (rule) => instantsOf(rule, madeAt.get(rule.ruleId) ?? 0, from + SECONDS * SECOND),
+    listInstants: (rule) => listInstants(rule, madeAt.get(rule.ruleId) ?? 0, from + SECONDS * SECOND),
   });
   t.ok(seen.size >= 5, `moves between states: ${[...seen].join(', ')}`);
 });

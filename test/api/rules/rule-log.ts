@@ -1,5 +1,5 @@
-// A market told by a random log, and what a rule is worth at an instant by a slow evaluation: a memory copy that was told nothing
-// recorded later, and the screen over it.
+// A market from a random log, and the value of a rule at an instant by a slow evaluation: a memory copy without anything recorded
+// later, and the screen over it.
 import { PLANS } from '../../../api/contract/plans.ts';
 import { LiveMemory } from '../../../api/live/memory.ts';
 import { answerTo, type Context } from '../../../api/operations/operation.ts';
@@ -18,11 +18,16 @@ export const TASKS = 2;
 const BASES = ['BTC', 'ETH', 'SOL'];
 
 /** One message of one task. */
-export type Told = { readonly venue: string; readonly partition: number; readonly at: Micros; readonly bytes: Buffer };
+export type LogEntry = {
+  readonly venue: string;
+  readonly partition: number;
+  readonly at: Micros;
+  readonly bytes: Buffer;
+};
 type Random = () => number;
 
 /** A generator that a seed makes repeatable (mulberry32). */
-export const randomOf = (seed: number): Random => {
+export const createRandom = (seed: number): Random => {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -31,15 +36,15 @@ export const randomOf = (seed: number): Random => {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 };
-export const oneOf = <T>(random: Random, all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
+export const chooseOne = <T>(random: Random, all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
 
 type Body = Partial<LiveEntry> & Pick<LiveEntry, 'kind'>;
 
-/** Makes the log of so many seconds from `from` on. Same seed, same log. */
-export const makeLog = (random: Random, from: Micros, seconds: number): readonly Told[] => {
-  const log: Told[] = [];
+/** Makes the log of the given seconds from `from` on. Same seed, same log. */
+export const makeLog = (random: Random, from: Micros, seconds: number): readonly LogEntry[] => {
+  const log: LogEntry[] = [];
   let offset = 0;
-  const tell = (venue: string, partition: number, at: Micros, body: Body): void => {
+  const feedLog = (venue: string, partition: number, at: Micros, body: Body): void => {
     const bytes = codecs.live.encode(liveEntry({ offset: ++offset, index: 0, recorded_at: at, ...body }));
     log.push({ venue, partition, at, bytes });
   };
@@ -54,13 +59,13 @@ export const makeLog = (random: Random, from: Micros, seconds: number): readonly
   };
   for (const venue of VENUES) {
     for (let p = 0; p < TASKS; p++) {
-      tell(venue, p, before, { kind: 'capability', capability: capability(venue, {}, before) });
-      tell(venue, p, before, { kind: 'connection', span: span(venue, null) });
+      feedLog(venue, p, before, { kind: 'capability', capability: capability(venue, {}, before) });
+      feedLog(venue, p, before, { kind: 'connection', span: span(venue, null) });
     }
   }
   for (const { venue, base, symbol, partition } of listed) {
     const values = listingValues({ instrument: `${base}-PERP`, base, venue_symbol: symbol });
-    tell(venue, partition, before, {
+    feedLog(venue, partition, before, {
       kind: 'listing',
       symbol,
       listing: { ...listing(venue, values), written_at: before },
@@ -80,25 +85,26 @@ export const makeLog = (random: Random, from: Micros, seconds: number): readonly
     // Places within the second, ascending: the log of each task is in order.
     for (let step = 0; step < 8; step++) {
       const at = begins + step * 125_000 + Math.floor(random() * 120_000) + 1;
-      const { venue, symbol, partition } = oneOf(random, listed);
+      const { venue, symbol, partition } = chooseOne(random, listed);
       const dice = random();
       if (dice < 0.04) {
-        for (let p = 0; p < TASKS; p++) tell(venue, p, at + p, { kind: 'connection', span: span(venue, at - 500_000) });
+        for (let p = 0; p < TASKS; p++)
+          feedLog(venue, p, at + p, { kind: 'connection', span: span(venue, at - 500_000) });
         conns.set(venue, { id: `${venue}-${second}-${step}`, from: at });
-        for (let p = 0; p < TASKS; p++) tell(venue, p, at + 2, { kind: 'connection', span: span(venue, null) });
+        for (let p = 0; p < TASKS; p++) feedLog(venue, p, at + 2, { kind: 'connection', span: span(venue, null) });
       } else if (dice < 0.5) {
-        const funding = oneOf(random, ['0.0001', '0.0002', '-0.0001']);
+        const funding = chooseOne(random, ['0.0001', '0.0002', '-0.0001']);
         const values = { funding, funding_interval: '28800000', funding_8h: funding };
-        tell(venue, partition, at, {
+        feedLog(venue, partition, at, {
           kind: 'reading',
           symbol,
           reading: readingAt(venue, at, { values, instants: {} }),
         });
       } else {
-        const mark = oneOf(random, ['100', '101', '102']);
+        const mark = chooseOne(random, ['100', '101', '102']);
         const values = { mark, index: '100', basis: '0' };
         const read = readingAt(venue, at, { layer: 'mark', values, instants: {}, valid: random() > 0.05 });
-        tell(venue, partition, at, {
+        feedLog(venue, partition, at, {
           kind: 'reading',
           symbol,
           reading: read.valid ? read : { ...read, gap_cause: 'sequence_break' as never },
@@ -107,7 +113,7 @@ export const makeLog = (random: Random, from: Micros, seconds: number): readonly
     }
     for (const venue of VENUES) {
       for (let p = 0; p < TASKS; p++)
-        tell(venue, p, begins + SECOND, { kind: 'watermark', watermark: begins + SECOND });
+        feedLog(venue, p, begins + SECOND, { kind: 'watermark', watermark: begins + SECOND });
     }
   }
   return log;
@@ -119,15 +125,15 @@ export const emptyMemory = (): LiveMemory => {
   return memory;
 };
 
-/** Tells a memory copy some of the log: each task in its order, the tasks in any. */
-export const tell = (memory: LiveMemory, told: readonly Told[], random: Random): void => {
-  const queues = new Map<string, Told[]>();
-  for (const one of told)
+/** Feeds some of the log to a memory copy: each task in its order, the tasks in any. */
+export const feedLog = (memory: LiveMemory, entries: readonly LogEntry[], random: Random): void => {
+  const queues = new Map<string, LogEntry[]>();
+  for (const one of entries)
     queues.set(`${one.venue}/${one.partition}`, [...(queues.get(`${one.venue}/${one.partition}`) ?? []), one]);
   const open = [...queues.values()];
   while (open.length > 0) {
     const i = Math.floor(random() * open.length);
-    const { venue, partition, bytes } = (open[i] as Told[]).shift() as Told;
+    const { venue, partition, bytes } = (open[i] as LogEntry[]).shift() as LogEntry;
     memory.applyLive(venue, partition, bytes);
     if (open[i]?.length === 0) open.splice(i, 1);
   }
@@ -135,10 +141,10 @@ export const tell = (memory: LiveMemory, told: readonly Told[], random: Random):
 
 /** A query that the log makes hold, fail and be unknown in turns. */
 export const randomQuery = (random: Random): string => {
-  const rate = oneOf(random, ['0', '0.5bps', '1bps', '1.5bps']);
-  const price = oneOf(random, ['100', '101', '100.5']);
-  const venue = oneOf(random, ['funding', 'funding_8h']);
-  const condition = oneOf(random, [
+  const rate = chooseOne(random, ['0', '0.5bps', '1bps', '1.5bps']);
+  const price = chooseOne(random, ['100', '101', '100.5']);
+  const venue = chooseOne(random, ['funding', 'funding_8h']);
+  const condition = chooseOne(random, [
     `any(venues where ${venue} > ${rate})`,
     `all(venues where mark >= ${price})`,
     `count(venues where mark > ${price}) >= 2`,
@@ -147,7 +153,7 @@ export const randomQuery = (random: Random): string => {
     `any(venues where status(mark) = stale) or any(venues where mark > 101)`,
     `min(venues, ${venue}) > ${rate} and max(venues, mark) > ${price}`,
   ]);
-  const where = oneOf(random, [
+  const where = chooseOne(random, [
     '',
     ' where base = BTC',
     ' where venue in (binance, okx)',
@@ -163,7 +169,7 @@ export type Found = {
   readonly unknown: readonly string[];
 };
 
-const contextOf = (live: LiveMemory, at: Micros): Context => ({
+const makeContext = (live: LiveMemory, at: Micros): Context => ({
   ...{
     live,
     history: null,
@@ -177,8 +183,8 @@ const contextOf = (live: LiveMemory, at: Micros): Context => ({
   ...{ plan: PLANS.pro_plus, scopeOf: () => ({ venues: null, instruments: null }) },
 });
 
-/** What a rule is worth at `at`, by everything recorded up to it and nothing else. */
-export const slowMarketAt = (log: readonly Told[], at: Micros) => {
+/** The value of a rule at `at`, by everything recorded up to it and nothing else. */
+export const slowMarketAt = (log: readonly LogEntry[], at: Micros) => {
   const memory = emptyMemory();
   for (const { venue, partition, at: recordedAt, bytes } of log)
     if (recordedAt <= at) memory.applyLive(venue, partition, bytes);
@@ -190,7 +196,7 @@ export const slowMarketAt = (log: readonly Told[], at: Micros) => {
   }
   return async ({ query, units, freshness }: Pick<RuleDraft, 'query' | 'units' | 'freshness'>): Promise<Found> => {
     const asked = { query, units, include_unknown: true, limit: 500, ...(freshness === null ? {} : { freshness }) };
-    const { body } = await answerTo(screen, asked, contextOf(memory, at));
+    const { body } = await answerTo(screen, asked, makeContext(memory, at));
     const { instruments } = JSON.parse(writeJson(body)) as { readonly instruments: readonly Item[] };
     const named = (result: string) => instruments.filter((one) => one.result === result).map((one) => one.instrument);
     const [matched, unknown] = [named('true'), named('unknown')];

@@ -5,12 +5,12 @@ import { effectiveIntervalS, instantAfter } from '../../../api/rules/instants.ts
 import type { Rule } from '../../../api/rules/rule.ts';
 import { createRule, readTransitions } from '../../../api/rules/store.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { type Found, oneOf, randomQuery, slowMarketAt, type Told } from './rule-log.ts';
+import { chooseOne, type Found, type LogEntry, randomQuery, slowMarketAt } from './rule-log.ts';
 
 type Move = { readonly at: Micros; readonly from: string; readonly to: string; readonly matched: readonly string[] };
 
 /** The moves of a rule by the slow evaluation of its instants. */
-const movesOf = async (instants: readonly Micros[], found: (at: Micros) => Promise<Found>): Promise<Move[]> => {
+const findMoves = async (instants: readonly Micros[], found: (at: Micros) => Promise<Found>): Promise<Move[]> => {
   const moves: Move[] = [];
   let state = 'unknown';
   for (const at of instants) {
@@ -21,7 +21,7 @@ const movesOf = async (instants: readonly Micros[], found: (at: Micros) => Promi
   return moves;
 };
 
-export const instantsOf = ({ phase, intervalS }: Rule, from: Micros, to: Micros): Micros[] => {
+export const listInstants = ({ phase, intervalS }: Rule, from: Micros, to: Micros): Micros[] => {
   const rhythm = { phase, intervalS: effectiveIntervalS(intervalS, PLANS.pro_plus) };
   const instants: Micros[] = [];
   for (let at = instantAfter(from, rhythm); at <= to; at = instantAfter(at, rhythm)) instants.push(at);
@@ -32,10 +32,10 @@ export const instantsOf = ({ phase, intervalS }: Rule, from: Micros, to: Micros)
 export const isCaughtUp = async (pool: Pool, rules: readonly Rule[], from: Micros, to: Micros): Promise<boolean> => {
   const { rows } = await pool.query<{ rule_id: string; after: string }>('select rule_id, after from rule_states');
   const after = new Map(rows.map((row) => [row.rule_id, Number(row.after)]));
-  return rules.every((rule) => (after.get(rule.ruleId) ?? 0) >= (instantsOf(rule, from, to).at(-1) ?? 0));
+  return rules.every((rule) => (after.get(rule.ruleId) ?? 0) >= (listInstants(rule, from, to).at(-1) ?? 0));
 };
 
-/** So many rules of one account whose plan has room for them. */
+/** The given number of rules of one account whose plan allows them. */
 export const makeRules = async (pool: Pool, count: number, random: () => number): Promise<readonly Rule[]> => {
   await pool.query("insert into accounts (account_id, plan) values ('acc_rules', 'pro_plus')");
   const rules: Rule[] = [];
@@ -45,7 +45,7 @@ export const makeRules = async (pool: Pool, count: number, random: () => number)
       query: randomQuery(random),
       intervalS: 10 + Math.floor(random() * 5),
       units: 'published' as const,
-      freshness: oneOf(random, [null, '4s', { mark: '8s' }]),
+      freshness: chooseOne(random, [null, '4s', { mark: '8s' }]),
     };
     const owner = { accountId: 'acc_rules', actor: 'test' };
     rules.push(await createRule(pool, { ...draft, enabled: true, shared: false }, owner));
@@ -56,21 +56,21 @@ export const makeRules = async (pool: Pool, count: number, random: () => number)
 type Assertions = { readonly same: (found: unknown, wanted: unknown, words: string) => unknown };
 type Compared = {
   readonly rules: readonly Rule[];
-  readonly log: readonly Told[];
+  readonly log: readonly LogEntry[];
   /** Every instant at which a rule should have been evaluated, ascending. */
-  readonly instantsOf: (rule: Rule) => readonly Micros[];
+  readonly listInstants: (rule: Rule) => readonly Micros[];
 };
 
 /** Every move is stored, at its instant, once; which kinds of move the log made. */
 export const compareMoves = async (
   t: Assertions,
   pool: Pool,
-  { rules, log, instantsOf: of }: Compared,
+  { rules, log, listInstants: of }: Compared,
 ): Promise<ReadonlySet<string>> => {
   const slow = new Map<Micros, ReturnType<typeof slowMarketAt>>();
   const seen = new Set<string>();
   for (const rule of rules) {
-    const expected = await movesOf(of(rule), async (at) => {
+    const expected = await findMoves(of(rule), async (at) => {
       const market = slow.get(at) ?? slowMarketAt(log, at);
       slow.set(at, market);
       return market(rule);

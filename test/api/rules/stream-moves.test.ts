@@ -1,4 +1,4 @@
-// Moves of rules on the stream: only for who asks, only of the account of the key, each once (ST-03).
+// Transitions of rules on the stream: only on request, only of the key's account, each once (ST-03).
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { openMoves } from '../../../api/rules/moves.ts';
@@ -26,9 +26,9 @@ t.test('the states of the account at the start, then every move; nothing of othe
   const { app } = await testApp(market(), { keys: openKeyStore(pool), moves });
   t.teardown(() => app.close());
   const base = await app.listen({ host: '127.0.0.1', port: 0 });
-  const keyOf = async (accountId: string) =>
+  const createOwnKey = async (accountId: string) =>
     (await createKey(pool, { plan: 'pro', name: 'test', accountId, expiresAt: null }, 'test')).key;
-  const [mine, theirs] = [await keyOf('acc_a'), await keyOf('acc_b')];
+  const [mine, theirs] = [await createOwnKey('acc_a'), await createOwnKey('acc_b')];
   const draft = { query: 'any(venues where mark > 1)', intervalS: 10, units: 'published', freshness: null } as const;
   const make = (name: string, accountId: string) =>
     createRule(pool, { ...draft, name, enabled: true, shared: true }, { accountId, actor: 'test' });
@@ -49,13 +49,13 @@ t.test('the states of the account at the start, then every move; nothing of othe
   const asked = await open(mine, '&rules=true');
   const others = await open(theirs, '&rules=true');
   const unasked = await open(mine, '');
-  const rulesOf = (events: () => Event[]) =>
+  const listRules = (events: () => Event[]) =>
     events()
       .filter(({ event }) => event === 'rule')
       .map(({ data }) => data);
-  for (const events of [asked, others]) await waitFor('the states at the start', () => rulesOf(events).length === 1);
+  for (const events of [asked, others]) await waitFor('the states at the start', () => listRules(events).length === 1);
   await waitFor('the other stream is complete', () => unasked().some(({ event }) => event === 'ready'));
-  t.match(rulesOf(asked), [
+  t.match(listRules(asked), [
     { rule_id: own.ruleId, name: 'own', change: 'snapshot', state: 'unknown', reason: 'never_evaluated' },
   ]);
 
@@ -74,14 +74,14 @@ t.test('the states of the account at the start, then every move; nothing of othe
   ]);
   const { rows } = await pool.query<{ transition_id: string }>('select transition_id from rule_transitions');
   for (const row of rows) moves.note(row.transition_id);
-  for (const events of [asked, others]) await waitFor('the move', () => rulesOf(events).length === 2);
-  t.match(rulesOf(asked)[1], {
+  for (const events of [asked, others]) await waitFor('the move', () => listRules(events).length === 2);
+  t.match(listRules(asked)[1], {
     ...{ rule_id: own.ruleId, change: 'move', previous_state: 'unknown', state: 'true', reason: null },
     ...{ matched: ['BTC-PERP'], matched_total: 1 },
   });
   t.match(
-    rulesOf(others).map(({ rule_id: id }) => id),
+    listRules(others).map(({ rule_id: id }) => id),
     [other.ruleId, other.ruleId],
   );
-  t.same(rulesOf(unasked), [], 'who does not ask is told as before');
+  t.same(listRules(unasked), [], 'who does not ask is told as before');
 });

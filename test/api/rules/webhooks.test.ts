@@ -18,7 +18,7 @@ t.setTimeout(900_000);
 
 type Received = { readonly headers: IncomingHttpHeaders; readonly body: string; readonly path: string };
 
-/** A receiver on this machine; `answer` decides what it says. */
+/** A receiver on this machine; `answer` decides its response. */
 const startReceiver = async (t: Teardown, answer: (reply: ServerResponse) => void) => {
   const received: Received[] = [];
   const server = createServer((request, reply) => {
@@ -106,7 +106,7 @@ t.test(
     const mapped = await callWebhook({ ...MESSAGE, url: named('[::ffff:127.0.0.1]') }, options);
     t.match(mapped, { isDelivered: false, words: /not public/ });
     t.same(received, [], 'nothing arrived');
-    // The name resolves once; the connection goes where that said, whatever the system would say now.
+    // The name resolves once; the connection uses that address, whatever the name resolves to later.
     asked.length = 0;
     const pinned = { ...LOCAL, resolve: resolveTo('127.0.0.1') };
     t.match(await callWebhook({ ...MESSAGE, url: url.replace('127.0.0.1', 'nowhere.invalid') }, pinned), {

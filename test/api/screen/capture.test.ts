@@ -1,4 +1,4 @@
-// What is captured of a column: why an element is none, what each counts in, and that units are not mixed (DQL-27, N-07, N-08).
+// The capture of a column: why an element is missing, the unit of each, and that units are not mixed (DQL-27, N-07, N-08).
 import t from 'tap';
 import { NewestReadings } from '../../../api/live/live-message.ts';
 import { type CapturedColumn, capture } from '../../../api/screen/capture.ts';
@@ -19,7 +19,7 @@ const OI: ColumnSpec = { kind: 'layer', layer: 'oi', member: 'oi', timeframe: '1
 type Element = Partial<PeriodValue> | null;
 
 /** Elements of the periods that end at noon, oldest first. */
-const columnOf = (spec: ColumnSpec, elements: readonly Element[]): Column => {
+const findColumn = (spec: ColumnSpec, elements: readonly Element[]): Column => {
   const last = NOON / lengthOf(spec);
   const column = new Column(last - 40, last, { isQuantity: isQuantitySpec(spec) });
   elements.forEach((element, i) => {
@@ -41,7 +41,7 @@ const BTC = listing('okx', listingValues({ quantity_unit: 'contracts' }));
 const captured = (spec: ColumnSpec, elements: readonly Element[], market: Market = {}) => {
   const { versions = [BTC], units = 'published', stateLag = false } = market;
   const version = versions.at(-1) ?? BTC;
-  const column = columnOf(spec, elements);
+  const column = findColumn(spec, elements);
   const selected = {
     listing: { venue: 'okx', venueSymbol: 'BTCUSDT', versions: [...versions], readings: new NewestReadings() },
     version,

@@ -1,4 +1,4 @@
-// What conditions are worth over listings whose values are present, stale or absent (DQL-14 to DQL-24, Annex B).
+// Values of conditions over listings whose values are present, stale or absent (DQL-14 to DQL-24, Annex B).
 import t from 'tap';
 import { compile } from '../../../api/language/compile.ts';
 import { COMPARISONS } from '../../../api/language/operators.ts';
@@ -16,7 +16,7 @@ const LISTINGS: readonly Listing[] = [
   { venue: 'okx', values: { funding: STALE, turnover_24h: STALE, mark: STALE, oi: unknown('off', 'policy_off') } },
 ];
 
-const statusOf = (value: Value): Value => ({
+const makeStatus = (value: Value): Value => ({
   kind: 'text',
   value: value.kind === 'unknown' ? value.status : 'present',
 });
@@ -27,16 +27,16 @@ const read = (leaf: Leaf, listing: Listing | null): Value => {
   if (leaf.name === 'venue') return { kind: 'text', value: listing.venue };
   const name = leaf.type === 'call' && leaf.args[0]?.type === 'field' ? leaf.args[0].name : leaf.name;
   const value = listing.values[name] ?? unknown('not_published', 'venue_capability');
-  return leaf.name === 'status' ? statusOf(value) : value;
+  return leaf.name === 'status' ? makeStatus(value) : value;
 };
 
-const worthOf = (text: string, elements = LISTINGS): Value => {
+const evaluateWorth = (text: string, elements = LISTINGS): Value => {
   const { condition } = compile({ text }, CODES).query;
   const environment: Environment<Listing> = { elements, read };
   return condition === null ? unknown('missing', 'no_value') : evaluate(condition, environment, null);
 };
-const resultOf = (text: string, elements = LISTINGS): Truth => {
-  const value = worthOf(text, elements);
+const findResult = (text: string, elements = LISTINGS): Truth => {
+  const value = evaluateWorth(text, elements);
   return value.kind === 'truth' ? value.value : null;
 };
 
@@ -57,7 +57,7 @@ t.test('the three-valued cases of Annex B', async (t) => {
     ['any(venues where status(funding) = stale)', true],
     ['any(venues where funding / 0 > 1)', null],
   ];
-  for (const [text, expected] of cases) t.equal(resultOf(text), expected, text);
+  for (const [text, expected] of cases) t.equal(findResult(text), expected, text);
 });
 
 t.test('the truth tables of DQL-14', async (t) => {
@@ -95,16 +95,16 @@ t.test(
   'an element without the layer does not take part, any other unknown one is open (DQL-21 to DQL-24)',
   async (t) => {
     const known = LISTINGS.slice(0, 2);
-    t.equal(resultOf('sum(venues, turnover_24h) > 0.2', known), true);
-    t.equal(resultOf('sum(venues, oi) > 0'), null);
-    t.equal(resultOf('max(venues, oi) > 0'), null);
-    t.equal(resultOf('max(venues where venue in (binance, bybit), mark) = 12'), true);
-    t.equal(resultOf('max(venues where funding > 1bps, mark) >= 10'), true);
-    t.equal(resultOf('max(venues where funding > 1bps, mark) < 11'), null);
-    t.equal(resultOf('max(venues, mark) - min(venues, mark) = 2', known), true);
-    t.equal(resultOf('max(venues, mark) - min(venues, mark) = 2'), null);
-    t.equal(resultOf('abs(min(venues, mark) - 12) = venues_listed - 1'), null);
-    t.equal(resultOf('abs(min(venues, mark) - 12) = venues_listed - 1', known), true);
+    t.equal(findResult('sum(venues, turnover_24h) > 0.2', known), true);
+    t.equal(findResult('sum(venues, oi) > 0'), null);
+    t.equal(findResult('max(venues, oi) > 0'), null);
+    t.equal(findResult('max(venues where venue in (binance, bybit), mark) = 12'), true);
+    t.equal(findResult('max(venues where funding > 1bps, mark) >= 10'), true);
+    t.equal(findResult('max(venues where funding > 1bps, mark) < 11'), null);
+    t.equal(findResult('max(venues, mark) - min(venues, mark) = 2', known), true);
+    t.equal(findResult('max(venues, mark) - min(venues, mark) = 2'), null);
+    t.equal(findResult('abs(min(venues, mark) - 12) = venues_listed - 1'), null);
+    t.equal(findResult('abs(min(venues, mark) - 12) = venues_listed - 1', known), true);
   },
 );
 

@@ -14,7 +14,7 @@ import type { SlowLayer, SlowListing } from './slow-evaluator.ts';
 
 const TERMS = { at: NOW, units: 'published', bounds: boundsOf(undefined) } as const;
 
-const stateOf = (name: string, layer: SlowLayer): LayerStates => {
+const toState = (name: string, layer: SlowLayer): LayerStates => {
   const values: Record<string, string> = {};
   const null_reasons: Record<string, string> = {};
   const { time_to_funding, ...members } = layer.values;
@@ -58,12 +58,12 @@ const captured = (need: Need, { columns }: SlowListing): Captured => {
   };
 };
 
-/** What the plan reads of a listing. */
-export const factsOf = (slow: SlowListing, plan: Plan): Facts => {
+/** The members of a listing that the plan reads. */
+export const readFacts = (slow: SlowListing, plan: Plan): Facts => {
   const { venue, symbol, base, quote, instrument, tickSize } = slow;
   const rules = { instrument, venue_symbol: symbol, base, quote, tick_size: String(tickSize) };
   const version = listing(venue, listingValues(rules));
-  const layers = Object.assign({}, ...Object.entries(slow.layers).map(([name, layer]) => stateOf(name, layer)));
+  const layers = Object.assign({}, ...Object.entries(slow.layers).map(([name, layer]) => toState(name, layer)));
   const windows: Windows = new Map(plan.needs.map((need) => [specId(need.spec), captured(need, slow)]));
   return {
     listing: { venue, venueSymbol: symbol, versions: [version], readings: new NewestReadings() },

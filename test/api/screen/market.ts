@@ -23,7 +23,7 @@ export type Bar = {
   readonly low?: string;
   readonly close?: string;
   readonly volume?: string;
-  /** What the volume counts in; base unless told otherwise. */
+  /** Unit of the volume; base by default. */
   readonly unit?: QuantityUnit;
 };
 

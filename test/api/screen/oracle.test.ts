@@ -7,9 +7,9 @@ import { Budget, screenItems } from '../../../api/screen/screen.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import { CODES } from '../language/codes.ts';
-import { factsOf } from './market-facts.ts';
+import { readFacts } from './market-facts.ts';
 import { Dice, randomMarket, randomQuery } from './random-market.ts';
-import { firstOf, Slow, type SlowListing, type Worth } from './slow-evaluator.ts';
+import { findFirst, Slow, type SlowListing, type Worth } from './slow-evaluator.ts';
 
 t.setTimeout(900_000);
 const PAIRS = Number(process.env.DQL_PAIRS ?? 1_000);
@@ -36,15 +36,15 @@ const isCondition = (node: Node): boolean =>
   ['cmp', 'in', 'and', 'or', 'any', 'all'].includes(node.type) ||
   (node.type === 'call' && String(node.name).startsWith('cross'));
 
-/** What the object of a value must say; `causes` are the inputs that made it unknown. */
-const expectedOf = (node: Node, worth: Worth, causes: readonly Worth[]): Shown => {
+/** The expected object of a value; `causes` are the inputs that made it unknown. */
+const computeExpected = (node: Node, worth: Worth, causes: readonly Worth[]): Shown => {
   if (node.type === 'count') {
     if (worth.is === 'between') {
       return { value: null, unknown: worth.hi - worth.lo, bound: { at_least: worth.lo, at_most: worth.hi } };
     }
     return { value: (worth as { x: number }).x, unknown: 0 };
   }
-  const { status, reason } = firstOf(causes);
+  const { status, reason } = findFirst(causes);
   if (isCondition(node)) {
     const value = worth.is === 'truth' ? worth.x : null;
     if (node.type === 'call') return value === null ? { value, status, reason } : { value, status: 'present' };
@@ -78,7 +78,7 @@ const compareWorths = (a: Worth, b: Worth, descending: boolean): number => {
 type Query = { condition: Node; timeframe?: string; select: Node[]; order_by?: { expr: Node; dir?: string }[] };
 type Tally = { true: number; false: number; unknown: number; known: number; open: number };
 
-/** Says what differs; null when nothing does. */
+/** The difference as text; null when there is none. */
 const disagreement = (
   compiled: Compiled,
   market: readonly SlowListing[],
@@ -102,9 +102,9 @@ const disagreement = (
     }
     return a.instrument < b.instrument ? -1 : 1;
   });
-  const said = items.map(({ instrument, result }) => `${instrument} ${result}`).join();
+  const summary = items.map(({ instrument, result }) => `${instrument} ${result}`).join();
   const meant = expected.map(({ instrument, truth }) => `${instrument} ${truth === null ? 'unknown' : 'true'}`).join();
-  if (said !== meant) return `answered ${said}, not ${meant}`;
+  if (summary !== meant) return `answered ${summary}, not ${meant}`;
   for (const [i, { group, slow }] of expected.entries()) {
     for (const [s, node] of query.select.entries()) {
       const key = printNode(compiled.query.select[s] as never);
@@ -116,7 +116,7 @@ const disagreement = (
           worth.is === 'number' || worth.is === 'text' || (worth.is === 'truth' && worth.x !== null) ? 'known' : 'open'
         ]++;
         const found = isOfInstrument ? item.values[key] : item.venues[l]?.values[key];
-        const meaning = expectedOf(node, worth, slow.causes(node, isOfInstrument ? null : at));
+        const meaning = computeExpected(node, worth, slow.causes(node, isOfInstrument ? null : at));
         if (differs(found, meaning))
           return `${key} at ${at.venue} is ${JSON.stringify(found)}, not ${JSON.stringify(meaning)}`;
       }
@@ -141,7 +141,7 @@ t.test(`the evaluator agrees with the slow one on ${PAIRS} queries and markets`,
     }
     compared++;
     const plan = planOf(compiled.query, 'published');
-    const facts = market.map((one) => factsOf(one, plan));
+    const facts = market.map((one) => readFacts(one, plan));
     const texts = await screenItems(plan, facts, {
       includeUnknown: true,
       numberFormat: 'json',
@@ -165,7 +165,7 @@ t.test(`the evaluator agrees with the slow one on ${PAIRS} queries and markets`,
 
 t.test('of several unknowns the first by class, then by reason, is told (L-07, DQL-33f)', async (t) => {
   const of = (status: string, reason: string): Worth => ({ is: 'unknown', status, reason });
-  t.equal(firstOf([of('stale', 'freshness_bound'), of('stale', 'connection_lost')]).reason, 'connection_lost');
-  t.equal(firstOf([of('missing', 'gap'), of('off', 'policy_off')]).reason, 'policy_off');
-  t.equal(firstOf([of('stale', 'state_lag'), of('missing', 'unit_unknown')]).reason, 'unit_unknown');
+  t.equal(findFirst([of('stale', 'freshness_bound'), of('stale', 'connection_lost')]).reason, 'connection_lost');
+  t.equal(findFirst([of('missing', 'gap'), of('off', 'policy_off')]).reason, 'policy_off');
+  t.equal(findFirst([of('stale', 'state_lag'), of('missing', 'unit_unknown')]).reason, 'unit_unknown');
 });

@@ -177,7 +177,7 @@ class Writer {
     if (kind < 0.58) return this.#call('abs', [this.number(depth - 1)], false);
     if (kind < 0.75) return this.#arith(this.number(depth - 1), this.number(depth - 1));
     const series = this.series(2);
-    // A field stands bare as the reading of T, not as a series.
+    // A field without brackets is the reading of T, not a series.
     return series;
   }
 
@@ -249,7 +249,7 @@ class Writer {
   }
 }
 
-/** A lawful machine form, but for the limits and for what the checker calls a mixture of kinds. */
+/** A valid machine form, apart from the limits and from mixtures of kinds that the checker refuses. */
 export const randomQuery = (dice: Dice): Json => {
   const timeframe = dice.of(TIMEFRAMES_READ);
   const writer = new Writer(dice, timeframe);

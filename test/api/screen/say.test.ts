@@ -1,4 +1,4 @@
-// What the memory copy says for each kind of leaf: values, units, ages, statuses and the reasons of unknowns (DQL-15, DQL-20, DQL-33c).
+// What the memory copy returns for each kind of leaf: values, units, ages, statuses and the reasons of unknowns (DQL-15, DQL-20, DQL-33c).
 import t from 'tap';
 import { compile } from '../../../api/language/compile.ts';
 import { boundsOf } from '../../../api/live/bounds.ts';

@@ -2,7 +2,7 @@
 
 type Any = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** A layer as it stands at T. */
+/** A layer at T. */
 export type SlowLayer = {
   readonly status: 'present' | 'stale' | 'missing' | 'not_published' | 'off';
   readonly reason: string | null;
@@ -20,7 +20,7 @@ export type SlowListing = {
   readonly instrument: string;
   readonly tickSize: number;
   readonly layers: Readonly<Record<string, SlowLayer>>;
-  /** By `name timeframe`; the trade candles that exist stand under `candles timeframe`. */
+  /** By `name timeframe`; existing trade candles have the key `candles timeframe`. */
   readonly columns: Readonly<Record<string, SlowColumn>>;
 };
 
@@ -53,7 +53,7 @@ const CAUSES = [
 type Unknown = Worth & { is: 'unknown' };
 const unknown = (status: string, reason: string): Unknown => ({ is: 'unknown', status, reason });
 const NOTHING = unknown('missing', 'no_value');
-export const firstOf = (list: readonly Worth[]): Unknown => {
+export const findFirst = (list: readonly Worth[]): Unknown => {
   const unknowns = list.filter((w): w is Unknown => w.is === 'unknown');
   const sorted = unknowns
     .map((w, i) => ({ w, i }))
@@ -155,7 +155,7 @@ export class Slow {
     return (node.timeframe as string | undefined) ?? outer ?? this.#clause ?? '';
   }
 
-  /** Why the venue has none of a series, whatever its elements; null: they speak. */
+  /** Why the venue has no value of a series, regardless of its elements; null: the elements decide. */
   #absences(node: Any, at: SlowListing, outer?: string): Unknown[] {
     if (node.type === 'source' || node.type === 'field') {
       const column = at.columns[`${node.name} ${outer ?? this.#clause}`];
@@ -240,7 +240,7 @@ export class Slow {
 
   #atom(node: Any, at: SlowListing): Worth {
     const absences = this.#absences(node, at);
-    if (absences.length > 0) return firstOf(absences);
+    if (absences.length > 0) return findFirst(absences);
     const name = node.name as string;
     if (node.type === 'call' && (name === 'crossover' || name === 'crossunder')) {
       const period = this.#period(node, undefined);
@@ -319,21 +319,21 @@ export class Slow {
       }
       case 'arith': {
         const [a, b] = [sub(node.left), sub(node.right)];
-        if (a.is === 'unknown' || b.is === 'unknown') return firstOf([a, b]);
+        if (a.is === 'unknown' || b.is === 'unknown') return findFirst([a, b]);
         return a.is === 'number' && b.is === 'number' ? number(operate(node.op as string, a.x, b.x)) : NOTHING;
       }
       case 'cmp':
         return { is: 'truth', x: compared(node.op as string, sub(node.left), sub(node.right)) };
       case 'in':
-        return { is: 'truth', x: anyOf((node.values as Any[]).map((v) => compared('=', sub(node.left), sub(v)))) };
+        return { is: 'truth', x: foldAny((node.values as Any[]).map((v) => compared('=', sub(node.left), sub(v)))) };
       case 'and':
-        return { is: 'truth', x: allOf((node.args as Any[]).map((arg) => truth(sub(arg)))) };
+        return { is: 'truth', x: foldAll((node.args as Any[]).map((arg) => truth(sub(arg)))) };
       case 'or':
-        return { is: 'truth', x: anyOf((node.args as Any[]).map((arg) => truth(sub(arg)))) };
+        return { is: 'truth', x: foldAny((node.args as Any[]).map((arg) => truth(sub(arg)))) };
       case 'any':
-        return { is: 'truth', x: anyOf(this.#each(node)) };
+        return { is: 'truth', x: foldAny(this.#each(node)) };
       case 'all':
-        return { is: 'truth', x: allOf(this.#each(node)) };
+        return { is: 'truth', x: foldAll(this.#each(node)) };
       case 'count': {
         const each = this.#each(node);
         const t = each.filter((c) => c === true).length;
@@ -384,7 +384,7 @@ export class Slow {
   #aggregate(node: Any): Worth {
     const { sure, open } = this.parts(node);
     const xs = sure.map(({ x }) => x);
-    if (xs.length === 0 || (node.fn === 'sum' && open.length > 0)) return firstOf(open.map(({ worth }) => worth));
+    if (xs.length === 0 || (node.fn === 'sum' && open.length > 0)) return findFirst(open.map(({ worth }) => worth));
     if (node.fn === 'sum') return number(total(xs));
     const m = node.fn === 'max' ? Math.max(...xs) : Math.min(...xs);
     if (open.length === 0) return number(m);
@@ -394,9 +394,9 @@ export class Slow {
 
 const between = (lo: number, hi: number): Worth => (lo === hi ? number(lo) : { is: 'between', lo, hi });
 const truth = (worth: Worth): boolean | null => (worth.is === 'truth' ? worth.x : null);
-const anyOf = (all: readonly (boolean | null)[]): boolean | null =>
+const foldAny = (all: readonly (boolean | null)[]): boolean | null =>
   all.some((c) => c === true) ? true : all.some((c) => c === null) ? null : false;
-const allOf = (all: readonly (boolean | null)[]): boolean | null =>
+const foldAll = (all: readonly (boolean | null)[]): boolean | null =>
   all.some((c) => c === false) ? false : all.some((c) => c === null) ? null : true;
 
 const operate = (op: string, a: number, b: number): number =>

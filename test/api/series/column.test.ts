@@ -23,7 +23,7 @@ t.test('a column holds what was received last in each period, in whatever order 
       }
       for (let period = column.first; period <= 400; period++) {
         const held = expected.get(period);
-        // What came before the column moved on may have been dropped with its periods, but never a later one's place.
+        // Elements before the column moved on may have been dropped with their periods, but never a later one's place.
         if (column.has(period) && column.copy(period, 1)[0] !== held?.value) {
           throw new Error(`${period}: ${column.copy(period, 1)[0]}, not ${held?.value}`);
         }

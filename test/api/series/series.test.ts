@@ -13,7 +13,7 @@ import { type Bar, candle, HOUR, MINUTE, sampled, withCandles } from '../screen/
 
 t.setTimeout(900_000);
 const { history: store, write } = await openTestStore(t, await useEngines(t, ['questdb']));
-/** Counts how often a store is asked. */
+/** Counts the queries of a store. */
 const counting = () => {
   const seen = { begun: 0 };
   const counted: HistoryStore = {
@@ -33,7 +33,7 @@ const hourly = (of: { venue: string; symbol: string }, open: Micros, bar: Bar | 
   candle({ ...of, timeframe: '1h', length: HOUR, open }, bar);
 
 /** Closes 101 to 110 of the ten hours before noon. */
-const closesOf = (of: { venue: string; symbol: string }, skip: readonly number[] = []): Row[] =>
+const makeCloses = (of: { venue: string; symbol: string }, skip: readonly number[] = []): Row[] =>
   Array.from({ length: 10 }, (_, i): Row => {
     const close = String(101 + i);
     const bar = skip.includes(i)
@@ -46,8 +46,8 @@ const funding = (received: Micros, value: string, over = {}): Row =>
   sampled({ ...BTC, layer: 'funding' }, received, { values: { funding: value, funding_8h: value }, ...over });
 
 await write([
-  ...closesOf(BTC),
-  ...closesOf(ETH, [4]),
+  ...makeCloses(BTC),
+  ...makeCloses(ETH, [4]),
   hourly(BTC, NOON - 20 * HOUR, 'empty'),
   funding(NOON - 2 * HOUR - 30 * MINUTE, '0.0001'),
   funding(NOON - 2 * HOUR - 10 * MINUTE, '0.0002'),
@@ -105,7 +105,7 @@ const shown = async (ask: Awaited<ReturnType<typeof screener>>, expression: stri
 };
 const worth = ({ value, reason }: Shown): unknown => (value === null ? reason : value);
 
-/** Two hundred seconds after noon: the candle of the last hour is sealed, and its watermark told. */
+/** Two hundred seconds after noon: the candle of the last hour is sealed, and its watermark published. */
 const LATER = NOON + 200_000_000;
 
 t.test('functions read the stored candles up to the newest sealed one', async (t) => {
@@ -217,7 +217,7 @@ t.test('an answer as of an instant is the same bytes whenever it is asked', asyn
   });
 });
 
-/** An expression at the listing of BTC-PERP, in the units asked for. */
+/** An expression at the listing of BTC-PERP, in the requested units. */
 const btcIn = async (feed: Feed, units: string, expression: string): Promise<Shown> => {
   const ask = await screener(feed);
   const { instruments } = await ask({ query: `select ${expression} timeframe 1h where base = BTC`, units });
@@ -251,16 +251,16 @@ t.test('a series counts in what its rows say, whatever its listing counts in (N-
   ] as const) {
     const feed = newFeed();
     feed.list(listing('binance', listingValues(rules), { writtenAt: LISTED + 1 }));
-    const said = `${rules.venue_kind}, ${rules.quantity_unit}`;
-    t.match(await btcIn(feed, 'published', 'rolling_sum(volume, 3)'), { value: 6, unit: 'base' }, said);
+    const title = `${rules.venue_kind}, ${rules.quantity_unit}`;
+    t.match(await btcIn(feed, 'published', 'rolling_sum(volume, 3)'), { value: 6, unit: 'base' }, title);
     // At the end of the oldest of the three there was no mark, and none is needed.
-    t.match(await btcIn(feed, 'base', 'rolling_sum(volume, 3)'), { value: 3, unit: 'base' }, said);
-    t.match(await btcIn(feed, 'quote', 'rolling_sum(volume, 2)'), { value: 220, unit: 'quote' }, said);
+    t.match(await btcIn(feed, 'base', 'rolling_sum(volume, 3)'), { value: 3, unit: 'base' }, title);
+    t.match(await btcIn(feed, 'quote', 'rolling_sum(volume, 2)'), { value: 220, unit: 'quote' }, title);
   }
 });
 
 t.test('each row of a series converts from its own unit, from the store and from memory (N-07)', async (t) => {
-  const rowsOf = (symbol: string): Row[] => {
+  const makeRows = (symbol: string): Row[] => {
     const of = { venue: 'binance', symbol };
     return [
       hourly(of, NOON - 2 * HOUR, { volume: '4', unit: 'contracts' }),
@@ -274,8 +274,8 @@ t.test('each row of a series converts from its own unit, from the store and from
     const names = { instrument: `${base}-PERP`, base, venue_symbol: `${base}USDT` };
     feed.list(listing('binance', listingValues({ ...rules, ...names })));
   }
-  await write(rowsOf('SOLUSDT'));
-  for (const row of rowsOf('XRPUSDT')) feed.entry('binance', { kind: 'sealed', symbol: 'XRPUSDT', row });
+  await write(makeRows('SOLUSDT'));
+  for (const row of makeRows('XRPUSDT')) feed.entry('binance', { kind: 'sealed', symbol: 'XRPUSDT', row });
   const ask = await screener(feed);
   for (const [units, expected] of [
     ['published', { 'sma(volume, 1)': { value: 4, unit: 'base' }, 'sma(oi, 1)': { value: 7, unit: 'contracts' } }],
@@ -303,7 +303,7 @@ t.test(
     for (const symbol of ['BTCUSDT', 'ETHUSDT']) {
       feed.entry('binance', { kind: 'sealed', symbol, row: hourly({ venue: 'binance', symbol }, NOON, LONG) });
     }
-    const digitsOf = async (expression: string, over: Readonly<Record<string, unknown>>, at = '') => {
+    const toDigits = async (expression: string, over: Readonly<Record<string, unknown>>, at = '') => {
       const query = `select ${expression} timeframe 1h where base = BTC ${at}`;
       const { instruments, errors } = await (await screener(feed, store, () => NOON + HOUR + 200_000_000))({
         query,
@@ -317,10 +317,10 @@ t.test(
     feed.memory.applyHistoryWatermark('binance', 0, NOON + HOUR + 200_000_000);
     const past = `as of ${formatInstant(NOON + HOUR)}`;
     for (const at of ['', past]) {
-      t.equal(await digitsOf('close', {}, at), LONG.close);
-      t.equal(await digitsOf('volume', {}, at), LONG.volume);
-      t.equal(await digitsOf('volume', { units: 'base' }, at), LONG.volume, 'converted from the digits');
-      t.equal(await digitsOf('sma(close, 1)', {}, at), '110.12345678901235', 'what is computed is a double');
+      t.equal(await toDigits('close', {}, at), LONG.close);
+      t.equal(await toDigits('volume', {}, at), LONG.volume);
+      t.equal(await toDigits('volume', { units: 'base' }, at), LONG.volume, 'converted from the digits');
+      t.equal(await toDigits('sma(close, 1)', {}, at), '110.12345678901235', 'what is computed is a double');
     }
   },
 );

@@ -1,11 +1,11 @@
-// The consent page in a real browser, as a laptop and a phone show it: Allow and Deny lead back to the program that asked (T-10, AC-05).
+// The consent page in a real browser, on a laptop and a phone: Allow and Deny return to the requesting program (T-10, AC-05).
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { findViolations, isTooWide, openChromium, shoot, visit } from '../../support/browser.ts';
 import {
   authorizeUrl,
-  challengeOf,
+  computeChallenge,
   connect,
   exchangeCode,
   newVerifier,
@@ -36,7 +36,7 @@ t.test('Allow and Deny, on a laptop and on a phone, with five connections and wi
       look === 'phone' ? 'A program with a name <i>that</i> is rather long for a phone' : 'Desk agent';
     const client_id = await registered(service, { client_name, redirect_uris: [redirect_uri] });
     const code_verifier = newVerifier();
-    const asked = authorizeUrl(service, { client_id, redirect_uri, code_challenge: challengeOf(code_verifier) });
+    const asked = authorizeUrl(service, { client_id, redirect_uri, code_challenge: computeChallenge(code_verifier) });
 
     await page.goto(asked);
     await shoot(seen, `connect-${look}`);

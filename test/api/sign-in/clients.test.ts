@@ -27,9 +27,9 @@ import { ERAS, type Era } from '../tool-fixture.ts';
 import {
   connect as connectByFetch,
   INTERNAL_SECRET,
-  locationOf,
   type Owner,
   REDIRECT,
+  readLocation,
   type SignInService,
   signUp,
   startSignIn,
@@ -62,7 +62,7 @@ const startAll = async (t: Test, signIn?: SignInAddress): Promise<SignInService>
   return service;
 };
 
-/** What a program keeps of its sign-in. */
+/** The sign-in state that a program keeps. */
 const newMemory = () => {
   let information: StoredOAuthClientInformation | undefined;
   let tokens: StoredOAuthTokens | undefined;
@@ -97,12 +97,12 @@ const newMemory = () => {
 const newClient = (era: Era): Client =>
   new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: MODES[era] } });
 
-/** Allows what the client asked for; the parameters that come back to it. */
+/** Allows the request of the client; returns the parameters of the redirect. */
 const allow = async ({ browser }: Owner, asked: URL | undefined): Promise<URLSearchParams> => {
-  const url = locationOf(await browser.fetch(asked?.href ?? ''));
+  const url = readLocation(await browser.fetch(asked?.href ?? ''));
   const html = await (await browser.fetch(url)).text();
   const pressed = await browser.submit(html, url, { choice: 'allow' });
-  return new URL(locationOf(await browser.fetch(locationOf(pressed)))).searchParams;
+  return new URL(readLocation(await browser.fetch(readLocation(pressed)))).searchParams;
 };
 
 const call = (client: Client, name = 'venues') => client.callTool({ name, arguments: {} });

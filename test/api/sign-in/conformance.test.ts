@@ -1,10 +1,10 @@
-// The authorization part of the protocol's conformance suite against the sign-in, with an owner who allows what it asks for (T-08).
+// The authorization part of the protocol's conformance suite against the sign-in, with an owner who allows every request (T-08).
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { freePort } from '../../../infra/dev/engines/ports.ts';
 import { waitFor } from '../../support/wait.ts';
-import { locationOf, registered, signUp, startSignIn } from './sign-in-fixture.ts';
+import { readLocation, registered, signUp, startSignIn } from './sign-in-fixture.ts';
 
 const SUITE = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
 const ASKED = /https?:\/\/\S+\/oauth\/authorize\?\S+/;
@@ -30,9 +30,9 @@ t.test('passes the authorization part of the conformance suite', async (t) => {
       const [url] = ASKED.exec(output) ?? [];
       if (url !== undefined && !allowed.has(url)) {
         allowed.add(url);
-        const page = locationOf(await browser.fetch(url));
+        const page = readLocation(await browser.fetch(url));
         const pressed = await browser.submit(await (await browser.fetch(page)).text(), page, { choice: 'allow' });
-        await fetch(locationOf(await browser.fetch(locationOf(pressed))));
+        await fetch(readLocation(await browser.fetch(readLocation(pressed))));
       }
       return code !== undefined;
     },

@@ -1,4 +1,4 @@
-// Connections of an account: five at most, ended by whom and when, and what is left behind when the process dies at any line (T-10).
+// Connections of an account: five at most, ended by whom and when, and the state left by a process that dies at any line (T-10).
 import type { PoolClient } from 'pg';
 import t, { type Test } from 'tap';
 import { endAllConnections, endConnection, listConnections } from '../../../api/accounts/connections.ts';
@@ -6,16 +6,16 @@ import { createKey } from '../../../infra/dev/tools/key-admin.ts';
 import { signInStep } from '../../../processors/nightly/sign-in.ts';
 import { waitFor } from '../../support/wait.ts';
 import {
-  challengeOf,
   checkToken,
+  computeChallenge,
   connect,
   exchangeCode,
-  faultsOf,
+  findFaults,
   isActive,
-  locationOf,
   newVerifier,
   openPage,
   press,
+  readLocation,
   registered,
   renew,
   type SignInService,
@@ -31,7 +31,7 @@ t.test('Deny creates nothing, and the client is told', async (t) => {
   const service = await startSignIn(t);
   const owner = await signUp(service);
   const client_id = await registered(service);
-  const page = await openPage(service, owner, { client_id, code_challenge: challengeOf(newVerifier()) });
+  const page = await openPage(service, owner, { client_id, code_challenge: computeChallenge(newVerifier()) });
   const taken = await press(owner, page, { choice: 'deny' });
   t.match(Object.fromEntries(taken), { error: 'access_denied', iss: service.authUrl, state: 'st-1' });
   for (const what of ['connections', "api_keys where kind = 'connection'", 'oidc_items'])
@@ -47,7 +47,7 @@ t.test('the sixth connection ends another one, or is not made', async (t) => {
   t.equal(listed.length, 5);
   const client_id = await registered(service, { client_name: 'The sixth' });
   const code_verifier = newVerifier();
-  const page = await openPage(service, owner, { client_id, code_challenge: challengeOf(code_verifier) });
+  const page = await openPage(service, owner, { client_id, code_challenge: computeChallenge(code_verifier) });
   t.match(page.html, /at most 5 connections/);
   const refused = await owner.browser.submit(page.html, page.url, { choice: 'allow' });
   t.equal(refused.status, 409);
@@ -68,7 +68,7 @@ t.test('the sixth connection ends another one, or is not made', async (t) => {
   t.notOk(await isActive(service, five[0]?.access_token ?? ''), 'the chosen one has ended');
   for (const { access_token } of five.slice(1)) t.ok(await isActive(service, access_token));
   t.equal((await listConnections(service.pool, owner.accountId)).length, 5);
-  t.same(await faultsOf(service.pool), []);
+  t.same(await findFaults(service.pool), []);
 });
 
 t.test('two pages of one account never pass the count together', async (t) => {
@@ -78,7 +78,7 @@ t.test('two pages of one account never pass the count together', async (t) => {
   const pages = [];
   for (let i = 0; i < 3; i++) {
     const client_id = await registered(service);
-    pages.push(await openPage(service, owner, { client_id, code_challenge: challengeOf(newVerifier()) }));
+    pages.push(await openPage(service, owner, { client_id, code_challenge: computeChallenge(newVerifier()) }));
   }
   const answers = await Promise.all(pages.map(({ html, url }) => owner.browser.submit(html, url, { choice: 'allow' })));
   t.same(answers.map(({ status }) => status).sort(), [303, 409, 409]);
@@ -88,9 +88,9 @@ t.test('a second press of Allow goes where the first one went', async (t) => {
   const service = await startSignIn(t);
   const owner = await signUp(service);
   const client_id = await registered(service);
-  const { html, url } = await openPage(service, owner, { client_id, code_challenge: challengeOf(newVerifier()) });
+  const { html, url } = await openPage(service, owner, { client_id, code_challenge: computeChallenge(newVerifier()) });
   const presses = await Promise.all([1, 2].map(() => owner.browser.submit(html, url, { choice: 'allow' })));
-  t.same(new Set(presses.map(locationOf)).size, 1);
+  t.same(new Set(presses.map(readLocation)).size, 1);
   t.equal(await count(service, 'connections'), 1);
 });
 
@@ -98,9 +98,9 @@ t.test('the page is for the browser that was sent to it', async (t) => {
   const service = await startSignIn(t);
   const [owner, other] = [await signUp(service), await signUp(service, 'other')];
   const client_id = await registered(service);
-  const page = await openPage(service, owner, { client_id, code_challenge: challengeOf(newVerifier()) });
+  const page = await openPage(service, owner, { client_id, code_challenge: computeChallenge(newVerifier()) });
   t.equal((await other.browser.fetch(page.url)).status, 404);
-  const own = await openPage(service, other, { client_id, code_challenge: challengeOf(newVerifier()) });
+  const own = await openPage(service, other, { client_id, code_challenge: computeChallenge(newVerifier()) });
   t.equal(
     (await other.browser.submit(own.html.replaceAll(own.url, page.url), page.url, { choice: 'allow' })).status,
     403,
@@ -142,7 +142,7 @@ t.test('End and a closed account end tokens and keys, of their own account only'
   await endAllConnections(service.pool, owner.accountId);
   t.notOk(await isActive(service, first.access_token));
   t.ok(await isActive(service, theirs.access_token));
-  t.same(await faultsOf(service.pool), []);
+  t.same(await findFaults(service.pool), []);
   await service.pool.query('update accounts set closed_at = now() where account_id = $1', [other.accountId]);
   t.notOk(await isActive(service, theirs.access_token), 'a closed account is enough');
   t.equal((await renew(service, theirs)).status, 400);
@@ -181,7 +181,7 @@ t.test('the nightly step ends what has expired and forgets it', async (t) => {
   const service = await startSignIn(t);
   const owner = await signUp(service);
   const client_id = await registered(service);
-  const page = await openPage(service, owner, { client_id, code_challenge: challengeOf(newVerifier()) });
+  const page = await openPage(service, owner, { client_id, code_challenge: computeChallenge(newVerifier()) });
   await press(owner, page, { choice: 'allow' });
   const kept = await connect(service, owner);
   const context = { database: service.pool, nowMs: service.clock.nowMs } as Parameters<typeof signInStep.run>[1];
@@ -192,7 +192,7 @@ t.test('the nightly step ends what has expired and forgets it', async (t) => {
     { end_reason: null },
   ]);
   t.ok(await isActive(service, kept.access_token));
-  t.same(await faultsOf(service.pool), []);
+  t.same(await findFaults(service.pool), []);
   service.clock.pass(179 * 86_400_000);
   await signInStep.run('2027-05-20', context);
   t.same([await count(service, 'oidc_items'), await count(service, 'oidc_clients')], [0, 2]);
@@ -201,7 +201,7 @@ t.test('the nightly step ends what has expired and forgets it', async (t) => {
   t.equal(await count(service, 'oidc_clients'), 0, 'a client that nobody used for 180 days');
 });
 
-/** Ends every connection of the pool to the database when the n-th statement is sent, as a killed process would; then lets new ones work. */
+/** Ends every connection of the pool to the database when the n-th statement is sent, like a killed process; then allows new ones. */
 const cutAt = (t: Test, { pool }: SignInService, statement: number): { readonly isCut: () => boolean } => {
   let [sent, cut] = [0, false];
   const connectOnce = pool.connect;
@@ -243,12 +243,12 @@ t.test('a death at any statement of consent or renewal leaves nothing half', asy
   const client_id = await registered(service);
   const restore = pool.connect;
   for (let statement = 1; ; statement++) {
-    const page = await openPage(service, owner, { client_id, code_challenge: challengeOf(newVerifier()) });
+    const page = await openPage(service, owner, { client_id, code_challenge: computeChallenge(newVerifier()) });
     const before = await count(service, 'connections where ended_at is null');
     const { isCut } = cutAt(t, service, statement);
     const answer = await owner.browser.submit(page.html, page.url, { choice: 'allow' });
     pool.connect = restore;
-    t.same(await faultsOf(pool), [], `Allow, statement ${statement}`);
+    t.same(await findFaults(pool), [], `Allow, statement ${statement}`);
     if (!isCut()) {
       t.ok(statement > 5, `${statement - 1} statements`);
       t.equal(answer.status, 303);
@@ -262,7 +262,7 @@ t.test('a death at any statement of consent or renewal leaves nothing half', asy
     const { isCut } = cutAt(t, service, statement);
     const answer = await renew(service, held);
     pool.connect = restore;
-    t.same(await faultsOf(pool), [], `renewal, statement ${statement}`);
+    t.same(await findFaults(pool), [], `renewal, statement ${statement}`);
     if (!isCut()) {
       t.ok(statement > 5, `${statement - 1} statements`);
       t.equal(answer.status, 200);

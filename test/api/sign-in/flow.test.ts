@@ -3,17 +3,17 @@ import t from 'tap';
 import { metadataDocuments } from '../../../api/tool-app/metadata.ts';
 import {
   authorizeUrl,
-  challengeOf,
   checkToken,
+  computeChallenge,
   connect,
   exchangeCode,
-  faultsOf,
+  findFaults,
   isActive,
-  locationOf,
   newVerifier,
   openPage,
   press,
   REDIRECT,
+  readLocation,
   register,
   registered,
   renew,
@@ -23,7 +23,7 @@ import {
 } from './sign-in-fixture.ts';
 
 type Body = Record<string, unknown>;
-const bodyOf = async (answer: Response): Promise<Body> => (await answer.json()) as Body;
+const readBody = async (answer: Response): Promise<Body> => (await answer.json()) as Body;
 
 t.test('a client finds the sign-in, registers, is allowed, renews and leaves', async (t) => {
   const service = await startSignIn(t);
@@ -53,30 +53,30 @@ t.test('a client finds the sign-in, registers, is allowed, renews and leaves', a
     const allowed = preflight.headers.get('access-control-allow-headers') ?? '';
     for (const name of wanted) t.ok(allowed.toLowerCase().includes(name), `${path}: ${name}`);
   }
-  const metadata = await bodyOf(await fetch(`${authUrl}/.well-known/oauth-authorization-server`));
+  const metadata = await readBody(await fetch(`${authUrl}/.well-known/oauth-authorization-server`));
   t.match(metadata, {
     issuer: authUrl,
     code_challenge_methods_supported: ['S256'],
     client_id_metadata_document_supported: true,
   });
 
-  // Registered: a secret that is asked for is not given.
+  // Registered: a requested secret is not issued.
   const asked = { token_endpoint_auth_method: 'client_secret_post', grant_types: ['authorization_code'], scope: 'all' };
   const answered = await register(service, asked);
   t.equal(answered.status, 201);
   t.equal(answered.headers.get('access-control-allow-origin'), '*');
-  const client = await bodyOf(answered);
+  const client = await readBody(answered);
   t.match(client, { token_endpoint_auth_method: 'none', grant_types: ['authorization_code', 'refresh_token'] });
   t.notOk('client_secret' in client);
   const clientId = String(client['client_id']);
 
-  // Asked: nobody is signed in, then the page says who asks for what.
+  // Requested: nobody is signed in, then the page names the client and its request.
   const verifier = newVerifier();
-  const ask = { client_id: clientId, code_challenge: challengeOf(verifier), scope: 'openid write market:read' };
+  const ask = { client_id: clientId, code_challenge: computeChallenge(verifier), scope: 'openid write market:read' };
   const stranger = await owner.browser.fetch(authorizeUrl(service, ask));
-  t.match(locationOf(stranger), /^\/connect\/[\w-]+$/);
-  const nobody = await fetch(`${authUrl}${locationOf(stranger)}`, { redirect: 'manual' });
-  t.equal(locationOf(nobody), `/sign-in?next=${encodeURIComponent(locationOf(stranger))}`);
+  t.match(readLocation(stranger), /^\/connect\/[\w-]+$/);
+  const nobody = await fetch(`${authUrl}${readLocation(stranger)}`, { redirect: 'manual' });
+  t.equal(readLocation(nobody), `/sign-in?next=${encodeURIComponent(readLocation(stranger))}`);
   const page = await openPage(service, owner, ask);
   for (const shown of ['Desk agent', 'nobody has verified it', '127.0.0.1:33418', REDIRECT, 'Free', '@example.org'])
     t.ok(page.html.includes(shown), shown);
@@ -124,11 +124,11 @@ t.test('a client finds the sign-in, registers, is allowed, renews and leaves', a
   });
   t.equal(revoked.status, 200);
   for (const token of [tokens.access_token, renewed.access_token]) t.notOk(await isActive(service, token));
-  t.match(await bodyOf(await renew(service, { clientId, refresh_token: renewed.refresh_token })), {
+  t.match(await readBody(await renew(service, { clientId, refresh_token: renewed.refresh_token })), {
     error: 'invalid_grant',
   });
   t.match((await pool.query('select end_reason from connections')).rows, [{ end_reason: 'client' }]);
-  t.same(await faultsOf(pool), []);
+  t.same(await findFaults(pool), []);
 });
 
 t.test('no token, code, secret or key stands in the database', async (t) => {
@@ -138,7 +138,7 @@ t.test('no token, code, secret or key stands in the database', async (t) => {
   const renewed = (await (await renew(service, first)).json()) as Tokens;
   const page = await openPage(service, owner, {
     client_id: first.clientId,
-    code_challenge: challengeOf(newVerifier()),
+    code_challenge: computeChallenge(newVerifier()),
   });
   const code = (await press(owner, page, { choice: 'allow' })).get('code') ?? '';
   const { key } = (await checkToken(service, renewed.access_token)) as { key?: string };
@@ -146,7 +146,7 @@ t.test('no token, code, secret or key stands in the database', async (t) => {
   const uid = page.url.split('/').at(-1) ?? '';
   const waiting = await openPage(service, owner, {
     client_id: first.clientId,
-    code_challenge: challengeOf(newVerifier()),
+    code_challenge: computeChallenge(newVerifier()),
   });
   const { rows } = await service.pool.query<{ text: string }>(`
     select t::text as text from oidc_items t union all select t::text from oidc_renewals t
@@ -169,12 +169,12 @@ t.test('a client that is described by a document of its own needs no registratio
   const service = await startSignIn(t, { fetch: answers as typeof fetch });
   const owner = await signUp(service);
   const verifier = newVerifier();
-  const page = await openPage(service, owner, { client_id: clientId, code_challenge: challengeOf(verifier) });
+  const page = await openPage(service, owner, { client_id: clientId, code_challenge: computeChallenge(verifier) });
   t.match(page.html, /Described &lt;b>agent&lt;\/b>|Described &lt;b&gt;agent/, 'its name is text');
   t.ok(page.html.includes(clientId));
   const code = (await press(owner, page, { choice: 'allow' })).get('code') ?? '';
   const answer = await exchangeCode(service, { client_id: clientId, code, code_verifier: verifier });
-  t.match(await bodyOf(answer), { scope: 'market:read' });
+  t.match(await readBody(answer), { scope: 'market:read' });
   t.same(fetched, [clientId], 'fetched once');
 });
 

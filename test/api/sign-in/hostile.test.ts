@@ -1,10 +1,10 @@
-// Parameters, registrations and documents that no client sends: each is refused in the words of OAuth, never with a failure of our own (T-08).
+// Parameters, registrations and documents that no client sends: each is refused with an OAuth error, never with a failure of our own (T-08).
 import t, { type Test } from 'tap';
 import {
   authorizeUrl,
-  challengeOf,
+  computeChallenge,
   connect,
-  faultsOf,
+  findFaults,
   newVerifier,
   openPage,
   postToken,
@@ -26,8 +26,8 @@ const REFUSED = /^(3\d\d|400|401|413|414|415|429|431)$/;
 /** The answer has a status of a refusal or a redirect, and an OAuth error where it is JSON. */
 const check = async (t: Test, what: string, answer: Response): Promise<void> => {
   const text = await answer.text();
-  const isTold = REFUSED.test(String(answer.status)) || answer.status === 200;
-  if (!isTold) t.fail(`${what}: ${answer.status} ${text.slice(0, 200)}`);
+  const isDocumented = REFUSED.test(String(answer.status)) || answer.status === 200;
+  if (!isDocumented) t.fail(`${what}: ${answer.status} ${text.slice(0, 200)}`);
   if (/<script>/i.test(text)) t.fail(`${what}: unescaped`);
   const isJson = answer.headers.get('content-type')?.startsWith('application/json') ?? false;
   if (answer.status >= 400 && isJson) t.match(JSON.parse(text), { error: /^[a-z_]+$/ }, what);
@@ -37,7 +37,7 @@ t.test('authorisations with hostile members', async (t) => {
   const service = await startSignIn(t);
   const { browser } = await signUp(service);
   const client_id = await registered(service);
-  const good = { client_id, code_challenge: challengeOf(newVerifier()) };
+  const good = { client_id, code_challenge: computeChallenge(newVerifier()) };
   const members = [
     ...['client_id', 'redirect_uri', 'state', 'code_challenge', 'code_challenge_method', 'response_type', 'scope'],
     ...['resource', 'prompt', 'response_mode', 'request', 'request_uri', 'registration', 'nonce', 'claims', 'display'],
@@ -51,7 +51,7 @@ t.test('authorisations with hostile members', async (t) => {
         await check(t, `${name} twice`, await browser.fetch(`${url}&${new URLSearchParams([[name, value]])}`));
     }
   }
-  t.same(await faultsOf(service.pool), []);
+  t.same(await findFaults(service.pool), []);
 });
 
 t.test('token requests and revocations with hostile members', async (t) => {
@@ -81,7 +81,7 @@ t.test('token requests and revocations with hostile members', async (t) => {
   const answer = await postToken(service, other);
   t.match([answer.status, await answer.json()], [401, { error: 'invalid_client' }]);
   t.equal((await renew(service, granted)).status, 200, 'and none of them ended the connection');
-  t.same(await faultsOf(service.pool), []);
+  t.same(await findFaults(service.pool), []);
 });
 
 t.test('registrations with hostile metadata', async (t) => {
@@ -118,7 +118,9 @@ t.test('the document of a client with a name that cannot be kept describes none'
   const document = { client_id, client_name: 'a\0b', redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none' };
   const service = await startSignIn(t, { fetch: async () => Response.json(document) });
   const { browser } = await signUp(service);
-  const answer = await browser.fetch(authorizeUrl(service, { client_id, code_challenge: challengeOf(newVerifier()) }));
+  const answer = await browser.fetch(
+    authorizeUrl(service, { client_id, code_challenge: computeChallenge(newVerifier()) }),
+  );
   await check(t, 'a name with a zero character', answer);
   t.equal(answer.status, 400);
 });
@@ -126,7 +128,7 @@ t.test('the document of a client with a name that cannot be kept describes none'
 t.test('afterwards a client connects as ever, with the state that it sent', async (t) => {
   const service = await startSignIn(t);
   const owner = await signUp(service);
-  const asked = { client_id: await registered(service), code_challenge: challengeOf(newVerifier()) };
+  const asked = { client_id: await registered(service), code_challenge: computeChallenge(newVerifier()) };
   for (const state of ['Grüße 𝔘', 'a b&c=d', '{"x":[1,"\\""]}']) {
     const page = await openPage(service, owner, { ...asked, state });
     t.equal((await press(owner, page, { choice: 'deny' })).get('state'), state);

@@ -1,4 +1,4 @@
-// kill -9 of the web process while it connects and renews: nothing half is left, and a client that repeats goes on. SIGN_IN_KILLS=20 for more.
+// kill -9 of the web process while it connects and renews: no partial state is left, and a client that repeats continues. SIGN_IN_KILLS=20 for more.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -13,10 +13,10 @@ import { useEngines } from '../../support/engines.ts';
 import { waitFor } from '../../support/wait.ts';
 import { hiddenFields } from '../site-fixture.ts';
 import {
-  challengeOf,
+  computeChallenge,
   connect,
   FetchBrowser,
-  faultsOf,
+  findFaults,
   type Granted,
   MCP_URL,
   newVerifier,
@@ -32,7 +32,7 @@ const SEED = Number(process.env['SIGN_IN_SEED'] ?? Date.now() % 1_000_000);
 const WEB = fileURLToPath(new URL('../../../api/web.ts', import.meta.url));
 
 /** Numbers between 0 and 1 (mulberry32). */
-const numbersOf = (seed: number) => (): number => {
+const createNumbers = (seed: number) => (): number => {
   seed = (seed + 0x6d2b79f5) | 0;
   let x = Math.imul(seed ^ (seed >>> 15), 1 | seed);
   x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x;
@@ -81,7 +81,7 @@ const isConsumed = async (pool: Pool, token: string): Promise<boolean> => {
 
 t.test('a killed process leaves no key without a connection and no connection half renewed', async (t) => {
   t.comment(`SIGN_IN_SEED=${SEED}`);
-  const next = numbersOf(SEED);
+  const next = createNumbers(SEED);
   const url = await (await useEngines(t, ['postgres'])).database();
   const pool = openPostgres(url, { max: 2 });
   t.teardown(() => pool.end());
@@ -97,7 +97,7 @@ t.test('a killed process leaves no key without a connection and no connection ha
 
   for (let kill = 0; kill < KILLS; kill++) {
     const client_id = await registered(service);
-    const page = await openPage(service, owner, { client_id, code_challenge: challengeOf(newVerifier()) });
+    const page = await openPage(service, owner, { client_id, code_challenge: computeChallenge(newVerifier()) });
     // Some requests under way, and the process dies at some moment of them.
     const allowed = owner.browser.submit(page.html, page.url, { choice: 'allow' }).catch(() => null);
     const renewed = renew(service, held).then(
@@ -105,12 +105,12 @@ t.test('a killed process leaves no key without a connection and no connection ha
       () => null,
     );
     await killAmid(web, pool, next() * 40);
-    const heard = await renewed.catch(() => null);
+    const renewal = await renewed.catch(() => null);
     await allowed;
-    t.same(await faultsOf(pool), [], `kill ${kill}`);
+    t.same(await findFaults(pool), [], `kill ${kill}`);
     web = await startWeb(t, url, ports);
-    if (heard !== null) held = { ...held, ...heard };
-    // Whoever heard nothing repeats: an unused token is good; of a used one the answer is repeated, for ten seconds.
+    if (renewal !== null) held = { ...held, ...renewal };
+    // A client without a response repeats: an unused token is valid; for a used one the response is repeated, for ten seconds.
     const isUsed = await isConsumed(pool, held.refresh_token);
     const answer = await renew(service, held);
     if (!isUsed || answer.status === 200) t.equal(answer.status, 200, `kill ${kill}: the connection goes on`);
@@ -122,7 +122,7 @@ t.test('a killed process leaves no key without a connection and no connection ha
 
 const PASSWORD = 'orbit lantern quarry';
 
-/** What must hold of every account after anything: it is whole, or closed with everything, or not there. */
+/** Invariant of every account: it is whole, or closed with everything, or absent. */
 const HALVES = `
   select 'account ' || a.account_id || ' is half made' as fault from accounts a where a.closed_at is null and (
     a.email is null or a.password_hash is null
@@ -153,12 +153,12 @@ const signUp = async (authUrl: string, email: string): Promise<Member | null> =>
   return answer.status === 200 && (await answer.text()).includes('recovery codes') ? { email, browser } : null;
 };
 
-const countOf = async (pool: Pool, sql: string, value: string): Promise<number> =>
+const readCount = async (pool: Pool, sql: string, value: string): Promise<number> =>
   (await pool.query<{ count: number }>(sql, [value])).rows[0]?.count ?? 0;
 
 t.test('a killed process leaves no account half made or half closed, and no key twice', async (t) => {
   t.comment(`SIGN_IN_SEED=${SEED}`);
-  const next = numbersOf(SEED + 1);
+  const next = createNumbers(SEED + 1);
   const url = await (await useEngines(t, ['postgres'])).database();
   const pool = openPostgres(url, { max: 2 });
   t.teardown(() => pool.end());
@@ -177,7 +177,7 @@ t.test('a killed process leaves no account half made or half closed, and no key 
     const security = await (await leaver.browser.fetch('/security')).text();
     const formId = hiddenFields(keys, '/keys')['form_id'] ?? '';
     const late = `late${kill}@example.org`;
-    // Of each kind one is under way when the process dies.
+    // One request of each kind is in progress when the process dies.
     const makeKey = () => keeper.browser.submit(keys, '/keys', { name: `key ${kill}`, expires: '' });
     const close = () => leaver.browser.submit(security, '/security/close', { confirm: leaver.email });
     const work = Promise.allSettled([signUp(authUrl, late), makeKey(), close()]);
@@ -185,18 +185,18 @@ t.test('a killed process leaves no account half made or half closed, and no key 
     await work;
     t.same((await pool.query(HALVES)).rows, [], `kill ${kill}`);
     web = await startWeb(t, url, ports);
-    // Who heard nothing repeats: what was done is not done again, what was not is done now.
-    const wasMade = (await countOf(pool, 'select count(*)::int from accounts where email = $1', late)) === 1;
+    // A client without a response repeats: completed work is not done again, other work is done now.
+    const wasMade = (await readCount(pool, 'select count(*)::int from accounts where email = $1', late)) === 1;
     t.equal((await signUp(authUrl, late)) === null, wasMade, `kill ${kill}: an address has one account`);
     t.ok((await makeKey()).status < 500);
     t.equal(
-      await countOf(pool, 'select count(*)::int from api_keys where form_id = $1', formId),
+      await readCount(pool, 'select count(*)::int from api_keys where form_id = $1', formId),
       1,
       `kill ${kill}: one key`,
     );
-    const isOpen = (await countOf(pool, 'select count(*)::int from accounts where email = $1', leaver.email)) === 1;
+    const isOpen = (await readCount(pool, 'select count(*)::int from accounts where email = $1', leaver.email)) === 1;
     const again = await close();
-    // A browser that heard of the closing has no session any more, and its form none to belong to; one that did not has an ended one.
+    // A browser that received the closing has no session, so its form has none either; one that did not has an ended session.
     const lawful = isOpen ? [200] : [303, 403];
     t.ok(lawful.includes(again.status), `kill ${kill}: closed once, ${isOpen ? 'now' : 'before'}: ${again.status}`);
     t.same((await pool.query(HALVES)).rows, [], `kill ${kill}, repeated`);

@@ -1,20 +1,20 @@
-// What the sign-in refuses, and what a refusal costs: nothing, the code, or the connection (T-08, T-09).
+// Requests that the sign-in refuses, and the cost of a refusal: nothing, the code, or the connection (T-08, T-09).
 import t, { type Test } from 'tap';
 import {
   type Asked,
   authorizeUrl,
-  challengeOf,
+  computeChallenge,
   connect,
   exchangeCode,
-  faultsOf,
+  findFaults,
   type Granted,
   isActive,
-  locationOf,
   newVerifier,
   openPage,
   postToken,
   press,
   REDIRECT,
+  readLocation,
   register,
   registered,
   renew,
@@ -24,12 +24,12 @@ import {
   type Tokens,
 } from './sign-in-fixture.ts';
 
-const errorOf = async (answer: Response): Promise<string> => {
+const catchError = async (answer: Response): Promise<string> => {
   const { error = 'none' } = (await answer.json()) as { error?: string };
   return `${answer.status} ${error}`;
 };
 
-/** How the connections of a service stand, oldest first. */
+/** End reasons of the connections of a service, oldest first. */
 const reasons = async ({ pool }: SignInService): Promise<readonly (string | null)[]> =>
   (await pool.query<{ end_reason: string | null }>('select end_reason from connections order by created_at')).rows.map(
     ({ end_reason }) => end_reason,
@@ -53,12 +53,12 @@ t.test('redirects that are refused at registration', async (t) => {
   ];
   for (const one of refused) {
     const answer = await register(service, { redirect_uris: [one] });
-    t.equal(await errorOf(answer), '400 invalid_redirect_uri', one);
+    t.equal(await catchError(answer), '400 invalid_redirect_uri', one);
   }
   for (const body of [{ redirect_uris: 'https://a.example' }, { redirect_uris: [] }, { client_name: 5 }])
-    t.match(await errorOf(await register(service, body)), /^400 invalid_/, JSON.stringify(body));
+    t.match(await catchError(await register(service, body)), /^400 invalid_/, JSON.stringify(body));
   const many = Array.from({ length: 11 }, (_, i) => `https://a.example/${i}`);
-  t.match(await errorOf(await register(service, { redirect_uris: many })), /^400 invalid_/);
+  t.match(await catchError(await register(service, { redirect_uris: many })), /^400 invalid_/);
   const accepted = [
     'https://vscode.dev/redirect',
     'http://127.0.0.1/',
@@ -72,7 +72,7 @@ t.test('authorisations that are refused, with iss wherever the browser is sent b
   const service = await startSignIn(t);
   const { browser } = await signUp(service);
   const client_id = await registered(service);
-  const code_challenge = challengeOf(newVerifier());
+  const code_challenge = computeChallenge(newVerifier());
   const good = { client_id, code_challenge };
   const returned: [string, Asked, string][] = [
     ['plain', { ...good, code_challenge_method: 'plain' }, 'invalid_request'],
@@ -86,10 +86,10 @@ t.test('authorisations that are refused, with iss wherever the browser is sent b
   ];
   for (const [what, asked, error] of returned) {
     const answer = await browser.fetch(authorizeUrl(service, asked));
-    const to = new URL(locationOf(answer));
+    const to = new URL(readLocation(answer));
     t.equal(`${to.origin}${to.pathname}`, REDIRECT, what);
-    const told = new URLSearchParams(to.search === '' ? to.hash.slice(1) : to.search);
-    t.match(Object.fromEntries(told), { error, iss: service.authUrl, state: 'st-1' }, what);
+    const parameters = new URLSearchParams(to.search === '' ? to.hash.slice(1) : to.search);
+    t.match(Object.fromEntries(parameters), { error, iss: service.authUrl, state: 'st-1' }, what);
   }
   const kept: [string, Asked][] = [
     ['other path', { ...good, redirect_uri: `${REDIRECT}/other` }],
@@ -99,7 +99,7 @@ t.test('authorisations that are refused, with iss wherever the browser is sent b
   ];
   for (const [what, asked] of kept) {
     const answer = await browser.fetch(authorizeUrl(service, asked));
-    t.match([answer.status, locationOf(answer)], [400, ''], what);
+    t.match([answer.status, readLocation(answer)], [400, ''], what);
     t.match(await answer.text(), /<h1>/, 'a page says so');
     t.match(answer.headers.get('content-security-policy'), /frame-ancestors 'none'/);
   }
@@ -109,7 +109,7 @@ t.test('authorisations that are refused, with iss wherever the browser is sent b
     { prompt: 'login' },
   ]) {
     const answer = await browser.fetch(authorizeUrl(service, { ...good, ...asked }));
-    t.match(locationOf(answer), /^\/connect\//, JSON.stringify(asked));
+    t.match(readLocation(answer), /^\/connect\//, JSON.stringify(asked));
   }
 });
 
@@ -118,7 +118,7 @@ const freshCode = async (service: SignInService, name: string) => {
   const owner = await signUp(service, name);
   const client_id = await registered(service);
   const code_verifier = newVerifier();
-  const page = await openPage(service, owner, { client_id, code_challenge: challengeOf(code_verifier) });
+  const page = await openPage(service, owner, { client_id, code_challenge: computeChallenge(code_verifier) });
   const code = (await press(owner, page, { choice: 'allow' })).get('code') ?? '';
   return { client_id, code, code_verifier };
 };
@@ -135,15 +135,15 @@ t.test('a wrong use of a code does not use it up, a second use ends the connecti
     ['resource', { ...good, resource: 'https://other.example/' }, '400 invalid_target'],
     ['no verifier', { client_id: good.client_id, code: good.code }, '400 invalid_grant'],
   ];
-  for (const [what, form, error] of wrong) t.equal(await errorOf(await exchangeCode(service, form)), error, what);
+  for (const [what, form, error] of wrong) t.equal(await catchError(await exchangeCode(service, form)), error, what);
   const answer = await exchangeCode(service, good);
   t.equal(answer.status, 200);
   const tokens = (await answer.json()) as Tokens;
   t.ok(await isActive(service, tokens.access_token));
-  t.equal(await errorOf(await exchangeCode(service, good)), '400 invalid_grant', 'twice');
+  t.equal(await catchError(await exchangeCode(service, good)), '400 invalid_grant', 'twice');
   t.notOk(await isActive(service, tokens.access_token));
   t.same(await reasons(service), ['reuse']);
-  t.same(await faultsOf(service.pool), []);
+  t.same(await findFaults(service.pool), []);
 });
 
 t.test('of three that exchange one code at once, one is served and nobody keeps a token', async (t) => {
@@ -153,7 +153,7 @@ t.test('of three that exchange one code at once, one is served and nobody keeps 
   t.same(answers.map(({ status }) => status).sort(), [200, 400, 400]);
   for (const answer of answers.filter(({ status }) => status === 200))
     t.notOk(await isActive(service, ((await answer.json()) as Tokens).access_token));
-  t.same(await faultsOf(service.pool), []);
+  t.same(await findFaults(service.pool), []);
 });
 
 /** Whether a refresh token was used up besides the one that a renewal was made with. */
@@ -168,7 +168,7 @@ t.test('a code lives a minute, an access token an hour, a refresh token thirty d
   const service = await startSignIn(t);
   const late = await freshCode(service, 'late');
   service.clock.pass(60_000);
-  t.equal(await errorOf(await exchangeCode(service, late)), '400 invalid_grant');
+  t.equal(await catchError(await exchangeCode(service, late)), '400 invalid_grant');
   const granted = await connect(service, await signUp(service));
   service.clock.pass(3_590_000);
   t.ok(await isActive(service, granted.access_token));
@@ -178,10 +178,10 @@ t.test('a code lives a minute, an access token an hour, a refresh token thirty d
   t.ok(await isActive(service, renewed.access_token));
   const elsewhere = { grant_type: 'refresh_token', refresh_token: renewed.refresh_token, client_id: granted.clientId };
   const wrong = await postToken(service, { ...elsewhere, resource: 'https://other.example/' });
-  t.equal(await errorOf(wrong), '400 invalid_target', 'the token is not used up by it');
+  t.equal(await catchError(wrong), '400 invalid_target', 'the token is not used up by it');
   t.notOk(await isUsed(service), 'nothing but the first renewal');
   service.clock.pass(30 * 86_400_000);
-  t.equal(await errorOf(await renew(service, renewed)), '400 invalid_grant');
+  t.equal(await catchError(await renew(service, renewed)), '400 invalid_grant');
 });
 
 const renewedOnce = async (t: Test): Promise<{ service: SignInService; granted: Granted; renewed: Tokens }> => {
@@ -208,17 +208,17 @@ t.test('a renewal repeated within ten seconds is answered with the same tokens',
 t.test('after ten seconds a second use of a refresh token ends the connection', async (t) => {
   const { service, granted, renewed } = await renewedOnce(t);
   service.clock.pass(10_001);
-  t.equal(await errorOf(await renew(service, granted)), '400 invalid_grant');
+  t.equal(await catchError(await renew(service, granted)), '400 invalid_grant');
   t.notOk(await isActive(service, renewed.access_token));
-  t.equal(await errorOf(await renew(service, { ...granted, ...renewed })), '400 invalid_grant');
+  t.equal(await catchError(await renew(service, { ...granted, ...renewed })), '400 invalid_grant');
   t.same(await reasons(service), ['reuse']);
-  t.same(await faultsOf(service.pool), []);
+  t.same(await findFaults(service.pool), []);
 });
 
 t.test('a repeat after the replacement was used ends the connection, at once too', async (t) => {
   const { service, granted, renewed } = await renewedOnce(t);
   const third = (await (await renew(service, { ...granted, ...renewed })).json()) as Tokens;
-  t.equal(await errorOf(await renew(service, granted)), '400 invalid_grant');
+  t.equal(await catchError(await renew(service, granted)), '400 invalid_grant');
   t.notOk(await isActive(service, third.access_token));
   t.same(await reasons(service), ['reuse']);
 });
@@ -226,7 +226,7 @@ t.test('a repeat after the replacement was used ends the connection, at once too
 t.test('another client that repeats gets nothing and ends nothing', async (t) => {
   const { service, granted, renewed } = await renewedOnce(t);
   const other = await registered(service);
-  t.equal(await errorOf(await renew(service, { ...granted, clientId: other })), '400 invalid_grant');
+  t.equal(await catchError(await renew(service, { ...granted, clientId: other })), '400 invalid_grant');
   t.ok(await isActive(service, renewed.access_token));
 });
 
@@ -249,7 +249,7 @@ t.test('a revoked connection is over for both tokens, whoever else revokes ends 
   t.ok(await isActive(service, granted.access_token));
   t.equal((await revoke(granted.clientId, granted.refresh_token)).status, 200);
   t.notOk(await isActive(service, granted.access_token));
-  t.equal(await errorOf(await renew(service, granted)), '400 invalid_grant');
+  t.equal(await catchError(await renew(service, granted)), '400 invalid_grant');
   t.equal((await revoke(granted.clientId, granted.refresh_token)).status, 200, 'a second time too');
   t.same(await reasons(service), ['client']);
 });

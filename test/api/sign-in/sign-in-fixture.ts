@@ -1,4 +1,4 @@
-// The sign-in on a port of its own over a real PostgreSQL, an owner's browser, and an OAuth client that says whatever a test wants.
+// The sign-in on its own port over a real PostgreSQL, an owner's browser, and an OAuth client that sends whatever a test wants.
 import { createHash, randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -17,7 +17,7 @@ export const MCP_URL = 'http://localhost:8081/mcp';
 export const REDIRECT = 'http://127.0.0.1:33418/callback';
 export const INTERNAL_SECRET = Buffer.alloc(32, 3);
 
-/** A clock that tests move: it goes on by a millisecond each time it is looked at, however long the machine takes. */
+/** A clock that tests move: each reading advances it by a millisecond, however slow the machine is. */
 export const movedClock = () => {
   let atMs = Date.now();
   return {
@@ -136,7 +136,7 @@ export const registered = async (service: SignInService, over: Json = {}): Promi
   ((await (await register(service, over)).json()) as { client_id: string }).client_id;
 
 export const newVerifier = (): string => randomBytes(32).toString('base64url');
-export const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
+export const computeChallenge = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
 
 export type Asked = Record<string, string | undefined>;
 
@@ -155,17 +155,17 @@ export const authorizeUrl = ({ authUrl, mcpUrl }: SignInService, asked: Asked): 
   return `${authUrl}/oauth/authorize?${new URLSearchParams(given)}`;
 };
 
-export const locationOf = (answer: Response): string => answer.headers.get('location') ?? '';
+export const readLocation = (answer: Response): string => answer.headers.get('location') ?? '';
 
 export type Page = { readonly url: string; readonly html: string };
 
 /** From the client to the consent page. */
 export const openPage = async (service: SignInService, { browser }: Owner, asked: Asked): Promise<Page> => {
-  const url = locationOf(await browser.fetch(authorizeUrl(service, asked)));
+  const url = readLocation(await browser.fetch(authorizeUrl(service, asked)));
   return { url, html: await (await browser.fetch(url)).text() };
 };
 
-/** Presses a button of the page and goes on until the browser would leave the site; the parameters it takes along. */
+/** Presses a button of the page and continues until the browser would leave the site; returns the parameters of the last redirect. */
 export const press = async (
   { browser }: Owner,
   { url, html }: Page,
@@ -173,8 +173,8 @@ export const press = async (
 ): Promise<URLSearchParams> => {
   const pressed = await browser.submit(html, url, fields);
   if (pressed.status !== 303) throw new Error(`the page answered ${pressed.status}`);
-  const resumed = await browser.fetch(locationOf(pressed));
-  return new URL(locationOf(resumed)).searchParams;
+  const resumed = await browser.fetch(readLocation(pressed));
+  return new URL(readLocation(resumed)).searchParams;
 };
 
 export type Tokens = {
@@ -198,7 +198,7 @@ export const connect = async (
 ): Promise<Granted> => {
   const id = clientId ?? (await registered(service));
   const verifier = newVerifier();
-  const page = await openPage(service, owner, { client_id: id, code_challenge: challengeOf(verifier) });
+  const page = await openPage(service, owner, { client_id: id, code_challenge: computeChallenge(verifier) });
   const code = (await press(owner, page, { choice: 'allow', ...fields })).get('code') ?? '';
   const answer = await exchangeCode(service, { client_id: id, code, code_verifier: verifier });
   if (answer.status !== 200) throw new Error(`the code was refused: ${await answer.text()}`);
@@ -213,7 +213,7 @@ export const renew = (
   { clientId, refresh_token }: Pick<Granted, 'clientId' | 'refresh_token'>,
 ) => postToken(service, { grant_type: 'refresh_token', refresh_token, client_id: clientId });
 
-/** What the tool server is told of a token. */
+/** The response to the tool server about a token. */
 export const checkToken = async (service: SignInService, token: string): Promise<Json> => {
   const answer = await fetch(`${service.internalUrl}/internal/token-check`, {
     method: 'POST',
@@ -225,8 +225,8 @@ export const checkToken = async (service: SignInService, token: string): Promise
 export const isActive = async (service: SignInService, token: string): Promise<boolean> =>
   (await checkToken(service, token))['active'] === true;
 
-/** What must hold after anything: a live key has a live connection, tokens have one too, nothing of them stands in clear. */
-export const faultsOf = async (pool: Pool): Promise<readonly string[]> => {
+/** Invariants after any operation: a live key has a live connection, tokens have one too, none of them is stored in plain. */
+export const findFaults = async (pool: Pool): Promise<readonly string[]> => {
   const { rows } = await pool.query<{ fault: string }>(`
     select 'key ' || k.key_id || ' without a connection' as fault from api_keys k left join connections c using (key_id)
       where k.kind = 'connection' and k.revoked_at is null and (c.connection_id is null or c.ended_at is not null)

@@ -51,7 +51,7 @@ t.test('the lag of a copy counts once it serves: what it catches up with is the 
 
 type Layer = { layer: string; state: string; [member: string]: unknown };
 type Venue = { venue: string; state: string; layers: Layer[]; [member: string]: unknown };
-const statusOf = async (app: Awaited<ReturnType<typeof testApp>>['app']) => {
+const readStatus = async (app: Awaited<ReturnType<typeof testApp>>['app']) => {
   const answer = await app.inject('/status.json');
   t.equal(answer.statusCode, 200);
   t.equal(answer.headers['cache-control'], 'public, max-age=10');
@@ -67,7 +67,7 @@ t.test('each layer of each venue says what is present now, and why not', async (
   const { app, as } = await testApp(feed, { nowMicros: () => clock.now });
   t.teardown(() => app.close());
   t.equal((await post(app, as('pro'), { layers: ['mark'] })).statusCode, 200);
-  const { body, layer } = await statusOf(app);
+  const { body, layer } = await readStatus(app);
   t.same(
     body.venues.map(({ venue, state }) => [venue, state]),
     [
@@ -100,17 +100,17 @@ t.test('each layer of each venue says what is present now, and why not', async (
     span: { conn_id: 'c1', slot: 'market', from: LISTED, to: NOW, cause: 'closed' as never },
   });
   feed.read('binance', 'BTCUSDT', reading({ conn_id: 'c2', received_at: NOW }));
-  t.match((await statusOf(app)).layer('binance', 'mark'), { state: 'live' }, 'for ten seconds as it was');
+  t.match((await readStatus(app)).layer('binance', 'mark'), { state: 'live' }, 'for ten seconds as it was');
   clock.now += 10_000_000;
   feed.watermark('binance', clock.now);
   feed.watermark('okx', clock.now);
-  const later = await statusOf(app);
+  const later = await readStatus(app);
   t.match(later.body.venues[0], { venue: 'binance', state: 'down', state_since: '2026-01-15T12:00:00.500Z' });
   t.match(later.layer('binance', 'mark'), { state: 'down', present: 0, present_share: 0 });
   t.match(later.layer('okx', 'mark'), { state: 'live' });
   clock.now += 20_000_000;
   t.match(
-    (await statusOf(app)).body.venues[1],
+    (await readStatus(app)).body.venues[1],
     { venue: 'okx', state: 'degraded', lag_ms: 20_000 },
     'the pipeline is behind',
   );
@@ -136,7 +136,7 @@ t.test('incidents, presence and the newest anchored day come from PostgreSQL, an
   const nowMicros = () => NOW;
   const { app } = await testApp(market(), { statusStore: openStatusStore(line, log), nowMicros });
   t.teardown(() => app.close());
-  const { body, layer } = await statusOf(app);
+  const { body, layer } = await readStatus(app);
   t.match(layer('binance', 'mark'), { open_incidents: [/^inc_\d+$/], days: { length: 1, 0: { present_share: 0.5 } } });
   t.equal(body.open_incidents.length, 2);
   t.match(body.service, { settled_recheck_failures: 1 });

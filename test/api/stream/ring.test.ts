@@ -1,4 +1,4 @@
-// What streams resume from, held against a list of everything that ever came (ST-05).
+// The ring that streams resume from, compared with a list of all entries (ST-05).
 import t from 'tap';
 import { ByteLog } from '../../../api/live/byte-log.ts';
 import { type LiveMessage, messageAbove } from '../../../api/live/live-message.ts';
@@ -85,8 +85,8 @@ class Bench {
 
   wanted(places: ReadonlyMap<string, Place>): unknown[] {
     return this.held().flatMap(({ task, place, track, mark, replaced }) => {
-      const told = places.get(task);
-      if (told === undefined || !isAbove(place, told)) return [];
+      const sentPlace = places.get(task);
+      if (sentPlace === undefined || !isAbove(place, sentPlace)) return [];
       return [[task, task.split('/')[0], place, mark === null ? 'connection' : 'reading', track, mark, replaced]];
     });
   }
@@ -95,8 +95,8 @@ class Bench {
   covers(places: ReadonlyMap<string, Place>): boolean {
     const held = new Set(this.held());
     return this.pushed.every((one) => {
-      const told = places.get(one.task);
-      return told === undefined || held.has(one) || !isAbove(one.place, told);
+      const sentPlace = places.get(one.task);
+      return sentPlace === undefined || held.has(one) || !isAbove(one.place, sentPlace);
     });
   }
 }

@@ -28,7 +28,7 @@ t.test(
       seen.filter((name) => name !== 'other'),
       ['a', 'b', 'c', 'd'],
     );
-    // The first one begins within somebody else's turn.
+    // The first one begins within the turn of another.
     const between = (one: string, next: string): readonly string[] =>
       seen.slice(seen.indexOf(one) + 1, seen.indexOf(next));
     for (const [one, next] of [

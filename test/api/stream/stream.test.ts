@@ -30,7 +30,7 @@ import {
 
 const SECOND: Micros = 1_000_000;
 
-/** A listening app with a clock that only the test moves; the watermarks follow it unless told otherwise. */
+/** A listening app with a clock that only the test moves; the watermarks follow it by default. */
 class Bench {
   readonly feed: Feed;
   readonly test: TestApp;
@@ -83,7 +83,7 @@ class Bench {
     this.feed.read('binance', symbol, markReading(String(60_000 + rev), { rev, ...at, ...over }));
   }
 
-  /** Judges every event that was told, whatever the test looked at. */
+  /** Judges every event that was sent, whatever the test checked. */
   async close(): Promise<void> {
     for (const client of this.#clients) await client.close();
     await this.test.app.close();
@@ -95,7 +95,7 @@ class Bench {
 const state = (event: StreamEvent | undefined): Record<string, unknown> => (event?.data.state ?? {}) as never;
 const BTC = 'where=symbol%20%3D%20%22BTCUSDT%22&layers=mark';
 
-/** More listings than the plan Free lets a stream follow, of one instrument more than it covers. */
+/** More listings than the plan Free allows a stream to follow, of one instrument more than it covers. */
 const crowd = (): Feed => {
   const feed = market();
   for (let i = 0; i < 9; i++) {
@@ -386,10 +386,11 @@ t.test('resumes with exactly what came after the id, then with the statuses that
 t.test('the end of a listing that a client was away for is told once, however it is known (ST-05, F-04)', async (t) => {
   const eth = listingValues({ instrument: 'ETH-PERP', venue_symbol: 'ETHUSDT', base: 'ETH' });
   const end = NOW + 10 * SECOND;
-  const say = ({ feed, now }: Bench): void => feed.list(listing('binance', eth, { writtenAt: now, delistedAt: end }));
+  const delist = ({ feed, now }: Bench): void =>
+    feed.list(listing('binance', eth, { writtenAt: now, delistedAt: end }));
   const query = 'where=venue%20%3D%20binance&layers=mark';
   const told = ({ events }: StreamClient): unknown[] => events.map(({ event, data }) => data.change ?? event);
-  for (const [isAhead, saidAt, expected] of [
+  for (const [isAhead, delistedIn, expected] of [
     [true, [], ['delisted']],
     [true, [10], ['delisted']],
     [true, [15], ['delisted']],
@@ -399,17 +400,17 @@ t.test('the end of a listing that a client was away for is told once, however it
   ] as const) {
     const bench = await Bench.open(t);
     const passTo = (second: number): void => bench.pass(NOW + second * SECOND - bench.now);
-    if (isAhead) say(bench);
+    if (isAhead) delist(bench);
     const first = await bench.ready(query);
     t.equal(first.events[0]?.data.listings, 2);
     await first.close();
-    for (const second of saidAt) {
+    for (const second of delistedIn) {
       passTo(second);
-      say(bench);
+      delist(bench);
     }
     passTo(20);
     const again = await bench.resume(query, first.lastId);
-    const name = JSON.stringify({ isAhead, saidAt });
+    const name = JSON.stringify({ isAhead, delistedIn });
     t.match(again.events[0]?.data, { resumed: true, listings: 1 }, name);
     t.same(told(again), ['hello', ...expected, 'ready'], name);
     const last = again.named('listing').at(-1);
@@ -418,7 +419,7 @@ t.test('the end of a listing that a client was away for is told once, however it
   }
   // An entry may come between the end and the next look at the clock: its id must not pass the end untold.
   const bench = await Bench.open(t);
-  say(bench);
+  delist(bench);
   const first = await bench.ready(query);
   bench.pass(10 * SECOND);
   bench.mark('BTCUSDT', 2);
@@ -530,15 +531,15 @@ t.test('tells trades, liquidations and decided candles once, also to one that re
   t.same(client.events[0]?.data.layers, ['candles', 'liquidation', 'mark', 'trade']);
   const { lastId } = client;
   bench.pass(SECOND);
-  const tell = (kind: 'event' | 'sealed' | 'provisional', row: Row) =>
+  const publish = (kind: 'event' | 'sealed' | 'provisional', row: Row) =>
     bench.feed.entry('binance', { kind, symbol: 'BTCUSDT', row });
-  tell('event', TRADE);
-  tell('event', { ...TRADE, flags: { late: true } });
-  tell('event', { ...TRADE, table: 'liquidations', texts: { ...TRADE.texts, side: 'long', price_kind: 'fill' } });
-  tell('provisional', CANDLE);
-  tell('sealed', { ...CANDLE, texts: { ...CANDLE.texts, timeframe: '1m' } });
-  tell('sealed', CANDLE);
-  tell('sealed', {
+  publish('event', TRADE);
+  publish('event', { ...TRADE, flags: { late: true } });
+  publish('event', { ...TRADE, table: 'liquidations', texts: { ...TRADE.texts, side: 'long', price_kind: 'fill' } });
+  publish('provisional', CANDLE);
+  publish('sealed', { ...CANDLE, texts: { ...CANDLE.texts, timeframe: '1m' } });
+  publish('sealed', CANDLE);
+  publish('sealed', {
     ...CANDLE,
     texts: { venue: 'binance', status: 'present', price_type: 'trade', timeframe: '5m', quantity_unit: 'base' },
     figures: { open: '1', high: '2', low: '1', close: '2', volume: '0.5', turnover: '30000' },
@@ -692,7 +693,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 25 },
 );
 
-/** Does the steps to a market of one venue whose clock stands in `clock`. */
+/** Applies the steps to a market of one venue whose clock is `clock`. */
 const perform = (feed: Feed, clock: { now: Micros }, all: readonly Step[]): void => {
   const revs = [1, 1];
   const span = (conn: number, to: Micros | null) => ({
@@ -762,7 +763,7 @@ t.test(
         };
         const stayed = open(null);
         perform(feed, clock, all);
-        // Opening a stream looks at the clock, so the one that stayed is told everything up to now.
+        // Opening a stream reads the clock, so the one that stayed open receives everything up to now.
         open(null);
         await new Promise((resume) => setImmediate(resume));
         const told = [...stayed];

@@ -171,7 +171,7 @@ t.test('while the API cannot be reached, a call says when to repeat it', async (
   }
 });
 
-/** Stands where the API would, and answers as told; every request that came is kept. */
+/** Replaces the API, and returns the given answers; keeps every request. */
 const standIn = async (
   t: Pick<typeof import('tap').t, 'teardown'>,
   answer: (reply: ServerResponse) => void,
@@ -197,7 +197,7 @@ t.test('a call that its client gives up is given up before the API too', async (
     const pending = client.callTool({ name: 'venues', arguments: {} }, { signal: given.signal });
     pending.catch(() => undefined);
     await until('the API is asked', 10_000, async () => (seen.length > 0 ? true : null));
-    // Of the era with a handshake only the end of the connection is known to a server without sessions.
+    // In the era with a handshake a server without sessions only notices the end of the connection.
     if (era === 'modern') given.abort();
     else await client.close();
     await t.rejects(pending);

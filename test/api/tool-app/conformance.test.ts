@@ -1,4 +1,4 @@
-// The conformance suite of the protocol in both eras, and its checks of headers; what may fail stands in test/fixtures/conformance with its reason (T-01).
+// The protocol's conformance suite in both eras, and its checks of headers; test/fixtures/conformance lists permitted failures with reasons (T-01).
 import { spawn } from 'node:child_process';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// What traders ask, by the calls that answer it, and what models get wrong, by what `next` leads to; over a market with a stored past (T-04, T-05).
+// Questions of traders, by the calls that answer them, and mistakes of models, by the result of `next`; on a market with a past (T-04, T-05).
 // `QUESTIONS_MCP_URL` and `QUESTIONS_KEY` ask a running service instead.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import t from 'tap';
@@ -43,7 +43,7 @@ t.teardown(() => client.close());
 await client.listTools();
 
 type Called = { readonly isError: boolean; readonly text: string };
-/** A limit of the key is waited for, as the failure says. */
+/** Waits for a limit of the key as long as the failure states. */
 const call = async ([name, args]: ToolCall): Promise<Called> => {
   for (;;) {
     const { isError = false, content } = await client.callTool({ name, arguments: args });
@@ -54,7 +54,7 @@ const call = async ([name, args]: ToolCall): Promise<Called> => {
     await new Promise((resolve) => setTimeout(resolve, retry_after * 1_000));
   }
 };
-const failureOf = (text: string) =>
+const parseFailure = (text: string) =>
   JSON.parse(text) as { readonly code: string; readonly next: string; readonly retry: boolean };
 
 t.test('fifty questions are answered by their first calls, each within the size of a model', async (t) => {
@@ -75,7 +75,7 @@ t.test('fifty wrong calls are lawful once `next` is followed', async (t) => {
   for (const { call: made, code, next, corrected } of wrong) {
     const refused = await call(made);
     const name = `${made[0]} ${JSON.stringify(made[1])}`;
-    const failure = refused.isError ? failureOf(refused.text) : { code: 'none', next: '', retry: true };
+    const failure = refused.isError ? parseFailure(refused.text) : { code: 'none', next: '', retry: true };
     t.same([failure.code, failure.retry], [code, false], name);
     t.match(failure.next, next, name);
     const followed = await call(corrected);
@@ -97,7 +97,7 @@ t.test('the example in the description of each tool runs as it stands', async (t
     if (['account', 'anchor_proof', 'agent_state'].includes(name)) continue;
     const [, example = ''] = /^Example, .*?: (\{.*\})$/m.exec(description) ?? [];
     const args = JSON.parse(example) as Record<string, unknown>;
-    // The clock of the market stands still, that of the descriptions does not.
+    // The clock of the market is fixed, that of the descriptions is not.
     const past =
       outside === undefined && Object.hasOwn(args, 'from') ? { from: service.ago(1), to: service.ago(0) } : {};
     const asOf = outside === undefined && Object.hasOwn(args, 'as_of') ? { as_of: service.ago(0) } : {};

@@ -1,4 +1,4 @@
-// Every command of `perp` over the documented answers: what each asks, in every format; no endpoint without a command, no command without a case.
+// Every command of `perp` over the documented answers: its request, in every format; no endpoint without a command, no command without a case.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,11 +23,11 @@ const folder = mkdtempSync(join(tmpdir(), 'perp-commands-'));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 
 const ENDPOINT_LIST: readonly Endpoint[] = [...OPERATIONS, STREAM];
-const patternOf = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+const toPattern = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 /** A path without parameters before those with. */
-const endpointOf = (method: string, path: string): Endpoint | undefined =>
+const findEndpoint = (method: string, path: string): Endpoint | undefined =>
   ENDPOINT_LIST.find((one) => one.method === method && one.path === path) ??
-  ENDPOINT_LIST.find((one) => one.method === method && patternOf(one.path).test(path));
+  ENDPOINT_LIST.find((one) => one.method === method && toPattern(one.path).test(path));
 
 const HELLO = { resumed: false, evaluated_at: '2026-01-15T12:00:00.000Z', heartbeat_ms: 15_000 };
 const STREAMED = [
@@ -35,7 +35,7 @@ const STREAMED = [
 ].map((text) => `${text}\n\n`);
 const BYE = frame('z', 'bye', { reason: 'rotate', reconnect: false });
 
-/** Only what is last of a page is answered, so that no answer goes on. */
+/** Answers with only the last part of a page, so that no answer has a next page. */
 const onePage = (answer: unknown): unknown => {
   const { page, items } = answer as { page?: object; items?: readonly object[] };
   return page === undefined
@@ -46,7 +46,7 @@ const onePage = (answer: unknown): unknown => {
 const asked: Asked[] = [];
 const answer: EdgeAnswer = (response, request) => {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
-  const endpoint = endpointOf(request.method ?? '', pathname);
+  const endpoint = findEndpoint(request.method ?? '', pathname);
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
@@ -90,7 +90,7 @@ const run = async (words: readonly string[], { isTty = false, input = '' } = {})
   return { code, out: out.seen.text, err: err.seen.text, asked: asked.slice(count) };
 };
 
-/** What is typed, and of what is sent then the part that the words name. */
+/** The typed arguments, and the part of the request that they determine. */
 type Case = readonly [words: readonly string[], sent: Readonly<Record<string, unknown>>];
 const PERIOD = { from: '2026-01-15T10:00:00Z', to: '2026-01-15T11:00:00Z' };
 const BETWEEN = ['--from', PERIOD.from, '--to', PERIOD.to];
@@ -135,7 +135,7 @@ const CASES: readonly Case[] = [
 /** Commands that a test of their own runs: they write files, or ask nothing. */
 const ELSEWHERE = ['login', 'logout', 'completion', 'archive get', 'proof verify'];
 
-const pathOf = ({ name, path }: Endpoint): string => `${name} ${path}`;
+const formatPath = ({ name, path }: Endpoint): string => `${name} ${path}`;
 
 t.test('each command sends what was typed; objects, CSV and a table come of it', async (t) => {
   for (const [words, sent] of CASES) {
@@ -179,16 +179,16 @@ t.test('no endpoint is without a command, no command without a case', async (t) 
   reached.add('GET /v2/anchors/proof').add('GET /v2/archive/{listing}/{layer}/{day}');
   const missing = Object.values(ENDPOINTS).filter(({ method, path }) => !reached.has(`${method} ${path}`));
   t.same(missing, []);
-  const namesOf = (command: Command, before: string): string[] =>
+  const listNames = (command: Command, before: string): string[] =>
     command.commands.flatMap((one) =>
-      one.commands.length > 0 ? namesOf(one, `${before}${one.name()} `) : [`${before}${one.name()}`],
+      one.commands.length > 0 ? listNames(one, `${before}${one.name()} `) : [`${before}${one.name()}`],
     );
-  const names = namesOf(buildProgram(world(false).of), '').filter((name) => !name.startsWith('__'));
+  const names = listNames(buildProgram(world(false).of), '').filter((name) => !name.startsWith('__'));
   const cased = CASES.map(([words]) =>
     words.slice(0, ['archive', 'proof', 'dql'].includes(words[0] ?? '') ? 2 : 1).join(' '),
   );
   t.same([...new Set([...cased, ...ELSEWHERE])].sort(), names.sort());
-  t.ok(ENDPOINT_LIST.map(pathOf).length === Object.keys(ENDPOINTS).length);
+  t.ok(ENDPOINT_LIST.map(formatPath).length === Object.keys(ENDPOINTS).length);
 });
 
 t.test('tables of Parquet go to a file or a pipe; a stream has no table off a terminal', async (t) => {

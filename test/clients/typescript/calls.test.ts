@@ -13,7 +13,7 @@ const client = createClient({ baseUrl, key: keys.pro_plus });
 const exact = createClient({ baseUrl, key: keys.pro_plus, numberFormat: 'string' });
 const VENUES = { evaluated_at: '2026-01-15T12:00:00.000Z', items: [] };
 
-const errorOf = async (work: Promise<unknown>): Promise<ApiError> => {
+const catchError = async (work: Promise<unknown>): Promise<ApiError> => {
   const error = await work.then(
     () => null,
     (reason: unknown) => reason,
@@ -40,8 +40,12 @@ t.test('operations of every kind: open, GET with parameters, path parameters, PO
   t.equal((await open.instruments({ where: 'base = ETH' })).items[0]?.venue_symbol, 'ETHUSDT');
   const parsed = await open.dqlParse({ query: 'any(venues where funding > 1bps)' });
   t.equal(parsed.query.string, 'any(venues where funding > 0.0001)');
-  t.equal((await errorOf(open.anchorDay({ day: '2026-01-02' }))).code, 'UNAVAILABLE');
-  t.equal((await errorOf(open.receipt({ receipt_id: 'rcp_a/b' }))).status, 404, 'a slash stays within its parameter');
+  t.equal((await catchError(open.anchorDay({ day: '2026-01-02' }))).code, 'UNAVAILABLE');
+  t.equal(
+    (await catchError(open.receipt({ receipt_id: 'rcp_a/b' }))).status,
+    404,
+    'a slash stays within its parameter',
+  );
 });
 
 t.test('every endpoint of the document has its method, and lists stand in an address', async (t) => {
@@ -61,8 +65,8 @@ t.test('an address without its scheme is refused at once', (t) => {
 
 t.test('a refusal is one error with code, place, hint and receipt, and is not repeated', async (t) => {
   const retries: Retry[] = [];
-  const told = createClient({ baseUrl, key: keys.pro_plus, onRetry: (retry) => retries.push(retry) });
-  const error = await errorOf(told.screen({ query: 'any(venues where fundin > 1bps)' }));
+  const retrying = createClient({ baseUrl, key: keys.pro_plus, onRetry: (retry) => retries.push(retry) });
+  const error = await catchError(retrying.screen({ query: 'any(venues where fundin > 1bps)' }));
   t.match(error, {
     name: 'ApiError',
     code: 'DQL_UNKNOWN_FIELD',
@@ -72,14 +76,14 @@ t.test('a refusal is one error with code, place, hint and receipt, and is not re
     receipt: /^rcp_/,
     retryAfter: null,
   });
-  const several = await errorOf(told.snapshots({ layers: ['mrk', 'fundng'] }));
+  const several = await catchError(retrying.snapshots({ layers: ['mrk', 'fundng'] }));
   t.same(
     several.errors.map(({ path }) => path),
     ['/layers/0', '/layers/1'],
     'all faults at once',
   );
-  t.equal((await errorOf(createClient({ baseUrl, key: null }).account())).code, 'AUTH_REQUIRED');
-  t.equal((await errorOf(createClient({ baseUrl, key: 'wrong' }).account())).code, 'AUTH_INVALID');
+  t.equal((await catchError(createClient({ baseUrl, key: null }).account())).code, 'AUTH_REQUIRED');
+  t.equal((await catchError(createClient({ baseUrl, key: 'wrong' }).account())).code, 'AUTH_INVALID');
   t.same(retries, []);
 });
 
@@ -115,8 +119,8 @@ t.test('waits for what the service says, then the call succeeds', async (t) => {
     answerJson(200, VENUES),
   ]);
   const retries: Retry[] = [];
-  const told = createClient({ baseUrl: edge.url, key: null, onRetry: (retry) => retries.push(retry) });
-  t.same(await told.venues(), VENUES);
+  const retrying = createClient({ baseUrl: edge.url, key: null, onRetry: (retry) => retries.push(retry) });
+  t.same(await retrying.venues(), VENUES);
   t.same(
     retries.map(({ operation, attempt, error }) => [operation, attempt, error.code]),
     [
@@ -137,11 +141,11 @@ t.test('an answer that breaks off is asked for again; so is none', async (t) => 
 t.test('what no repetition mends is not repeated', async (t) => {
   for (const status of [400, 401, 402, 403, 404, 409, 413, 500]) {
     const edge = await openEdgeServer(t, [refuse(status, 'INTERNAL')]);
-    t.equal((await errorOf(createClient({ baseUrl: edge.url, key: null }).venues())).status, status);
+    t.equal((await catchError(createClient({ baseUrl: edge.url, key: null }).venues())).status, status);
     t.equal(edge.requests.length, 1, String(status));
   }
   const long = await openEdgeServer(t, [refuse(429, 'RATE_LIMITED', { 'retry-after': '3600' })]);
-  const error = await errorOf(createClient({ baseUrl: long.url, key: null }).venues());
+  const error = await catchError(createClient({ baseUrl: long.url, key: null }).venues());
   t.equal(error.retryAfter, 3600, 'nobody waits for an hour without being told');
   t.equal(long.requests.length, 1);
 });
@@ -153,7 +157,7 @@ t.test('a fetch of the caller, which may pay, is called once', async (t) => {
     calls += 1;
     return fetch(input, { ...init, headers: { ...(init?.headers as object), 'payment-signature': 'signed' } });
   };
-  const error = await errorOf(createClient({ baseUrl: edge.url, key: null, fetch: paying }).venues());
+  const error = await catchError(createClient({ baseUrl: edge.url, key: null, fetch: paying }).venues());
   t.equal(error.code, 'UNAVAILABLE');
   t.equal(calls, 1);
   t.equal(edge.requests[0]?.headers['payment-signature'], 'signed');
@@ -166,11 +170,11 @@ t.test('an answer of somebody else says so, a silent one ends, and a caller may 
     (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>'),
   ]);
   const lost = createClient({ baseUrl: proxy.url, key: null });
-  t.match(await errorOf(lost.venues()), { code: 'BAD_ANSWER', status: 404, message: /Not here/ });
-  t.match(await errorOf(lost.venues()), { code: 'BAD_ANSWER', message: /not JSON/ });
+  t.match(await catchError(lost.venues()), { code: 'BAD_ANSWER', status: 404, message: /Not here/ });
+  t.match(await catchError(lost.venues()), { code: 'BAD_ANSWER', message: /not JSON/ });
   const silent = await openEdgeServer(t, [keepSilent]);
   const hasty = createClient({ baseUrl: silent.url, key: null, timeoutMs: 50, retries: 0 });
-  t.match(await errorOf(hasty.venues()), { code: 'UNREACHABLE', status: 0 });
+  t.match(await catchError(hasty.venues()), { code: 'UNREACHABLE', status: 0 });
   const stop = new AbortController();
   const asked = createClient({ baseUrl: silent.url, key: null }).venues({}, { signal: stop.signal });
   stop.abort(new Error('enough'));

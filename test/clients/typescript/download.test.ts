@@ -16,17 +16,17 @@ import {
 } from '../../../clients/typescript/src/node.ts';
 import { openFolderStore } from '../../../infra/runtime/object-store.ts';
 import { market, NOW, testApp } from '../../api/live-fixture.ts';
-import { buildDay, proofOf } from '../../support/anchored-day.ts';
+import { buildDay, makeProof } from '../../support/anchored-day.ts';
 import { answerJson, type EdgeAnswer, openEdgeServer } from '../../support/edge-server.ts';
 
 const FILE_BYTES = 300_000;
-const folderOf = (t: Test | typeof import('tap').t): string => {
+const makeFolder = (t: Test | typeof import('tap').t): string => {
   const folder = mkdtempSync(join(tmpdir(), 'client-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 };
 
-const store = openFolderStore(folderOf(t));
+const store = openFolderStore(makeFolder(t));
 const bytes = randomBytes(FILE_BYTES);
 const sha256 = createHash('sha256').update(bytes).digest('hex');
 
@@ -64,7 +64,7 @@ const manifest: ArchiveManifest = {
   find: async ({ day }) => files.find((file) => file.day === day) ?? null,
 };
 
-/** The app, and before it a wire that sends on whatever `spoil` leaves alone. */
+/** The app, behind a proxy that forwards whatever `spoil` leaves unchanged. */
 const openWire = async (t: Test, spoil: (request: IncomingMessage) => EdgeAnswer | null) => {
   let appUrl = '';
   const send: EdgeAnswer = async (response: ServerResponse, request: IncomingMessage) => {
@@ -97,7 +97,7 @@ t.test('goes on where a download broke off, checks the hash, then gives the file
   const { edge, client } = await openWire(t, (request) =>
     isFile(request) && cuts++ === 0 ? cutAfter(100_000, held.promise) : null,
   );
-  const folder = folderOf(t);
+  const folder = makeFolder(t);
   const progress: DownloadProgress[] = [];
   const onProgress = (one: DownloadProgress): void => {
     progress.push(one);
@@ -134,7 +134,7 @@ t.test('goes on where a download broke off, checks the hash, then gives the file
 t.test('a file with other bytes is no file', async (t) => {
   const spoilt: EdgeAnswer = (response) => void response.writeHead(200).end(randomBytes(FILE_BYTES));
   const { client } = await openWire(t, (request) => (isFile(request) ? spoilt : null));
-  const folder = folderOf(t);
+  const folder = makeFolder(t);
   await t.rejects(downloadArchive(client, {}, { folder, tries: 2 }), { code: 'BAD_FILE', message: new RegExp(sha256) });
   t.same(readdirSync(folder), []);
 });
@@ -145,13 +145,13 @@ t.test('a refusal is told at once, in the words of the API', async (t) => {
       ? answerJson(403, { errors: [{ code: 'PLAN_LIMIT', message: 'No.', hint: 'Pay.' }] })
       : null,
   );
-  await t.rejects(downloadArchive(client, {}, { folder: folderOf(t) }), { code: 'PLAN_LIMIT', hint: 'Pay.' });
+  await t.rejects(downloadArchive(client, {}, { folder: makeFolder(t) }), { code: 'PLAN_LIMIT', hint: 'Pay.' });
 });
 
 t.test('a proof is checked by the verifier of the service: each step is told, a tampered row is refused', async (t) => {
   const day = buildDay();
   const table = day.partitions[0]?.table.table ?? '';
-  const answer = (await proofOf(day, { table, index: 0 })) as { row: Record<string, unknown> };
+  const answer = (await makeProof(day, { table, index: 0 })) as { row: Record<string, unknown> };
   const edge = await openEdgeServer(t, [answerJson(200, answer)]);
   const client = createClient({ baseUrl: edge.url, key: 'k' });
   const request = { venue: 'binance', symbol: 'BTCUSDT', layer: 'mark', at: '2026-01-10T00:00:10Z' };

@@ -1,6 +1,6 @@
 // Where history ends and the stream begins, over a real wire: a small model of the service, whose history is behind, whose windows settle late, whose
-// stream withholds what is stale, is cut, resumes or not, and merges for slow readers. Whatever happens: the last reading of each window and
-// everything the stream told, once and in order.
+// stream withholds what is stale, is cut, resumes or not, and merges for slow readers. In every case: the last reading of each window and
+// everything the stream sent, once and in order.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
@@ -12,15 +12,15 @@ const WINDOW_S = 10;
 const SETTLES_S = 120;
 /** Answers after which history knows everything. */
 const MOST_ASKS = 6;
-/** A run that is told too little ends after this, and fails. */
+/** A run that receives too little ends after this, and fails. */
 const GUARD_MS = Number(process.env['GUARD_MS'] ?? 60_000);
 const at = (seconds: number): string => new Date(T0 + seconds * 1_000).toISOString();
-const secondsOf = (instant: string): number => (Date.parse(instant) - T0) / 1_000;
-const endOf = (second: number): number => Math.ceil(second / WINDOW_S) * WINDOW_S;
+const toSeconds = (instant: string): number => (Date.parse(instant) - T0) / 1_000;
+const computeEnd = (second: number): number => Math.ceil(second / WINDOW_S) * WINDOW_S;
 
 type Reading = { readonly symbol: string; readonly second: number; readonly rev: number; readonly isStale: boolean };
 type Step = {
-  /** Seconds that are told live before the connection ends. */
+  /** Seconds that are sent live before the connection ends. */
   readonly told: number;
   /** Seconds that pass before the next connection. */
   readonly away: number;
@@ -39,7 +39,7 @@ const SYMBOLS = ['BTCUSDT', 'QUIETUSDT'] as const;
 const named = (symbol: string) => ({ venue: 'binance', venue_symbol: symbol, instrument: `${symbol}-PERP` });
 const PAST_S = 200;
 
-const plotOf = fc
+const plots = fc
   .record({
     // Of the busy listing nearly every second, of the quiet one few.
     busy: fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 400, maxLength: 400 }),
@@ -74,21 +74,21 @@ const plotOf = fc
     return { log, ...rest };
   });
 
-const stateOf = ({ second, rev, isStale }: Reading) => {
+const toState = ({ second, rev, isStale }: Reading) => {
   const values = { mark: rev };
   if (!isStale) return { status: 'present', received_at: at(second), values, units: {} };
   return { status: 'stale', reason: 'state_lag', received_at: at(second), values: {}, units: {}, withheld: { values } };
 };
 
-/** The frames of each connection, what they tell, and when the last one begins. */
-const scriptOf = ({ log, steps }: Plot) => {
+/** The frames of each connection, their content, and when the last one begins. */
+const makeScript = ({ log, steps }: Plot) => {
   const told = new Set<Reading>();
   const connections: string[][] = [];
   let now = 0;
   let next = 0;
   for (const [n, { told: length, away, resumes, merged }] of steps.entries()) {
     const frames: string[] = [];
-    const tell = (event: 'snapshot' | 'update', reading: Reading): void => {
+    const send = (event: 'snapshot' | 'update', reading: Reading): void => {
       told.add(reading);
       const change = event === 'update' ? { change: 'value' } : {};
       const data = {
@@ -96,7 +96,7 @@ const scriptOf = ({ log, steps }: Plot) => {
         layer: 'mark',
         rev: reading.rev,
         ...change,
-        state: stateOf(reading),
+        state: toState(reading),
       };
       frames.push(frame(`${n}-${reading.symbol}-${reading.rev}`, event, data));
     };
@@ -109,7 +109,7 @@ const scriptOf = ({ log, steps }: Plot) => {
       }
       for (const symbol of SYMBOLS) {
         const newest = log.findLast((one) => one.symbol === symbol && one.second <= now);
-        if (newest !== undefined) tell('snapshot', newest);
+        if (newest !== undefined) send('snapshot', newest);
       }
       next = now;
     }
@@ -117,14 +117,14 @@ const scriptOf = ({ log, steps }: Plot) => {
     const end = now + length;
     const slow = { from: end - Math.min(merged, length), to: end };
     const live = log.filter(({ second }) => second > next && second <= slow.from);
-    for (const reading of live) tell('update', reading);
+    for (const reading of live) send('update', reading);
     const dropped = log.filter(({ second }) => second > slow.from && second <= slow.to);
     if (dropped.length > 0) {
       const gap = { from: at(slow.from), to: at(slow.to), reason: 'slow_reader', dropped: 1, scope: {} };
       frames.push(frame(`m${n}`, 'gap', gap));
       for (const symbol of SYMBOLS) {
         const newest = dropped.findLast((one) => one.symbol === symbol);
-        if (newest !== undefined) tell('update', newest);
+        if (newest !== undefined) send('update', newest);
       }
     }
     next = end;
@@ -136,15 +136,15 @@ const scriptOf = ({ log, steps }: Plot) => {
 
 type HistoryBody = { readonly from: string; readonly to: string; readonly interval?: string };
 
-/** History as a node has it that knows the log up to `known`: of a window that it has not come to, and of one that may yet change, nobody knows. */
-const historyOf = ({ log }: Plot, { from, to, interval }: HistoryBody, known: number) => {
+/** History of a node with the log up to `known`: windows that it has not reached, or that may still change, are unknown. */
+const makeHistory = ({ log }: Plot, { from, to, interval }: HistoryBody, known: number) => {
   const length = interval === '1m' ? 60 : WINDOW_S;
-  const settled = known >= secondsOf(to) + SETTLES_S;
-  const [first, last] = [secondsOf(from), secondsOf(to)];
+  const settled = known >= toSeconds(to) + SETTLES_S;
+  const [first, last] = [toSeconds(from), toSeconds(to)];
   const items = SYMBOLS.map((symbol) => {
     const own = log.filter((one) => one.symbol === symbol);
     const newest = new Map<number, Reading>();
-    for (const one of own) if (endOf(one.second) <= known) newest.set(endOf(one.second), one);
+    for (const one of own) if (computeEnd(one.second) <= known) newest.set(computeEnd(one.second), one);
     const rows: object[] = [];
     const missing = (end: number): object => {
       const gap_cause = settled ? 'no_update' : 'unknown';
@@ -155,7 +155,7 @@ const historyOf = ({ log }: Plot, { from, to, interval }: HistoryBody, known: nu
     };
     if (interval === undefined) {
       for (const [, one] of newest) if (one.second >= first && one.second < last) rows.push(present(one.second, one));
-      for (let end = endOf(first); end < last; end += length) if (!newest.has(end)) rows.push(missing(end));
+      for (let end = computeEnd(first); end < last; end += length) if (!newest.has(end)) rows.push(missing(end));
     } else {
       for (let end = Math.ceil(first / length) * length + length; end <= last; end += length) {
         const one = [...newest].findLast(([window]) => window > end - length && window <= end)?.[1];
@@ -167,7 +167,7 @@ const historyOf = ({ log }: Plot, { from, to, interval }: HistoryBody, known: nu
   return { settled, evaluated_at: at(known), from, to, items };
 };
 
-const openModel = async (t: Test, plot: Plot, script: ReturnType<typeof scriptOf>) => {
+const openModel = async (t: Test, plot: Plot, script: ReturnType<typeof makeScript>) => {
   let opened = 0;
   const asks = new Map<string, number>();
   const history = (response: ServerResponse, request: IncomingMessage): void => {
@@ -178,8 +178,8 @@ const openModel = async (t: Test, plot: Plot, script: ReturnType<typeof scriptOf
       const asked = (asks.get(body.to) ?? 0) + 1;
       asks.set(body.to, asked);
       // With each answer it has come further; in the end everything is settled.
-      const known = secondsOf(body.to) + (asked >= MOST_ASKS ? SETTLES_S : asked * 10 - plot.behindS);
-      answerJson(200, historyOf(plot, body, known))(response, request);
+      const known = toSeconds(body.to) + (asked >= MOST_ASKS ? SETTLES_S : asked * 10 - plot.behindS);
+      answerJson(200, makeHistory(plot, body, known))(response, request);
     });
   };
   const edge = await openEdgeServer(t, [
@@ -188,7 +188,7 @@ const openModel = async (t: Test, plot: Plot, script: ReturnType<typeof scriptOf
       const frames = script.connections[opened++] ?? [];
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const text of frames) response.write(text);
-      // The last one stays open: what was withheld until now is told when history knows more.
+      // The last one stays open: readings withheld until now are sent once history has more.
       if (opened < script.connections.length)
         response.end(frame('again', 'bye', { reason: 'rotate', reconnect: true }));
     },
@@ -196,23 +196,23 @@ const openModel = async (t: Test, plot: Plot, script: ReturnType<typeof scriptOf
   return createClient({ baseUrl: edge.url, key: 'k' });
 };
 
-/** What a follower from `since` on is to be told, by symbol. */
-const wantedOf = ({ log, interval }: Plot, { told }: ReturnType<typeof scriptOf>, since: number) => {
+/** What a follower from `since` on must receive, by symbol. */
+const makeWanted = ({ log, interval }: Plot, { told }: ReturnType<typeof makeScript>, since: number) => {
   const length = interval === '1m' ? 60 : WINDOW_S;
   return SYMBOLS.map((symbol) => {
     const own = log.filter((one) => one.symbol === symbol);
-    const lastTold = own.findLast((one) => told.has(one))?.rev ?? 0;
+    const lastSent = own.findLast((one) => told.has(one))?.rev ?? 0;
     const lastOf = new Map(own.map((one) => [Math.ceil(one.second / length), one]));
     const isStored = (one: Reading): boolean =>
       one.second >= since && lastOf.get(Math.ceil(one.second / length)) === one;
-    return own.filter((one) => one.rev <= lastTold && (told.has(one) || isStored(one))).map(({ rev }) => rev);
+    return own.filter((one) => one.rev <= lastSent && (told.has(one) || isStored(one))).map(({ rev }) => rev);
   });
 };
 
 const run = async (t: Test, plot: Plot): Promise<void> => {
-  const script = scriptOf(plot);
+  const script = makeScript(plot);
   const since = -PAST_S + 20;
-  const wanted = wantedOf(plot, script, since);
+  const wanted = makeWanted(plot, script, since);
   const client = await openModel(t, plot, script);
   const told: Followed[] = [];
   const gaps: FollowedGap[] = [];
@@ -240,11 +240,11 @@ t.setTimeout(900_000);
 t.test('the last reading of each window and everything the stream told, once and in order', async (t) => {
   const seed = process.env['FC_SEED'];
   await fc.assert(
-    fc.asyncProperty(plotOf, (plot) => run(t, plot)),
+    fc.asyncProperty(plots, (plot) => run(t, plot)),
     {
       numRuns: Number(process.env['RUNS'] ?? 15),
       ...(seed === undefined ? {} : { seed: Number(seed) }),
-      // A run that is told too little takes a minute: what fails first is told, without its log of hundreds of readings.
+      // A run that receives too little takes a minute: the first failure is reported, without its log of hundreds of readings.
       endOnFailure: true,
       reporter: ({ failed, numRuns, seed: found, counterexamplePath: path, errorInstance: error }) =>
         t.notOk(failed, `${numRuns} runs; FC_SEED=${found} path ${path}: ${error}`),

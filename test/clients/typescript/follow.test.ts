@@ -1,4 +1,4 @@
-// History that continues live: every reading once and in order, whatever is cut, and gaps told. The stream and history are scripted edges;
+// History that continues live: every reading once and in order, with any interruption, and gaps reported. Stream and history are scripted edges;
 // test/e2e/follow.test.ts does it with the whole service.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import fc from 'fast-check';
@@ -69,12 +69,16 @@ const openService = async (t: Test, streams: readonly EdgeAnswer[], rows: readon
 const REQUEST = { where: 'base = BTC', layers: ['mark'], since: at(-60) };
 
 const followed = async (service: Awaited<ReturnType<typeof openService>>, request: object = {}) => {
-  const told: Followed[] = [];
+  const followedTexts: Followed[] = [];
   const gaps: FollowedGap[] = [];
   const stale: FollowedStale[] = [];
   const options = { onGap: (gap: FollowedGap) => gaps.push(gap), onStale: (one: FollowedStale) => stale.push(one) };
-  for await (const one of service.client.follow({ ...REQUEST, ...request }, options)) told.push(one);
-  return { told: told.map(({ source, reading }) => `${source} ${reading.values['mark']}`), gaps, stale };
+  for await (const one of service.client.follow({ ...REQUEST, ...request }, options)) followedTexts.push(one);
+  return {
+    followedTexts: followedTexts.map(({ source, reading }) => `${source} ${reading.values['mark']}`),
+    gaps,
+    stale,
+  };
 };
 
 t.test('rows of the past, then what the stream has that is newer', async (t) => {
@@ -83,8 +87,8 @@ t.test('rows of the past, then what the stream has that is newer', async (t) => 
     [stream([hello(0), snapshot(7, -3), frame('r', 'ready', {}), update(8, 1), update(9, 2), bye], 'end')],
     [row(-60, -55), row(-42, -40), row(-13, -10), row(-3, 0)],
   );
-  const { told, gaps } = await followed(service);
-  t.same(told, ['history -60', 'history -42', 'history -13', 'history -3', 'live 1', 'live 2']);
+  const { followedTexts, gaps } = await followed(service);
+  t.same(followedTexts, ['history -60', 'history -42', 'history -13', 'history -3', 'live 1', 'live 2']);
   t.same(gaps, []);
   t.match(service.asked, [{ raw: true, from: at(-60), to: at(0), where: 'base = BTC', layers: ['mark'] }]);
   t.equal(
@@ -104,7 +108,7 @@ t.test('a snapshot that history does not have yet is told; so is another reading
     ],
     [row(-13, -10)],
   );
-  t.same((await followed(service)).told, ['history -13', 'live -1', 'live 99']);
+  t.same((await followed(service)).followedTexts, ['history -13', 'live -1', 'live 99']);
 });
 
 t.test('a plan without raw history asks by periods', async (t) => {
@@ -133,8 +137,8 @@ t.test('gaps of history are told as stretches with their cause, late and stale r
       gapRow(-10, 'no_update'),
     ],
   );
-  const { told, gaps, stale } = await followed(service);
-  t.same(told, ['history -60', 'history -25']);
+  const { followedTexts, gaps, stale } = await followed(service);
+  t.same(followedTexts, ['history -60', 'history -25']);
   t.same(
     gaps.map((gap) => (gap.source === 'history' ? [gap.cause, gap.from, gap.to] : [])),
     [
@@ -156,8 +160,8 @@ t.test('a stream that could not be resumed is filled from history; what was told
     ],
     [row(-3, 0), row(5, 10), row(18, 20), row(391, 400)],
   );
-  const { told, gaps } = await followed(service);
-  t.same(told, ['history -3', 'live 2', 'live 5', 'history 18', 'history 391', 'live 398', 'live 401']);
+  const { followedTexts, gaps } = await followed(service);
+  t.same(followedTexts, ['history -3', 'live 2', 'live 5', 'history 18', 'history 391', 'live 398', 'live 401']);
   t.match(gaps, [{ source: 'live', reason: 'resume_expired' }]);
   t.equal(service.asked.at(-1)?.to, at(400));
 });
@@ -169,8 +173,8 @@ t.test('what a slow reader was not sent is filled from history, and the order st
     [stream([hello(0), update(8, 9), frame('g', 'gap', slow), update(20, 39), update(21, 40), bye], 'end')],
     [row(9, 10), row(19, 20), row(29, 30), row(39, 40)],
   );
-  const { told, gaps } = await followed(service);
-  t.same(told, ['live 9', 'history 19', 'history 29', 'history 39', 'live 40']);
+  const { followedTexts, gaps } = await followed(service);
+  t.same(followedTexts, ['live 9', 'history 19', 'history 29', 'history 39', 'live 40']);
   t.match(gaps, [{ source: 'live', reason: 'slow_reader', dropped: 12 }]);
 });
 
@@ -207,8 +211,8 @@ t.test(
                 'end',
               );
             });
-            const { told } = await followed(await openService(t, streams, rows));
-            const seconds = told.map((one) => Number(one.split(' ')[1]));
+            const { followedTexts } = await followed(await openService(t, streams, rows));
+            const seconds = followedTexts.map((one) => Number(one.split(' ')[1]));
             const wanted = [-20, -10, ...Array.from({ length: end + 1 }, (_, i) => i)];
             if (JSON.stringify(seconds) !== JSON.stringify(wanted)) throw new Error(`${seconds} instead of ${wanted}`);
           },

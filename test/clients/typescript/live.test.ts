@@ -27,9 +27,9 @@ const edgeClient = async (t: Test, answers: readonly EdgeAnswer[], retries = 4) 
 
 /** Events until the stream ends. */
 const all = async (events: AsyncIterable<LiveEvent>): Promise<LiveEvent[]> => {
-  const told: LiveEvent[] = [];
-  for await (const event of events) told.push(event);
-  return told;
+  const receivedEvents: LiveEvent[] = [];
+  for await (const event of events) receivedEvents.push(event);
+  return receivedEvents;
 };
 const brief = (events: readonly LiveEvent[]): string[] =>
   events.map((event) => (event.event === 'update' ? `update ${event.data.rev}` : event.event));
@@ -182,12 +182,12 @@ t.test('unknown events are left aside, and a caller that stops closes the connec
       stream([hello('a', false), frame('a', 'news', {}), update('b', 2)], 'silence')(response, request);
     },
   ]);
-  const told: LiveEvent[] = [];
+  const receivedEvents: LiveEvent[] = [];
   for await (const event of client.live()) {
-    told.push(event);
+    receivedEvents.push(event);
     if (event.event === 'update') break;
   }
-  t.same(brief(told), ['hello', 'update 2']);
+  t.same(brief(receivedEvents), ['hello', 'update 2']);
   await waitFor('the connection is closed', () => closed === 1);
 });
 

@@ -1,4 +1,4 @@
-// What the client takes from the service is current; the client, its examples and wrong uses of it have the types they should have.
+// The client's parts from the service are current; the client, its examples and wrong uses of it have the expected types.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';

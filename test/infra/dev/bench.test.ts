@@ -1,11 +1,11 @@
-// What a bench is asked to do, how its rounds become figures, and what a soak says of growth.
+// The options of a bench, the figures of its rounds, and the growth that a soak reports.
 import t from 'tap';
-import { atLeast, below, figureOf, renderTable } from '../../../infra/dev/bench/figures.ts';
+import { atLeast, below, makeFigure, renderTable } from '../../../infra/dev/bench/figures.ts';
 import type { Sample } from '../../../infra/dev/bench/health.ts';
 import { PlanError, readPlan } from '../../../infra/dev/bench/plan.ts';
 import { combineRounds, inRounds } from '../../../infra/dev/bench/rounds.ts';
 import { type Point, slopeAcross, slopeWithin } from '../../../infra/dev/bench/slopes.ts';
-import { growthsOf, renderGrowths } from '../../../infra/dev/bench/soak-report.ts';
+import { measureGrowths, renderGrowths } from '../../../infra/dev/bench/soak-report.ts';
 
 const MINUTE = 60_000;
 
@@ -34,15 +34,15 @@ t.test('a command line says one bench or one soak', (t) => {
 
 t.test('a figure of several rounds is their median with the least and the most', async (t) => {
   const values = [12, 10, 90, 11, null];
-  const rounds = values.map((ms, i) => [figureOf('a', 'ms', ms, { aim: below(20), limit: i, note: `round ${i}` })]);
+  const rounds = values.map((ms, i) => [makeFigure('a', 'ms', ms, { aim: below(20), limit: i, note: `round ${i}` })]);
   const [figure] = combineRounds(rounds);
   t.match(figure, { measured: 11, spread: { min: 10, max: 90, of: 4 }, limit: 2, note: 'round 3' });
-  t.equal(combineRounds([[figureOf('a', 'ms', 7)]])[0]?.spread, null, 'one round has no spread');
-  t.equal(combineRounds([[figureOf('a', 'ms', null)]])[0]?.measured, null, 'nothing was measured');
+  t.equal(combineRounds([[makeFigure('a', 'ms', 7)]])[0]?.spread, null, 'one round has no spread');
+  t.equal(combineRounds([[makeFigure('a', 'ms', null)]])[0]?.measured, null, 'nothing was measured');
   let n = 0;
   const measured = await inRounds(3, async () => {
     n += 1;
-    return [figureOf('b', '/s', n), figureOf('c', 's', 10 * n)];
+    return [makeFigure('b', '/s', n), makeFigure('c', 's', 10 * n)];
   });
   t.same(
     measured.map(({ name, measured: value }) => [name, value]),
@@ -55,13 +55,13 @@ t.test('a figure of several rounds is their median with the least and the most',
 
 t.test('the table has spread, limit, ratio, aim and whether it is met', (t) => {
   const rounds = [80, 120, 100].map((ms) => [
-    figureOf('slow', 'ms', ms, { limit: 50, limitIs: 'bare', aim: below(90) }),
+    makeFigure('slow', 'ms', ms, { limit: 50, limitIs: 'bare', aim: below(90) }),
   ]);
   const text = renderTable([
     ...combineRounds(rounds),
-    figureOf('fast', '/s', 3_000, { aim: atLeast(2_940) }),
-    figureOf('unknown', 's', null, { aim: below(5) }),
-    figureOf('bare count', '', 12),
+    makeFigure('fast', '/s', 3_000, { aim: atLeast(2_940) }),
+    makeFigure('unknown', 's', null, { aim: below(5) }),
+    makeFigure('bare count', '', 12),
   ]);
   t.same(
     text.split('\n').map((line) => line.trim().replace(/ {2,}/g, ' | ')),
@@ -78,18 +78,18 @@ t.test('the table has spread, limit, ratio, aim and whether it is met', (t) => {
 });
 
 /** Samples of one life, one a minute. */
-const lifeOf = (life: number, fromMinute: number, values: readonly number[]): Point[] =>
+const makeLife = (life: number, fromMinute: number, values: readonly number[]): Point[] =>
   values.map((value, i) => ({ atMs: (fromMinute + i) * MINUTE, life, value }));
 
 t.test('growth is of warm processes: within a life, and from one life to the next', (t) => {
   const filling = Array.from({ length: 10 }, (_, i) => i * 50);
   const steady = Array.from({ length: 50 }, (_, i) => 500 + i / 2);
-  const long = lifeOf(1, 0, [...filling, ...steady]);
+  const long = makeLife(1, 0, [...filling, ...steady]);
   t.equal(Math.round(slopeWithin(long)?.perHour ?? Number.NaN), 30, 'half a unit a minute, the filling left out');
   t.equal(slopeAcross(long), null, 'one life does not follow another');
   const level = (n: number): number => (n < 2 ? 200 : 300 + n);
   const lives = Array.from({ length: 8 }, (_, n) =>
-    lifeOf(n, n * 6, [100, 150, 180, level(n), level(n), level(n)]),
+    makeLife(n, n * 6, [100, 150, 180, level(n), level(n), level(n)]),
   ).flat();
   const across = slopeAcross(lives);
   t.equal(
@@ -99,7 +99,7 @@ t.test('growth is of warm processes: within a life, and from one life to the nex
   );
   t.ok((across?.error ?? 1) < 1e-6, 'and exactly so');
   t.match(slopeWithin(lives), { perHour: 0, error: 0 }, 'the first half of each short life is left out');
-  t.equal(slopeWithin(lifeOf(1, 0, [1, 2, 3])), null, 'three minutes say nothing of an hour');
+  t.equal(slopeWithin(makeLife(1, 0, [1, 2, 3])), null, 'three minutes say nothing of an hour');
   t.equal(slopeAcross(lives.slice(0, 30)), null, 'nor do two lives with full windows');
   t.end();
 });
@@ -114,12 +114,12 @@ const sampleAt = (minute: number, pid: number, ownMb: number): Sample => ({
 
 t.test('memory is flat when an hour adds less than a tenth', (t) => {
   const hour = Array.from({ length: 61 }, (_, i) => i);
-  const [flat, descriptors] = growthsOf(hour.map((i) => sampleAt(i, 7, 300 + (i % 2))));
+  const [flat, descriptors] = measureGrowths(hour.map((i) => sampleAt(i, 7, 300 + (i % 2))));
   t.match(flat, { process: 'ingest', lives: 1, at10: 300, at50: 300, at100: 300, highest: 301, flat: true });
   t.match(descriptors, { of: 'descriptors', at50: 40, within: { perHour: 0, error: 0 }, flat: true });
-  const [leaking] = growthsOf(hour.map((i) => sampleAt(i, 7, 300 + i)));
+  const [leaking] = measureGrowths(hour.map((i) => sampleAt(i, 7, 300 + i)));
   t.match(leaking, { at10: 306, at50: 330, at100: 360, flat: false });
-  const [short] = growthsOf(hour.slice(0, 4).map((i) => sampleAt(i, 7, 300)));
+  const [short] = measureGrowths(hour.slice(0, 4).map((i) => sampleAt(i, 7, 300)));
   t.equal(short?.flat, null, 'too short to say');
   t.match(renderGrowths([leaking, short].flatMap((growth) => growth ?? [])), /NO\n.*\?$/);
   t.end();
@@ -131,13 +131,13 @@ t.test('a growth that may be chance is told as not known', (t) => {
     const life = Math.floor(i / 6);
     return sampleAt(i, life, 300 + (life % 2) * 100 + life * 15);
   });
-  const [chance] = growthsOf(jumping);
+  const [chance] = measureGrowths(jumping);
   t.ok(
     (chance?.across?.perHour ?? 0) > 100 && (chance?.across?.error ?? 0) > 50,
     'more than a tenth, by points far apart',
   );
   t.equal(chance?.flat, null);
   const rising = jumping.map((_, i) => sampleAt(i, Math.floor(i / 6), 300 + Math.floor(i / 6) * 15));
-  t.equal(growthsOf(rising)[0]?.flat, false, 'the same rise without jumps is growth');
+  t.equal(measureGrowths(rising)[0]?.flat, false, 'the same rise without jumps is growth');
   t.end();
 });

@@ -12,7 +12,7 @@ import { openDataDir, readRun } from '../../../infra/dev/engines/data-dir.ts';
 import { type EngineName, startEngines } from '../../../infra/dev/engines/engines.ts';
 import { freePort, isFree } from '../../../infra/dev/engines/ports.ts';
 import { postgresHome } from '../../../infra/dev/engines/postgres.ts';
-import { endProcess, identityOf, isAlive } from '../../../infra/dev/engines/process-identity.ts';
+import { endProcess, isAlive, readIdentity } from '../../../infra/dev/engines/process-identity.ts';
 import { ownEngines } from '../../support/engines.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -87,7 +87,7 @@ t.test('engines start, keep their data and passwords to themselves, and stop wit
 
   const pids = (['postgres', 'anvil'] as const).map((name) => engines.pid(name) ?? 0);
   await engines.stop();
-  t.same(pids.map(identityOf), [null, null]);
+  t.same(pids.map(readIdentity), [null, null]);
   t.notOk(existsSync(join(dir, 'lock')));
 
   const again = await startEngines({ dir, ...SMALL, ports: 'free', env: {} });
@@ -125,7 +125,7 @@ t.test(
     const sleepers = ['leftover', 'stranger'].map((name) => {
       const child = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
       child.unref();
-      const identity = identityOf(child.pid ?? 0);
+      const identity = readIdentity(child.pid ?? 0);
       if (identity === null) throw new Error('sleep did not start');
       const started = name === 'leftover' ? identity.started : 'another start';
       writeFileSync(join(dir, 'run', `${name}.json`), JSON.stringify({ ...identity, started, ...ending }));
@@ -240,9 +240,9 @@ t.test('the read-only user of QuestDB and its HTTP page need their passwords', a
 });
 
 t.test('a process is known by its start, not by its pid alone', (t) => {
-  const me = identityOf(process.pid);
+  const me = readIdentity(process.pid);
   t.ok(me !== null && isAlive(me));
   t.notOk(isAlive({ pid: process.pid, started: 'earlier' }), 'a reused pid is a stranger');
-  t.equal(identityOf(2 ** 22 + 1), null, 'no process has this pid');
+  t.equal(readIdentity(2 ** 22 + 1), null, 'no process has this pid');
   t.end();
 });

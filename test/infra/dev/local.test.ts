@@ -1,4 +1,4 @@
-/** Installing and counting: what a fresh machine lacks is said, and a test run's last line counts what it ran. */
+/** Installing and counting: a fresh machine gets a message about what it lacks, and a test run's last line counts its tests. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -43,7 +43,7 @@ function clone(t: { teardown(work: () => unknown): unknown }, programs: Record<s
       encoding: 'utf8',
       env: { PATH: bin, ...env },
     });
-    return { status: result.status, said: result.stderr };
+    return { status: result.status, stderr: result.stderr };
   };
   const begin = (script: string): ChildProcess =>
     spawn(process.execPath, [join(root, 'infra', 'dev', 'local', 'bootstrap.mjs'), script], {
@@ -65,7 +65,7 @@ const runs = (pid: number): boolean => {
 
 const NPM = '/bin/mkdir -p node_modules; echo ran >> npm-runs; echo {} > node_modules/.package-lock.json';
 const JAVA_17 = `echo 'openjdk version "17.0.15" 2025-04-15' >&2`;
-/** As Maven would: the folder named by -Dengines.dir is filled. */
+/** Like Maven: fills the folder named by -Dengines.dir. */
 const MAVEN = `for arg in "$@"; do case "$arg" in
   -v) exit 0;;
   -Dengines.dir=*) dir="\${arg#-Dengines.dir=}"; /bin/mkdir -p "$dir/kafka"; echo jar > "$dir/kafka/kafka.jar";;
@@ -73,12 +73,12 @@ esac; done`;
 
 t.test('a machine without Java, with an old one, or without Maven is told what to install', (t) => {
   const without = clone(t, { npm: NPM });
-  t.match(without.run('fetch'), { status: 1, said: /no Java was found: install a JDK 17 or newer \(.*openjdk-17/ });
+  t.match(without.run('fetch'), { status: 1, stderr: /no Java was found: install a JDK 17 or newer \(.*openjdk-17/ });
   const old = clone(t, { npm: NPM, java: `echo 'openjdk version "11.0.2"' >&2` });
-  t.match(old.run('fetch'), { status: 1, said: /Java 11 is too old: install a JDK 17/ });
+  t.match(old.run('fetch'), { status: 1, stderr: /Java 11 is too old: install a JDK 17/ });
   const noMaven = clone(t, { npm: NPM, java: JAVA_17 });
-  t.match(noMaven.run('fetch'), { status: 1, said: /no Maven was found: install it/ });
-  t.match(noMaven.run('nonsense'), { status: 1, said: /usage: .*demo\|start\|test/ });
+  t.match(noMaven.run('fetch'), { status: 1, stderr: /no Maven was found: install it/ });
+  t.match(noMaven.run('nonsense'), { status: 1, stderr: /usage: .*demo\|start\|test/ });
   t.end();
 });
 
@@ -86,22 +86,22 @@ t.test('packages and archives are fetched once, and again when what names them c
   const { root, run, left } = clone(t, { npm: NPM, java: JAVA_17, mvn: MAVEN });
   const npmRuns = (): number => readFileSync(join(root, 'npm-runs'), 'utf8').trim().split('\n').length;
   const first = run('fetch');
-  t.equal(first.status, 0, first.said);
-  t.match(first.said, /installing npm packages[\s\S]*fetching Kafka and QuestDB/);
+  t.equal(first.status, 0, first.stderr);
+  t.match(first.stderr, /installing npm packages[\s\S]*fetching Kafka and QuestDB/);
   t.ok(existsSync(join(root, '.local', 'engines', 'kafka', 'kafka.jar')));
-  t.same(run('fetch'), { status: 0, said: '' }, 'the second time there is nothing to do');
+  t.same(run('fetch'), { status: 0, stderr: '' }, 'the second time there is nothing to do');
   t.equal(npmRuns(), 1);
   t.match(readFileSync(join(root, '.local', 'engines', 'archived-by'), 'utf8'), '17.0.15');
   writeFileSync(join(root, 'bin', 'java'), `#!/bin/sh\necho 'openjdk version "21.0.4" 2025-04-15' >&2\n`);
-  t.match(run('fetch').said, /preparing Kafka and QuestDB: done/, 'classes are kept for one version of Java');
-  t.same(run('fetch'), { status: 0, said: '' });
+  t.match(run('fetch').stderr, /preparing Kafka and QuestDB: done/, 'classes are kept for one version of Java');
+  t.same(run('fetch'), { status: 0, stderr: '' });
   writeFileSync(join(root, 'infra', 'dev', 'engines', 'pom.xml'), '<project/>');
-  t.match(run('fetch').said, /fetching/, 'a new version in the pom');
+  t.match(run('fetch').stderr, /fetching/, 'a new version in the pom');
   // Later than the record of the install, as a pulled change is.
   const lock = join(root, 'package-lock.json');
   spawnSync('touch', ['-d', '2000-01-01', join(root, 'node_modules', '.package-lock.json')]);
   writeFileSync(lock, `${readFileSync(lock, 'utf8')} `);
-  t.match(run('fetch').said, /installing npm packages/);
+  t.match(run('fetch').stderr, /installing npm packages/);
   t.equal(npmRuns(), 2);
   t.same(left(), ['engines'], 'nothing half-fetched stays');
   t.end();
@@ -133,8 +133,8 @@ t.test('a fetch that fails is tried three times, shows what Maven said, and leav
   const broken = 'case "$1" in -v) exit 0;; esac; echo "Could not transfer artifact"; exit 1';
   const { run, left } = clone(t, { npm: NPM, java: JAVA_17, mvn: broken });
   const result = run('fetch');
-  t.match(result, { status: 1, said: /Could not transfer artifact/ });
-  t.equal(result.said.match(/trying again/g)?.length, 2);
+  t.match(result, { status: 1, stderr: /Could not transfer artifact/ });
+  t.equal(result.stderr.match(/trying again/g)?.length, 2);
   t.same(left(), []);
   const outside = { KAFKA_BROKERS: 'b:9092', QUESTDB_HTTP: 'http://q:9000', QUESTDB_PG: 'postgres://q:8812' };
   t.equal(run('fetch', outside).status, 0, 'engines from outside need no archives');

@@ -1,4 +1,4 @@
-/** Whoever of npm, the bootstrap and the script is ended, and however: what runs ends in order. The chain is real, engines and services are stand-ins. */
+/** Whichever of npm, the bootstrap and the script ends, and however: running processes end in order. The chain is real, engines are stand-ins. */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { readRun } from '../../../infra/dev/engines/data-dir.ts';
-import { identityOf, isAlive, type ProcessIdentity } from '../../../infra/dev/engines/process-identity.ts';
+import { isAlive, type ProcessIdentity, readIdentity } from '../../../infra/dev/engines/process-identity.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -19,13 +19,13 @@ const IN_ORDER = [...PROCESSES].reverse().flatMap((name) => [`${name} stops`, `$
 
 interface Run {
   readonly chain: Readonly<Record<(typeof CHAIN)[number], ProcessIdentity>>;
-  readonly said: () => string;
+  readonly readOutput: () => string;
   readonly events: () => string[];
-  readonly exitOf: Promise<number | null>;
+  readonly exited: Promise<number | null>;
   readonly processes: () => ProcessIdentity[];
 }
 
-/** A clone that has everything installed; its script `demo` is test/support/stand-in.ts. */
+/** A clone with everything installed; its script `demo` is test/support/stand-in.ts. */
 function clone(): string {
   const root = mkdtempSync(join(tmpdir(), 'starters-'));
   t.teardown(() => rmSync(root, { recursive: true, force: true }));
@@ -37,8 +37,8 @@ function clone(): string {
   const engines = join(root, '.local', 'engines');
   for (const dir of [own, engines]) mkdirSync(dir, { recursive: true });
   symlinkSync(process.execPath, join(own, 'node'));
-  writeFileSync(join(root, 'node_modules', '.installed-from'), hashOf(join(root, 'package-lock.json')));
-  writeFileSync(join(engines, 'fetched-from'), hashOf(join(root, 'infra/dev/engines/pom.xml')));
+  writeFileSync(join(root, 'node_modules', '.installed-from'), hashFile(join(root, 'package-lock.json')));
+  writeFileSync(join(engines, 'fetched-from'), hashFile(join(root, 'infra/dev/engines/pom.xml')));
   writeFileSync(join(engines, 'archived-by'), spawnSync('java', ['-version'], { encoding: 'utf8' }).stderr);
   const standIn = new URL('../../support/stand-in.ts', import.meta.url).href;
   writeFileSync(join(root, 'infra', 'dev', 'local', 'demo.ts'), `import ${JSON.stringify(standIn)};\n`);
@@ -47,11 +47,11 @@ function clone(): string {
   return root;
 }
 
-const hashOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
+const hashFile = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
-const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []);
+const readLines = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []);
 
-/** `npm run demo`, until its three processes run; the start itself goes on until the file `go` is there. */
+/** `npm run demo`, until its three processes run; the start itself continues until the file `go` exists. */
 async function start(root: string, dir: string): Promise<Run> {
   mkdirSync(dir, { recursive: true });
   const child = spawn('npm', ['run', 'demo'], {
@@ -66,9 +66,9 @@ async function start(root: string, dir: string): Promise<Run> {
       output += chunk;
     });
   }
-  const exitOf = new Promise<number | null>((settle) => child.once('exit', (code) => settle(code)));
-  const before = linesOf(join(dir, 'events')).length;
-  const events = (): string[] => linesOf(join(dir, 'events')).slice(before);
+  const exited = new Promise<number | null>((settle) => child.once('exit', (code) => settle(code)));
+  const before = readLines(join(dir, 'events')).length;
+  const events = (): string[] => readLines(join(dir, 'events')).slice(before);
   t.teardown(() => child.kill('SIGTERM'));
   await waitFor('the processes run', () => PROCESSES.every((name) => events().includes(`${name} runs`)), {
     seen: () => output,
@@ -78,24 +78,24 @@ async function start(root: string, dir: string): Promise<Run> {
       .find((event) => event.startsWith('stand-in '))
       ?.split(' ')[1],
   );
-  const bootstrap = parentOf(script);
+  const bootstrap = readParent(script);
   const chain = { npm: known(child.pid ?? 0), bootstrap: known(bootstrap), script: known(script) };
   return {
     chain,
-    said: () => output,
+    readOutput: () => output,
     events,
-    exitOf,
+    exited,
     processes: () => PROCESSES.flatMap((name) => readRun(dir, name) ?? []),
   };
 }
 
 function known(pid: number): ProcessIdentity {
-  const identity = identityOf(pid);
+  const identity = readIdentity(pid);
   if (identity === null) throw new Error(`process ${pid} does not run`);
   return identity;
 }
 
-function parentOf(pid: number): number {
+function readParent(pid: number): number {
   return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
@@ -115,9 +115,9 @@ for (const ended of CHAIN) {
       const all = [...Object.values(run.chain), ...run.processes()];
       t.equal(all.length, CHAIN.length + PROCESSES.length, 'all run');
       process.kill(run.chain[ended].pid, signal);
-      await waitFor('everything ends', () => !all.some(isAlive), { seen: run.said });
+      await waitFor('everything ends', () => !all.some(isAlive), { seen: run.readOutput });
       const stops = run.events().slice(run.events().findIndex((event) => event.endsWith('stops')));
-      t.same(stops, IN_ORDER, `one after the other, the last started first\n${run.said()}`);
+      t.same(stops, IN_ORDER, `one after the other, the last started first\n${run.readOutput()}`);
       t.equal(
         existsSync(join(dir, 'lock')),
         signal === 'SIGKILL' && ended === 'script',

@@ -1,4 +1,4 @@
-// Which failures of PostgreSQL mean that it is away, and how an answer says so.
+// Which failures of PostgreSQL mean that it is away, and the answer that reports it.
 import { createServer } from 'node:net';
 import t from 'tap';
 import { prepareDatabase } from '../../../infra/postgres/prepare-database.ts';

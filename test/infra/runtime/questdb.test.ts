@@ -30,7 +30,7 @@ const createTable = (table: string) =>
   });
 
 const AT = 1_763_683_200_123_456;
-const rowOf = (table: string, n: number, figures: Row['figures'] = {}): Row => ({
+const makeRow = (table: string, n: number, figures: Row['figures'] = {}): Row => ({
   table,
   at: AT + n * 10_000_000,
   texts: { listing: 'binance:BTCUSDT', status: 'present' },
@@ -44,8 +44,8 @@ t.test('rows come back as they were written, digit by digit and to the microseco
   await createTable('whole');
   const figures = { mark: '98765432101234.56', index_price: '1234567890123456789.5' };
   const note = 'ä "quoted", line\nbreak \\ and = sign';
-  const full = rowOf('whole', 1, figures);
-  await sender.send('whole', [{ ...full, texts: { ...full.texts, note } }, rowOf('whole', 2)]);
+  const full = makeRow('whole', 1, figures);
+  await sender.send('whole', [{ ...full, texts: { ...full.texts, note } }, makeRow('whole', 2)]);
   await sender.waitVisible(['whole']);
   const rows = await reader.query({
     text: 'SELECT at, listing, status, note, seen, src_offset, mark, late, digits FROM whole WHERE listing IN ($1, $2) ORDER BY at',
@@ -88,7 +88,7 @@ t.test('instants, lists and limits are bound as texts', async (t) => {
 
 t.test('the same rows again change nothing', async (t) => {
   await createTable('again');
-  const rows = Array.from({ length: 12_000 }, (_, n) => rowOf('again', n, { mark: '1.5' }));
+  const rows = Array.from({ length: 12_000 }, (_, n) => makeRow('again', n, { mark: '1.5' }));
   await sender.send('again', rows);
   await sender.send('again', rows);
   await sender.waitVisible(['again']);
@@ -97,10 +97,10 @@ t.test('the same rows again change nothing', async (t) => {
 
 t.test('a row that does not fit its table is refused with the reason, and nothing of its request stays', async (t) => {
   await createTable('strict');
-  const stranger: Row = { ...rowOf('strict', 1), texts: { listing: 'x', nonsense: 'y' } };
-  await t.rejects(sender.send('strict', [rowOf('strict', 0), stranger]), RowsRefused);
-  await t.rejects(sender.send('absent', [rowOf('absent', 0)]), RowsRefused);
-  await sender.send('strict', [rowOf('strict', 2)]);
+  const stranger: Row = { ...makeRow('strict', 1), texts: { listing: 'x', nonsense: 'y' } };
+  await t.rejects(sender.send('strict', [makeRow('strict', 0), stranger]), RowsRefused);
+  await t.rejects(sender.send('absent', [makeRow('absent', 0)]), RowsRefused);
+  await sender.send('strict', [makeRow('strict', 2)]);
   await sender.waitVisible(['strict']);
   t.strictSame(await reader.query({ text: 'SELECT src_offset FROM strict' }), [['2']]);
 });
@@ -116,7 +116,7 @@ t.test('rows sent while QuestDB dies and comes back are there once, and the prob
   await createTable('killed');
   const sends: Promise<void>[] = [];
   for (let n = 0; n < 200; n += 1) {
-    sends.push(sender.send('killed', [rowOf('killed', n, { mark: String(n) })]));
+    sends.push(sender.send('killed', [makeRow('killed', n, { mark: String(n) })]));
     if (n === 50) {
       await sends[25];
       await engines.kill('questdb');
@@ -132,34 +132,34 @@ t.test('rows sent while QuestDB dies and comes back are there once, and the prob
 
 /** QuestDB as far as a suspended table goes: only its dev mode can suspend one on request. */
 const suspendedTable = async (t: Test) => {
-  const told: string[] = [];
+  const statements: string[] = [];
   const server = createServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://questdb').searchParams.get('query') ?? '';
-    if (query.startsWith('ALTER')) told.push(query);
-    const isSuspended = told.length === 0;
+    if (query.startsWith('ALTER')) statements.push(query);
+    const isSuspended = statements.length === 0;
     const cause = isSuspended ? ['DISK FULL', 'no space left [errno=28]'] : ['', ''];
     response.end(JSON.stringify({ dataset: [['full', isSuspended, isSuspended ? 4 : 5, 5, ...cause]] }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => server.close());
-  return { told, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { statements, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 };
 
 t.test('a suspended table is told to go on, and the problem is told meanwhile', async (t) => {
-  const { told, url } = await suspendedTable(t);
+  const { statements, url } = await suspendedTable(t);
   const other = createRowSender(url, { log });
   const visible = other.waitVisible(['full']);
   while (other.problem() === null) await setImmediate();
   t.equal(other.problem(), 'suspended: full (DISK FULL: no space left [errno=28])');
   await visible;
-  t.strictSame(told, ["ALTER TABLE 'full' RESUME WAL"]);
+  t.strictSame(statements, ["ALTER TABLE 'full' RESUME WAL"]);
   t.equal(other.problem(), null);
   await other.close();
 });
 
 t.test('a closed sender gives up what waits', async (t) => {
   const other = createRowSender('http://127.0.0.1:1', { log });
-  const waiting = other.send('nowhere', [rowOf('nowhere', 1)]);
+  const waiting = other.send('nowhere', [makeRow('nowhere', 1)]);
   const refused = t.rejects(waiting, /closed/);
   await other.close();
   await refused;

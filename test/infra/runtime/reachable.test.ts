@@ -1,4 +1,4 @@
-// Whether a store answers, as /readyz is told (OP-01).
+// Whether a store responds, as reported to /readyz (OP-01).
 import t from 'tap';
 import { watchReachable } from '../../../infra/runtime/reachable.ts';
 

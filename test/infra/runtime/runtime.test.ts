@@ -30,7 +30,7 @@ const SPEC = {
 } as const satisfies ConfigSpec;
 const REQUIRED = { KAFKA_BROKERS: 'a:1, b:2', QUESTDB_PASSWORD: 'pass word' };
 
-const faultsOf = (env: Record<string, string>): readonly string[] => {
+const catchFaults = (env: Record<string, string>): readonly string[] => {
   try {
     readConfig(SPEC, env);
     return [];
@@ -55,7 +55,7 @@ t.test('configuration', async (t) => {
     t.strictSame(config.VENUE_ENDPOINTS, { binance: {} });
   });
   t.test('names every fault at once and no secret', async (t) => {
-    const faults = faultsOf({
+    const faults = catchFaults({
       SHARDS: '1.5',
       SIMULATED: 'perhaps',
       VENUE_ENDPOINTS: '{',
@@ -69,12 +69,12 @@ t.test('configuration', async (t) => {
     t.throws(() => readConfig(secret, { PIN_CODE: 'hunter2' }), { message: /found \*\*\*$/ });
   });
   t.test('refuses a name that is nearly ours and suggests the right one', async (t) => {
-    t.strictSame(faultsOf({ ...REQUIRED, SHARD: '2' }), ['SHARD is unknown, did you mean SHARDS?']);
-    t.match(faultsOf({ KAFKA_BROKER: 'a:1', QUESTDB_PASSWORD: 'x' }), [
+    t.strictSame(catchFaults({ ...REQUIRED, SHARD: '2' }), ['SHARD is unknown, did you mean SHARDS?']);
+    t.match(catchFaults({ KAFKA_BROKER: 'a:1', QUESTDB_PASSWORD: 'x' }), [
       'KAFKA_BROKER is unknown, did you mean KAFKA_BROKERS?',
       /required/,
     ]);
-    t.strictSame(faultsOf({ ...REQUIRED, SHARDS: '2', SHARDS2: '3', PATH: '/bin' }), [], 'unless both are set');
+    t.strictSame(catchFaults({ ...REQUIRED, SHARDS: '2', SHARDS2: '3', PATH: '/bin' }), [], 'unless both are set');
   });
   t.test('prints without secrets and describes itself as .env.example', async (t) => {
     t.match(printableConfig(SPEC, readConfig(SPEC, REQUIRED)), { SHARDS: 1, QUESTDB_PASSWORD: '***' });

@@ -48,8 +48,8 @@ const unknown = stranger.issue({ name: 'here', hosts: ['127.0.0.1', 'localhost']
 
 type Env = Readonly<Record<string, string>>;
 
-const securityOf = (env: Env) => kafkaSecurity(readConfig(KAFKA_CONFIG, { KAFKA_BROKERS: 'a:1', ...env }));
-const faultsOf = (work: () => unknown): readonly string[] => {
+const readSecurity = (env: Env) => kafkaSecurity(readConfig(KAFKA_CONFIG, { KAFKA_BROKERS: 'a:1', ...env }));
+const catchFaults = (work: () => unknown): readonly string[] => {
   try {
     work();
     return [];
@@ -77,12 +77,12 @@ t.test('settings of Kafka that do not fit together are refused by name, and a se
     [{ ...sasl, KAFKA_SASL_PASSWORD_FILE: '/nowhere' }, [/^KAFKA_SASL_PASSWORD_FILE names \/nowhere/]],
   ];
   for (const [env, expected] of cases) {
-    const faults = faultsOf(() => securityOf(env));
+    const faults = catchFaults(() => readSecurity(env));
     t.equal(faults.length, expected.length, JSON.stringify(faults));
     t.match(faults, expected);
   }
-  t.strictSame(securityOf({}), { tls: null, sasl: null });
-  t.strictSame(securityOf({ ...sasl, KAFKA_SASL_PASSWORD_FILE: passwordFile, KAFKA_TLS: 'true' }), {
+  t.strictSame(readSecurity({}), { tls: null, sasl: null });
+  t.strictSame(readSecurity({ ...sasl, KAFKA_SASL_PASSWORD_FILE: passwordFile, KAFKA_TLS: 'true' }), {
     tls: { ca: null, client: null, serverName: null },
     sasl: { mechanism: 'plain', username: 'u', password: SASL_PASSWORD },
   });
@@ -104,7 +104,7 @@ t.test('addresses of PostgreSQL and QuestDB carry their TLS, and what they canno
   ];
   for (const [parameters, fault] of pgCases)
     t.match(
-      faultsOf(() => parsePostgresAddress(`postgres://h:1/d?${parameters}`, 'QUESTDB_PG')),
+      catchFaults(() => parsePostgresAddress(`postgres://h:1/d?${parameters}`, 'QUESTDB_PG')),
       [fault],
       parameters,
     );
@@ -129,7 +129,7 @@ t.test('addresses of PostgreSQL and QuestDB carry their TLS, and what they canno
   ];
   for (const [address, fault] of httpCases)
     t.match(
-      faultsOf(() => parseQuestdbHttp(address)),
+      catchFaults(() => parseQuestdbHttp(address)),
       [fault],
       address,
     );
@@ -149,7 +149,7 @@ t.test('Kafka with TLS and SASL', async (t) => {
     KAFKA_SASL_PASSWORD_FILE: passwordFile,
   });
   const open = (broker: string, env: Env): KafkaHandle => {
-    const handle = openKafka({ brokers: [broker], clientId: 'security', security: securityOf(env) }, log);
+    const handle = openKafka({ brokers: [broker], clientId: 'security', security: readSecurity(env) }, log);
     t.teardown(() => handle.close());
     return handle;
   };
@@ -169,7 +169,7 @@ t.test('Kafka with TLS and SASL', async (t) => {
       ['a wrong password of SCRAM', kafka.sasl, { ...TLS, ...wrongLogin('scram-sha-256') }, /KAFKA_SASL_PASSWORD/],
     ];
     await Promise.all(
-      cases.map(([what, broker, env, reason]) => t.rejects(topicsOf(open(broker, env)), { message: reason }, what)),
+      cases.map(([what, broker, env, reason]) => t.rejects(listTopics(open(broker, env)), { message: reason }, what)),
     );
   });
 
@@ -177,7 +177,7 @@ t.test('Kafka with TLS and SASL', async (t) => {
   await t.test('a certificate of the client lets it in', async (t) => {
     const handle = open(kafka.mutual, { ...MUTUAL, ...CLIENT });
     await ensureTopics(handle, [topic]);
-    t.ok((await topicsOf(handle)).includes('secure'));
+    t.ok((await listTopics(handle)).includes('secure'));
   });
 
   await t.test('who is not let in yet tries again, in every client, and loses nothing', async (t) => {
@@ -231,7 +231,7 @@ t.test('Kafka with TLS and SASL', async (t) => {
 });
 
 /** Connecting alone does not ask for a login. */
-const topicsOf = async (handle: KafkaHandle): Promise<readonly string[]> => (await handle.admin()).listTopics();
+const listTopics = async (handle: KafkaHandle): Promise<readonly string[]> => (await handle.admin()).listTopics();
 
 const wrongLogin = (mechanism: string): Env => ({
   KAFKA_SASL_MECHANISM: mechanism,
@@ -258,12 +258,12 @@ t.test('PostgreSQL with TLS: pool and notices', async (t) => {
   t.teardown(() => pool.end());
   const used = 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()';
   t.strictSame((await pool.query(used)).rows, [{ ssl: true }]);
-  const heard: string[] = [];
-  const channels = { news: (payload: string) => void heard.push(payload) };
+  const received: string[] = [];
+  const channels = { news: (payload: string) => void received.push(payload) };
   const listener = listenPostgres({ url: secure(caFile), channels, onListening: () => undefined, log });
   await waitFor('it listens', () => listener.isListening());
   await pool.query("NOTIFY news, 'by TLS'");
-  await waitFor('the notice', () => heard.length === 1);
+  await waitFor('the notice', () => received.length === 1);
   await listener.stop();
 
   await refused(server.url, /no encryption.*sslmode in DATABASE_URL/);
@@ -293,10 +293,10 @@ t.test('QuestDB behind a proxy that ends TLS: rows, visibility, reads', async (t
   const engines = await ownEngines(t, ['questdb']);
   const { questdb_http, questdb_pg, questdb_user: user, questdb_password: password } = engines.endpoints;
   const auth = { user, password };
-  const portOf = (url: string): number => Number(new URL(url).port);
-  const http = await startTlsProxy(t, { port: portOf(questdb_http), certificate: here });
-  const direct = await startTlsProxy(t, { port: portOf(questdb_pg), certificate: here });
-  const asked = await startTlsProxy(t, { port: portOf(questdb_pg), certificate: here, answersSslRequest: true });
+  const toPort = (url: string): number => Number(new URL(url).port);
+  const http = await startTlsProxy(t, { port: toPort(questdb_http), certificate: here });
+  const direct = await startTlsProxy(t, { port: toPort(questdb_pg), certificate: here });
+  const asked = await startTlsProxy(t, { port: toPort(questdb_pg), certificate: here, answersSslRequest: true });
   const pgUrl = (port: number, file: string, more = ''): string =>
     `postgres://127.0.0.1:${port}/qdb?sslmode=verify-full&sslrootcert=${file}${more}`;
   const reader = openQuestdbReader(pgUrl(direct.port, caFile, '&sslnegotiation=direct'), {
@@ -345,12 +345,12 @@ t.test('QuestDB behind a proxy that ends TLS: rows, visibility, reads', async (t
     auth: { user, password: 'x' },
     log,
   });
-  const unheard = t.rejects(stranded.send('secure', [row(3_000_000)] as never), /closed|aborted/);
+  const closedSend = t.rejects(stranded.send('secure', [row(3_000_000)] as never), /closed|aborted/);
   await waitFor('the reason of a refused login', () =>
     /QUESTDB_USER and QUESTDB_PASSWORD/.test(stranded.problem() ?? ''),
   );
   await stranded.close();
-  await unheard;
+  await closedSend;
 
   const refused = async (url: string, reason: RegExp, as = auth): Promise<void> => {
     const one = openQuestdbReader(url, { max: 1, timeoutMs: 9_000, auth: as, log });
@@ -358,7 +358,7 @@ t.test('QuestDB behind a proxy that ends TLS: rows, visibility, reads', async (t
     await one.close();
   };
   await refused(pgUrl(asked.port, strangerFile), /not that of sslrootcert in QUESTDB_PG/);
-  await refused(pgUrl(portOf(questdb_pg), caFile), /does not support SSL.*QUESTDB_PG/);
+  await refused(pgUrl(toPort(questdb_pg), caFile), /does not support SSL.*QUESTDB_PG/);
   await refused(`postgres://127.0.0.1:${direct.port}/qdb`, /sslmode in QUESTDB_PG/);
   await refused(pgUrl(asked.port, caFile), /QUESTDB_USER and QUESTDB_PASSWORD/, { user, password: 'wrong' });
   await sender.close();

@@ -10,9 +10,9 @@ import {
   type AnchorFacts,
   buildDay,
   DAY,
-  dayAnswerOf,
   listingFiles,
-  proofOf,
+  makeDayAnswer,
+  makeProof,
   writeTable,
 } from '../../support/anchored-day.ts';
 import { useEngines } from '../../support/engines.ts';
@@ -43,7 +43,7 @@ const requireReport = async (
   return python.out;
 };
 const proofFile = async (facts: AnchorFacts, name = 'proof.json'): Promise<string> => {
-  writeFileSync(join(FOLDER, name), JSON.stringify(await proofOf(day, { table: 'trades', index: 40 }, facts)));
+  writeFileSync(join(FOLDER, name), JSON.stringify(await makeProof(day, { table: 'trades', index: 40 }, facts)));
   return name;
 };
 
@@ -72,7 +72,7 @@ t.test('a posted root holds, anything else on the chain is refused by its step',
       ],
       'the commands',
     );
-    writeFileSync(join(FOLDER, 'day.json'), JSON.stringify(dayAnswerOf(day, posted)));
+    writeFileSync(join(FOLDER, 'day.json'), JSON.stringify(makeDayAnswer(day, posted)));
     const files = await writeTable(FOLDER, listingFiles(day.partitions[3] as never), 'parquet');
     await requireReport(t, ['day.json', ...files, ...rpc], {
       code: 0,

@@ -162,18 +162,18 @@ const randomColumn = (kind: ParquetKind, rows: number): ParquetColumn => {
 };
 
 /** A row as both readers give it: instants and integers as text. */
-const textOf = (kind: ParquetKind, cell: ParquetCell): string | boolean | null => {
+const toText = (kind: ParquetKind, cell: ParquetCell): string | boolean | null => {
   if (cell === null || typeof cell === 'boolean') return cell;
   return kind === 'instant' ? formatInstantMicros(Number(cell)) : String(cell);
 };
-const hashOf = (columns: readonly ParquetColumn[]): string => {
+const hashColumns = (columns: readonly ParquetColumn[]): string => {
   const rows = Array.from({ length: columns[0]?.cells.length ?? 0 }, (_, row) =>
-    JSON.stringify(columns.map(({ kind, cells }) => textOf(kind, cells[row] ?? null))),
+    JSON.stringify(columns.map(({ kind, cells }) => toText(kind, cells[row] ?? null))),
   );
   return sha256([JSON.stringify(columns.map(({ name }) => name)), ...rows].join('\n'));
 };
 
-/** As the product writes, but integers and instants by differences: an encoding that its writer offers. */
+/** Like the product, but integers and instants as differences: an encoding that its writer offers. */
 const writeDeltas = async (columns: readonly ParquetColumn[]): Promise<Buffer> => {
   const writer = new ByteWriter();
   const isInteger = ({ kind }: ParquetColumn): boolean => kind === 'instant' || kind === 'integer';
@@ -229,7 +229,7 @@ t.test('Parquet: what the product writes is read back by both, a page and many r
   const add = async (columns: readonly ParquetColumn[], data: Buffer): Promise<void> => {
     const name = String(expected.length).padStart(4, '0');
     writeFileSync(join(folder, name), data);
-    const hash = hashOf(columns);
+    const hash = hashColumns(columns);
     expected.push(`${name} ${hash}\n`);
     if ((await readByNode(data)) !== hash) t.fail(`the reader in JavaScript differs in file ${name}`);
   };

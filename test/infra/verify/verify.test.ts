@@ -10,14 +10,14 @@ import {
   type AnchoredRows,
   buildDay,
   DAY,
-  dayAnswerOf,
   FILE_FORMATS,
   type FileFormat,
   type FileRow,
   fileBytes,
   type ListingFile,
   listingFiles,
-  proofOf,
+  makeDayAnswer,
+  makeProof,
   writeTable,
 } from '../../support/anchored-day.ts';
 import { type Alike, failedSteps, openVerifiers, runBoth, runCommand, VERIFIERS } from '../../support/verifiers.ts';
@@ -29,7 +29,7 @@ const CONTRACT = JSON.parse(
 ) as { deployedBytecode: string };
 
 const day = buildDay();
-const partitionOf = (name: string): AnchoredRows =>
+const findPartition = (name: string): AnchoredRows =>
   day.partitions.find(({ table }) => table.table === name) as AnchoredRows;
 const write = (name: string, content: unknown): string => {
   writeFileSync(join(FOLDER, name), typeof content === 'string' ? content : JSON.stringify(content));
@@ -37,7 +37,7 @@ const write = (name: string, content: unknown): string => {
 };
 
 const verifiers = openVerifiers(t, FOLDER);
-/** Gives both the same words and holds that they print the same and end with `code`; gives what they print. */
+/** Passes both the same arguments; requires the same output and exit code `code`; returns the output. */
 const verify = async (t: Test, words: readonly string[], code: number): Promise<string> =>
   compare(t, await verifiers.run(words), code);
 /** As `verify`, by the command of a stranger. */
@@ -85,7 +85,7 @@ t.test('every row of the day by one process, and fifty by commands', async (t) =
   const names: string[] = [];
   for (const { table, rows } of day.partitions)
     for (const index of rows.keys())
-      names.push(write(`${table.table}-${index}.json`, await proofOf(day, { table: table.table, index })));
+      names.push(write(`${table.table}-${index}.json`, await makeProof(day, { table: table.table, index })));
   t.same(
     day.partitions.map(({ table }) => table.table),
     ANCHORED_TABLES.map(({ table }) => table),
@@ -103,7 +103,7 @@ t.test('every row of the day by one process, and fifty by commands', async (t) =
 });
 
 t.test('every table in every format', async (t) => {
-  const answer = write('day.json', dayAnswerOf(day));
+  const answer = write('day.json', makeDayAnswer(day));
   for (const partition of day.partitions) {
     for (const format of FILE_FORMATS) {
       const names = await writeTable(FOLDER, listingFiles(partition), format);
@@ -111,7 +111,7 @@ t.test('every table in every format', async (t) => {
       t.match(text, `all of ${partition.table.table} leads to day_root ${day.root}`);
     }
   }
-  const mixed = listingFiles(partitionOf('candles')).map(async (file, at) => {
+  const mixed = listingFiles(findPartition('candles')).map(async (file, at) => {
     const format = FILE_FORMATS[at % FILE_FORMATS.length] as FileFormat;
     writeFileSync(join(FOLDER, `mixed-${at}`), await fileBytes(file, format));
     return `mixed-${at}`;
@@ -319,11 +319,11 @@ const PROOF_TAMPERINGS: readonly Tampering[] = [
 t.test('a proof that was tampered with is refused by the step that it breaks', async (t) => {
   const index = 17;
   for (const [at, [what, steps, reason, change]] of PROOF_TAMPERINGS.entries()) {
-    const answer = (await proofOf(day, { table: 'ticker', index })) as Answer;
+    const answer = (await makeProof(day, { table: 'ticker', index })) as Answer;
     change(answer);
     await t.test(what, (t) => requireSteps(t, [write(`proof-${at}.json`, answer)], { steps, reason }));
   }
-  const text = JSON.stringify(await proofOf(day, { table: 'ticker', index }));
+  const text = JSON.stringify(await makeProof(day, { table: 'ticker', index }));
   const twice = (member: string): string => text.replace(`"${member}":`, `"${member}":"x","${member}":`);
   await verifyByCommand(t, ['proof-0.json'], 1);
   await requireSteps(t, [write('twice.json', twice('seq'))], { steps: ['text'], reason: /row\.seq appears twice/ });
@@ -338,7 +338,7 @@ t.test('a proof that was tampered with is refused by the step that it breaks', a
 });
 
 t.test('a batch fails when one of its proofs does', async (t) => {
-  const good = await proofOf(day, { table: 'mark', index: 3 });
+  const good = await makeProof(day, { table: 'mark', index: 3 });
   const names = [write('a.json', good), write('b.json', { ...good, index: 4 }), write('c.json', good)];
   const text = await verify(t, names, 1);
   t.equal(text.match(/^Only the offline part/gm)?.length, 2);
@@ -348,7 +348,7 @@ t.test('a batch fails when one of its proofs does', async (t) => {
 type Files = ListingFile[];
 type FileTampering = readonly [what: string, steps: readonly string[], reason: RegExp, change: (files: Files) => Files];
 const TABLE = 'trades';
-const columns = partitionOf(TABLE).table.columns.map(({ name }) => name);
+const columns = findPartition(TABLE).table.columns.map(({ name }) => name);
 const place = (name: string): number => [...columns, 'recorded_at', 'leaf_index'].indexOf(name);
 const edit = (files: Files, file: number, change: (rows: FileRow[]) => FileRow[]): Files =>
   files.map((one, at) => (at === file ? { ...one, rows: change([...one.rows]) } : one));
@@ -479,10 +479,10 @@ const FILE_TAMPERINGS: readonly FileTampering[] = [
 ];
 
 t.test('files that were tampered with are refused by the step that they break, in every format', async (t) => {
-  const answer = write('day.json', dayAnswerOf(day));
+  const answer = write('day.json', makeDayAnswer(day));
   for (const [at, [what, steps, reason, change]] of FILE_TAMPERINGS.entries()) {
     const format = FILE_FORMATS[at % FILE_FORMATS.length] as FileFormat;
-    const files = change([...listingFiles(partitionOf(TABLE))]);
+    const files = change([...listingFiles(findPartition(TABLE))]);
     const names = files.map((_, at) => `${at}.${format}`);
     for (const [at, file] of files.entries())
       writeFileSync(join(FOLDER, names[at] as string), await fileBytes(file, format));
@@ -491,8 +491,8 @@ t.test('files that were tampered with are refused by the step that they break, i
 });
 
 t.test('files that cannot be read, and files of other tables', async (t) => {
-  const answer = write('day.json', dayAnswerOf(day));
-  const files = listingFiles(partitionOf(TABLE));
+  const answer = write('day.json', makeDayAnswer(day));
+  const files = listingFiles(findPartition(TABLE));
   const bytes = async (format: FileFormat): Promise<Buffer> => fileBytes(files[0] as ListingFile, format);
   const refuse = async (name: string, data: Buffer, reason: RegExp): Promise<void> => {
     writeFileSync(join(FOLDER, name), data);
@@ -532,7 +532,7 @@ t.test('files that cannot be read, and files of other tables', async (t) => {
   );
   const number = (await bytes('jsonl')).toString().replace('"seq":"0"', '"seq":0');
   await refuse('number.jsonl', Buffer.from(number), /row 2 of number\.jsonl: seq is not a text, a boolean or null/);
-  const other = await writeTable(FOLDER, listingFiles(partitionOf('mark')), 'parquet');
+  const other = await writeTable(FOLDER, listingFiles(findPartition('mark')), 'parquet');
   const own = await writeTable(FOLDER, files, 'csv');
   await requireSteps(t, [answer, ...own, other[0] as string], {
     steps: ['files'],
@@ -601,14 +601,14 @@ const DAY_TAMPERINGS: readonly (readonly [string, readonly string[], RegExp, (an
 ];
 
 t.test('a partition without rows is none, whatever its root', async (t) => {
-  const answer = dayAnswerOf(day) as unknown as Day;
+  const answer = makeDayAnswer(day) as unknown as Day;
   const last = answer.partitions.at(-1) as Record<string, string | number>;
   last['rows'] = 0;
   last['leaf'] = sha(partitionText({ day: DAY, table: TABLE, rows: 0, root: last['root'] as string }));
   const tree = createTree();
   for (const { leaf } of answer.partitions) tree.append(Buffer.from(leaf as string, 'hex'));
   answer.day_root = tree.root()?.toString('hex') ?? '';
-  const [file] = listingFiles(partitionOf(TABLE));
+  const [file] = listingFiles(findPartition(TABLE));
   writeFileSync(join(FOLDER, 'none.csv'), await fileBytes({ ...(file as ListingFile), rows: [] }, 'csv'));
   await requireSteps(t, [write('none.json', answer), 'none.csv'], {
     steps: ['leaf_index'],
@@ -617,18 +617,18 @@ t.test('a partition without rows is none, whatever its root', async (t) => {
 });
 
 t.test('a day answer that was tampered with is refused by the step that it breaks', async (t) => {
-  const names = await writeTable(FOLDER, listingFiles(partitionOf(TABLE)), 'parquet');
+  const names = await writeTable(FOLDER, listingFiles(findPartition(TABLE)), 'parquet');
   for (const [what, steps, reason, change] of DAY_TAMPERINGS) {
-    const answer = dayAnswerOf(day) as unknown as Day;
+    const answer = makeDayAnswer(day) as unknown as Day;
     change(answer);
     await t.test(what, (t) => requireSteps(t, [write('changed.json', answer), ...names], { steps, reason }));
   }
 });
 
 t.test('arguments and files that cannot be used end with 2 and the usage', async (t) => {
-  const proof = await proofOf(day, { table: 'mark', index: 0 });
+  const proof = await makeProof(day, { table: 'mark', index: 0 });
   const proofFile = write('proof.json', proof);
-  const dayFile = write('day.json', dayAnswerOf(day));
+  const dayFile = write('day.json', makeDayAnswer(day));
   const { anchor: _, ...noAnchor } = proof;
   const cases: readonly (readonly [RegExp, ...string[]])[] = [
     [/^no file is given\nusage: verify PROOF/],
@@ -661,7 +661,7 @@ t.test('arguments and files that cannot be used end with 2 and the usage', async
     ],
     [
       /^rows\.json .*: partitions\[0\]\.rows is missing/,
-      write('rows.json', { ...dayAnswerOf(day), partitions: [{ table: 'mark' }] }),
+      write('rows.json', { ...makeDayAnswer(day), partitions: [{ table: 'mark' }] }),
       'x',
     ],
   ];

@@ -10,7 +10,7 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { Task } from '../../../processors/task/task.ts';
 import type { Reading, Row } from '../../../schemas/topics.ts';
 import { waitFor } from '../../support/wait.ts';
-import { type Memory, openMemory, silentLog, textOf } from '../paper-venue.ts';
+import { type Memory, openMemory, silentLog, toText } from '../paper-venue.ts';
 
 const LISTINGS = 6;
 /** A renewal of every socket while the test runs. */
@@ -72,7 +72,7 @@ const collect = async (t: Test): Promise<Collected> => {
     await simulator.stop();
   });
   const renewed = (slot: string): boolean =>
-    memory.of('lost').some((lost) => lost.slot === slot && textOf(lost).includes('successor'));
+    memory.of('lost').some((lost) => lost.slot === slot && toText(lost).includes('successor'));
   for (const slot of SOCKETS)
     await waitFor(`open: ${slot}`, () => memory.of('open').some((open) => open.slot === slot));
   for (const slot of SOCKETS) await waitFor(`renewed: ${slot}`, () => renewed(slot));
@@ -113,10 +113,10 @@ t.test('figures are those of the market at their stamp', (t) => {
 
 t.test('a trade that two overlapping connections bring is one row, and none between is missing', (t) => {
   const isTrade = (text: string): boolean => text.startsWith('{"e":"aggTrade"');
-  const idOf = (text: string): string => /"a":(\d+)/.exec(text)?.[1] ?? '';
-  const nameOf = (text: string): string => /"s":"([^"]+)"/.exec(text)?.[1] ?? '';
-  const frames = memory.of('frame').map(textOf).filter(isTrade);
-  const brought = new Set(frames.map((text) => `${nameOf(text)} ${idOf(text)}`));
+  const toId = (text: string): string => /"a":(\d+)/.exec(text)?.[1] ?? '';
+  const toName = (text: string): string => /"s":"([^"]+)"/.exec(text)?.[1] ?? '';
+  const frames = memory.of('frame').map(toText).filter(isTrade);
+  const brought = new Set(frames.map((text) => `${toName(text)} ${toId(text)}`));
   t.ok(frames.length > brought.size, `${frames.length - brought.size} of ${frames.length} frames came twice`);
   const trades = rows.filter(({ table }) => table === 'trades');
   t.equal(new Set(trades.map(({ symbol, texts }) => `${symbol} ${texts.id}`)).size, trades.length);
@@ -138,11 +138,11 @@ t.test('a trade that two overlapping connections bring is one row, and none betw
 });
 
 t.test('an overlap repeats no liquidation, though the venue gives them no id', (t) => {
-  const told = rows.filter(({ table }) => table === 'liquidations');
+  const stored = rows.filter(({ table }) => table === 'liquidations');
   const made = symbols.flatMap((symbol) => [...simulator.truth.rows({ symbol, layer: 'liquidations' })]);
-  const keyOf = (symbol: string, at: number | undefined, price: unknown): string => `${symbol} ${at} ${price}`;
-  const known = new Set(made.map(({ symbol, venue_ts, values }) => keyOf(symbol, venue_ts, values.price)));
-  const keys = told.map(({ symbol, instants, figures }) => keyOf(symbol, instants.venue_ts, figures.price));
+  const toKey = (symbol: string, at: number | undefined, price: unknown): string => `${symbol} ${at} ${price}`;
+  const known = new Set(made.map(({ symbol, venue_ts, values }) => toKey(symbol, venue_ts, values.price)));
+  const keys = stored.map(({ symbol, instants, figures }) => toKey(symbol, instants.venue_ts, figures.price));
   t.equal(new Set(keys).size, keys.length);
   t.same(
     keys.filter((key) => !known.has(key)),

@@ -5,8 +5,8 @@ import { bybit } from '../../../ingest/venues/bybit/index.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { okx } from '../../../ingest/venues/okx/index.ts';
 import type { Reading } from '../../../schemas/topics.ts';
-import { type Collected, collectAll, nothingMissing, type Told } from '../../support/collected.ts';
-import { textOf } from '../paper-venue.ts';
+import { type Collected, collectAll, nothingMissing, type OfSymbol } from '../../support/collected.ts';
+import { toText } from '../paper-venue.ts';
 
 /** Every socket is renewed while the test runs, with an overlap. */
 const RENEW_AFTER_MS = 14_000;
@@ -20,7 +20,7 @@ const renewing = (venue: Venue): Venue => ({
 const VENUES: readonly Venue[] = [binance, renewing(bybit), renewing(okx)];
 const LISTINGS = 6;
 const MINUTE_MS = 60_000;
-/** The first minute ends so long after the start. */
+/** The first minute ends this long after the start. */
 const FIRST_MINUTE_MS = 26_000;
 const CUT_BEFORE_MS = 1_000;
 const CUT_FOR_MS = 2_500;
@@ -44,10 +44,10 @@ t.test('every layer of every listing is present soon', async (t) => {
 
 t.test('a hole costs one book until the snapshot of its new subscription, and no connection', async (t) => {
   const losses = (): readonly number[] =>
-    streamed.map(({ memory }) => memory.of('lost').filter((lost) => !textOf(lost).includes('successor')).length);
+    streamed.map(({ memory }) => memory.of('lost').filter((lost) => !toText(lost).includes('successor')).length);
   const lostBefore = losses();
   const hit = (collected: Collected): string => collected.symbols[1] ?? '';
-  const booksOf = (collected: Collected): readonly Told<Reading>[] =>
+  const listBooks = (collected: Collected): readonly OfSymbol<Reading>[] =>
     collected.readings.filter(({ layer, symbol }) => layer === 'book' && symbol === hit(collected));
   for (const collected of streamed) {
     const { id } = collected.venue;
@@ -56,7 +56,7 @@ t.test('a hole costs one book until the snapshot of its new subscription, and no
   await nothingMissing('whole again', () =>
     nameAll((collected) => {
       collected.read();
-      const books = booksOf(collected);
+      const books = listBooks(collected);
       const broke = books.findLastIndex(({ gap_cause }) => gap_cause === 'sequence_break');
       return broke >= 0 && books.slice(broke).some(({ valid }) => valid) ? [] : [hit(collected)];
     }, streamed),
@@ -130,7 +130,7 @@ t.test('candles of every price that are known are those of the market', (t) => {
     }
     t.comment(`${venue.id}: ${[...counts].map(([type, count]) => `${type} ${count}`).join(', ')}`);
     t.ok((counts.get('trade') ?? 0) >= LISTINGS, venue.id);
-    // The cut hid the last frames of OKX's, which no request asks for; the others poll them.
+    // The cut hid the last frames of OKX's, which no request fetches; the others poll them.
     if (venue.id !== 'okx') t.ok((counts.get('mark') ?? 0) + (counts.get('index') ?? 0) > 0, `${venue.id}: polled`);
   }
   t.end();
@@ -142,7 +142,7 @@ t.test('each trade is told once, as it was made; liquidations are those of the m
     t.ok(trades.length > 0, `${venue.id}: ${trades.length} trades`);
     t.equal(new Set(trades.map(({ symbol, texts }) => `${symbol} ${texts.id}`)).size, trades.length);
     if (venue.bookRule.style === 'stream') {
-      const renewed = memory.of('lost').filter((lost) => textOf(lost).includes('successor'));
+      const renewed = memory.of('lost').filter((lost) => toText(lost).includes('successor'));
       t.ok(renewed.length > 0, `${venue.id}: ${renewed.length} connections renewed`);
     }
     for (const symbol of symbols) {
@@ -157,9 +157,9 @@ t.test('each trade is told once, as it was made; liquidations are those of the m
       const cascades = new Set(
         [...host.truth.rows({ symbol, layer: 'liquidations' })].map((row) => `${row.venue_ts} ${row.values.quantity}`),
       );
-      const told = rows.filter((row) => row.table === 'liquidations' && row.symbol === symbol);
+      const stored = rows.filter((row) => row.table === 'liquidations' && row.symbol === symbol);
       t.same(
-        told.filter(({ instants, figures }) => !cascades.has(`${instants.venue_ts} ${figures.quantity}`)),
+        stored.filter(({ instants, figures }) => !cascades.has(`${instants.venue_ts} ${figures.quantity}`)),
         [],
       );
     }
@@ -170,8 +170,8 @@ t.test('each trade is told once, as it was made; liquidations are those of the m
 t.test('nothing that came is unreadable', (t) => {
   for (const { venue, dead, memory } of all) {
     t.same(dead, [], venue.id);
-    const refused = memory.of('frame').filter((frame) => venue.classify(textOf(frame)) === 'error');
-    t.same(refused.map(textOf), [], `${venue.id} refuses nothing`);
+    const refused = memory.of('frame').filter((frame) => venue.classify(toText(frame)) === 'error');
+    t.same(refused.map(toText), [], `${venue.id} refuses nothing`);
   }
   t.end();
 });

@@ -20,24 +20,24 @@ import { shardOf } from '../../../schemas/shards.ts';
 import type { OpenBody, TickBody } from '../../../schemas/topics.ts';
 import { waitFor } from '../../support/wait.ts';
 import {
-  bodyOf,
   type Memory,
+  makeSlot,
   openMemory,
   type PaperOptions,
   type PaperServer,
   type PaperSlot,
   paper,
+  readBody,
   silentLog,
-  slotOf,
   startPaper,
-  textOf,
   toRequest,
+  toText,
   type Written,
 } from '../paper-venue.ts';
 
 const clock = createClock();
 
-const partsOf = (server: PaperServer, memory: Memory, symbols: readonly string[] = []) => {
+const createParts = (server: PaperServer, memory: Memory, symbols: readonly string[] = []) => {
   const meters = createMeters(new Registry()).venue('paper');
   const connections = createConnectionLog({
     writer: memory,
@@ -110,7 +110,7 @@ const runSlot = async (
 ) => {
   const server = await startPaper(options);
   const memory = openMemory();
-  const { stop, connections, shared } = partsOf(server, memory, options.symbols);
+  const { stop, connections, shared } = createParts(server, memory, options.symbols);
   const runner = runSocketSlot(slotFrom(server), shared);
   t.teardown(async () => {
     runner.stop('collector_down', 'end of test');
@@ -125,25 +125,25 @@ const connIds = (messages: readonly Written[]): string[] => [...new Set(messages
 t.test(
   'a socket says that it opened, sends its subscriptions at the pace of the venue and writes every frame as it came',
   async (t) => {
-    const { server, memory } = await runSlot(t, ({ ws }) => slotOf(ws, { shards: [0, 1], symbols: ['AAA'] }));
-    await waitFor('three subscriptions', () => server.heard(0).length === 3);
-    const heard = server.heard(0);
+    const { server, memory } = await runSlot(t, ({ ws }) => makeSlot(ws, { shards: [0, 1], symbols: ['AAA'] }));
+    await waitFor('three subscriptions', () => server.received(0).length === 3);
+    const messages = server.received(0);
     t.same(
-      heard.map(({ text }) => text),
+      messages.map(({ text }) => text),
       ['one', 'two', 'three'],
     );
     // Since before the first could be sent: it may arrive late on a busy machine, the third never early.
-    const tookMs = (heard[2]?.atMs ?? 0) - server.acceptedMs(0);
+    const tookMs = (messages[2]?.atMs ?? 0) - server.acceptedMs(0);
     t.ok(tookMs >= 35, `50 a second: the third 40 ms after the first, here ${tookMs}`);
     server.sendAll('{"odd": 1.00 , "utf8":"é"}');
     await waitFor('acks and a frame', () => memory.of('frame').length === 4);
 
     const [open] = memory.of('open');
-    t.match(bodyOf(open as Written), {
+    t.match(readBody(open as Written), {
       url: server.ws,
       covers: [{ layers: ['book'], symbols: ['AAA'] }],
     } satisfies Partial<OpenBody>);
-    t.same(memory.of('frame').map(textOf), ['{"ok":1}', '{"ok":2}', '{"ok":3}', '{"odd": 1.00 , "utf8":"é"}']);
+    t.same(memory.of('frame').map(toText), ['{"ok":1}', '{"ok":2}', '{"ok":3}', '{"odd": 1.00 , "utf8":"é"}']);
     t.same(
       memory.written.map(({ seq }) => seq),
       [1, 2, 3, 4, 5],
@@ -160,11 +160,13 @@ t.test(
 );
 
 t.test('refused handshakes are written with their cause and tried again until one opens', async (t) => {
-  const { server, memory } = await runSlot(t, ({ ws }) => slotOf(ws), { handshake: (n) => [503, 403, 101][n] ?? 101 });
+  const { server, memory } = await runSlot(t, ({ ws }) => makeSlot(ws), {
+    handshake: (n) => [503, 403, 101][n] ?? 101,
+  });
   await waitFor('an open connection', () => memory.of('open').length === 1);
   t.equal(server.handshakes(), 3);
   t.same(
-    memory.of('lost').map((lost) => bodyOf(lost).cause),
+    memory.of('lost').map((lost) => readBody(lost).cause),
     ['venue_down', 'connection_lost'],
   );
   t.equal(connIds(memory.written).length, 3, 'each attempt has a name of its own');
@@ -172,11 +174,11 @@ t.test('refused handshakes are written with their cause and tried again until on
 
 t.test('a handshake answered 429 is a rate limit and its Retry-After is kept', async (t) => {
   const startedMs = performance.now();
-  const { memory } = await runSlot(t, ({ ws }) => slotOf(ws), { handshake: (n) => (n === 0 ? 429 : 101) });
+  const { memory } = await runSlot(t, ({ ws }) => makeSlot(ws), { handshake: (n) => (n === 0 ? 429 : 101) });
   await waitFor('an open connection', () => memory.of('open').length === 1);
   t.ok(performance.now() - startedMs >= 1_000, 'one second was asked for');
   t.same(
-    memory.of('lost').map((lost) => bodyOf(lost).cause),
+    memory.of('lost').map((lost) => readBody(lost).cause),
     ['venue_rate_limit'],
   );
 });
@@ -185,14 +187,14 @@ t.test('nobody listening is venue_down', async (t) => {
   const server = await startPaper();
   await server.close();
   const memory = openMemory();
-  const { stop, shared } = partsOf(server, memory);
-  const runner = runSocketSlot(slotOf(server.ws), shared);
+  const { stop, shared } = createParts(server, memory);
+  const runner = runSocketSlot(makeSlot(server.ws), shared);
   t.teardown(() => {
     runner.stop('collector_down', 'end of test');
     stop();
   });
   await waitFor('a lost attempt', () => memory.of('lost').length > 0);
-  t.match(bodyOf(memory.of('lost')[0] as Written), { cause: 'venue_down', detail: /ECONNREFUSED/ });
+  t.match(readBody(memory.of('lost')[0] as Written), { cause: 'venue_down', detail: /ECONNREFUSED/ });
 });
 
 t.test('a venue that hands out addresses is asked for one before each connection', async (t) => {
@@ -204,20 +206,20 @@ t.test('a venue that hands out addresses is asked for one before each connection
     },
   });
   const memory = openMemory();
-  const { stop, shared } = partsOf(server, memory);
+  const { stop, shared } = createParts(server, memory);
   const prepare = {
     request: (url: string) => ({ method: 'POST' as const, url, weight: 1 }),
     socketUrl: (answer: Uint8Array) => Buffer.from(answer).toString(),
   };
-  const runner = runSocketSlot(slotOf(`${server.rest}/address`), { ...shared, venue: { ...paper, prepare } });
+  const runner = runSocketSlot(makeSlot(`${server.rest}/address`), { ...shared, venue: { ...paper, prepare } });
   t.teardown(async () => {
     runner.stop('collector_down', 'end of test');
     stop();
     await server.close();
   });
   await waitFor('a connection', () => memory.of('open').length === 1);
-  t.match(bodyOf(memory.of('lost')[0] as Written), { cause: 'venue_down', detail: /status 500/ });
-  t.match(bodyOf(memory.of('open')[0] as Written), { url: `${server.rest}/address` }, 'its token is told to nobody');
+  t.match(readBody(memory.of('lost')[0] as Written), { cause: 'venue_down', detail: /status 500/ });
+  t.match(readBody(memory.of('open')[0] as Written), { url: `${server.rest}/address` }, 'its token is told to nobody');
   server.sockets()[0]?.close(1012, 'restart');
   await waitFor('a second connection', () => memory.of('open').length === 2);
   t.same(
@@ -227,12 +229,12 @@ t.test('a venue that hands out addresses is asked for one before each connection
 });
 
 t.test('a closed connection is lost at once and another takes its place, with a new name and seq from 1', async (t) => {
-  const { server, memory } = await runSlot(t, ({ ws }) => slotOf(ws));
-  await waitFor('subscribed', () => server.heard(0).length === 3);
+  const { server, memory } = await runSlot(t, ({ ws }) => makeSlot(ws));
+  await waitFor('subscribed', () => server.received(0).length === 3);
   server.sockets()[0]?.close(1012, 'restart');
   await waitFor('a second connection', () => memory.of('open').length === 2);
   const [lost] = memory.of('lost');
-  t.match(bodyOf(lost as Written), { cause: 'connection_lost', detail: 'closed with 1012 restart' });
+  t.match(readBody(lost as Written), { cause: 'connection_lost', detail: 'closed with 1012 restart' });
   t.equal(lost?.conn_id, memory.of('open')[0]?.conn_id);
   t.not(memory.of('open')[1]?.conn_id, lost?.conn_id);
   t.equal(memory.of('open')[1]?.seq, 1);
@@ -245,8 +247,8 @@ t.test('a closed connection is lost at once and another takes its place, with a 
 t.test(
   'acks, heartbeats and errors are no data: a connection with nothing else is lost after its silence',
   async (t) => {
-    const { server, memory } = await runSlot(t, ({ ws }) => ({ ...slotOf(ws), silenceMs: 300 }));
-    await waitFor('subscribed', () => server.heard(0).length === 3);
+    const { server, memory } = await runSlot(t, ({ ws }) => ({ ...makeSlot(ws), silenceMs: 300 }));
+    await waitFor('subscribed', () => server.received(0).length === 3);
     const chatter = setInterval(() => {
       server.sendAll('hb');
       server.sendAll('{"err":"no such stream"}');
@@ -254,17 +256,17 @@ t.test(
     t.teardown(() => clearInterval(chatter));
     await waitFor('lost', () => memory.of('lost').length === 1);
     clearInterval(chatter);
-    t.match(bodyOf(memory.of('lost')[0] as Written), { cause: 'connection_lost', detail: 'no data for 300 ms' });
+    t.match(readBody(memory.of('lost')[0] as Written), { cause: 'connection_lost', detail: 'no data for 300 ms' });
     t.ok(
-      memory.of('frame').some((frame) => textOf(frame) === 'hb'),
+      memory.of('frame').some((frame) => toText(frame) === 'hb'),
       'heartbeats are written all the same',
     );
   },
 );
 
 t.test('data keeps a connection alive beyond its silence', async (t) => {
-  const { server, memory } = await runSlot(t, ({ ws }) => ({ ...slotOf(ws), silenceMs: 150 }));
-  await waitFor('subscribed', () => server.heard(0).length === 3);
+  const { server, memory } = await runSlot(t, ({ ws }) => ({ ...makeSlot(ws), silenceMs: 150 }));
+  await waitFor('subscribed', () => server.received(0).length === 3);
   let sent = 0;
   const feed = setInterval(() => server.sendAll(`{"n":${++sent}}`), 20);
   t.teardown(() => clearInterval(feed));
@@ -273,18 +275,18 @@ t.test('data keeps a connection alive beyond its silence', async (t) => {
 });
 
 t.test('a connection is renewed before its age limit without losing a frame', async (t) => {
-  const { server, memory } = await runSlot(t, ({ ws }) => ({ ...slotOf(ws), renewAfterMs: 300 }));
-  await waitFor('subscribed', () => server.heard(0).length === 3);
+  const { server, memory } = await runSlot(t, ({ ws }) => ({ ...makeSlot(ws), renewAfterMs: 300 }));
+  await waitFor('subscribed', () => server.received(0).length === 3);
   let sent = 0;
   const feed = setInterval(() => server.sendAll(`{"n":${++sent}}`), 2);
   t.teardown(() => clearInterval(feed));
   await waitFor('two successors', () => memory.of('lost').length >= 2);
   clearInterval(feed);
   const last = sent;
-  const numbers = () => new Set(memory.of('frame').flatMap((f) => /^\{"n":(\d+)\}$/.exec(textOf(f))?.[1] ?? []));
+  const numbers = () => new Set(memory.of('frame').flatMap((f) => /^\{"n":(\d+)\}$/.exec(toText(f))?.[1] ?? []));
   await waitFor('the last frame', () => numbers().has(String(last)));
   t.equal(numbers().size, last, 'each frame at least once');
-  t.match(bodyOf(memory.of('lost')[0] as Written), { cause: 'connection_lost', detail: 'its successor took over' });
+  t.match(readBody(memory.of('lost')[0] as Written), { cause: 'connection_lost', detail: 'its successor took over' });
   for (const lost of memory.of('lost')) {
     const at = memory.written.indexOf(lost);
     const openBefore = memory.written.slice(0, at).filter(({ kind }) => kind === 'open').length;
@@ -294,7 +296,7 @@ t.test('a connection is renewed before its age limit without losing a frame', as
 });
 
 t.test('while the log takes no more a socket is not read, and nothing of it is missing afterwards', async (t) => {
-  const { server, memory } = await runSlot(t, ({ ws }) => ({ ...slotOf(ws), silenceMs: 400 }));
+  const { server, memory } = await runSlot(t, ({ ws }) => ({ ...makeSlot(ws), silenceMs: 400 }));
   await waitFor('subscribed', () => memory.of('frame').length === 3);
   const release = memory.block();
   const startedMs = performance.now();
@@ -307,7 +309,7 @@ t.test('while the log takes no more a socket is not read, and nothing of it is m
   t.same(memory.of('lost'), [], 'our own pause is not the silence of the venue');
   release();
   await waitFor('all frames', () => memory.of('frame').length === total + 3);
-  t.equal(textOf(memory.of('frame').at(-1) as Written), `{"n":${total},"filler":"${filler}"}`);
+  t.equal(toText(memory.of('frame').at(-1) as Written), `{"n":${total},"filler":"${filler}"}`);
 });
 
 t.test(
@@ -315,11 +317,11 @@ t.test(
   async (t) => {
     let snapshot = 10;
     const answer: PaperOptions['answer'] = (_path, response) => response.end(`{"snapshot":${snapshot}}`);
-    const { server, memory } = await runSlot(t, ({ ws }) => slotOf(ws, { shards: [0, 1], symbols: ['AAA'] }), {
+    const { server, memory } = await runSlot(t, ({ ws }) => makeSlot(ws, { shards: [0, 1], symbols: ['AAA'] }), {
       answer,
       symbols: ['AAA'],
     });
-    await waitFor('subscribed', () => server.heard(0).length === 3);
+    await waitFor('subscribed', () => server.received(0).length === 3);
     t.same(server.requests(), []);
     server.sendAll('{"book":"AAA","first":9,"last":11}');
     await waitFor('the first snapshot', () => memory.of('response').length === 1);
@@ -328,7 +330,7 @@ t.test(
     t.equal(response?.conn_id, memory.of('open')[0]?.conn_id);
     t.equal(response?.slot, 'book.0');
     t.same(response?.shards, [1]);
-    t.equal(textOf(response as Written), '{"snapshot":10}');
+    t.equal(toText(response as Written), '{"snapshot":10}');
 
     server.sendAll('{"book":"AAA","first":12,"last":13}');
     server.sendAll('{"book":"AAA","first":14,"last":15}');
@@ -353,11 +355,11 @@ t.test(
 t.test('a snapshot too old to join is asked for again', async (t) => {
   const answers = [3, 10];
   const answer: PaperOptions['answer'] = (_path, response) => response.end(`{"snapshot":${answers.shift()}}`);
-  const { server, memory } = await runSlot(t, ({ ws }) => slotOf(ws, { symbols: ['AAA'] }), {
+  const { server, memory } = await runSlot(t, ({ ws }) => makeSlot(ws, { symbols: ['AAA'] }), {
     answer,
     symbols: ['AAA'],
   });
-  await waitFor('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length === 3);
   server.sendAll('{"book":"AAA","first":9,"last":11}');
   await waitFor('both snapshots', () => memory.of('response').length === 2);
   const [first, second] = server.requests();
@@ -370,17 +372,17 @@ t.test('a REST answer of 429 pauses the host for its Retry-After and nothing of 
     if (refused++ === 0) response.writeHead(429, { 'retry-after': '1' }).end('{"code":-1003}');
     else response.end('{"snapshot":10}');
   };
-  const { server, memory } = await runSlot(t, ({ ws }) => slotOf(ws, { symbols: ['AAA', 'BBB'] }), {
+  const { server, memory } = await runSlot(t, ({ ws }) => makeSlot(ws, { symbols: ['AAA', 'BBB'] }), {
     answer,
     symbols: ['AAA', 'BBB'],
   });
-  await waitFor('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length === 3);
   server.sendAll('{"book":"AAA","first":9,"last":11}');
   server.sendAll('{"book":"BBB","first":9,"last":11}');
   await waitFor('both books', () => memory.of('response').length === 2);
   const [first, second] = server.requests();
   t.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 990, 'the other book waits too');
-  t.same(memory.of('response').map(textOf), ['{"snapshot":10}', '{"snapshot":10}']);
+  t.same(memory.of('response').map(toText), ['{"snapshot":10}', '{"snapshot":10}']);
   t.same(memory.of('lost'), [], 'the socket stays');
 });
 
@@ -392,7 +394,7 @@ t.test(
       answer: (path, response) => (up ? response.end(`{"path":"${path}"}`) : response.writeHead(503).end('down')),
     });
     const memory = openMemory();
-    const { connections, rest, stop, shared } = partsOf(server, memory);
+    const { connections, rest, stop, shared } = createParts(server, memory);
     const runner = runPollSlot(
       {
         kind: 'poll',
@@ -420,10 +422,10 @@ t.test(
     );
     up = false;
     await waitFor('lost', () => memory.of('lost').length === 1);
-    t.equal(bodyOf(memory.of('lost')[0] as Written).cause, 'venue_down');
+    t.equal(readBody(memory.of('lost')[0] as Written).cause, 'venue_down');
     const before = memory.of('response').length;
     t.notOk(
-      memory.of('response').some((r) => textOf(r) === 'down'),
+      memory.of('response').some((r) => toText(r) === 'down'),
       'a refusal is no answer',
     );
     up = true;
@@ -434,7 +436,7 @@ t.test(
 
 t.test('polls are spread over their period', async (t) => {
   const server = await startPaper({ answer: (_path, response) => response.end('{}') });
-  const { connections, rest, stop, shared } = partsOf(server, openMemory());
+  const { connections, rest, stop, shared } = createParts(server, openMemory());
   const requests = Array.from({ length: 5 }, (_, i) => ({ ...toRequest(`${server.rest}/${i}`), weight: 1 }));
   const slot = { kind: 'poll' as const, id: 'oi', shards: [0], requests, everyMs: 500, covers: [] };
   const beganMs = performance.now();
@@ -445,15 +447,15 @@ t.test('polls are spread over their period', async (t) => {
     await server.close();
   });
   await waitFor('two rounds', () => server.requests().length >= 10);
-  const heard = server.requests().slice(0, 10);
+  const firstTen = server.requests().slice(0, 10);
   t.same(
-    heard.map(({ path }) => path),
+    firstTen.map(({ path }) => path),
     ['/0', '/1', '/2', '/3', '/4', '/0', '/1', '/2', '/3', '/4'],
   );
   // No request is early: one that is late on a busy machine does not move the others.
   t.ok(
-    heard.every(({ atMs }, i) => atMs - beganMs > i * 100 - 60),
-    `100 ms apart, here ${heard.map(({ atMs }) => Math.round(atMs - beganMs))}`,
+    firstTen.every(({ atMs }, i) => atMs - beganMs > i * 100 - 60),
+    `100 ms apart, here ${firstTen.map(({ atMs }) => Math.round(atMs - beganMs))}`,
   );
 });
 
@@ -469,7 +471,7 @@ t.test(
       },
     });
     const memory = openMemory();
-    const { connections, rest, stop, shared } = partsOf(server, memory);
+    const { connections, rest, stop, shared } = createParts(server, memory);
     const requests = Array.from({ length: 4 }, (_, i) => ({ ...toRequest(`${server.rest}/${i}`), weight: 1 }));
     const slot = { kind: 'poll' as const, id: 'oi', shards: [0], requests, everyMs: 200, covers: [] };
     const runner = runPollSlot(slot, { connections, rest, meters: shared.meters, log: silentLog });
@@ -480,11 +482,11 @@ t.test(
     });
     await waitFor('open again', () => memory.of('open').length === 2);
     t.same(
-      memory.of('lost').map((lost) => bodyOf(lost).cause),
+      memory.of('lost').map((lost) => readBody(lost).cause),
       ['venue_rate_limit'],
     );
     const refusedAt = server.requests().findIndex(({ path }) => path === '/1');
-    // The eight that wait are sent at once, over several connections: they are heard in whatever order.
+    // The eight that wait are sent at once, over several connections: they arrive in any order.
     const isNextRound = (): boolean => server.requests().filter(({ path }) => path === '/0').length >= 3;
     await waitFor('the next round', () => isNextRound() && server.requests().length > refusedAt + 8);
     const after = server.requests().slice(refusedAt + 1);
@@ -499,7 +501,7 @@ t.test(
 t.test('a poll slot that the limit leaves nothing for is lost by that, until it is answered', async (t) => {
   const server = await startPaper({ answer: (_path, response) => response.end('{}') });
   const memory = openMemory();
-  const { connections, stop, shared } = partsOf(server, memory);
+  const { connections, stop, shared } = createParts(server, memory);
   const rest = createRestClient({ weightPerMinute: 100, meters: shared.meters });
   await rest.ask({ method: 'GET', url: `${server.rest}/book`, weight: 48 }, 'book');
   const requests = [{ method: 'GET' as const, url: `${server.rest}/oi`, weight: 1 }];
@@ -513,7 +515,7 @@ t.test('a poll slot that the limit leaves nothing for is lost by that, until it 
     await server.close();
   });
   await waitFor('lost', () => memory.of('lost').length === 1);
-  t.equal(bodyOf(memory.of('lost')[0] as Written).cause, 'venue_rate_limit');
+  t.equal(readBody(memory.of('lost')[0] as Written).cause, 'venue_rate_limit');
   t.equal(server.requests().length, 1, 'the book alone was asked for');
 });
 
@@ -605,14 +607,14 @@ const runTalking = async (
 ) => {
   const server = await startPaper({ answer: (path, response) => response.end(`{"path":"${path}"}`) });
   const memory = openMemory();
-  const { stop, shared } = partsOf(server, memory, ['AAA', 'BBB']);
+  const { stop, shared } = createParts(server, memory, ['AAA', 'BBB']);
   const runner = runSocketSlot(slotFrom(server), { ...shared, venue: talking, wallMs, ...deps });
   t.teardown(async () => {
     runner.stop('collector_down', 'end of test');
     stop();
     await server.close();
   });
-  await waitFor('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.received(0).length === 3);
   return { server, memory };
 };
 
@@ -620,15 +622,15 @@ t.test(
   'a subscription that is silent on a live connection is begun again; heartbeats and others do not speak for it',
   async (t) => {
     const watched = [{ subscriptions: ['a', 'b'], silenceMs: 1_500 }];
-    const { server, memory } = await runTalking(t, ({ ws }) => ({ ...slotOf(ws), watched }));
+    const { server, memory } = await runTalking(t, ({ ws }) => ({ ...makeSlot(ws), watched }));
     const feed = setInterval(() => {
       server.sendAll('{"sub":"a"}');
       server.sendAll('hb');
     }, 50);
     t.teardown(() => clearInterval(feed));
-    await waitFor('begun again', () => server.heard(0).length >= 4);
+    await waitFor('begun again', () => server.received(0).length >= 4);
     t.same(
-      server.heard(0).map(({ text }) => text),
+      server.received(0).map(({ text }) => text),
       ['one', 'two', 'three', 'again b'],
     );
     t.same(memory.of('lost'), [], 'the connection stays');
@@ -648,15 +650,15 @@ const streaming: Venue = {
   without: (refusal, request) => (refusal.includes(`no ${request}`) ? `rest of ${request}` : null),
 };
 
-const toldOf = (server: PaperServer): readonly string[] =>
+const listSent = (server: PaperServer): readonly string[] =>
   server
-    .heard(0)
+    .received(0)
     .slice(3)
     .map(({ text }) => text);
 
 t.test('a book whose hole only a new snapshot of the socket can mend is subscribed again, and no other', async (t) => {
   const covers = [{ layers: ['book'], symbols: ['AAA', 'BBB'] }];
-  const { server, memory } = await runTalking(t, ({ ws }) => ({ ...slotOf(ws), covers }), undefined, {
+  const { server, memory } = await runTalking(t, ({ ws }) => ({ ...makeSlot(ws), covers }), undefined, {
     venue: streaming,
   });
   for (const symbol of ['AAA', 'BBB']) server.sendAll(`{"whole":"${symbol}","last":5}`);
@@ -665,8 +667,8 @@ t.test('a book whose hole only a new snapshot of the socket can mend is subscrib
   server.sendAll('{"book":"AAA","first":9,"last":9}');
   server.sendAll('{"book":"BBB","first":6,"last":6}');
   await waitFor('all read', () => memory.of('frame').some(({ payload }) => String(payload).includes('BBB","first"')));
-  await waitFor('subscribed again', () => toldOf(server).length > 0);
-  t.same(toldOf(server), ['again AAA']);
+  await waitFor('subscribed again', () => listSent(server).length > 0);
+  t.same(listSent(server), ['again AAA']);
   t.same(memory.of('lost'), [], 'the connection stays');
 });
 
@@ -675,19 +677,19 @@ t.test('a request that is refused for one subscription is sent again without it'
   const onRefused = (): void => {
     refused += 1;
   };
-  const { server } = await runTalking(t, ({ ws }) => slotOf(ws), undefined, { venue: streaming, onRefused });
+  const { server } = await runTalking(t, ({ ws }) => makeSlot(ws), undefined, { venue: streaming, onRefused });
   server.sendAll('{"err":"no two"}');
-  await waitFor('sent again', () => toldOf(server).length > 0);
+  await waitFor('sent again', () => listSent(server).length > 0);
   server.sendAll('{"err":"no four"}');
   server.sendAll('{"err":"no rest of two"}');
-  await waitFor('and again', () => toldOf(server).length > 1);
-  t.same(toldOf(server), ['rest of two', 'rest of rest of two']);
+  await waitFor('and again', () => listSent(server).length > 1);
+  t.same(listSent(server), ['rest of two', 'rest of rest of two']);
   t.equal(refused, 2, 'what is listed is asked for anew');
 });
 
 t.test("a quiet subscription's value is asked for and written under its connection", async (t) => {
   const watched = [{ subscriptions: ['a', 'b'], silenceMs: 60_000, confirmAfterMs: 300 }];
-  const { server, memory } = await runTalking(t, ({ ws }) => ({ ...slotOf(ws), watched }));
+  const { server, memory } = await runTalking(t, ({ ws }) => ({ ...makeSlot(ws), watched }));
   const feed = setInterval(() => server.sendAll('{"sub":"a"}'), 50);
   t.teardown(() => clearInterval(feed));
   await waitFor('two confirmations', () => memory.of('response').length >= 2);
@@ -706,7 +708,7 @@ t.test(
     const covers = [{ layers: ['candles'], symbols: ['AAA', 'BBB'] }];
     const { server, memory } = await runTalking(
       t,
-      ({ ws }) => ({ ...slotOf(ws), covers }),
+      ({ ws }) => ({ ...makeSlot(ws), covers }),
       () => nowMs,
     );
     await waitFor('both', () => memory.of('response').length === 2);
@@ -735,7 +737,7 @@ t.test('a connection does not ask for minutes that the one before it closed', as
   const covers = [{ layers: ['candles'], symbols: ['AAA', 'BBB'] }];
   const { server, memory } = await runTalking(
     t,
-    ({ ws }) => ({ ...slotOf(ws), covers }),
+    ({ ws }) => ({ ...makeSlot(ws), covers }),
     () => nowMs,
   );
   await waitFor('both', () => memory.of('response').length === 2);
@@ -751,7 +753,7 @@ t.test('a connection does not ask for minutes that the one before it closed', as
   t.equal(server.requests().length, 3, 'the other one was not asked for beside it');
 });
 
-type QuietParts = Pick<ReturnType<typeof partsOf>, 'rest' | 'stop' | 'shared'> & { readonly server: PaperServer };
+type QuietParts = Pick<ReturnType<typeof createParts>, 'rest' | 'stop' | 'shared'> & { readonly server: PaperServer };
 
 /** Snapshots of AAA and BBB for a venue that differs from the paper one by `change`; ends with the test, and so do the parts. */
 const quietBooks = (
@@ -783,7 +785,7 @@ t.test('a quiet book that the venue confirms by its id costs the short request o
   const answers = ['{"snapshot":10}', '{"snapshot":12}', '{"snapshot":12}'];
   const server = await startPaper({ answer: (_path, response) => response.end(answers.shift()) });
   const memory = openMemory();
-  const { connections, rest, stop, shared } = partsOf(server, memory, ['AAA']);
+  const { connections, rest, stop, shared } = createParts(server, memory, ['AAA']);
   const short: Venue['bookConfirmation'] = (listing, { rest: base }) => ({
     ...toRequest(`${base}/short?symbol=${listing.venue_symbol}`),
     weight: 2,
@@ -812,7 +814,7 @@ t.test('a book that the venue says it has not is left alone, and what is listed 
     response.writeHead(path.includes('AAA') ? 400 : 200).end('{"snapshot":10}');
   };
   const server = await startPaper({ answer });
-  const { connections, rest, stop, shared } = partsOf(server, openMemory(), ['AAA', 'BBB']);
+  const { connections, rest, stop, shared } = createParts(server, openMemory(), ['AAA', 'BBB']);
   let refused = 0;
   const onRefused = (): void => {
     refused += 1;
@@ -857,20 +859,20 @@ const runCollector = async (t: Test, listings: () => readonly string[], change: 
 };
 
 /** Two symbols for each of two shards. */
-const symbolsOf = (shard: number): string[] =>
+const listSymbols = (shard: number): string[] =>
   ['AAA', 'BBB', 'CCC', 'DDD', 'EEE', 'FFF', 'GGG', 'HHH', 'III', 'JJJ']
     .filter((s) => shardOf(s, 2) === shard)
     .slice(0, 2);
 
 t.test('capability and reference come before any connection, to every shard', async (t) => {
-  const { memory, collector } = await runCollector(t, () => [...symbolsOf(0), ...symbolsOf(1)]);
+  const { memory, collector } = await runCollector(t, () => [...listSymbols(0), ...listSymbols(1)]);
   await waitFor('two connections', () => memory.of('open').length === 2);
   t.ok(collector.isPlanned());
   t.same(
     memory.of('capability').map(({ shards }) => shards),
     [[0], [1]],
   );
-  t.same(bodyOf(memory.of('capability')[0] as Written), {
+  t.same(readBody(memory.of('capability')[0] as Written), {
     name: 'Paper',
     layers: { book: { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: 'connection' } },
   });
@@ -881,25 +883,25 @@ t.test('capability and reference come before any connection, to every shard', as
 });
 
 t.test('what follows from the number of listings is said once it is known, and again when it changes', async (t) => {
-  let listings = symbolsOf(0);
+  let listings = listSymbols(0);
   const deliveries: Venue['deliveries'] = (known) => ({
     oi: { policy: 'on', cadence: known.length * 1_000, horizonMs: known.length * 2_000, horizonSource: 'assumed' },
   });
   const { memory } = await runCollector(t, () => listings, { venue: { ...paper, deliveries } });
-  const said = () =>
+  const readTimes = () =>
     memory
       .of('capability')
       .filter(({ shards }) => shards[0] === 0)
-      .map((message) => (bodyOf(message).layers as Record<string, { cadence_ms: number }>).oi?.cadence_ms ?? null);
-  await waitFor('known listings', () => said().length === 2);
-  t.same(said(), [null, 2_000]);
-  listings = [...listings, ...symbolsOf(1)];
-  await waitFor('more listings', () => said().length === 3);
-  t.same(said(), [null, 2_000, 4_000]);
+      .map((message) => (readBody(message).layers as Record<string, { cadence_ms: number }>).oi?.cadence_ms ?? null);
+  await waitFor('known listings', () => readTimes().length === 2);
+  t.same(readTimes(), [null, 2_000]);
+  listings = [...listings, ...listSymbols(1)];
+  await waitFor('more listings', () => readTimes().length === 3);
+  t.same(readTimes(), [null, 2_000, 4_000]);
 });
 
 t.test('a tick a shard names exactly the connections open at that point of the log', async (t) => {
-  const { server, memory } = await runCollector(t, () => [...symbolsOf(0), ...symbolsOf(1)]);
+  const { server, memory } = await runCollector(t, () => [...listSymbols(0), ...listSymbols(1)]);
   await waitFor('two connections', () => memory.of('open').length === 2);
   const ticksAfter = (index: number) => memory.written.slice(index).filter(({ kind }) => kind === 'tick');
   const mark = memory.written.length;
@@ -913,14 +915,14 @@ t.test('a tick a shard names exactly the connections open at that point of the l
   let checked = 0;
   for (const message of memory.written) {
     if (message.kind === 'open')
-      open.set(message.conn_id, { shards: message.shards, opened_at: bodyOf(message).opened_at });
+      open.set(message.conn_id, { shards: message.shards, opened_at: readBody(message).opened_at });
     if (message.kind === 'lost') open.delete(message.conn_id);
     if (message.kind !== 'tick') continue;
     const [shard = -1] = message.shards;
     const expected = [...open]
       .filter(([, o]) => o.shards.includes(shard))
       .map(([conn_id, { opened_at }]) => ({ conn_id, opened_at }));
-    const body = bodyOf(message) as unknown as TickBody;
+    const body = readBody(message) as unknown as TickBody;
     if (JSON.stringify(body) !== JSON.stringify({ collector: 'c1', connections: expected }))
       t.same(body.connections, expected);
     t.match(message, { slot: 'collector', conn_id: 'c1', seq: 0 });
@@ -932,12 +934,12 @@ t.test('a tick a shard names exactly the connections open at that point of the l
 t.test(
   'when listings change only the slots that change are replaced, the new connection before the old one ends',
   async (t) => {
-    const [first = '', second = ''] = symbolsOf(0);
-    const [other = ''] = symbolsOf(1);
+    const [first = '', second = ''] = listSymbols(0);
+    const [other = ''] = listSymbols(1);
     let listings = [first, other];
     const { server, memory } = await runCollector(t, () => listings);
     await waitFor('two connections', () => memory.of('open').length === 2);
-    // Books become whole by their snapshots, so that a successor may stand alone.
+    // Books become whole by their snapshots, so that a successor needs no predecessor.
     const feed = setInterval(() => {
       for (const book of [first, second, other]) server.sendAll(`{"book":"${book}","first":1,"last":2}`);
     }, 20);
@@ -946,7 +948,7 @@ t.test(
     await waitFor('the old one ended', () => memory.of('lost').length === 1);
     const replaced = memory.of('open')[2] as Written;
     t.equal(replaced.slot, 'book.0');
-    t.match(bodyOf(replaced), { covers: [{ symbols: [first, second] }] });
+    t.match(readBody(replaced), { covers: [{ symbols: [first, second] }] });
     t.equal(memory.of('lost')[0]?.slot, 'book.0');
     t.ok(memory.written.indexOf(replaced) < memory.written.indexOf(memory.of('lost')[0] as Written));
     t.equal(memory.of('open').length, 3, 'the other shard is untouched');
@@ -958,11 +960,11 @@ t.test(
 );
 
 t.test('a collector that stops says of every connection that it is lost, once', async (t) => {
-  const { memory, collector } = await runCollector(t, () => [...symbolsOf(0), ...symbolsOf(1)]);
+  const { memory, collector } = await runCollector(t, () => [...listSymbols(0), ...listSymbols(1)]);
   await waitFor('two connections', () => memory.of('open').length === 2);
   collector.stop();
   t.same(
-    memory.of('lost').map((lost) => bodyOf(lost).cause),
+    memory.of('lost').map((lost) => readBody(lost).cause),
     ['collector_down', 'collector_down'],
   );
   t.same(new Set(connIds(memory.of('lost'))), new Set(connIds(memory.of('open'))));

@@ -4,13 +4,13 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { deribit } from '../../../ingest/venues/deribit/index.ts';
 import { hyperliquid } from '../../../ingest/venues/hyperliquid/index.ts';
 import { collectAll, nothingMissing } from '../../support/collected.ts';
-import { textOf } from '../paper-venue.ts';
+import { toText } from '../paper-venue.ts';
 
 const VENUES: readonly Venue[] = [hyperliquid, deribit];
 /** ADA among them, which trades in one minute of three. */
 const LISTINGS = 10;
 const MINUTE_MS = 60_000;
-/** The first minute ends so long after the start. */
+/** The first minute ends this long after the start. */
 const FIRST_MINUTE_MS = 26_000;
 const CUT_BEFORE_MS = 1_000;
 const CUT_FOR_MS = 2_500;
@@ -89,8 +89,8 @@ t.test('each trade is told once, as it was made; liquidations are those of the m
 t.test('nothing that came is unreadable', (t) => {
   for (const { venue, dead, memory } of all) {
     t.same(dead, [], venue.id);
-    const refused = memory.of('frame').filter((frame) => venue.classify(textOf(frame)) === 'error');
-    t.same(refused.map(textOf), [], `${venue.id} refuses nothing`);
+    const refused = memory.of('frame').filter((frame) => venue.classify(toText(frame)) === 'error');
+    t.same(refused.map(toText), [], `${venue.id} refuses nothing`);
   }
   t.end();
 });

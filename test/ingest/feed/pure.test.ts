@@ -1,4 +1,4 @@
-// What the feed decides without a socket: rate windows, Retry-After, clock offset, which book needs a snapshot, capabilities.
+// Decisions of the feed without a socket: rate windows, Retry-After, clock offset, which book needs a snapshot, capabilities.
 import fc from 'fast-check';
 import { Registry } from 'prom-client';
 import t from 'tap';
@@ -132,10 +132,10 @@ const diff = (symbol: string, first: number, last: number): Chain => ({
   last: BigInt(last),
   previous: null,
 });
-const watchOf = (...symbols: string[]) => createBookWatch({ rule: paper.bookRule, symbols, nowMs: 0 });
+const createWatch = (...symbols: string[]) => createBookWatch({ rule: paper.bookRule, symbols, nowMs: 0 });
 
 t.test('a book asks for its snapshot from its first diff on, the oldest need first', async (t) => {
-  const watch = watchOf('AAA', 'BBB', 'CCC');
+  const watch = createWatch('AAA', 'BBB', 'CCC');
   t.equal(watch.urgent(1), null, 'nothing was heard yet');
   watch.take(diff('BBB', 5, 6), 100);
   watch.take(diff('AAA', 5, 6), 200);
@@ -155,7 +155,7 @@ t.test('a book asks for its snapshot from its first diff on, the oldest need fir
 });
 
 t.test('a book that is quiet for 20 s is confirmed, after those that are not whole', async (t) => {
-  const watch = watchOf('AAA', 'BBB');
+  const watch = createWatch('AAA', 'BBB');
   watch.take(diff('AAA', 5, 6), 0);
   watch.take(snapshot('AAA', 6), 0);
   t.equal(watch.urgent(19_999), null);
@@ -180,7 +180,7 @@ t.test('a whole book is asked for again when its snapshot is old, after every ot
 });
 
 t.test('a quiet book is confirmed by its id alone; another id than its own asks for the whole book', async (t) => {
-  const watch = watchOf('AAA');
+  const watch = createWatch('AAA');
   watch.take(diff('AAA', 5, 6), 0);
   watch.take(snapshot('AAA', 6), 0);
   const confirmation = (id: number): Chain => ({ ...snapshot('AAA', id), kind: 'confirmation' });

@@ -1,4 +1,4 @@
-// What a venue may wish of its connections: headers with every handshake and request, pings of its own or of the protocol.
+// Connection options of a venue: headers with every handshake and request, pings of its own or of the protocol.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
@@ -13,7 +13,7 @@ import { openMemory, paper, silentLog } from '../paper-venue.ts';
 
 const clock = createClock();
 
-type Heard = {
+type Received = {
   requested: unknown;
   shaken: unknown;
   pings: number;
@@ -21,21 +21,21 @@ type Heard = {
   readonly texts: string[];
 };
 
-/** A collector of one listing on a server of its own, which notes what it hears. */
-const collect = async (t: Test, wishes: Partial<Venue>): Promise<Heard> => {
-  const heard: Heard = { requested: undefined, shaken: undefined, pings: 0, paths: [], texts: [] };
+/** A collector of one listing on its own server, which records what it receives. */
+const collect = async (t: Test, wishes: Partial<Venue>): Promise<Received> => {
+  const received: Received = { requested: undefined, shaken: undefined, pings: 0, paths: [], texts: [] };
   const http = createServer((request, response) => {
-    heard.requested = request.headers['x-wish'];
-    heard.paths.push(request.url ?? '');
+    received.requested = request.headers['x-wish'];
+    received.paths.push(request.url ?? '');
     response.end('["AAA"]');
   });
   const sockets = new WebSocketServer({ server: http });
   sockets.on('connection', (socket, request) => {
-    heard.shaken = request.headers['x-wish'];
+    received.shaken = request.headers['x-wish'];
     socket.on('ping', () => {
-      heard.pings += 1;
+      received.pings += 1;
     });
-    socket.on('message', (data) => heard.texts.push(String(data)));
+    socket.on('message', (data) => received.texts.push(String(data)));
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const { port } = http.address() as AddressInfo;
@@ -57,13 +57,13 @@ const collect = async (t: Test, wishes: Partial<Venue>): Promise<Heard> => {
     http.closeAllConnections();
     await new Promise<void>((resolve) => http.close(() => resolve()));
   });
-  return heard;
+  return received;
 };
 
 t.test("a venue's headers go with every request and handshake", async (t) => {
-  const heard = await collect(t, { headers: { 'x-wish': '1' } });
-  await waitFor('a handshake', () => heard.shaken !== undefined);
-  t.same([heard.requested, heard.shaken], ['1', '1']);
+  const received = await collect(t, { headers: { 'x-wish': '1' } });
+  await waitFor('a handshake', () => received.shaken !== undefined);
+  t.same([received.requested, received.shaken], ['1', '1']);
 });
 
 t.test('a ping without a frame is one of the protocol, a ping with a frame is sent as text', async (t) => {
@@ -77,7 +77,7 @@ t.test('a ping without a frame is one of the protocol, a ping with a frame is se
 
 t.test('a poll may ask for what is newer than so long before it is sent, in seconds', async (t) => {
   const before = Math.floor(clock.nowMicros() / 1_000_000);
-  const heard = await collect(t, {
+  const received = await collect(t, {
     plan: (_listings, { endpoints }) => {
       const request = { method: 'GET' as const, url: `${endpoints.rest}/candles?from={since}`, weight: 1 };
       return [
@@ -85,7 +85,7 @@ t.test('a poll may ask for what is newer than so long before it is sent, in seco
       ];
     },
   });
-  const asked = (): readonly string[] => heard.paths.filter((path) => path.startsWith('/candles'));
+  const asked = (): readonly string[] => received.paths.filter((path) => path.startsWith('/candles'));
   await waitFor('a poll', () => asked().length > 0);
   const since = Number(/^\/candles\?from=(\d+)$/.exec(asked()[0] ?? '')?.[1]) + 180;
   t.ok(since >= before && since <= Math.ceil(clock.nowMicros() / 1_000_000), `${since}`);

@@ -1,4 +1,4 @@
-// What an answer of candles covers, on every venue that is asked for some: the minutes of its own request, whatever the answer holds (H-12).
+// What an answer of candles covers, on every venue that is polled for some: the minutes of its own request, whatever the answer holds (H-12).
 import t from 'tap';
 import type { AskedMinutes } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';

@@ -5,7 +5,7 @@ import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sy
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { shardOf } from '../../../schemas/shards.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(aster);
 const TARDIS = 'tardis-tests-aster-futures.ndjson';
@@ -299,7 +299,7 @@ t.test('listings say how each rule was made, and take their interval from fundin
           price_decimals: { venue_field: 'pricePrecision', transform: 'identity' },
           qty_decimals: { venue_field: 'quantityPrecision', transform: 'identity' },
         },
-        candles: candlesOf('trade', 'mark', 'index'),
+        candles: makeCandles('trade', 'mark', 'index'),
         not_published: [],
         bands: BANDS,
         oi_sides: null,
@@ -355,11 +355,11 @@ t.test('the plan subscribes each open listing once to every stream of it, on soc
   t.notOk(streams.some((stream) => stream.includes('gone')));
   for (const stream of ['depth@100ms', 'markPrice@1s', 'ticker', 'aggTrade', 'kline_1m', 'forceOrder'])
     t.ok(streams.includes(`c7usdt@${stream}`), stream);
-  const layersOf = (id: string) =>
+  const listLayers = (id: string) =>
     new Set(slots.filter((slot) => slot.id.startsWith(id)).map((s) => s.covers[0]?.layers.join()));
-  t.same(layersOf('book'), new Set(['book,venue_depth']));
-  t.same(layersOf('mark'), new Set(['mark,funding']));
-  t.same(layersOf('trade'), new Set(['ticker,stats,trades,liquidation,candles']));
+  t.same(listLayers('book'), new Set(['book,venue_depth']));
+  t.same(listLayers('mark'), new Set(['mark,funding']));
+  t.same(listLayers('trade'), new Set(['ticker,stats,trades,liquidation,candles']));
   const first = slots[0];
   t.match(first?.kind === 'socket' ? JSON.parse(first.subscribe[0] ?? '') : null, { method: 'SUBSCRIBE', id: 1 });
   t.same(

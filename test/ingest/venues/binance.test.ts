@@ -6,7 +6,7 @@ import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
 const NO_LISTINGS: MapContext = { listings: new Map() };
 const FIXTURES = 'binance';
@@ -431,15 +431,15 @@ t.test('a side of a snapshot with fewer levels than asked is all the venue has',
     ],
     asks: [['4', '1']],
   };
-  const fullOf = (query: string): unknown =>
+  const findFull = (query: string): unknown =>
     binance.map({}, answer(`/fapi/v1/depth?symbol=AUSDT${query}`, body), NO_LISTINGS)[0]?.chain?.full;
-  t.same(fullOf('&limit=2'), { bids: false, asks: true });
-  t.same(fullOf('&limit=1000'), { bids: true, asks: true });
-  t.equal(fullOf(''), undefined, 'nobody said how many were asked');
-  const kindOf = (query: string): unknown =>
+  t.same(findFull('&limit=2'), { bids: false, asks: true });
+  t.same(findFull('&limit=1000'), { bids: true, asks: true });
+  t.equal(findFull(''), undefined, 'nobody said how many were asked');
+  const findKind = (query: string): unknown =>
     binance.map({}, answer(`/fapi/v1/depth?symbol=AUSDT${query}`, body), NO_LISTINGS)[0]?.chain?.kind;
-  t.equal(kindOf('&limit=1000'), 'snapshot');
-  t.equal(kindOf('&limit=5'), 'confirmation', 'asked for its id only');
+  t.equal(findKind('&limit=1000'), 'snapshot');
+  t.equal(findKind('&limit=5'), 'confirmation', 'asked for its id only');
   t.end();
 });
 
@@ -691,7 +691,7 @@ t.test('listings say how each rule was made', (t) => {
           price_decimals: { venue_field: 'pricePrecision', transform: 'identity' },
           qty_decimals: { venue_field: 'quantityPrecision', transform: 'identity' },
         },
-        candles: candlesOf('trade', 'mark', 'index'),
+        candles: makeCandles('trade', 'mark', 'index'),
         not_published: [],
         bands: BANDS,
         oi_sides: null,
@@ -758,7 +758,7 @@ t.test('every perpetual of the recorded exchangeInfo answers has base, multiplie
 });
 
 t.test('a perpetual being settled is listed as settling, in either market and in either spelling (V-02)', (t) => {
-  const statusesOf = (file: string, type: string, status: string): readonly string[] => {
+  const listStatuses = (file: string, type: string, status: string): readonly string[] => {
     const message = readRecording(`${FIXTURES}/${file}`)
       .filter(({ kind, url }) => kind === 'rest' && url?.includes('/exchangeInfo'))
       .map(toVenueMessage)[0] as VenueMessage;
@@ -772,16 +772,16 @@ t.test('a perpetual being settled is listed as settling, in either market and in
   };
   for (const file of [GOCT_USDM, GOCT_COINM])
     for (const type of ['PERPETUAL_DELIVERING', 'PERPETUAL DELIVERING', 'TRADIFI_PERPETUAL_DELIVERING']) {
-      t.same(statusesOf(file, type, 'SETTLING'), ['settling']);
-      t.same(statusesOf(file, type, 'TRADING'), ['settling'], 'the type goes before the status');
-      t.same(statusesOf(file, type, 'A_NEW_WORD'), ['settling']);
-      t.ok(statusesOf(file, type, 'CLOSE').includes('delisted'));
+      t.same(listStatuses(file, type, 'SETTLING'), ['settling']);
+      t.same(listStatuses(file, type, 'TRADING'), ['settling'], 'the type goes before the status');
+      t.same(listStatuses(file, type, 'A_NEW_WORD'), ['settling']);
+      t.ok(listStatuses(file, type, 'CLOSE').includes('delisted'));
     }
   t.end();
 });
 
 t.test('multipliers in symbols are undone, names that begin with a digit are not', (t) => {
-  const multiplierOf = (baseAsset: string): unknown => {
+  const findMultiplier = (baseAsset: string): unknown => {
     const symbol = {
       symbol: `${baseAsset}USDT`,
       pair: `${baseAsset}USDT`,
@@ -797,11 +797,11 @@ t.test('multipliers in symbols are undone, names that begin with a digit are not
     );
     return [found?.listings[0]?.values.base, found?.listings[0]?.values.multiplier];
   };
-  t.same(multiplierOf('1000PEPE'), ['PEPE', '1000']);
-  t.same(multiplierOf('1000000MOG'), ['MOG', '1000000']);
-  t.same(multiplierOf('1MBABYDOGE'), ['BABYDOGE', '1000000']);
-  t.same(multiplierOf('1000X'), ['X', '1000']);
-  t.same(multiplierOf('1INCH'), ['1INCH', '1']);
+  t.same(findMultiplier('1000PEPE'), ['PEPE', '1000']);
+  t.same(findMultiplier('1000000MOG'), ['MOG', '1000000']);
+  t.same(findMultiplier('1MBABYDOGE'), ['BABYDOGE', '1000000']);
+  t.same(findMultiplier('1000X'), ['X', '1000']);
+  t.same(findMultiplier('1INCH'), ['1INCH', '1']);
   t.end();
 });
 
@@ -884,10 +884,10 @@ t.test('a new listing changes only the last socket of its kind', (t) => {
     values: { ...template.values, listed_at: 1_700_000_000_000_000 },
   };
   const after = binance.plan([fresh, ...many], env).map((slot) => JSON.stringify(slot));
-  const kindOf = (slot: string): string => /"id":"([a-z-]+)/.exec(slot)?.[1] ?? '';
+  const findKind = (slot: string): string => /"id":"([a-z-]+)/.exec(slot)?.[1] ?? '';
   const changed = after.filter((slot) => !before.includes(slot));
   t.same(
-    Object.entries(Object.groupBy(before, kindOf)).map(([kind, slots]) => [kind, slots?.length]),
+    Object.entries(Object.groupBy(before, findKind)).map(([kind, slots]) => [kind, slots?.length]),
     [
       ['usdm-book', 3],
       ['usdm-mark', 3],
@@ -896,7 +896,7 @@ t.test('a new listing changes only the last socket of its kind', (t) => {
       ['usdm-price-candles', 1],
     ],
   );
-  t.same(changed.map(kindOf), ['usdm-book', 'usdm-mark', 'usdm-trade', 'usdm-oi', 'usdm-price-candles']);
+  t.same(changed.map(findKind), ['usdm-book', 'usdm-mark', 'usdm-trade', 'usdm-oi', 'usdm-price-candles']);
   t.end();
 });
 

@@ -9,7 +9,7 @@ import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues
 import { canonicalDigits } from '../../../schemas/decimals.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, outcomeOf, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, runCase, venueBench } from '../../support/venue-checks.ts';
 
 const NO_LISTINGS: MapContext = { listings: new Map() };
 const REST = 'jkorf-rest-examples.ndjson';
@@ -322,7 +322,7 @@ t.test('recorded answers that lack their request give the records of the symbol 
       trades: null,
       closed: null,
     });
-  // The candles lie five minutes (v2) or a week (v3) apart: here they are asked for as minutes.
+  // The candles lie five minutes (v2) or a week (v3) apart: here they are requested as minutes.
   const prices = [
     ['26210.5', '26210.5', '26194.5', '26194.5'],
     ['26194.5', '26194.5', '26171', '26171'],
@@ -406,7 +406,7 @@ t.test('recorded answers that lack their request give the records of the symbol 
 type Level = readonly [string, string];
 
 /** The venue's own proof of a book: CRC32 over the best 25 levels a side, as it spells them. */
-const checksumOf = (bids: ReadonlyMap<string, string>, asks: ReadonlyMap<string, string>): number => {
+const computeChecksum = (bids: ReadonlyMap<string, string>, asks: ReadonlyMap<string, string>): number => {
   const best = (side: ReadonlyMap<string, string>, sign: number): Level[] =>
     [...side].toSorted((a, b) => sign * (Number(a[0]) - Number(b[0]))).slice(0, 25);
   const [b, a] = [best(bids, -1), best(asks, 1)];
@@ -437,7 +437,7 @@ t.test('the books of a recorded session are those the venue signed, message by m
         else sides[name].set(price, size);
       }
     }
-    t.equal(checksumOf(sides.bids, sides.asks), data[0].checksum, `checksum of book ${count}`);
+    t.equal(computeChecksum(sides.bids, sides.asks), data[0].checksum, `checksum of book ${count}`);
     for (const [name, sign] of [
       ['bids', -1],
       ['asks', 1],
@@ -528,11 +528,12 @@ t.test('a v2 book without pseq goes on while its sequence rises', (t) => {
 });
 
 t.test('channels of the best levels are whole messages; of fewer levels than asked there are no more', (t) => {
-  const chainOf = (topic: string) => bitget.map({}, frame(bookFrame('snapshot', 9n, 0n, topic)), NO_LISTINGS)[0]?.chain;
-  t.same(chainOf('books15')?.full, { bids: true, asks: true });
-  t.equal(chainOf('books15')?.kind, 'snapshot');
-  t.equal(chainOf('books')?.full, undefined, 'nobody says how deep it is');
-  t.equal(chainOf('books1'), undefined, 'the best level alone is never our book');
+  const findChain = (topic: string) =>
+    bitget.map({}, frame(bookFrame('snapshot', 9n, 0n, topic)), NO_LISTINGS)[0]?.chain;
+  t.same(findChain('books15')?.full, { bids: true, asks: true });
+  t.equal(findChain('books15')?.kind, 'snapshot');
+  t.equal(findChain('books')?.full, undefined, 'nobody says how deep it is');
+  t.equal(findChain('books1'), undefined, 'the best level alone is never our book');
   t.equal(bitget.sequence(bookFrame('snapshot', 9n, 0n, 'books1')), null);
   t.end();
 });
@@ -579,7 +580,7 @@ t.test('a book by request is printed with its digits, never joined; a merged one
   t.same(map(numbers('v2/mix/market/merge-depth?symbol=AUSDT', merged)), []);
   t.equal(map(numbers('v2/mix/market/merge-depth?symbol=AUSDT', merged.replace('scale1', 'scale0'))).length, 1);
   t.equal(
-    outcomeOf(() => mapLine(REST, 10)),
+    runCase(() => mapLine(REST, 10)),
     'VENUE_UNKNOWN_LISTING',
     'a book of nobody',
   );
@@ -687,7 +688,7 @@ t.test('candles of a minute alone, from every version', (t) => {
   };
   t.match(map(v3('kline', [kline], { interval: '1m' })), [{ values }]);
   t.same(map(v3('kline', [kline], { interval: '1D' })), []);
-  // No recording has a pushed minute of v2 or v3: the candles of jkorf-ws:3 and :22 but for the words of their length.
+  // No recording has a pushed minute of v2 or v3: the candles of jkorf-ws:3 and :22 with another length.
   const counted = {
     price_type: 'trade',
     timeframe: '1m',
@@ -740,7 +741,7 @@ t.test('candles of a minute alone, from every version', (t) => {
   t.same(map(answer('v3/market/candles?symbol=AUSDT&interval=1m&type=premium', [row])), []);
   for (const line of [4, 5, 6, 7, 23, 24])
     t.equal(
-      outcomeOf(() => mapLine(REST, line)),
+      runCase(() => mapLine(REST, line)),
       'VENUE_UNKNOWN_LISTING',
       'whose candles is not known',
     );
@@ -807,7 +808,7 @@ t.test('what cannot be read is refused with its code', (t) => {
   ];
   for (const [what, message, code] of table)
     t.equal(
-      outcomeOf(() => map(message)),
+      runCase(() => map(message)),
       code,
       what,
     );
@@ -816,7 +817,7 @@ t.test('what cannot be read is refused with its code', (t) => {
 
 // ---- listings ----
 
-const listingsOf = (message: VenueMessage): readonly ListingRecord[] =>
+const listListings = (message: VenueMessage): readonly ListingRecord[] =>
   bitget.mapReference({}, message)?.listings ?? [];
 const instrument = (symbol: string, change: object = {}): object => ({
   symbol,
@@ -830,7 +831,7 @@ const instrument = (symbol: string, change: object = {}): object => ({
 });
 
 t.test('listings of v3 say how each rule was made', (t) => {
-  t.same(listingsOf(toVenueMessage(lineOf(REST, 20))), [
+  t.same(listListings(toVenueMessage(lineOf(REST, 20))), [
     record('listing', 'BTCUSDT', [1770531054230], {
       instrument: 'BTC-PERP',
       venue_symbol: 'BTCUSDT',
@@ -863,7 +864,7 @@ t.test('listings of v3 say how each rule was made', (t) => {
         price_decimals: { venue_field: 'pricePrecision', transform: 'string_to_number' },
         qty_decimals: { venue_field: 'quantityPrecision', transform: 'string_to_number' },
       },
-      candles: candlesOf('trade', 'mark', 'index'),
+      candles: makeCandles('trade', 'mark', 'index'),
       not_published: [],
       bands: BANDS,
       oi_sides: null,
@@ -875,7 +876,7 @@ t.test('listings of v3 say how each rule was made', (t) => {
 });
 
 t.test('the tick of v1 and v2 is steps of the last decimal; sizeMultiplier is a step of sizes, no contract', (t) => {
-  t.match(listingsOf(toVenueMessage(lineOf(REST, 1))), [
+  t.match(listListings(toVenueMessage(lineOf(REST, 1))), [
     {
       values: {
         contract_size: '1',
@@ -889,8 +890,8 @@ t.test('the tick of v1 and v2 is steps of the last decimal; sizeMultiplier is a 
       },
     },
   ]);
-  const linear = listingsOf(toVenueMessage(lineOf(V1_CONTRACTS, 2)));
-  const inverse = listingsOf(toVenueMessage(lineOf(V1_CONTRACTS, 3)));
+  const linear = listListings(toVenueMessage(lineOf(V1_CONTRACTS, 2)));
+  const inverse = listListings(toVenueMessage(lineOf(V1_CONTRACTS, 3)));
   t.same([linear.length, inverse.length], [51, 8]);
   t.equal(bitget.mapReference({}, toVenueMessage(lineOf(V1_CONTRACTS, 3)))?.scope, 'dmcbl');
   t.match(linear[0], {
@@ -923,7 +924,7 @@ t.test('the tick of v1 and v2 is steps of the last decimal; sizeMultiplier is a 
 });
 
 t.test('dated futures are no listings; words of the venue, multipliers, times without a value', (t) => {
-  const listings = listingsOf(
+  const listings = listListings(
     answer('v3/market/instruments?category=USDT-FUTURES', [
       instrument('1MBABYDOGEUSDT', { launchTime: '1700000000000', fundInterval: '4' }),
       instrument('1000BONKUSDT', { status: 'limit_open' }),
@@ -959,10 +960,10 @@ t.test('dated futures are no listings; words of the venue, multipliers, times wi
 
 const PRICE_LAYERS = ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'candles'];
 type Topic = { readonly instType: string; readonly topic: string; readonly symbol?: string };
-const topicsOf = (frames: readonly string[]): readonly Topic[] =>
+const listTopics = (frames: readonly string[]): readonly Topic[] =>
   frames.flatMap((text) => (JSON.parse(text) as { args: Topic[] }).args);
-const planOf = (names: readonly string[], shards = 1) => {
-  const listings = listingsOf(
+const makePlan = (names: readonly string[], shards = 1) => {
+  const listings = listListings(
     answer(
       'v3/market/instruments?category=USDT-FUTURES',
       names.map((name) => instrument(name)),
@@ -973,13 +974,13 @@ const planOf = (names: readonly string[], shards = 1) => {
 
 t.test('the plan subscribes fifty topics a socket, each with its product type', (t) => {
   const names = [...Array.from({ length: 70 }, (_, i) => `A${i}USDT`), 'BTCPERP', 'BTCUSD'];
-  const slots = planOf(names, 2);
+  const slots = makePlan(names, 2);
   t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
   const seen = new Set<string>();
   let topics = 0;
   for (const slot of slots) {
     if (slot.kind !== 'socket' || slot.id === 'liquidations') continue;
-    const args = topicsOf(slot.subscribe);
+    const args = listTopics(slot.subscribe);
     t.ok(args.length <= 50);
     t.equal(slot.url, 'wss://ws.bitget.com/v3/ws/public');
     const [cover] = slot.covers;
@@ -1012,24 +1013,24 @@ t.test('the plan subscribes fifty topics a socket, each with its product type', 
 });
 
 t.test('all liquidations come by one socket for every shard, beside a ticker that tells that it lives', (t) => {
-  const [slot] = planOf(['BTCUSD', 'A1USDT', 'BTCPERP', 'A2USDT'], 2).flatMap((one) =>
+  const [slot] = makePlan(['BTCUSD', 'A1USDT', 'BTCPERP', 'A2USDT'], 2).flatMap((one) =>
     one.kind === 'socket' && one.id === 'liquidations' ? [one] : [],
   );
   t.same(slot?.shards, [0, 1]);
   t.same(slot?.covers, [{ layers: ['liquidation'], symbols: null }]);
-  t.same(topicsOf(slot?.subscribe ?? []), [
+  t.same(listTopics(slot?.subscribe ?? []), [
     { instType: 'coin-futures', topic: 'liquidation' },
     { instType: 'usdc-futures', topic: 'liquidation' },
     { instType: 'usdt-futures', topic: 'liquidation' },
     { instType: 'usdt-futures', topic: 'ticker', symbol: 'A1USDT' },
   ]);
   t.same(slot?.watched, [{ subscriptions: ['ticker:A1USDT'], silenceMs: 30_000 }]);
-  t.same(planOf([]), []);
+  t.same(makePlan([]), []);
   t.end();
 });
 
 t.test('every topic of the plan is one that the mapper reads', (t) => {
-  const topics = planOf(['AUSDT']).flatMap((slot) => (slot.kind === 'socket' ? topicsOf(slot.subscribe) : []));
+  const topics = makePlan(['AUSDT']).flatMap((slot) => (slot.kind === 'socket' ? listTopics(slot.subscribe) : []));
   const candle = ['1700000040000', '61', '64', '60', '62', '65', '66', '66'];
   const liquidation = { symbol: 'AUSDT', side: 'buy', price: '89000', amount: '37.5', ts: '1700000000001' };
   const frames: Readonly<Record<string, VenueMessage>> = {
@@ -1054,7 +1055,7 @@ t.test('layers: liquidations are a lower bound', (t) => {
 
 t.test('candles of mark and index prices are polled for as many listings as the path allows', (t) => {
   const names = Array.from({ length: 600 }, (_, i) => `A${i}USDT`);
-  const [poll] = planOf(names).flatMap((slot) => (slot.kind === 'poll' ? [slot] : []));
+  const [poll] = makePlan(names).flatMap((slot) => (slot.kind === 'poll' ? [slot] : []));
   t.same(poll?.covers[0]?.layers, ['price_candles']);
   t.equal(poll?.covers[0]?.symbols?.length, 330);
   t.same(
@@ -1069,27 +1070,27 @@ t.test('candles of mark and index prices are polled for as many listings as the 
   const perMinute = (2 * (330 + 45 + 30) * 60_000) / (poll?.everyMs ?? 1);
   t.equal(perMinute, 540, 'of 720 that may be asked a minute');
   t.ok((poll?.everyMs ?? 0) <= 90_000, 'what comes 100 s after its minute counts no more');
-  const offOf = (listings: readonly ListingRecord[]) =>
+  const findOff = (listings: readonly ListingRecord[]) =>
     Object.fromEntries(listings.map(({ venue_symbol, off = [] }) => [venue_symbol, off.join()]));
   const coins = Array.from({ length: 31 }, (_, i) =>
     instrument(`C${i}USD`, { launchTime: String(1_700_000_000_000 + i), status: i === 0 ? 'listed' : 'online' }),
   );
-  const off = offOf(listingsOf(answer('v3/market/instruments?category=COIN-FUTURES', coins)));
+  const off = findOff(listListings(answer('v3/market/instruments?category=COIN-FUTURES', coins)));
   t.equal(off.C0USD, 'price_candles', 'not yet open');
   t.equal(off.C1USD, '');
   t.equal(off.C30USD, '', 'the thirtieth that is open');
   const more = [...coins, instrument('YUSD', { launchTime: '1700000000099' })];
-  t.equal(offOf(listingsOf(answer('v3/market/instruments?category=COIN-FUTURES', more))).YUSD, 'price_candles');
-  const [priced] = planOf([]).flatMap((slot) => (slot.kind === 'poll' ? [slot] : []));
+  t.equal(findOff(listListings(answer('v3/market/instruments?category=COIN-FUTURES', more))).YUSD, 'price_candles');
+  const [priced] = makePlan([]).flatMap((slot) => (slot.kind === 'poll' ? [slot] : []));
   t.equal(priced, undefined);
   t.end();
 });
 
 t.test('a minute is over when a newer one is told; what is missing is asked for', (t) => {
-  const textOf = (message: VenueMessage): string => message.payload.toString();
+  const toText = (message: VenueMessage): string => message.payload.toString();
   const row = (start: number): readonly string[] => [String(start), '61', '64', '60', '62', '65', '66', '66'];
   const [before, open] = [1699999980000, 1700000040000];
-  const newest = (message: VenueMessage) => bitget.newestMinute?.(textOf(message));
+  const newest = (message: VenueMessage) => bitget.newestMinute?.(toText(message));
   t.same(newest(v3('kline', [row(open)], { interval: '1m' })), { symbol: 'AUSDT', openMs: open });
   t.same(newest(v3('kline', [row(before), row(open)], { interval: '1m' }, 'snapshot')), {
     symbol: 'AUSDT',

@@ -5,9 +5,9 @@ import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import { applySnapshot, applyUpdate, createBook, topLevels } from '../../../processors/task/book.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { chainsOf, followBooks } from '../../support/book-sessions.ts';
+import { followBooks, listChains } from '../../support/book-sessions.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(venue);
 
@@ -18,7 +18,7 @@ const JKORF_WS = 'jkorf-ws-examples.ndjson';
 const JKORF_REST = 'jkorf-rest-examples.ndjson';
 
 /** The recorded row of an instrument, as its socket's partial would hold it. */
-const rowOf = (symbol: string): string => {
+const findRow = (symbol: string): string => {
   const rows = lineOf(ACTIVE, 1).raw;
   const from = rows.indexOf(`{"symbol":"${symbol}"`);
   return rows.slice(from, rows.indexOf('}', from) + 1);
@@ -32,7 +32,7 @@ const table = (name: string, action: string, ...rows: readonly (string | object)
 
 t.test('a partial of an instrument gives every layer, in contracts, quote currency and fractions', (t) => {
   const at = [Date.UTC(2021, 6, 22, 22, 36, 5), null] as const;
-  t.same(map(table('instrument', 'partial', rowOf('XBTUSD'))), [
+  t.same(map(table('instrument', 'partial', findRow('XBTUSD'))), [
     record('ticker', 'XBTUSD', at, { last: '32175' }),
     record('mark', 'XBTUSD', at, { mark: '32184.89', index: '32182.72' }),
     record('funding', 'XBTUSD', at, {
@@ -49,7 +49,7 @@ t.test('a partial of an instrument gives every layer, in contracts, quote curren
     }),
   ]);
   t.match(
-    map(table('instrument', 'partial', rowOf('ETHUSD'))).map(({ values }) => values),
+    map(table('instrument', 'partial', findRow('ETHUSD'))).map(({ values }) => values),
     [
       { last: '2003.75' },
       { mark: '2003.93', index: '2003.18' },
@@ -71,7 +71,7 @@ t.test('an update gives the layers it changed, merged with what was said before'
       values,
     ]);
   t.same(update({ markPrice: 1 }), [], 'nothing before the partial');
-  t.equal(map(table('instrument', 'partial', rowOf('XBTUSD')), state).length, 5);
+  t.equal(map(table('instrument', 'partial', findRow('XBTUSD')), state).length, 5);
   const stamp = { timestamp: '2021-07-22T22:36:10.000Z' };
   const at = Date.UTC(2021, 6, 22, 22, 36, 10) * 1000;
   t.same(update({ fairPrice: 32190.1, markPrice: 32190.1, ...stamp }), [
@@ -103,13 +103,17 @@ t.test('an update gives the layers it changed, merged with what was said before'
     'no member of ours',
   );
   t.same(JSON.parse(JSON.stringify(state)), state, 'the state is plain');
-  t.equal(map(table('instrument', 'partial', rowOf('XBTUSD')), state).length, 5, 'a new partial says everything anew');
+  t.equal(
+    map(table('instrument', 'partial', findRow('XBTUSD')), state).length,
+    5,
+    'a new partial says everything anew',
+  );
   t.end();
 });
 
 t.test('recorded updates change what the partial said', (t) => {
   const state: MapState = {};
-  map(table('instrument', 'partial', rowOf('ETHUSD'), rowOf('XBTUSD')), state);
+  map(table('instrument', 'partial', findRow('ETHUSD'), findRow('XBTUSD')), state);
   t.same(mapLine(TARDIS, 11, state), [record('oi', 'ETHUSD', [null, null], { oi: '58922153', oi_unit: 'contracts' })]);
   t.same(mapLine(TARDIS, 2, state), [], 'the direction of the last tick is no member of ours');
   for (const line of [4, 5]) t.same(mapLine(TARDIS, line, state), [], `contracts with a delivery (${line})`);
@@ -118,7 +122,7 @@ t.test('recorded updates change what the partial said', (t) => {
 
 t.test('a row that cannot be read changes nothing', (t) => {
   const state: MapState = {};
-  map(table('instrument', 'partial', rowOf('XBTUSD')), state);
+  map(table('instrument', 'partial', findRow('XBTUSD')), state);
   const before = JSON.stringify(state);
   t.throws(() => map(table('instrument', 'update', { symbol: 'XBTUSD', lastPrice: 5, markPrice: 'x' }), state));
   t.equal(JSON.stringify(state), before);
@@ -132,9 +136,9 @@ t.test('every active perpetual of the REST answer gives its layers', (t) => {
     records.find(({ layer, venue_symbol }) => layer === 'mark' && venue_symbol === 'XBTEUR'),
     record('mark', 'XBTEUR', [Date.UTC(2021, 6, 22, 22, 36, 5), lineOf(ACTIVE, 1).recv_ms], { mark: '27464.48' }),
   );
-  const said = (symbol: string): unknown =>
+  const summary = (symbol: string): unknown =>
     records.filter(({ venue_symbol }) => venue_symbol === symbol).map(({ layer, values }) => [layer, values]);
-  t.same(said('XBTUSD'), [
+  t.same(summary('XBTUSD'), [
     ['ticker', { last: '32175' }],
     ['mark', { mark: '32184.89', index: '32182.72' }],
     [
@@ -248,8 +252,8 @@ t.test('the recorded books stand where the recorded quotes say', (t) => {
     const last = (JSON.parse(line.raw) as { data: Record<string, unknown>[] }).data.at(-1) ?? {};
     if (!books.has(String(last.symbol))) continue;
     quotes++;
-    const said = `${last.symbol} ${last.bidPrice},${last.bidSize} ${last.askPrice},${last.askSize}`;
-    if (!tops.has(said)) missing.push(said);
+    const summary = `${last.symbol} ${last.bidPrice},${last.bidSize} ${last.askPrice},${last.askSize}`;
+    if (!tops.has(summary)) missing.push(summary);
   }
   t.equal(quotes, 60);
   t.same(missing, []);
@@ -258,7 +262,7 @@ t.test('the recorded books stand where the recorded quotes say', (t) => {
 
 t.test('a chain says only where a book begins', (t) => {
   const lines = readRecording(`bitmex/${SESSION}`);
-  const chains = chainsOf(venue, lines);
+  const chains = listChains(venue, lines);
   const perpetuals = ['ADAUSDT', 'EOSUSDT', 'MATICUSDT', 'TRXUSDT', 'XBTUSD'];
   t.same(followBooks(venue, chains), { broke: [], whole: perpetuals, applied: 1670 + 5 });
   t.same(followBooks(venue, chains.slice(3)).whole, perpetuals.slice(2, 4), 'no book without its partial');
@@ -330,7 +334,7 @@ t.test('a bin is stamped with its end, a candle with its start', (t) => {
     homeNotional: 3.13,
     foreignNotional: 304800.5,
   };
-  const candleOf = (turnover: string) =>
+  const makeCandle = (turnover: string) =>
     record('candle', 'XBTUSDT', [null, null], {
       open_time: Date.UTC(2025, 1, 7, 10, 54) * 1000,
       price_type: 'trade',
@@ -345,10 +349,10 @@ t.test('a bin is stamped with its end, a candle with its start', (t) => {
       trades: 128,
       closed: null,
     });
-  const candle = candleOf('304800.5');
+  const candle = makeCandle('304800.5');
   t.same(
     map(frame(lineOf(JKORF_WS, 6).raw.replace('tradeBin5m', 'tradeBin1m').replace('ETH_USDT', 'XBTUSDT'))),
-    [candleOf('304800')],
+    [makeCandle('304800')],
     'the bin of jkorf-ws:6 but for the words of its length and symbol',
   );
   const row = { ...bin, ...counted };
@@ -447,7 +451,7 @@ t.test('listings say how each rule was made', (t) => {
         lot_size: { venue_field: 'lotSize', transform: 'identity' },
         contract_size: { venue_field: 'multiplier', transform: 'scale:-0.00000001' },
       },
-      candles: candlesOf('trade'),
+      candles: makeCandles('trade'),
       not_published: ['min_notional', 'min_qty', 'price_decimals', 'qty_decimals'],
       bands: BANDS,
       oi_sides: null,
@@ -471,7 +475,7 @@ t.test('listings say how each rule was made', (t) => {
   t.end();
 });
 
-const listingOf = (members: object): ListingRecord | undefined => {
+const mapListing = (members: object): ListingRecord | undefined => {
   const row = {
     typ: 'FFWCSX',
     state: 'Open',
@@ -495,7 +499,7 @@ t.test('linear contracts are sized by their multiplier in the smallest unit of t
     quoteToSettleMultiplier: 1000000,
     underlyingToPositionMultiplier: 1000000,
   };
-  const linear = listingOf({ ...bitcoin, fundingInterval: '2000-01-01T04:00:00.000Z' });
+  const linear = mapListing({ ...bitcoin, fundingInterval: '2000-01-01T04:00:00.000Z' });
   t.match(linear?.values, {
     base: 'BTC',
     quote: 'USDT',
@@ -513,7 +517,7 @@ t.test('linear contracts are sized by their multiplier in the smallest unit of t
     multiplier: 10,
     underlyingToPositionMultiplier: 100000,
   };
-  t.match(listingOf(ether)?.values, {
+  t.match(mapListing(ether)?.values, {
     contract_size: '0.00001',
     funding_interval: null,
     funding_interval_source: null,
@@ -522,28 +526,28 @@ t.test('linear contracts are sized by their multiplier in the smallest unit of t
 });
 
 t.test('multipliers in symbols are undone, states and intervals are told', (t) => {
-  const baseOf = (symbol: string, underlying: string): unknown => {
-    const { base, base_venue_alias, multiplier } = listingOf({ symbol, underlying })?.values ?? {};
+  const findBase = (symbol: string, underlying: string): unknown => {
+    const { base, base_venue_alias, multiplier } = mapListing({ symbol, underlying })?.values ?? {};
     return [base, base_venue_alias, multiplier];
   };
-  t.same(baseOf('1000PEPEUSDT', 'PEPE'), ['PEPE', '1000PEPE', '1000']);
-  t.same(baseOf('100BONKUSDT', '100BONK'), ['BONK', '100BONK', '100']);
-  t.same(baseOf('1INCHUSDT', '1INCH'), ['1INCH', null, '1']);
-  t.same(baseOf('ALTMEXUSDT', 'ALTMEX'), ['ALTMEX', null, '1']);
-  const valuesOf = (members: object): unknown =>
-    listingOf({ symbol: 'XBTUSDT', underlying: 'XBT', ...members })?.values;
-  t.match(valuesOf({ state: 'Closed' }), { status: 'halted' });
-  t.match(valuesOf({ state: 'Settled', expiry: '2024-01-02T12:00:00Z' }), {
+  t.same(findBase('1000PEPEUSDT', 'PEPE'), ['PEPE', '1000PEPE', '1000']);
+  t.same(findBase('100BONKUSDT', '100BONK'), ['BONK', '100BONK', '100']);
+  t.same(findBase('1INCHUSDT', '1INCH'), ['1INCH', null, '1']);
+  t.same(findBase('ALTMEXUSDT', 'ALTMEX'), ['ALTMEX', null, '1']);
+  const mapValues = (members: object): unknown =>
+    mapListing({ symbol: 'XBTUSDT', underlying: 'XBT', ...members })?.values;
+  t.match(mapValues({ state: 'Closed' }), { status: 'halted' });
+  t.match(mapValues({ state: 'Settled', expiry: '2024-01-02T12:00:00Z' }), {
     status: 'delisted',
     delisted_at: Date.UTC(2024, 0, 2, 12) * 1000,
   });
-  t.match(valuesOf({ state: 'Odd' }), { status: 'unknown' });
-  t.match(valuesOf({ fundingInterval: '2000-01-02T00:00:00Z' }), { funding_interval: '1d' });
-  t.equal(listingOf({ symbol: 'XBTZ24', underlying: 'XBT', typ: 'FFCCSX' }), undefined);
-  t.equal(listingOf({ symbol: 'XBT_USDT', underlying: 'XBT', typ: 'IFXXXP' }), undefined);
+  t.match(mapValues({ state: 'Odd' }), { status: 'unknown' });
+  t.match(mapValues({ fundingInterval: '2000-01-02T00:00:00Z' }), { funding_interval: '1d' });
+  t.equal(mapListing({ symbol: 'XBTZ24', underlying: 'XBT', typ: 'FFCCSX' }), undefined);
+  t.equal(mapListing({ symbol: 'XBT_USDT', underlying: 'XBT', typ: 'IFXXXP' }), undefined);
   // `ETHUSD_ETH`: in dollars, settled in ether (gocryptotrader, `bitmex_wrapper.go`).
   const settled = { underlying: 'ETH', isInverse: true, multiplier: -1000000000, underlyingToSettleMultiplier: -1e9 };
-  t.match(listingOf({ symbol: 'ETHUSD_ETH', ...settled })?.values, {
+  t.match(mapListing({ symbol: 'ETHUSD_ETH', ...settled })?.values, {
     base: 'ETH',
     quote: 'USD',
     base_venue_alias: null,
@@ -620,7 +624,7 @@ t.test('every table of the plan is one that the mapper reads', (t) => {
       : [],
   );
   const frames: Readonly<Record<string, VenueMessage>> = {
-    instrument: table('instrument', 'partial', rowOf('XBTUSD')),
+    instrument: table('instrument', 'partial', findRow('XBTUSD')),
     liquidation: toVenueMessage(lineOf(TARDIS, 12)),
     orderBookL2: toVenueMessage(lineOf(TARDIS, 7)),
     trade: toVenueMessage(lineOf(TARDIS, 1)),
@@ -669,7 +673,7 @@ t.test('a bin closes the minute it ends; what is missing is asked for up to the 
 
 t.test('an instrument that went silent is subscribed again', (t) => {
   t.equal(
-    venue.subscriptionOf?.(table('instrument', 'partial', rowOf('XBTUSD')).payload.toString()),
+    venue.subscriptionOf?.(table('instrument', 'partial', findRow('XBTUSD')).payload.toString()),
     'instrument:XBTUSD',
   );
   const partial =

@@ -7,7 +7,7 @@ import type { MapContext, MapState } from '../../../ingest/venues/contract/mappi
 import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
 import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, outcomeOf, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, runCase, venueBench } from '../../support/venue-checks.ts';
 
 const NO_LISTINGS: MapContext = { listings: new Map() };
 const REST = 'jkorf-rest-examples.ndjson';
@@ -355,30 +355,30 @@ t.test('a delta is merged, and only a layer with another value is said again', (
   t.end();
 });
 
-const lastOf = (symbol: string, ms: number, last: string): unknown => record('ticker', symbol, ms, { last });
+const makeLast = (symbol: string, ms: number, last: string): unknown => record('ticker', symbol, ms, { last });
 
 t.test('a delta that was overtaken puts back no newer value, and adds what only it says', (t) => {
   const state: MapState = {};
-  const tell = (type: string, data: object, [ts, cs]: readonly [number, number]): readonly NormalisedRecord[] =>
+  const mapTicker = (type: string, data: object, [ts, cs]: readonly [number, number]): readonly NormalisedRecord[] =>
     map(tickerFrame(type, data, 1700000000000 + ts, cs), state);
-  tell('snapshot', FULL, [0, 10]);
-  t.same(tell('delta', { lastPrice: '31' }, [200, 12]), [lastOf('AUSDT', 1700000000200, '31')]);
+  mapTicker('snapshot', FULL, [0, 10]);
+  t.same(mapTicker('delta', { lastPrice: '31' }, [200, 12]), [makeLast('AUSDT', 1700000000200, '31')]);
   t.same(
-    tell('delta', { lastPrice: '30', openInterest: '34' }, [100, 11]),
+    mapTicker('delta', { lastPrice: '30', openInterest: '34' }, [100, 11]),
     [record('oi', 'AUSDT', 1700000000200, { oi: '34', oi_unit: 'base' })],
     'open interest of the older one is new, and true at the newest stamp; its last price is not',
   );
-  t.same(tell('delta', { openInterest: '33' }, [50, 11]), [], 'older than what said it');
-  t.same(tell('delta', { lastPrice: '29' }, [200, 11]), [], 'of one instant the sequence decides');
-  t.same(tell('delta', { lastPrice: '29' }, [100, 12]), [], 'of one sequence the clock decides');
+  t.same(mapTicker('delta', { openInterest: '33' }, [50, 11]), [], 'older than what said it');
+  t.same(mapTicker('delta', { lastPrice: '29' }, [200, 11]), [], 'of one instant the sequence decides');
+  t.same(mapTicker('delta', { lastPrice: '29' }, [100, 12]), [], 'of one sequence the clock decides');
   t.same(
-    tell('delta', { lastPrice: '32' }, [300, 3]),
-    [lastOf('AUSDT', 1700000000300, '32')],
+    mapTicker('delta', { lastPrice: '32' }, [300, 3]),
+    [makeLast('AUSDT', 1700000000300, '32')],
     'a sequence that began anew is no older one',
   );
   t.same(
-    tell('delta', { lastPrice: '33' }, [250, 4]),
-    [lastOf('AUSDT', 1700000000250, '33')],
+    mapTicker('delta', { lastPrice: '33' }, [250, 4]),
+    [makeLast('AUSDT', 1700000000250, '33')],
     'nor is a clock that was put back',
   );
   t.end();
@@ -388,7 +388,7 @@ t.test('a delta that overtakes the first full message is not lost', (t) => {
   const state: MapState = {};
   t.same(map(tickerFrame('delta', { lastPrice: '31' }, 1700000000200, 12), state), []);
   const full = map(tickerFrame('snapshot', FULL, 1700000000100, 11), state);
-  t.same(full[0], lastOf('AUSDT', 1700000000200, '31'));
+  t.same(full[0], makeLast('AUSDT', 1700000000200, '31'));
   t.match(full[1], { layer: 'mark', venue_ts: 1700000000200_000, values: { mark: '22', index: '23' } });
   t.equal(full.length, 5);
   const { lastPrice: _, ...rest } = FULL;
@@ -486,11 +486,11 @@ t.test(
       ],
       a: [['7', '8']],
     };
-    const chainOf = (type: string, depth: number) =>
+    const findChain = (type: string, depth: number) =>
       bybit.map({}, frame(bookFrame(type, 9, depth, levels)), NO_LISTINGS)[0]?.chain;
-    t.same(chainOf('snapshot', 2)?.full, { bids: false, asks: true });
-    t.equal(chainOf('delta', 50)?.full, undefined);
-    t.equal(chainOf('snapshot', 1), undefined);
+    t.same(findChain('snapshot', 2)?.full, { bids: false, asks: true });
+    t.equal(findChain('delta', 50)?.full, undefined);
+    t.equal(findChain('snapshot', 1), undefined);
     t.equal(bybit.sequence(bookFrame('snapshot', 9, 1)), null);
     t.end();
   },
@@ -599,7 +599,7 @@ t.test('candles asked by REST: one minute only, mark and index without volume', 
   t.same(map(of('index-price-kline?interval=1', row, 'BTCUSDZ22')), []);
   for (const line of [3, 8])
     t.equal(
-      outcomeOf(() => mapLine(REST, line)),
+      runCase(() => mapLine(REST, line)),
       'VENUE_UNKNOWN_LISTING',
       'no interval is known',
     );
@@ -709,7 +709,7 @@ t.test('what cannot be read is refused with its code', (t) => {
   ];
   for (const [what, message, code] of table)
     t.equal(
-      outcomeOf(() => map(message)),
+      runCase(() => map(message)),
       code,
       what,
     );
@@ -725,7 +725,7 @@ t.test('figures sent as JSON numbers keep their digits', (t) => {
 
 // ---- listings ----
 
-const listingsOf = (message: VenueMessage, state = {}): readonly ListingRecord[] =>
+const listListings = (message: VenueMessage, state = {}): readonly ListingRecord[] =>
   bybit.mapReference(state, message)?.listings ?? [];
 const instrument = (symbol: string, change: object = {}): object => ({
   symbol,
@@ -741,7 +741,7 @@ const instrument = (symbol: string, change: object = {}): object => ({
 });
 
 t.test('listings say how each rule was made', (t) => {
-  t.same(listingsOf(toVenueMessage(lineOf(REST, 4))), [
+  t.same(listListings(toVenueMessage(lineOf(REST, 4))), [
     record('listing', 'BTCUSDT', 1707186451514, {
       instrument: 'BTC-PERP',
       venue_symbol: 'BTCUSDT',
@@ -773,7 +773,7 @@ t.test('listings say how each rule was made', (t) => {
         min_notional: { venue_field: 'lotSizeFilter.minNotionalValue', transform: 'string_to_number' },
         price_decimals: { venue_field: 'priceScale', transform: 'string_to_number' },
       },
-      candles: candlesOf('trade', 'mark', 'index'),
+      candles: makeCandles('trade', 'mark', 'index'),
       not_published: ['qty_decimals'],
       bands: BANDS,
       oi_sides: 'two',
@@ -781,7 +781,7 @@ t.test('listings say how each rule was made', (t) => {
       delisted_at: null,
     }),
   ]);
-  t.match(listingsOf(toVenueMessage(lineOf(REST, 5))), [
+  t.match(listListings(toVenueMessage(lineOf(REST, 5))), [
     { venue_symbol: 'PRE02ZROUSDT', values: { status: 'pre_launch', base: 'PRE02ZRO', lot_size: '0.1' } },
   ]);
   t.end();
@@ -793,7 +793,7 @@ t.test('inverse listings count dollars; dated futures are none; the funding inte
     instrument('BTCUSDU23', { contractType: 'InverseFutures' }),
     instrument('XUSD', { contractType: 'InversePerpetual', status: 'Closed', deliveryTime: '1700000000000' }),
   ];
-  const listings = listingsOf(answer('instruments-info?category=inverse', { category: 'inverse', list }));
+  const listings = listListings(answer('instruments-info?category=inverse', { category: 'inverse', list }));
   t.match(listings, [
     {
       venue_symbol: 'BTCUSD',
@@ -823,7 +823,7 @@ t.test('multipliers before and behind a name are undone, names that begin with a
     ['BTC', 'BTC', '1'],
   ]) {
     const list = [instrument('AUSDT', { baseCoin })];
-    const [listing] = listingsOf(answer('instruments-info?category=linear', { category: 'linear', list }));
+    const [listing] = listListings(answer('instruments-info?category=linear', { category: 'linear', list }));
     t.match(listing?.values, {
       base,
       multiplier,
@@ -864,8 +864,8 @@ t.test('listings before their launch come first and pass into the scope of their
 t.test('the plan subscribes books apart from all else, each market on its socket, within the limits', (t) => {
   const linear = Array.from({ length: 230 }, (_, i) => instrument(`A${i}USDT`));
   const listings = [
-    ...listingsOf(answer('instruments-info?category=linear', { category: 'linear', list: linear })),
-    ...listingsOf(
+    ...listListings(answer('instruments-info?category=linear', { category: 'linear', list: linear })),
+    ...listListings(
       answer('instruments-info?category=inverse', {
         category: 'inverse',
         list: [instrument('BTCUSD', { contractType: 'InversePerpetual' })],
@@ -909,7 +909,7 @@ t.test('the plan subscribes books apart from all else, each market on its socket
 
 t.test('candles of mark and index prices are polled for every listing, far below the limit of requests', (t) => {
   const list = Array.from({ length: 1_000 }, (_, i) => instrument(`A${i}USDT`));
-  const listings = listingsOf(answer('instruments-info?category=linear', { category: 'linear', list }));
+  const listings = listListings(answer('instruments-info?category=linear', { category: 'linear', list }));
   const slots = bybit.plan(listings, { shards: 1, shardOf: () => 0, endpoints: bybit.endpoints });
   const [poll] = slots.flatMap((slot) => (slot.kind === 'poll' ? [slot] : []));
   t.same(poll?.covers[0]?.layers, ['price_candles']);

@@ -1,18 +1,18 @@
-// What every venue of the registry keeps: its plan, its limits, what it makes of damaged messages and of exchanged members, what its recordings cover.
+// Contract of every venue of the registry: its plan, its limits, its results for damaged messages and exchanged members, coverage of its recordings.
 //
-// MUTATIONS=100000 node test/ingest/venues/contract.test.ts: so many damaged messages a venue, with what became of them.
+// MUTATIONS=100000 node test/ingest/venues/contract.test.ts: number of damaged messages per venue; prints their outcomes.
 import t from 'tap';
 import { readStatement } from '../../../infra/dev/tools/venue-docs.ts';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
-import { mutate, NO_WORD, randomOf, replaceEach } from '../../support/mutations.ts';
+import { createRandom, mutate, NO_WORD, replaceEach } from '../../support/mutations.ts';
 import { digitsIn, findInvented, readDamaged } from '../../support/venue-checks.ts';
 import { findUnrecorded } from '../../support/venue-coverage.ts';
 import { findPlanFaults, planListings } from '../../support/venue-plans.ts';
-import { answersOf, contextOf, recordingsOf, seedsOf } from '../../support/venue-seeds.ts';
-import { findExchangeable, shapesOf } from '../../support/venue-shapes.ts';
+import { chooseSeeds, makeContext, readAnswers, readRecordings } from '../../support/venue-seeds.ts';
+import { findExchangeable, readShapes } from '../../support/venue-shapes.ts';
 
 const MUTATIONS = Number(process.env.MUTATIONS ?? '5000');
 /** Damaged frames that one state goes through before a new one is begun. */
@@ -22,16 +22,16 @@ type Outcome = { gave: number; nothing: number; kinds: number };
 
 /** One message of each kind: recorded ones, and those of the docs. */
 const seedsAbout = (venue: Venue, messages: readonly VenueMessage[]): readonly VenueMessage[] => [
-  ...seedsOf(messages),
-  ...shapesOf(venue).map(({ message }) => message),
+  ...chooseSeeds(messages),
+  ...readShapes(venue).map(({ message }) => message),
 ];
 
 /** Damages seeds in turn; every second damaged frame continues a session whose earlier figures the state may hold. */
 const damageAll = (venue: Venue): Outcome | string => {
-  const messages = recordingsOf(venue);
+  const messages = readRecordings(venue);
   const seeds = seedsAbout(venue, messages);
-  const context = contextOf(venue, messages);
-  const random = randomOf(seeds.length);
+  const context = makeContext(venue, messages);
+  const random = createRandom(seeds.length);
   const outcome: Outcome = { gave: 0, nothing: 0, kinds: seeds.length };
   let session: { readonly state: MapState; text: string } = { state: {}, text: '' };
   for (let run = 0; run < MUTATIONS; run++) {
@@ -59,10 +59,10 @@ const damageAll = (venue: Venue): Outcome | string => {
   return outcome;
 };
 
-/** What tables of words and readers of text must stand, in each member's place: a member every object has, and an object that is no text. */
+/** Values that lookup tables and text readers must withstand, in each member's place: a member every object has, and an object that is no text. */
 const findUnsafeWord = (venue: Venue): string | null => {
-  const messages = recordingsOf(venue);
-  const context = contextOf(venue, messages);
+  const messages = readRecordings(venue);
+  const context = makeContext(venue, messages);
   for (const seed of seedsAbout(venue, messages))
     for (const word of ['constructor', NO_WORD])
       for (const payload of replaceEach(Buffer.from(seed.payload), word)) {
@@ -74,7 +74,7 @@ const findUnsafeWord = (venue: Venue): string | null => {
 
 for (const venue of venues.values()) {
   t.test(`${venue.id}: a plan covers each listing once, on slots of its shard, within the limits`, (t) => {
-    const listings = [...contextOf(venue, answersOf(venue)).listings.values()];
+    const listings = [...makeContext(venue, readAnswers(venue)).listings.values()];
     t.ok(listings.length > 0, `${listings.length} recorded listings`);
     for (const shards of [1, 3]) t.same(findPlanFaults(planListings(venue, listings, shards)), [], `${shards} shards`);
     t.end();
@@ -89,7 +89,7 @@ for (const venue of venues.values()) {
   });
 
   t.test(`${venue.id}: exchanging any two members of a message changes its records or is refused`, (t) => {
-    const shapes = shapesOf(venue).filter(({ members }) => members.length > 1);
+    const shapes = readShapes(venue).filter(({ members }) => members.length > 1);
     t.ok(shapes.length > 0, `${shapes.length} shapes`);
     for (const shape of shapes) t.same(findExchangeable(venue, shape), [], shape.members.join());
     t.end();

@@ -5,7 +5,7 @@ import type { Chain } from '../../../ingest/venues/shared/book-sync.ts';
 import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(deribit);
 const NAUTILUS = 'nautilus-ws-singles.ndjson';
@@ -330,9 +330,9 @@ t.test('figures keep the digits of their JSON numbers', (t) => {
 
 // ---- books ----
 
-const chainOf = (text: string): Chain | null => deribit.sequence(text);
+const readChain = (text: string): Chain | null => deribit.sequence(text);
 const change = (change_id: number, prev_change_id: number): Chain =>
-  chainOf(
+  readChain(
     JSON.stringify(
       notify('book.BTC-PERPETUAL.100ms', {
         type: 'change',
@@ -375,8 +375,8 @@ t.test('the cheap look at a book says what the mapper says, and the first messag
       });
     t.same(wrong, [], file);
   }
-  t.same(chainOf(lineOf(TARDIS, 14).raw)?.full, { bids: true, asks: true });
-  t.same(chainOf(lineOf(TARDIS, 4).raw), {
+  t.same(readChain(lineOf(TARDIS, 14).raw)?.full, { bids: true, asks: true });
+  t.same(readChain(lineOf(TARDIS, 4).raw), {
     symbol: 'ETH-PERPETUAL',
     kind: 'update',
     first: null,
@@ -425,7 +425,7 @@ t.test('listings say how each rule was made', (t) => {
           lot_size: { venue_field: 'contract_size', transform: 'identity' },
           min_qty: { venue_field: 'min_trade_amount', transform: 'identity' },
         },
-        candles: candlesOf('trade'),
+        candles: makeCandles('trade'),
         not_published: ['min_notional'],
         bands: BANDS,
         oi_sides: null,
@@ -493,20 +493,20 @@ type Call = {
 };
 type Socket = Extract<ReturnType<typeof deribit.plan>[number], { kind: 'socket' }>;
 
-const socketsOf = (listings: readonly ListingRecord[], shards = 1): readonly Socket[] =>
+const listSockets = (listings: readonly ListingRecord[], shards = 1): readonly Socket[] =>
   deribit
     .plan(listings, { shards, shardOf: (symbol: string) => symbol.length % shards, endpoints: deribit.endpoints })
     .filter((slot) => slot.kind === 'socket');
-const callsOf = ({ subscribe }: Socket): readonly Call[] => subscribe.map((text) => JSON.parse(text) as Call);
-const channelsOf = (socket: Socket): readonly string[] =>
-  callsOf(socket).flatMap(({ params }) => params.channels ?? []);
+const listCalls = ({ subscribe }: Socket): readonly Call[] => subscribe.map((text) => JSON.parse(text) as Call);
+const listChannels = (socket: Socket): readonly string[] =>
+  listCalls(socket).flatMap(({ params }) => params.channels ?? []);
 
 t.test('the plan asks for a heartbeat, then for books, and apart from them tickers, trades and candles', (t) => {
   const two = listingsOf(INSTRUMENTS).filter(({ venue_symbol }) => /^(BTC|DOGE_USDC)-P/.test(venue_symbol));
   const symbols = ['BTC-PERPETUAL', 'DOGE_USDC-PERPETUAL'];
   const of = (kind: string, interval: string): string[] => symbols.map((symbol) => `${kind}.${symbol}.${interval}`);
-  const slots = socketsOf(two);
-  t.same(slots.map(callsOf), [
+  const slots = listSockets(two);
+  t.same(slots.map(listCalls), [
     [
       { jsonrpc: '2.0', id: 1, method: 'public/set_heartbeat', params: { interval: 30 } },
       { jsonrpc: '2.0', id: 2, method: 'public/subscribe', params: { channels: of('book', '100ms') } },
@@ -545,8 +545,8 @@ t.test('the plan asks for a heartbeat, then for books, and apart from them ticke
 
 t.test('each open perpetual is subscribed once, on sockets of its shard, within the limits', (t) => {
   const listings = listingsOf(INSTRUMENTS);
-  const slots = socketsOf(listings, 2);
-  const channels = slots.flatMap(channelsOf);
+  const slots = listSockets(listings, 2);
+  const channels = slots.flatMap(listChannels);
   t.equal(channels.length, 4 * listings.length);
   t.equal(new Set(channels).size, channels.length);
   t.equal(new Set(slots.map(({ id }) => id)).size, 4);
@@ -554,9 +554,9 @@ t.test('each open perpetual is subscribed once, on sockets of its shard, within 
     t.ok(covers.flatMap(({ symbols }) => symbols ?? []).every((symbol) => shards.includes(symbol.length % 2)));
   const [first] = listings as [ListingRecord];
   const many = Array.from({ length: 600 }, (_, i) => ({ ...first, venue_symbol: `C${i}-PERPETUAL` }));
-  for (const socket of socketsOf(many)) {
-    t.ok(channelsOf(socket).length <= deribit.limits.streamsPerConnection, `${socket.id} is not too full`);
-    t.ok(callsOf(socket).every(({ params }) => (params.channels ?? []).length <= 100));
+  for (const socket of listSockets(many)) {
+    t.ok(listChannels(socket).length <= deribit.limits.streamsPerConnection, `${socket.id} is not too full`);
+    t.ok(listCalls(socket).every(({ params }) => (params.channels ?? []).length <= 100));
   }
   t.end();
 });
@@ -571,16 +571,16 @@ t.test('each channel that is subscribed is one that is read', (t) => {
     trade_id: '4',
   };
   const levels = { instrument_name: 'BTC-PERPETUAL', timestamp: 1, change_id: 5, bids: [], asks: [] };
-  const told: Readonly<Record<string, unknown>> = {
+  const readMinute: Readonly<Record<string, unknown>> = {
     book: { ...levels, type: 'snapshot' },
     ticker: { instrument_name: 'BTC-PERPETUAL', timestamp: 1, last_price: 1 },
     trades: [{ ...trade, liquidation: 'T' }],
     chart: { tick: 1767200040000, open: 2, high: 3, low: 1, close: 4, volume: 5, cost: 6 },
   };
   const [btc] = listingsOf(INSTRUMENTS) as [ListingRecord];
-  const layers = socketsOf([btc]).map((socket) =>
-    channelsOf(socket).flatMap((channel) =>
-      map(frame(notify(channel, told[channel.split('.')[0] ?? '']))).map(({ layer }) => layer),
+  const layers = listSockets([btc]).map((socket) =>
+    listChannels(socket).flatMap((channel) =>
+      map(frame(notify(channel, readMinute[channel.split('.')[0] ?? '']))).map(({ layer }) => layer),
     ),
   );
   t.same(layers, [['book'], ['ticker', 'trade', 'liquidation', 'candle']]);
@@ -589,11 +589,11 @@ t.test('each channel that is subscribed is one that is read', (t) => {
 
 t.test('a notification of candles tells a minute, a request brings those that are missing', (t) => {
   t.same(deribit.newestMinute?.(lineOf(NAUTILUS, 3).raw), { symbol: 'BTC-PERPETUAL', openMs: 1767200040000 });
-  const told = (channel: string): unknown =>
+  const readMinute = (channel: string): unknown =>
     deribit.newestMinute?.(JSON.stringify(notify(channel, { volume: 0, tick: 1767200100000, close: 5 })));
-  t.same(told('chart.trades.BTC_USDC-PERPETUAL.1'), { symbol: 'BTC_USDC-PERPETUAL', openMs: 1767200100000 });
-  t.equal(told('chart.trades.BTC-PERPETUAL.5'), null);
-  t.equal(told('chart.trades.BTC-27DEC30.1'), null);
+  t.same(readMinute('chart.trades.BTC_USDC-PERPETUAL.1'), { symbol: 'BTC_USDC-PERPETUAL', openMs: 1767200100000 });
+  t.equal(readMinute('chart.trades.BTC-PERPETUAL.5'), null);
+  t.equal(readMinute('chart.trades.BTC-27DEC30.1'), null);
   t.equal(deribit.newestMinute?.(lineOf(NAUTILUS, 2).raw), null);
   t.equal(deribit.closedMinute, undefined, 'nothing is marked as closed');
   const request = deribit.candles?.(

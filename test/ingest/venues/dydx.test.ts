@@ -7,7 +7,7 @@ import { normalise } from '../../../infra/dev/tools/normalise.ts';
 import { dydx } from '../../../ingest/venues/dydx/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, frame, answer, record, codeOf } = venueBench(dydx);
 const TARDIS = 'tardis-tests-dydx-v4.ndjson';
@@ -309,13 +309,13 @@ t.test('the cheap look at a book says what the mapper says', (t) => {
 
 // ---- listings ----
 
-const listingsOf = (markets: object): readonly ListingRecord[] =>
+const listListings = (markets: object): readonly ListingRecord[] =>
   dydx.mapReference({}, answer('GET https://indexer.dydx.trade/v4/perpetualMarkets', { markets }))?.listings ?? [];
 
 t.test('listings say how each rule was made', (t) => {
   t.equal(dydx.mapReference({}, toVenueMessage(lineOf(TARDIS, 6))), null, 'a channel is no reference answer');
   const { contents } = JSON.parse(lineOf(TARDIS, 6).raw) as { readonly contents: { readonly markets: object } };
-  const listings = listingsOf(contents.markets);
+  const listings = listListings(contents.markets);
   t.equal(listings.length, 2);
   t.same(
     listings[1],
@@ -347,7 +347,7 @@ t.test('listings say how each rule was made', (t) => {
         tick_size: { venue_field: 'tickSize', transform: 'string_to_number' },
         lot_size: { venue_field: 'stepSize', transform: 'string_to_number' },
       },
-      candles: candlesOf('trade'),
+      candles: makeCandles('trade'),
       not_published: [
         'ticker',
         'last',
@@ -367,12 +367,12 @@ t.test('listings say how each rule was made', (t) => {
   );
   const statuses = ['ACTIVE', 'POST_ONLY', 'CANCEL_ONLY', 'PAUSED', 'INITIALIZING', 'FINAL_SETTLEMENT', 'NEW'];
   t.same(
-    listingsOf(Object.fromEntries(statuses.map((status) => [status, { ...MARKET, status }]))).map(
+    listListings(Object.fromEntries(statuses.map((status) => [status, { ...MARKET, status }]))).map(
       ({ values }) => values.status,
     ),
     ['tradeable', 'post_only', 'cancel_only', 'halted', 'pre_launch', 'settling', 'unknown'],
   );
-  t.match(listingsOf({ a: { ...MARKET, ticker: 'BUFFI,UNISWAP_V3,0X4C1B-USD' } })[0]?.values, {
+  t.match(listListings({ a: { ...MARKET, ticker: 'BUFFI,UNISWAP_V3,0X4C1B-USD' } })[0]?.values, {
     base: 'BUFFI',
     quote: 'USD',
     base_venue_alias: 'BUFFI,UNISWAP_V3,0X4C1B',
@@ -386,14 +386,15 @@ t.test('listings say how each rule was made', (t) => {
 type Socket = Extract<ReturnType<typeof dydx.plan>[number], { kind: 'socket' }>;
 type Command = { readonly type: string; readonly channel: string; readonly id?: string };
 
-const planOf = (listings: readonly ListingRecord[], shards: number): readonly Socket[] => {
+const makePlan = (listings: readonly ListingRecord[], shards: number): readonly Socket[] => {
   const env = { shards, shardOf: (symbol: string) => symbol.length % shards, endpoints: dydx.endpoints };
   return dydx.plan(listings, env).filter((slot) => slot.kind === 'socket');
 };
-const commandsOf = ({ subscribe }: Socket): readonly Command[] => subscribe.map((text) => JSON.parse(text) as Command);
+const listCommands = ({ subscribe }: Socket): readonly Command[] =>
+  subscribe.map((text) => JSON.parse(text) as Command);
 
 t.test('the plan has one socket for all markets, others for their books, trades and candles', (t) => {
-  const [markets, sockets] = planOf(listingsOf({ a: MARKET }), 1);
+  const [markets, sockets] = makePlan(listListings({ a: MARKET }), 1);
   t.match(markets, { id: 'markets', shards: [0], subscribe: ['{"type":"subscribe","channel":"v4_markets"}'] });
   t.same(markets?.covers, [{ layers: ['mark', 'funding', 'oi', 'stats'], symbols: null }]);
   t.match(sockets, {
@@ -414,23 +415,23 @@ t.test('the plan has one socket for all markets, others for their books, trades 
 t.test('at most 32 subscriptions of a channel share a socket, each market is subscribed once', (t) => {
   const names = Array.from({ length: 200 }, (_, i) => `C${i}-USD`);
   const closed = { ...MARKET, ticker: 'OLD-USD', status: 'FINAL_SETTLEMENT' };
-  const listings = listingsOf({
+  const listings = listListings({
     ...Object.fromEntries(names.map((ticker) => [ticker, { ...MARKET, ticker }])),
     closed,
   });
-  const [markets, ...others] = planOf(listings, 2);
+  const [markets, ...others] = makePlan(listings, 2);
   t.same(markets?.shards, [0, 1]);
   const frames = others.flatMap(({ subscribe }) => subscribe);
   t.equal(frames.length, 600, 'a market in final settlement has nothing of it');
   t.equal(new Set(frames).size, 600);
   t.ok(others.every(({ covers, shards }) => covers[0]?.symbols?.every((symbol) => shards.includes(symbol.length % 2))));
   t.equal(new Set(others.map(({ id }) => id)).size, others.length, 'ids are unique');
-  const one = planOf(
+  const one = makePlan(
     listings.map((l) => ({ ...l, venue_symbol: `X${l.venue_symbol}` })),
     1,
   );
   for (const socket of [...others, ...one]) {
-    const count = (wanted: string): number => commandsOf(socket).filter(({ channel }) => channel === wanted).length;
+    const count = (wanted: string): number => listCommands(socket).filter(({ channel }) => channel === wanted).length;
     const counts = ['v4_orderbook', 'v4_trades', 'v4_candles'].map(count);
     t.ok(Math.max(...counts) <= 32, `${socket.id}: however the names fall`);
   }
@@ -439,16 +440,16 @@ t.test('at most 32 subscriptions of a channel share a socket, each market is sub
 
 t.test('each channel that is subscribed is one that is read', (t) => {
   const trade = { id: '1', side: 'BUY', price: '1', size: '2', createdAt: '2024-08-23T00:00:00.000Z' };
-  const told: Readonly<Record<string, unknown>> = {
+  const samples: Readonly<Record<string, unknown>> = {
     v4_markets: { trading: { 'BTC-USD': { openInterest: '5' } } },
     v4_orderbook: { bids: [['5', '1']] },
     v4_trades: { trades: [{ ...trade, type: 'LIQUIDATED' }] },
     v4_candles: CANDLE,
   };
-  const layers = planOf(listingsOf({ a: MARKET }), 1)
-    .flatMap(commandsOf)
+  const layers = makePlan(listListings({ a: MARKET }), 1)
+    .flatMap(listCommands)
     .map(({ channel, id = '' }) =>
-      map(frame(push('channel_data', channel, id, told[channel]))).map(({ layer }) => layer),
+      map(frame(push('channel_data', channel, id, samples[channel]))).map(({ layer }) => layer),
     );
   t.same(layers, [['oi'], ['book'], ['trade', 'liquidation'], ['candle']]);
   t.end();

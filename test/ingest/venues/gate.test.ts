@@ -3,9 +3,9 @@ import t from 'tap';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import { gate as venue } from '../../../ingest/venues/gate/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { chainsOf, followBooks } from '../../support/book-sessions.ts';
+import { followBooks, listChains } from '../../support/book-sessions.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(venue);
 
@@ -146,10 +146,10 @@ t.test('a REST book is a snapshot of the contract asked for, whole where fewer l
       ['0.7632', '476'],
     ],
   );
-  const fullOf = (line: number): unknown =>
+  const findFull = (line: number): unknown =>
     venue.map({}, toVenueMessage(lineOf(BOOKS, line)), { listings: new Map() })[0]?.chain?.full;
-  t.same(fullOf(6), { bids: true, asks: true });
-  t.same(fullOf(2), { bids: true, asks: false }, 'a hundred asks of a hundred asked');
+  t.same(findFull(6), { bids: true, asks: true });
+  t.same(findFull(2), { bids: true, asks: false }, 'a hundred asks of a hundred asked');
   t.equal(codeOf(toVenueMessage(lineOf(JKORF_REST, 7))), 'VENUE_UNKNOWN_LISTING', 'a book of nobody');
   const { raw } = lineOf(JKORF_REST, 7);
   const levels = {
@@ -229,7 +229,7 @@ t.test('the old channel tells sides by sign; a size of zero leaves whichever sid
 });
 
 t.test('the recorded session joins its snapshots and is continuous; a missing frame is found', (t) => {
-  const chains = chainsOf(venue, readRecording(`gate/${SESSION}`));
+  const chains = listChains(venue, readRecording(`gate/${SESSION}`));
   t.equal(chains.length, 264);
   const mapped = readRecording(`gate/${SESSION}`).flatMap((line) =>
     line.dir === 'in'
@@ -499,7 +499,7 @@ t.test('listings say how each rule was made', (t) => {
         min_qty: { venue_field: 'order_size_min', transform: 'string_to_number' },
         contract_size: { venue_field: 'quanto_multiplier', transform: 'string_to_number' },
       },
-      candles: candlesOf('trade', 'mark', 'index'),
+      candles: makeCandles('trade', 'mark', 'index'),
       not_published: ['lot_size', 'min_notional', 'price_decimals', 'qty_decimals'],
       bands: BANDS,
       oi_sides: null,
@@ -534,39 +534,39 @@ t.test('a size of zero is an inverse contract of one USD; other contracts in bit
     funding_interval: 14400,
     in_delisting: false,
   };
-  const listingOf = (market: string, members: object): ListingRecord['values'] | undefined =>
+  const mapListing = (market: string, members: object): ListingRecord['values'] | undefined =>
     venue.mapReference({}, answer(`${REST}/${market}/contracts`, [{ ...contract, ...members }]))?.listings[0]?.values;
-  t.match(listingOf('btc', { name: 'BTC_USD', type: 'inverse' }), {
+  t.match(mapListing('btc', { name: 'BTC_USD', type: 'inverse' }), {
     venue_kind: 'inverse',
     contract_size: '1',
     units: { contract_size: 'quote' },
     quote: 'USD',
     funding_interval: '4h',
   });
-  t.match(listingOf('btc', { name: 'ETH_USD', quanto_multiplier: '0.000001' }), {
+  t.match(mapListing('btc', { name: 'ETH_USD', quanto_multiplier: '0.000001' }), {
     venue_kind: 'quanto',
     contract_size: null,
     units: { contract_size: null },
   });
-  t.match(listingOf('usdt', { name: '1000SATS_USDT', quanto_multiplier: '10' }), {
+  t.match(mapListing('usdt', { name: '1000SATS_USDT', quanto_multiplier: '10' }), {
     base: 'SATS',
     base_venue_alias: '1000SATS',
     multiplier: '1000',
     contract_size: '10',
   });
   t.match(
-    listingOf('usdt', { name: 'MBABYDOGE_USDT', quanto_multiplier: '100' }),
+    mapListing('usdt', { name: 'MBABYDOGE_USDT', quanto_multiplier: '100' }),
     { base: 'BABYDOGE', base_venue_alias: 'MBABYDOGE', multiplier: '1000000', contract_size: '100' },
     'the recorded mark of 0.0019 is a million times the price of one',
   );
-  t.equal(listingOf('usdt', { name: 'BTC_USDT_20250328' }), undefined);
-  const statusOf = (members: object): unknown => listingOf('usdt', { name: 'A_USDT', ...members })?.status;
+  t.equal(mapListing('usdt', { name: 'BTC_USDT_20250328' }), undefined);
+  const findStatus = (members: object): unknown => mapListing('usdt', { name: 'A_USDT', ...members })?.status;
   t.same(
-    ['prelaunch', 'trading', 'delisting', 'delisted', 'circuit_breaker', 'odd'].map((status) => statusOf({ status })),
+    ['prelaunch', 'trading', 'delisting', 'delisted', 'circuit_breaker', 'odd'].map((status) => findStatus({ status })),
     ['pre_launch', 'tradeable', 'reduce_only', 'delisted', 'halted', 'unknown'],
   );
-  t.equal(statusOf({ in_delisting: true, position_size: 0 }), 'delisted');
-  t.equal(statusOf({ in_delisting: undefined }), 'unknown');
+  t.equal(findStatus({ in_delisting: true, position_size: 0 }), 'delisted');
+  t.equal(findStatus({ in_delisting: undefined }), 'unknown');
   const one = venue.mapReference({}, toVenueMessage(lineOf(JKORF_REST, 1)));
   t.match([one?.scope, one?.listings.length], ['usdt/ETH_USDT', 1], 'one contract is a scope of its own');
   t.end();

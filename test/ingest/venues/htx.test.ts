@@ -6,7 +6,7 @@ import { htx } from '../../../ingest/venues/htx/index.ts';
 import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
 const { answer, codeOf, frame, lineOf, listingsOf, map, mapLine, record } = venueBench(htx);
 
@@ -310,7 +310,7 @@ t.test('the venue pings in two styles and is answered in each; pings give nothin
 });
 
 t.test("candles: the running minute's mark is the mark now, past minutes are candles alone", (t) => {
-  // The first candle of jkorf-rest:10, of five minutes: here one of a minute, told within it, its open, high and low other than its close.
+  // The first candle of jkorf-rest:10, of five minutes: here one of a minute, sent within it, its open, high and low other than its close.
   const minute = {
     id: 1611105300,
     open: '31078.1',
@@ -336,7 +336,7 @@ t.test("candles: the running minute's mark is the mark now, past minutes are can
     trades: null,
     closed: null,
   };
-  // No recording has a minute of marks: that answer and the push of jkorf-ws:30 but for the words of their length.
+  // No recording has a minute of marks: that answer and the push of jkorf-ws:30 with another length.
   const flat = (open_time: number, price: string) => ({
     ...candle,
     open_time,
@@ -543,7 +543,7 @@ t.test('listings say how each rule was made', (t) => {
         tick_size: { venue_field: 'price_tick', transform: 'identity' },
         contract_size: { venue_field: 'contract_size', transform: 'identity' },
       },
-      candles: candlesOf('trade', 'mark', 'index'),
+      candles: makeCandles('trade', 'mark', 'index'),
       not_published: ['change_24h', 'lot_size', 'min_notional', 'min_qty', 'price_decimals', 'qty_decimals'],
       bands: BANDS,
       oi_sides: null,
@@ -576,7 +576,7 @@ t.test('listings say how each rule was made', (t) => {
 t.test('listings: the period of the elements, states, multipliers in names, dated contracts left out', (t) => {
   const info = `${REST_URL}/linear-swap-api/v1/swap_contract_info`;
   const item = { contract_code: 'BTC-USDT', contract_size: 0.001, price_tick: 0.1, contract_status: 1 };
-  const valuesOf = (changed: object, state = {}): ListingRecord['values'] | undefined =>
+  const mapValues = (changed: object, state = {}): ListingRecord['values'] | undefined =>
     htx.mapReference(state, answer(info, { status: 'ok', data: [{ ...item, ...changed }], ts: 5 }))?.listings[0]
       ?.values;
   const state = {};
@@ -591,9 +591,9 @@ t.test('listings: the period of the elements, states, multipliers in names, date
   const elements = `${REST_URL}/linear-swap-api/v1/swap_query_elements`;
   const four = { status: 'ok', data: [{ contract_code: 'BTC-USDT', settle_period: 4 }], ts: 5 };
   htx.mapReference(state, answer(elements, four));
-  t.match(valuesOf({}, state), { funding_interval: '4h', funding_interval_source: 'venue' });
+  t.match(mapValues({}, state), { funding_interval: '4h', funding_interval_source: 'venue' });
   t.same(
-    [0, 1, 2, 3, 4, 5, 6, 7, 8, 99].map((contract_status) => valuesOf({ contract_status })?.status),
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 99].map((contract_status) => mapValues({ contract_status })?.status),
     [
       'delisted',
       'tradeable',
@@ -607,13 +607,13 @@ t.test('listings: the period of the elements, states, multipliers in names, date
       'unknown',
     ],
   );
-  t.match(valuesOf({ contract_code: '1000SATS-USDT' }), {
+  t.match(mapValues({ contract_code: '1000SATS-USDT' }), {
     base: 'SATS',
     multiplier: '1000',
     base_venue_alias: '1000SATS',
   });
-  t.match(valuesOf({ contract_code: '1MBABYDOGE-USDT' }), { base: 'BABYDOGE', multiplier: '1000000' });
-  t.match(valuesOf({ delivery_time: '1700000000000' }), { delisted_at: 1700000000000_000 });
+  t.match(mapValues({ contract_code: '1MBABYDOGE-USDT' }), { base: 'BABYDOGE', multiplier: '1000000' });
+  t.match(mapValues({ delivery_time: '1700000000000' }), { delisted_at: 1700000000000_000 });
   t.end();
 });
 
@@ -663,10 +663,10 @@ t.test(
       ts: 5,
       tick: { bids: levels(20), asks: levels(150), ts: 4, version: 7 },
     });
-    const fullOf = (topic: string): unknown => htx.map({}, frame(body(topic)), NO_LISTINGS)[0]?.chain?.full;
-    t.same(fullOf('step0'), { bids: true, asks: false });
-    t.same(fullOf('size_150.high_freq'), { bids: true, asks: false });
-    t.same(fullOf('size_20.high_freq'), { bids: false, asks: false });
+    const findFull = (topic: string): unknown => htx.map({}, frame(body(topic)), NO_LISTINGS)[0]?.chain?.full;
+    t.same(findFull('step0'), { bids: true, asks: false });
+    t.same(findFull('size_150.high_freq'), { bids: true, asks: false });
+    t.same(findFull('size_20.high_freq'), { bids: false, asks: false });
     const best = htx.map({}, frame(body('step6')), NO_LISTINGS);
     t.same([best.length, best[0]?.chain], [1, undefined], 'the best twenty are no chain');
     const url = `${REST_URL}/linear-swap-ex/market/depth?contract_code=BTC-USDT&type=step0`;
@@ -726,12 +726,12 @@ t.test('the plan: books, trades and prices apart, notices and one poll of open i
     for (const { subscriptions } of slot.watched ?? []) t.ok(subscriptions.every((name) => asked.includes(name)));
   }
   const covered = (id: string) => slots.filter((slot) => slot.id.startsWith(id)).flatMap(({ covers }) => covers);
-  const layersOf = (id: string) => [...new Set(covered(id).map(({ layers }) => layers.join()))];
-  const countOf = (id: string) => covered(id).flatMap(({ symbols }) => symbols ?? []).length;
-  t.same(layersOf('linear-trade'), ['ticker,stats,trades,candles']);
-  t.same(layersOf('inverse-price'), ['mark,price_candles']);
-  t.same(layersOf('linear-notices'), ['funding,liquidation']);
-  t.same(['linear-trade', 'linear-price', 'linear-notices', 'inverse-notices'].map(countOf), [121, 121, 121, 50]);
+  const listLayers = (id: string) => [...new Set(covered(id).map(({ layers }) => layers.join()))];
+  const countSymbols = (id: string) => covered(id).flatMap(({ symbols }) => symbols ?? []).length;
+  t.same(listLayers('linear-trade'), ['ticker,stats,trades,candles']);
+  t.same(listLayers('inverse-price'), ['mark,price_candles']);
+  t.same(listLayers('linear-notices'), ['funding,liquidation']);
+  t.same(['linear-trade', 'linear-price', 'linear-notices', 'inverse-notices'].map(countSymbols), [121, 121, 121, 50]);
   t.same(
     htx.reference(htx.endpoints).map(({ url }) => url.replace('https://api.hbdm.com', '')),
     [
@@ -796,7 +796,7 @@ t.test('every channel that is subscribed is read, and gives what its socket cove
 });
 
 t.test('a pushed candle of an index, by value', (t) => {
-  // No recording has a minute of an index: the push of jkorf-ws:21 but for the word of its length.
+  // No recording has a minute of an index: the push of jkorf-ws:21 with another length.
   t.same(map(frame(lineOf(WS, 21).raw.replace('1day', '1min'))), [
     record('candle', 'ETH-USDT', [1607309592214, null], {
       open_time: 1607309100000_000,

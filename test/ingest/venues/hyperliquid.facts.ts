@@ -5,7 +5,7 @@ export const facts: VenueFacts = {
   symbols: ['BTC', 'xyz:GOLD'],
   noCandles: [],
   elements: { paths: ['universe.*', '*.universe.*'], name: 'name' },
-  /** Universes hold perpetuals only, and flags instead of words. */
+  /** Universes hold perpetuals only, and flags instead of enumerations. */
   deciding: [],
   unknownChannel: { channel: 'nosuch' },
   side: { members: ['side'] },

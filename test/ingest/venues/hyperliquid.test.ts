@@ -4,7 +4,7 @@ import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import { hyperliquid } from '../../../ingest/venues/hyperliquid/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(hyperliquid);
 const SESSION = 'hftbacktest-btc-20250126.ndjson.gz';
@@ -192,7 +192,7 @@ t.test('candles of a minute start at t and are never said to be closed', (t) => 
   });
   t.same(map(frame({ channel: 'candle', data: CANDLE })), [candle]);
   t.same(map(answer('POST /info', [CANDLE, { ...CANDLE, i: '1d' }])), [candle]);
-  // No recording has a minute: the candle of jkorf-ws:6 but for the word of its length.
+  // No recording has a minute: the candle of jkorf-ws:6 with another length.
   t.same(map(frame(lineOf(JKORF_WS, 6).raw.replace('"i":"1d"', '"i":"1m"'))), [
     record('candle', 'HYPE', [null, null], {
       open_time: 1764806400000_000,
@@ -213,10 +213,10 @@ t.test('candles of a minute start at t and are never said to be closed', (t) => 
 });
 
 t.test('a side of a whole book with fewer than twenty levels is all the venue has', (t) => {
-  const fullOf = (file: string, line: number): unknown =>
+  const findFull = (file: string, line: number): unknown =>
     hyperliquid.map({}, toVenueMessage(lineOf(file, line)), { listings: new Map() })[0]?.chain?.full;
-  t.same(fullOf(TARDIS, 6), { bids: true, asks: true });
-  t.same(fullOf(SESSION, 1), { bids: false, asks: false });
+  t.same(findFull(TARDIS, 6), { bids: true, asks: true });
+  t.same(findFull(SESSION, 1), { bids: false, asks: false });
   const levels = [[{ px: '5', sz: '1', n: 1 }], null];
   const body = { coin: 'A', time: 1764842873555, levels };
   const thin = hyperliquid.map({}, frame({ channel: 'l2Book', data: { ...body, fast: true } }), {
@@ -316,7 +316,7 @@ t.test('listings say how each rule was made', (t) => {
         lot_size: { venue_field: 'szDecimals', transform: 'decimals_to_step' },
         qty_decimals: { venue_field: 'szDecimals', transform: 'identity' },
       },
-      candles: candlesOf('trade'),
+      candles: makeCandles('trade'),
       not_published: ['ticker', 'last', 'liquidation', 'change_24h', 'tick_size', 'min_qty', 'min_notional'],
       bands: BANDS,
       oi_sides: null,
@@ -376,14 +376,14 @@ t.test("a builder's market is quoted in its own collateral, and a small k stands
 
 type Socket = Extract<ReturnType<typeof hyperliquid.plan>[number], { kind: 'socket' }>;
 
-const planOf = (listings: readonly ListingRecord[], shards = 1): readonly Socket[] => {
+const makePlan = (listings: readonly ListingRecord[], shards = 1): readonly Socket[] => {
   const env = { shards, shardOf: (symbol: string) => symbol.length % shards, endpoints: hyperliquid.endpoints };
   return hyperliquid.plan(listings, env).filter((slot) => slot.kind === 'socket');
 };
 
 t.test('everything of a coin is subscribed on one socket; trades and candles only where there is room', (t) => {
   const [template] = listingsOf(JKORF_REST) as [ListingRecord];
-  const [socket, ...others] = planOf([template, { ...template, venue_symbol: 'xyz:A', off: ['trades', 'candles'] }]);
+  const [socket, ...others] = makePlan([template, { ...template, venue_symbol: 'xyz:A', off: ['trades', 'candles'] }]);
   t.same(others, []);
   t.match(socket, { id: 'coins.0.0', shards: [0], url: 'wss://api.hyperliquid.xyz/ws', silenceMs: 30_000 });
   const subscribe = (subscription: object): string => JSON.stringify({ method: 'subscribe', subscription });
@@ -414,7 +414,7 @@ t.test('coins are spread over few sockets of their shards, and a new one changes
     venue_symbol: i < 150 ? `C${i}` : `xyz:c${i}`,
   }));
   const gone = { ...template, venue_symbol: 'LOOM', values: { ...template.values, status: 'delisted' } };
-  const slots = planOf([...listings, gone], 2);
+  const slots = makePlan([...listings, gone], 2);
   const frames = slots.flatMap(({ subscribe }) => subscribe);
   t.equal(frames.length, 800);
   t.equal(new Set(frames).size, 800);
@@ -427,7 +427,7 @@ t.test('coins are spread over few sockets of their shards, and a new one changes
       `${id} serves its shard`,
     );
   }
-  const grown = planOf([{ ...template, venue_symbol: '0NEW' }, ...listings, gone].reverse(), 2);
+  const grown = makePlan([{ ...template, venue_symbol: '0NEW' }, ...listings, gone].reverse(), 2);
   const known = new Set(slots.map((slot) => JSON.stringify(slot)));
   t.equal(grown.filter((slot) => !known.has(JSON.stringify(slot))).length, 1);
   t.same(
@@ -442,7 +442,7 @@ t.test('coins are spread over few sockets of their shards, and a new one changes
 });
 
 t.test('an address has 1,000 subscriptions: trades and candles go as far as they do, the first coins first', (t) => {
-  const metasOf = (own: number, builders: number): readonly object[] => [
+  const makeMetas = (own: number, builders: number): readonly object[] => [
     {
       universe: [
         { name: 'OLD', szDecimals: 1, isDelisted: true },
@@ -456,7 +456,7 @@ t.test('an address has 1,000 subscriptions: trades and candles go as far as they
     },
   ];
   const listed = (own: number, builders: number): readonly ListingRecord[] =>
-    hyperliquid.mapReference({}, answer('POST /info', metasOf(own, builders)))?.listings ?? [];
+    hyperliquid.mapReference({}, answer('POST /info', makeMetas(own, builders)))?.listings ?? [];
   for (const [own, builders, reached] of [
     [150, 50, 200],
     [183, 131, 105],
@@ -466,17 +466,17 @@ t.test('an address has 1,000 subscriptions: trades and candles go as far as they
     const told = listings.filter(({ values, off }) => values.status === 'tradeable' && off === undefined);
     t.equal(told.length, reached, `${own + builders} coins`);
     t.ok(told.every(({ venue_symbol }, i) => venue_symbol === (i < own ? `C${i}` : `xyz:C${i - own}`)));
-    const slots = planOf(listings);
+    const slots = makePlan(listings);
     const sizes = slots.map(({ subscribe }) => subscribe.length);
     const all = sizes.reduce((sum, size) => sum + size, 0);
     t.equal(all, 2 * (own + builders) + 2 * reached);
     t.ok(all + Math.max(...sizes) <= 1_000, 'a socket and its successor fit beside the others');
     t.ok(slots.length <= 9, 'and their connections too');
   }
-  const untold = listed(183, 131).at(-1);
-  t.same(untold?.off, ['trades', 'candles'], 'of the others both are off (V-03a)');
-  t.same(untold?.values.candles.price_types, ['trade'], 'though the venue has them');
-  t.notOk(untold?.values.not_published.includes('trades'));
+  const lastListing = listed(183, 131).at(-1);
+  t.same(lastListing?.off, ['trades', 'candles'], 'of the others both are off (V-03a)');
+  t.same(lastListing?.values.candles.price_types, ['trade'], 'though the venue has them');
+  t.notOk(lastListing?.values.not_published.includes('trades'));
   t.equal(listed(150, 50).at(-1)?.off, undefined);
   t.end();
 });
@@ -489,7 +489,7 @@ t.test('each channel that is subscribed is one that is read', (t) => {
     candle: CANDLE,
   };
   const [btc] = listingsOf(JKORF_REST) as [ListingRecord];
-  const channels = planOf([btc]).flatMap(({ subscribe }) =>
+  const channels = makePlan([btc]).flatMap(({ subscribe }) =>
     subscribe.map((text) => JSON.parse(text) as { readonly subscription: { readonly type: string } }),
   );
   const layers = channels.map(({ subscription: { type } }) =>
@@ -538,7 +538,7 @@ t.test(
   'frames are told apart without reading them whole, and the cheap look at a book says what the mapper says',
   (t) => {
     t.equal(hyperliquid.classify('{"channel":"pong"}'), 'heartbeat');
-    // What the venue's own client waits for: hyperliquid-python-sdk@04f25f28 `hyperliquid/websocket_manager.py`.
+    // The greeting that the venue's own client waits for: hyperliquid-python-sdk@04f25f28 `hyperliquid/websocket_manager.py`.
     const greeting = 'Websocket connection established.';
     t.equal(hyperliquid.classify(greeting), 'heartbeat', 'a greeting answers no subscription');
     t.same(map(frame(greeting)), [], 'and is no dead letter');

@@ -3,9 +3,9 @@ import t from 'tap';
 import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import { krakenFutures as venue } from '../../../ingest/venues/kraken-futures/index.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
-import { chainsOf, followBooks } from '../../support/book-sessions.ts';
+import { followBooks, listChains } from '../../support/book-sessions.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(venue);
 
@@ -284,7 +284,7 @@ t.test('answers give what they name; what names nobody is not read', (t) => {
 });
 
 t.test('candles of a minute, by price type; mark and index have no volume', (t) => {
-  // The recorded candles of trades and marks lack their request: they lie an hour apart, here they are asked for as minutes.
+  // The recorded candles of trades and marks lack their request: they lie an hour apart, here they are requested as minutes.
   const asked = (type: string, line: number, resolution = '1m') =>
     map(
       answer(
@@ -376,15 +376,15 @@ t.test('what says nothing of a perpetual gives nothing', (t) => {
 
 t.test('a figure of zero is left out by the venue and is none; an end of zero says there is no funding', (t) => {
   const ticker = { feed: 'ticker', product_id: 'PF_XBTUSD', time: 1700000000000, markPrice: 5 };
-  const fundingOf = (members: object): unknown =>
+  const findFunding = (members: object): unknown =>
     map(frame({ ...ticker, ...members })).find(({ layer }) => layer === 'funding')?.values;
-  t.same(fundingOf({ next_funding_rate_time: 1700003600000 }), {
+  t.same(findFunding({ next_funding_rate_time: 1700003600000 }), {
     funding: null,
     funding_interval_ms: null,
     next_funding_at: 1700003600000_000,
   });
-  t.equal(fundingOf({ relative_funding_rate: 0.1, next_funding_rate_time: 0 }), undefined);
-  t.equal(fundingOf({ funding_rate: 0.1 }), undefined, 'the absolute rate is no fraction');
+  t.equal(findFunding({ relative_funding_rate: 0.1, next_funding_rate_time: 0 }), undefined);
+  t.equal(findFunding({ funding_rate: 0.1 }), undefined, 'the absolute rate is no fraction');
   t.match(map(frame({ ...ticker, index: 4 })), [{ layer: 'mark', values: { mark: '5', index: '4' } }]);
   t.equal(map(frame({ ...ticker, last: 0 })).length, 1, 'nothing was traded yet');
   t.end();
@@ -425,7 +425,7 @@ t.test('what cannot be read is refused with its code', (t) => {
 
 t.test('the recorded session is continuous, and a missing frame is found', (t) => {
   const lines = readRecording(`kraken-futures/${SESSION}`);
-  const chains = chainsOf(venue, lines);
+  const chains = listChains(venue, lines);
   t.same(followBooks(venue, chains), { broke: [], whole: ['PI_LTCUSD', 'PI_XRPUSD'], applied: 449 + 235 + 2 });
   const holed = chains.filter((_chain, i) => i !== 200 && i !== 201);
   t.same(followBooks(venue, holed).broke, [chains[200]?.symbol]);
@@ -476,7 +476,7 @@ t.test('listings say how each rule was made', (t) => {
         qty_decimals: { venue_field: 'contractValueTradePrecision', transform: 'identity' },
         contract_size: { venue_field: 'contractSize', transform: 'identity' },
       },
-      candles: candlesOf('trade', 'mark', 'index'),
+      candles: makeCandles('trade', 'mark', 'index'),
       not_published: ['min_notional', 'min_qty', 'price_decimals'],
       bands: BANDS,
       oi_sides: null,
@@ -539,7 +539,7 @@ t.test('only perpetuals are listed; the oldest answers name assets by the symbol
 });
 
 t.test('states of a listing', (t) => {
-  const statusOf = (members: object): unknown => {
+  const findStatus = (members: object): unknown => {
     const instrument = {
       symbol: 'PF_AUSD',
       base: 'A',
@@ -552,11 +552,11 @@ t.test('states of a listing', (t) => {
     return venue.mapReference({}, answer('GET https://futures.kraken.com/derivatives/api/v3/instruments', body))
       ?.listings[0]?.values.status;
   };
-  t.equal(statusOf({ tradeable: true, postOnly: false }), 'tradeable');
-  t.equal(statusOf({ tradeable: true, postOnly: true }), 'post_only');
-  t.equal(statusOf({ tradeable: false }), 'pre_launch');
-  t.equal(statusOf({ tradeable: false, openingDate: '2023-01-02T00:00:00Z' }), 'halted');
-  t.equal(statusOf({}), 'unknown');
+  t.equal(findStatus({ tradeable: true, postOnly: false }), 'tradeable');
+  t.equal(findStatus({ tradeable: true, postOnly: true }), 'post_only');
+  t.equal(findStatus({ tradeable: false }), 'pre_launch');
+  t.equal(findStatus({ tradeable: false, openingDate: '2023-01-02T00:00:00Z' }), 'halted');
+  t.equal(findStatus({}), 'unknown');
   t.end();
 });
 

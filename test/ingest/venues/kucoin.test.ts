@@ -5,7 +5,7 @@ import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sy
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { shardOf } from '../../../schemas/shards.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(kucoin);
 const JKORF_REST = 'jkorf-rest-examples.ndjson';
@@ -461,7 +461,7 @@ t.test('listings say how each rule was made', (t) => {
         lot_size: { venue_field: 'lotSize', transform: 'identity' },
         contract_size: { venue_field: 'multiplier', transform: 'identity' },
       },
-      candles: candlesOf('trade'),
+      candles: makeCandles('trade'),
       not_published: ['liquidation', 'min_notional', 'min_qty', 'price_decimals', 'qty_decimals'],
       bands: BANDS,
       oi_sides: null,

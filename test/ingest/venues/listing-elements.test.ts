@@ -6,7 +6,7 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import { elementTexts } from '../../../ingest/venues/shared/elements.ts';
 import { factsAbout } from '../../support/venue-facts.ts';
-import { answersOf, readReference } from '../../support/venue-seeds.ts';
+import { readAnswers, readReference } from '../../support/venue-seeds.ts';
 
 const valuesAt = (value: unknown, path: string): readonly unknown[] =>
   path
@@ -31,14 +31,14 @@ const elementIn = (venue: Venue, raw: string, symbol: string): unknown => {
 
 type Answered = { readonly message: VenueMessage; readonly answer: ReferenceAnswer };
 
-const referencesOf = (venue: Venue): readonly Answered[] =>
-  answersOf(venue).flatMap((message) => {
+const listReferences = (venue: Venue): readonly Answered[] =>
+  readAnswers(venue).flatMap((message) => {
     const answer = readReference(venue, message);
     return answer === null ? [] : [{ message, answer }];
   });
 
-/** What is wrong with a listing's element; null when nothing is. */
-const faultOf = (venue: Venue, { message, answer }: Answered, symbol: string): string | null => {
+/** The fault of a listing's element; null when there is none. */
+const findFault = (venue: Venue, { message, answer }: Answered, symbol: string): string | null => {
   const text = answer.elements().get(symbol);
   if (text === undefined) return `${symbol} has no element`;
   if (!text.startsWith('{') || !text.endsWith('}')) return `${symbol} is cut wrongly`;
@@ -49,16 +49,16 @@ const faultOf = (venue: Venue, { message, answer }: Answered, symbol: string): s
 };
 
 /** Each listing parses its whole answer anew: of many a few are looked at. */
-const sampleOf = <T>(all: readonly T[]): readonly T[] => all.filter((_, i) => i % Math.ceil(all.length / 12) === 0);
+const chooseSample = <T>(all: readonly T[]): readonly T[] => all.filter((_, i) => i % Math.ceil(all.length / 12) === 0);
 
 for (const venue of venues.values())
   t.test(`${venue.id}: the element of a listing is exactly its text in the answer`, (t) => {
-    const answers = referencesOf(venue);
+    const answers = listReferences(venue);
     const symbols = answers.flatMap((answered) => answered.answer.listings.map(({ venue_symbol }) => venue_symbol));
     t.ok(symbols.length > 0, 'there are listings');
     for (const answered of answers) {
-      const faults = sampleOf(answered.answer.listings).map(({ venue_symbol }) =>
-        faultOf(venue, answered, venue_symbol),
+      const faults = chooseSample(answered.answer.listings).map(({ venue_symbol }) =>
+        findFault(venue, answered, venue_symbol),
       );
       t.same(
         faults.filter((fault) => fault !== null),
@@ -71,19 +71,19 @@ for (const venue of venues.values())
 
 t.test('bybit: a listing before its launch keeps the element of its own answer until the market has one', (t) => {
   const bybit = venues.get('bybit') as Venue;
-  const [recorded] = referencesOf(bybit);
+  const [recorded] = listReferences(bybit);
   const url = 'GET https://api.bybit.com/v5/market/instruments-info?category=linear';
   const state = {};
-  const say = (symbols: readonly string[], query: string): ReferenceAnswer | null => {
+  const readAnswer = (symbols: readonly string[], query: string): ReferenceAnswer | null => {
     const text = recorded?.answer.elements().get('BTCUSDT') ?? '';
     const list = symbols.map((symbol) => text.replace('"symbol":"BTCUSDT"', `"symbol" : "${symbol}"`)).join();
     const payload = Buffer.from(`{"retCode":0,"result":{"category":"linear","list":[${list}]},"time":1672712495660}`);
     return bybit.mapReference(state, { kind: 'response', received_at: 0, request: `${url}${query}`, payload });
   };
-  t.equal(say(['EARLYUSDT', 'BTCUSDT'], '&status=PreLaunch'), null);
+  t.equal(readAnswer(['EARLYUSDT', 'BTCUSDT'], '&status=PreLaunch'), null);
   const kept = JSON.parse(JSON.stringify(state));
   t.same(kept, state, 'what is held is plain data');
-  const answer = say(['BTCUSDT'], '');
+  const answer = readAnswer(['BTCUSDT'], '');
   t.same(
     answer?.listings.map(({ venue_symbol }) => venue_symbol),
     ['BTCUSDT', 'EARLYUSDT'],

@@ -1,4 +1,4 @@
-// What every listing of the recorded reference answers counts in (V-04): a table that a person has read. GOLDEN_UPDATE=1 writes it anew.
+// Units of every listing in the recorded reference answers (V-04): a reviewed table. GOLDEN_UPDATE=1 writes it anew.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import t from 'tap';
@@ -45,13 +45,13 @@ const toLine = ({ venue, venue_symbol, values }: ListingRecord, file: string): s
     file,
   ].join('\t');
 
-const linesOf = (venue: Venue): readonly string[] =>
+const listLines = (venue: Venue): readonly string[] =>
   recordingsIn(venue.id).flatMap((recording) =>
     [...new Set(listingsIn(venue, recording).map((record) => toLine(record, basename(recording))))].toSorted(),
   );
 
 t.test('every recorded listing has the base, multiplier, contract size and kind of the table', (t) => {
-  const now = [COLUMNS.join('\t'), ...[...venues.values()].flatMap(linesOf)];
+  const now = [COLUMNS.join('\t'), ...[...venues.values()].flatMap(listLines)];
   if (process.env.GOLDEN_UPDATE === '1') writeFileSync(GOLDEN, `${now.join('\n')}\n`);
   t.same(
     now,

@@ -5,7 +5,7 @@ import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sy
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { shardOf } from '../../../schemas/shards.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(mexc);
 const JKORF_REST = 'jkorf-rest-examples.ndjson';
@@ -439,7 +439,7 @@ t.test('listings say how each rule was made, and take their cycle from the answe
         price_decimals: { venue_field: 'priceScale', transform: 'identity' },
         qty_decimals: { venue_field: 'volScale', transform: 'identity' },
       },
-      candles: candlesOf('trade', 'mark', 'index'),
+      candles: makeCandles('trade', 'mark', 'index'),
       not_published: ['liquidation', 'min_notional'],
       bands: BANDS,
       oi_sides: null,
@@ -519,9 +519,9 @@ t.test('the plan subscribes each open contract once to every channel of it, on s
   for (const method of ['sub.depth', 'sub.ticker', 'sub.deal', 'sub.funding.rate'])
     t.ok(subscribed.includes(`{"method":"${method}","param":{"symbol":"C7_USDT"}}`), method);
   t.ok(subscribed.includes('{"method":"sub.kline","param":{"symbol":"C7_USDT","interval":"Min1"}}'));
-  const layersOf = (id: string) =>
+  const listLayers = (id: string) =>
     new Set(slots.filter((slot) => slot.id.startsWith(id)).map((s) => s.covers[0]?.layers.join()));
-  t.same(layersOf('ticker'), new Set(['ticker,mark,oi,stats,trades,candles']));
+  t.same(listLayers('ticker'), new Set(['ticker,mark,oi,stats,trades,candles']));
   t.equal(
     mexc.bookSnapshot?.({ venue_symbol: 'BTC_USDT' }, mexc.endpoints).url,
     'https://api.mexc.com/api/v1/contract/depth/BTC_USDT?limit=1000',
@@ -532,7 +532,7 @@ t.test('the plan subscribes each open contract once to every channel of it, on s
 t.test('every channel that is subscribed is read, and gives what its socket covers', (t) => {
   const [template] = listingsOf(JKORF_REST) as [ListingRecord];
   const slots = mexc.plan([template], { shards: 1, shardOf: () => 0, endpoints: mexc.endpoints });
-  // No recording has a minute: the candle of jkorf-ws:12, of an hour, but for the word of its length.
+  // No recording has a minute: the candle of jkorf-ws:12, of an hour, with another length.
   const kline = lineOf(JKORF_WS, 12).raw.replace('Min60', 'Min1');
   const recorded: Readonly<Record<string, string>> = {
     'sub.depth': lineOf(TARDIS, 2).raw,
@@ -549,7 +549,7 @@ t.test('every channel that is subscribed is read, and gives what its socket cove
       const { method } = JSON.parse(text) as { method: string };
       const given = map(frame(recorded[method] ?? '')).map(({ layer }) => names[layer] ?? layer);
       t.ok(given.length > 0, method);
-      // Tickers tell a rate without its settlement.
+      // Tickers have a rate without its settlement.
       read.push(...given.filter((layer) => slot.covers[0]?.layers.includes(layer)));
     }
   }

@@ -7,7 +7,7 @@ import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues
 import { applySnapshot, applyUpdate, createBook, topLevels } from '../../../processors/task/book.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
 const { answer, codeOf, frame, lineOf, listingsOf, map, mapLine, record } = venueBench(okx);
 
@@ -294,8 +294,8 @@ t.test('recorded candles by value: trades in contracts, mark and index without v
 });
 
 t.test('a recorded liquidation of a dated contract, read as one of the swap beside it', (t) => {
-  const frameOf = lineOf(FUTURES, 13).raw.replaceAll('FUTURES', 'SWAP').replace('XRP-USD-230929', 'XRP-USD-SWAP');
-  t.same(map(frame(frameOf)), [
+  const swapFrame = lineOf(FUTURES, 13).raw.replaceAll('FUTURES', 'SWAP').replace('XRP-USD-230929', 'XRP-USD-SWAP');
+  t.same(map(frame(swapFrame)), [
     record('liquidation', 'XRP-USD-SWAP', [1680173247614, null], {
       id: null,
       side: 'short',
@@ -321,7 +321,7 @@ t.test('a modern book session, built of the recorded snapshot with ids and updat
   ];
   const book = createBook();
   let sync: BookSync<BookRecord['values']> = newBookSync();
-  const told = frames.map((text) => {
+  const parsed = frames.map((text) => {
     const [mapped] = okx.map({}, frame(text), NO_LISTINGS);
     if (mapped?.record.layer !== 'book' || !mapped.chain) throw new Error(`no book in ${text}`);
     const step = stepBookSync(okx.bookRule, sync, mapped.chain, mapped.record.values);
@@ -338,7 +338,7 @@ t.test('a modern book session, built of the recorded snapshot with ids and updat
     ['8475.55', '90'],
     ['8475.54', '100'],
   ];
-  t.same(told, [
+  t.same(parsed, [
     [
       [
         ['8476.97', '256'],
@@ -445,16 +445,16 @@ t.test('an index goes to each known listing that uses it: contracts in USDC foll
       return [venue_symbol, { ...template, venue_symbol, values: { ...template.values, venue_symbol, pair } }];
     }),
   );
-  const usersOf = (index: string): unknown =>
+  const findUsers = (index: string): unknown =>
     map(
       frame({ arg: { channel: 'index-tickers', instId: index }, data: [{ instId: index, idxPx: '7', ts: '5' }] }),
       {},
       { listings },
     ).map((r) => r.venue_symbol);
-  t.same(usersOf('BTC-USD'), ['BTC-USD-SWAP', 'BTC-USDC-SWAP']);
-  t.same(usersOf('BTC-USDT'), ['BTC-USDT-SWAP']);
-  t.same(usersOf('BTC-USDC'), ['BTC-USDC-SWAP'], 'as before the change of 2023');
-  t.same(usersOf('DOGE-USD'), [], 'an index of no listing');
+  t.same(findUsers('BTC-USD'), ['BTC-USD-SWAP', 'BTC-USDC-SWAP']);
+  t.same(findUsers('BTC-USDT'), ['BTC-USDT-SWAP']);
+  t.same(findUsers('BTC-USDC'), ['BTC-USDC-SWAP'], 'as before the change of 2023');
+  t.same(findUsers('DOGE-USD'), [], 'an index of no listing');
   t.end();
 });
 
@@ -556,7 +556,7 @@ t.test('listings say how each rule was made', (t) => {
         min_qty: { venue_field: 'minSz', transform: 'string_to_number' },
         contract_size: { venue_field: 'ctVal', transform: 'string_to_number' },
       },
-      candles: candlesOf('trade', 'mark', 'index'),
+      candles: makeCandles('trade', 'mark', 'index'),
       not_published: ['change_24h', 'min_notional', 'price_decimals', 'qty_decimals', 'turnover_24h'],
       bands: BANDS,
       oi_sides: null,
@@ -601,9 +601,9 @@ t.test(
       expTime: '1800000000000',
     };
     const url = `${REST_URL}/public/instruments?instType=SWAP`;
-    const valuesOf = (changed: object, state = {}): unknown =>
+    const mapValues = (changed: object, state = {}): unknown =>
       okx.mapReference(state, answer(url, { code: '0', data: [{ ...item, ...changed }] }))?.listings[0]?.values;
-    t.match(valuesOf({}), {
+    t.match(mapValues({}), {
       base: 'BTC',
       quote: 'USD',
       pair: 'BTC-USD',
@@ -615,7 +615,7 @@ t.test(
       delisted_at: 1800000000000_000,
     });
     const statuses = ['live', 'suspend', 'rebase', 'post_only', 'preopen', 'settling', 'test'].map(
-      (state) => (valuesOf({ state }) as ListingRecord['values']).status,
+      (state) => (mapValues({ state }) as ListingRecord['values']).status,
     );
     t.same(statuses, ['tradeable', 'halted', 'halted', 'post_only', 'pre_launch', 'settling', 'unknown']);
     const state = {};
@@ -623,7 +623,7 @@ t.test(
     t.equal(okx.mapReference(state, answer(`${REST_URL}/public/funding-rate`, { code: '0', data: [funding] })), null);
     const refused = { code: '51001', msg: 'no such', data: [] };
     t.equal(okx.mapReference(state, answer(`${REST_URL}/public/funding-rate`, refused)), null, 'holds nothing up');
-    t.match(valuesOf({}, state), { funding_interval: '4h', funding_interval_source: 'venue' });
+    t.match(mapValues({}, state), { funding_interval: '4h', funding_interval_source: 'venue' });
     t.equal(
       okx.mapReference({}, answer(url, { code: '0', data: [{ ...item, instType: 'SPOT' }] })),
       null,

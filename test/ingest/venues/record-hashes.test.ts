@@ -1,4 +1,4 @@
-// Everything the recordings say, plain and with books assembled, as one hash a venue: work on speed changes none. GOLDEN_UPDATE=1 writes them anew.
+// All records of the recordings, plain and with books assembled, as one hash a venue: work on speed changes none. GOLDEN_UPDATE=1 writes them anew.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
@@ -10,7 +10,7 @@ import { fixturePath, recordingsIn } from '../../support/recordings.ts';
 const GOLDEN = fixturePath('record-hashes.tsv');
 const COLUMNS = ['venue', 'records', 'records with books assembled', 'sha256 of their lines'];
 
-const lineOf = async (venue: Venue): Promise<string> => {
+const makeLine = async (venue: Venue): Promise<string> => {
   const hash = createHash('sha256');
   const files = recordingsIn(venue.id).map(fixturePath);
   const records: number[] = [];
@@ -23,7 +23,7 @@ const lineOf = async (venue: Venue): Promise<string> => {
 
 t.test('the recordings give the records they gave', async (t) => {
   const now = [COLUMNS.join('\t')];
-  for (const venue of venues.values()) now.push(await lineOf(venue));
+  for (const venue of venues.values()) now.push(await makeLine(venue));
   if (process.env.GOLDEN_UPDATE === '1') writeFileSync(GOLDEN, `${now.join('\n')}\n`);
   t.same(
     now,

@@ -1,4 +1,4 @@
-// A figure may come as a number or as a text, whatever the venue sends today. Whatever stands in a message's members, a record of it is one: figures in their one spelling, prices above zero, amounts not below it, intervals and
+// A figure may be a number or a text. For any content of a message's members, a record has canonical figures, valid prices, amounts, intervals and
 // instants that exist. Every member of every recorded kind of message takes each odd value in turn.
 import t from 'tap';
 import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
@@ -7,7 +7,7 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
 import { isRaw, parseExact, replaceEach } from '../../support/mutations.ts';
-import { contextOf, recordingsOf, seedsOf } from '../../support/venue-seeds.ts';
+import { chooseSeeds, makeContext, readRecordings } from '../../support/venue-seeds.ts';
 
 /** ES2026; not in the compiler's library yet. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
@@ -46,7 +46,7 @@ const isDuration = (value: unknown): boolean => typeof value === 'string' && /^[
 const isLevels = (value: unknown): boolean =>
   Array.isArray(value) && value.every(([price, size]) => isPrice(price) && isAmount(size));
 
-/** What each member of `values` must be, whatever its layer. */
+/** The requirement on each member of `values`, for any layer. */
 const MEMBERS: Readonly<Record<string, (value: unknown) => boolean>> = {
   last: isPrice,
   mark: orNull(isPrice),
@@ -95,7 +95,7 @@ const findInsane = ({ layer, venue_symbol, venue_ts, values }: NormalisedRecord)
   return odd === undefined ? null : `${layer}: ${odd[0]} ${JSON.stringify(odd[1])}`;
 };
 
-const recordsOf = (venue: Venue, message: VenueMessage, context: ReturnType<typeof contextOf>) => {
+const mapRecords = (venue: Venue, message: VenueMessage, context: ReturnType<typeof makeContext>) => {
   const from = <T>(run: () => T): T | null => {
     try {
       return run();
@@ -111,14 +111,14 @@ const recordsOf = (venue: Venue, message: VenueMessage, context: ReturnType<type
 
 for (const venue of venues.values())
   t.test(`${venue.id}: odd values in any member give no odd record`, (t) => {
-    const messages = recordingsOf(venue);
-    const context = contextOf(venue, messages);
+    const messages = readRecordings(venue);
+    const context = makeContext(venue, messages);
     const faults = new Map<string, string>();
     let records = 0;
-    for (const seed of seedsOf(messages))
+    for (const seed of chooseSeeds(messages))
       for (const value of ODD)
         for (const payload of replaceEach(Buffer.from(seed.payload), value))
-          for (const record of recordsOf(venue, { ...seed, payload }, context)) {
+          for (const record of mapRecords(venue, { ...seed, payload }, context)) {
             records++;
             const fault = findInsane(record);
             if (fault !== null && !faults.has(fault)) faults.set(fault, `${payload}`.slice(0, 500));
@@ -140,17 +140,17 @@ const retyped = (value: unknown, to: 'text' | 'number'): unknown => {
 
 for (const venue of venues.values())
   t.test(`${venue.id}: figures written as texts or as numbers give the same records`, (t) => {
-    const messages = recordingsOf(venue);
-    const context = contextOf(venue, messages);
+    const messages = readRecordings(venue);
+    const context = makeContext(venue, messages);
     let compared = 0;
-    for (const seed of seedsOf(messages)) {
-      const before = recordsOf(venue, seed, context);
+    for (const seed of chooseSeeds(messages)) {
+      const before = mapRecords(venue, seed, context);
       if (before.length === 0) continue;
       const tree = parseExact(Buffer.from(seed.payload).toString('utf8'));
       for (const to of ['text', 'number'] as const) {
         const payload = Buffer.from(JSON.stringify(retyped(tree, to)));
         compared++;
-        const after = recordsOf(venue, { ...seed, payload }, context);
+        const after = mapRecords(venue, { ...seed, payload }, context);
         if (JSON.stringify(after) !== JSON.stringify(before)) t.same(after, before, `${payload}`.slice(0, 300));
       }
     }

@@ -44,7 +44,7 @@ const grow = (leaves: readonly Hash[]): { file: Buffer; root: Hash | null } => {
   const levels = [...kept].sort(([a], [b]) => a - b);
   return { file: Buffer.concat(levels.flatMap(([, hashes]) => hashes)), root: tree.root() };
 };
-const readerOf = (file: Buffer, size: number, onRead: (count: number) => void = () => undefined) =>
+const createReader = (file: Buffer, size: number, onRead: (count: number) => void = () => undefined) =>
   createTileReader(size, async (first, count) => {
     onRead(count);
     return file.subarray(first * HASH_BYTES, (first + count) * HASH_BYTES);
@@ -73,7 +73,7 @@ t.test('every audit path of trees of 1 to 8 leaves', async (t) => {
   const leaves = leaf_inputs.map((input) => hashLeaf(bytes(input)));
   for (const { tree_size, leaf_index, leaf_hash, root, path } of vector<Paths>('audit-paths-1-to-8').paths) {
     const { file } = grow(leaves.slice(0, tree_size));
-    const found = await readerOf(file, tree_size).path(leaf_index);
+    const found = await createReader(file, tree_size).path(leaf_index);
     t.same(found.map(hex), path, `leaf ${leaf_index} of ${tree_size}`);
     const inclusion = { leaf: bytes(leaf_hash), index: leaf_index, size: tree_size, path: path.map(bytes) };
     t.doesNotThrow(() => verifyInclusion(inclusion, bytes(root)));
@@ -85,7 +85,7 @@ t.test('larger trees, whose paths cross tiles', async (t) => {
     const grown = grow(numbered(n));
     t.equal(hex(grown.root), root, `root over ${n}`);
     for (const [index, path] of Object.entries(paths)) {
-      const found = await readerOf(grown.file, n).path(Number(index));
+      const found = await createReader(grown.file, n).path(Number(index));
       t.same(found.map(hex), path, `leaf ${index} of ${n}`);
     }
   }
@@ -122,7 +122,7 @@ t.test('trees of any size equal the definition, and each changed proof is refuse
     fc.asyncProperty(place, changes, async ([size, index], { byte, bit, step, by }) => {
       const leaves = numbered(size);
       const { file, root } = grow(leaves);
-      const path = await readerOf(file, size).path(index);
+      const path = await createReader(file, size).path(index);
       t.match(root, slowRoot(leaves));
       t.same(path.map(hex), slowPath(index, leaves).map(hex));
       const inclusion = { leaf: leaves[index] as Hash, index, size, path };
@@ -159,7 +159,7 @@ t.test('a proof reads a few tiles, whatever the size of the tree', async (t) => 
   t.equal(file.length, keptLevels(size).reduce((sum, { count }) => sum + count, 0) * HASH_BYTES);
   for (const index of [0, 1, 131_071, 131_072, size - 1]) {
     let hashes = 0;
-    const reader = readerOf(file, size, (count) => {
+    const reader = createReader(file, size, (count) => {
       hashes += count;
     });
     const path = await reader.path(index);
@@ -170,8 +170,8 @@ t.test('a proof reads a few tiles, whatever the size of the tree', async (t) => 
 
 t.test('a file that is too short is refused, not proved from', async (t) => {
   const { file } = grow(numbered(100));
-  await t.rejects(readerOf(file.subarray(0, -1), 100).path(80), MerkleError);
-  await t.rejects(readerOf(Buffer.alloc(0), 100).path(80), MerkleError);
+  await t.rejects(createReader(file.subarray(0, -1), 100).path(80), MerkleError);
+  await t.rejects(createReader(Buffer.alloc(0), 100).path(80), MerkleError);
 });
 
 t.test('paths and covers of places that are none', (t) => {

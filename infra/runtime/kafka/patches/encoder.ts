@@ -9,7 +9,7 @@ const SOME_MORE = 64;
 const ENCODER = 'kafkajs/src/protocol/encoder';
 const OwnEncoder = requirePart<EncoderClass>(ENCODER);
 
-/** kafkajs's own takes fresh memory for each part of a request and writes zeros into it. Nothing is read here that was not written. */
+/** kafkajs's own takes fresh memory for each part of a request and fills it with zeros. Here nothing is read that was not written. */
 export class UnzeroedEncoder extends OwnEncoder {
   constructor(initialSize = 511) {
     super(0);
@@ -19,7 +19,7 @@ export class UnzeroedEncoder extends OwnEncoder {
   ensureAvailable(length: number): void {
     const needed = this.offset + length;
     if (needed <= this.buf.length) return;
-    // What is large comes in one piece and last: doubled memory would stay empty. Small pieces double it, or each would copy all before it.
+    // A large value comes last, so it gets little more than its length. Small values double the buffer, or each would copy all before it.
     const isLarge = length >= LARGE && length > this.buf.length;
     const larger = Buffer.allocUnsafe(isLarge ? needed + SOME_MORE : OwnEncoder.nextPowerOfTwo(needed));
     this.buf.copy(larger, 0, 0, this.offset);

@@ -12,7 +12,7 @@ type Grouping<M> = {
   }) => number;
 };
 
-/** As kafkajs groups them, which copies a partition's messages for each one added. */
+/** Same result as kafkajs, which copies a partition's messages for each one added. */
 export const groupMessages = <M>({ topic, partitionMetadata, messages, partitioner }: Grouping<M>) => {
   const groups: Record<number, M[]> = {};
   if (partitionMetadata.length === 0) return groups;

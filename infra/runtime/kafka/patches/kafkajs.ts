@@ -1,7 +1,7 @@
-// kafkajs with its patches in place, one file each; whoever runs it takes it from here.
+// kafkajs with its patches applied, one file each; import kafkajs from here to run it.
 //
 // Other files of `infra/runtime/kafka` call parts of kafkajs that it does not export (cluster.ts, epochs.ts, predecessor.ts, security.ts). They
-// replace nothing, so they are no patches, and the version asserted in replace.ts holds for them too.
+// replace nothing, so they are no patches; the version asserted in replace.ts applies to them too.
 
 import './encoder.ts';
 import './record.ts';

@@ -18,7 +18,7 @@ const { lookupCodec } = requirePart<{
   readonly lookupCodec: (codec: number) => { compress(records: { readonly buffer: Buffer }): Promise<Buffer> } | null;
 }>('kafkajs/src/protocol/message/compression');
 
-/** kafkajs gives numbers, texts of digits and its own long integers. */
+/** kafkajs passes numbers, texts of digits and its own long integers. */
 type Integer = number | bigint | string | { toString(): string };
 const toLong = (value: Integer): bigint => (typeof value === 'number' ? BigInt(value) : BigInt(String(value)));
 
@@ -36,7 +36,7 @@ export type BatchIn = {
   readonly records?: readonly EncodedRecord[];
 };
 
-/** The bytes of kafkajs's own batch in one piece of memory of their length: that one copies each batch four times, into twice its length. */
+/** The bytes of kafkajs's own batch in one allocation of their length: kafkajs copies each batch four times, into twice its length. */
 export const encodeBatch = async (batch: BatchIn): Promise<UnzeroedEncoder> => {
   const { compression = 0, records = [], transactional = false, partitionLeaderEpoch = 0, firstOffset = 0 } = batch;
   const { firstTimestamp = Date.now(), maxTimestamp = Date.now(), producerId = -1, producerEpoch = 0 } = batch;

@@ -1,11 +1,11 @@
-// Puts our parts in the place of kafkajs's own, in the one version they were written for.
+// Replaces parts of kafkajs by ours, in the one version they were written for.
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
 const PATCHED = '2.2.4';
 
-/** Throws for a version whose internals nobody has compared with our parts. */
+/** Throws for a version whose internals were not compared with our parts. */
 export const refuseOtherVersion = (version: string): void => {
   if (version === PATCHED) return;
   throw new Error(
@@ -19,7 +19,7 @@ refuseOtherVersion((require('kafkajs/package.json') as { readonly version: strin
 /** A file of kafkajs, by its path in the package. */
 export const requirePart = <T>(path: string): T => require(path) as T;
 
-/** Whoever loads that file of kafkajs from here on gets `part`. */
+/** Every later import of that file of kafkajs returns `part`. */
 export const replacePart = (path: string, part: unknown): void => {
   require(path);
   const loaded = require.cache[require.resolve(path)];

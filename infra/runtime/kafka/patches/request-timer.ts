@@ -1,4 +1,4 @@
-// The timer of a connection's waiting requests. Upstream: tulios/kafkajs issues 1556, 1604, 1704 and 1751, pull request 1667 (open).
+// The timer of a connection's queued requests. Upstream: tulios/kafkajs issues 1556, 1604, 1704 and 1751, pull request 1667 (open).
 import { requirePart } from './replace.ts';
 
 type RequestQueue = {
@@ -12,8 +12,8 @@ type RequestQueue = {
 };
 
 /**
- * kafkajs 2.2.4 re-arms a timer of -1 ms for ever on each connection, four per cent of a core when idle
- * (github.com/tulios/kafkajs/issues/1556, pull request 1667). This asks for a timer only when something waits.
+ * kafkajs 2.2.4 re-arms a timer of -1 ms endlessly on each connection, four per cent of a core when idle
+ * (github.com/tulios/kafkajs/issues/1556, pull request 1667). This sets a timer only when a request waits.
  */
 const repairTimer = (): void => {
   const { prototype } = requirePart<{ readonly prototype: RequestQueue }>('kafkajs/src/network/requestQueue');
@@ -32,7 +32,7 @@ const repairTimer = (): void => {
 };
 repairTimer();
 
-/** A connection that has gone while it was being made leaves its interval behind: it must not keep a process from ending, which sockets do. */
+/** A connection that is lost while it opens leaves its interval behind. The interval must not keep a process alive; sockets do that. */
 const releaseInterval = (): void => {
   const { prototype } = requirePart<{ readonly prototype: RequestQueue }>('kafkajs/src/network/requestQueue');
   const schedule = prototype.scheduleRequestTimeoutCheck;

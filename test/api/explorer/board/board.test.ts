@@ -133,14 +133,14 @@ t.test('the clock is the least delayed of what was said, and follows a step forw
   t.end();
 });
 
-const told = (rev: number, symbol = 'BTCUSDT'): Told => ({
+const makeUpdate = (rev: number, symbol = 'BTCUSDT'): Told => ({
   ...{ venue: 'okx', venue_symbol: symbol, instrument: 'BTC-PERP', layer: 'mark', rev },
   state: { status: 'present', venue_ts: null, received_at: null, age_ms: null, valid_until: null, values: {} },
 });
 
 t.test('the picture holds one reading a listing and layer, however many come', (t) => {
   const picture = new Picture();
-  for (let rev = 1; rev <= 10_000; rev++) picture.apply(told(rev, `S${rev % 7}`));
+  for (let rev = 1; rev <= 10_000; rev++) picture.apply(makeUpdate(rev, `S${rev % 7}`));
   t.equal(picture.size, 7);
   picture.clear();
   t.equal(picture.size, 0);
@@ -149,14 +149,14 @@ t.test('the picture holds one reading a listing and layer, however many come', (
 
 t.test('a revision that is left out is counted, unless it was announced or the picture begins anew', (t) => {
   const picture = new Picture();
-  for (const rev of [4, 5, 5, 6]) picture.apply(told(rev));
+  for (const rev of [4, 5, 5, 6]) picture.apply(makeUpdate(rev));
   t.equal(picture.holes, 0, 'a status repeats the revision');
-  picture.apply(told(8));
+  picture.apply(makeUpdate(8));
   t.equal(picture.holes, 1);
-  picture.replace(told(20));
+  picture.replace(makeUpdate(20));
   picture.excuse();
-  picture.apply(told(30));
-  picture.apply(told(31));
+  picture.apply(makeUpdate(30));
+  picture.apply(makeUpdate(31));
   t.equal(picture.holes, 1);
   t.end();
 });

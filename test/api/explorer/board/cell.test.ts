@@ -1,10 +1,10 @@
-// What a cell shows: every status of a reading, what the page sees by itself, and that no number stands where none holds.
+// The content of a cell: every status of a reading, statuses that the page derives itself, and no number where none is valid.
 import t from 'tap';
 import { type Cell, type CellTime, toCell } from '../../../../api/explorer/board/cell.ts';
 import { cellDetails } from '../../../../api/explorer/board/cell-details.ts';
 import type { Reading } from '../../../../api/explorer/board/reading.ts';
 import { GAP_CAUSES } from '../../../../schemas/gap-causes.ts';
-import { randomOf } from '../../../support/mutations.ts';
+import { createRandom } from '../../../support/mutations.ts';
 
 const NOW = Date.parse('2026-01-15T12:00:10.000Z');
 const TIME: CellTime = { nowMs: NOW, boundMs: 30_000, lostSinceMs: null };
@@ -68,7 +68,7 @@ t.test('what the stream does not say in time the page sees by itself', (t) => {
 });
 
 t.test('whatever a reading says, digits are shown of a present one alone', (t) => {
-  const random = randomOf(7);
+  const random = createRandom(7);
   const one = <T>(items: readonly T[]): T => items[random(items.length)] as T;
   let figures = 0;
   for (let round = 0; round < 5_000; round++) {

@@ -9,7 +9,7 @@ import {
   shiftPoint,
   shortQuantity,
 } from '../../../../api/explorer/board/figure-text.ts';
-import { randomOf } from '../../../support/mutations.ts';
+import { createRandom } from '../../../support/mutations.ts';
 
 t.test('the point is moved without a figure being calculated', (t) => {
   for (const [digits, places, moved] of [
@@ -38,7 +38,7 @@ t.test('rounding is half away from zero, with carries, and keeps no sign of a ze
 });
 
 t.test('rounding agrees with whole numbers of any length', (t) => {
-  const random = randomOf(3);
+  const random = createRandom(3);
   for (let round = 0; round < 3_000; round++) {
     const scale = 1 + random(8);
     const decimals = random(scale + 1);
@@ -84,7 +84,7 @@ t.test('forms', (t) => {
 });
 
 t.test('a price takes fourteen characters at most, and is nothing only when it is nothing', (t) => {
-  const random = randomOf(5);
+  const random = createRandom(5);
   for (let round = 0; round < 3_000; round++) {
     const whole = random(2) === 0 ? '0' : String(random(10 ** (1 + random(9))));
     const fraction = `${'0'.repeat(random(8))}${1 + random(999_999_999)}`;

@@ -1,7 +1,7 @@
 // Decimation for charts: never over a hole, never without an extreme, never more points than columns allow.
 import t from 'tap';
 import { type Columns, decimate } from '../../../../api/explorer/chart/decimate.ts';
-import { type Random, randomOf } from '../../../support/mutations.ts';
+import { createRandom, type Random } from '../../../support/mutations.ts';
 
 type Series = { readonly xs: readonly number[]; readonly ys: readonly number[] };
 
@@ -27,17 +27,17 @@ const anyColumns = (random: Random, { xs }: Series): Columns => {
   return { fromMs, toMs: Math.max(fromMs + 1, last + random(500) - 250), columns: 1 + random(120) };
 };
 
-const columnOf = (x: number, { fromMs, toMs, columns }: Columns): number =>
+const computeColumn = (x: number, { fromMs, toMs, columns }: Columns): number =>
   Math.floor(((x - fromMs) * columns) / (toMs - fromMs));
 
 /** Places of all points of one unbroken stretch and one column, by their key. */
-const columnsOf = ({ xs, ys }: Series, asked: Columns): Map<string, number[]> => {
+const groupColumns = ({ xs, ys }: Series, asked: Columns): Map<string, number[]> => {
   const columns = new Map<string, number[]>();
   let stretch = 0;
   for (const [place, x] of xs.entries()) {
     if (Number.isNaN(ys[place])) stretch += 1;
     else if (x >= asked.fromMs && x < asked.toMs) {
-      const key = `${stretch} ${columnOf(x, asked)}`;
+      const key = `${stretch} ${computeColumn(x, asked)}`;
       columns.set(key, [...(columns.get(key) ?? []), place]);
     }
   }
@@ -45,7 +45,7 @@ const columnsOf = ({ xs, ys }: Series, asked: Columns): Map<string, number[]> =>
 };
 
 t.test('what is joined has no hole between it, in any series', (t) => {
-  const random = randomOf(28);
+  const random = createRandom(28);
   let joined = 0;
   for (let round = 0; round < 2_000; round++) {
     const series = anySeries(random);
@@ -65,7 +65,7 @@ t.test('what is joined has no hole between it, in any series', (t) => {
 });
 
 t.test('each column keeps its first, lowest, highest and last point, and no more than four', (t) => {
-  const random = randomOf(29);
+  const random = createRandom(29);
   let looked = 0;
   for (let round = 0; round < 1_000; round++) {
     const series = anySeries(random);
@@ -73,7 +73,7 @@ t.test('each column keeps its first, lowest, highest and last point, and no more
     const runs = decimate(series.xs, series.ys, asked);
     const kept = new Set(runs.flat());
     const faults: string[] = [];
-    for (const [key, places] of columnsOf(series, asked)) {
+    for (const [key, places] of groupColumns(series, asked)) {
       looked += 1;
       const values = places.map((place) => series.ys[place] ?? 0);
       const shown = places.filter((place) => kept.has(place));

@@ -16,11 +16,11 @@ t.test('a signed transfer is made once, by anybody, in its time', async (t) => {
   const { reader, fund } = connectChain(world.rpcUrl);
   const sender = createWalletClient({ chain: localBase(world.rpcUrl), transport: http(), account: await fund() });
   const buyer = await world.newBuyer(10_000n);
-  const offer = offerOf(world);
-  const argsOf = async (changed: Parameters<typeof signPayment>[2], signer = buyer) => {
+  const offer = makeOffer(world);
+  const makeArgs = async (changed: Parameters<typeof signPayment>[2], signer = buyer) => {
     const { payload } = await signPayment(signer, offer, { from: buyer.address, ...changed });
     const { authorization, signature } = payload as { authorization: Authorization; signature: Hex };
-    const head = headOf(authorization);
+    const head = toHead(authorization);
     const { v, r, s } = parseSignature(signature);
     return { bytes: [...head, signature], parts: [...head, v, r, s], nonce: authorization.nonce };
   };
@@ -35,7 +35,7 @@ t.test('a signed transfer is made once, by anybody, in its time', async (t) => {
     return sender.writeContract(request);
   };
 
-  const first = await argsOf({ validBefore: FAR });
+  const first = await makeArgs({ validBefore: FAR });
   await reader.waitForTransactionReceipt({ hash: await call('transferWithAuthorization', first.parts) });
   t.equal(await world.balanceOf(world.payTo), 5_000n);
   t.equal(await world.authorizationState(buyer.address, first.nonce), true);
@@ -51,11 +51,11 @@ t.test('a signed transfer is made once, by anybody, in its time', async (t) => {
   );
   await t.rejects(call('transferWithAuthorization', first.bytes), /authorization is used or canceled/);
 
-  const second = await argsOf({ validBefore: FAR });
+  const second = await makeArgs({ validBefore: FAR });
   await reader.waitForTransactionReceipt({ hash: await call('transferWithAuthorization', second.bytes) });
   t.equal(await world.balanceOf(buyer.address), 0n, 'both forms of the signature');
   const refused = async (changed: Parameters<typeof signPayment>[2], why: RegExp, signer = buyer) => {
-    const { bytes, parts } = await argsOf({ validBefore: FAR, ...changed }, signer);
+    const { bytes, parts } = await makeArgs({ validBefore: FAR, ...changed }, signer);
     await t.rejects(call('transferWithAuthorization', bytes), why);
     await t.rejects(call('transferWithAuthorization', parts), why);
   };
@@ -73,7 +73,7 @@ t.test('a cancelled authorisation is never used; one for a payee is used by the 
   const buyer = await world.newBuyer(10_000n);
   const domain = { name: 'USD Coin', version: '2', chainId: 8453, verifyingContract: world.usdc };
   const separator = await reader.readContract({ address: world.usdc, abi, functionName: 'DOMAIN_SEPARATOR' });
-  // Of USDC on Base: the same name, version, chain and address give the same separator.
+  // Value of USDC on Base: the same name, version, chain and address give the same separator.
   t.equal(separator, '0x02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f');
 
   const call = async (account: typeof payee, functionName: string, args: readonly unknown[]) => {
@@ -112,14 +112,14 @@ t.test('a cancelled authorisation is never used; one for a payee is used by the 
   });
   await call(stranger, 'cancelAuthorization', [buyer.address, cancelled, cancel]);
   t.equal(await world.authorizationState(buyer.address, cancelled), true);
-  const { payload } = await signPayment(buyer, offerOf(world), { nonce: cancelled, validBefore: FAR });
+  const { payload } = await signPayment(buyer, makeOffer(world), { nonce: cancelled, validBefore: FAR });
   const { authorization, signature: late } = payload as { authorization: Authorization; signature: Hex };
-  const lateArgs = [...headOf(authorization), late];
+  const lateArgs = [...toHead(authorization), late];
   await t.rejects(call(stranger, 'transferWithAuthorization', lateArgs), /authorization is used or canceled/);
 });
 
-/** What both forms of the call begin with. */
-const headOf = ({ from, to, value, validAfter, validBefore, nonce }: Authorization): readonly unknown[] => [
+/** The common first arguments of both forms of the call. */
+const toHead = ({ from, to, value, validAfter, validBefore, nonce }: Authorization): readonly unknown[] => [
   from,
   to,
   BigInt(value),
@@ -133,7 +133,7 @@ const named = (part: string): { readonly name: string; readonly type: string } =
   return { name, type };
 };
 
-const offerOf = ({ payTo, usdc }: Awaited<ReturnType<typeof startPaymentWorld>>) => ({
+const makeOffer = ({ payTo, usdc }: Awaited<ReturnType<typeof startPaymentWorld>>) => ({
   scheme: 'exact',
   network: 'eip155:8453' as const,
   amount: '5000',

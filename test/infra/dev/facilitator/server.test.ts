@@ -11,7 +11,7 @@ import {
 } from '../../../support/payment-world.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-const offerOf = ({ payTo, usdc }: PaymentWorld): PaymentRequirements => ({
+const makeOffer = ({ payTo, usdc }: PaymentWorld): PaymentRequirements => ({
   scheme: 'exact',
   network: NETWORK,
   amount: '5000',
@@ -25,7 +25,7 @@ t.test('a payment of the stock client is verified and settled, and the money arr
   const world = await startPaymentWorld(t);
   const client = new HTTPFacilitatorClient({ url: world.facilitatorUrl });
   const buyer = await world.newBuyer();
-  const offer = offerOf(world);
+  const offer = makeOffer(world);
   const required: PaymentRequired = {
     x402Version: 2,
     error: '',
@@ -51,24 +51,24 @@ t.test('a payment that is wrong is refused with its reason', async (t) => {
   const world = await startPaymentWorld(t);
   const client = new HTTPFacilitatorClient({ url: world.facilitatorUrl });
   const [buyer, poor] = [await world.newBuyer(), await world.newBuyer(0n)];
-  const offer = offerOf(world);
+  const offer = makeOffer(world);
   const now = Math.floor(Date.now() / 1_000);
-  const reasonOf = async (changed: Parameters<typeof signPayment>[2], account = buyer): Promise<string | undefined> =>
+  const readReason = async (changed: Parameters<typeof signPayment>[2], account = buyer): Promise<string | undefined> =>
     (await client.verify(await signPayment(account, offer, changed), offer)).invalidReason;
 
-  t.equal(await reasonOf({}, poor), 'invalid_exact_evm_insufficient_balance');
-  t.equal(await reasonOf({ value: '4999' }), 'invalid_exact_evm_payload_authorization_value_mismatch');
-  t.equal(await reasonOf({ to: buyer.address }), 'invalid_exact_evm_recipient_mismatch');
-  t.equal(await reasonOf({ validBefore: String(now) }), 'invalid_exact_evm_payload_authorization_valid_before');
-  t.equal(await reasonOf({ validAfter: String(now + 600) }), 'invalid_exact_evm_payload_authorization_valid_after');
-  t.equal(await reasonOf({ from: poor.address }), 'invalid_exact_evm_signature');
+  t.equal(await readReason({}, poor), 'invalid_exact_evm_insufficient_balance');
+  t.equal(await readReason({ value: '4999' }), 'invalid_exact_evm_payload_authorization_value_mismatch');
+  t.equal(await readReason({ to: buyer.address }), 'invalid_exact_evm_recipient_mismatch');
+  t.equal(await readReason({ validBefore: String(now) }), 'invalid_exact_evm_payload_authorization_valid_before');
+  t.equal(await readReason({ validAfter: String(now + 600) }), 'invalid_exact_evm_payload_authorization_valid_after');
+  t.equal(await readReason({ from: poor.address }), 'invalid_exact_evm_signature');
 });
 
 t.test('twenty payments settle at once', async (t) => {
   const world = await startPaymentWorld(t);
   const client = new HTTPFacilitatorClient({ url: world.facilitatorUrl });
   const buyer = await world.newBuyer();
-  const offer = offerOf(world);
+  const offer = makeOffer(world);
   const settled = await Promise.all(
     Array.from({ length: 20 }, async () => client.settle(await signPayment(buyer, offer), offer)),
   );
@@ -83,7 +83,7 @@ t.test('faults strike as they are set, and an outcome may be lost after the mone
   const world = await startPaymentWorld(t);
   const client = new HTTPFacilitatorClient({ url: world.facilitatorUrl });
   const buyer = await world.newBuyer();
-  const offer = offerOf(world);
+  const offer = makeOffer(world);
   const payload = await signPayment(buyer, offer);
   const put = (faults: readonly object[]) =>
     fetch(`${world.facilitatorUrl}/faults`, { method: 'PUT', body: JSON.stringify(faults) });
@@ -112,7 +112,7 @@ t.test('a chain that is away makes no refusal of a good payment, and facilitator
   const world = await startPaymentWorld(t);
   const client = new HTTPFacilitatorClient({ url: world.facilitatorUrl });
   const buyer = await world.newBuyer();
-  const offer = offerOf(world);
+  const offer = makeOffer(world);
   const payload = await signPayment(buyer, offer);
   await world.holdChain();
   await t.rejects(client.verify(payload, offer), /502/);

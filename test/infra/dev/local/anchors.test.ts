@@ -1,4 +1,4 @@
-// Anchors of a local run: one contract for a chain, whatever restarts; days of a chain that is no more are due again.
+// Anchors of a local run: one contract for a chain, through restarts; days of a chain that is gone are due again.
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ t.test('the contract is kept with its chain, and made anew with a new one', asyn
   });
   const ensure = (rpc_url: string, env: NodeJS.ProcessEnv = {}) =>
     ensureLocalAnchors({ rpc_url, database_url }, { folder, env });
-  /** As the nightly process reads what it is given. */
+  /** Reads the settings like the nightly process. */
   const post = async (rpcUrl: string, local: Awaited<ReturnType<typeof ensure>>): Promise<string> => {
     const { ANCHOR_CONTRACT: contract, ANCHOR_OWNER_KEY: ownerKey } = readConfig(ANCHOR_CONFIG, toAnchorEnv(local));
     const closed = await readClosedDay(pool, DAY);
@@ -40,7 +40,7 @@ t.test('the contract is kept with its chain, and made anew with a new one', asyn
     const anchors = { rpcUrl, contract, ownerKey };
     return anchorDay(closed, { database: pool, anchors, metrics, nowMs: Date.now, log: createLog('test', 'silent') });
   };
-  const stateOf = async (): Promise<string> =>
+  const readState = async (): Promise<string> =>
     (await pool.query("select state from nightly_steps where step = 'anchor' and day = $1", [DAY])).rows[0]?.state;
 
   const first = await ownEngines(t, ['anvil']);
@@ -56,11 +56,11 @@ t.test('the contract is kept with its chain, and made anew with a new one', asyn
   await first.hold('anvil');
   await first.restart('anvil');
   t.same(await ensure(url), local, 'restarted with its state');
-  t.equal(await stateOf(), 'done');
+  t.equal(await readState(), 'done');
 
   const second = await ownEngines(t, ['anvil']);
   const anew = await ensure(second.endpoints.rpc_url);
-  t.equal(await stateOf(), 'failed', 'the day is due again');
+  t.equal(await readState(), 'failed', 'the day is due again');
   t.match(await post(second.endpoints.rpc_url, anew), /in block \d+ of eip155:8453, not binding/);
   t.match(await readClosedDay(pool, DAY), { status: 'confirmed', contract: anew.anchor_contract });
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { pastWork } from '../../../../infra/dev/local/past.ts';
 import { beginLastDays, LAST_VENUE } from '../../../../infra/dev/past/last-days.ts';
-import { OLD_VENUES, oldDayMs, tellOldDay, tellYesterday } from '../../../../infra/dev/past/old-day.ts';
+import { OLD_VENUES, oldDayMs, writeOldDay, writeYesterday } from '../../../../infra/dev/past/old-day.ts';
 import { pastFile, writePast } from '../../../../infra/dev/past/state.ts';
 import { createVirtualLog, type PastRecord } from '../../../../infra/dev/past/virtual-log.ts';
 import { mappedVenues } from '../../../../ingest/venues/index.ts';
@@ -17,16 +17,16 @@ import type { Row } from '../../../../schemas/topics.ts';
 const DAY_MS = 86_400_000;
 const TELLING = { nowMs: Date.parse('2026-03-10T15:20:40.000Z'), shards: 1, seed: 3 };
 
-const recordsOf = (venue: string): readonly PastRecord[] => {
+const listRecords = (venue: string): readonly PastRecord[] => {
   const log = createVirtualLog();
-  tellOldDay(venue, log, TELLING);
-  if (venue === LAST_VENUE) beginLastDays(log, TELLING).tellTo(TELLING.nowMs);
-  else tellYesterday(venue, log, TELLING);
+  writeOldDay(venue, log, TELLING);
+  if (venue === LAST_VENUE) beginLastDays(log, TELLING).writeTo(TELLING.nowMs);
+  else writeYesterday(venue, log, TELLING);
   return log.records;
 };
 
 /** Rows of a log, and of two minutes of ticks now; nothing of it is a dead letter. */
-const rowsOf = (t: Test, venue: string, records: readonly PastRecord[]): readonly Row[] => {
+const listRows = (t: Test, venue: string, records: readonly PastRecord[]): readonly Row[] => {
   const known = mappedVenues.get(venue);
   if (known === undefined) throw new Error(venue);
   const task = new Task({ venue: known, partition: 0, shards: 1 });
@@ -52,15 +52,15 @@ const tickAt = (ms: number): Buffer =>
     payload: Buffer.from('{"collector":"live","connections":[]}'),
   });
 
-const past = new Map(OLD_VENUES.map((venue) => [venue, recordsOf(venue)]));
+const past = new Map(OLD_VENUES.map((venue) => [venue, listRecords(venue)]));
 
 /** Rows by venue, once they are made. */
-const told = new Map<string, readonly Row[]>();
+const rowsByVenue = new Map<string, readonly Row[]>();
 
 t.test('the same past is made again', async (t) => {
-  const textOf = (records: readonly PastRecord[]): readonly string[] =>
+  const toText = (records: readonly PastRecord[]): readonly string[] =>
     records.map(({ value, timestampMs }) => `${timestampMs} ${value.toString('latin1')}`);
-  t.equal(textOf(recordsOf('okx')).join('\n'), textOf(past.get('okx') ?? []).join('\n'));
+  t.equal(toText(listRecords('okx')).join('\n'), toText(past.get('okx') ?? []).join('\n'));
 });
 
 t.test('record times never decrease, and end where the live log begins', async (t) => {
@@ -76,8 +76,8 @@ t.test('record times never decrease, and end where the live log begins', async (
 });
 
 t.test('the old day has rows of every anchored table, gaps and late rows among them', async (t) => {
-  for (const [venue, records] of past) told.set(venue, rowsOf(t, venue, records));
-  const all = [...told.values()].flat();
+  for (const [venue, records] of past) rowsByVenue.set(venue, listRows(t, venue, records));
+  const all = [...rowsByVenue.values()].flat();
   const from = oldDayMs(TELLING.nowMs) * 1_000;
   const old = all.filter(({ at }) => at > from && at <= from + DAY_MS * 1_000);
   t.same(
@@ -93,7 +93,7 @@ t.test('the old day has rows of every anchored table, gaps and late rows among t
 });
 
 t.test('the last days have each minute once, and each of 80 hours whole', async (t) => {
-  const rows = told.get(LAST_VENUE) ?? [];
+  const rows = rowsByVenue.get(LAST_VENUE) ?? [];
   const candles = (timeframe: string, price = 'trade'): readonly Row[] =>
     rows.filter(
       ({ table, texts, at }) =>

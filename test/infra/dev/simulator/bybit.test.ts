@@ -1,4 +1,4 @@
-// The simulated Bybit speaks v5 as the venue does: subscriptions, merged tickers, numbered books, pages; and several venues share one simulator.
+// The simulated Bybit follows the venue's v5 protocol: subscriptions, merged tickers, numbered books, pages; and several venues share one simulator.
 import t from 'tap';
 import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
@@ -22,13 +22,13 @@ type Frame<D> = {
 type Book = { readonly s: string; readonly b: [string, string][]; readonly a: [string, string][]; readonly u: number };
 type Ticker = Readonly<Record<string, string>>;
 
-const framesOf = <D>(client: Client, topic: string): readonly Frame<D>[] =>
+const listFrames = <D>(client: Client, topic: string): readonly Frame<D>[] =>
   client.frames.filter((text) => text.startsWith(`{"topic":"${topic}`)).map(parse<Frame<D>>);
 
 const subscribe = async (client: Client, args: readonly string[]): Promise<unknown> =>
   ask(client, { op: 'subscribe', args, req_id: '7' });
 
-const truthOf = (sim: Simulator, symbol: string, layer: TruthRow['layer']): readonly TruthRow[] => [
+const listTruth = (sim: Simulator, symbol: string, layer: TruthRow['layer']): readonly TruthRow[] => [
   ...sim.truth.rows({ symbol, layer }),
 ];
 
@@ -65,7 +65,7 @@ t.test('protocol', async (t) => {
     await subscribe(client, ['tickers.BTCUSDT']);
     run(5_000);
     await settle(sim, client);
-    const frames = framesOf<Ticker>(client, 'tickers.');
+    const frames = listFrames<Ticker>(client, 'tickers.');
     t.same([frames[0]?.type, ...new Set(frames.slice(1).map(({ type }) => type))], ['snapshot', 'delta']);
     t.ok(Object.keys(frames[0]?.data ?? {}).length >= 20);
     let merged: Record<string, string> = {};
@@ -74,7 +74,7 @@ t.test('protocol', async (t) => {
       const repeated = Object.keys(members).filter((name) => type === 'delta' && merged[name] === members[name]);
       t.same(repeated, [], 'nothing is repeated');
       merged = { ...merged, ...members };
-      const rows = truthOf(sim, 'BTCUSDT', 'mark').filter((row) => row.venue_ts === ts * 1_000);
+      const rows = listTruth(sim, 'BTCUSDT', 'mark').filter((row) => row.venue_ts === ts * 1_000);
       for (const { values } of rows)
         t.same(
           [values.mark, values.index],
@@ -89,18 +89,18 @@ t.test('protocol', async (t) => {
     await subscribe(client, ['orderbook.1000.BTCUSD', 'orderbook.200.BTCUSD']);
     run(3_000);
     await settle(sim, client);
-    const frames = framesOf<Book>(client, 'orderbook.1000.');
+    const frames = listFrames<Book>(client, 'orderbook.1000.');
     t.equal(frames[0]?.type, 'snapshot');
     t.ok((frames[0]?.data.b.length ?? 0) > 40);
     t.ok(frames.length > 10 && frames.every(({ data }, i) => i === 0 || data.u === (frames[i - 1]?.data.u ?? 0) + 1));
-    t.equal(framesOf<Book>(client, 'orderbook.200.').length, frames.length);
+    t.equal(listFrames<Book>(client, 'orderbook.200.').length, frames.length);
     await ask(client, { op: 'unsubscribe', args: ['orderbook.1000.BTCUSD'] });
     run(1_000);
     await settle(sim, client);
-    t.equal(framesOf<Book>(client, 'orderbook.1000.').length, frames.length);
-    const before = framesOf<Book>(client, 'orderbook.200.').length;
+    t.equal(listFrames<Book>(client, 'orderbook.1000.').length, frames.length);
+    const before = listFrames<Book>(client, 'orderbook.200.').length;
     await subscribe(client, ['orderbook.1000.BTCUSD']);
-    t.equal(framesOf<Book>(client, 'orderbook.1000.').at(-1)?.type, 'snapshot', 'and begins whole again');
+    t.equal(listFrames<Book>(client, 'orderbook.1000.').at(-1)?.type, 'snapshot', 'and begins whole again');
     t.ok(before > frames.length);
   });
 });
@@ -150,7 +150,7 @@ t.test('REST', async (t) => {
           times,
           times.toSorted((a, b) => b - a),
         );
-        const rows = truthOf(sim, symbol, 'candles').filter(({ values }) => values.price_type === type);
+        const rows = listTruth(sim, symbol, 'candles').filter(({ values }) => values.price_type === type);
         t.equal(rows.length, 3);
         for (const { values } of rows) {
           const row = result.list.find(([start]) => Number(start) * 1_000 === values.open_time)?.map(trimmed);
@@ -162,7 +162,7 @@ t.test('REST', async (t) => {
         }
       }
     }
-    const minutes = truthOf(sim, '1000000MOGUSDT', 'candles').filter(({ values }) => values.price_type === 'trade');
+    const minutes = listTruth(sim, '1000000MOGUSDT', 'candles').filter(({ values }) => values.price_type === 'trade');
     t.same(
       minutes.map(({ values }) => values.trades === 0).filter(Boolean).length,
       2,
@@ -194,7 +194,7 @@ t.test('faults', async (t) => {
     const drop = inject({ kind: 'drop', symbols: ['BTCUSDT'], stream: 'mark' });
     run(2_000);
     await settle(sim, client);
-    const ids = framesOf<Book>(client, 'orderbook.').map(({ data }) => data.u);
+    const ids = listFrames<Book>(client, 'orderbook.').map(({ data }) => data.u);
     t.same(
       ids
         .slice(1)
@@ -214,7 +214,7 @@ t.test('faults', async (t) => {
     inject({ kind: 'funding_interval_changed', symbols: ['ETHUSDT'], hours: 4 });
     run(8_000);
     await settle(sim, client);
-    const frames = framesOf<Ticker>(client, 'tickers.');
+    const frames = listFrames<Ticker>(client, 'tickers.');
     t.ok(frames.some(({ ts }, i) => ts - (frames[i - 1]?.ts ?? ts) >= 5_000));
     t.equal(Object.assign({}, ...frames.map(({ data }) => data)).fundingIntervalHour, '4');
   });
@@ -228,7 +228,7 @@ t.test('faults', async (t) => {
       inject({ kind: 'restart', keepSockets: true });
       run(1_000);
       await settle(sim, client);
-      const frames = framesOf<Book>(client, 'orderbook.');
+      const frames = listFrames<Book>(client, 'orderbook.');
       const at = frames.findIndex(({ data }) => data.u === 1);
       t.ok(at > 5 && frames.length > at + 3);
       t.equal(frames[at]?.type, 'snapshot');
@@ -242,7 +242,7 @@ t.test('faults', async (t) => {
       await subscribe(again, ['orderbook.1000.BTCUSDT']);
       run(1_000);
       await settle(sim, again);
-      t.equal(framesOf<Book>(again, 'orderbook.')[0]?.data.u, 1);
+      t.equal(listFrames<Book>(again, 'orderbook.')[0]?.data.u, 1);
     },
   );
 
@@ -253,9 +253,9 @@ t.test('faults', async (t) => {
     await subscribe(client, ['orderbook.1000.BTCUSDT']);
     run(100);
     await settle(sim, client);
-    const [whole] = framesOf<Book>(client, 'orderbook.');
+    const [whole] = listFrames<Book>(client, 'orderbook.');
     t.ok(Number(whole?.data.b[0]?.[0]) > Number(whole?.data.a[0]?.[0]));
-    const row = truthOf(sim, 'BTCUSDT', 'book').find(
+    const row = listTruth(sim, 'BTCUSDT', 'book').find(
       ({ values }) => values.update_id === whole?.data.u && values.crossed,
     );
     t.equal(row?.venue_ts, (whole?.cts ?? 0) * 1_000);

@@ -1,4 +1,4 @@
-// The simulated Deribit speaks as the venue does: calls with ids, heartbeats that ask back, books by change ids, amounts of dollars and of coins.
+// The simulated Deribit follows the venue's protocol: calls with ids, heartbeats with test requests, books by change ids, dollar and coin amounts.
 import t, { type Test } from 'tap';
 import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
@@ -10,10 +10,10 @@ import {
   ask,
   type Client,
   connect,
+  exchange,
   fakeSimulator,
   get,
   START_MS,
-  say,
   settle,
 } from '../../../support/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -46,17 +46,17 @@ const subscribed = async (test: Test, sim: Simulator, channels: readonly string[
   return client;
 };
 
-const dataOf = <D>(client: Client, channel: string): readonly D[] =>
+const listData = <D>(client: Client, channel: string): readonly D[] =>
   client.frames
     .filter((text) => text.includes(`"channel":"${channel}"`))
     .map((text) => parse<{ params: { data: D } }>(text).params.data);
 
-const truthOf = (sim: Simulator, symbol: string, layer: TruthRow['layer']): readonly TruthRow[] => [
+const listTruth = (sim: Simulator, symbol: string, layer: TruthRow['layer']): readonly TruthRow[] => [
   ...sim.truth.rows({ symbol, layer }),
 ];
 
-/** Phases that the collector's book goes through, repeated ones told once. */
-const phasesOf = ({ frames }: Client): readonly string[] => {
+/** Phases that the collector's book goes through, without repetitions. */
+const listPhases = ({ frames }: Client): readonly string[] => {
   let state = newBookSync<null>();
   const phases: string[] = [];
   for (const text of frames) {
@@ -90,7 +90,7 @@ t.test('protocol', async (t) => {
       id: 44,
       error: { code: -32_602, data: { param: 'interval' } },
     });
-    t.match(parse(await say(client, 'what')), { error: { code: -32_601 } });
+    t.match(parse(await exchange(client, 'what')), { error: { code: -32_601 } });
     t.same(client.frames.map(deribit.classify), ['ack', 'error', 'error', 'error', 'error']);
     t.match(await ask(client, call(45, 'public/get_time')), { id: 45, result: nowMs() }, 'what REST knows, too');
     const unsubscribed = await ask(client, call(46, 'public/unsubscribe', { channels: wanted }));
@@ -122,7 +122,7 @@ t.test('protocol', async (t) => {
     t.match(parse(asked), { method: 'heartbeat', params: { type: 'test_request' } });
     t.equal(deribit.classify(asked), 'heartbeat');
     const reply = deribit.replyTo?.(asked) ?? '';
-    t.match(parse(await say(answering, reply)), { result: { version: /^\d/ } });
+    t.match(parse(await exchange(answering, reply)), { result: { version: /^\d/ } });
     run(10_100);
     await waitFor('the close', silent.isClosed);
     t.notOk(answering.isClosed() || talking.isClosed() || without.isClosed());
@@ -133,7 +133,7 @@ t.test('protocol', async (t) => {
     const client = await subscribed(t, sim, [channel]);
     run(4_000);
     await settle(sim, client);
-    const books = dataOf<Book>(client, channel);
+    const books = listData<Book>(client, channel);
     t.same([books[0]?.type, ...new Set(books.slice(1).map(({ type }) => type))], ['snapshot', 'change']);
     t.notOk('prev_change_id' in (books[0] ?? {}));
     t.ok(books.length > 10 && books.every((book, i) => i === 0 || book.prev_change_id === books[i - 1]?.change_id));
@@ -154,30 +154,30 @@ t.test('protocol', async (t) => {
       [...held.values()].every((amount) => amount % 10 === 0),
       'in contracts of ten dollars',
     );
-    t.same(phasesOf(client), ['joined', 'live']);
+    t.same(listPhases(client), ['joined', 'live']);
     await subscribe(client, [channel], 2);
     t.equal(
-      dataOf<Book>(client, channel).filter(({ type }) => type === 'snapshot').length,
+      listData<Book>(client, channel).filter(({ type }) => type === 'snapshot').length,
       1,
       'nothing is begun again',
     );
     await ask(client, call(3, 'public/unsubscribe', { channels: [channel] }));
     await subscribe(client, [channel], 4);
     await settle(sim, client);
-    t.equal(dataOf<Book>(client, channel).at(-1)?.type, 'snapshot');
+    t.equal(listData<Book>(client, channel).at(-1)?.type, 'snapshot');
   });
 
   t.test('inverse perpetuals count dollars, their volume is of coins; linear ones count coins', async (t) => {
     const channels = [INVERSE, LINEAR].map((symbol) => `ticker.${symbol}.100ms`);
     const client = await subscribed(t, sim, channels);
     await settle(sim, client);
-    const [inverse, linear] = channels.map((channel) => dataOf<Ticker>(client, channel).at(-1));
+    const [inverse, linear] = channels.map((channel) => listData<Ticker>(client, channel).at(-1));
     t.equal((inverse?.open_interest ?? 1) % 10, 0);
     t.equal((linear?.open_interest ?? 1) % 100, 0, 'a contract of a hundred coins');
     t.equal(inverse?.stats.volume_notional, inverse?.stats.volume_usd);
     const worth = (inverse?.stats.volume ?? 0) * (inverse?.last_price ?? 0);
     t.ok(Math.abs(worth / (inverse?.stats.volume_usd ?? 1) - 1) < 0.2, 'the dollars at about the price');
-    const row = truthOf(sim, INVERSE, 'stats').at(-1)?.values;
+    const row = listTruth(sim, INVERSE, 'stats').at(-1)?.values;
     t.same([row?.volume_24h, row?.turnover_24h].map(Number), [inverse?.stats.volume, inverse?.stats.volume_notional]);
     const { body } = await get<{ result: readonly Row[] }>(sim, '/deribit/api/v2/public/get_instruments?currency=any');
     const of = (name: string): Row | undefined => body.result.find(({ instrument_name }) => instrument_name === name);
@@ -196,13 +196,13 @@ t.test('protocol', async (t) => {
     run(60_000);
     await settle(sim, client);
     const forced = symbols.flatMap((symbol) =>
-      dataOf<Trade[]>(client, `trades.${symbol}.100ms`)
+      listData<Trade[]>(client, `trades.${symbol}.100ms`)
         .flat()
         .filter(({ liquidation }) => liquidation !== undefined)
         .map(({ trade_id, liquidation }) => `${symbol} ${trade_id} ${liquidation}`),
     );
     const isSince = ({ venue_ts }: TruthRow): boolean => venue_ts > (nowMs() - 60_000) * 1_000;
-    const rows = symbols.flatMap((symbol) => truthOf(sim, symbol, 'liquidations').filter(isSince));
+    const rows = symbols.flatMap((symbol) => listTruth(sim, symbol, 'liquidations').filter(isSince));
     t.ok(forced.length > 1);
     t.same(
       forced,
@@ -220,17 +220,17 @@ t.test('protocol', async (t) => {
           return `${venue_symbol} ${venue_ts} ${id} ${side} ${price} ${quantity}`;
         })
         .toSorted();
-    const told = (layer: 'trades' | 'liquidations'): readonly string[] =>
+    const received = (layer: 'trades' | 'liquidations'): readonly string[] =>
       symbols
-        .flatMap((symbol) => truthOf(sim, symbol, layer).filter(isSince))
+        .flatMap((symbol) => listTruth(sim, symbol, layer).filter(isSince))
         .map(
           ({ symbol, venue_ts, values: { id, side, price, quantity } }) =>
             `${symbol} ${venue_ts} ${id} ${side} ${price} ${quantity}`,
         )
         .toSorted();
     t.ok(printed('trade').length > 100);
-    t.same(printed('trade'), told('trades'), 'and the collector reads them so, with every trade');
-    t.same(printed('liquidation'), told('liquidations'));
+    t.same(printed('trade'), received('trades'), 'and the collector reads them so, with every trade');
+    t.same(printed('liquidation'), received('liquidations'));
   });
 });
 
@@ -249,15 +249,15 @@ t.test('candles and REST', async (t) => {
   t.test('minutes are the truth in notifications and columns, those without trades too', async (t) => {
     type Columns = Readonly<Record<'ticks' | 'open' | 'high' | 'low' | 'close' | 'volume' | 'cost', readonly number[]>>;
     for (const symbol of SYMBOLS) {
-      const told = dataOf<Readonly<Record<string, number>>>(client, `chart.trades.${symbol}.1`);
-      const newest = new Map(told.map((candle) => [candle.tick, candle]));
+      const received = listData<Readonly<Record<string, number>>>(client, `chart.trades.${symbol}.1`);
+      const newest = new Map(received.map((candle) => [candle.tick, candle]));
       const range = `start_timestamp=${START_MS}&end_timestamp=${nowMs()}&resolution=1`;
       const { body } = await fetchResult<{ result: Columns & { status: string } }>(
         `get_tradingview_chart_data?instrument_name=${symbol}&${range}`,
       );
       const { result } = body;
       t.same([result.status, result.ticks.length], ['ok', 4]);
-      const rows = truthOf(sim, symbol, 'candles').filter(({ values }) => values.price_type === 'trade');
+      const rows = listTruth(sim, symbol, 'candles').filter(({ values }) => values.price_type === 'trade');
       t.equal(rows.length, 3);
       for (const [i, { values }] of rows.entries()) {
         const { open, high, low, close, volume, turnover, trades } = values;
@@ -270,7 +270,7 @@ t.test('candles and REST', async (t) => {
       }
     }
     t.ok(
-      truthOf(sim, 'ADA_USDC-PERPETUAL', 'candles').some(({ values }) => values.trades === 0),
+      listTruth(sim, 'ADA_USDC-PERPETUAL', 'candles').some(({ values }) => values.trades === 0),
       'ADA is quiet',
     );
   });
@@ -282,7 +282,7 @@ t.test('candles and REST', async (t) => {
       const payload = Buffer.from(await (await fetch(request?.url ?? '')).arrayBuffer());
       const message = { kind: 'response', received_at: 0, request: `GET ${request?.url}`, payload } as const;
       const mapped = deribit.map({}, message, { listings: new Map() }).map(({ record }) => record.values as Row);
-      const figuresOf = ({ open_time, open, high, low, close, volume, turnover }: Row): readonly unknown[] => [
+      const toFigures = ({ open_time, open, high, low, close, volume, turnover }: Row): readonly unknown[] => [
         open_time,
         open,
         high,
@@ -291,10 +291,10 @@ t.test('candles and REST', async (t) => {
         volume,
         turnover,
       ];
-      const rows = truthOf(sim, symbol, 'candles').filter(({ values }) => values.price_type === 'trade');
+      const rows = listTruth(sim, symbol, 'candles').filter(({ values }) => values.price_type === 'trade');
       t.same(
-        mapped.slice(0, 3).map(figuresOf),
-        rows.map(({ values }) => figuresOf(values)),
+        mapped.slice(0, 3).map(toFigures),
+        rows.map(({ values }) => toFigures(values)),
         symbol,
       );
       t.equal(mapped[3]?.open_time, (START_MS + 180_000) * 1_000, 'and the one that shows them to be over');
@@ -305,7 +305,7 @@ t.test('candles and REST', async (t) => {
     const { body } = await fetchResult<{ result: Book & Ticker }>(`get_order_book?instrument_name=${INVERSE}&depth=3`);
     const { result } = body;
     t.same([result.bids.length, result.asks.length], [3, 3]);
-    const row = truthOf(sim, INVERSE, 'book').find(({ values }) => values.update_id === result.change_id);
+    const row = listTruth(sim, INVERSE, 'book').find(({ values }) => values.update_id === result.change_id);
     t.equal(row?.venue_ts, result.timestamp * 1_000);
     t.same([Number(row?.values.bid), Number(row?.values.bid_size)], result.bids[0]);
     t.match((await fetchResult(`get_last_trades_by_instrument?instrument_name=${INVERSE}&count=2`)).body, {
@@ -362,16 +362,16 @@ t.test('faults', async (t) => {
       run(2_000);
       await settle(sim, client);
       t.match(hole, { streams: [channel], layers: ['book', 'venue_depth'], hit_count: 2 });
-      t.same(phasesOf(client), ['joined', 'live', 'broken']);
+      t.same(listPhases(client), ['joined', 'live', 'broken']);
       const other = await subscribed(t, sim, [channel]);
       run(1_000);
       inject({ kind: 'restart', keepSockets: true });
       run(1_000);
       await settle(sim, other);
-      const books = dataOf<Book>(other, channel);
+      const books = listData<Book>(other, channel);
       const at = books.findLastIndex(({ type }) => type === 'snapshot');
       t.ok(at > 0 && books.length > at + 3 && (books[at]?.change_id ?? 0) < (books[0]?.change_id ?? 0));
-      t.same(phasesOf(other), ['joined', 'live', 'joined', 'live']);
+      t.same(listPhases(other), ['joined', 'live', 'joined', 'live']);
     },
   );
 
@@ -380,7 +380,7 @@ t.test('faults', async (t) => {
     run(1_000);
     const client = await subscribed(t, sim, [channel]);
     await settle(sim, client);
-    const [whole] = dataOf<Book>(client, channel);
+    const [whole] = listData<Book>(client, channel);
     t.ok(Number(whole?.bids[0]?.[1]) > Number(whole?.asks[0]?.[1]));
   });
 

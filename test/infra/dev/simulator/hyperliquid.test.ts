@@ -1,4 +1,4 @@
-// The simulated Hyperliquid speaks as the venue does: whole books, contexts without a time, the past first, names by their case, one path for questions.
+// The simulated Hyperliquid follows the venue's protocol: whole books, contexts without a time, the past first, case-sensitive names, one REST path.
 import t, { type Test } from 'tap';
 import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
@@ -9,10 +9,10 @@ import {
   ask,
   type Client,
   connect,
+  exchange,
   type Fake,
   fakeSimulator,
   START_MS,
-  say,
   settle,
 } from '../../../support/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -22,7 +22,7 @@ const parse = <T>(text: string): T => JSON.parse(text) as T;
 const trimmed = (figure: string | undefined): string => String(figure).replace(/\.0$/, '');
 
 type Row = Readonly<Record<string, unknown>>;
-const eventOf = (venueTs: number | null, { id, side, price, quantity }: Row): readonly unknown[] => [
+const toEvent = (venueTs: number | null, { id, side, price, quantity }: Row): readonly unknown[] => [
   venueTs,
   id,
   side,
@@ -36,7 +36,7 @@ type Book = { readonly coin: string; readonly time: number; readonly levels: rea
 type Trade = { readonly tid: number; readonly time: number; readonly side: string; readonly px: string };
 type Candle = Fields & { readonly t: number; readonly n: number };
 
-const dataOf = <D>(client: Client, channel: string): readonly D[] =>
+const listData = <D>(client: Client, channel: string): readonly D[] =>
   client.frames
     .filter((text) => text.startsWith(`{"channel":"${channel}"`))
     .map((text) => parse<{ data: D }>(text).data);
@@ -50,14 +50,14 @@ const subscription = (type: string, coin: string): object => ({
 const subscribed = async (test: Test, sim: Simulator, ...wanted: [type: string, coin: string][]): Promise<Client> => {
   const client = await connect(test, sim, '/hyperliquid/ws');
   for (const [type, coin] of wanted) {
-    const before = dataOf(client, 'subscriptionResponse').length;
+    const before = listData(client, 'subscriptionResponse').length;
     client.socket.send(JSON.stringify({ method: 'subscribe', subscription: subscription(type, coin) }));
-    await waitFor('the answer', () => dataOf(client, 'subscriptionResponse').length > before);
+    await waitFor('the answer', () => listData(client, 'subscriptionResponse').length > before);
   }
   return client;
 };
 
-const truthOf = (sim: Simulator, symbol: string, layer: TruthRow['layer']): readonly TruthRow[] => [
+const listTruth = (sim: Simulator, symbol: string, layer: TruthRow['layer']): readonly TruthRow[] => [
   ...sim.truth.rows({ symbol, layer }),
 ];
 
@@ -109,7 +109,7 @@ t.test('protocol', async (t) => {
       'error',
       'error',
     ]);
-    const pong = await say(client, hyperliquid.ping?.frame ?? '');
+    const pong = await exchange(client, hyperliquid.ping?.frame ?? '');
     t.equal(hyperliquid.classify(pong), 'heartbeat');
     await t.rejects(connect(t, sim, '/hyperliquid/other'), /404/);
   });
@@ -120,13 +120,13 @@ t.test('protocol', async (t) => {
       const client = await subscribed(t, sim, ['l2Book', 'kPEPE'], ['l2Book', 'hyna:BTC']);
       await settle(sim, client);
       t.same(
-        dataOf<Book>(client, 'l2Book').map(({ coin }) => coin),
+        listData<Book>(client, 'l2Book').map(({ coin }) => coin),
         ['kPEPE', 'hyna:BTC'],
         'at once, a builder’s coins too',
       );
       run(2_000);
       await settle(sim, client);
-      const books = dataOf<Book>(client, 'l2Book').filter(({ coin }) => coin === 'kPEPE');
+      const books = listData<Book>(client, 'l2Book').filter(({ coin }) => coin === 'kPEPE');
       t.ok(books.length > 5);
       for (const { levels } of books) {
         t.same(
@@ -152,13 +152,13 @@ t.test('protocol', async (t) => {
     const client = await subscribed(t, sim, ['activeAssetCtx', 'BTC']);
     run(5_000);
     await settle(sim, client);
-    const contexts = dataOf<{ coin: string; ctx: Fields }>(client, 'activeAssetCtx');
+    const contexts = listData<{ coin: string; ctx: Fields }>(client, 'activeAssetCtx');
     t.equal(contexts.length, 1 + 5, 'at once, then each second');
     t.notOk('time' in (contexts[0] ?? {}) || 'time' in (contexts[0]?.ctx ?? {}));
     const newest = contexts.at(-1)?.ctx;
-    const [mark] = truthOf(sim, 'BTC', 'mark').slice(-1);
+    const [mark] = listTruth(sim, 'BTC', 'mark').slice(-1);
     t.same([trimmed(newest?.markPx), trimmed(newest?.oraclePx)], [mark?.values.mark, mark?.values.index]);
-    const [stats] = truthOf(sim, 'BTC', 'stats').slice(-1);
+    const [stats] = listTruth(sim, 'BTC', 'stats').slice(-1);
     t.same(
       [trimmed(newest?.dayBaseVlm), trimmed(newest?.dayNtlVlm)],
       [stats?.values.volume_24h, stats?.values.turnover_24h],
@@ -178,22 +178,22 @@ t.test('protocol', async (t) => {
           { listings: new Map() },
         ),
       );
-      const told = dataOf<Trade[]>(client, 'trades');
-      t.equal(printed.length, told.slice(1).flat().length);
+      const received = listData<Trade[]>(client, 'trades');
+      t.equal(printed.length, received.slice(1).flat().length);
       const ids = new Set(
-        told
+        received
           .slice(1)
           .flat()
           .map(({ tid }) => String(tid)),
       );
       t.same(
-        printed.map(({ record }) => eventOf(record.venue_ts, record.values as Row)),
-        truthOf(sim, 'BTC', 'trades')
+        printed.map(({ record }) => toEvent(record.venue_ts, record.values as Row)),
+        listTruth(sim, 'BTC', 'trades')
           .filter(({ values }) => ids.has(String(values.id)))
-          .map(({ venue_ts, values }) => eventOf(venue_ts, values)),
+          .map(({ venue_ts, values }) => toEvent(venue_ts, values)),
         'each as it was made',
       );
-      return told;
+      return received;
     };
     const first = await subscribeAndRun();
     const second = await subscribeAndRun();
@@ -207,7 +207,7 @@ t.test('protocol', async (t) => {
     const pinging = await connect(t, sim, '/hyperliquid/ws');
     await settle(sim, pinging);
     run(40_000);
-    await say(pinging, '{"method":"ping"}');
+    await exchange(pinging, '{"method":"ping"}');
     run(20_100);
     await waitFor('the close', silent.isClosed);
     t.notOk(pinging.isClosed());
@@ -220,10 +220,10 @@ t.test(
     const { sim, run } = await fakeSimulator(t, { venues: VENUES, listings: 6, rate: 1 });
     const client = await subscribed(t, sim, ['l2Book', 'BTC'], ['trades', 'BTC']);
     await settle(sim, client);
-    t.equal(dataOf<Trade[]>(client, 'trades')[0]?.length, 1);
+    t.equal(listData<Trade[]>(client, 'trades')[0]?.length, 1);
     run(20_000);
     await settle(sim, client);
-    const books = dataOf<Book>(client, 'l2Book');
+    const books = listData<Book>(client, 'l2Book');
     t.ok(books.length >= 20);
     t.ok(new Set(books.map(({ time }) => time)).size < books.length / 2);
     let state = newBookSync<null>();
@@ -245,15 +245,15 @@ t.test('candles and questions', async (t) => {
 
   t.test('minutes are the truth in frames and answers; a minute without trades is only in answers', async (t) => {
     for (const coin of COINS) {
-      const told = dataOf<Candle>(client, 'candle').filter(({ s }) => s === coin);
-      const newest = new Map(told.map((candle) => [candle.t, candle]));
+      const received = listData<Candle>(client, 'candle').filter(({ s }) => s === coin);
+      const newest = new Map(received.map((candle) => [candle.t, candle]));
       const req = { coin, interval: '1m', startTime: START_MS, endTime: nowMs() };
       const { body } = await question<Candle[]>(sim, { type: 'candleSnapshot', req });
       t.same(
         body.map((candle) => candle.t),
         [0, 1, 2, 3].map((n) => START_MS + n * 60_000),
       );
-      const rows = truthOf(sim, coin, 'candles').filter(({ values }) => values.price_type === 'trade');
+      const rows = listTruth(sim, coin, 'candles').filter(({ values }) => values.price_type === 'trade');
       t.equal(rows.length, 3);
       for (const [i, { values }] of rows.entries()) {
         const candle = body[i];
@@ -265,7 +265,7 @@ t.test('candles and questions', async (t) => {
       }
     }
     t.ok(
-      truthOf(sim, 'ADA', 'candles').some(({ values }) => values.trades === 0),
+      listTruth(sim, 'ADA', 'candles').some(({ values }) => values.trades === 0),
       'ADA is quiet',
     );
   });
@@ -278,7 +278,7 @@ t.test('candles and questions', async (t) => {
       const payload = Buffer.from(await answer.arrayBuffer());
       const message = { kind: 'response', received_at: 0, request: `POST ${asked?.url}`, payload } as const;
       const mapped = hyperliquid.map({}, message, { listings: new Map() }).map(({ record }) => record.values as Row);
-      const figuresOf = ({ open_time, open, high, low, close, volume, trades }: Row): readonly unknown[] => [
+      const toFigures = ({ open_time, open, high, low, close, volume, trades }: Row): readonly unknown[] => [
         open_time,
         open,
         high,
@@ -287,10 +287,10 @@ t.test('candles and questions', async (t) => {
         volume,
         trades,
       ];
-      const rows = truthOf(sim, coin, 'candles').filter(({ values }) => values.price_type === 'trade');
+      const rows = listTruth(sim, coin, 'candles').filter(({ values }) => values.price_type === 'trade');
       t.same(
-        mapped.slice(0, 3).map(figuresOf),
-        rows.map(({ values }) => figuresOf(values)),
+        mapped.slice(0, 3).map(toFigures),
+        rows.map(({ values }) => toFigures(values)),
         coin,
       );
       t.equal(mapped[3]?.open_time, (START_MS + 180_000) * 1_000, 'and the one that shows them to be over');
@@ -326,7 +326,7 @@ t.test('candles and questions', async (t) => {
     t.match(meta.universe.slice(-2), [{ name: 'SIM1000' }, { name: 'kSIM1001' }]);
     t.equal(contexts.length, meta.universe.length);
     const sol = meta.universe.findIndex(({ name }) => name === 'SOL');
-    t.equal(trimmed(contexts[sol]?.markPx), truthOf(sim, 'SOL', 'mark').at(-1)?.values.mark);
+    t.equal(trimmed(contexts[sol]?.markPx), listTruth(sim, 'SOL', 'mark').at(-1)?.values.mark);
     const tokens = await question<{ tokens: object[] }>(sim, { type: 'spotMeta' });
     t.match(tokens.body.tokens, [
       { name: 'USDC', index: 0 },
@@ -361,8 +361,8 @@ t.test('what the collector plans is what the venue takes', async (t) => {
   t.equal(frames.length, 4 * 12, 'book, context, trades and candles of each coin');
   const client = await connect(t, sim, '/hyperliquid/ws');
   for (const text of frames) client.socket.send(text);
-  await waitFor('the answers', () => dataOf(client, 'subscriptionResponse').length === frames.length);
-  t.same(dataOf(client, 'error'), []);
+  await waitFor('the answers', () => listData(client, 'subscriptionResponse').length === frames.length);
+  t.same(listData(client, 'error'), []);
 });
 
 t.test('faults', async (t) => {
@@ -377,8 +377,8 @@ t.test('faults', async (t) => {
     run(3_000);
     await settle(sim, client);
     t.match(hole, { streams: ['l2Book:BTC'], layers: ['book', 'venue_depth'], hit_count: 1 });
-    t.equal(dataOf(client, 'activeAssetCtx').length, 1);
-    t.ok(dataOf(client, 'l2Book').length > 5);
+    t.equal(listData(client, 'activeAssetCtx').length, 1);
+    t.ok(listData(client, 'l2Book').length > 5);
   });
 
   t.test('crossed_book: the whole book is crossed for as long', async (t) => {
@@ -388,7 +388,7 @@ t.test('faults', async (t) => {
     run(3_000);
     await settle(sim, client);
     const isCrossed = ({ levels: [bids, asks] }: Book): boolean => Number(bids[0]?.px) > Number(asks[0]?.px);
-    const crossed = dataOf<Book>(client, 'l2Book').map(isCrossed);
+    const crossed = listData<Book>(client, 'l2Book').map(isCrossed);
     t.same([crossed[0], crossed.at(-1)], [true, false]);
   });
 });

@@ -1,4 +1,4 @@
-// The simulated OKX speaks v5 as the venue does: arguments answered one by one, books as a chain of ids, indexes shared, times that tell an interval.
+// The simulated OKX follows the venue's v5 protocol: separate acknowledgements, books as a chain of ids, shared indexes, times that give an interval.
 import t, { type Test } from 'tap';
 import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
@@ -9,10 +9,10 @@ import {
   ask,
   type Client,
   connect,
+  exchange,
   fakeSimulator,
   get,
   START_MS,
-  say,
   settle,
 } from '../../../support/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -35,10 +35,10 @@ type Book = {
 };
 type Element = Readonly<Record<string, string>>;
 
-const framesOf = <D>(client: Client, channel: string): readonly Frame<D>[] =>
+const listFrames = <D>(client: Client, channel: string): readonly Frame<D>[] =>
   client.frames.filter((text) => text.startsWith(`{"arg":{"channel":"${channel}"`)).map(parse<Frame<D>>);
-const elementsOf = <D = Element>(client: Client, channel: string): readonly D[] =>
-  framesOf<D>(client, channel).flatMap(({ data }) => data);
+const listElements = <D = Element>(client: Client, channel: string): readonly D[] =>
+  listFrames<D>(client, channel).flatMap(({ data }) => data);
 
 const subscribe = async (client: Client, args: readonly Argument[]): Promise<unknown> =>
   ask(client, { op: 'subscribe', args });
@@ -49,12 +49,12 @@ const subscribed = async (test: Test, sim: Simulator, args: readonly Argument[])
   return client;
 };
 
-const truthOf = (sim: Simulator, symbol: string, layer: TruthRow['layer']): readonly TruthRow[] => [
+const listTruth = (sim: Simulator, symbol: string, layer: TruthRow['layer']): readonly TruthRow[] => [
   ...sim.truth.rows({ symbol, layer }),
 ];
 
-/** Phases that the collector's book goes through, repeated ones told once. */
-const phasesOf = ({ frames }: Client): readonly string[] => {
+/** Phases that the collector's book goes through, without repetitions. */
+const listPhases = ({ frames }: Client): readonly string[] => {
   let state = newBookSync<null>();
   const phases: string[] = [];
   for (const text of frames) {
@@ -91,12 +91,12 @@ t.test('protocol', async (t) => {
     t.match(answers[3], { event: 'error', code: '60011' });
     t.match(answers[4], { event: 'subscribe', arg: asked[4] });
     t.same(client.frames.map(okx.classify), ['ack', 'error', 'error', 'error', 'ack']);
-    t.equal(await say(client, 'ping'), 'pong');
-    t.match(parse(await say(client, 'what')), { event: 'error', code: '60012', msg: 'Invalid request: what' });
+    t.equal(await exchange(client, 'ping'), 'pong');
+    t.match(parse(await exchange(client, 'what')), { event: 'error', code: '60012', msg: 'Invalid request: what' });
     t.match(await ask(client, { op: 'unsubscribe', args: [asked[0]] }), { event: 'unsubscribe', arg: asked[0] });
     run(3_000);
     await settle(sim, client);
-    t.same(framesOf(client, 'trades'), [], 'nothing more of what was left');
+    t.same(listFrames(client, 'trades'), [], 'nothing more of what was left');
     await t.rejects(connect(t, sim, '/okx/ws/v5/private'), /404/);
   });
 
@@ -105,13 +105,13 @@ t.test('protocol', async (t) => {
     const args: Argument[] = channels.map((channel) => ({ channel, instId: BTC }));
     const client = await subscribed(t, sim, [...args, { channel: 'index-tickers', instId: 'BTC-USDT' }]);
     await settle(sim, client);
-    for (const channel of [...channels, 'index-tickers']) t.equal(framesOf(client, channel).length, 1, channel);
+    for (const channel of [...channels, 'index-tickers']) t.equal(listFrames(client, channel).length, 1, channel);
     run(61_000);
     await settle(sim, client);
-    t.equal(framesOf(client, 'funding-rate').length, 2, 'funding comes each minute');
-    t.equal(framesOf(client, 'open-interest').length, 1 + 20, 'open interest every three seconds');
-    t.ok(framesOf(client, 'tickers').length > 61, 'a ticker each second and with each trade');
-    t.equal(elementsOf(client, 'index-tickers')[0]?.instId, 'BTC-USDT');
+    t.equal(listFrames(client, 'funding-rate').length, 2, 'funding comes each minute');
+    t.equal(listFrames(client, 'open-interest').length, 1 + 20, 'open interest every three seconds');
+    t.ok(listFrames(client, 'tickers').length > 61, 'a ticker each second and with each trade');
+    t.equal(listElements(client, 'index-tickers')[0]?.instId, 'BTC-USDT');
   });
 
   t.test('an index is said once for the swaps that follow it', async (t) => {
@@ -122,9 +122,9 @@ t.test('protocol', async (t) => {
     run(2_000);
     await settle(sim, client);
     t.match(parse(client.frames.at(-3) ?? ''), { event: 'error', code: '60018' }, 'the one in USDC is no more');
-    const element = elementsOf(client, 'index-tickers').at(-1);
+    const element = listElements(client, 'index-tickers').at(-1);
     for (const symbol of ['BTC-USD-SWAP', 'BTC-USDC-SWAP']) {
-      const row = truthOf(sim, symbol, 'mark').find(({ venue_ts }) => venue_ts === Number(element?.ts) * 1_000);
+      const row = listTruth(sim, symbol, 'mark').find(({ venue_ts }) => venue_ts === Number(element?.ts) * 1_000);
       t.equal(row?.values.index, trimmed(element?.idxPx ?? ''), symbol);
     }
   });
@@ -133,8 +133,8 @@ t.test('protocol', async (t) => {
     const client = await subscribed(t, sim, [{ channel: 'books', instId: BTC }]);
     run(9_000);
     await settle(sim, client);
-    const frames = framesOf<Book>(client, 'books');
-    const books = elementsOf<Book>(client, 'books');
+    const frames = listFrames<Book>(client, 'books');
+    const books = listElements<Book>(client, 'books');
     t.same([frames[0]?.action, ...new Set(frames.slice(1).map(({ action }) => action))], ['snapshot', 'update']);
     t.equal(books[0]?.prevSeqId, -1);
     t.ok((books[0]?.bids.length ?? 0) > 40);
@@ -150,10 +150,10 @@ t.test('protocol', async (t) => {
       prices.toSorted((a, b) => b - a),
     );
     t.match(books[0]?.asks[0], [/^\d+\.\d$/, /^\d+\.\d\d$/, '0', /^[1-7]$/]);
-    t.same(phasesOf(client), ['joined', 'live']);
+    t.same(listPhases(client), ['joined', 'live']);
     await subscribe(client, [{ channel: 'books', instId: BTC }]);
     await settle(sim, client);
-    t.equal(framesOf<Book>(client, 'books').at(-1)?.action, 'snapshot', 'a new subscription begins whole');
+    t.equal(listFrames<Book>(client, 'books').at(-1)?.action, 'snapshot', 'a new subscription begins whole');
   });
 
   t.test('trades carry counts, liquidations of all swaps come in one stream', async (t) => {
@@ -163,14 +163,14 @@ t.test('protocol', async (t) => {
     ]);
     run(60_000);
     await settle(sim, client);
-    const trades = elementsOf(client, 'trades');
+    const trades = listElements(client, 'trades');
     t.ok(trades.length > 0 && trades.every(({ count }) => Number(count) >= 1));
     type Liquidation = { readonly instId: string; readonly uly: string; readonly details: readonly Element[] };
-    const liquidations = elementsOf<Liquidation>(client, 'liquidation-orders');
+    const liquidations = listElements<Liquidation>(client, 'liquidation-orders');
     t.ok(new Set(liquidations.map(({ instId }) => instId)).size > 1);
     for (const { instId, uly, details } of liquidations) {
       t.equal(instId, `${uly}-SWAP`);
-      const row = truthOf(sim, instId, 'liquidations').find(
+      const row = listTruth(sim, instId, 'liquidations').find(
         ({ venue_ts }) => venue_ts === Number(details[0]?.ts) * 1_000,
       );
       t.same([row?.values.side, row?.values.bankruptcy_price], [details[0]?.posSide, trimmed(details[0]?.bkPx ?? '')]);
@@ -182,7 +182,7 @@ t.test('protocol', async (t) => {
     const pinging = await connect(t, sim, PUBLIC);
     const listening = await subscribed(t, sim, [{ channel: 'mark-price', instId: BTC }]);
     run(20_000);
-    await say(pinging, 'ping');
+    await exchange(pinging, 'ping');
     run(10_100);
     await waitFor('the close', silent.isClosed);
     t.notOk(pinging.isClosed());
@@ -207,11 +207,11 @@ t.test('a book without changes repeats its id as its own predecessor', async (t)
   const client = await subscribed(t, sim, [{ channel: 'books', instId: BTC }]);
   run(60_000);
   await settle(sim, client);
-  const books = elementsOf<Book>(client, 'books');
+  const books = listElements<Book>(client, 'books');
   const repeated = books.filter(({ seqId, prevSeqId }) => seqId === prevSeqId);
   t.ok(repeated.length > 1 && repeated.length < books.length - 2);
   t.ok(repeated.every(({ asks, bids }) => asks.length + bids.length === 0));
-  t.same(phasesOf(client), ['joined', 'live']);
+  t.same(listPhases(client), ['joined', 'live']);
 });
 
 t.test('candles and REST', async (t) => {
@@ -222,12 +222,12 @@ t.test('candles and REST', async (t) => {
     ['index-candle1m', 'market/index-candles', 'index'],
   ] as const;
   const SYMBOLS = [BTC, 'ADA-USDT-SWAP', 'BTC-USD-SWAP'];
-  const subjectOf = (symbol: string, type: string): string =>
+  const toSubject = (symbol: string, type: string): string =>
     type === 'index' ? symbol.replace(/-SWAP$/, '') : symbol;
   const client = await subscribed(
     t,
     sim,
-    KINDS.flatMap(([channel, , type]) => SYMBOLS.map((symbol) => ({ channel, instId: subjectOf(symbol, type) }))),
+    KINDS.flatMap(([channel, , type]) => SYMBOLS.map((symbol) => ({ channel, instId: toSubject(symbol, type) }))),
   );
   run(185_000);
   await settle(sim, client);
@@ -238,8 +238,8 @@ t.test('candles and REST', async (t) => {
   t.test('closed minutes are the truth in frames and answers, newest first, the open one unconfirmed', async (t) => {
     for (const [channel, path, type] of KINDS) {
       for (const symbol of SYMBOLS) {
-        const instId = subjectOf(symbol, type);
-        const told = framesOf<string[]>(client, channel)
+        const instId = toSubject(symbol, type);
+        const received = listFrames<string[]>(client, channel)
           .filter(({ arg }) => arg.instId === instId)
           .flatMap(({ data }) => data)
           .filter((row) => row.at(-1) === '1');
@@ -248,18 +248,18 @@ t.test('candles and REST', async (t) => {
           data.map((row) => row.at(-1)),
           ['0', '1', '1', '1'],
         );
-        t.same(told, data.slice(1).toReversed(), `${channel} ${instId}`);
-        const rows = truthOf(sim, symbol, 'candles').filter(({ values }) => values.price_type === type);
+        t.same(received, data.slice(1).toReversed(), `${channel} ${instId}`);
+        const rows = listTruth(sim, symbol, 'candles').filter(({ values }) => values.price_type === type);
         t.equal(rows.length, 3);
         for (const { values } of rows) {
-          const row = told.find(([start]) => Number(start) * 1_000 === values.open_time)?.map(trimmed) ?? [];
+          const row = received.find(([start]) => Number(start) * 1_000 === values.open_time)?.map(trimmed) ?? [];
           const { open, high, low, close, volume, turnover } = values;
           t.same(row.slice(1, 5), [open, high, low, close]);
           if (type === 'trade') t.same([row[5], row[7]], [volume, turnover]);
         }
       }
     }
-    const [candle] = framesOf<string[]>(client, 'candle1m')
+    const [candle] = listFrames<string[]>(client, 'candle1m')
       .filter(({ arg, data }) => arg.instId === 'BTC-USD-SWAP' && data[0]?.at(-1) === '1')
       .flatMap(({ data }) => data);
     t.equal(Number(candle?.[7]), Number(candle?.[5]) * 100, 'a contract of an inverse swap is worth 100 dollars');
@@ -285,11 +285,11 @@ t.test('candles and REST', async (t) => {
     t.same([data[0]?.asks.length, data[0]?.bids.length], [5, 5]);
     sim.inject({ venue: 'okx', kind: 'funding_interval_changed', symbols: [BTC], hours: 4 });
     const rates = (await fetchData<Element>('public/funding-rate?instId=ANY')).data;
-    const hoursOf = (symbol: string): number => {
+    const findHours = (symbol: string): number => {
       const found = rates.find(({ instId }) => instId === symbol);
       return (Number(found?.nextFundingTime) - Number(found?.fundingTime)) / 3_600_000;
     };
-    t.same([hoursOf(BTC), hoursOf('PEPE-USDT-SWAP'), hoursOf('BTC-USD-SWAP')], [4, 4, 8]);
+    t.same([findHours(BTC), findHours('PEPE-USDT-SWAP'), findHours('BTC-USD-SWAP')], [4, 4, 8]);
   });
 
   t.test('refuses what it does not know with a code, and too many requests with 429', async (t) => {
@@ -318,7 +318,7 @@ t.test('faults', async (t) => {
     run(2_000);
     await settle(sim, client);
     t.match(hole, { streams: [`books:${BTC}`], layers: ['book', 'venue_depth'], hit_count: 2 });
-    t.same(phasesOf(client), ['joined', 'live', 'broken']);
+    t.same(listPhases(client), ['joined', 'live', 'broken']);
   });
 
   t.test(
@@ -329,17 +329,17 @@ t.test('faults', async (t) => {
       inject({ kind: 'restart', keepSockets: true });
       run(6_000);
       await settle(sim, client);
-      const books = elementsOf<Book>(client, 'books');
+      const books = listElements<Book>(client, 'books');
       const at = books.findIndex(({ seqId, prevSeqId }) => seqId < prevSeqId);
       t.ok(at > 5 && books.length > at + 3);
-      t.same(phasesOf(client), ['joined', 'live'], 'nothing is missing');
+      t.same(listPhases(client), ['joined', 'live'], 'nothing is missing');
       inject({ kind: 'restart' });
       await waitFor('the close', client.isClosed);
       const again = await subscribed(t, sim, [{ channel: 'books', instId: BTC }]);
       run(6_000);
       await settle(sim, again);
-      t.same(phasesOf(again), ['joined', 'live']);
-      t.not(elementsOf<Book>(again, 'books')[0]?.seqId, books.at(-1)?.seqId);
+      t.same(listPhases(again), ['joined', 'live']);
+      t.not(listElements<Book>(again, 'books')[0]?.seqId, books.at(-1)?.seqId);
     },
   );
 
@@ -355,8 +355,8 @@ t.test('faults', async (t) => {
     inject({ kind: 'silence', symbols, durationMs: 30_000 });
     run(29_000);
     await settle(sim, client);
-    const told = client.frames.slice(from).map(parse<Frame<Element>>);
-    const subjects = told.flatMap(({ data }) => data.map(({ instId }) => instId ?? ''));
+    const received = client.frames.slice(from).map(parse<Frame<Element>>);
+    const subjects = received.flatMap(({ data }) => data.map(({ instId }) => instId ?? ''));
     t.notOk(subjects.some((subject) => symbols.includes(subject) || subject === 'ETH-USDT'));
     t.equal(subjects.filter((subject) => subject === 'BTC-USD').length, 29, 'an index of several swaps goes on');
   });
@@ -366,9 +366,9 @@ t.test('faults', async (t) => {
     run(1_000);
     const client = await subscribed(t, sim, [{ channel: 'books', instId: BTC }]);
     await settle(sim, client);
-    const [whole] = elementsOf<Book>(client, 'books');
+    const [whole] = listElements<Book>(client, 'books');
     t.ok(Number(whole?.bids[0]?.[0]) > Number(whole?.asks[0]?.[0]));
-    const row = truthOf(sim, BTC, 'book').find(({ values }) => values.update_id === whole?.seqId && values.crossed);
+    const row = listTruth(sim, BTC, 'book').find(({ values }) => values.update_id === whole?.seqId && values.crossed);
     t.equal(row?.venue_ts, Number(whole?.ts) * 1_000);
   });
 });

@@ -1,4 +1,4 @@
-// The simulated venue speaks Binance's protocol, follows its seed, keeps its books whole, and does each fault it is asked for.
+// The simulated venue follows Binance's protocol and its seed, keeps its books whole, and injects each requested fault.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -28,9 +28,9 @@ type Snapshot = { lastUpdateId: number; T: number; bids: [string, string][]; ask
 type Mark = { e: string; E: number; s: string; p: string; i: string; r: string; T: number };
 
 const parse = <T>(text: string): T => JSON.parse(text) as T;
-const depthsOf = (client: Client): Depth[] =>
+const listDepths = (client: Client): Depth[] =>
   client.frames.filter((f) => f.startsWith('{"e":"depthUpdate"')).map(parse<Depth>);
-const truthOf = (sim: Simulator, symbol: string, layer: TruthRow['layer']): TruthRow[] => [
+const listTruth = (sim: Simulator, symbol: string, layer: TruthRow['layer']): TruthRow[] => [
   ...sim.truth.rows({ symbol, layer }),
 ];
 const trimmed = (figure: string): string => (figure.includes('.') ? figure.replace(/\.?0+$/, '') : figure);
@@ -76,7 +76,7 @@ t.test('protocol', async (t) => {
     });
     run(500);
     await settle(sim, client);
-    t.ok(depthsOf(client).length > 0);
+    t.ok(listDepths(client).length > 0);
     t.same(await ask(client, { method: 'UNSUBSCRIBE', params: ['btcusdt@depth@100ms'], id: 3 }), {
       result: null,
       id: 3,
@@ -277,7 +277,7 @@ t.test('books', async (t) => {
   }
   run(20_000);
   await settle(sim, client);
-  const frames = depthsOf(client);
+  const frames = listDepths(client);
 
   t.test('each diff continues the one before it and stamps rise', async (t) => {
     const last = new Map<string, Depth>();
@@ -308,7 +308,7 @@ t.test('books', async (t) => {
       let compared = 0;
       for (const [symbol, snapshot] of snapshots) {
         const book = mapBook(snapshot);
-        const truth = new Map(truthOf(sim, symbol, 'book').map((row) => [row.values.update_id, row]));
+        const truth = new Map(listTruth(sim, symbol, 'book').map((row) => [row.values.update_id, row]));
         const [first, ...rest] = frames.filter((f) => f.s === symbol && f.u > snapshot.lastUpdateId);
         if (first === undefined) throw new Error('no diff after the snapshot');
         if (first.pu === snapshot.lastUpdateId) direct += 1;
@@ -437,7 +437,7 @@ t.test('reference answers and truth', async (t) => {
         body.map((row) => row.values),
         [{ mark: trimmed(mark.p), index: trimmed(mark.i) }],
       );
-      const [funding] = truthOf(sim, mark.s, 'funding').filter((row) => row.venue_ts === mark.E * 1_000);
+      const [funding] = listTruth(sim, mark.s, 'funding').filter((row) => row.venue_ts === mark.E * 1_000);
       t.match(funding?.values, { funding: trimmed(mark.r), next_funding_at: mark.T * 1_000 });
     }
     const premium = (
@@ -487,7 +487,7 @@ t.test('reference answers and truth', async (t) => {
     };
     const frames = client.frames.map(parse<Wrapped>);
     const of = (stream: string) => frames.filter((f) => f.stream === stream).map((f) => f.data);
-    const trades = new Map(truthOf(sim, 'BTCUSDT', 'trades').map((row) => [row.values.id, row]));
+    const trades = new Map(listTruth(sim, 'BTCUSDT', 'trades').map((row) => [row.values.id, row]));
     const wrong: unknown[] = [];
     for (const data of of('btcusdt@aggTrade')) {
       const row = trades.get(String(data.a));
@@ -501,14 +501,14 @@ t.test('reference answers and truth', async (t) => {
     const forced = of('!forceOrder@arr');
     t.ok(forced.length > 0);
     for (const { o } of forced) {
-      const rows = truthOf(sim, String(o.s), 'liquidations').filter((row) => row.venue_ts === Number(o.T) * 1_000);
+      const rows = listTruth(sim, String(o.s), 'liquidations').filter((row) => row.venue_ts === Number(o.T) * 1_000);
       t.match(rows, [{ values: { side: o.S === 'SELL' ? 'long' : 'short', price: trimmed(String(o.p)) } }]);
     }
-    const minutes = [...truthOf(sim, 'BTCUSDT', 'candles'), ...truthOf(sim, '1000000MOGUSDT', 'candles')];
+    const minutes = [...listTruth(sim, 'BTCUSDT', 'candles'), ...listTruth(sim, '1000000MOGUSDT', 'candles')];
     t.same([...new Set(minutes.map((row) => row.values.price_type))].sort(), ['index', 'mark', 'trade']);
     const closed = frames.filter(({ data }) => data.k?.x === true).map(({ data }) => data);
     for (const { k, E } of closed) {
-      const row = truthOf(sim, String(k.s), 'candles').find(
+      const row = listTruth(sim, String(k.s), 'candles').find(
         ({ values }) => values.open_time === Number(k.t) * 1_000 && values.price_type === 'trade',
       );
       t.equal(row?.venue_ts, Number(E) * 1_000);
@@ -563,8 +563,8 @@ t.test('faults', async (t) => {
       t.equal(entry.to, null);
       run(2_000);
       await settle(sim, client);
-      t.equal(breaks(depthsOf(client).filter((f) => f.s === 'BTCUSDT')), 1);
-      t.equal(breaks(depthsOf(client).filter((f) => f.s === 'ETHUSDT')), 0);
+      t.equal(breaks(listDepths(client).filter((f) => f.s === 'BTCUSDT')), 1);
+      t.equal(breaks(listDepths(client).filter((f) => f.s === 'ETHUSDT')), 0);
       t.match(entry, {
         symbols: ['BTCUSDT'],
         streams: ['btcusdt@depth@100ms'],
@@ -582,11 +582,11 @@ t.test('faults', async (t) => {
     sim.inject({ ...BINANCE_FAULT, kind: 'reorder', symbols: ['BTCUSDT'], stream: 'depth' });
     run(2_000);
     await settle(sim, client);
-    const ids = depthsOf(client).map((f) => f.u);
+    const ids = listDepths(client).map((f) => f.u);
     t.equal(ids.length - new Set(ids).size, 2);
     t.equal(
       breaks(
-        depthsOf(client)
+        listDepths(client)
           .toSorted((x, y) => x.u - y.u)
           .filter((f, i, all) => f.u !== all[i - 1]?.u),
       ),
@@ -603,7 +603,7 @@ t.test('faults', async (t) => {
     run(9_000);
     await settle(sim, client);
     t.ok(hits.length > 0, 'what came later was silenced');
-    t.equal(depthsOf(client).length, 1);
+    t.equal(listDepths(client).length, 1);
   });
 
   t.test('silence: nothing of that stream for its time, all else goes on', async (t) => {
@@ -628,7 +628,7 @@ t.test('faults', async (t) => {
     t.equal(arrays.filter((all) => !all.some((m) => m.s === 'BTCUSDT')).length, 3);
     t.equal(entry.to, entry.from + 3_000_000);
     t.equal(
-      truthOf(sim, 'BTCUSDT', 'mark').filter((row) => row.venue_ts > entry.from && row.venue_ts < (entry.to ?? 0))
+      listTruth(sim, 'BTCUSDT', 'mark').filter((row) => row.venue_ts > entry.from && row.venue_ts < (entry.to ?? 0))
         .length >= 2,
       true,
     );
@@ -662,7 +662,7 @@ t.test('faults', async (t) => {
     run(3_000);
     await settle(sim, client);
     t.ok(client.frames.length > before + 5);
-    t.equal(breaks(depthsOf(client)), 0);
+    t.equal(breaks(listDepths(client)), 0);
   });
 
   t.test('crossed_book: crossed on the wire and in snapshots while it lasts, whole and true afterwards', async (t) => {
@@ -676,9 +676,9 @@ t.test('faults', async (t) => {
     run(3_000);
     await settle(sim, client);
     const book = mapBook(start);
-    const truth = new Map(truthOf(sim, 'ETHUSDT', 'book').map((row) => [row.values.update_id, row.values]));
+    const truth = new Map(listTruth(sim, 'ETHUSDT', 'book').map((row) => [row.values.update_id, row.values]));
     let crossed = 0;
-    for (const frame of depthsOf(client).filter((f) => f.u > start.lastUpdateId)) {
+    for (const frame of listDepths(client).filter((f) => f.u > start.lastUpdateId)) {
       book.apply(frame);
       const isCrossed = Number(book.best('b')) >= Number(book.best('a'));
       crossed += isCrossed ? 1 : 0;
@@ -719,12 +719,12 @@ t.test('faults', async (t) => {
       for (const skewMs of [2_345, -1_678]) {
         run(1_000);
         await settle(sim, client);
-        const before = depthsOf(client).length;
+        const before = listDepths(client).length;
         const entry = sim.inject({ ...BINANCE_FAULT, kind: 'clock_skew', skewMs, durationMs: 3_000 });
         const fromMs = entry.from / 1_000;
         run(2_996);
         await settle(sim, client);
-        const skewed = depthsOf(client).slice(before);
+        const skewed = listDepths(client).slice(before);
         run(4);
         const time = (await get<{ serverTime: number }>(sim, '/binance/fapi/v1/time')).body.serverTime;
         t.equal(time, nowMs(), 'over');
@@ -735,14 +735,14 @@ t.test('faults', async (t) => {
         );
         t.equal(breaks(skewed), 0);
         for (const { u, T } of skewed) {
-          const row = truthOf(sim, 'BTCUSDT', 'book').find(({ values }) => values.update_id === u);
+          const row = listTruth(sim, 'BTCUSDT', 'book').find(({ values }) => values.update_id === u);
           t.equal(row?.venue_ts, T * 1_000);
         }
       }
       run(1_000);
       await settle(sim, client);
       await settle(sim, marks);
-      const last = depthsOf(client).at(-1);
+      const last = listDepths(client).at(-1);
       t.ok(last !== undefined && Math.abs(last.E - nowMs()) < 1_000, 'right again');
       const seconds = marks.frames.slice(1).map((text) => parse<Mark>(text).E % 1_000);
       t.same([...new Set(seconds)].sort(), [0, 322, 345]);
@@ -753,7 +753,7 @@ t.test('faults', async (t) => {
     const client = await open('/binance/public/ws', ['btcusdt@depth@100ms']);
     run(1_000);
     await settle(sim, client);
-    const old = depthsOf(client).at(-1)?.u ?? 0;
+    const old = listDepths(client).at(-1)?.u ?? 0;
     const entry = sim.inject({ ...BINANCE_FAULT, kind: 'restart', durationMs: 1_000 });
     await waitFor('the close', client.isClosed);
     t.ok(entry.connections.includes(client.number) && entry.layers.includes('book'));
@@ -764,10 +764,10 @@ t.test('faults', async (t) => {
     const snapshot = (await get<Snapshot>(sim, '/binance/fapi/v1/depth?symbol=BTCUSDT&limit=1000')).body;
     run(2_000);
     await settle(sim, again);
-    const frames = depthsOf(again).filter((f) => f.u > snapshot.lastUpdateId);
+    const frames = listDepths(again).filter((f) => f.u > snapshot.lastUpdateId);
     t.ok(frames.length > 5 && (frames.at(-1)?.u ?? old) < old);
     const book = mapBook(snapshot);
-    const truth = new Map(truthOf(sim, 'BTCUSDT', 'book').map((row) => [row.values.update_id, row.values]));
+    const truth = new Map(listTruth(sim, 'BTCUSDT', 'book').map((row) => [row.values.update_id, row.values]));
     for (const frame of frames) {
       book.apply(frame);
       if (truth.get(frame.u)?.book_hash !== book.hash()) t.fail('another book', frame);
@@ -782,7 +782,7 @@ t.test('faults', async (t) => {
     run(1_000);
     await settle(sim, client);
     t.notOk(client.isClosed());
-    t.equal(breaks(depthsOf(client)), 1);
+    t.equal(breaks(listDepths(client)), 1);
   });
 
   t.test('listing_renamed: the old name goes, the new one takes over its price', async (t) => {
@@ -796,7 +796,7 @@ t.test('faults', async (t) => {
     const client = await open('/binance/public/ws', [`${fresh?.toLowerCase()}@depth@100ms`, 'xrpusdt@depth@100ms']);
     run(2_000);
     await settle(sim, client);
-    t.same([...new Set(depthsOf(client).map((f) => f.s))], [fresh]);
+    t.same([...new Set(listDepths(client).map((f) => f.s))], [fresh]);
   });
 
   t.test('listings come, change their interval and go, in the reference answers and the streams', async (t) => {
@@ -816,7 +816,7 @@ t.test('faults', async (t) => {
     const client = await open('/binance/public/ws', [`${symbol.toLowerCase()}@depth@100ms`, 'dogeusdt@depth@100ms']);
     run(2_000);
     await settle(sim, client);
-    t.same([...new Set(depthsOf(client).map((f) => f.s))], [symbol]);
+    t.same([...new Set(listDepths(client).map((f) => f.s))], [symbol]);
   });
 
   t.test('disconnect: cuts the connections of that stream, and refuses new ones for its time', async (t) => {

@@ -1,4 +1,4 @@
-// What each simulated venue sends, our own venue file finds, subscribes to and maps: every figure is the truth at its stamp.
+// Our own venue file finds, subscribes to and maps what each simulated venue sends: every figure is the truth at its stamp.
 import t, { type Test } from 'tap';
 import { elementHash } from '../../../../infra/dev/simulator/book-model.ts';
 import { FAULT_KINDS, type FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
@@ -14,10 +14,10 @@ import type { ListingRecord, NormalisedRecord } from '../../../../schemas/record
 import {
   type Client,
   connect,
+  exchange,
   type Fake,
   fakeSimulator,
   START_MS,
-  say,
   settle,
 } from '../../../support/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -98,7 +98,7 @@ async function fetchAnswer(request: VenueRequest): Promise<VenueMessage> {
   return { kind: 'response', received_at: START_MS * 1_000, request: requestText(request), payload };
 }
 
-const frameOf = (text: string, sentAt: number): VenueMessage => ({
+const makeFrame = (text: string, sentAt: number): VenueMessage => ({
   kind: 'frame',
   received_at: sentAt,
   request: null,
@@ -113,7 +113,7 @@ const TRUTH_LAYER: Readonly<Record<string, TruthRow['layer']>> = {
   liquidation: 'liquidations',
   candle: 'candles',
 };
-/** Values that say how something is said. */
+/** Values that describe the form of a message. */
 const SAID: ReadonlySet<string> = new Set([
   'oi_unit',
   'volume_unit',
@@ -126,7 +126,7 @@ const SAID: ReadonlySet<string> = new Set([
 type Compared = Exclude<NormalisedRecord, { layer: 'book' | 'listing' }>;
 type Candle = Extract<NormalisedRecord, { layer: 'candle' }>;
 
-/** Where a message has no stamp: truth stands at most so long before it was sent, by the venue's clock (a step of the simulator). */
+/** Where a message has no stamp: truth precedes its sending by at most this time, by the venue's clock (a step of the simulator). */
 const STEP_MICROS = 10_000;
 
 class Comparison {
@@ -137,10 +137,10 @@ class Comparison {
   /** Listings seen, by layer. */
   readonly seen = new Map<string, Set<string>>();
   readonly #rows = new Map<string, TruthRow[]>();
-  /** The same, whatever their stamp. */
+  /** The same, for any stamp. */
   readonly #series = new Map<string, TruthRow[]>();
   readonly #books = new Map<string, Record<'b' | 'a', Map<string, string>>>();
-  /** The newest of each minute of which nothing says whether it is over. */
+  /** The newest candle of each minute without a member for whether it is over. */
   readonly #minutes = new Map<string, Candle>();
   readonly #skewMicros: number;
 
@@ -163,10 +163,10 @@ class Comparison {
     this.seen.set(layer, (this.seen.get(layer) ?? new Set()).add(symbol));
     if (layer === 'book') this.#checkBook(record);
     else if (layer !== 'candle' || record.values.closed === true) this.#checkOne(record);
-    else if (record.values.closed === null) this.#minutes.set(keyOf(record), record);
+    else if (record.values.closed === null) this.#minutes.set(toKey(record), record);
   }
 
-  /** Minutes of which no message says that they are over: truth has those that are. */
+  /** Minutes that no message marks as over: truth has those that are. */
   checkMinutes(): void {
     for (const [key, record] of this.#minutes) if (this.#rows.has(key)) this.#checkOne(record);
   }
@@ -178,7 +178,7 @@ class Comparison {
 
   /** True at the record's stamp, or when it was sent. */
   #rowsFor(record: Compared): readonly TruthRow[] {
-    if (record.venue_ts !== null || record.layer === 'candle') return this.#rows.get(keyOf(record)) ?? [];
+    if (record.venue_ts !== null || record.layer === 'candle') return this.#rows.get(toKey(record)) ?? [];
     const at = record.received_at + this.#skewMicros;
     const rows = this.#series.get(`${TRUTH_LAYER[record.layer] ?? record.layer} ${record.venue_symbol}`) ?? [];
     return rows.filter(({ venue_ts }) => venue_ts > at - STEP_MICROS && venue_ts <= at);
@@ -247,7 +247,7 @@ function keyOfRow({ layer, symbol, venue_ts, values }: TruthRow): string {
   return layer === 'trades' ? `trades ${symbol} ${values.id}` : `${layer} ${symbol} ${venue_ts}`;
 }
 
-function keyOf({ layer, venue_symbol: symbol, venue_ts, values }: Compared): string {
+function toKey({ layer, venue_symbol: symbol, venue_ts, values }: Compared): string {
   if (layer === 'candle') return `candles ${symbol} ${values.open_time} ${values.price_type}`;
   if (layer === 'trade') return `trades ${symbol} ${values.id}`;
   return `${TRUTH_LAYER[layer] ?? layer} ${symbol} ${venue_ts}`;
@@ -255,7 +255,7 @@ function keyOf({ layer, venue_symbol: symbol, venue_ts, values }: Compared): str
 
 // ---- one venue ----
 
-async function listingsOf(
+async function readListings(
   venue: Venue,
   endpoints: Readonly<Record<string, string>>,
 ): Promise<Map<string, ListingRecord>> {
@@ -274,11 +274,11 @@ type Stay = { readonly ms: number; readonly skewMs?: number };
 
 const isListed = ({ values }: ListingRecord): boolean => values.status !== 'delisted';
 
-/** What a fresh reader of the venue gets in `ms`: opened as our venue file plans it, mapped, compared. */
+/** What a fresh reader of the venue receives in `ms`: opened as our venue file plans it, mapped, compared. */
 async function observe(test: Test, fake: Fake, venue: Venue, { ms, skewMs = 0 }: Stay): Promise<Seen> {
   const { sim, run } = fake;
   const endpoints = sim.endpoints[venue.id] ?? {};
-  const all = await listingsOf(venue, endpoints);
+  const all = await readListings(venue, endpoints);
   const listings = new Map([...all].filter(([, listing]) => isListed(listing)));
   const slots = venue.plan([...listings.values()], { shards: 1, shardOf: () => 0, endpoints });
   const clients = await openSockets(test, sim, venue, { slots, symbols: [...listings.keys()] });
@@ -290,7 +290,7 @@ async function observe(test: Test, fake: Fake, venue: Venue, { ms, skewMs = 0 }:
   for (const slot of slots)
     if (slot.kind === 'poll') for (const request of slot.requests) answers.push(await fetchAnswer(request));
   for (const client of clients) await settle(sim, client);
-  const frames = clients.map((client) => dataOf(sim, venue, client));
+  const frames = clients.map((client) => listData(sim, venue, client));
   const comparison = new Comparison(sim.truth.rows({}), skewMs);
   mapAll(venue, [answers, ...frames], listings, comparison);
   comparison.checkMinutes();
@@ -300,7 +300,7 @@ async function observe(test: Test, fake: Fake, venue: Venue, { ms, skewMs = 0 }:
 /** Sooner than a venue wants its questions answered. */
 const SLICE_MS = 5_000;
 
-/** Lets time pass, and answers what the venue asks meanwhile. */
+/** Lets time pass, and answers the venue's requests meanwhile. */
 async function stay({ sim, run }: Fake, venue: Venue, clients: readonly Client[], ms: number): Promise<void> {
   const read = new Map<Client, number>();
   for (let left = ms; left > 0; left -= SLICE_MS) {
@@ -309,16 +309,16 @@ async function stay({ sim, run }: Fake, venue: Venue, clients: readonly Client[]
       await settle(sim, client);
       const fresh = client.frames.slice(read.get(client) ?? 0);
       read.set(client, client.frames.length);
-      for (const reply of fresh.flatMap((text) => venue.replyTo?.(text) ?? [])) await say(client, reply);
+      for (const reply of fresh.flatMap((text) => venue.replyTo?.(text) ?? [])) await exchange(client, reply);
     }
   }
 }
 
 /** Frames of data, each with the instant at which it was sent. */
-function dataOf({ sent }: Simulator, venue: Venue, client: Client): readonly VenueMessage[] {
+function listData({ sent }: Simulator, venue: Venue, client: Client): readonly VenueMessage[] {
   const instants = [...sent.frames(client.number, 0)].map(({ at }) => at);
   return client.frames.flatMap((text, i) =>
-    venue.classify(text) === 'data' ? [frameOf(text, instants[i] ?? Number.NaN)] : [],
+    venue.classify(text) === 'data' ? [makeFrame(text, instants[i] ?? Number.NaN)] : [],
   );
 }
 
@@ -336,7 +336,7 @@ async function openSockets(
   const clients: Client[] = [];
   for (const { path, frames } of [...planned, ...(EXTRAS[venue.id]?.(symbols) ?? [])]) {
     const client = await connect(test, sim, path);
-    for (const frame of frames) await say(client, frame);
+    for (const frame of frames) await exchange(client, frame);
     const isAnswer = (text: string): boolean => venue.classify(text) === 'ack';
     await waitFor('every answer', () => client.frames.filter(isAnswer).length >= frames.length);
     clients.push(client);
@@ -344,7 +344,7 @@ async function openSockets(
   return clients;
 }
 
-/** Maps each connection's messages, the answers first; diffs older than a snapshot that was asked for are left out. */
+/** Maps each connection's messages, the answers first; omits diffs older than a requested snapshot. */
 function mapAll(
   venue: Venue,
   connections: readonly (readonly VenueMessage[])[],
@@ -371,7 +371,7 @@ const checkTruth = (test: Test, { wrong }: Comparison, when: string): void => {
 };
 
 /** Each kind of fault in turn, on the listings given. */
-const faultsOf = (symbols: readonly string[]): readonly Omit<FaultRequest, 'venue'>[] => [
+const makeFaults = (symbols: readonly string[]): readonly Omit<FaultRequest, 'venue'>[] => [
   ...(['sequence_hole', 'drop', 'duplicate', 'reorder', 'malformed'] as const).map((kind) => ({
     kind,
     symbols,
@@ -431,7 +431,7 @@ for (const { id, listings: simulated } of simulatedVenues) {
       run(1_000);
     }
     const symbols = simulated(LISTINGS).map(({ symbol }) => symbol);
-    for (const [i, fault] of faultsOf(symbols.slice(1, 5)).entries()) {
+    for (const [i, fault] of makeFaults(symbols.slice(1, 5)).entries()) {
       sim.inject({ ...fault, venue: id });
       run(1_500 + i);
     }

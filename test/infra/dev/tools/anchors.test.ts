@@ -1,4 +1,4 @@
-// `npm run anchors`: what it prints is what the chain, the kept trees and PostgreSQL say, and it names what does not agree.
+// `npm run anchors`: its output equals the chain, the kept trees and PostgreSQL, and it names what does not agree.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// A venue checked over the simulator: every layer it states comes at its cadence; what cannot be read, a silent layer and no answer are said.
+// A venue checked over the simulator: every stated layer comes at its cadence; reports unreadable messages, a silent layer and missing answers.
 import t from 'tap';
 import { startSimulator } from '../../../../infra/dev/simulator/simulator.ts';
 import { checkVenue, reportCheck } from '../../../../infra/dev/tools/check-venues.ts';
@@ -33,11 +33,11 @@ const checkUntil = async (
   stop.abort();
   return done;
 };
-const comesOf = (layer: string) => (check: VenueCheck) => (check.layers.get(layer)?.gapsMs.length ?? 0) > 2;
+const doesCome = (layer: string) => (check: VenueCheck) => (check.layers.get(layer)?.gapsMs.length ?? 0) > 2;
 const STATED = ['ticker', 'mark', 'funding', 'oi', 'book', 'stats'];
 
 t.test('every stated layer comes, at the cadence stated, and everything is read', async (t) => {
-  const check = await checkUntil((seen) => STATED.every((layer) => comesOf(layer)(seen)));
+  const check = await checkUntil((seen) => STATED.every((layer) => doesCome(layer)(seen)));
   const { lines, isGood } = reportCheck(venue, check, 60);
   t.ok(isGood, lines.join('\n'));
   t.match(lines[0], /^Binance \(binance\), 60 s: connections \d+, listings 3, /);
@@ -52,7 +52,7 @@ t.test('every stated layer comes, at the cadence stated, and everything is read'
 });
 
 t.test('what cannot be read is a dead letter with its reason and its bytes', async (t) => {
-  const reading = checkUntil((seen) => seen.deadLetters.size > 0 && comesOf('mark')(seen));
+  const reading = checkUntil((seen) => seen.deadLetters.size > 0 && doesCome('mark')(seen));
   const again = setInterval(
     () => simulator.inject({ kind: 'malformed', venue: 'binance', stream: 'markPrice', count: 1 }),
     200,

@@ -1,4 +1,4 @@
-// The pictures of the concepts are those that the recording gives, each told in words.
+// The pictures of the concepts equal those drawn from the recording, each with an alternative text.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

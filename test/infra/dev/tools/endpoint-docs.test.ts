@@ -1,4 +1,4 @@
-// docs/endpoints.md says what the operations declare; GOLDEN_UPDATE=1 or `npm run docs` writes it anew. test/e2e/examples.test.ts runs its examples.
+// docs/endpoints.md equals the declared operations; GOLDEN_UPDATE=1 or `npm run docs` writes it anew. test/e2e/examples.test.ts runs its examples.
 import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import type { Endpoint } from '../../../../api/contract/endpoint.ts';
@@ -10,7 +10,7 @@ import { STREAM } from '../../../../api/stream/request.ts';
 import { ENDPOINT_DOCS, endpointDocs } from '../../../../infra/dev/tools/endpoint-docs.ts';
 import { wideJson } from '../../../../infra/dev/tools/endpoint-examples.ts';
 import { market, NOW } from '../../../api/live-fixture.ts';
-import { faultsOf } from '../../../support/closed-schema.ts';
+import { findSchemaFaults } from '../../../support/closed-schema.ts';
 
 const ENDPOINTS = [...OPERATIONS, STREAM];
 
@@ -25,7 +25,7 @@ t.test('every example is a lawful question and an answer of the declared shape',
     const read = { input: endpoint.example.input, faults: [], apart: [] };
     const state = { live: market().memory, evaluatedAt: NOW };
     t.doesNotThrow(() => checkInput(endpoint, read, state), endpoint.name);
-    t.same(faultsOf(endpoint, endpoint.example.output), [], `the answer of ${endpoint.name}`);
+    t.same(findSchemaFaults(endpoint, endpoint.example.output), [], `the answer of ${endpoint.name}`);
     t.match(endpoint.example.question, /\?$/, `${endpoint.name} answers a question`);
   }
   t.end();
@@ -40,20 +40,20 @@ type Schema = {
 };
 
 /** Paths of every member of an answer. */
-const pathsOf = (schema: Schema, path: readonly string[]): (readonly string[])[] => {
+const listPaths = (schema: Schema, path: readonly string[]): (readonly string[])[] => {
   const { properties = {}, patternProperties = {}, items, anyOf = [] } = schema;
   const named = Object.entries(properties).flatMap(([name, member]) => {
     const inner = [...path, name];
-    return [...(member.description === undefined ? [inner] : []), ...pathsOf(member, inner)];
+    return [...(member.description === undefined ? [inner] : []), ...listPaths(member, inner)];
   });
   const unnamed = [...Object.values(patternProperties), ...(items === undefined ? [] : [items]), ...anyOf];
-  return [...named, ...unnamed.flatMap((part) => pathsOf(part, path))];
+  return [...named, ...unnamed.flatMap((part) => listPaths(part, path))];
 };
 
 t.test('every member of every answer and every parameter has a sentence, and no sentence is without a member', (t) => {
   const unused = new Set(MEMBER_WORDS);
   for (const { name, input, output } of ENDPOINTS) {
-    for (const path of pathsOf(output as Schema, [name])) {
+    for (const path of listPaths(output as Schema, [name])) {
       const key = wordKeyOf(path);
       if (key === null)
         t.fail(

@@ -1,5 +1,5 @@
 // Every record is printed with its members in the documented order (N-01): of every recording of every venue, and of what its messages become with
-// other words of the venue's in them, since no recording holds each (a liquidation, say).
+// other enumeration values of the venue in them, since no recording contains each (a liquidation, say).
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -11,10 +11,10 @@ import { venues } from '../../../../ingest/venues/index.ts';
 import { findLineDisorder, findValuesDisorder } from '../../../support/member-order.ts';
 import { replaceWords } from '../../../support/mutations.ts';
 import { fixturePath } from '../../../support/recordings.ts';
-import { contextOf, recordingsOf, seedsOf } from '../../../support/venue-seeds.ts';
+import { chooseSeeds, makeContext, readRecordings } from '../../../support/venue-seeds.ts';
 
 /** Reference answers first: books are valued by their listings. */
-const filesOf = (venue: Venue): readonly string[] =>
+const listFiles = (venue: Venue): readonly string[] =>
   readdirSync(fixturePath(venue.id))
     .filter((name) => /\.ndjson(\.gz)?$/.test(name))
     .toSorted((a, b) => Number(a.includes('ws')) - Number(b.includes('ws')) || (a < b ? -1 : 1))
@@ -23,7 +23,7 @@ const filesOf = (venue: Venue): readonly string[] =>
 type Disorder = { readonly records: number; readonly faults: ReadonlyMap<string, string> };
 
 /** One line of each fault. */
-const disorderOf = async (venue: Venue, assembled: boolean): Promise<Disorder> => {
+const findDisorder = async (venue: Venue, assembled: boolean): Promise<Disorder> => {
   const faults = new Map<string, string>();
   let records = 0;
   const write = (line: string): void => {
@@ -31,14 +31,14 @@ const disorderOf = async (venue: Venue, assembled: boolean): Promise<Disorder> =
     const fault = findLineDisorder(line);
     if (fault !== null && !faults.has(fault)) faults.set(fault, line.slice(0, 300));
   };
-  await normalise({ venue, files: filesOf(venue), assembled, write });
+  await normalise({ venue, files: listFiles(venue), assembled, write });
   return { records, faults };
 };
 
 const SOURCES = join(import.meta.dirname, '../../../../ingest/venues');
 
-/** The words in a venue's files, those of the venue whose messages it shares with them. */
-const wordsOf = ({ id }: Venue): readonly string[] => {
+/** The enumeration values in a venue's files, and in those of the venue whose messages it shares. */
+const readWords = ({ id }: Venue): readonly string[] => {
   const folder = join(SOURCES, id === 'aster' ? 'binance' : id);
   const text = readdirSync(folder)
     .map((name) => readFileSync(join(folder, name), 'utf8'))
@@ -55,16 +55,16 @@ const mapOrNothing = (venue: Venue, message: VenueMessage, context: MapContext):
   }
 };
 
-/** Lists of instruments hold a word a line, and no event. */
+/** Lists of instruments have one value a line, and no event. */
 const LONG_MESSAGE = 4_096;
 
 const disorderOfWords = (venue: Venue): Disorder => {
   const faults = new Map<string, string>();
-  const messages = recordingsOf(venue);
-  const context = contextOf(venue, messages);
-  const words = wordsOf(venue);
+  const messages = readRecordings(venue);
+  const context = makeContext(venue, messages);
+  const words = readWords(venue);
   let records = 0;
-  const seeds = seedsOf(messages).filter(({ payload }) => payload.byteLength < LONG_MESSAGE);
+  const seeds = chooseSeeds(messages).filter(({ payload }) => payload.byteLength < LONG_MESSAGE);
   for (const seed of seeds)
     for (const payload of replaceWords(Buffer.from(seed.payload), words))
       for (const { record } of mapOrNothing(venue, { ...seed, payload }, context)) {
@@ -78,7 +78,7 @@ const disorderOfWords = (venue: Venue): Disorder => {
 for (const venue of venues.values())
   t.test(`${venue.id}: members stand in the documented order`, async (t) => {
     for (const assembled of [false, true]) {
-      const { records, faults } = await disorderOf(venue, assembled);
+      const { records, faults } = await findDisorder(venue, assembled);
       t.same([...faults], [], `${records} lines${assembled ? ', books assembled' : ''}`);
       t.ok(records > 0);
     }

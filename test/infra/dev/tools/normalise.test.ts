@@ -15,7 +15,7 @@ type Output = {
   readonly status: number | null;
   readonly lines: readonly string[];
   /** The last line on standard error, and the one before it. */
-  readonly said: string;
+  readonly summary: string;
   readonly unexpected: string;
 };
 
@@ -24,15 +24,15 @@ const command = (...args: readonly string[]): Output => {
     encoding: 'utf8',
     maxBuffer: 1 << 29,
   });
-  const [said = '', unexpected = ''] = stderr.trim().split('\n').toReversed();
-  return { status, lines: stdout.split('\n').slice(0, -1), said, unexpected };
+  const [summary = '', unexpected = ''] = stderr.trim().split('\n').toReversed();
+  return { status, lines: stdout.split('\n').slice(0, -1), summary, unexpected };
 };
 /** The command without its process. */
 const read = async (assembled: boolean, files: readonly string[]): Promise<Output> => {
   const lines: string[] = [];
   const venue = venues.get('binance') as Venue;
   const counts = await normalise({ venue, files, assembled, write: (line) => void lines.push(line) });
-  return { status: 0, lines, said: describeCounts(counts), unexpected: describeUnexpected(counts) ?? '' };
+  return { status: 0, lines, summary: describeCounts(counts), unexpected: describeUnexpected(counts) ?? '' };
 };
 const messages = (...files: readonly string[]): Promise<Output> => read(false, files);
 const books = (...files: readonly string[]): Promise<Output> => read(true, files);
@@ -78,9 +78,9 @@ const diff = (
   });
 
 t.test('a record is one line of its members in their order, instants written out, its source last', (t) => {
-  const { status, lines, said } = command('--venue', 'binance', fixture('crypto-msg-parser-swap-singles.ndjson'));
+  const { status, lines, summary } = command('--venue', 'binance', fixture('crypto-msg-parser-swap-singles.ndjson'));
   t.equal(status, 0);
-  t.equal(said, '24 messages, 31 records, 1 unread, 0 errors');
+  t.equal(summary, '24 messages, 31 records, 1 unread, 0 errors');
   t.ok(
     lines.includes(
       '{"layer":"mark","venue":"binance","venue_symbol":"BTCUSDT","venue_ts":"2021-04-01T20:27:00.003Z","received_at":"2000-01-01T00:00:00.000Z",' +
@@ -102,9 +102,9 @@ t.test("a venue's refusal carries nothing: it is counted, not printed", async (t
     ws({ error: { code: 2, msg: 'Invalid request' }, id: 1 }),
     rest('GET /fapi/v1/depth?symbol=A', { code: -1121, msg: 'Invalid symbol.' }),
   ]);
-  const { lines, said, unexpected } = await messages(path);
+  const { lines, summary, unexpected } = await messages(path);
   t.same(lines, []);
-  t.equal(said, '2 messages, 0 records, 0 unread, 0 errors');
+  t.equal(summary, '2 messages, 0 records, 0 unread, 0 errors');
   t.equal(unexpected, 'unexpected: refusal 2');
 });
 
@@ -118,9 +118,9 @@ t.test('what cannot be read is said and counted, and reading goes on', (t) => {
     ws({ result: null, id: 1 }),
     ws({ e: 'markPriceUpdate', E: 1_700_000_000_001, s: 'AUSDT', p: '1.50', i: '1.25', r: '', T: 0 }),
   ]);
-  const { status, lines, said } = command('--venue', 'binance', path);
+  const { status, lines, summary } = command('--venue', 'binance', path);
   t.equal(status, 0);
-  t.equal(said, '5 messages, 1 records, 2 unread, 1 errors');
+  t.equal(summary, '5 messages, 1 records, 2 unread, 1 errors');
   t.match(JSON.parse(lines[0] ?? ''), { layer: 'error', venue: 'binance', code: 'VENUE_BAD_FRAME', message: String });
   t.equal(
     lines[1],
@@ -151,10 +151,10 @@ t.test('what the venue sends that nobody knows is told by kind, before the count
     ws({ ...trade, e: 'anotherEvent' }),
     ws(trade),
   ]);
-  const { status, lines, said, unexpected } = command('--venue', 'binance', path);
+  const { status, lines, summary, unexpected } = command('--venue', 'binance', path);
   t.equal(status, 0);
   t.equal(unexpected, 'unexpected: bad_figure 1, missing_member 1, no_side 1, unknown_side 1, unread_channel 2');
-  t.equal(said, '7 messages, 1 records, 0 unread, 3 errors');
+  t.equal(summary, '7 messages, 1 records, 0 unread, 3 errors');
   t.equal(lines.length, 4);
   t.end();
 });
@@ -162,7 +162,7 @@ t.test('what the venue sends that nobody knows is told by kind, before the count
 t.test('an unknown venue and a missing argument exit with 2', (t) => {
   const unknown = command('--venue', 'nasdaq', fixture('tardis-tests-binance-futures.ndjson'));
   t.equal(unknown.status, 2);
-  t.match(unknown.said, /^unknown venue "nasdaq"; known: ([a-z-]+, )*binance(, [a-z-]+)*$/);
+  t.match(unknown.summary, /^unknown venue "nasdaq"; known: ([a-z-]+, )*binance(, [a-z-]+)*$/);
   t.equal(command('--venue', 'binance').status, 2);
   t.equal(command('--venue', 'binance', join(folder, 'absent.ndjson')).status, 1);
   t.end();
@@ -235,24 +235,24 @@ t.test('a book whose request is not recorded joins the one chain its update id l
     diff(30, 40, 29, ['5', '8'], 'BUSDT'),
   ]);
   t.equal(
-    (await messages(one)).said,
+    (await messages(one)).summary,
     '4 messages, 3 records, 1 unread, 0 errors',
     'without --assembled nobody needs it',
   );
   const assembled = await books(one);
-  t.equal(assembled.said, '4 messages, 2 records, 0 unread, 0 errors');
+  t.equal(assembled.summary, '4 messages, 2 records, 0 unread, 0 errors');
   t.match(JSON.parse(assembled.lines[0] ?? ''), {
     venue_symbol: 'AUSDT',
     values: { sequence: '11' },
     src: { line: 2 },
   });
   const two = recording('ambiguous.ndjson', [diff(9, 12, 8, ['5', '7']), diff(9, 12, 8, ['5', '7'], 'BUSDT'), stray]);
-  t.equal((await books(two)).said, '3 messages, 0 records, 1 unread, 0 errors', 'two chains prove nothing');
+  t.equal((await books(two)).summary, '3 messages, 0 records, 1 unread, 0 errors', 'two chains prove nothing');
 });
 
 t.test('gzipped sessions are read as they are; the snapshot inside joins, and no book is lost', async (t) => {
-  const { lines, said } = await books(fixture('hftbacktest-usdm-btcusdt-20240808.ndjson.gz'));
-  t.equal(said, '1599 messages, 1593 records, 0 unread, 0 errors');
+  const { lines, summary } = await books(fixture('hftbacktest-usdm-btcusdt-20240808.ndjson.gz'));
+  t.equal(summary, '1599 messages, 1593 records, 0 unread, 0 errors');
   const printed = lines.map(
     (line) =>
       JSON.parse(line) as { layer: string; values: { bids: string[][]; asks: string[][]; collected_levels: unknown } },
@@ -266,7 +266,7 @@ t.test('gzipped sessions are read as they are; the snapshot inside joins, and no
     'never crossed',
   );
   t.ok(printed.every(({ values }) => values.bids.length === 25 && values.asks.length === 25));
-  // The snapshot of line 55 says 2.909 at the best bid; a diff kept before it, 2.89.
+  // The snapshot of line 55 has 2.909 at the best bid; a diff kept before it, 2.89.
   t.same(printed[0]?.values.bids[0], ['61800.2', '2.89']);
   const listed = await books(
     fixture('cryptofeed-coinm-rest-instruments.ndjson.gz'),

@@ -1,4 +1,4 @@
-// The tables of venues say what the rooms state; `npm run docs` writes them anew.
+// The tables of venues equal what the rooms state; `npm run docs` writes them anew.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

@@ -17,12 +17,12 @@ import { createLog } from '../../../../infra/runtime/log.ts';
 import { busiestBroker, inStep, ownCluster } from '../../../support/own-cluster.ts';
 
 const PARTITIONS = 6;
-/** Of the demonstration that kafkajs alone loses messages: so often it is tried. */
+/** Attempts to demonstrate that kafkajs alone loses messages. */
 const STOCK_ROUNDS = 10;
 const KILLS = Number(process.env['BROKERS_KILLS'] ?? 1);
 const BATCH = 200;
 const PAUSE_MS = 5;
-/** Records are published so long after the last kill, beside the time in which the leaders move. */
+/** Records are published this long after the last kill, besides the time in which the leaders move. */
 const AFTER_MS = 2_000;
 
 t.setTimeout(900_000);
@@ -85,7 +85,7 @@ const readNumbers = async (
   return { seen, repeats };
 };
 
-const missingOf = (seen: ReadonlyMap<number, readonly number[]>, total: number): number =>
+const countMissing = (seen: ReadonlyMap<number, readonly number[]>, total: number): number =>
   total - [...seen.values()].reduce((sum, { length }) => sum + length, 0);
 
 const checkOrder = (t: Test, seen: ReadonlyMap<number, readonly number[]>, total: number): void => {
@@ -121,7 +121,7 @@ const follow = async (topic: string) => {
   return { offsets, stop: () => Promise.all([reader.stop(), member.stop()]) };
 };
 
-const allOf = (length: number): number[] => Array.from({ length }, (_, i) => i);
+const listAll = (length: number): number[] => Array.from({ length }, (_, i) => i);
 
 t.test('what our publisher had acknowledged is in the log, in order, and readers get each offset once', async (t) => {
   const topic = await newTopic('ours');
@@ -135,9 +135,9 @@ t.test('what our publisher had acknowledged is in the log, in order, and readers
   await publisher.close();
   const { seen, repeats } = await readNumbers(topic);
   t.comment(
-    `${total} acknowledged, ${missingOf(seen, total)} missing, ${repeats} repeats, ${Math.round(longestMs)} ms`,
+    `${total} acknowledged, ${countMissing(seen, total)} missing, ${repeats} repeats, ${Math.round(longestMs)} ms`,
   );
-  t.equal(missingOf(seen, total), 0, 'everything acknowledged is in the log');
+  t.equal(countMissing(seen, total), 0, 'everything acknowledged is in the log');
   checkOrder(t, seen, total);
 
   const ends = await endOffsets(handle, topic);
@@ -146,7 +146,7 @@ t.test('what our publisher had acknowledged is in the log, in order, and readers
       await pause(20);
   for (const [who, found] of Object.entries(offsets))
     for (const [partition, { latest }] of ends)
-      t.strictSame(found.get(partition), allOf(latest), `the ${who} got each offset of partition ${partition} once`);
+      t.strictSame(found.get(partition), listAll(latest), `the ${who} got each offset of partition ${partition} once`);
   await stop();
 });
 
@@ -157,7 +157,7 @@ const countStockLosses = async (t: Test, name: string): Promise<number> => {
   await producer.connect();
   const { total } = await sendUnderKills(topic, async (first) => {
     const messages = numbers(first).map((n) => ({ partition: n % PARTITIONS, value: String(n) }));
-    // What it gives up is sent again: only what it acknowledged counts.
+    // Abandoned records are sent again: only acknowledged ones count.
     for (let isSent = false; !isSent; )
       isSent = await producer.send({ topic, acks: -1, messages }).then(
         () => true,
@@ -165,7 +165,7 @@ const countStockLosses = async (t: Test, name: string): Promise<number> => {
       );
   });
   await producer.disconnect();
-  const missing = missingOf((await readNumbers(topic)).seen, total);
+  const missing = countMissing((await readNumbers(topic)).seen, total);
   t.comment(`${total} acknowledged, ${missing} missing`);
   return missing;
 };
@@ -192,7 +192,7 @@ const cutLog = async (topic: string): Promise<void> => {
 /** Publishes one batch after another, so that a segment can be cut between them. */
 const publishEach = async (topic: string, count: number): Promise<void> => {
   const publisher = createPublisher(handle);
-  for (const n of allOf(count)) {
+  for (const n of listAll(count)) {
     publisher.publish({ topic, partition: 0, key: null, value: Buffer.from(String(n)) });
     await publisher.flush();
   }
@@ -217,7 +217,7 @@ t.test('a log that lost its end ends whoever has read it, also when it has grown
   const atEnd = await follow(Promise.resolve());
   const held = await follow(gate.promise);
   while (atEnd.seen.length < 20 || held.seen.length === 0) await pause(20);
-  // The held reader has a batch at work and one waiting: it asks for nothing until both are taken.
+  // The held reader has one batch in its handler and one waiting: it fetches nothing until both are taken.
   await publishEach(topic, 1);
   while (atEnd.seen.length < 21) await pause(20);
   await cutLog(topic);
@@ -227,7 +227,7 @@ t.test('a log that lost its end ends whoever has read it, also when it has grown
   await publishEach(topic, 60);
   gate.resolve();
   t.type(await held.ended, LogCut, 'a reader whose offset is there again, with another record');
-  t.strictSame(held.seen, allOf(21), 'it was given nothing of the new records');
+  t.strictSame(held.seen, listAll(21), 'it was given nothing of the new records');
   await Promise.all([atEnd.reader.stop(), held.reader.stop()]);
 });
 

@@ -38,7 +38,7 @@ const newTopic = async (partitions = PARTITIONS, config: Record<string, string> 
   return topic;
 };
 const numbered = (n: number): Buffer => Buffer.from(String(n));
-const numberOf = ({ value }: Message): number => Number(value?.toString());
+const toNumber = ({ value }: Message): number => Number(value?.toString());
 const countTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
 t.test('topics are created once, with their retention, and never with another number of partitions', async (t) => {
@@ -89,7 +89,7 @@ t.test('records arrive in the order of the calls, and positions are the brokers 
   t.equal(publisher.queuedBytes(), 0);
   const seen = new Map<number, number[]>(countTo(PARTITIONS).map((p) => [p, []]));
   await readToEnd(handle, { topic, from: () => 'earliest' }, (message, partition) => {
-    seen.get(partition)?.push(numberOf(message));
+    seen.get(partition)?.push(toNumber(message));
   });
   for (const p of countTo(PARTITIONS))
     t.strictSame(
@@ -224,7 +224,7 @@ t.test('a slow partition holds up no other, and its own batches wait for it', as
         await gate.promise;
         atWork -= 1;
       }
-      seen[partition]?.push(...messages.map(numberOf));
+      seen[partition]?.push(...messages.map(toNumber));
     },
   });
   const publisher = createPublisher(handle);
@@ -247,7 +247,7 @@ t.test('a reader waits for its topic, and ends with its signal', async (t) => {
   const opening = readPartitions(handle, {
     topic: `topic-${made + 1}`,
     from: () => 'earliest',
-    onBatch: (_, messages) => void seen.push(...messages.map(numberOf)),
+    onBatch: (_, messages) => void seen.push(...messages.map(toNumber)),
     signal: ended.signal,
   });
   const topic = await newTopic();
@@ -282,7 +282,7 @@ t.test('what cannot be handled ends the reader or the publisher and says so', as
   publisher.publish({ topic, partition: 0, key: null, value: numbered(1) });
   t.match(await ended.promise, { message: 'no' });
   await reader.stop();
-  // A reader may have a record before its publisher hears that it is acknowledged.
+  // A reader may have a record before its publisher receives the acknowledgement.
   await publisher.flush();
 
   const tooLarge = Buffer.alloc(LIMITS.messageBytes + 1);
@@ -331,7 +331,7 @@ t.test('members of a group share the partitions, take over a leaver and go on fr
     return joinGroup(handle, {
       groupId,
       topics: [topic],
-      onBatch: (_t, _p, messages) => void numbers.push(...messages.map(numberOf)),
+      onBatch: (_t, _p, messages) => void numbers.push(...messages.map(toNumber)),
     });
   };
   const all = () => [...seen.values()].flat().sort((a, b) => a - b);
@@ -371,7 +371,7 @@ t.test('the caller chooses where an assigned partition begins, and may seek', as
     onBatch: (_topic, _partition, messages, highWatermark, { seek }) => {
       t.equal(highWatermark, 10);
       if (seen.length === 0) seek(5);
-      seen.push(...messages.map(numberOf));
+      seen.push(...messages.map(toNumber));
     },
   });
   await until(() => seen.length === 8);
@@ -390,7 +390,7 @@ t.test('a broker killed in mid-stream: nothing acknowledged or queued is lost, n
     from: () => 'earliest',
     onBatch: (partition, messages) => {
       offsets.get(partition)?.push(...messages.map((m) => m.offset));
-      numbers.get(partition)?.push(...messages.map(numberOf));
+      numbers.get(partition)?.push(...messages.map(toNumber));
     },
   });
   const member = await joinGroup(handle, {
@@ -419,9 +419,9 @@ t.test('a broker killed in mid-stream: nothing acknowledged or queued is lost, n
   for (const p of countTo(PARTITIONS)) {
     t.strictSame(offsets.get(p), countTo(ends[p] ?? 0), `each offset of partition ${p} once and in order`);
     t.strictSame(groupOffsets.get(p), countTo(ends[p] ?? 0), 'the group member too');
-    const firstOf = [...new Set(numbers.get(p))];
+    const distinct = [...new Set(numbers.get(p))];
     t.strictSame(
-      firstOf,
+      distinct,
       countTo(total).filter((n) => n % PARTITIONS === p),
       'every record, first times in order',
     );

@@ -14,7 +14,7 @@ import { refuseOtherVersion } from '../../../../infra/runtime/kafka/patches/repl
 const require = createRequire(import.meta.url);
 
 /** kafkajs's own part, loaded beside the one that took its place. */
-const ownOf = <T>(path: string): T => {
+const requireOwn = <T>(path: string): T => {
   const file = require.resolve(path);
   const replaced = require.cache[file];
   delete require.cache[file];
@@ -44,7 +44,7 @@ const records: fc.Arbitrary<RecordIn> = fc.record(
 );
 
 t.test('a checksum is CRC-32C', (t) => {
-  const own = ownOf<(bytes: Buffer) => number>('kafkajs/src/protocol/recordBatch/crc32C');
+  const own = requireOwn<(bytes: Buffer) => number>('kafkajs/src/protocol/recordBatch/crc32C');
   // RFC 3720, B.4
   const known: [Buffer, number][] = [
     [Buffer.alloc(32), 0x8a9136aa],
@@ -61,7 +61,7 @@ t.test('a checksum is CRC-32C', (t) => {
 });
 
 t.test('a record has the bytes of kafkajs’s own writer', (t) => {
-  const own = ownOf<(record: RecordIn) => EncodedRecord>('kafkajs/src/protocol/recordBatch/record/v0');
+  const own = requireOwn<(record: RecordIn) => EncodedRecord>('kafkajs/src/protocol/recordBatch/record/v0');
   t.not(own, encodeRecord);
   let plain = 0;
   const isSame = fc.property(records, (record) => {
@@ -79,7 +79,7 @@ t.test('a record has the bytes of kafkajs’s own writer', (t) => {
 });
 
 t.test('messages stand in the groups and the order of kafkajs’s own', (t) => {
-  const own = ownOf<typeof groupMessages>('kafkajs/src/producer/groupMessagesPerPartition');
+  const own = requireOwn<typeof groupMessages>('kafkajs/src/producer/groupMessagesPerPartition');
   t.not(own, groupMessages);
   const isSame = fc.property(fc.array(fc.nat(5)), fc.nat(2), (messages, partitions) => {
     const grouping = {
@@ -108,7 +108,9 @@ const batches: fc.Arbitrary<BatchIn> = fc.record(
 );
 
 t.test('a batch has the bytes of kafkajs’s own writer, with each codec', async (t) => {
-  const own = ownOf<{ RecordBatch: (batch: BatchIn) => Promise<EncodedRecord> }>('kafkajs/src/protocol/recordBatch/v0');
+  const own = requireOwn<{ RecordBatch: (batch: BatchIn) => Promise<EncodedRecord> }>(
+    'kafkajs/src/protocol/recordBatch/v0',
+  );
   t.not(own.RecordBatch, encodeBatch);
   const isSame = fc.asyncProperty(batches, async (batch) => {
     const [ours, theirs] = [await encodeBatch(batch), await own.RecordBatch(batch)];
@@ -118,7 +120,7 @@ t.test('a batch has the bytes of kafkajs’s own writer, with each codec', async
 });
 
 t.test('an encoder holds what was written to it, whatever memory it was given', (t) => {
-  const Own = ownOf<typeof UnzeroedEncoder>('kafkajs/src/protocol/encoder') as unknown as typeof UnzeroedEncoder;
+  const Own = requireOwn<typeof UnzeroedEncoder>('kafkajs/src/protocol/encoder') as unknown as typeof UnzeroedEncoder;
   t.not(Own, UnzeroedEncoder);
   type Writer = Record<
     'writeInt8' | 'writeInt64' | 'writeString' | 'writeBytes' | 'writeUVarInt',

@@ -8,7 +8,7 @@ import { createLog } from '../../../../infra/runtime/log.ts';
 const PARTITIONS = 4;
 const TOPICS = ['a', 'b'];
 
-/** What happens to one attempt. */
+/** The outcome of one attempt. */
 type Fate = 'taken' | 'refused' | 'half' | 'half and refused' | 'no answer' | 'too large';
 const PASSING: readonly Fate[] = ['refused', 'half', 'half and refused', 'no answer'];
 

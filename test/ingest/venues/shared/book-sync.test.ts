@@ -21,7 +21,7 @@ const snapshot = (id: number): Chain => ({
   last: BigInt(id),
   previous: null,
 });
-const nameOf = ({ kind, last }: Chain): string => `${kind === 'snapshot' ? 's' : 'd'}${last}`;
+const toName = ({ kind, last }: Chain): string => `${kind === 'snapshot' ? 's' : 'd'}${last}`;
 
 type Trace = { readonly state: BookSync<string>; readonly steps: readonly string[] };
 
@@ -30,7 +30,7 @@ const run = (chains: readonly Chain[], by: BookRule = rule): Trace => {
   let state = newBookSync<string>();
   const steps = chains.map((chain) => {
     // Through JSON and back: the state must be plain.
-    const step = stepBookSync(by, JSON.parse(JSON.stringify(state)) as BookSync<string>, chain, nameOf(chain));
+    const step = stepBookSync(by, JSON.parse(JSON.stringify(state)) as BookSync<string>, chain, toName(chain));
     state = step.state;
     return `${step.apply.join(' ')}${step.broke ? ' broke' : ''}${step.needSnapshot ? ' need' : ''}`.trim();
   });
@@ -153,7 +153,7 @@ t.test('whenever the snapshot comes, what is applied is the snapshot and every d
           .filter(
             (chain) => Number(chain.last) > taken || (Number(chain.last) === taken && Number(chain.first) <= taken),
           )
-          .map(nameOf),
+          .map(toName),
       ];
       const joinsAt = expected.length > 1 || place === chains.length;
       // A diff that ends exactly at the snapshot may be applied again: its sizes are absolute.
@@ -191,8 +191,8 @@ const SESSIONS: readonly Session[] = [
   },
 ];
 
-/** Chains of a session; a snapshot without a symbol is the one asked for, or the session's only one. */
-const chainsOf = ({ files }: Session): readonly Chain[] =>
+/** Chains of a session; a snapshot without a symbol is the requested one, or the session's only one. */
+const readChains = ({ files }: Session): readonly Chain[] =>
   files.flatMap((file) =>
     readRecording(`binance/${file}`).flatMap((line) => {
       const chain = line.dir === 'in' ? binance.sequence(line.raw) : null;
@@ -220,7 +220,7 @@ const follow = (
 
 t.test('recorded sessions join their snapshots and never break', (t) => {
   for (const session of SESSIONS) {
-    const { applied, breaks, states } = follow(chainsOf(session));
+    const { applied, breaks, states } = follow(readChains(session));
     t.same(breaks, [], session.name);
     t.equal(states.size, session.symbols);
     t.ok(
@@ -234,7 +234,7 @@ t.test('recorded sessions join their snapshots and never break', (t) => {
 
 t.test('a diff taken out of a session is found at exactly that place', (t) => {
   for (const session of SESSIONS) {
-    const chains = chainsOf(session);
+    const chains = readChains(session);
     const joined = chains.findIndex((chain) => chain.kind === 'snapshot');
     for (const share of [0.3, 0.6, 0.9]) {
       const out = chains.findIndex(

@@ -21,15 +21,15 @@ type Form = {
 };
 
 const readNamed = (side: unknown): unknown => readNamedLevels(side, ['p', 's'], 'b');
-const bothOf = ({ b, a }: Fields): readonly unknown[] => [b, a];
+const readBoth = ({ b, a }: Fields): readonly unknown[] => [b, a];
 const LISTS: Form = {
   cut: createCutter({ names: ['b', 'a'] }),
-  sidesOf: bothOf,
+  sidesOf: readBoth,
   read: (side) => readLevels(side, 'b'),
 };
 const NAMED: Form = {
   cut: createCutter({ names: ['b', 'a'], keys: ['p', 's', 'n'] }),
-  sidesOf: bothOf,
+  sidesOf: readBoth,
   read: readNamed,
 };
 const PAIRED: Form = {
@@ -39,7 +39,7 @@ const PAIRED: Form = {
 };
 
 /** Levels and element of a message, with the scan or without, or why it cannot be read. */
-const outcomeOf = (text: string, { sidesOf, read }: Form, cut?: Cutter): string => {
+const runForm = (text: string, { sidesOf, read }: Form, cut?: Cutter): string => {
   const map = (body: unknown): string => {
     const data = readFields(readFields(body, 'body').data, 'data');
     return JSON.stringify([sidesOf(data).map(read), body]);
@@ -54,7 +54,7 @@ const outcomeOf = (text: string, { sidesOf, read }: Form, cut?: Cutter): string 
 
 /** Long enough that a scan is worth it. */
 const PADDING = `"note":"${'x'.repeat(400)}"`;
-const messageOf = (members: string): string => `{"e":1545896669105000123,"data":{${PADDING},${members}}}`;
+const makeMessage = (members: string): string => `{"e":1545896669105000123,"data":{${PADDING},${members}}}`;
 
 const spelling = fc.oneof(
   { weight: 12, arbitrary: fc.tuple(fc.nat({ max: 99_999 }), fc.stringMatching(/^[0-9]{0,6}$/)) },
@@ -71,7 +71,7 @@ const listLevel = fc
 const namedLevel = fc
   .tuple(fc.shuffledSubarray(['p', 's', 'n'], { minLength: 2 }), fc.array(written, { minLength: 3, maxLength: 3 }))
   .map(([keys, figures]) => `{${keys.map((key, i) => `"${key}":${figures[i]}`).join()}}`);
-const sideOf = (level: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+const makeSide = (level: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc.array(level, { maxLength: 6 }).map((levels) => `[${levels.join()}]`);
 
 type Tap = { ok(value: unknown, message: string): unknown };
@@ -80,26 +80,26 @@ type Write = (bids: string, asks: string) => string;
 const checkSame = (t: Tap, form: Form, { side, write }: { side: fc.Arbitrary<string>; write: Write }): void => {
   let scanned = 0;
   const isSame = (bids: string, asks: string): boolean => {
-    const text = messageOf(write(bids, asks));
+    const text = makeMessage(write(bids, asks));
     if (form.cut(text) !== null) scanned += 1;
-    return outcomeOf(text, form, form.cut) === outcomeOf(text, form);
+    return runForm(text, form, form.cut) === runForm(text, form);
   };
   fc.assert(fc.property(side, side, isSame), { numRuns: 2_000 });
   t.ok(scanned > 100, `${scanned} of 2000 books were read by the scan`);
 };
 
 t.test('levels that are lists', (t) => {
-  checkSame(t, LISTS, { side: sideOf(listLevel), write: (bids, asks) => `"b":${bids},"a":${asks}` });
+  checkSame(t, LISTS, { side: makeSide(listLevel), write: (bids, asks) => `"b":${bids},"a":${asks}` });
   t.end();
 });
 
 t.test('levels that are objects, their members in any order', (t) => {
-  checkSame(t, NAMED, { side: sideOf(namedLevel), write: (bids, asks) => `"a":${asks},"b":${bids}` });
+  checkSame(t, NAMED, { side: makeSide(namedLevel), write: (bids, asks) => `"a":${asks},"b":${bids}` });
   t.end();
 });
 
 t.test('both sides in one member', (t) => {
-  checkSame(t, PAIRED, { side: sideOf(namedLevel), write: (bids, asks) => `"levels":[${bids},${asks}]` });
+  checkSame(t, PAIRED, { side: makeSide(namedLevel), write: (bids, asks) => `"levels":[${bids},${asks}]` });
   t.end();
 });
 
@@ -114,8 +114,8 @@ t.test('what could be another member is left to JSON.parse', (t) => {
     `"x\\"b":${one},"b":[],"a":[]`,
     `"b":${one},"a":[["1","2"]`,
   ]) {
-    const text = messageOf(members);
-    t.equal(outcomeOf(text, LISTS, LISTS.cut), outcomeOf(text, LISTS), members);
+    const text = makeMessage(members);
+    t.equal(runForm(text, LISTS, LISTS.cut), runForm(text, LISTS), members);
   }
   t.end();
 });

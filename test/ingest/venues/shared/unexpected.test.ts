@@ -1,4 +1,4 @@
-// What a venue's file does not know is counted by kind, at every venue alike; a trade without a taker is no record, and is counted (V-03a).
+// Content unknown to a venue's file is counted by kind, at every venue alike; a trade without a taker is no record, and is counted (V-03a).
 import { Registry } from 'prom-client';
 import t from 'tap';
 import {
@@ -14,14 +14,14 @@ import { watchUnexpected } from '../../../../ingest/venues/shared/unexpected.ts'
 import { createProcessorMetrics } from '../../../../processors/metrics.ts';
 import { isRaw, parseExact } from '../../../support/mutations.ts';
 import { factsAbout } from '../../../support/venue-facts.ts';
-import { recordingsOf, seedsOf } from '../../../support/venue-seeds.ts';
+import { chooseSeeds, readRecordings } from '../../../support/venue-seeds.ts';
 
 const NONE = ['', null];
 
 type Fields = Record<string, unknown>;
-const objectsOf = (value: unknown): readonly Fields[] => {
+const listObjects = (value: unknown): readonly Fields[] => {
   if (typeof value !== 'object' || value === null || isRaw(value)) return [];
-  return [value as Fields, ...Object.values(value).flatMap(objectsOf)];
+  return [value as Fields, ...Object.values(value).flatMap(listObjects)];
 };
 
 const NO_LISTINGS = { listings: new Map() };
@@ -34,7 +34,7 @@ const readAgain = (venue: Venue, message: VenueMessage, first: VenueMessage): Ou
 };
 
 /** Messages of one kind begin alike but for their figures. */
-const beginningOf = ({ request, payload }: VenueMessage): string =>
+const toBeginning = ({ request, payload }: VenueMessage): string =>
   `${request} ${Buffer.from(payload.subarray(0, 40))}`.replaceAll(/\d/g, '');
 
 type Outcome = {
@@ -59,7 +59,7 @@ const readWatched = (venue: Venue, message: VenueMessage, state = {}): Outcome =
 /** The message with each member of `members` that it has in its place. */
 const withMembers = (message: VenueMessage, members: Readonly<Record<string, unknown>>): VenueMessage => {
   const tree = parseExact(Buffer.from(message.payload).toString('utf8'));
-  for (const fields of objectsOf(tree))
+  for (const fields of listObjects(tree))
     for (const [name, value] of Object.entries(members)) if (name in fields) fields[name] = value;
   return { ...message, payload: Buffer.from(JSON.stringify(tree)) };
 };
@@ -68,13 +68,13 @@ const isTrade = ({ record }: Mapped): boolean => record.layer === 'trade';
 
 for (const venue of venues.values()) {
   const { unknownChannel, side } = factsAbout(venue);
-  const messages = recordingsOf(venue);
-  const seeds = seedsOf(messages);
+  const messages = readRecordings(venue);
+  const seeds = chooseSeeds(messages);
 
   t.test(`${venue.id}: a trade without a taker is no record and is counted; another word is an error`, (t) => {
     const trades = messages.filter((message) => readAgain(venue, message, message).mapped.some(isTrade));
     t.ok(trades.length > 0);
-    for (const seed of new Map(trades.map((message) => [beginningOf(message), message])).values()) {
+    for (const seed of new Map(trades.map((message) => [toBeginning(message), message])).values()) {
       const before = readAgain(venue, seed, seed).mapped.filter(isTrade).length;
       const saying = (value: unknown): Outcome =>
         readAgain(venue, withMembers(seed, Object.fromEntries(side.members.map((name) => [name, value]))), seed);
@@ -92,7 +92,7 @@ for (const venue of venues.values()) {
 
   t.test(`${venue.id}: a frame of a channel that nobody reads gives nothing and is counted`, (t) => {
     const named = (seed: VenueMessage): boolean =>
-      objectsOf(parseExact(Buffer.from(seed.payload).toString('utf8'))).some((fields) =>
+      listObjects(parseExact(Buffer.from(seed.payload).toString('utf8'))).some((fields) =>
         Object.keys(unknownChannel).some((name) => name in fields),
       );
     const frames = seeds.filter(
@@ -130,7 +130,7 @@ t.test('a listing of a status that is not known is counted with every answer tha
   for (const venue of venues.values()) {
     const counts: Unexpected[] = [];
     const watched = watchUnexpected(venue, (kind) => counts.push(kind));
-    const answers = recordingsOf(venue).filter(({ kind }) => kind === 'response');
+    const answers = readRecordings(venue).filter(({ kind }) => kind === 'response');
     let unknown = 0;
     for (const message of answers)
       try {

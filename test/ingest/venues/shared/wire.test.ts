@@ -14,9 +14,9 @@ import { canonicalDigits } from '../../../../schemas/decimals.ts';
 
 const read = <T>(text: string, map: (value: unknown) => T): T =>
   readMessage(Buffer.from(`{"v":${text}}`), (body) => map(readFields(body, 'body').v));
-const figureOf = (text: string): string => read(text, (value) => readFigure(value, 'v'));
-const rawOf = (text: string): string => read(text, (value) => JSON.stringify({ value }));
-const codeOf = (run: () => unknown): string => {
+const readFigureText = (text: string): string => read(text, (value) => readFigure(value, 'v'));
+const readRawText = (text: string): string => read(text, (value) => JSON.stringify({ value }));
+const catchCode = (run: () => unknown): string => {
   try {
     return `gave ${JSON.stringify(run())}`;
   } catch (error) {
@@ -47,8 +47,8 @@ t.test('a number is the digits the venue wrote, as text is', (t) => {
     ['[1, 9007199254740993]', null],
   ] as const)
     if (digits !== null) {
-      t.equal(figureOf(text), digits, text);
-      t.equal(figureOf(`"${text}"`), digits, `"${text}"`);
+      t.equal(readFigureText(text), digits, text);
+      t.equal(readFigureText(`"${text}"`), digits, `"${text}"`);
     } else
       t.equal(
         read(text, (value) => readFigure((value as unknown[])[1], 'v')),
@@ -57,7 +57,7 @@ t.test('a number is the digits the venue wrote, as text is', (t) => {
       );
   for (const text of ['1e999', '9'.repeat(401), '1e-999', '"NaN"', '"0x10"', 'true', '[1]', '{}', 'null'])
     t.equal(
-      codeOf(() => figureOf(text)),
+      catchCode(() => readFigureText(text)),
       'VENUE_BAD_FIGURE',
       text.slice(0, 20),
     );
@@ -84,10 +84,10 @@ t.test('any decimal of a message comes out as its canonical digits', (t) => {
 });
 
 t.test('the element shows numbers as numbers, long ones with all their digits', (t) => {
-  t.equal(rawOf('0.1'), '{"value":0.1}');
-  t.equal(rawOf('"0.10"'), '{"value":"0.10"}');
-  t.equal(rawOf('1545896669105000123'), '{"value":1545896669105000123}');
-  t.equal(rawOf('[0.123456789012345678,{"a":1}]'), '{"value":[0.123456789012345678,{"a":1}]}');
+  t.equal(readRawText('0.1'), '{"value":0.1}');
+  t.equal(readRawText('"0.10"'), '{"value":"0.10"}');
+  t.equal(readRawText('1545896669105000123'), '{"value":1545896669105000123}');
+  t.equal(readRawText('[0.123456789012345678,{"a":1}]'), '{"value":[0.123456789012345678,{"a":1}]}');
   t.end();
 });
 
@@ -110,7 +110,7 @@ t.test('ids, counts and words are read as what they are', (t) => {
   );
   for (const text of ['1.5', '"1e5"', '""', '{}'])
     t.equal(
-      codeOf(() => read(text, (value) => readId(value, 'v'))),
+      catchCode(() => read(text, (value) => readId(value, 'v'))),
       'VENUE_BAD_FRAME',
       text,
     );
@@ -127,14 +127,14 @@ t.test('ids, counts and words are read as what they are', (t) => {
     );
   for (const text of ['-1', '1.5', '" "', '"0x10"', '"1e3"', '9007199254740993', 'true', '[]'])
     t.equal(
-      codeOf(() => read(text, (value) => readCountOrNull(value, 'v'))),
+      catchCode(() => read(text, (value) => readCountOrNull(value, 'v'))),
       'VENUE_BAD_FRAME',
       text,
     );
   const table = words({ open: 'tradeable' });
   t.same([table.open, table.constructor, table.toString], ['tradeable', undefined, undefined]);
   t.equal(
-    codeOf(() => read('{"toString":1,"valueOf":1}', (value) => String(value))),
+    catchCode(() => read('{"toString":1,"valueOf":1}', (value) => String(value))),
     'VENUE_BAD_FRAME',
   );
   t.end();

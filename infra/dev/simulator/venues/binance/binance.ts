@@ -1,4 +1,4 @@
-// The simulated Binance, USD-M and COIN-M: its addresses and limits, and frames of what happens in the market.
+// The simulated Binance, USD-M and COIN-M: its addresses and limits, and frames of market events.
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
 import { rememberStreams } from '../../stream-refs.ts';
@@ -17,7 +17,7 @@ import {
   singleTrade,
 } from './frames.ts';
 import { extraListing, listings, type Market as MarketName } from './listings.ts';
-import { answerRest, costOf, DELIVERY, refuse } from './rest.ts';
+import { answerRest, computeCost, DELIVERY, refuse } from './rest.ts';
 import { COMBINED, findDoor, toStreamRef } from './session.ts';
 
 export const binance: SimulatedVenue = {
@@ -43,7 +43,7 @@ export const binance: SimulatedVenue = {
   extra: extraListing,
   bookIds: 'changes',
   runsAhead: true,
-  // A mark and a ticker a second, the index of COIN-M apart; a trade and its minute.
+  // A mark and a ticker a second, and the index of COIN-M as a separate frame; a trade and its minute.
   steadyFrames: ({ scope }) => (scope === 'coinm' ? 3 : 2),
   framesPerTrade: 2,
   spell: (form, stream, text) => (form === COMBINED ? combined(stream, text) : text),
@@ -80,7 +80,7 @@ function open(deps: VenueDeps): RunningVenue {
   return {
     events: new Streams(deps).events,
     door: findDoor(deps),
-    cost: costOf,
+    cost: computeCost,
     answer: (request) => answerRest({ ...deps, market }, request),
     refuse: (status, waitMs) => refuse(limits.weightPerMinute, status, waitMs),
   };
@@ -123,7 +123,7 @@ class Streams {
         if (instrument.status === 'trading') this.#sendMarks(instrument, eventMs, atMs);
       this.#sendArrays(eventMs, atMs);
     },
-    // As recorded: marks of all symbols within milliseconds of the second, each ticker in its own moment of it.
+    // As recorded: marks of all symbols within milliseconds of the second, each ticker at its own moment of the second.
     turn: (instrument, eventMs) => {
       this.#deps.truth.moment(instrument, eventMs, ['ticker', 'stats']);
       this.#emit(this.#streams(instrument).ticker, () => dayTicker(instrument, eventMs));
@@ -156,7 +156,7 @@ class Streams {
     }
   }
 
-  /** An array stream: listings that a fault silences are missing from it. */
+  /** An array stream: listings silenced by a fault are missing from it. */
   #sendArray(scope: MarketName, name: string, element: (instrument: Instrument) => string): void {
     const { market, isSilenced } = this.#deps;
     const ref = toStreamRef(scope, name, null);

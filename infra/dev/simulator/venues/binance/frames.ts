@@ -1,4 +1,4 @@
-// Texts of Binance's futures streams, built once a frame (shapes: recordings of hftbacktest, cryptofeed, tardis, crypto-msg-parser).
+// Texts of Binance's futures streams, built once per frame (shapes: recordings of hftbacktest, cryptofeed, tardis, crypto-msg-parser).
 import type { Change } from '../../book-model.ts';
 import type { TradeCandle } from '../../candles.ts';
 import { computeDayChange } from '../../derived-figures.ts';
@@ -8,7 +8,7 @@ import type { Diff, Instrument } from '../../market.ts';
 import type { Trade } from '../../trade.ts';
 
 /** COIN-M frames carry the pair after the symbol. */
-const pairOf = (listing: SimListing): string => (listing.scope === 'coinm' ? `,"ps":"${listing.pair}"` : '');
+const toPair = (listing: SimListing): string => (listing.scope === 'coinm' ? `,"ps":"${listing.pair}"` : '');
 
 function levelsText(changes: readonly Change[], side: 'b' | 'a', listing: SimListing): string {
   let text = '';
@@ -23,13 +23,13 @@ function levelsText(changes: readonly Change[], side: 'b' | 'a', listing: SimLis
 export function depthUpdate({ listing }: Instrument, diff: Diff): string {
   const ids = `"U":${diff.first},"u":${diff.last},"pu":${diff.previous}`;
   const levels = `"b":[${levelsText(diff.changes, 'b', listing)}],"a":[${levelsText(diff.changes, 'a', listing)}]`;
-  return `{"e":"depthUpdate","E":${diff.eventMs},"T":${diff.transactedMs},"s":"${listing.symbol}"${pairOf(listing)},${ids},${levels}}`;
+  return `{"e":"depthUpdate","E":${diff.eventMs},"T":${diff.transactedMs},"s":"${listing.symbol}"${toPair(listing)},${ids},${levels}}`;
 }
 
 export function bookTicker({ listing, book }: Instrument, diff: Diff): string {
   const price = (side: 'bids' | 'asks'): string => fixed(book[side].prices.at(-1) ?? 0, listing.priceDecimals);
   const size = (side: 'bids' | 'asks'): string => fixed(book[side].sizes.at(-1) ?? 0, listing.qtyDecimals);
-  const head = `"e":"bookTicker","u":${diff.last},"s":"${listing.symbol}"${pairOf(listing)}`;
+  const head = `"e":"bookTicker","u":${diff.last},"s":"${listing.symbol}"${toPair(listing)}`;
   return `{${head},"b":"${price('bids')}","B":"${size('bids')}","a":"${price('asks')}","A":"${size('asks')}","T":${diff.transactedMs},"E":${diff.eventMs}}`;
 }
 
@@ -41,7 +41,7 @@ export function markPriceUpdate(instrument: Instrument, eventMs: number): string
   return `{"e":"markPriceUpdate","E":${eventMs},"s":"${listing.symbol}",${prices},${funding}}`;
 }
 
-/** A quarterly contract in the same stream: no rate, no next funding (a mapper must not take it for a perpetual). */
+/** A quarterly contract in the same stream: no rate, no next funding (a mapper must not treat it as a perpetual). */
 export function deliveryMarkPriceUpdate(symbol: string, index: number, eventMs: number): string {
   const mark = fixed(Math.round(index * 1.002), FINE);
   const indexText = symbol.includes('USDT') ? `,"i":"${fixed(index, FINE)}"` : '';
@@ -52,7 +52,7 @@ export function indexUpdate(instrument: Instrument, eventMs: number): string {
   return `{"E":${eventMs},"s":"${instrument.listing.pair}","p":"${fixed(instrument.index, FINE)}","e":"IndexUpdate"}`;
 }
 
-/** The 24 hours as text: shared by the stream and the REST answer. */
+/** The 24-hour figures as text: shared by the stream and the REST response. */
 export function dayFigures(instrument: Instrument) {
   const { listing, day, last } = instrument;
   const price = (units: number): string => fixed(units, listing.priceDecimals);
@@ -75,7 +75,7 @@ const DAY_MS = 86_400_000;
 export function dayTicker(instrument: Instrument, eventMs: number): string {
   const { listing, day, last } = instrument;
   const f = dayFigures(instrument);
-  const head = `"e":"24hrTicker","E":${eventMs},"s":"${listing.symbol}"${pairOf(listing)}`;
+  const head = `"e":"24hrTicker","E":${eventMs},"s":"${listing.symbol}"${toPair(listing)}`;
   const prices = `"p":"${f.change}","P":"${f.percent}","w":"${f.weighted}","c":"${f.close}","Q":"${f.quantity}","o":"${f.open}","h":"${f.high}","l":"${f.low}"`;
   const counts = `"O":${eventMs - DAY_MS},"C":${eventMs},"F":${day.firstId},"L":${last.id},"n":${day.trades}`;
   return `{${head},${prices},"v":"${f.volume}","q":"${f.turnover}",${counts}}`;
@@ -95,11 +95,11 @@ export function forceOrder({ listing }: Instrument, trade: Trade, eventMs: numbe
   const price = fixed(trade.price, listing.priceDecimals);
   const qty = fixed(trade.qty, listing.qtyDecimals);
   const figures = `"q":"${qty}","p":"${price}","ap":"${price}","X":"FILLED","l":"${qty}","z":"${qty}","T":${trade.atMs}`;
-  const order = `"s":"${listing.symbol}"${pairOf(listing)},"S":"${trade.buyerIsMaker ? 'SELL' : 'BUY'}","o":"LIMIT","f":"IOC",${figures}`;
+  const order = `"s":"${listing.symbol}"${toPair(listing)},"S":"${trade.buyerIsMaker ? 'SELL' : 'BUY'}","o":"LIMIT","f":"IOC",${figures}`;
   return `{"e":"forceOrder","E":${eventMs},"o":{${order}}}`;
 }
 
-/** A candle's figures as text: shared by the stream and the REST answer. */
+/** A candle's figures as text: shared by the stream and the REST response. */
 export function candleFigures(listing: SimListing, candle: TradeCandle) {
   const { amount: amounts } = listing.decimals;
   const price = (units: number): string => fixed(units, listing.priceDecimals);

@@ -1,19 +1,19 @@
-// Which perpetuals the simulated Binance lists: USD-M in base units, COIN-M in contracts of 10 or 100 USD.
+// The perpetuals of the simulated Binance: USD-M in base units, COIN-M in contracts of 10 or 100 USD.
 import {
   COINS,
   type Coin,
   type CoinRow,
   type ContractRules,
   coinRules,
+  computeShare,
   DAY_MS,
   type Decimals,
   fillUp,
-  inverseOf,
-  linearOf,
   madeUpCoin,
   madeUpRules,
+  makeInverse,
+  makeLinear,
   type SimListing,
-  shareOf,
 } from '../../listings.ts';
 
 export type Market = 'usdm' | 'coinm';
@@ -78,18 +78,24 @@ const FIRST_ONBOARDED_MS = 1_569_398_400_000;
 const COINM_ONBOARDED_MS = 1_597_042_800_000;
 
 /** The change is printed in percent with three decimals; amounts of USD-M candles are exact products. */
-const decimalsOf = (turnover: number, amount: number): Decimals => ({ mark: 8, rate: 8, change: 5, turnover, amount });
+const makeDecimals = (turnover: number, amount: number): Decimals => ({
+  mark: 8,
+  rate: 8,
+  change: 5,
+  turnover,
+  amount,
+});
 
 function linear(asset: string, quote: string, rules: ContractRules): SimListing {
   const symbol = `${asset}${quote}`;
   return {
-    ...linearOf(quote, rules),
+    ...makeLinear(quote, rules),
     scope: 'usdm',
     symbol,
     pair: symbol,
     base: asset,
     contractSize: null,
-    decimals: decimalsOf(2, rules.priceDecimals + rules.qtyDecimals),
+    decimals: makeDecimals(2, rules.priceDecimals + rules.qtyDecimals),
     minNotional: asset === 'BTC' ? '100' : '5',
   };
 }
@@ -108,13 +114,13 @@ const BTCUSDC = linear('BTC', 'USDC', {
 });
 
 const inverse = ([coin, priceDecimals, tick, contractSize]: (typeof COIN)[number], age: number): SimListing => ({
-  ...inverseOf(coin, { priceDecimals, tick }),
+  ...makeInverse(coin, { priceDecimals, tick }),
   scope: 'coinm',
   symbol: `${coin}USD_PERP`,
   pair: `${coin}USD`,
   contractSize,
   qtyDecimals: 0,
-  decimals: decimalsOf(8, 8),
+  decimals: makeDecimals(8, 8),
   minNotional: '0',
   onboardedAtMs: COINM_ONBOARDED_MS + age * 9 * DAY_MS,
 });
@@ -126,6 +132,6 @@ export const extraListing = (number: number): SimListing =>
 export const listings = (count: number): readonly SimListing[] =>
   fillUp(count, {
     first: USDT.map(usdt).toSpliced(3, 0, BTCUSDC),
-    second: COIN.map(inverse).slice(0, shareOf(count, 5)),
+    second: COIN.map(inverse).slice(0, computeShare(count, 5)),
     madeUp: extraListing,
   });

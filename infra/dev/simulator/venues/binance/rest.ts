@@ -1,4 +1,4 @@
-// Answers of Binance's futures REST endpoints from the market model (shapes: recordings of gocryptotrader and cryptofeed).
+// Responses of Binance's futures REST endpoints from the market model (shapes: recordings of gocryptotrader and cryptofeed).
 import type { Levels } from '../../book-model.ts';
 import type { PriceCandle } from '../../candles.ts';
 import { FINE, fixed } from '../../figures.ts';
@@ -17,13 +17,13 @@ const NO_SYMBOL: RestAnswer = {
   body: `{"code":-1102,"msg":"Mandatory parameter 'symbol' was not sent, was empty/null, or malformed."}`,
 };
 
-/** The quarterly contract each market also lists, so that readers must tell it from the perpetuals. */
+/** The quarterly contract that each market also lists, so that readers must distinguish it from the perpetuals. */
 export const DELIVERY = { usdm: 'BTCUSDT_301227', coinm: 'BTCUSD_301227' } as const;
 const DELIVERY_MS = Date.UTC(2030, 11, 27, 8);
 const PERPETUAL_MS = 4_133_404_800_000;
 
 /** Request weights (Binance's REST documentation, USD-M market data). */
-function weightOf(path: string, query: URLSearchParams): number {
+function computeWeight(path: string, query: URLSearchParams): number {
   const limit = Number(query.get('limit') ?? 500);
   const single = query.has('symbol') || query.has('pair');
   switch (path) {
@@ -108,7 +108,7 @@ function exchangeInfo(instruments: readonly Instrument[], { market, nowMs }: Ask
   };
 }
 
-/** Only listings whose interval is not the usual eight hours, as Binance does it. */
+/** Only listings whose interval is not the usual eight hours, as on Binance. */
 function fundingInfo(instruments: readonly Instrument[]): unknown {
   return instruments
     .filter((i) => i.fundingHours !== 8)
@@ -238,7 +238,7 @@ function priceKlines(series: readonly PriceCandle[], query: URLSearchParams): un
 
 const ok = (value: unknown): RestAnswer => ({ status: 200, body: JSON.stringify(value) });
 
-/** COIN-M answers a list even for one symbol where USD-M answers an object. */
+/** COIN-M returns a list even for one symbol where USD-M returns an object. */
 function oneOrAll(all: readonly Instrument[], request: Asked, render: (instrument: Instrument) => object): RestAnswer {
   const symbol = request.query.get('symbol');
   const pair = request.query.get('pair');
@@ -259,11 +259,11 @@ function ofSymbol(all: readonly Instrument[], request: Asked, render: (instrumen
 
 const PATH = /^\/(fapi|dapi)\/v1\/(.+)$/;
 
-/** USD-M and COIN-M are two hosts with a budget each. */
-export function costOf({ path, query }: Pick<RestRequest, 'path' | 'query'>) {
+/** USD-M and COIN-M are two hosts with separate budgets. */
+export function computeCost({ path, query }: Pick<RestRequest, 'path' | 'query'>) {
   const [, host, name = ''] = PATH.exec(path) ?? [];
   if (host === undefined) return null;
-  return { bucket: host === 'fapi' ? 'usdm' : 'coinm', weight: weightOf(name, query) };
+  return { bucket: host === 'fapi' ? 'usdm' : 'coinm', weight: computeWeight(name, query) };
 }
 
 export function refuse(limit: number, status: number | null, waitMs: number): RestAnswer {
@@ -297,7 +297,7 @@ function answerPath({ market, truth, crossings }: Shown, request: Asked): RestAn
       return ok(fundingInfo(listed));
     case 'depth':
       return ofSymbol(listed, request, (i) => {
-        // A snapshot may stand between two diffs: its own stamp gets its own row of truth.
+        // A snapshot may fall between two diffs: its own stamp gets its own row of truth.
         truth.snapshot(i, crossings.priceOf(i));
         return depth(i, crossings.bids(i), request);
       });

@@ -1,4 +1,4 @@
-// Conversations on Binance's sockets: paths, subscribe commands, and what the names of streams mean.
+// Protocol of Binance's sockets: paths, subscribe commands, and the meaning of stream names.
 
 import type { Connection, Door, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
@@ -68,7 +68,7 @@ function openSession(
   const { scope } = connection;
   const reply = (value: unknown): void => sockets.reply(connection, JSON.stringify(value));
 
-  /** Streams of listings that do not exist are taken as well, and stay silent. */
+  /** Streams of listings that do not exist are accepted as well, but send nothing. */
   function toRef(name: string): StreamRef {
     const subject = (name.split('@')[0] ?? '').toUpperCase();
     const isIndex = streamKind(name) === 'indexPrice';

@@ -1,4 +1,4 @@
-// The simulated Bybit, linear and inverse: its addresses and limits, and frames of what happens in the market.
+// The simulated Bybit, linear and inverse: its addresses and limits, and frames of market events.
 
 import type { Connection } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
@@ -20,7 +20,7 @@ import {
   tradeId,
 } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
-import { answerRest, costOf, refuse } from './rest.ts';
+import { answerRest, computeCost, refuse } from './rest.ts';
 import { DEPTHS, findDoor, toStreamRef } from './session.ts';
 
 export const bybit: SimulatedVenue = {
@@ -71,7 +71,7 @@ function open(deps: VenueDeps): RunningVenue {
   return {
     events: topics.events,
     door: findDoor({ ...deps, greet: (...subscription) => topics.greet(...subscription) }),
-    cost: costOf,
+    cost: computeCost,
     answer: (request) => answerRest(deps, request),
     refuse,
     restarted: () => topics.repeatBooks(),
@@ -81,7 +81,7 @@ function open(deps: VenueDeps): RunningVenue {
 class Topics {
   readonly #deps: VenueDeps;
   readonly #streams = rememberStreams(nameStreams);
-  /** What subscribers of a ticker have received; a delta leaves it out. What a fault lost is sent with the next one. */
+  /** The members that subscribers of a ticker have received; a delta omits them. Members lost by a fault are sent with the next delta. */
   readonly #sent = new Map<Instrument, Ticker>();
 
   constructor(deps: VenueDeps) {
@@ -150,7 +150,7 @@ class Topics {
     if (isSent) this.#sent.set(instrument, after);
   }
 
-  /** The first message of a ticker has every member; earlier subscribers get their delta before it, so that all know the same. */
+  /** The first message of a ticker has every member; earlier subscribers get their delta before it, so that all have the same state. */
   #greetTicker(connection: Connection, ref: StreamRef, instrument: Instrument): void {
     const { delivery, truth, nowMs } = this.#deps;
     const atMs = nowMs();
@@ -161,7 +161,7 @@ class Topics {
     delivery.emitTo(connection, ref, tickers(instrument, { type: 'snapshot', members, atMs }));
   }
 
-  /** The book as it is right after its newest message. */
+  /** The book right after its newest message. */
   #makeWholeBook(instrument: Instrument, topic: string): string {
     const { truth, crossings, nowMs } = this.#deps;
     truth.snapshot(instrument, crossings.priceOf(instrument));

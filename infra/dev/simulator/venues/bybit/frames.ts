@@ -50,7 +50,7 @@ export function makeTicker(instrument: Instrument): Ticker {
   };
 }
 
-/** What changed since `before`; null when nothing did. */
+/** Members that changed since `before`; null when none did. */
 export function changedMembers(before: Ticker, after: Ticker): Ticker | null {
   const changed: Record<string, string> = {};
   let isAny = false;
@@ -110,7 +110,7 @@ export const deltaData = ({ listing }: Instrument, { changes, last }: Diff): Boo
 export const bookMembers = ({ listing, ordinal }: Instrument, { b, a, seq }: BookData): string =>
   `{"s":"${listing.symbol}","b":[${b}],"a":[${a}],"u":${ordinal},"seq":${seq}}`;
 
-/** `data` as `bookMembers` gave it: the same for every depth's topic. */
+/** `data` as returned by `bookMembers`: the same for every depth's topic. */
 export function orderbook(
   topic: string,
   type: 'snapshot' | 'delta',
@@ -121,7 +121,7 @@ export function orderbook(
 
 // ---- trades, liquidations, candles ----
 
-/** A name of eight, four, four, four and twelve hexadecimal digits, as the venue's execution ids are. */
+/** Eight, four, four, four and twelve hexadecimal digits, the format of the venue's execution ids. */
 export const tradeId = ({ id }: Trade): string => `51b0d1ce-0000-5000-8000-${id.toString(16).padStart(12, '0')}`;
 
 export function publicTrade({ listing, lastId }: Instrument, trade: Trade, eventMs: number): string {
@@ -131,7 +131,7 @@ export function publicTrade({ listing, lastId }: Instrument, trade: Trade, event
   return `{"topic":"publicTrade.${listing.symbol}","type":"snapshot","ts":${eventMs},"data":[${data}]}`;
 }
 
-/** The side is the position's: a long is `Buy`. The price is where it was bankrupt, no fill. */
+/** The side is the position's: a long is `Buy`. The price is the bankruptcy price, not that of a fill. */
 export function allLiquidation({ listing }: Instrument, trade: Trade, eventMs: number): string {
   const figures = `"v":"${size(listing, trade.qty)}","p":"${price(listing, bankruptcyPrice(listing, trade))}"`;
   const data = `{"T":${trade.atMs},"s":"${listing.symbol}","S":"${trade.buyerIsMaker ? 'Buy' : 'Sell'}",${figures}}`;

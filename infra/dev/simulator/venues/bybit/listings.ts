@@ -1,23 +1,23 @@
-// Which perpetuals the simulated Bybit lists: linear in base units (USDT, one in USDC), inverse in US dollars.
+// The perpetuals of the simulated Bybit: linear in base units (USDT, one in USDC), inverse in US dollars.
 import {
   COINS,
   type Coin,
   type CoinRow,
   type ContractRules,
   coinRules,
+  computeShare,
   DAY_MS,
   fillUp,
-  inverseOf,
-  linearOf,
   madeUpCoin,
   madeUpRules,
+  makeInverse,
+  makeLinear,
   type SimListing,
-  shareOf,
 } from '../../listings.ts';
 
 export type Market = 'linear' | 'inverse';
 
-/** A multiplier stands before or behind the coin. */
+/** A multiplier is a prefix or suffix of the coin. */
 const USDT: readonly CoinRow[] = [
   ['BTC', 'BTC', 1, 2, 10, 3, 8],
   ['ETH', 'ETH', 1, 2, 1, 2, 8],
@@ -69,11 +69,11 @@ const FIRST_LAUNCHED_MS = 1_585_526_400_000;
 const INVERSE_LAUNCHED_MS = 1_542_211_200_000;
 
 const linear = (asset: string, quote: 'USDT' | 'USDC', rules: ContractRules): SimListing => {
-  // The perpetual in USDC leaves its quote out of the name.
+  // The symbol of a perpetual in USDC omits its quote.
   const symbol = quote === 'USDT' ? `${asset}USDT` : `${asset}PERP`;
   const { priceDecimals, qtyDecimals } = rules;
   return {
-    ...linearOf(quote, rules),
+    ...makeLinear(quote, rules),
     scope: 'linear',
     symbol,
     pair: symbol,
@@ -99,7 +99,7 @@ const BTCPERP = linear('BTC', 'USDC', {
 
 /** Quantities count US dollars. */
 const inverse = ([coin, priceDecimals, tick]: (typeof INVERSE)[number], age: number): SimListing => ({
-  ...inverseOf(coin, { priceDecimals, tick }),
+  ...makeInverse(coin, { priceDecimals, tick }),
   scope: 'inverse',
   symbol: `${coin}USD`,
   pair: `${coin}USD`,
@@ -117,6 +117,6 @@ export const extraListing = (number: number): SimListing =>
 export const listings = (count: number): readonly SimListing[] =>
   fillUp(count, {
     first: USDT.map(usdt).toSpliced(2, 0, BTCPERP),
-    second: INVERSE.map(inverse).slice(0, shareOf(count, 6)),
+    second: INVERSE.map(inverse).slice(0, computeShare(count, 6)),
     madeUp: extraListing,
   });

@@ -1,4 +1,4 @@
-// Answers of Bybit's v5 market endpoints from the market model (shapes: recordings of jkorf, docs of market/*).
+// Responses of Bybit's v5 market endpoints from the market model (shapes: recordings of jkorf, docs of market/*).
 import type { PriceCandle, TradeCandle } from '../../candles.ts';
 import { fine, fixed } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
@@ -10,9 +10,10 @@ import type { Market } from './listings.ts';
 const PATH = /^\/v5\/market\/([a-z-]+)$/;
 
 /** One budget for all paths. */
-export const costOf = ({ path }: Pick<RestRequest, 'path'>) => (PATH.test(path) ? { bucket: 'rest', weight: 1 } : null);
+export const computeCost = ({ path }: Pick<RestRequest, 'path'>) =>
+  PATH.test(path) ? { bucket: 'rest', weight: 1 } : null;
 
-/** The docs: 403 past the limit, and ten minutes of waiting. */
+/** The docs: 403 beyond the limit, and a wait of ten minutes. */
 export const refuse = (status: number | null, waitMs: number): RestAnswer => ({
   status: status ?? 403,
   body: '{"retCode":10006,"retMsg":"Too many visits!","result":{},"retExtInfo":{},"time":0}',
@@ -32,7 +33,7 @@ const refused = (request: RestRequest, message: string): RestAnswer => ({
 
 type Deps = Pick<VenueDeps, 'market' | 'truth' | 'crossings'>;
 
-/** Faults of a request are answers of status 200 with a code. */
+/** Faulty requests get a response of status 200 with an error code. */
 export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
   try {
     return ok(request, makeResult(deps, request, PATH.exec(request.path)?.[1] ?? ''));
@@ -43,7 +44,7 @@ export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
 }
 
 function makeResult(deps: Deps, request: RestRequest, name: string): unknown {
-  if (name === 'time') return timeOf(request.nowMs);
+  if (name === 'time') return toTime(request.nowMs);
   const category = request.query.get('category');
   if (category !== 'linear' && category !== 'inverse') throw new Refused('params error: category invalid');
   const listed = deps.market.instruments.filter((i) => i.listing.scope === category && i.status !== 'closed');
@@ -70,7 +71,7 @@ function makeResult(deps: Deps, request: RestRequest, name: string): unknown {
   }
 }
 
-const timeOf = (nowMs: number): unknown => ({
+const toTime = (nowMs: number): unknown => ({
   timeSecond: String(Math.floor(nowMs / 1_000)),
   timeNano: `${nowMs}000000`,
 });
@@ -78,7 +79,7 @@ const timeOf = (nowMs: number): unknown => ({
 // ---- instruments ----
 
 const MINUTES_PER_HOUR = 60;
-/** Price units above and below which the venue takes no order. */
+/** Bound in price units, beyond which the venue accepts no order. */
 const HIGHEST = 40;
 
 function info({ listing, fundingHours }: Instrument): object {
@@ -119,7 +120,7 @@ function info({ listing, fundingHours }: Instrument): object {
   };
 }
 
-/** A dated contract each market also lists, so that readers must tell it from the perpetuals. */
+/** A dated contract that each market also lists, so that readers must distinguish it from the perpetuals. */
 const DATED = {
   linear: { symbol: 'BTC-27DEC30', contractType: 'LinearFutures', deliveryTime: '1924588800000', fundingInterval: 0 },
   inverse: { symbol: 'BTCUSDZ30', contractType: 'InverseFutures', deliveryTime: '1924588800000', fundingInterval: 0 },

@@ -1,4 +1,4 @@
-// Conversations on Bybit's public sockets: one path a market, topics, pings; a topic of state begins with its snapshot.
+// Protocol of Bybit's public sockets: one path a market, topics, pings; a topic of state begins with its snapshot.
 
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
@@ -25,7 +25,7 @@ export function toStreamRef(scope: string, name: string, symbol: string): Stream
 }
 
 type Deps = Pick<VenueDeps, 'market' | 'sockets'> & {
-  /** Sends what a new subscriber must know first. */
+  /** Sends the initial state to a new subscriber. */
   readonly greet: (connection: Connection, ref: StreamRef, instrument: Instrument) => void;
 };
 

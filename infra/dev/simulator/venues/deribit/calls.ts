@@ -1,4 +1,4 @@
-// Deribit's public methods, which a socket calls as REST does: names and parameters in, results as JSON text out.
+// Deribit's public methods, called by socket and by REST: names and parameters in, results as JSON text out.
 import type { Instrument } from '../../market.ts';
 import type { RecentTrades } from '../../recent-trades.ts';
 import type { VenueDeps } from '../../venue.ts';
@@ -8,7 +8,7 @@ import { SCOPE } from './listings.ts';
 /** A refusal by its code. */
 export class CallError extends Error {
   readonly code: number;
-  /** Of the answer when it was asked by REST. */
+  /** HTTP status of the response by REST. */
   readonly status: number;
   readonly data: object | null;
 
@@ -24,7 +24,7 @@ export const wrongParameter = (param: string, reason: string): CallError =>
   new CallError(-32_602, 'Invalid params', { data: { reason, param } });
 const unknownMethod = (): CallError => new CallError(-32_601, 'Method not found', { status: 404 });
 
-/** Numbers come as text by REST. */
+/** By REST numbers are text. */
 export type Parameters = Readonly<Record<string, unknown>>;
 export type CallDeps = Pick<VenueDeps, 'market' | 'truth' | 'crossings' | 'nowMs'> & { readonly recent: RecentTrades };
 
@@ -109,7 +109,7 @@ export function call(deps: CallDeps, name: string, parameters: Parameters): stri
   return method(deps, parameters);
 }
 
-/** The answer around a result or a refusal; `id` is null by REST. Its times are microseconds. */
+/** The response with a result or a refusal; `id` is null by REST. Its times are microseconds. */
 export function answerText(id: unknown, outcome: string | CallError, nowMs: number): string {
   const named = id === null ? '' : `"id":${JSON.stringify(id)},`;
   const at = nowMs * 1_000;

@@ -1,4 +1,4 @@
-// The simulated Deribit, inverse and linear perpetuals: its addresses and limits, and notifications of what happens in the market.
+// The simulated Deribit, inverse and linear perpetuals: its addresses and limits, and notifications of market events.
 
 import type { Connection } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
@@ -8,7 +8,7 @@ import { rememberStreams } from '../../stream-refs.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import { bookChange, candle, notification, perpetual, priceIndex, ticker, trade, wholeBook } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
-import { answerRest, costOf, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
+import { answerRest, computeCost, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
 import { findDoor, type Kind, toStreamRef } from './session.ts';
 
 export const deribit: SimulatedVenue = {
@@ -39,7 +39,7 @@ export const deribit: SimulatedVenue = {
   open,
 };
 
-/** Trades that one answer repeats. */
+/** Trades in one response. */
 const LAST_TRADES = 10;
 
 function open(deps: VenueDeps): RunningVenue {
@@ -48,7 +48,7 @@ function open(deps: VenueDeps): RunningVenue {
   return {
     events: channels.events,
     door: findDoor({ ...deps, recent, greet: (...subscription) => channels.greet(...subscription) }),
-    cost: costOf,
+    cost: computeCost,
     answer: (request) => answerRest({ ...deps, recent }, request),
     refuse,
     restarted: () => channels.beginBooksAnew(),
@@ -84,9 +84,9 @@ class Channels {
       this.#deps.truth.moment(instrument, eventMs);
       this.#notify('ticker', instrument, () => ticker(instrument, eventMs));
     },
-    // A mark of the trade.
+    // Only marked on its trade.
     liquidation: () => undefined,
-    // One without trades too, at the last price and without volume.
+    // A minute without trades too, at the last price and without volume.
     minuteClosed: (instrument, closed) => this.#notify('chart', instrument, () => candle(instrument, closed)),
     second: (eventMs) => {
       for (const instrument of this.#deps.market.instruments) {
@@ -111,7 +111,7 @@ class Channels {
     delivery.emitTo(connection, ref, notification(ref.name, first(instrument, atMs)));
   }
 
-  /** After a restart every subscriber gets each book whole, under its new ids. */
+  /** After a restart every subscriber gets each book whole, with its new ids. */
   beginBooksAnew(): void {
     for (const instrument of this.#deps.market.instruments)
       if (instrument.status === 'trading') this.#notify('book', instrument, () => this.#makeWholeBook(instrument));
@@ -129,7 +129,7 @@ class Channels {
   }
 }
 
-/** The first data of a channel for a new subscriber; a book sends its whole. */
+/** The first data of a channel for a new subscriber; a book sends all its levels. */
 const FIRST: Readonly<Record<string, (instrument: Instrument, atMs: number) => string>> = {
   ticker,
   perpetual,

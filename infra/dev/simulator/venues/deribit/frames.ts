@@ -1,4 +1,4 @@
-// Texts of Deribit's notifications: data, which answers carry as well, and the frames around it (shapes: recordings of cryptofeed, nautilus and
+// Texts of Deribit's notifications: data, which responses carry as well, and the frames around it (shapes: recordings of cryptofeed, nautilus and
 // tardis). Figures are JSON numbers.
 import type { Change, Levels, Side } from '../../book-model.ts';
 import type { TradeCandle } from '../../candles.ts';
@@ -7,7 +7,7 @@ import { FINE, float, plain } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
 import type { Diff, Instrument } from '../../market.ts';
 import type { Trade } from '../../trade.ts';
-import { indexOf } from './listings.ts';
+import { toIndex } from './listings.ts';
 
 const price = ({ priceDecimals }: SimListing, units: number): string => float(units, priceDecimals);
 const amount = ({ qtyDecimals }: SimListing, units: number): string => float(units, qtyDecimals);
@@ -22,7 +22,7 @@ export const notification = (channel: string, data: string): string =>
 /** A fraction of six decimals as a percentage of four. */
 const PERCENT_DECIMALS = 2;
 
-/** Volume in base, its worth in quote: of an inverse contract that is the amount itself. */
+/** Volume in base, and its value in quote, which is the amount itself for an inverse contract. */
 function stats(instrument: Instrument): string {
   const { listing, day } = instrument;
   const quantity = amount(listing, day.volume);
@@ -33,10 +33,10 @@ function stats(instrument: Instrument): string {
   return `{${range},"price_change":${change},"volume":${volume},"volume_usd":${notional},"volume_notional":${notional}}`;
 }
 
-/** How far from the index an order may be. */
+/** Maximum distance of an order from the index. */
 const BAND = 0.015;
 
-/** Price units of a part of the index. */
+/** A part of the index in price units. */
 function bound({ listing, index }: Instrument, part: number): string {
   const units = (index / 10 ** (FINE - listing.priceDecimals)) * part;
   return price(listing, Math.round(units / listing.tick) * listing.tick);
@@ -51,7 +51,7 @@ function tickerMembers(instrument: Instrument, atMs: number): string {
   const bounds = `"min_price":${bound(instrument, 1 - BAND)},"max_price":${bound(instrument, 1 + BAND)}`;
   const held = `"open_interest":${amount(listing, openInterest)},"mark_price":${exact(mark)}`;
   const top = `${best(book.asks, 'ask')},${best(book.bids, 'bid')}`;
-  // What accrues now, and what the last eight hours cost: as if it had begun lower.
+  // The rate that accrues now, and the cost of the last eight hours, computed from a lower rate.
   const funding = `"current_funding":${exact(fundingRate)},"funding_8h":${exact(Math.round(fundingRate * 0.7))}`;
   const names = `"index_price":${exact(index)},"instrument_name":"${listing.symbol}"`;
   return `"timestamp":${atMs},"state":"open","stats":${stats(instrument)},${names},${traded},${bounds},${held},${top},"estimated_delivery_price":${exact(index)},${funding}`;
@@ -59,12 +59,12 @@ function tickerMembers(instrument: Instrument, atMs: number): string {
 
 export const ticker = (instrument: Instrument, atMs: number): string => `{${tickerMembers(instrument, atMs)}}`;
 
-/** What it calls interest is the rate. */
+/** The member named interest is the rate. */
 export const perpetual = ({ index, fundingRate }: Instrument, atMs: number): string =>
   `{"timestamp":${atMs},"interest":${exact(fundingRate)},"index_price":${exact(index)}}`;
 
 export const priceIndex = ({ listing, index }: Instrument, atMs: number): string =>
-  `{"timestamp":${atMs},"price":${exact(index)},"index_name":"${indexOf(listing)}"}`;
+  `{"timestamp":${atMs},"price":${exact(index)},"index_name":"${toIndex(listing)}"}`;
 
 // ---- books ----
 
@@ -93,7 +93,7 @@ export function wholeBook(instrument: Instrument, bids: Levels): string {
   return book(instrument, 'snapshot', `"change_id":${diffId},${sides}`);
 }
 
-/** Levels that were there before a diff, by side and price; what it does not touch is not asked for. */
+/** Whether the level of a change existed before the diff; only called for levels of the diff. */
 function levelsBefore({ history }: Diff): (change: Change) => boolean {
   const first = new Map<string, number>();
   const formatLevel = ({ side, price: units }: Pick<Change, 'side' | 'price'>): string => `${side}${units}`;
@@ -101,7 +101,7 @@ function levelsBefore({ history }: Diff): (change: Change) => boolean {
   return (change) => (first.get(formatLevel(change)) ?? change.before) > 0;
 }
 
-/** `[new | change | delete, price, amount]`; levels that came and went in between are left out. */
+/** `[new | change | delete, price, amount]`; omits levels that came and went in between. */
 export function bookChange(instrument: Instrument, diff: Diff): string {
   const { listing } = instrument;
   const wasThere = levelsBefore(diff);
@@ -117,7 +117,7 @@ export function bookChange(instrument: Instrument, diff: Diff): string {
   return book(instrument, 'change', `${ids},"bids":[${side('b')}],"asks":[${side('a')}]`);
 }
 
-/** As an answer gives it, with the ticker: `[price, amount]`. */
+/** As in a response, with the ticker: `[price, amount]`. */
 export function orderBook(instrument: Instrument, bids: Levels, most: number): string {
   const { listing, changedAtMs, diffId } = instrument;
   const side = (of: Levels): string =>
@@ -128,7 +128,7 @@ export function orderBook(instrument: Instrument, bids: Levels, most: number): s
 
 // ---- trades ----
 
-/** One match; a forced one is marked with who was forced: always the taker. */
+/** One match; a forced one is marked with the forced side, which is always the taker. */
 export function trade({ listing, mark, index }: Instrument, made: Trade): string {
   const { id, price: at, qty, buyerIsMaker, atMs } = made;
   const figures = `"price":${price(listing, at)},"amount":${amount(listing, qty)},"contracts":${float(qty, 0)}`;
@@ -156,13 +156,13 @@ function candleFigures(listing: SimListing, candle: TradeCandle): Readonly<Recor
   };
 }
 
-/** Nothing in it says whether the minute is over. */
+/** Has no member for whether the minute is over. */
 export function candle({ listing }: Instrument, one: TradeCandle): string {
   const figures = candleFigures(listing, one);
   return `{"tick":${one.openMs},${COLUMNS.map((name) => `"${name}":${figures[name]}`).join(',')}}`;
 }
 
-/** In columns, oldest first. */
+/** As columns, oldest first. */
 export function candleColumns({ listing }: Instrument, candles: readonly TradeCandle[]): string {
   const rows = candles.map((one) => candleFigures(listing, one));
   const columns = COLUMNS.map((name) => `"${name}":[${rows.map((row) => row[name]).join(',')}]`).join(',');
@@ -182,10 +182,10 @@ export function instrumentRow({ listing }: Instrument): string {
   const kinds = `"kind":"future","instrument_type":"${isInverse ? 'reversed' : 'linear'}","settlement_period":"perpetual"`;
   const coins = `"base_currency":"${base}","quote_currency":"${quote}","counter_currency":"${quote}","settlement_currency":"${margin}"`;
   const times = `"creation_timestamp":${onboardedAtMs},"expiration_timestamp":${NO_END_MS}`;
-  const names = `"instrument_name":"${symbol}","price_index":"${indexOf(listing)}"`;
+  const names = `"instrument_name":"${symbol}","price_index":"${toIndex(listing)}"`;
   return `{${names},${kinds},${coins},${rules},${times},"state":"open","is_active":true,"rfq":false,"max_leverage":50,"maker_commission":0.0,"taker_commission":0.0005}`;
 }
 
-/** A dated contract that its currency also lists, so that readers must tell it from the perpetuals. */
+/** A dated contract that its currency also lists, so that readers must distinguish it from the perpetuals. */
 export const DATED =
   '{"instrument_name":"BTC-27DEC30","price_index":"btc_usd","kind":"future","instrument_type":"reversed","settlement_period":"month","base_currency":"BTC","quote_currency":"USD","counter_currency":"USD","settlement_currency":"BTC","tick_size":2.5,"tick_size_steps":[],"contract_size":10.0,"min_trade_amount":10.0,"creation_timestamp":1735286400000,"expiration_timestamp":1924588800000,"state":"open","is_active":true,"rfq":false,"max_leverage":25,"maker_commission":0.0,"taker_commission":0.0005}';

@@ -1,4 +1,4 @@
-// Which perpetuals the simulated Deribit lists: inverse in amounts of US dollars, linear ones in coins, settled in USDC.
+// The perpetuals of the simulated Deribit: inverse in amounts of US dollars, linear ones in coins, settled in USDC.
 import {
   COINS,
   type Coin,
@@ -59,7 +59,7 @@ function perpetual({ price, ...rules }: Perpetual) {
     ...rules,
     scope: SCOPE,
     minNotional: '',
-    // Accrued all the time; the rate is that of eight hours.
+    // Accrues continuously; the rate is that of eight hours.
     fundingHours: 8 as const,
     startPrice: inTicks(price, priceDecimals, tick),
     isQuiet: QUIET.has(base),
@@ -68,7 +68,7 @@ function perpetual({ price, ...rules }: Perpetual) {
 
 function linear(of: Perpetual): SimListing {
   const { base, priceDecimals, qtyDecimals } = of;
-  // So many that a candle's cost is an exact product.
+  // Enough decimals that a candle's cost is an exact product.
   const amount = Math.max(0, priceDecimals + qtyDecimals);
   return {
     ...perpetual(of),
@@ -126,4 +126,4 @@ export const listings = (count: number): readonly SimListing[] =>
   });
 
 /** The index that prices it: `btc_usd`. */
-export const indexOf = ({ pair }: SimListing): string => pair.toLowerCase();
+export const toIndex = ({ pair }: SimListing): string => pair.toLowerCase();

@@ -2,13 +2,13 @@
 import type { Cost, RestAnswer, RestRequest } from '../../venue.ts';
 import { answerText, type CallDeps, CallError, call, isMethod } from './calls.ts';
 
-/** Twenty requests a second (10,000 credits, 500 a request), one a second that names all instruments. */
+/** Twenty requests a second (10,000 credits, 500 a request), one a second for all instruments. */
 export const WEIGHT_PER_MINUTE = 1_200;
 const INSTRUMENTS_WEIGHT = 20;
 
 const parseMethod = (path: string): string => /^\/api\/v2\/(public\/[a-z_]+)$/.exec(path)?.[1] ?? '';
 
-export function costOf({ path }: Pick<RestRequest, 'path'>): Cost | null {
+export function computeCost({ path }: Pick<RestRequest, 'path'>): Cost | null {
   const name = parseMethod(path);
   if (!isMethod(name)) return null;
   return { bucket: 'rest', weight: name === 'public/get_instruments' ? INSTRUMENTS_WEIGHT : 1 };

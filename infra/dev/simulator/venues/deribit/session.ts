@@ -1,11 +1,11 @@
-// Conversations on Deribit's socket: JSON-RPC calls with ids, channels, and heartbeats whose questions must be answered.
+// Protocol of Deribit's socket: JSON-RPC calls with ids, channels, and heartbeats whose test requests the client must answer.
 
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, Market } from '../../market.ts';
 import type { RunningVenue, VenueDeps } from '../../venue.ts';
 import { answerText, type CallDeps, CallError, call, type Parameters, wrongParameter } from './calls.ts';
-import { indexOf, SCOPE } from './listings.ts';
+import { SCOPE, toIndex } from './listings.ts';
 
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ticker: ['ticker', 'mark', 'funding', 'oi', 'stats'],
@@ -28,13 +28,13 @@ export type Kind = keyof typeof parseChannel;
 const KINDS = Object.keys(parseChannel) as readonly Kind[];
 
 export function toStreamRef(kind: Kind, { listing }: Instrument): StreamRef {
-  const name = parseChannel[kind](kind === 'deribit_price_index' ? indexOf(listing) : listing.symbol);
+  const name = parseChannel[kind](kind === 'deribit_price_index' ? toIndex(listing) : listing.symbol);
   return { scope: SCOPE, kind, name, symbol: listing.symbol, layers: LAYERS[kind] ?? [] };
 }
 
 type Found = { readonly ref: StreamRef; readonly instrument: Instrument };
 
-/** Null for a channel that does not exist: it is left out of the answer. */
+/** Null for a channel that does not exist, which the response omits. */
 function find({ instruments }: Market, channel: string): Found | null {
   const kind = KINDS.find((known) => channel.startsWith(`${known}.`));
   if (kind === undefined) return null;
@@ -47,7 +47,7 @@ function find({ instruments }: Market, channel: string): Found | null {
 
 type Deps = CallDeps &
   Pick<VenueDeps, 'sockets'> & {
-    /** Sends what a new subscriber is told first. */
+    /** Sends the first data to a new subscriber. */
     readonly greet: (connection: Connection, ref: StreamRef, instrument: Instrument) => void;
   };
 
@@ -59,7 +59,7 @@ export const findDoor =
 // ---- heartbeats ----
 
 const SHORTEST_INTERVAL_S = 10;
-/** A question that is not answered so soon ends the connection. */
+/** A test request without a reply within this time ends the connection. */
 const ANSWER_WITHIN_MS = 10_000;
 
 const heartbeat = (type: 'heartbeat' | 'test_request'): string =>
@@ -75,7 +75,7 @@ function createHeartbeat({ sockets }: Deps, connection: Connection) {
   return {
     set: (intervalMs: number): void => {
       everyMs = intervalMs;
-      sentMs = connection.heardMs;
+      sentMs = connection.receivedMs;
       askedMs = null;
     },
     answered: (): void => {
@@ -87,7 +87,7 @@ function createHeartbeat({ sockets }: Deps, connection: Connection) {
         return;
       }
       if (nowMs - sentMs < everyMs) return;
-      const isSilent = nowMs - connection.heardMs >= everyMs;
+      const isSilent = nowMs - connection.receivedMs >= everyMs;
       if (isSilent) askedMs ??= nowMs;
       sentMs = nowMs;
       sockets.reply(connection, heartbeat(isSilent ? 'test_request' : 'heartbeat'));
@@ -159,7 +159,7 @@ class Conversation implements Session {
     const found = channels.flatMap((channel) => find(market, channel) ?? []);
     this.#reply(id, texts(found.map(({ ref }) => ref.name)));
     for (const { ref, instrument } of found) {
-      // What is subscribed already goes on as it is.
+      // An existing subscription continues unchanged.
       if (this.#connection.streams.has(ref.name) || !sockets.subscribe(this.#connection, ref)) continue;
       greet(this.#connection, ref, instrument);
     }
@@ -186,7 +186,7 @@ class Conversation implements Session {
 
 type Call = { readonly id: unknown; readonly method: string; readonly params: Parameters };
 
-/** What cannot be read calls a method that does not exist. */
+/** An unreadable message calls a method that does not exist. */
 function readCall(text: string): Call {
   try {
     const { id, method, params } = Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-// Texts of Hyperliquid's public subscriptions: data, which answers carry as well, and the frames around it (shapes: recordings of hftbacktest,
+// Texts of Hyperliquid's public subscriptions: data, which responses carry as well, and the frames around it (shapes: recordings of hftbacktest,
 // jkorf, nautilus and tardis).
 import type { Levels } from '../../book-model.ts';
 import type { TradeCandle } from '../../candles.ts';
@@ -39,7 +39,7 @@ export function book({ listing, book: { asks }, changedAtMs }: Instrument, bids:
 
 const PREMIUM_DECIMALS = 10;
 
-/** Nothing in it says when. The rate is that of an hour. */
+/** Has no time. The rate is that of an hour. */
 export function context({ listing, book: { bids, asks }, day, ...instrument }: Instrument): string {
   const { mark, index, fundingRate, openInterest } = instrument;
   const [bid, ask] = [bids.prices.at(-1) ?? 0, asks.prices.at(-1) ?? 0];
@@ -70,7 +70,7 @@ export function trade({ listing }: Instrument, { id, buyerIsMaker, atMs, ...made
 
 const MINUTE_LAST_MS = 59_999;
 
-/** Nothing in it says whether the minute is over. */
+/** Has no member for whether the minute is over. */
 export function candle({ listing }: Instrument, { openMs, volume, ticks, ...prices }: TradeCandle): string {
   const [o, c, h, l] = [prices.open, prices.close, prices.high, prices.low].map((units) => price(listing, units));
   const time = `"t":${openMs},"T":${openMs + MINUTE_LAST_MS}`;

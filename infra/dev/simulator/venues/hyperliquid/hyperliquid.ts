@@ -1,4 +1,4 @@
-// The simulated Hyperliquid, its own perpetuals and a builder's: its addresses and limits, and frames of what happens in the market.
+// The simulated Hyperliquid, its own perpetuals and a builder's: its addresses and limits, and frames of market events.
 
 import type { Connection } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
@@ -8,7 +8,7 @@ import { rememberStreams } from '../../stream-refs.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import { book, candle, coinContext, frame, LEVELS, trade } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
-import { answerRest, costOf, refuse } from './rest.ts';
+import { answerRest, computeCost, refuse } from './rest.ts';
 import { findDoor, toStreamRef } from './session.ts';
 
 export const hyperliquid: SimulatedVenue = {
@@ -23,7 +23,7 @@ export const hyperliquid: SimulatedVenue = {
     incomingPerSecond: 2_000,
     pingEveryMs: Number.POSITIVE_INFINITY,
     pongWithinMs: Number.POSITIVE_INFINITY,
-    // What it sends counts, not what it hears: its session looks after that.
+    // The timeout depends on what the venue sends, not on what it receives: its session checks that.
     idleMs: Number.POSITIVE_INFINITY,
     maxAgeMs: Number.POSITIVE_INFINITY,
     maxBufferedBytes: 16 * 1_048_576,
@@ -41,7 +41,7 @@ export const hyperliquid: SimulatedVenue = {
   open,
 };
 
-/** Trades that a new subscriber is told again. */
+/** Trades repeated to a new subscriber. */
 const BACKFILL = 10;
 
 function open(deps: VenueDeps): RunningVenue {
@@ -50,7 +50,7 @@ function open(deps: VenueDeps): RunningVenue {
   return {
     events: channels.events,
     door: findDoor({ ...deps, greet: (...subscription) => channels.greet(...subscription) }),
-    cost: costOf,
+    cost: computeCost,
     answer: (request) => answerRest({ ...deps, recent }, request),
     refuse,
   };
@@ -66,7 +66,7 @@ class Channels {
   readonly #deps: VenueDeps;
   readonly #recent: RecentTrades;
   readonly #streams = rememberStreams(nameStreams);
-  /** Books that were sent since the last second. */
+  /** Books sent since the last second. */
   readonly #sent = new Set<Instrument>();
 
   constructor(deps: VenueDeps, recent: RecentTrades) {
@@ -108,7 +108,7 @@ class Channels {
     if (text !== null) this.#deps.delivery.emitTo(connection, ref, text);
   }
 
-  /** The first message to a new subscriber. Of trades the past: none of it is new. */
+  /** The first message to a new subscriber. For trades these are past ones, none of them new. */
   #makeFirst(kind: string, instrument: Instrument): string | null {
     switch (kind) {
       case 'l2Book':
@@ -133,7 +133,7 @@ class Channels {
     return frame('l2Book', book(instrument, this.#deps.crossings.bids(instrument)));
   }
 
-  /** The same book once more, with nothing new. */
+  /** The same book again, unchanged. */
   #repeatBook(instrument: Instrument): string {
     const { truth, crossings } = this.#deps;
     truth.snapshot(instrument, crossings.priceOf(instrument));

@@ -1,7 +1,8 @@
-// Which perpetuals the simulated Hyperliquid lists: its own in USDC, some by thousands of coins, and those of one builder in USDE.
+// The perpetuals of the simulated Hyperliquid: its own in USDC, some by thousands of coins, and those of one builder in USDE.
 import {
   COINS,
   type Coin,
+  computeShare,
   DAY_MS,
   fillUp,
   inTicks,
@@ -9,10 +10,9 @@ import {
   madeUpPrice,
   QUIET,
   type SimListing,
-  shareOf,
 } from '../../listings.ts';
 
-/** All its listings share one address; a builder's coins carry its market's name. */
+/** All its listings share one address; a builder's coins are prefixed with its market's name. */
 export const SCOPE = 'perps';
 export const BUILDER = 'hyna';
 
@@ -74,7 +74,7 @@ const MOST_DECIMALS = 6;
 const THOUSAND = 1_000;
 
 /** A price has at most five significant figures, and six decimals together with the size. */
-function decimalsOf(price: number, sizeDecimals: number): number {
+function computeDecimals(price: number, sizeDecimals: number): number {
   const figuresBeforePoint = Math.floor(Math.log10(price)) + 1;
   return Math.max(0, Math.min(MOST_DECIMALS - sizeDecimals, SIGNIFICANT - figuresBeforePoint));
 }
@@ -85,7 +85,7 @@ type Perpetual = Pick<SimListing, 'symbol' | 'base' | 'margin' | 'onboardedAtMs'
 };
 
 function perpetual({ price, sizeDecimals, ...names }: Perpetual): SimListing {
-  const priceDecimals = decimalsOf(price, sizeDecimals);
+  const priceDecimals = computeDecimals(price, sizeDecimals);
   return {
     ...names,
     scope: SCOPE,
@@ -138,9 +138,9 @@ export const extraListing = (number: number): SimListing =>
 export const listings = (count: number): readonly SimListing[] =>
   fillUp(count, {
     first: OWN.map(own),
-    second: BUILDERS.map(builders).slice(0, shareOf(count, 6)),
+    second: BUILDERS.map(builders).slice(0, computeShare(count, 6)),
     madeUp: extraListing,
   });
 
 /** The builder's market of a coin; empty for the venue's own. */
-export const marketOf = ({ symbol }: SimListing): string => (symbol.includes(':') ? BUILDER : '');
+export const toMarket = ({ symbol }: SimListing): string => (symbol.includes(':') ? BUILDER : '');

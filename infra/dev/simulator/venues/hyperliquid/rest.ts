@@ -1,9 +1,9 @@
-// Answers of Hyperliquid's one path, asked by the body of a POST, from the market model (shapes: recordings of jkorf and nautilus).
+// Responses of Hyperliquid's one path, chosen by the body of a POST, from the market model (shapes: recordings of jkorf and nautilus).
 import type { Instrument } from '../../market.ts';
 import type { RecentTrades } from '../../recent-trades.ts';
 import type { Cost, RestAnswer, RestRequest, VenueDeps } from '../../venue.ts';
 import { book, candle, context, trade } from './frames.ts';
-import { BUILDER, marketOf, SCOPE } from './listings.ts';
+import { BUILDER, SCOPE, toMarket } from './listings.ts';
 
 type Question = Readonly<Record<string, unknown>>;
 
@@ -19,12 +19,12 @@ const LIGHT: ReadonlySet<unknown> = new Set(['l2Book', 'allMids']);
 const LIGHT_WEIGHT = 2;
 const WEIGHT = 20;
 
-export function costOf({ method, path, body }: Pick<RestRequest, 'method' | 'path' | 'body'>): Cost | null {
+export function computeCost({ method, path, body }: Pick<RestRequest, 'method' | 'path' | 'body'>): Cost | null {
   if (method !== 'POST' || path !== '/info') return null;
   return { bucket: 'rest', weight: LIGHT.has(readQuestion(body).type) ? LIGHT_WEIGHT : WEIGHT };
 }
 
-/** No header says how long to wait. */
+/** No header states how long to wait. */
 export const refuse = (status: number | null): RestAnswer => ({ status: status ?? 429, body: 'null' });
 
 const UNREADABLE: RestAnswer = {
@@ -39,7 +39,7 @@ export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
   return body === null ? UNREADABLE : { status: 200, body };
 }
 
-/** Null when the question is none that can be read. */
+/** Null for an unreadable question. */
 function answerRequest(deps: Deps, question: Question, nowMs: number): string | null {
   switch (question.type) {
     case 'spotMeta':
@@ -87,9 +87,9 @@ function ofMarket({ dex }: Question, answer: (market: Market) => string): string
   return market === undefined ? null : answer(market);
 }
 
-/** By place: a universe only grows, what is delisted stays in it. */
+/** By position: a universe only grows, delisted coins stay in it. */
 const universe = ({ market: { instruments } }: Deps, market: Market): readonly Instrument[] =>
-  instruments.filter(({ listing }) => marketOf(listing) === market);
+  instruments.filter(({ listing }) => toMarket(listing) === market);
 
 function meta(deps: Deps, market: Market): string {
   return JSON.stringify({
@@ -113,7 +113,7 @@ function contexts(deps: Deps, market: Market, nowMs: number): readonly string[] 
 
 // ---- coins ----
 
-/** The answer about a coin that does not exist is null. */
+/** The response for a coin that does not exist is null. */
 function ofCoin({ market }: Deps, { coin }: Question, answer: (instrument: Instrument) => string): string {
   const instrument = market.find(SCOPE, String(coin));
   return instrument === undefined || instrument.status === 'closed' ? 'null' : answer(instrument);

@@ -1,4 +1,4 @@
-// Conversations on Hyperliquid's socket: a greeting, one subscription a command, pings by method, and the end of a connection that was told nothing.
+// Protocol of Hyperliquid's socket: a greeting, one subscription per command, pings by method, and the end of an idle connection.
 
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
@@ -26,7 +26,7 @@ export const toStreamRef = (kind: string, coin: string): StreamRef => ({
 type Subscription = Readonly<Record<string, unknown>>;
 type Found = { readonly ref: StreamRef; readonly instrument: Instrument };
 
-/** Names are told apart by their case. Null for what is not here: another type, an unknown coin, aggregated books, longer candles. */
+/** Names are case-sensitive. Null for what this venue lacks: another type, an unknown coin, aggregated books, longer candles. */
 function find({ market }: Deps, { type, coin, interval, ...others }: Subscription): Found | null {
   const kind = String(type);
   const instrument = market.find(SCOPE, String(coin));
@@ -36,7 +36,7 @@ function find({ market }: Deps, { type, coin, interval, ...others }: Subscriptio
   return { ref: toStreamRef(kind, instrument.listing.symbol), instrument };
 }
 
-/** A subscription in the venue's spelling, all its members said. */
+/** A subscription in the venue's spelling, with all its members. */
 function spelled({ kind, symbol }: StreamRef): object {
   if (kind === 'candle') return { type: kind, coin: symbol, interval: '1m' };
   return kind === 'l2Book'
@@ -45,7 +45,7 @@ function spelled({ kind, symbol }: StreamRef): object {
 }
 
 type Deps = Pick<VenueDeps, 'market' | 'sockets'> & {
-  /** Sends what a new subscriber is told first. */
+  /** Sends the first messages to a new subscriber. */
   readonly greet: (connection: Connection, ref: StreamRef, instrument: Instrument) => void;
 };
 
@@ -54,37 +54,38 @@ export const findDoor =
   (url) =>
     url.pathname === '/ws' ? { scope: SCOPE, open: (connection) => openSession(deps, connection) } : null;
 
-/** A connection to which nothing was sent for so long is closed. */
-const UNTOLD_MS = 60_000;
+/** A connection to which nothing was sent for this long is closed. */
+const IDLE_MS = 60_000;
 
-function watchUntold({ sockets }: Deps, connection: Connection): (nowMs: number) => void {
+function watchIdle({ sockets }: Deps, connection: Connection): (nowMs: number) => void {
   const { summary } = connection.log;
   let told = summary.frames;
-  let toldMs = connection.openedMs;
+  let sentMs = connection.openedMs;
   return (nowMs) => {
     if (summary.frames !== told) {
       told = summary.frames;
-      toldMs = nowMs;
+      sentMs = nowMs;
     }
-    if (nowMs - toldMs >= UNTOLD_MS) sockets.disconnect(connection, 'idle');
+    if (nowMs - sentMs >= IDLE_MS) sockets.disconnect(connection, 'idle');
   };
 }
 
-/** The first frame of every connection, the one that is no JSON. */
+/** The first frame of every connection, the only one that is not JSON. */
 const GREETING = 'Websocket connection established.';
 
 function openSession(deps: Deps, connection: Connection): Session {
   const { sockets, greet } = deps;
-  const say = (channel: string, data: unknown): void => sockets.reply(connection, frame(channel, JSON.stringify(data)));
+  const reply = (channel: string, data: unknown): void =>
+    sockets.reply(connection, frame(channel, JSON.stringify(data)));
 
   function change(method: 'subscribe' | 'unsubscribe', asked: Subscription): void {
     const found = find(deps, asked);
     const isHeld = found !== null && connection.streams.has(found.ref.name);
-    if (found === null) say('error', `Invalid subscription ${JSON.stringify(asked)}`);
+    if (found === null) reply('error', `Invalid subscription ${JSON.stringify(asked)}`);
     else if (isHeld === (method === 'subscribe'))
-      say('error', `Already ${method}d: ${JSON.stringify(spelled(found.ref))}`);
+      reply('error', `Already ${method}d: ${JSON.stringify(spelled(found.ref))}`);
     else {
-      say('subscriptionResponse', { method, subscription: spelled(found.ref) });
+      reply('subscriptionResponse', { method, subscription: spelled(found.ref) });
       if (method === 'unsubscribe') sockets.unsubscribe(connection, found.ref.name);
       else if (sockets.subscribe(connection, found.ref)) greet(connection, found.ref, found.instrument);
     }
@@ -101,12 +102,12 @@ function openSession(deps: Deps, connection: Connection): Session {
         change(command.method, command.subscription);
         return;
       default:
-        say('error', `Error parsing JSON into valid websocket request: ${text}`);
+        reply('error', `Error parsing JSON into valid websocket request: ${text}`);
     }
   }
 
   sockets.reply(connection, GREETING);
-  return { receive, tend: watchUntold(deps, connection) };
+  return { receive, tend: watchIdle(deps, connection) };
 }
 
 type Command = { readonly method: unknown; readonly subscription: Subscription };

@@ -1,16 +1,16 @@
-// Books of the simulated OKX: changes, whole books for new subscribers, and a message of a book that goes quiet.
+// Books of the simulated OKX: changes, whole books for new subscribers, and an empty message of a quiet book.
 import type { StreamRef } from '../../faults.ts';
 import type { Diff, Instrument } from '../../market.ts';
 import type { VenueDeps } from '../../venue.ts';
 import { bookFrame, bookUpdate, emptyUpdate, wholeBook } from './frames.ts';
 
-/** A book without a change for so many seconds sends a message without levels. */
+/** A book without a change for this many seconds sends a message without levels. */
 const QUIET_AFTER = 5;
 
 export class Books {
   readonly #deps: VenueDeps;
   readonly #findStream: (instrument: Instrument) => StreamRef;
-  /** The newest id sent of each book. */
+  /** The newest sent id of each book. */
   readonly #sent = new Map<Instrument, number>();
   /** Seconds since each book's last message. */
   readonly #quiet = new Map<Instrument, number>();
@@ -28,7 +28,7 @@ export class Books {
     );
   }
 
-  /** The book as it is right after its newest message. */
+  /** The book right after its newest message. */
   makeWhole(instrument: Instrument): string {
     const { truth, crossings } = this.#deps;
     truth.snapshot(instrument, crossings.priceOf(instrument));
@@ -42,7 +42,7 @@ export class Books {
     if (seconds >= QUIET_AFTER) this.sendSequence(instrument);
   }
 
-  /** No level changes: the sequence is still at its id, or at another since it began anew. */
+  /** No level changes: the sequence keeps its id, or has another one since it began anew. */
   sendSequence(instrument: Instrument): void {
     const { delivery, truth, crossings } = this.#deps;
     const previous = this.#sent.get(instrument) ?? instrument.diffId;

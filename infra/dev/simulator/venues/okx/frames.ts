@@ -1,4 +1,4 @@
-// Texts of OKX's v5 public channels: elements, which REST answers carry as well, and the frames around them (shapes: recordings of tardis and
+// Texts of OKX's v5 public channels: elements, which REST responses carry as well, and the frames around them (shapes: recordings of tardis and
 // jkorf, docs of public data and market data).
 import type { Change, Levels } from '../../book-model.ts';
 import type { PriceCandle, TradeCandle } from '../../candles.ts';
@@ -7,12 +7,12 @@ import { fine, fixed } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
 import type { Diff, Instrument } from '../../market.ts';
 import type { Trade } from '../../trade.ts';
-import { indexOf, worth } from './listings.ts';
+import { toIndex, worth } from './listings.ts';
 
 const price = ({ priceDecimals }: SimListing, units: number): string => fixed(units, priceDecimals);
 const size = ({ qtyDecimals }: SimListing, units: number): string => fixed(units, qtyDecimals);
 
-/** Coins that so many contracts stand for. */
+/** Amount of this many contracts in coins. */
 function coins(listing: SimListing, contracts: number, atPrice: number): string {
   const [units, decimals] = worth(listing, contracts);
   if (!listing.isInverse) return fixed(units, decimals);
@@ -21,7 +21,7 @@ function coins(listing: SimListing, contracts: number, atPrice: number): string 
 
 // ---- frames ----
 
-/** `instId`, or `instType` of the one channel about all swaps. */
+/** `instId`, or `instType` of the one channel with all swaps. */
 export const argument = (channel: string, subject: string): string =>
   `{"channel":"${channel}","${channel === 'liquidation-orders' ? 'instType' : 'instId'}":"${subject}"}`;
 
@@ -35,7 +35,7 @@ export const bookFrame = (instId: string, action: 'snapshot' | 'update', element
 
 const swap = ({ symbol }: SimListing): string => `"instType":"SWAP","instId":"${symbol}"`;
 
-/** The day's prices, from midnight of the exchange's two days as from 24 hours ago. */
+/** The day's prices: those since midnight of the exchange's two days equal those of 24 hours. */
 function dayPrices({ listing, day }: Instrument): string {
   const open = price(listing, day.open);
   const range = `"high24h":"${price(listing, day.high)}","low24h":"${price(listing, day.low)}"`;
@@ -58,12 +58,12 @@ export const markPrice = ({ listing, mark }: Instrument, atMs: number): string =
 export function indexTicker(instrument: Instrument, atMs: number): string {
   const { listing, index } = instrument;
   const idxPx = fine(index, listing.decimals.mark);
-  return `{"instId":"${indexOf(listing)}","idxPx":"${idxPx}",${dayPrices(instrument)},"ts":"${atMs}"}`;
+  return `{"instId":"${toIndex(listing)}","idxPx":"${idxPx}",${dayPrices(instrument)},"ts":"${atMs}"}`;
 }
 
 const HOUR_MS = 3_600_000;
 
-/** The interval is nowhere said but by its two times. */
+/** The interval is only given by the two times. */
 export function fundingRate({ listing, ...instrument }: Instrument, atMs: number): string {
   const { nextFundingAtMs, fundingHours } = instrument;
   const rate = fine(instrument.fundingRate, listing.decimals.rate);
@@ -110,12 +110,12 @@ type Ids = { readonly seqId: number; readonly prevSeqId: number };
 const bookElement = (sides: string, { changedAtMs }: Instrument, { seqId, prevSeqId }: Ids): string =>
   `{${sides},"ts":"${changedAtMs}","checksum":0,"seqId":${seqId},"prevSeqId":${prevSeqId}}`;
 
-const sidesOf = ({ listing, book }: Instrument, bids: Levels, most = Number.POSITIVE_INFINITY): string =>
+const toSides = ({ listing, book }: Instrument, bids: Levels, most = Number.POSITIVE_INFINITY): string =>
   `"asks":[${levels(listing, book.asks, most)}],"bids":[${levels(listing, bids, most)}]`;
 
 /** The first message of a subscription. */
 export const wholeBook = (instrument: Instrument, bids: Levels): string =>
-  bookElement(sidesOf(instrument, bids), instrument, { seqId: instrument.diffId, prevSeqId: -1 });
+  bookElement(toSides(instrument, bids), instrument, { seqId: instrument.diffId, prevSeqId: -1 });
 
 export function bookUpdate(instrument: Instrument, { changes, last, previous }: Diff): string {
   const { listing } = instrument;
@@ -123,17 +123,17 @@ export function bookUpdate(instrument: Instrument, { changes, last, previous }: 
   return bookElement(sides, instrument, { seqId: last, prevSeqId: previous });
 }
 
-/** Says only where the sequence stands: at the id before it (nothing happened for long), or at a lower one (it began anew). */
+/** Only reports the sequence: at the previous id (no change for long), or at a lower one (it began anew). */
 export const emptyUpdate = (instrument: Instrument, prevSeqId: number): string =>
   bookElement('"asks":[],"bids":[]', instrument, { seqId: instrument.diffId, prevSeqId });
 
-/** As REST gives it: without ids. */
+/** As in REST responses: without ids. */
 export const restBook = (instrument: Instrument, bids: Levels, most: number): string =>
-  `{${sidesOf(instrument, bids, most)},"ts":"${instrument.changedAtMs}"}`;
+  `{${toSides(instrument, bids, most)},"ts":"${instrument.changedAtMs}"}`;
 
 // ---- trades, liquidations ----
 
-/** One match: `count` orders were taken by it. */
+/** One match, which filled `count` orders. */
 export function tradeElement(
   { listing, lastId }: Instrument,
   { id, price: at, qty, buyerIsMaker, atMs }: Trade,
@@ -142,7 +142,7 @@ export function tradeElement(
   return `{"instId":"${listing.symbol}","tradeId":"${id}",${figures},"ts":"${atMs}","count":"${1 + (qty % ORDERS)}","source":"0","seqId":${lastId}}`;
 }
 
-/** `side` is that of the order which closed the position, the price where it was bankrupt. */
+/** `side` is that of the order which closed the position; the price is the bankruptcy price. */
 export function liquidation({ listing }: Instrument, trade: Trade): string {
   const [side, posSide] = trade.buyerIsMaker ? ['sell', 'long'] : ['buy', 'short'];
   const figures = `"bkPx":"${price(listing, bankruptcyPrice(listing, trade))}","sz":"${size(listing, trade.qty)}"`;

@@ -1,18 +1,18 @@
-// Which swaps the simulated OKX lists: linear in contracts of coins (USDT, one in USDC), inverse in contracts of US dollars.
+// The swaps of the simulated OKX: linear in contracts of coins (USDT, one in USDC), inverse in contracts of US dollars.
 import {
   COINS,
   type Coin,
   type ContractRules,
+  computeShare,
   DAY_MS,
   type FundingHours,
   fillUp,
-  inverseOf,
-  linearOf,
   madeUpCoin,
   madeUpRules,
+  makeInverse,
+  makeLinear,
   QUIET,
   type SimListing,
-  shareOf,
 } from '../../listings.ts';
 
 /** All its listings share one market. */
@@ -82,10 +82,10 @@ type Linear = ContractRules & { readonly base: string; readonly contractSize: nu
 
 function linear(quote: 'USDT' | 'USDC', contract: Linear): SimListing {
   const { base, contractSize, priceDecimals, qtyDecimals } = contract;
-  // So many that a candle's turnover is an exact product.
+  // Enough decimals that a candle's turnover is an exact product.
   const amount = Math.max(0, priceDecimals + qtyDecimals - magnitude(contractSize));
   return {
-    ...linearOf(quote, contract),
+    ...makeLinear(quote, contract),
     scope: SCOPE,
     symbol: `${base}-${quote}-SWAP`,
     pair: `${base}-${quote}`,
@@ -104,7 +104,7 @@ const usdt = ([base, contractSize, priceDecimals, tick, qtyDecimals, fundingHour
     isQuiet: QUIET.has(base),
   });
 
-/** Its index is the dollar's, as that of the inverse swap: the same decimals keep the two indexes equal. */
+/** Its index is that in US dollars, like that of the inverse swap: the same decimals keep the two indexes equal. */
 const BTC_USDC = linear('USDC', {
   base: 'BTC',
   contractSize: 0.0001,
@@ -118,7 +118,7 @@ const BTC_USDC = linear('USDC', {
 });
 
 const inverse = ([base, contractSize, priceDecimals, tick]: (typeof USD)[number], age: number): SimListing => ({
-  ...inverseOf(base, { priceDecimals, tick }),
+  ...makeInverse(base, { priceDecimals, tick }),
   scope: SCOPE,
   symbol: `${base}-USD-SWAP`,
   pair: `${base}-USD`,
@@ -141,14 +141,14 @@ export const extraListing = (number: number): SimListing =>
 export const listings = (count: number): readonly SimListing[] =>
   fillUp(count, {
     first: USDT.map(usdt).toSpliced(2, 0, BTC_USDC),
-    second: USD.map(inverse).slice(0, shareOf(count, 6)),
+    second: USD.map(inverse).slice(0, computeShare(count, 6)),
     madeUp: extraListing,
   });
 
-/** The index a swap follows: contracts in USDC follow the dollar's since 2023-04-20. */
-export const indexOf = ({ pair }: SimListing): string => pair.replace(/-USDC$/, '-USD');
+/** The index of a swap: contracts in USDC follow that in US dollars since 2023-04-20. */
+export const toIndex = ({ pair }: SimListing): string => pair.replace(/-USDC$/, '-USD');
 
-/** Units of so many contracts in coins (linear) or US dollars (inverse), with the decimals that make them exact. */
+/** Units of this many contracts in coins (linear) or US dollars (inverse), with the decimals that make them exact. */
 export function worth({ contractSize, qtyDecimals }: SimListing, contracts: number): readonly [number, number] {
   const size = contractSize ?? 1;
   const decimals = Math.max(0, qtyDecimals - magnitude(size));

@@ -1,4 +1,4 @@
-// The simulated OKX, linear and inverse swaps: its addresses and limits, and frames of what happens in the market.
+// The simulated OKX, linear and inverse swaps: its addresses and limits, and frames of market events.
 import type { PriceCandle } from '../../candles.ts';
 import type { Connection } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
@@ -18,13 +18,13 @@ import {
   tradeCandle,
   tradeElement,
 } from './frames.ts';
-import { extraListing, indexOf, listings } from './listings.ts';
-import { answerRest, costOf, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
-import { findDoor, followersOf, indexRef, toStreamRef } from './session.ts';
+import { extraListing, listings, toIndex } from './listings.ts';
+import { answerRest, computeCost, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
+import { findDoor, indexRef, listFollowers, toStreamRef } from './session.ts';
 
-/** Seconds between two pushes of a channel that has no event of its own. */
+/** Seconds between two messages of a channel without its own event. */
 const OI_EVERY = 3;
-/** Each listing in its own second. */
+/** Each listing at its own second. */
 const FUNDING_EVERY = 60;
 
 export const okx: SimulatedVenue = {
@@ -39,7 +39,7 @@ export const okx: SimulatedVenue = {
     incomingPerSecond: 50,
     pingEveryMs: Number.POSITIVE_INFINITY,
     pongWithinMs: Number.POSITIVE_INFINITY,
-    // What it pushes keeps a connection alive as well: its session looks after that.
+    // Messages it sends keep a connection alive as well: its session checks that.
     idleMs: Number.POSITIVE_INFINITY,
     maxAgeMs: Number.POSITIVE_INFINITY,
     maxBufferedBytes: 16 * 1_048_576,
@@ -76,7 +76,7 @@ function open(deps: VenueDeps): RunningVenue {
   return {
     events: channels.events,
     door: findDoor({ ...deps, greet: (...subscription) => channels.greet(...subscription) }),
-    cost: costOf,
+    cost: computeCost,
     answer: (request) => answerRest(deps, request),
     refuse,
     restarted: () => channels.sendNewSequences(),
@@ -116,7 +116,7 @@ class Channels {
     },
     liquidation: (instrument, trade) => {
       const all = toStreamRef('liquidation-orders', 'SWAP', null);
-      // One stream carries all swaps: those that a fault silences are missing from it.
+      // One stream carries all swaps: those silenced by a fault are missing from it.
       if (this.#deps.isSilenced({ ...all, symbol: instrument.listing.symbol })) return;
       this.#deps.delivery.emit(all, () => frame('liquidation-orders', 'SWAP', liquidation(instrument, trade)));
     },
@@ -147,7 +147,7 @@ class Channels {
     delivery.emitTo(connection, ref, frame(ref.kind, subject, element(first, atMs)));
   }
 
-  /** After a restart each open book sends the first id of its new sequence behind the last of its old one. */
+  /** After a restart each open book sends the first id of its new sequence after the last of its old one. */
   sendNewSequences(): void {
     for (const instrument of this.#deps.market.instruments)
       if (instrument.status === 'trading') this.#books.sendSequence(instrument);
@@ -172,12 +172,12 @@ class Channels {
     this.#books.passSecond(instrument);
   }
 
-  // ---- indexes: sent once for all listings that follow one ----
+  // ---- indexes: sent once for all listings of an index ----
 
   *#indexes(): Iterable<readonly [string, readonly Instrument[], Instrument]> {
     const { market } = this.#deps;
-    for (const index of new Set(market.instruments.map(({ listing }) => indexOf(listing)))) {
-      const followers = followersOf(market, index);
+    for (const index of new Set(market.instruments.map(({ listing }) => toIndex(listing)))) {
+      const followers = listFollowers(market, index);
       const [first] = followers;
       if (first !== undefined) yield [index, followers, first];
     }
@@ -198,8 +198,8 @@ class Channels {
   }
 
   #closeIndex(instrument: Instrument, openMs: number): void {
-    const index = indexOf(instrument.listing);
-    const followers = followersOf(this.#deps.market, index);
+    const index = toIndex(instrument.listing);
+    const followers = listFollowers(this.#deps.market, index);
     const candle = findCandle(instrument.candles.indexes, openMs);
     if (followers[0] !== instrument || candle === undefined) return;
     this.#deps.delivery.emit(indexRef('index-candle1m', index, followers), () =>

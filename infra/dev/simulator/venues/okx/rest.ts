@@ -1,4 +1,4 @@
-// Answers of OKX's v5 public and market endpoints from the market model (shapes: recordings of cryptofeed and jkorf, docs of public data).
+// Responses of OKX's v5 public and market endpoints from the market model (shapes: recordings of cryptofeed and jkorf, docs of public data).
 import type { PriceCandle } from '../../candles.ts';
 import { fixed } from '../../figures.ts';
 import type { Instrument } from '../../market.ts';
@@ -15,9 +15,9 @@ import {
   tradeCandle,
 } from './frames.ts';
 import { SCOPE } from './listings.ts';
-import { followersOf } from './session.ts';
+import { listFollowers } from './session.ts';
 
-/** The docs count requests a path in two seconds: 40 weigh two each, 10 weigh eight. */
+/** The docs limit requests per path in two seconds: those with 40 weigh two each, those with 10 weigh eight. */
 export const WEIGHT_PER_MINUTE = 2_400;
 const WEIGHTS: Readonly<Record<string, number>> = {
   'public/time': 8,
@@ -40,14 +40,14 @@ const WEIGHTS: Readonly<Record<string, number>> = {
 const parseName = (path: string): string => /^\/api\/v5\/(.+)$/.exec(path)?.[1] ?? '';
 
 /** One budget a path. */
-export function costOf({ path }: Pick<RestRequest, 'path'>): Cost | null {
+export function computeCost({ path }: Pick<RestRequest, 'path'>): Cost | null {
   const weight = WEIGHTS[parseName(path)];
   return weight === undefined ? null : { bucket: parseName(path), weight };
 }
 
 const body = (code: string, msg: string, data: string): string => `{"code":"${code}","data":[${data}],"msg":"${msg}"}`;
 
-/** No header says how long to wait. */
+/** No header states how long to wait. */
 export const refuse = (status: number | null): RestAnswer => ({
   status: status ?? 429,
   body: body('50011', 'Too Many Requests', ''),
@@ -67,14 +67,14 @@ class Refused extends Error {
 const MISSING = 400;
 const missing = (name: string): Refused => new Refused('50014', `Parameter ${name} can not be empty.`, MISSING);
 const wrong = (name: string): Refused => new Refused('51000', `Parameter ${name} error`, MISSING);
-/** Faults of meaning are answers of status 200 with a code. */
+/** Semantic errors get a response of status 200 with an error code. */
 const unknown = (): Refused => new Refused('51001', "Instrument ID doesn't exist.", 200);
 
 type Deps = Pick<VenueDeps, 'market' | 'truth' | 'crossings'>;
 
 export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
   try {
-    return { status: 200, body: body('0', '', elementsOf(deps, request).join(',')) };
+    return { status: 200, body: body('0', '', makeElements(deps, request).join(',')) };
   } catch (error) {
     if (error instanceof Refused) return { status: error.status, body: body(error.code, error.message, '') };
     throw error;
@@ -82,7 +82,7 @@ export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
 }
 
 /** `instId` of a listed swap. */
-function swapOf({ market }: Deps, { query }: RestRequest): Instrument {
+function findSwap({ market }: Deps, { query }: RestRequest): Instrument {
   const instId = query.get('instId');
   if (instId === null) throw missing('instId');
   const found = market.find(SCOPE, instId);
@@ -90,29 +90,29 @@ function swapOf({ market }: Deps, { query }: RestRequest): Instrument {
   return found;
 }
 
-/** All of a type, or one of them. */
-function swapsOf(deps: Deps, request: RestRequest): readonly Instrument[] {
+/** All swaps of a type, or one of them. */
+function findSwaps(deps: Deps, request: RestRequest): readonly Instrument[] {
   const instType = request.query.get('instType');
   if (instType === null) throw missing('instType');
   if (instType !== 'SWAP') throw wrong('instType');
-  return request.query.has('instId') ? [swapOf(deps, request)] : listed(deps);
+  return request.query.has('instId') ? [findSwap(deps, request)] : listed(deps);
 }
 
 const listed = ({ market }: Deps): readonly Instrument[] => market.instruments.filter((i) => i.status !== 'closed');
 
-/** The first swap that follows the index named. */
-function followerOf(deps: Deps, { query }: RestRequest): Instrument {
+/** The first swap that follows the named index. */
+function findFollower(deps: Deps, { query }: RestRequest): Instrument {
   const instId = query.get('instId');
   if (instId === null) throw missing('instId');
-  const [first] = followersOf(deps.market, instId);
+  const [first] = listFollowers(deps.market, instId);
   if (first === undefined) throw unknown();
   return first;
 }
 
-function elementsOf(deps: Deps, request: RestRequest): readonly string[] {
+function makeElements(deps: Deps, request: RestRequest): readonly string[] {
   const { query, nowMs } = request;
-  /** What a moment says of each. */
-  const said = (instruments: readonly Instrument[], element: (i: Instrument, atMs: number) => string) =>
+  /** Elements of the instruments at this moment. */
+  const toNow = (instruments: readonly Instrument[], element: (i: Instrument, atMs: number) => string) =>
     instruments.map((instrument) => {
       deps.truth.moment(instrument, nowMs);
       return element(instrument, nowMs);
@@ -124,29 +124,29 @@ function elementsOf(deps: Deps, request: RestRequest): readonly string[] {
     case 'public/instruments':
       return instruments(deps, request);
     case 'public/funding-rate':
-      return said(query.get('instId') === 'ANY' ? listed(deps) : [swapOf(deps, request)], fundingRate);
+      return toNow(query.get('instId') === 'ANY' ? listed(deps) : [findSwap(deps, request)], fundingRate);
     case 'public/open-interest':
-      return said(swapsOf(deps, request), openInterest);
+      return toNow(findSwaps(deps, request), openInterest);
     case 'public/mark-price':
-      return said(swapsOf(deps, request), markPrice);
+      return toNow(findSwaps(deps, request), markPrice);
     case 'market/ticker':
-      return said([swapOf(deps, request)], ticker);
+      return toNow([findSwap(deps, request)], ticker);
     case 'market/tickers':
-      return said(swapsOf(deps, request), ticker);
+      return toNow(findSwaps(deps, request), ticker);
     case 'market/index-tickers':
-      return said([followerOf(deps, request)], indexTicker);
+      return toNow([findFollower(deps, request)], indexTicker);
     case 'market/books':
       return [book(deps, request)];
     case 'market/candles': {
-      const swap = swapOf(deps, request);
+      const swap = findSwap(deps, request);
       return candles(query, swap.candles.trades, (candle, state) => tradeCandle(swap, candle, state));
     }
     case 'market/mark-price-candles': {
-      const swap = swapOf(deps, request);
+      const swap = findSwap(deps, request);
       return candles(query, swap.candles.marks, (candle, state) => priceCandle(swap, candle, state));
     }
     default: {
-      const swap = followerOf(deps, request);
+      const swap = findFollower(deps, request);
       return candles(query, swap.candles.indexes, (candle, state) => priceCandle(swap, candle, state));
     }
   }
@@ -187,7 +187,7 @@ function info({ listing }: Instrument): object {
   };
 }
 
-/** A dated contract, which its own answer lists. */
+/** A dated contract, listed by its own request. */
 const DATED = {
   ctType: 'linear',
   ctVal: '0.01',
@@ -202,16 +202,16 @@ const DATED = {
 
 function instruments(deps: Deps, request: RestRequest): readonly string[] {
   if (request.query.get('instType') === 'FUTURES') return [JSON.stringify(DATED)];
-  return swapsOf(deps, request).map((instrument) => JSON.stringify(info(instrument)));
+  return findSwaps(deps, request).map((instrument) => JSON.stringify(info(instrument)));
 }
 
 // ---- figures ----
 
 const MOST_LEVELS = 400;
 
-/** One level a side unless told. */
+/** One level a side by default. */
 function book(deps: Deps, request: RestRequest): string {
-  const instrument = swapOf(deps, request);
+  const instrument = findSwap(deps, request);
   const levels = Number(request.query.get('sz') ?? 1);
   if (!Number.isInteger(levels) || levels < 1) throw wrong('sz');
   deps.truth.snapshot(instrument, deps.crossings.priceOf(instrument));

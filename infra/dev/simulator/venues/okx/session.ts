@@ -1,18 +1,18 @@
-// Conversations on OKX's public and business sockets: channels and their arguments, text pings, and how a silent connection ends.
+// Protocol of OKX's public and business sockets: channels and their arguments, text pings, and the end of a silent connection.
 
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, Market } from '../../market.ts';
 import type { RunningVenue, VenueDeps } from '../../venue.ts';
 import { argument } from './frames.ts';
-import { indexOf, SCOPE } from './listings.ts';
+import { SCOPE, toIndex } from './listings.ts';
 
 const PATH = /^\/ws\/v5\/(public|business)$/;
 type SocketPath = 'public' | 'business';
 
 type Channel = {
   readonly path: SocketPath;
-  /** What its argument names. */
+  /** What its argument identifies. */
   readonly of: 'instId' | 'index' | 'instType';
   readonly layers: readonly string[];
 };
@@ -31,10 +31,10 @@ const CHANNELS: ReadonlyMap<string, Channel> = new Map([
   ['index-candle1m', { path: 'business', of: 'index', layers: ['candles'] }],
 ]);
 
-/** Channels of those who have traded enough and logged in. */
+/** Channels for logged-in accounts with enough volume. */
 const PRIVILEGED: ReadonlySet<string> = new Set(['books-l2-tbt', 'books50-l2-tbt']);
 
-/** `books:BTC-USDT-SWAP`, kind `books`. `symbol` is null for what is about several listings. */
+/** `books:BTC-USDT-SWAP`, kind `books`. `symbol` is null for a stream of several listings. */
 export const toStreamRef = (channel: string, subject: string, symbol: string | null): StreamRef => ({
   scope: SCOPE,
   kind: channel,
@@ -44,17 +44,17 @@ export const toStreamRef = (channel: string, subject: string, symbol: string | n
 });
 
 /** The swaps that follow an index. */
-export const followersOf = ({ instruments }: Market, index: string): readonly Instrument[] =>
-  instruments.filter(({ listing, status }) => status !== 'closed' && indexOf(listing) === index);
+export const listFollowers = ({ instruments }: Market, index: string): readonly Instrument[] =>
+  instruments.filter(({ listing, status }) => status !== 'closed' && toIndex(listing) === index);
 
-/** A stream of an index belongs to its only follower, or is about several. */
+/** A stream of an index belongs to its only follower, or to several. */
 export const indexRef = (channel: string, index: string, followers: readonly Instrument[]): StreamRef =>
   toStreamRef(channel, index, followers.length === 1 ? (followers[0]?.listing.symbol ?? null) : null);
 
 type Found = { readonly ref: StreamRef; readonly instruments: readonly Instrument[] };
 type Argument = { readonly channel?: unknown; readonly instId?: unknown; readonly instType?: unknown };
 
-/** What an argument asks for; null when this address has no such thing. */
+/** The target of an argument; null when this address has no such channel. */
 function find(market: Market, path: SocketPath, { channel, instId, instType }: Argument): Found | null {
   const name = String(channel);
   const known = CHANNELS.get(name);
@@ -63,7 +63,7 @@ function find(market: Market, path: SocketPath, { channel, instId, instType }: A
     return instType === 'SWAP' ? { ref: toStreamRef(name, 'SWAP', null), instruments: [] } : null;
   const subject = String(instId);
   if (known.of === 'index') {
-    const instruments = followersOf(market, subject);
+    const instruments = listFollowers(market, subject);
     return instruments.length === 0 ? null : { ref: indexRef(name, subject, instruments), instruments };
   }
   const instrument = market.find(SCOPE, subject);
@@ -72,7 +72,7 @@ function find(market: Market, path: SocketPath, { channel, instId, instType }: A
 }
 
 type Deps = Pick<VenueDeps, 'market' | 'sockets' | 'nowMs'> & {
-  /** Sends what a new subscriber is told first. */
+  /** Sends the first messages to a new subscriber. */
   readonly greet: (connection: Connection, ref: StreamRef, instruments: readonly Instrument[]) => void;
 };
 
@@ -83,7 +83,7 @@ export const findDoor =
     return path === undefined ? null : { scope: SCOPE, open: (connection) => openSession(deps, connection, path) };
   };
 
-/** Neither side said anything for so long: the venue ends the connection. */
+/** After this long without a message from either side the venue ends the connection. */
 const IDLE_MS = 30_000;
 
 function watchIdle({ sockets }: Deps, connection: Connection): (nowMs: number) => void {
@@ -95,7 +95,7 @@ function watchIdle({ sockets }: Deps, connection: Connection): (nowMs: number) =
       pushed = summary.frames;
       pushedMs = nowMs;
     }
-    if (nowMs - Math.max(pushedMs, connection.heardMs) >= IDLE_MS) sockets.disconnect(connection, 'idle');
+    if (nowMs - Math.max(pushedMs, connection.receivedMs) >= IDLE_MS) sockets.disconnect(connection, 'idle');
   };
 }
 
@@ -123,13 +123,13 @@ function openSession(deps: Deps, connection: Connection, path: SocketPath): Sess
   const isWithinBudget = commandBudget(deps);
   const connId = connection.log.summary.connection.toString(16).padStart(8, 'a4d3ae55');
 
-  const say = (answer: object): void => sockets.reply(connection, JSON.stringify({ ...answer, connId }));
-  const refuse = (code: string, msg: string): void => say({ event: 'error', code, msg });
+  const reply = (answer: object): void => sockets.reply(connection, JSON.stringify({ ...answer, connId }));
+  const refuse = (code: string, msg: string): void => reply({ event: 'error', code, msg });
 
   const acknowledge = (event: string, { kind, name }: StreamRef): void =>
-    say({ event, arg: JSON.parse(argument(kind, name.slice(kind.length + 1))) });
+    reply({ event, arg: JSON.parse(argument(kind, name.slice(kind.length + 1))) });
 
-  /** Each argument is answered by itself. */
+  /** Each argument is acknowledged separately. */
   function obey(op: 'subscribe' | 'unsubscribe', asked: Argument): void {
     const found = find(market, path, asked);
     if (PRIVILEGED.has(String(asked.channel))) refuse('60011', 'Please log in');
