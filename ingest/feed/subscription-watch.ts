@@ -1,18 +1,18 @@
-// The subscriptions of one connection that never rest for long: which have gone silent, which are merely quiet. Pure: instants go in.
+// Tracks the subscriptions of one connection that are never quiet for long: which are silent, which merely quiet. Pure: instants are arguments.
 import type { Watched } from '../venues/contract/feed.ts';
 
 type SubscriptionWatch = {
   /** A data frame of the subscription. */
   readonly heard: (subscription: string, text: string, nowMs: number) => void;
-  /** Those to subscribe again now; each is named again only after another such silence. */
+  /** Subscriptions to renew now; each is returned again only after another silence. */
   readonly silent: (nowMs: number) => readonly string[];
-  /** One whose value is to be asked for now; it is named again only after another such quiet. */
+  /** A subscription whose value is to be requested now; it is returned again only after another quiet period. */
   readonly quiet: (nowMs: number) => string | null;
-  /** Nothing was read for a while: what was silent meanwhile says nothing about the venue. */
+  /** Nothing was read for a while: silence in that time is not the venue's. */
   readonly forgive: (nowMs: number) => void;
 };
 
-/** What is confirmed by itself: a member when it changes, or (`find` null) the whole by any frame. */
+/** A value with its own confirmation time: a member when it changes, or (`find` null) the whole subscription by any frame. */
 type Value = { readonly find: RegExp | null; readonly confirmAfterMs: number; last: string | null; heardMs: number };
 type Subscription = {
   readonly rule: Watched;
@@ -63,7 +63,7 @@ export const createSubscriptionWatch = (watched: readonly Watched[], openedMs: n
     quiet: (nowMs) => {
       for (const [name, subscription] of all) {
         const { values, askedMs } = subscription;
-        // An answer says all of them.
+        // One answer contains all values.
         const isQuiet = values.some((v) => nowMs - Math.max(v.heardMs, askedMs) >= v.confirmAfterMs);
         if (!isQuiet) continue;
         subscription.askedMs = nowMs;

@@ -32,7 +32,7 @@ import {
 } from './mapping.ts';
 import { isDated, marketOfPair, quantityUnitOf, symbolsOfPair } from './symbols.ts';
 
-/** What `X` marks as no trade of the market: fills of the insurance fund, of auto-deleveraging, and `NA` (sent without price and quantity). */
+/** Values of `X` for fills that are no trades of the market: insurance fund, auto-deleveraging, and `NA` (sent without price and quantity). */
 const NO_TRADES: ReadonlySet<string> = new Set(['INSURANCE_FUND', 'ADL', 'NA']);
 
 export const mapTrade: Mapper = (element, source) => {
@@ -73,7 +73,7 @@ const toTrade = (at: Stamps, element: Fields, { id, price, size, maker }: TradeF
   return [toMapped(at, 'trade', values, element)];
 };
 
-/** A forced order sells a long or buys back a short. What was filled (`z` at `ap`) when it was, else the order itself (`q` at `p`). */
+/** A forced order sells a long or buys back a short. The record has the fill (`z` at `ap`) if there is one, else the order (`q` at `p`). */
 export const mapForceOrder: Mapper = (element, source) => {
   const order = readFields(element.o, 'o');
   const symbol = readSymbol(order.s);
@@ -134,7 +134,7 @@ export const CANDLE_ENDPOINTS: Readonly<Record<string, PriceType>> = {
   indexPriceKlines: 'index',
 };
 
-/** Perpetuals that an answer of candles is about; null when its request names none. */
+/** Perpetuals whose candles were requested; null when the request names none. */
 const symbolsAsked = (query: URLSearchParams, context: MapContext): readonly string[] | null => {
   const asked = (query.get('symbol') ?? query.get('pair'))?.toUpperCase();
   if (asked === undefined) return null;
@@ -143,10 +143,10 @@ const symbolsAsked = (query: URLSearchParams, context: MapContext): readonly str
   return symbols.filter((symbol) => !isDated(symbol));
 };
 
-/** Most candles an answer holds where the request does not say. */
+/** Maximum number of candles in an answer when the request sets none. */
 const DEFAULT_LIMIT = 500;
 
-/** With `startTime` the venue tells the first ones since then. */
+/** With `startTime` the venue returns the first candles since then. */
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message, context) => {
   const { path = '', query = NO_QUERY } = readRequest(message) ?? {};
   const priceType = CANDLE_ENDPOINTS[path.slice(path.lastIndexOf('/') + 1)];
@@ -182,7 +182,7 @@ type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'v' | 'q' | 'n
   readonly closed: boolean | null;
 };
 
-/** Mark and index candles have zeros where volumes would be: they are none. */
+/** Mark and index candles have zeros as volumes; they are no figures. */
 const toCandle = (
   at: Stamps,
   element: unknown,

@@ -20,10 +20,10 @@ export const binance = binanceDialect({
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
     subscribePerSecond: 5,
-    // Of both markets together, since 2026-06-30.
+    // For both markets together, since 2026-06-30.
     restWeightPerMinute: 2400,
     restWeightIsShared: true,
-    // 300 attempts in five minutes an address: after an outage all sockets come back at once.
+    // 300 attempts in five minutes for each address: after an outage all sockets reconnect at once.
     connectionsPerMinute: 150,
     connectionBurst: { most: 300, ms: 300_000 },
   },

@@ -76,7 +76,7 @@ export const mapMessage = (venue: string, message: VenueMessage, context: MapCon
   return readMessage(message.payload, map, cutLevels);
 };
 
-/** A frame, wrapped `{stream, data}` or bare; an answer whose request is not known is read by its shape. */
+/** Maps a frame, wrapped `{stream, data}` or bare; an answer without a known request is recognised by its shape. */
 const mapFrame = (body: unknown, source: MessageSource): readonly Mapped[] => {
   if (Array.isArray(body)) return body.flatMap((element) => mapElement(element, source));
   const frame = readFields(body, 'message');
@@ -96,7 +96,7 @@ const mapElement = (element: unknown, source: MessageSource): readonly Mapped[] 
   return 'openInterest' in element ? mapOpenInterest(element, source) : [];
 };
 
-/** An answer to a request we know. */
+/** Maps an answer to a known request. */
 const mapAnswer = (body: unknown, source: MessageSource & { readonly endpoint: string }): readonly Mapped[] => {
   if (isFields(body) && typeof body.code === 'number' && 'msg' in body) throw refusal(String(body.msg));
   const candles = CANDLE_ENDPOINTS[source.endpoint];
@@ -145,7 +145,7 @@ const mapSnapshot: Mapper = (element, source) => {
   return [{ ...toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, element), chain }];
 };
 
-/** A side with fewer levels than asked has no more. */
+/** A side with fewer levels than requested is complete. */
 const fullSides = ({ bids, asks }: Sides, limit: string | null): FullSides | undefined =>
   limit === null ? undefined : { bids: bids.length < Number(limit), asks: asks.length < Number(limit) };
 
@@ -180,7 +180,7 @@ const toFunding = (at: Stamps, element: Fields, [rateName, nextName]: readonly [
   return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at }, element)];
 };
 
-/** An index by pair (`i` before 2026-06-30): a record for each listing that uses it. */
+/** An index by pair (`i` before 2026-06-30): one record for each listing that uses it. */
 const mapIndexPrice: Mapper = (element, source) => {
   const index = readPrice(element.p, 'p');
   const venueTs = readMsOrNull(element.E, 'E');
@@ -214,7 +214,7 @@ const mapPriceTicker: Mapper = (element, source) => {
     : toTicker({ symbol, venueTs: readMsOrNull(element.time, 'time'), source }, element, 'price');
 };
 
-/** A last price of zero means that nothing was traded yet. */
+/** A last price of zero means no trade yet. */
 const toTicker = (at: Stamps, element: Fields, name: string): Mapped[] => {
   const last = readAmountOrNull(element[name], name);
   return last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)];
@@ -246,7 +246,7 @@ const mapOpenInterest: Mapper = (element, source) => {
 const EVENTS: ReadonlyMap<string, Mapper> = new Map([
   ['depthUpdate', mapDepth],
   ['markPriceUpdate', mapMarkPrice],
-  // The first as its docs call it, the other as it is sent (gocryptotrader, `binance_websocket.go`).
+  // The first name is from its docs, the second is the one sent (gocryptotrader, `binance_websocket.go`).
   ['indexPriceUpdate', mapIndexPrice],
   ['IndexUpdate', mapIndexPrice],
   ['24hrTicker', mapTicker],

@@ -51,7 +51,7 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] => {
     message.payload,
     (body, text) => {
       const fields = readFields(body, 'message');
-      // From the text: v3's ids exceed 2^53, and parsing every book in the slow way for them would be dear.
+      // Read from the text: v3's ids exceed 2^53, and the slow parse would be expensive for every book.
       const ids = text.includes('"books') ? readIds(text) : NO_IDS;
       const source = { receivedAt: message.received_at, ids };
       if (message.kind === 'frame') return mapFrame(fields, { ...source, query: NO_QUERY, sentAt: fields.ts });
@@ -87,7 +87,7 @@ const mapAnswer = (endpoint: string | undefined, body: Fields, source: MessageSo
   return isSpot ? [] : (ANSWERS.get(endpoint ?? '')?.(body.data, source) ?? []);
 };
 
-/** v1 and v2 say `instId`, v3 `symbol`. Null: no perpetual. */
+/** Symbol of a frame: `instId` in v1 and v2, `symbol` in v3. Null: no perpetual. */
 const readFrameSymbol = ({ arg }: Frame): string | null => readSymbol(arg.symbol ?? arg.instId);
 
 // ---- tickers, books ----
@@ -125,14 +125,14 @@ const parsedIds = ({ seq, pseq }: Fields): BookIds => ({
   pseq: pseq === undefined || pseq === null ? null : readId(pseq, 'pseq'),
 });
 
-/** The ids seen in the text where the book has them; another spelling of them is read again. */
+/** The ids read from the text where the book has them; ids in another spelling are read again. */
 const ownIds = (book: Fields, seen: BookIds): BookIds => {
   const isSeen = (id: unknown, text: string | null): boolean =>
     id === undefined || id === null ? text === null : text !== null && Number(id) === Number(text);
   return isSeen(book.seq, seen.seq) && isSeen(book.pseq, seen.pseq) ? seen : parsedIds(book);
 };
 
-/** A whole book by request: printed, never joined. One merged to coarser prices is none of the venue's own levels. */
+/** A whole requested book: recorded, never joined. A book merged to coarser prices has none of the venue's own levels. */
 const mapBookAnswer: AnswerMapper = (data, source) => {
   const book = readFields(data, 'data');
   if (book.precision !== undefined && book.precision !== 'scale0') return [];
@@ -156,7 +156,7 @@ const mapTrades: FrameMapper = (frame, source) => {
 
 type TradeFields = Readonly<Record<'time' | 'price' | 'size' | 'side' | 'id', unknown>>;
 
-/** v1 sends rows without an id, v2 and the answers long names, v3 letters. */
+/** v1 sends rows without an id; v2 and the answers use long names, v3 letters. */
 const toTradeFields = (element: unknown): TradeFields => {
   if (Array.isArray(element)) {
     const [time, price, size, side] = element;
@@ -189,7 +189,7 @@ const mapFills: AnswerMapper = (data, source) =>
     return symbol === null ? [] : toTrade(symbol, toTradeFields(element), { element, source });
   });
 
-/** All listings of a product type in one topic: the largest of a second and side. The side is the position's, the amount one of the quote coin. */
+/** One topic for all listings of a product type: the largest of a second and side. The side is the position's, the amount one of the quote coin. */
 const mapLiquidations: FrameMapper = (frame, source) =>
   readElements(frame.data).flatMap((element) => {
     const symbol = readSymbol(element.symbol);
@@ -234,7 +234,7 @@ const mapPastCandles =
 /** The request names the price: `kLineType` (v2), `type` (v3). */
 const PRICE_TYPES: Readonly<Record<string, PriceType | undefined>> = { market: 'trade', mark: 'mark', index: 'index' };
 
-/** Rows of v1 end at the base volume; v3's socket sends objects. No version says whether a candle is closed. */
+/** Rows of v1 end with the base volume; v3's socket sends objects. No version marks a candle as closed. */
 const toCandle = (at: Stamps, row: unknown, priceType: PriceType): Mapped => {
   const [start, open, high, low, close, volume, turnover] = isFields(row)
     ? [row.start, row.open, row.high, row.low, row.close, row.volume, row.turnover]
@@ -268,7 +268,7 @@ const FRAMES: ReadonlyMap<string, FrameMapper> = new Map([
   ['kline', mapCandles],
 ]);
 
-/** v2 and v3 share their last words. */
+/** v2 and v3 share the last part of their paths. */
 const ANSWERS: ReadonlyMap<string, AnswerMapper> = new Map([
   ['ticker', mapTickers],
   ['tickers', mapTickers],

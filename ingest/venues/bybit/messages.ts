@@ -63,7 +63,7 @@ const mapAnswer = (endpoint: string | null, body: Fields, source: MessageSource)
 };
 
 type FrameMapper = (frame: Fields, source: MessageSource) => readonly Mapped[];
-/** `sentAt`: the answer's own stamp, milliseconds. */
+/** `sentAt`: the answer's stamp in milliseconds. */
 type AnswerMapper = (result: Fields, source: MessageSource & { readonly sentAt: unknown }) => readonly Mapped[];
 
 // ---- books ----
@@ -87,7 +87,7 @@ const mapBookFrame: FrameMapper = (frame, source) => {
   return [chain ? { ...mapped, chain } : mapped];
 };
 
-/** The answer's depth is another than the socket's: it is never joined, but its id may confirm the book. */
+/** The answer's depth differs from the socket's: it is never joined, but its id may confirm the book. */
 const mapBookAnswer: AnswerMapper = (result, source) => {
   const symbol = readSymbol(result.s);
   if (symbol === null) return [];
@@ -141,7 +141,7 @@ const mapLiquidation: FrameMapper = (frame, source) =>
 
 type LiquidationNames = readonly [symbol: string, time: string, side: string, price: string, size: string];
 
-/** The side is the position's (`Buy`: a long was closed) and the price is where it was bankrupt, no fill. */
+/** The side is the position's (`Buy`: a long was closed); the price is the bankruptcy price, no fill. */
 const toLiquidation = (element: Fields, source: MessageSource, names: LiquidationNames): readonly Mapped[] => {
   const [symbolName, time, side, price, size] = names;
   const symbol = readSymbol(element[symbolName]);

@@ -21,7 +21,7 @@ import { isPerpetual, parseStream, snapshotChain, updateChain } from './symbols.
 
 const NAMES = ['p', 's'] as const;
 
-/** One side may be left out of a message that does not touch it. */
+/** A message omits a side that it does not change. */
 const orNone = (value: unknown): unknown => value ?? [];
 
 const readIds = (result: Fields): { readonly first: bigint; readonly last: bigint } => ({
@@ -49,7 +49,7 @@ export const mapStream: Frame = (result, envelope, source) => {
   return [toBook(body, { symbol: stream.symbol, sides, full }, { envelope, source })];
 };
 
-/** A side with fewer levels than asked has no more. */
+/** A side with fewer levels than requested is complete. */
 const fullSides = ({ bids, asks }: Sides, depth: number): FullSides => ({
   bids: bids.length < depth,
   asks: asks.length < depth,
@@ -109,7 +109,7 @@ const mapOldChanges = (rows: readonly unknown[], envelope: Fields, source: Sourc
   });
 };
 
-/** A size of zero does not say its side: the level is gone from whichever held it. */
+/** A size of zero has no side: the level is removed from both. */
 const toSides = (changes: readonly Fields[]): Sides => {
   const sides: { readonly bids: Level[]; readonly asks: Level[] } = { bids: [], asks: [] };
   for (const { p, s } of changes) {
@@ -122,7 +122,7 @@ const toSides = (changes: readonly Fields[]): Sides => {
   return sides;
 };
 
-/** The body leaves out whose book it is. `update` is when the book changed last, `current` when it was sent, in seconds. */
+/** The body omits the symbol. `update` is the time of the book's last change, `current` the time of sending, in seconds. */
 export const mapBookAnswer = (body: unknown, source: Source): readonly Mapped[] => {
   const symbol = source.query.get('contract');
   if (symbol === null || symbol === '')
