@@ -1,4 +1,4 @@
-// The nightly runner: stays and does each step of each day when it is due, or one by hand (`npm run nightly`).
+// The nightly runner: runs each step of each day when it is due, or one by hand (`npm run nightly`).
 import { type Environment, readConfig } from '../infra/runtime/config.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog } from '../infra/runtime/log.ts';
@@ -37,7 +37,7 @@ const findSettings = (env: Environment): Environment => {
 };
 
 const byHand = async (argv: readonly string[]): Promise<string> => {
-  // A person watches: what the log would say is in the lines of progress.
+  // For an interactive user the lines of progress replace the log.
   const env = findSettings(process.env);
   const tell = (line: string): void => void process.stderr.write(`${line}\n`);
   const { context, close } = await openContext(env, createMetrics(), {

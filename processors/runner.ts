@@ -1,4 +1,4 @@
-// Runs one task: restores it, feeds it its partition, publishes what it makes, saves checkpoints, keeps its log moving.
+// Runs one task: restores it, feeds it its partition, publishes its outputs, saves checkpoints, keeps its log moving.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { endOffsets, type KafkaHandle, type Message, type Publisher } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
@@ -18,15 +18,15 @@ import { Task } from './task/task.ts';
 const CHECKPOINT_EVERY_MS = 5_000;
 const ROUND_LASTS_MS = 2_000;
 const IDLE_SLICE_MS = 4;
-/** The slice of a task that stops. */
+/** The slice of a stopping task. */
 const WHOLE = Number.POSITIVE_INFINITY;
-/** Of a round no more is made than is soon written. */
+/** Limits the unwritten part of a round. */
 const ROUND_AHEAD_BYTES = 2 * 1024 * 1024;
 const OWNER_TICK_EVERY_MS = 250;
 const QUIET_AFTER_MS = 1_000;
-/** A task that has come to rest says so, that others may know its log is worked through. */
+/** An idle task publishes its watermark, so that others know its log is processed. */
 const REST_AFTER_MS = 500;
-/** Longest stretch of records between two looks at everything else this process does: heartbeats, other tasks, the queue. */
+/** Longest run of records before the process serves everything else: heartbeats, other tasks, the queue. */
 const STRETCH_MS = 5;
 
 type RunnerSpec = {
@@ -35,7 +35,7 @@ type RunnerSpec = {
   readonly partition: number;
   readonly shards: number;
   readonly namespace: string;
-  /** Writes ticks when nothing comes; never in a replay. */
+  /** Writes ticks when no record arrives; never in a replay. */
   readonly ticks: boolean;
   /** Infinity: only `stop` saves. */
   readonly checkpointEveryMs?: number;
@@ -53,7 +53,7 @@ export class TaskRunner {
   /** Outputs of records at or below this raw offset were acknowledged by an earlier owner. */
   readonly #emittedTo: number;
   readonly #logStart: number;
-  /** Ends of the output partitions when this owner began: positions until the first acknowledged write. */
+  /** Ends of the output partitions at this owner's start: positions until the first acknowledged write. */
   readonly #starts: ReadonlyMap<string, number>;
   readonly #timer: NodeJS.Timeout;
   readonly #backlog: Backlog;
@@ -105,12 +105,12 @@ export class TaskRunner {
     return this.#task.state.offset + 1;
   }
 
-  /** The raw offset to read from: the record that was applied last is compared before the log is followed (`apply`). */
+  /** The raw offset to read from: the last applied record is compared before the log is followed (`apply`). */
   get start(): number {
     return this.#hasBegun ? Math.max(this.next - 1, this.#logStart) : this.next;
   }
 
-  /** The W that readers may know: everything before it is acknowledged. What is applied may wait for a slow broker. */
+  /** The published W: everything before it is acknowledged. Applied records may wait for a slow broker. */
   get watermark(): number {
     return this.#saidWatermark;
   }
@@ -127,7 +127,7 @@ export class TaskRunner {
     return this.#task.presences();
   }
 
-  /** Applies messages of the raw partition in order; those already applied are passed over. */
+  /** Applies messages of the raw partition in order; skips those already applied. */
   async apply(messages: readonly Message[], logEnd: number): Promise<void> {
     this.#logEnd = logEnd;
     this.#appliedAtMs = performance.now();
@@ -156,7 +156,7 @@ export class TaskRunner {
     return this.#task.state.startedAt !== null;
   }
 
-  /** A backlog comes in batches of tens of thousands of records: outputs must not pile up, nor the process fall silent. */
+  /** A backlog arrives in batches of tens of thousands of records: outputs must not pile up, and heartbeats must continue. */
   async #breathe(): Promise<void> {
     this.#appliedAtMs = performance.now();
     const { live, kept } = this.#spec.outlets;
@@ -222,7 +222,7 @@ export class TaskRunner {
     }
   }
 
-  /** A state round and its marker. `live` may be followed from any position at or before the round: readers drop repeats. */
+  /** Publishes a state round and its marker. `live` may be followed from any position at or before the round: readers drop repeats. */
   #publishRound(entries: readonly StateEntry[], round: number): void {
     const { outlets, venue, partition } = this.#spec;
     const { live, kept } = outlets;
@@ -261,7 +261,7 @@ export class TaskRunner {
     };
   }
 
-  /** The newest watermark goes out once everything before it is acknowledged: an owner that comes later may trust it. */
+  /** Publishes the newest watermark once everything before it is acknowledged: a later owner relies on it. */
   #sayWatermark(): void {
     this.#sayingWatermark ??= this.#sayNewestWatermark().finally(() => {
       this.#sayingWatermark = null;
@@ -309,7 +309,7 @@ export class TaskRunner {
     this.#round = beginRound(this.#task, this.#save);
   }
 
-  /** Saves some more of the round; when it is whole its marker follows, after the outputs up to its offset. */
+  /** Saves some more of the round; once complete, its marker follows after the outputs up to its offset. */
   #advanceRound(sliceMs: number): void {
     const round = this.#round;
     if (round === null || this.#closing !== null) return;
@@ -320,7 +320,7 @@ export class TaskRunner {
     this.#closing = this.#closeRound(round);
   }
 
-  /** Items that should be saved by now and are not: a round in one go would hold up what is awaited for a second. */
+  /** Number of items that are due and unsaved: a round in one go would delay urgent outputs by a second. */
   #dueOf(round: Round, sinceMs: number): number {
     const { saved } = round;
     return Math.ceil((saved + countUnsaved(round)) * Math.min(1, sinceMs / ROUND_LASTS_MS)) - saved;
@@ -357,7 +357,7 @@ export class TaskRunner {
     this.#sayWatermark();
   }
 
-  /** The owner that stands at the log's end and hears nothing for a second keeps the log moving itself. */
+  /** An owner at the log's end that receives nothing for a second keeps the log moving itself. */
   #tickIfQuiet(now: number): void {
     if (!this.#spec.ticks || now - this.#heardAtMs < QUIET_AFTER_MS || now - this.#tickedAtMs < OWNER_TICK_EVERY_MS)
       return;
@@ -377,7 +377,7 @@ export class TaskRunner {
   }
 }
 
-/** The task as its restored state says, and the alarm when that is not a checkpoint's. */
+/** Creates the task from its restored state, and raises an alarm when that is not a checkpoint's. */
 const begin = async (spec: RunnerSpec, names: Topics): Promise<Begun> => {
   const { handle, venue, partition, shards, metrics, log } = spec;
   const restored = await restore({ handle, names, venue: venue.id, partition });

@@ -7,7 +7,7 @@ export class DecimalError extends Error {
 }
 
 const DECIMAL = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,5}))?$/;
-/** Longer figures and exponents are a mistake or an attack, not a price. */
+/** Longer figures and exponents are an error or an attack, not a price. */
 const LONGEST = 400;
 const SIGNIFICANT = 18;
 
@@ -19,7 +19,7 @@ const NINE = 0x39;
 /** Digits under N-05 rule 1: no `+`, no leading or trailing zeros, no exponent, `-0` is `0`. Throws DecimalError. */
 export const canonicalDigits = (text: string): Digits => trimmed(text) ?? rewritten(text);
 
-/** What nearly every figure is, `1250`, `0.5` or `-12.50`: one look at each character, zeros at the end cut. Null: any other spelling. */
+/** Fast path for `1250`, `0.5` or `-12.50`, nearly every figure: one pass, trailing zeros cut. Null: any other spelling. */
 const trimmed = (text: string): Digits | null => {
   const length = text.length;
   if (length > LONGEST) return null;
@@ -46,7 +46,7 @@ const rewritten = (text: string): Digits => {
   const exponent = Number(exponentText);
   if (found && whole.length + fraction.length > 0 && Math.abs(exponent) <= LONGEST) {
     const expanded = place(sign === '-', whole + fraction, fraction.length - exponent);
-    // What is accepted must be readable again, also when expanding an exponent made it longer.
+    // An accepted figure must be readable again, also when the expanded exponent made it longer.
     if (expanded.length <= LONGEST) return expanded;
   }
   throw new DecimalError(`"${text.slice(0, 80)}" is not a decimal`);
@@ -139,21 +139,21 @@ export const compare = (a: Digits, b: Digits): -1 | 0 | 1 => {
 
 export const isPositive = (a: Digits): boolean => a !== '0' && !a.startsWith('-');
 
-/** Shortest decimal that reads back to the same binary64, without exponent (N-05 rule 3). Throws DecimalError for NaN and infinities. */
+/** Shortest decimal that parses to the same binary64, without exponent (N-05 rule 3). Throws DecimalError for NaN and infinities. */
 export const plainDouble = (n: number): string => {
   if (!Number.isFinite(n)) throw new DecimalError(`${n} does not exist on the wire (N-05)`);
   const text = String(n);
   return text.includes('e') ? canonicalDigits(text) : text;
 };
 
-/** True when a binary64 gives exactly these digits back. */
+/** True when a binary64 represents exactly these digits. */
 export const fitsDouble = (digits: Digits): boolean => {
   const n = Number(digits);
   return Number.isFinite(n) && plainDouble(n) === digits;
 };
 
 /**
- * The venue's digits again, from a stored DOUBLE as text and the exact digits kept beside it where the double cannot give them back
+ * The venue's digits, from a stored DOUBLE as text and the exact digits stored beside it where the double cannot represent them
  * (N-05 rule 1); null when nothing is stored.
  */
 export const joinFigure = (double: string | null, exact: string | undefined): Digits | null => {

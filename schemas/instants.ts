@@ -1,4 +1,4 @@
-// Instants: microseconds since 1970 inside, ISO 8601 UTC text outside (N-02, N-03).
+// Instants: microseconds since 1970 internally, ISO 8601 UTC text externally (N-02, N-03).
 import type { Micros } from './records.ts';
 
 export const MICROS_PER_MS = 1_000;
@@ -9,7 +9,7 @@ const LATEST = Date.UTC(2100, 0, 1) * MICROS_PER_MS;
 const SECONDS = 'T(\\d{2}):(\\d{2})(?::(\\d{2})(?:\\.(\\d{1,6}))?)?';
 const INSTANT = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})(?:${SECONDS}(?:Z|([+-])(\\d{2}):(\\d{2})))?$`);
 
-/** Texts of minutes (`YYYY-MM-DDTHH:MM:`) by minute: rows of an answer lie close together, and a Date costs ten times the rest. `clear when full`. */
+/** Cache of minute texts (`YYYY-MM-DDTHH:MM:`): rows of an answer are close together, and a Date costs ten times the rest. Cleared when full. */
 const MOST_MINUTES = 4_096;
 const minutes = new Map<number, string>();
 const minuteText = (minute: number): string => {
@@ -27,7 +27,7 @@ const write = (at: Micros, digits: 3 | 6): string => {
   return `${minuteText(minute)}${second.slice(1, 3)}.${second.slice(3, 3 + digits)}Z`;
 };
 
-/** `YYYY-MM-DDTHH:MM:SS.uuuuuuZ`: six digits always (anchored rows). */
+/** `YYYY-MM-DDTHH:MM:SS.uuuuuuZ`: always six digits (anchored rows). */
 export const formatInstantMicros = (at: Micros): string => write(at, 6);
 
 /** Three fractional digits when the instant is a whole millisecond, else six (N-02). */

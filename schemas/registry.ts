@@ -1,4 +1,4 @@
-// A read-only schema registry with Confluent's paths, answers and error codes, so that outsiders' consumers decode our topics (design section 4).
+// A read-only schema registry with Confluent's paths, answers and error codes, so that external consumers can decode our topics (design section 4).
 import avro from 'avsc';
 import { SUBJECT_IDS, schemaText } from './avro/codec.ts';
 
@@ -16,12 +16,12 @@ export type RegistryAnswer = { readonly status: number; readonly body: unknown }
 
 type Version = { readonly family: string; readonly version: number; readonly id: number; readonly schema: string };
 
-/** Families whose topics carry the venue's code: `raw.binance`. */
+/** Families whose topics include the venue's code: `raw.binance`. */
 const PER_VENUE = new Set(['raw', 'live', 'state', 'rows', 'checkpoints']);
 const COMPATIBILITY = 'BACKWARD_TRANSITIVE';
 const SUFFIX = '-value';
 
-/** Without white space but otherwise the published text: a re-export would drop logical types and docs. */
+/** The published text without white space: a re-export would drop logical types and docs. */
 const compact = (text: string): string => JSON.stringify(JSON.parse(text));
 
 const VERSIONS: readonly Version[] = Object.entries(SUBJECT_IDS).flatMap(([family, ids]) =>
@@ -29,7 +29,7 @@ const VERSIONS: readonly Version[] = Object.entries(SUBJECT_IDS).flatMap(([famil
 );
 
 const ok = (body: unknown): RegistryAnswer => ({ status: 200, body });
-/** Confluent's error codes begin with their HTTP status. */
+/** Confluent's error codes start with their HTTP status. */
 const refuse = (errorCode: number, message: string): RegistryAnswer => ({
   status: Number(String(errorCode).slice(0, 3)),
   body: { error_code: errorCode, message },
@@ -38,7 +38,7 @@ const noSubject = (subject: string): RegistryAnswer => refuse(40401, `Subject '$
 const noSchema = (): RegistryAnswer => refuse(40403, 'Schema not found');
 const readOnly = (): RegistryAnswer => refuse(405, 'This registry is read-only: schemas come with the service.');
 
-/** Versions of `<topic>-value`, oldest first; empty for a topic we do not write. */
+/** Versions of `<topic>-value`, oldest first; empty for a topic that we do not write. */
 const listVersions = (subject: string): readonly Version[] => {
   if (!subject.endsWith(SUFFIX)) return [];
   const topic = subject.slice(0, -SUFFIX.length);
@@ -96,7 +96,7 @@ const hashSchema = (schema: string): string =>
     .fingerprint()
     .toString('hex');
 
-/** Fingerprint of the schema in a look-up's body; null when there is none. */
+/** Fingerprint of the schema in a look-up's body; null without one. */
 const parseLookup = (body: string): string | null => {
   try {
     const { schema } = JSON.parse(body) as { readonly schema?: unknown };
@@ -106,7 +106,7 @@ const parseLookup = (body: string): string | null => {
   }
 };
 
-/** `POST /subjects/{subject}`: which version has this schema. */
+/** `POST /subjects/{subject}`: finds the version with this schema. */
 const lookUp = (subject: string, body: string): RegistryAnswer => {
   const versions = listVersions(subject);
   if (versions.length === 0) return noSubject(subject);
@@ -148,7 +148,7 @@ const splitPath = (path: string): readonly string[] | null => {
   }
 };
 
-/** Answers one request of Confluent's registry protocol. Whatever would write is refused with 405. */
+/** Answers one request of Confluent's registry protocol. Every write is refused with 405. */
 export const registryAnswer = ({ method, path, body }: RegistryRequest): RegistryAnswer => {
   const segments = splitPath(path);
   if (segments === null) return refuse(404, 'HTTP 404 Not Found');

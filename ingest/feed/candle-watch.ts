@@ -10,7 +10,7 @@ export type ClosedMinutes = Map<string, Set<number>>;
 
 export type CandleWatch = {
   readonly close: (minute: ClosedMinute) => void;
-  /** The newest minute of a frame, at venues that mark none as closed: the minutes from the newest framed one up to it are over. */
+  /** The newest minute of a frame, at venues that mark none as closed. The minutes since the newest one of an earlier frame are over. */
   readonly begin: (minute: ClosedMinute) => void;
   /** An answer contained these minutes. */
   readonly fill: (need: CandleNeed) => void;

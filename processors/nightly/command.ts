@@ -1,4 +1,4 @@
-// `npm run nightly -- …`: what the runner did and will do, and one step of one day by hand.
+// `npm run nightly -- …`: prints what the runner did and will do, and runs one step of one day by hand.
 import { parseArgs } from 'node:util';
 import { DAY_MS, type Day, dayAt, startOf } from './day.ts';
 import type { Ledger } from './ledger.ts';
@@ -24,7 +24,7 @@ export const usageOf = (
   --due      everything that is due and not done
 Without any of them it stays and does every step of every day when it is due.`;
 
-/** What a person can mend. */
+/** An error that the user can correct. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -36,7 +36,7 @@ const dayOfText = (text: string, nowMs: number): Day => {
   return text;
 };
 
-/** `06:00 UTC` of the day itself, `D+1 06:00 UTC` of the next. */
+/** `06:00 UTC` for the day itself, `D+1 06:00 UTC` for the next. */
 const timeOf = ({ dueMs }: Step): string => {
   const days = Math.floor(dueMs / DAY_MS);
   return `${days === 0 ? '' : `D+${days} `}${new Date(dueMs).toISOString().slice(11, 16)} UTC`;
@@ -70,7 +70,7 @@ const refuseEarly = async ({ step, day }: Task, context: NightlyContext, early: 
     throw new UsageError(`the anchor binds: ${step.name} of ${day} is not done before it is due`);
 };
 
-/** Every step of a day that is due, in the order they are due, also a second time. */
+/** Runs every due step of a day, in order, including those done before. */
 const runDay = async (
   day: Day,
   steps: readonly Step[],
@@ -85,7 +85,7 @@ const runDay = async (
   return reports.join('\n');
 };
 
-/** Runs one command line; answers what is to be printed at its end. */
+/** Runs one command line; returns the text to print at its end. */
 export const runCommand = async (
   argv: readonly string[],
   {

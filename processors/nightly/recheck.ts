@@ -1,4 +1,4 @@
-// Settled requests asked again: an answer that can never change and did is an incident (OP-03, N-11).
+// Repeats settled requests: an answer that must never change but did is an incident (OP-03, N-11).
 import { setTimeout as pause } from 'node:timers/promises';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import { DAY_MS, type Day, startOf } from './day.ts';
@@ -6,12 +6,12 @@ import { openIncident } from './incidents.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 const DUE_MS = 4 * 3_600_000;
-/** Requests of one night; those that were never asked again come first, then those asked longest ago. */
+/** Requests a night; first those never repeated, then those with the oldest repetition. */
 const REQUESTS = 500;
 const TELL_EVERY = 100;
 const TRIES = 5;
 const TIMEOUT_MS = 60_000;
-/** A day on the safe side of what retention may have dropped by now. */
+/** One day of margin to what retention may have dropped. */
 const FLOOR_DAYS = { '/v2/liquidations': RETENTION_DAYS.events - 1, other: RETENTION_DAYS.readings - 1 } as const;
 
 type Kept = {
@@ -28,7 +28,7 @@ where earliest >= case path when '/v2/liquidations' then $2::timestamptz else $1
   and (checked_at is null or checked_at < $3)
 order by checked_at nulls first, asked_at limit $4`;
 
-/** Statuses that say nothing about the answer: the service is busy or away. */
+/** Statuses without information about the answer: the service is busy or unavailable. */
 const isPassing = (status: number): boolean => status === 429 || status >= 500;
 
 const askOnce = async (kept: Kept, { baseUrl, key }: NonNullable<NightlyContext['api']>): Promise<Response> =>

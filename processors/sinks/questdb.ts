@@ -1,4 +1,4 @@
-// The sink: final rows from `rows.<venue>` into QuestDB, then the history watermark, then the group's offsets (design section 7).
+// The sink: writes final rows from `rows.<venue>` into QuestDB, then the history watermark, then the group's offsets (design section 7).
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../../infra/runtime/backoff.ts';
 import { endProcess } from '../../infra/runtime/kafka/client.ts';
@@ -23,9 +23,9 @@ import { TABLES } from './tables.ts';
 
 type SinkDeps = {
   readonly handle: KafkaHandle;
-  /** Writes; closed by the caller, after the sink stopped. */
+  /** Writes rows; closed by the caller, after the sink stopped. */
   readonly sender: RowSender;
-  /** Makes the tables; closed by the caller. Its user must have the right to create. */
+  /** Creates the tables; closed by the caller. Its user needs the right to create. */
   readonly reader: QuestdbReader;
   readonly venues: readonly string[];
   readonly namespace: string;
@@ -34,14 +34,14 @@ type SinkDeps = {
   readonly replacesPredecessor?: boolean;
   readonly metrics: SinkMetrics;
   readonly log: Logger;
-  /** From one flush to the next; sooner when the buffer is full. */
+  /** Interval between flushes; shorter when the buffer is full. */
   readonly flushEveryMs?: number;
-  /** Overflow policy `block`: above it no more is read from Kafka, where rows keep for 48 hours. */
+  /** Overflow policy `block`: above it the sink reads no more from Kafka, which retains rows for 48 hours. */
   readonly maxBufferedRows?: number;
   readonly onFatal?: (error: unknown) => void;
 };
 
-/** How far a partition of `rows.<venue>` is in a batch. */
+/** Progress of a partition of `rows.<venue>` in a batch. */
 type Progress = {
   readonly topic: string;
   readonly partition: number;
@@ -53,7 +53,7 @@ type Progress = {
 
 export type RunningSink = {
   readonly stop: () => Promise<void>;
-  /** Why rows are waiting, null while they are not. */
+  /** Why rows are waiting; null otherwise. */
   readonly problem: () => string | null;
 };
 
@@ -89,7 +89,7 @@ class Sink {
     return [...this.#venueOf.keys()];
   }
 
-  /** Begins above what was said before: a history watermark that was public is never taken back. */
+  /** Starts above the last published value: a published history watermark never goes back. */
   async loadPublished(): Promise<void> {
     await readToEnd(this.#deps.handle, { topic: this.#names.watermark, from: () => 'earliest' }, ({ value }) => {
       if (value === null) return;
@@ -131,7 +131,7 @@ class Sink {
     return this.#failure ?? this.#deps.sender.problem();
   }
 
-  /** Until stopped: flush, wait until it is visible, say so, commit. One batch at a time, so nothing overtakes. */
+  /** Until stopped: flush, wait until the rows are visible, publish, commit. One batch at a time, so that nothing overtakes. */
   async run(member: GroupMember): Promise<void> {
     const { flushEveryMs = 1_000, reader, namespace } = this.#deps;
     if (!(await this.#untilDone(() => ensureTables((text) => reader.query({ text }), { namespace })))) return;
@@ -176,8 +176,8 @@ class Sink {
   }
 
   /**
-   * Tries for ever, also what QuestDB refuses: dropping a row would be worse than waiting for someone. A batch that is half in
-   * the database is written again whole, and the same rows are the same bytes. False when stopped.
+   * Retries indefinitely, even what QuestDB refuses: to drop a row would be worse than to wait for an operator. A half-written batch
+   * is written again whole, and equal rows have equal bytes. Returns false when stopped.
    */
   async #untilDone(work: () => Promise<void>): Promise<boolean> {
     const { signal } = this.#stopping;
@@ -195,7 +195,7 @@ class Sink {
     return false;
   }
 
-  /** One line an outage: it is tried for hours. */
+  /** Logs one line for each outage, which may last for hours. */
   #note(error: unknown): void {
     const { metrics, log } = this.#deps;
     if (this.#failure === null) log.error({ err: error }, 'rows wait for QuestDB');
@@ -203,7 +203,7 @@ class Sink {
     metrics.failed();
   }
 
-  /** Not Promise.race: a promise that lives as long as the sink would keep a reaction of every race. */
+  /** Not Promise.race: a promise as old as the sink would keep a reaction of every race. */
   #orStopped(work: Promise<void>): Promise<void> {
     const { signal } = this.#stopping;
     return new Promise((resolve, reject) => {
@@ -217,7 +217,7 @@ class Sink {
     return pause(Math.max(0, ms), undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
-  /** W of a task is history's once every row before it can be read. */
+  /** Publishes a task's W as history W once every row before it is readable. */
   async #say({ progress }: Batch): Promise<void> {
     const { metrics } = this.#deps;
     for (const { topic, partition, mark } of progress.values()) {
@@ -234,7 +234,7 @@ class Sink {
     await this.#publisher.flush();
   }
 
-  /** An offset that could not be stored now is stored with the next batch; a partition that moved is its new owner's. */
+  /** An offset that cannot be committed now is committed with the next batch; a moved partition belongs to its new owner. */
   async #commit({ progress }: Batch, member: GroupMember): Promise<void> {
     for (const [key, reached] of progress) this.#uncommitted.set(key, reached);
     const held = new Set(member.assigned().map(({ topic, partition }) => partitionKey(topic, partition)));
@@ -257,8 +257,8 @@ class Sink {
 }
 
 /**
- * Starts the sink; resolves when it has joined its group. Safe to kill at any moment: what was not committed is read again,
- * and final rows repeat byte for byte. While QuestDB is away rows wait here up to the buffer's limit, then in Kafka.
+ * Starts the sink; resolves when it has joined its group. It may be killed at any moment: uncommitted rows are read again,
+ * and final rows repeat byte for byte. While QuestDB is unreachable rows wait here up to the buffer's limit, then in Kafka.
  */
 export async function startSink(deps: SinkDeps): Promise<RunningSink> {
   const publisher = createPublisher(deps.handle);

@@ -1,4 +1,4 @@
-// What each kind of raw record does to a task: connections, capabilities, reference answers, data (design section 4).
+// Applies each kind of raw record to a task: connections, capabilities, reference answers, data (design section 4).
 import {
   type ReferenceAnswer,
   VenueError,
@@ -24,10 +24,10 @@ import type { Store } from './store.ts';
 import { delistedVersion, nextCapability, nextListingVersion } from './versions.ts';
 import { COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 
-/** A bigger piece of a message is not kept for `include_raw`. */
+/** A larger piece of a message is not kept for `include_raw`. */
 const RAW_LIMIT = 16_384;
 
-/** Applies one raw record. What cannot be read becomes a dead letter with its code, and nothing stops. */
+/** Applies one raw record. An unreadable one becomes a dead letter with its code, and processing continues. */
 export const applyMessage = (context: TaskContext, message: RawMessage): void => {
   const { state } = context;
   const fromCollector = message.slot !== 'owner';
@@ -107,7 +107,7 @@ const applyOpen = (context: TaskContext, message: RawMessage): void => {
 const applyLost = (context: TaskContext, message: RawMessage): void => {
   const { store, state } = context;
   const body = parseBody<LostBody>(message);
-  // A connection that never opened was never alive: it only tells why its slot stays down.
+  // A connection that never opened was never alive: it only explains why its slot stays down.
   if (!state.connections.has(message.conn_id)) return failToConnect(store, message.slot, body);
   const changed = spanChanged(context);
   nameConnection(store, named(message, message.received_at), changed);
@@ -133,7 +133,7 @@ const applyReference = (context: TaskContext, message: RawMessage): void => {
   });
 };
 
-/** Reads elements of an answer; nothing is cut out of it until a version needs one. */
+/** Reads elements of an answer; they are cut out of it only when a version needs one. */
 const elementReader = ({ elements }: ReferenceAnswer): ((venueSymbol: string) => string | null) => {
   let cut: ReadonlyMap<string, string> | null = null;
   return (venueSymbol) => {
@@ -179,13 +179,13 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   pushRow(out, listingRow(placeOf(context), version));
 };
 
-/** Events, and minutes of prices, that are collected now. */
+/** Events, and minutes of prices, that are currently collected. */
 const collectedNow = (context: TaskContext, listing: ListingView): readonly string[] => [
   ...EVENTS.map(({ name }) => name).filter((name) => isCollected(context, listing, name)),
   ...PRICE_TYPES.filter((price) => collectsPrice(context.state, listing, price, context.state.recordedAt)),
 ];
 
-/** What was not collected was not read: neither proofs nor repeats reach across that time. */
+/** Nothing is read while a layer is not collected: neither proofs nor repeats reach across that time. */
 const applyTurn = (context: TaskContext, symbol: string, before: readonly string[]): void => {
   const { store, state } = context;
   const held = state.listings.get(symbol);
@@ -209,7 +209,7 @@ const applyData = (context: TaskContext, message: RawMessage): void => {
   if (answer) applyCovered(context, connection, answer, message.received_at);
 };
 
-/** False for a repeat: what comes in a connection's name has one `seq` after the other. */
+/** False for a repeat: records of a connection have ascending `seq`. */
 const advanceSeq = ({ changeConnection }: Store, { conn_id: connId, seq }: RawMessage): boolean =>
   changeConnection(connId, (connection) => {
     if (seq <= connection.lastSeq) return false;
@@ -219,7 +219,7 @@ const advanceSeq = ({ changeConnection }: Store, { conn_id: connId, seq }: RawMe
 
 type Answer = CandleAnswer & { readonly priceType: PriceType; readonly symbols: readonly string[] };
 
-/** What a response says about minutes; null when it is no answer of candles. */
+/** The minutes of a response; null when it is no answer of candles. */
 const toAnswer = (context: TaskContext, message: RawMessage, told: readonly Mapped[]): Answer | null => {
   const { venue, listings } = context;
   const asked = venue.askedMinutes?.(toVenueMessage(context, message), { listings }) ?? null;
@@ -263,7 +263,7 @@ const toVenueMessage = ({ venue }: TaskContext, message: RawMessage): VenueMessa
   payload: venue.decode ? venue.decode(message.payload) : message.payload,
 });
 
-/** `index`: place among the records of its message; `answer`: null for a frame. */
+/** `index`: position among the records of its message; `answer`: null for a frame. */
 type Origin = { readonly index: number; readonly answer: Answer | null };
 
 const applyMapped = (context: TaskContext, connection: ConnectionView, mapped: Mapped, origin: Origin): void => {
@@ -293,7 +293,7 @@ const applyRecord = (context: TaskContext, subject: Subject, mapped: Mapped, { i
   }
 };
 
-/** One dead letter a symbol until its listing is known: a venue may speak of it many times a second. */
+/** One dead letter a symbol until its listing is known: a venue may send it many times a second. */
 const noteUnknown = (context: TaskContext, record: NormalisedRecord): void => {
   const symbol = record.venue_symbol ?? '';
   if (context.state.unknown.has(symbol)) return;

@@ -1,4 +1,4 @@
-// Sealing of minutes: every one that nothing can change any more becomes a row, once, and a part of its longer candles (H-12, H-13, N-11).
+// Seals minutes: each one that can no longer change becomes a row, once, and a part of its longer candles (H-12, H-13, N-11).
 import { type CoverName, PRICE_CANDLES } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 import { COUNTS_WITHIN, SEALS_AFTER } from '../../schemas/windows.ts';
@@ -13,7 +13,7 @@ import type { CandleState, CandleView, ListingState, ListingView, TaskView } fro
 import { partsWhere, type Range } from './versions.ts';
 import { gapCause } from './windows.ts';
 
-/** Answers of polls overlap: they repeat minutes for so long after the seal. */
+/** Answers of polls overlap: they repeat minutes for this long after the seal. */
 const TOLD_FOR = 3 * MINUTE;
 
 /** Close time of the last minute that W has passed by 100.001 s. */
@@ -36,13 +36,13 @@ export const sealMinutes = (context: TaskContext, listing: ListingState, range: 
   }
 };
 
-/** Prices that the venue has, or had, minutes of. */
+/** Prices whose minutes the venue publishes or published. */
 const listPriceTypes = ({ version, before, candles }: ListingView): ReadonlySet<PriceType> => {
   const published = [version, ...before].flatMap(({ record }) => record.values.candles.price_types);
   return new Set([...published, ...(Object.keys(candles) as PriceType[])]);
 };
 
-/** The part of a range whose minutes lie in the listing's life. */
+/** The part of a range whose minutes are within the listing's life. */
 const withinLife = ({ version: { first_seen_at, delisted_at } }: ListingView, { from, at }: Range): Range => ({
   from: Math.max(from, Math.floor(first_seen_at / MINUTE) * MINUTE),
   at: Math.min(at, delisted_at === null ? at : Math.floor(delisted_at / MINUTE) * MINUTE + MINUTE),
@@ -50,7 +50,7 @@ const withinLife = ({ version: { first_seen_at, delisted_at } }: ListingView, { 
 
 type Sealed = { readonly life: Range; readonly range: Range };
 
-/** Open times of the minutes of its life that were collected, and of those that something is known of whatever counts. */
+/** Open times of the listing's minutes that were collected, and of those with known data. */
 const minutesToSeal = (
   { state }: TaskContext,
   listing: ListingView,
@@ -65,7 +65,7 @@ const minutesToSeal = (
   return [...new Set([...collected, ...beyond])].sort((a, b) => a - b);
 };
 
-/** Of the minutes that close in `(from, at]`. */
+/** Open times of the minutes that close in `(from, at]`. */
 const openTimes = ({ from, at }: Range): readonly Micros[] => {
   const opens: Micros[] = [];
   for (let open = Math.floor(from / MINUTE) * MINUTE; open + MINUTE <= at; open += MINUTE) opens.push(open);
@@ -80,7 +80,7 @@ const toldIn = ({ minutes }: CandleView, range: Range): readonly Micros[] =>
 const provedIn = ({ proved }: CandleView, life: Range): readonly Micros[] =>
   Object.keys(proved).flatMap((key) => (isIn(life, Number(key)) ? Number(key) : []));
 
-/** The row of a minute and those of the longer candles that end with it. What was not collected is no row while nothing is known of it. */
+/** Writes the row of a minute and those of the longer candles that end with it. An uncollected minute has a row only with known data. */
 const sealMinute = (context: TaskContext, listing: ListingState, priceType: PriceType, openTime: Micros): void => {
   const { state, venue, out } = context;
   const candles = openCandles(listing, priceType);
@@ -97,7 +97,7 @@ const sealMinute = (context: TaskContext, listing: ListingState, priceType: Pric
   }
 };
 
-/** A collected minute of which nothing is known, with why. */
+/** The row of a collected minute without data, with its cause. */
 const explainMinute = (
   { state }: TaskContext,
   listing: ListingView,
@@ -108,7 +108,7 @@ const explainMinute = (
   const cover = findCover(state, listing, priceType);
   const cause = gapCause(state, listing, cover, window);
   if (cause !== 'no_update') return missingMinute(openTime, cause);
-  // A minute is told after its end: what was lost then, until it could count no more, explains it too.
+  // A minute is published after its end: a loss before it stops counting explains it too.
   const after = { from: window.at, at: window.at + COUNTS_WITHIN };
   return missingMinute(openTime, gapCause(state, listing, cover, after));
 };

@@ -1,4 +1,4 @@
-// Begins a life without a checkpoint over a log whose beginning is gone: goes on where earlier lives ended, and knows what they lost (design section 5).
+// Starts a life without a checkpoint on a log whose start is gone: continues after earlier lives and records what they lost (design section 5).
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
 const writtenBy = <T extends { readonly written_at: Micros }>(versions: readonly T[], at: Micros): T[] =>
   versions.filter((version) => version.written_at <= at).sort((a, b) => a.written_at - b.written_at);
 
-/** Versions that held before the log's start: the answers that brought them are gone. */
+/** Restores versions from before the log's start: their answers are no longer in the log. */
 const seedVersions = (context: TaskContext, recovery: Recovery): void => {
   const { store, state } = context;
   const capabilities = writtenBy(recovery.capabilities, state.recordedAt);
@@ -38,7 +38,7 @@ const seedVersions = (context: TaskContext, recovery: Recovery): void => {
 const isGone = ({ version }: ListingView, at: Micros): boolean =>
   version.delisted_at !== null && version.delisted_at <= at;
 
-/** Until its first reading a layer that had one is a gap of our own making. */
+/** A layer that had a reading is a gap of our own until its first new one. */
 const seedFaults = (context: TaskContext, { revs }: Recovery): void => {
   const { store, state } = context;
   for (const { symbol } of state.listings.values()) {
@@ -52,7 +52,7 @@ const seedFaults = (context: TaskContext, { revs }: Recovery): void => {
   }
 };
 
-/** Sealing goes on where the last W ended it, so that every window is covered once: by an earlier life's row or by ours. */
+/** Sealing continues after the last W, so that every window has exactly one row, of an earlier life or of this one. */
 const continueSealing = ({ changeCore }: Store, watermark: Micros): void => {
   const sealedBy = watermark - SEALS_AFTER;
   const before = (ms: number): Micros => Math.floor(sealedBy / (ms * 1000)) * ms * 1000;
@@ -65,7 +65,7 @@ const continueSealing = ({ changeCore }: Store, watermark: Micros): void => {
   });
 };
 
-/** At the first record that is left. A connection that is not named again ends by the rule on the log (F-02). */
+/** Runs at the first remaining record. A connection that is not named again ends by the rule on the log (F-02). */
 export const beginRecovered = (context: TaskContext, recovery: Recovery): void => {
   const { store, state } = context;
   store.changeCore((core) => {
@@ -81,8 +81,8 @@ export const beginRecovered = (context: TaskContext, recovery: Recovery): void =
 };
 
 /**
- * At the first record no earlier life has spoken of: `rev` goes on above what was said, and a layer that had a reading
- * and has none now says so. `receivedAt` is the record's.
+ * Runs at the first record that no earlier life has published: `rev` continues above the published one, and a layer that had a reading
+ * and has none now is invalidated. `receivedAt` is the record's.
  */
 export const speakAgain = (context: TaskContext, { revs }: Recovery, receivedAt: Micros): void => {
   const { store, state } = context;
@@ -97,7 +97,7 @@ export const speakAgain = (context: TaskContext, { revs }: Recovery, receivedAt:
   }
 };
 
-/** Answers whether the layer had a reading and has none. */
+/** Returns whether the layer had a reading and has none. */
 const continueRev = (context: TaskContext, listing: ListingState, name: ReadingLayer, said?: number): boolean => {
   if (said === undefined || !isCollected(context, listing, name)) return false;
   const layer = openLayer(listing, name);
@@ -105,7 +105,7 @@ const continueRev = (context: TaskContext, listing: ListingState, name: ReadingL
   return layer.reading === null;
 };
 
-/** Not offered to a window: nothing was received. */
+/** The invalidation is not offered to a window: nothing was received. */
 const invalidate = (context: TaskContext, listing: ListingState, name: ReadingLayer, receivedAt: Micros): void => {
   const { state, out } = context;
   const layer = openLayer(listing, name);

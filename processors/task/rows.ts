@@ -15,7 +15,7 @@ import type { CapabilityVersion, ListingVersion, Reading, Row, Span } from '../.
 import type { Minute } from './state.ts';
 
 export type RowIdentity = { readonly venue: string; readonly symbol: string; readonly layer: ReadingLayer };
-/** A window or a run of windows `(from, at]`, and the raw offset that decides the row's identity. */
+/** A window or a run of windows `(from, at]`, and the raw offset for the row's identity. */
 export type RowSpan = {
   readonly from: Micros;
   readonly at: Micros;
@@ -28,7 +28,7 @@ const definedInstants = (instants: Readonly<Record<string, Micros | null>>): Rec
   for (const [name, at] of Object.entries(instants)) if (at !== null) kept[name] = at;
   return kept;
 };
-/** An empty text has the same cell in a file as none (AR-07), so none is stored. */
+/** An empty text and a missing one have the same cell in a file (AR-07), so empty texts are not stored. */
 const definedTexts = (texts: Readonly<Record<string, string | null>>): Record<string, string> => {
   const kept: Record<string, string> = {};
   for (const [name, text] of Object.entries(texts)) if (text !== null && text !== '') kept[name] = text;
@@ -92,7 +92,7 @@ export type TaskPlace = {
   readonly recordedAt: Micros;
 };
 
-/** The row of an ended alive span. Alive ones are not final and have none. */
+/** The row of an ended alive span. Current spans are not final and have no row. */
 export const spanRow = (place: TaskPlace, span: Span): Row => ({
   table: 'connections',
   at: span.from,
@@ -203,10 +203,10 @@ export type CandleRow = {
   readonly openTime: Micros;
   readonly closeTime: Micros;
   readonly timeframe: Timeframe;
-  /** The record whose stamps the row carries; null for gaps and proved empty minutes. */
+  /** The record whose stamps the row has; null for gaps and proved empty minutes. */
   readonly minute: Minute | null;
   readonly figures: CandleFigures;
-  /** Its minutes count in different units, so its volume is unknown. */
+  /** Its minutes have different units, so its volume is unknown. */
   readonly unitsDiffer?: true;
   readonly trades: number | null;
   readonly gapCause: GapCause | null;
@@ -232,7 +232,7 @@ const candleNulls = ({ gapCause, figures, unitsDiffer }: CandleRow): string | nu
   return Object.keys(reasons).length === 0 ? null : JSON.stringify(reasons);
 };
 
-/** `sealedBy` is the raw offset that sealed the minute: the row's identity when no single record made it. */
+/** `sealedBy`: the raw offset that sealed the minute, which identifies a row without a single source record. */
 export const candleRow = (
   identity: { readonly venue: string; readonly symbol: string; readonly priceType: PriceType },
   candle: CandleRow,

@@ -1,4 +1,4 @@
-// The state of a task as the texts of a checkpoint, one an item. What never changes is written once and its text kept.
+// Serialises a task's state to the texts of a checkpoint, one an item. The text of immutable objects is cached.
 import type { MapState } from '../../ingest/venues/contract/mapping.ts';
 import type { EventLayer } from '../../schemas/layers/index.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
@@ -40,7 +40,7 @@ type CorePlain = Omit<TaskState, 'connections' | 'listings' | 'books' | 'collect
   readonly order: string[];
 };
 
-/** The state of an item `core`, and the order its listings must have: it decides the order of outputs. */
+/** The state of an item `core`, and the order of its listings, which determines the order of outputs. */
 export const coreFromJson = (text: string): { readonly state: TaskState; readonly order: readonly string[] } => {
   const { order, ...plain } = JSON.parse(text) as CorePlain;
   const state: TaskState = {
@@ -58,7 +58,7 @@ export const coreFromJson = (text: string): { readonly state: TaskState; readonl
 
 // ---- listings ----
 
-/** Remembers what was made of an object that is never changed. */
+/** Caches the text of an immutable object. */
 const once = <T extends object>(make: (of: T) => string): ((of: T) => string) => {
   const made = new WeakMap<T, string>();
   return (of) => {
@@ -70,7 +70,7 @@ const once = <T extends object>(make: (of: T) => string): ((of: T) => string) =>
 
 const versionText = once<View<ListingVersion>>(JSON.stringify);
 
-/** A window's reading by place: there are eleven of them a layer, in each of two dozen rounds. */
+/** A window's reading as a tuple: a layer has eleven of them, in each of two dozen rounds. */
 type PlainCandidate = readonly [
   offset: number,
   rev: number,
@@ -122,7 +122,7 @@ const candidateFrom = (layer: ReadingLayer, plain: PlainCandidate): Candidate =>
 };
 
 type PlainLayer = Omit<LayerState, 'windows'> & { readonly windows: [Micros, PlainCandidate][] };
-/** Many ids have one instant: it is told once, as the time since the one before it. */
+/** Many ids share an instant: it is written once, as the difference to the one before. */
 type PlainEvents = Omit<EventState, 'seen'> & { readonly seen: [Micros, string[]][] };
 type PlainListing = Omit<ListingState, 'layers' | 'events'> & {
   readonly layers: [ReadingLayer, PlainLayer][];
@@ -150,7 +150,7 @@ const eventsFromPlain = ({ seen, ...events }: PlainEvents): EventState => {
   return { seen: ids, ...events };
 };
 
-/** The JSON of `plain`, an object with members, with more of them, whose texts are known. */
+/** The JSON of `plain`, a non-empty object, with further members given as JSON text. */
 const withMembers = (plain: object, texts: Readonly<Record<string, string>>): string => {
   const members = Object.entries(texts).map(([name, text]) => `,"${name}":${text}`);
   return `${JSON.stringify(plain).slice(0, -1)}${members.join('')}}`;
@@ -192,7 +192,7 @@ type BookPlain = Omit<BookState, 'levels' | 'sync'> & {
   readonly levels: Omit<BookState['levels'], 'bids' | 'asks'> & { readonly bids: SidePlain; readonly asks: SidePlain };
 };
 
-/** What is already JSON or needs no escapes stands in the text as it is: JSON.stringify would look through all of it again. */
+/** Text that is JSON or needs no escapes is inserted directly: JSON.stringify would scan all of it again. */
 const sideText = ({ full, ...side }: View<Side>): string => `{"full":${full},"levels":"${sideToText(side)}"}`;
 const sideFromPlain = ({ full, levels }: SidePlain): Side => ({ ...sideFromText(levels), full });
 
@@ -215,7 +215,7 @@ export const bookToJson = ({ sync, levels, ...book }: View<BookState>): string =
   });
 };
 
-/** Throws SyntaxError for a text that is no book's. */
+/** Throws SyntaxError for a text that encodes no book. */
 export const bookFromJson = (text: string): BookState => {
   const plain = JSON.parse(text) as BookPlain;
   const { bids, asks, ...rest } = plain.levels;

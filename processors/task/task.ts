@@ -14,7 +14,7 @@ import { advanceTime, beginLog, publishTime } from './time.ts';
 export type LogRecord = {
   readonly offset: number;
   readonly timestampMs: number;
-  /** Null when the record is no raw message; it then becomes a dead letter with its bytes. */
+  /** Null when the record is no raw message; it becomes a dead letter with its bytes. */
   readonly message: RawMessage | null;
   readonly payload?: Uint8Array;
 };
@@ -24,13 +24,13 @@ export type TaskSpec = {
   readonly partition: number;
   /** Partitions of the raw topic: a task maps only the listings of its own. */
   readonly shards: number;
-  /** A restored state; without it the task begins empty. */
+  /** A restored state; without it the task starts empty. */
   readonly state?: TaskState;
-  /** Makes the store of that state; tests give one that also notices changes around it. */
+  /** Creates the store of that state; tests pass one that also detects changes around it. */
   readonly openStore?: (state: TaskState) => Store;
 };
 
-/** Everything that is true at the first record of a life. */
+/** Runs at the first record of a life. */
 const begin = (context: TaskContext): void => {
   const { store, state } = context;
   beginLog(store);
@@ -72,17 +72,17 @@ export class Task {
     return watermarkOf(this.#context.state);
   }
 
-  /** Values that hold as of the last applied record. */
+  /** Counts of valid values as of the last applied record. */
   presences(): Presences {
     return countPresences(this.#context);
   }
 
-  /** Begins a checkpoint: its items stay as they are now, whatever is processed before they are saved. */
+  /** Starts a checkpoint: its items keep their current state, whatever is processed before they are saved. */
   beginSnapshot(): Snapshot {
     return this.#context.store.beginSnapshot();
   }
 
-  /** Applies one raw record and answers everything it made. A record at or below the last applied offset makes nothing. */
+  /** Applies one raw record and returns its outputs. A record at or below the last applied offset has none. */
   process({ offset, timestampMs, message, payload = new Uint8Array() }: LogRecord): Outputs {
     const context = this.#context;
     const { store, state } = context;

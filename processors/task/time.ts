@@ -1,4 +1,4 @@
-// What happens because the log has moved: connections go out, buckets and windows end, watermarks and state rounds are due.
+// Actions that depend on the log's time: connections expire, buckets and windows end, watermarks and state rounds are due.
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
@@ -18,14 +18,14 @@ import { sealWindows, windowsToAnnounce } from './windows.ts';
 
 const WATERMARK_EVERY: Micros = 250_000;
 const STATE_ROUND_EVERY: Micros = 60_000_000;
-/** After a long silence minutes are sealed over several records: each is a row a listing and price. */
+/** After a long silence minutes are sealed over several records: each is a row for each listing and price. */
 const MINUTES_A_RECORD = 60;
 const WINDOW_LENGTHS_MS = [...new Set(READING_LAYERS.map((l) => LAYERS[l].windowMs))].sort((a, b) => a - b);
 
 const layersSampledEvery = (ms: number): readonly ReadingLayer[] =>
   READING_LAYERS.filter((name) => LAYERS[name].windowMs === ms);
 
-/** At the first record: no window that ended before it is ours. */
+/** Runs at the first record: windows that ended before it are not ours. */
 export const beginLog = ({ changeCore }: Store): void =>
   changeCore((core) => {
     core.startedAt = core.recordedAt;
@@ -39,7 +39,7 @@ export const beginLog = ({ changeCore }: Store): void =>
     }
   });
 
-/** Everything that is due before the record at `recordedAt` is applied. */
+/** Does everything that is due before the record at `recordedAt` is applied. */
 export const advanceTime = (context: TaskContext): void => {
   const { store, state, pending } = context;
   expireConnections(store, spanChanged(context));
@@ -62,7 +62,7 @@ const announceTo = (context: TaskContext, ms: number, to: Micros): void => {
   const { store, state } = context;
   const announced = state.announced[ms] ?? 0;
   if (to <= announced) return;
-  // Windows that are sealed in this same step need no announcement.
+  // Windows that are sealed in the same step are not announced.
   const from = Math.max(announced, lastEnd(watermarkOf(state) - SEALS_AFTER, ms));
   store.changeCore((core) => {
     core.announced[ms] = to;
@@ -135,7 +135,7 @@ const forgetConnection = (context: TaskContext, connId: string): void => {
   endBooks(context, connId);
 };
 
-/** After a record: its watermark and state round, when they are due. */
+/** Runs after a record: publishes its watermark and state round, when they are due. */
 export const publishTime = (context: TaskContext): void => {
   const { store, state, out } = context;
   const isSealed = state.minutesSealed >= lastMinuteToSeal(context);
@@ -155,7 +155,7 @@ export const publishTime = (context: TaskContext): void => {
 
 const NO_BODY = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
 
-/** The newest reading of each listing and layer, connections, listings, capability: as of this record. */
+/** The newest reading of each listing and layer, connections, listings, capability, as of this record. */
 const stateRound = (state: TaskView, round: number): StateEntry[] => {
   const entries: StateEntry[] = [];
   const push = (kind: StateEntry['kind'], body: Partial<StateEntry>): void => {

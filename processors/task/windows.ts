@@ -1,4 +1,4 @@
-// Sampling windows: which reading a window keeps, when it is announced, when it is sealed, and why it is a gap (H-06, N-11, L-08).
+// Sampling windows: which reading represents a window, when it is announced, when it is sealed, and why it is a gap (H-06, N-11, L-08).
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { type CoverName, LAYERS, type ReadingLayer, resolveSource } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -13,14 +13,14 @@ import { isCollectedAt, listingAt, partsWhere, type Range } from './versions.ts'
 import type { View } from './view.ts';
 
 const DAY: Micros = 86_400_000_000;
-/** Length of the buckets in which the collectors' life is noted. */
+/** Length of the buckets that record whether a collector was alive. */
 export const COLLECTOR_BUCKET_MS = 10_000;
 
 const isAbove = (reading: Reading, offset: number, held: Candidate): boolean =>
   reading.received_at > held.reading.received_at ||
   (reading.received_at === held.reading.received_at && offset >= held.offset);
 
-/** Keeps `reading` for its window when it is the last by `(received_at, offset)`. Answers the window's end, or null. */
+/** Keeps `reading` for its window when it is the last by `(received_at, offset)`. Returns the window's end, or null. */
 export const offerToWindow = (layer: LayerState, reading: Reading, offset: number): Micros | null => {
   const end = windowEnd(reading.received_at, LAYERS[reading.layer].windowMs);
   const held = layer.windows.get(end);
@@ -29,7 +29,7 @@ export const offerToWindow = (layer: LayerState, reading: Reading, offset: numbe
   return end;
 };
 
-/** Opens, or closes with a valid reading, the layer's stretch without a valid value. */
+/** Opens the layer's stretch without a valid value, or closes it with a valid reading. */
 export const noteValidity = (layer: LayerState, reading: Reading): void => {
   const open = layer.faults.at(-1);
   if (open !== undefined && open.to === null) {
@@ -42,10 +42,10 @@ export const noteValidity = (layer: LayerState, reading: Reading): void => {
 
 export type Window = Range;
 
-/** Windows of one length whose rows are about one layer of a listing. */
+/** Windows of one length that belong to one layer of a listing. */
 type Question = Window & { readonly layer: CoverName; readonly windowMs: number; readonly lostTo?: number };
 
-/** Of the ends of windows in `(from, at]` the part within the listing's life, at least in part: `from` is where the first of them begins. */
+/** The part of `(from, at]` whose windows are within the listing's life, at least in part; `from` is the start of the first window. */
 const withinLife = ({ version }: ListingView, { windowMs, from, at }: Question): Window => {
   const { first_seen_at: begun, delisted_at: gone } = version;
   return {
@@ -54,7 +54,7 @@ const withinLife = ({ version }: ListingView, { windowMs, from, at }: Question):
   };
 };
 
-/** Windows that ended by `lostTo` as one a day: what was lost may be days, and the group waits seconds for a member that does not answer. */
+/** Windows that ended by `lostTo`, joined by day: a loss may last days, and the group waits only seconds for a member that does not answer. */
 const lostWindows = (listing: ListingView, life: Window, { windowMs, lostTo = 0 }: Question): readonly Window[] => {
   const step = windowMs * 1000;
   const last = listing.version.delisted_at === null ? life.at : life.at - step;
@@ -68,7 +68,7 @@ const lostWindows = (listing: ListingView, life: Window, { windowMs, lostTo = 0 
   return windows;
 };
 
-/** Windows in the listing's life at whose ends the layer was collected. What was not costs nothing, however long it was. */
+/** Windows in the listing's life at whose ends the layer was collected. Uncollected time has no cost, whatever its length. */
 export const collectedWindows = (state: TaskView, listing: ListingView, question: Question): readonly Window[] => {
   const { layer, windowMs } = question;
   const step = windowMs * 1000;
@@ -84,7 +84,7 @@ export const collectedWindows = (state: TaskView, listing: ListingView, question
   return windows;
 };
 
-/** Windows of `range` that are rows: those at whose end the layer was collected, and every other that holds a reading which counts. */
+/** Windows of `range` with rows: those at whose end the layer was collected, and any other with a counting reading. */
 const windowsToTell = (
   state: TaskView,
   listing: ListingView,
@@ -119,7 +119,7 @@ const faultIn = (layer: View<LayerState>, window: Window): GapCause | null => {
   return null;
 };
 
-/** Cause of a window without a reading: the first that applies, in the order of design section 5. */
+/** Cause of a window without a reading: the first match, in the order of design section 5. */
 export const gapCause = (state: TaskView, listing: ListingView, name: CoverName, window: Window): GapCause => {
   for (const version of [listing.version, listingAt(listing, window.at)]) {
     const goneAt = version?.delisted_at ?? null;
@@ -144,8 +144,8 @@ export const gapCause = (state: TaskView, listing: ListingView, name: CoverName,
 type Sealing = { readonly state: TaskView; readonly venue: string; readonly offset: number };
 
 /**
- * Final rows of one listing and layer for all windows that end in `(range.from, range.at]`. Neighbouring windows of one
- * step without a reading and with one cause share a row, but never across a UTC midnight. Sealed windows are forgotten.
+ * Final rows of one listing and layer for all windows that end in `(range.from, range.at]`. Adjacent windows of one
+ * step without a reading and with one cause share a row, but never across a UTC midnight. Sealed windows are deleted.
  */
 export const sealWindows = (
   sealing: Sealing,
@@ -188,7 +188,7 @@ export const sealWindows = (
   return rows;
 };
 
-/** What a window says before it is sealed: its reading, or a gap whose cause is not known yet (H-16k). */
+/** The row of a window before its seal: its reading, or a gap without a known cause (H-16k). */
 export const provisionalRow = (venue: string, listing: ListingView, name: ReadingLayer, window: Window): Row => {
   const identity: RowIdentity = { venue, symbol: listing.symbol, layer: name };
   const held = listing.layers.get(name)?.windows.get(window.at);
@@ -196,7 +196,7 @@ export const provisionalRow = (venue: string, listing: ListingView, name: Readin
   return readingRow(identity, { ...window, srcOffset: held.offset, late: false }, held.reading);
 };
 
-/** Windows that ended within `range` and are to be announced. */
+/** Windows that ended within `range` and must be announced. */
 export const windowsToAnnounce = (
   state: TaskView,
   listing: ListingView,

@@ -18,7 +18,7 @@ const PRICES = ['ticker', 'publicTrade', 'kline'];
 const SILENCE_MS = 30_000;
 /** The venue closes sockets at 24 h. */
 const RENEW_AFTER_MS = 23 * 3_600_000;
-/** A connection may send 240 subscribe or unsubscribe requests an hour. A renewal takes two: 180 in all; 60 are for first subscriptions and broken books. */
+/** A connection may send 240 subscribe or unsubscribe requests an hour. A renewal takes two, 180 in all; 60 are for first ones and broken books. */
 export const RENEW_EVERY_MS = 40_000;
 
 type Topic = {

@@ -15,7 +15,7 @@ const ENDPOINTS = { rest: 'https://api.mexc.com', ws: 'wss://contract.mexc.com/e
 
 const SNAPSHOT_LEVELS = 1_000;
 
-/** Updates up to the book's version are skipped; a start after the next version is a gap. Sizes are absolute: an overlapping update is applied whole. */
+/** Updates up to the book's version are skipped; a start after the next version is a gap. Sizes are absolute: an overlap is applied whole. */
 const bookRule: BookRule = {
   style: 'snapshot',
   bufferLimit: 500,

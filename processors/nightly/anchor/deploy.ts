@@ -1,4 +1,4 @@
-// Deploys the anchor contract of an owner, once on each chain; killed anywhere it goes on where it was (AN-08).
+// Deploys an owner's anchor contract, once on each chain; resumes after a kill at any point (AN-08).
 import type { Pool } from 'pg';
 import { getContractAddress, type Hex } from 'viem';
 import { DEPLOYED_CODE, deployData } from './contract.ts';
@@ -6,10 +6,10 @@ import { recordContract, repeatInTurn } from './poster.ts';
 import { advance, type Poster, type Purpose, senderOf } from './posting.ts';
 import type { Queries } from './transactions.ts';
 
-/** `block` is null for a contract that was deployed elsewhere. */
+/** `block` is null for a contract deployed elsewhere. */
 export type Deployed = { readonly contract: Hex; readonly block: number | null; readonly isNew: boolean };
 
-/** The newest contract of the owner that the chain still holds. */
+/** The owner's newest contract that the chain still has. */
 const findDeployed = async (queries: Queries, poster: Poster): Promise<Deployed | null> => {
   const { genesisHash, sender } = senderOf(poster);
   const { rows } = await queries.query<{ contract: Hex; block: number | null }>(
@@ -45,7 +45,7 @@ const contractOf = async (queries: Queries, poster: Poster, hash: Hex): Promise<
   return rows[0].contract;
 };
 
-/** Answers the contract of this owner on this chain; deploys it when there is none. */
+/** Returns this owner's contract on this chain; deploys it if there is none. */
 export const deployContract = async (database: Pool, poster: Poster): Promise<Deployed> => {
   let deployed: Deployed | null = null;
   const owner = poster.owner.address.toLowerCase() as Hex;

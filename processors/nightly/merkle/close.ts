@@ -1,4 +1,4 @@
-// The close step: at D+7 00:00 UTC the rows of a day are its leaves for ever. Trees, final files, the root of the day (AN-02, AN-12).
+// The close step: at D+7 00:00 UTC a day's rows become its leaves permanently. Builds trees, final files, the root of the day (AN-02, AN-12).
 import { treeKey } from '../../../schemas/anchor-chain.ts';
 import { ANCHORED_TABLES, type AnchoredTable, partitionText } from '../../../schemas/anchored.ts';
 import { formatInstantMicros } from '../../../schemas/instants.ts';
@@ -20,7 +20,7 @@ const DUE_MS = 7 * DAY_MS;
 /** Cold classes in the order of leaves (AN-07). */
 const CLASSES = ['core', 'top100', 'other'];
 
-/** Places of the step in their order: tests end the process at each of them. */
+/** Places of the step in their order: tests end the process at each. */
 export const CLOSE_PLACES = [
   ...['closing-fixed', 'rows-written', 'file-stored', 'tree-written', 'tree-stored', 'partition-recorded'],
   'day-recorded',
@@ -33,7 +33,7 @@ type Closing = {
   readonly instruments: ReadonlyMap<string, string>;
 };
 
-/** The closing instant: of an earlier run, else D+7; earlier by hand, the newest whole millisecond that history W has passed. */
+/** The closing instant: that of an earlier run, else D+7; for an early run by hand the newest whole millisecond before history W. */
 const chooseClosing = async (day: Day, { database, historyWatermark, early }: NightlyContext): Promise<Micros> => {
   const reached = await historyWatermark();
   const regular = (startOf(day) + DUE_MS) * 1_000;
@@ -45,7 +45,7 @@ const chooseClosing = async (day: Day, { database, historyWatermark, early }: Ni
   return closedAt;
 };
 
-/** Listings by cold class; within a class they keep their order by venue and symbol. */
+/** Listings by cold class; within a class in the order of venue and symbol. */
 const orderListings = (listings: readonly DayListing[], tiers: Tiers): DayListing[] => {
   const classOf = ({ instrument }: DayListing): number => CLASSES.indexOf(tierOf(tiers, instrument));
   return [...listings].sort((a, b) => classOf(a) - classOf(b));
@@ -53,7 +53,7 @@ const orderListings = (listings: readonly DayListing[], tiers: Tiers): DayListin
 
 type FinalSets = { readonly sets: readonly FileSet[]; readonly finished: FinishedTree | null };
 
-/** Final files of a table, and its tree in the work folder. */
+/** Writes the final files of a table, and its tree in the work folder. */
 const writeFinal = async (table: AnchoredTable, closing: Closing, context: NightlyContext): Promise<FinalSets> => {
   const { day, closedAt, tiers } = closing;
   const target = archiveTarget(context);
@@ -76,7 +76,7 @@ const writeFinal = async (table: AnchoredTable, closing: Closing, context: Night
   }
 };
 
-/** Final files and tree of a table: nothing of it is told before all of it is in the store. Answers the rows. */
+/** Stores the final files and tree of a table, and records them only once all are in the store. Returns the number of rows. */
 const closePartition = async (table: AnchoredTable, closing: Closing, context: NightlyContext): Promise<number> => {
   const { day } = closing;
   const { store } = archiveTarget(context);
