@@ -188,7 +188,7 @@ export class Outlet {
     this.#underWay -= skipped;
     const rest = records.slice(skipped);
     this.#sending = true;
-    for (const chunk of chunksOf([...rest, ...this.#endingsAfter(segment, rest)])) {
+    for (const chunk of splitChunks([...rest, ...this.#endingsAfter(segment, rest)])) {
       for (const record of chunk) publisher.publish(record);
       await publisher.flush();
       this.#drained += chunk.length;
@@ -210,7 +210,7 @@ const pauseUnref = (ms: number): Promise<false> =>
     setTimeout(() => resolve(false), ms).unref();
   });
 
-function* chunksOf(records: readonly SpoolRecord[]): Generator<readonly SpoolRecord[]> {
+function* splitChunks(records: readonly SpoolRecord[]): Generator<readonly SpoolRecord[]> {
   let chunk: SpoolRecord[] = [];
   let bytes = 0;
   for (const record of records) {

@@ -11,7 +11,7 @@ type Wanted = { readonly live: readonly LiveEntry[]; readonly stateRound: Output
 
 export type Backlog = {
   /** The outputs of a record to publish: all of them, unless the record is long past. `nowMs` is wall time. */
-  readonly wantedOf: (outputs: Outputs, recordedAt: Micros, nowMs: number) => Wanted;
+  readonly selectOutputs: (outputs: Outputs, recordedAt: Micros, nowMs: number) => Wanted;
 };
 
 /** A later reader needs these to know the current state; rows and watermarks belong to moments, and rows are stored. */
@@ -25,7 +25,7 @@ const holdsOn = ({ kind }: LiveEntry): boolean =>
 export const createBacklog = ({ isFirst }: { readonly isFirst: boolean }): Backlog => {
   let roundAtMs = Number.NEGATIVE_INFINITY;
   return {
-    wantedOf: ({ live, stateRound }, recordedAt, nowMs) => {
+    selectOutputs: ({ live, stateRound }, recordedAt, nowMs) => {
       if (recordedAt >= nowMs * 1_000 - LONG_PAST) return { live, stateRound };
       const isRoundWanted = stateRound !== null && nowMs - roundAtMs >= ROUND_EVERY_MS;
       if (isRoundWanted) roundAtMs = nowMs;
@@ -35,4 +35,4 @@ export const createBacklog = ({ isFirst }: { readonly isFirst: boolean }): Backl
 };
 
 /** A finished log belongs to another time: all of it is published. */
-export const NO_BACKLOG: Backlog = { wantedOf: ({ live, stateRound }) => ({ live, stateRound }) };
+export const NO_BACKLOG: Backlog = { selectOutputs: ({ live, stateRound }) => ({ live, stateRound }) };

@@ -15,7 +15,7 @@ export type ProcessorMetrics = {
   /** Share of listings with a present value, and whether it has been too low for too long. */
   presence(venue: string, layer: string, now: { readonly share: number; readonly isAlarm: boolean }): void;
   presenceLow(venue: string, layer: string): void;
-  watermarkSaid(task: string, micros: number): void;
+  watermarkPublished(task: string, micros: number): void;
   lag(task: string, records: number): void;
 };
 
@@ -99,7 +99,7 @@ export const createProcessorMetrics = (registry: Registry): ProcessorMetrics => 
       presenceAlarm.set({ venue, layer }, isAlarm ? 1 : 0);
     },
     presenceLow: (venue, layer) => presenceAlarms.inc({ venue, layer }),
-    watermarkSaid: (task, micros) => watermark.set({ task }, micros / 1e6),
+    watermarkPublished: (task, micros) => watermark.set({ task }, micros / 1e6),
     lag: (task, records) => lag.set({ task }, records),
   };
 };

@@ -39,10 +39,10 @@ const findSettings = (env: Environment): Environment => {
 const byHand = async (argv: readonly string[]): Promise<string> => {
   // For an interactive user the lines of progress replace the log.
   const env = findSettings(process.env);
-  const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+  const printLine = (line: string): void => void process.stderr.write(`${line}\n`);
   const { context, close } = await openContext(env, createMetrics(), {
     log: createLog('nightly', 'error'),
-    progress: tell,
+    progress: printLine,
   });
   try {
     return await runCommand(argv, { steps: STEPS, ledger: openLedger(context.database), context });

@@ -38,18 +38,21 @@ export type Restored = {
   readonly unusable: Unusable | null;
 };
 
-type Said = { readonly newest: WatermarkEntry | null; readonly checkpointAt: number | null };
+type Published = { readonly newest: WatermarkEntry | null; readonly checkpointAt: number | null };
 
 /** Reads the newest entries of earlier owners on the watermark topic. */
-const readSaid = async ({ handle, names, venue, partition }: RestoreSpec): Promise<Said> => {
-  const said: { newest: WatermarkEntry | null; checkpointAt: number | null } = { newest: null, checkpointAt: null };
+const readPublished = async ({ handle, names, venue, partition }: RestoreSpec): Promise<Published> => {
+  const published: { newest: WatermarkEntry | null; checkpointAt: number | null } = {
+    newest: null,
+    checkpointAt: null,
+  };
   await readToEnd(handle, { topic: names.watermark, from: () => 'earliest' }, ({ value }) => {
     const entry = value && codecs.watermark.decode(value);
     if (!entry || entry.task !== `${venue}/${partition}`) return;
-    if (entry.kind === 'task' && entry.offset >= (said.newest?.offset ?? -1)) said.newest = entry;
-    if (entry.kind === 'checkpoint') said.checkpointAt = entry.positions[names.checkpoints(venue)] ?? null;
+    if (entry.kind === 'task' && entry.offset >= (published.newest?.offset ?? -1)) published.newest = entry;
+    if (entry.kind === 'checkpoint') published.checkpointAt = entry.positions[names.checkpoints(venue)] ?? null;
   });
-  return said;
+  return published;
 };
 
 type Found = { readonly state: TaskState | null; readonly problem: RestoreProblem };
@@ -105,21 +108,21 @@ const refuseCutOutputs = async ({ handle, partition }: RestoreSpec, newest: Wate
 /** Restores the state, and how far earlier owners have published. */
 export const restore = async (spec: RestoreSpec): Promise<Restored> => {
   const { handle, names, venue, partition } = spec;
-  const said = await readSaid(spec);
-  await refuseCutOutputs(spec, said.newest);
-  const { state, problem } = await findCheckpoint(spec, said.checkpointAt);
+  const published = await readPublished(spec);
+  await refuseCutOutputs(spec, published.newest);
+  const { state, problem } = await findCheckpoint(spec, published.checkpointAt);
   const log = (await endOffsets(handle, names.raw(venue))).get(partition) ?? { earliest: 0, latest: 0 };
-  const emittedTo = said.newest?.offset ?? -1;
+  const emittedTo = published.newest?.offset ?? -1;
   const found = { emittedTo, logStart: log.earliest, logEnd: log.latest };
   const refuseAbove = (known: number): void =>
     refuseCut(`${names.raw(venue)}/${partition}`, { end: log.latest, known, by: 'outputs speak' });
   refuseAbove(Math.max(emittedTo, state?.offset ?? -1));
   if (state !== null && state.offset + 1 >= log.earliest) return { ...found, state, unusable: null };
-  const isFirst = said.newest === null && state === null;
+  const isFirst = published.newest === null && state === null;
   const unusable = isFirst ? null : state === null ? problem : 'behind';
   // The whole log rebuilds the whole state: only time is lost.
   if (log.earliest === 0) return { ...found, state: createState(), unusable };
-  const recovery = await readRecovery(spec, said.newest);
+  const recovery = await readRecovery(spec, published.newest);
   if (recovery === null) return { ...found, state: createState(log.earliest), unusable };
   refuseAbove(recovery.spokenTo);
   return { ...found, state: createState(log.earliest, recovery), unusable: unusable ?? 'lost' };
@@ -157,32 +160,32 @@ const readVersions = async ({ handle, names, venue }: RestoreSpec): Promise<Vers
   return { listings, capabilities };
 };
 
-// ---- what was said live ----
+// ---- outputs on live ----
 
-type Heard = { readonly offset: number; readonly revs: Recovery['revs']; readonly spans: readonly Span[] };
+type LiveState = { readonly offset: number; readonly revs: Recovery['revs']; readonly spans: readonly Span[] };
 
 /** Newest `rev` and alive spans: from the last complete state round, and from `live` since. */
-const readLive = async ({ handle, names, venue, partition }: RestoreSpec): Promise<Heard> => {
+const readLive = async ({ handle, names, venue, partition }: RestoreSpec): Promise<LiveState> => {
   const round = await readRound({ handle, names, venue, partition });
-  const heard = { offset: -1, revs: {} as Record<string, Partial<Record<ReadingLayer, number>>> };
+  const found = { offset: -1, revs: {} as Record<string, Partial<Record<ReadingLayer, number>>> };
   const spans = new Map<string, Span>();
-  const hear = ({ symbol, reading, span }: StateEntry | LiveEntry): void => {
+  const noteEntry = ({ symbol, reading, span }: StateEntry | LiveEntry): void => {
     if (span) spans.set(span.conn_id, span);
     if (!reading || symbol === null) return;
-    const revs = heard.revs[symbol] ?? {};
-    heard.revs[symbol] = { ...revs, [reading.layer]: Math.max(revs[reading.layer] ?? 0, reading.rev) };
+    const revs = found.revs[symbol] ?? {};
+    found.revs[symbol] = { ...revs, [reading.layer]: Math.max(revs[reading.layer] ?? 0, reading.rev) };
   };
-  for (const entry of round?.entries ?? []) hear(entry);
-  heard.offset = round?.round ?? -1;
+  for (const entry of round?.entries ?? []) noteEntry(entry);
+  found.offset = round?.round ?? -1;
   const from = (): Start => round?.liveOffset ?? 'earliest';
   await readToEnd(handle, { topic: names.live(venue), partitions: [partition], from }, ({ value }) => {
     if (value === null) return;
     const entry = codecs.live.decode(value);
-    heard.offset = Math.max(heard.offset, entry.offset);
-    hear(entry);
+    found.offset = Math.max(found.offset, entry.offset);
+    noteEntry(entry);
   });
   const alive = [...spans.values()].filter(({ to }) => to === null);
-  return { offset: heard.offset, revs: round === null ? null : heard.revs, spans: alive };
+  return { offset: found.offset, revs: round === null ? null : found.revs, spans: alive };
 };
 
 type Round = { readonly round: number; readonly entries: readonly StateEntry[]; readonly liveOffset: number };
@@ -215,7 +218,7 @@ const readRound = async ({ handle, names, venue, partition }: RestoreSpec): Prom
   return newest.held;
 };
 
-// ---- what is in rows ----
+// ---- rows ----
 
 /** Upper bound of the rows written between a watermark and the position published with it. */
 const ROWS_TAIL = 50_000;

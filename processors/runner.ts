@@ -61,21 +61,21 @@ export class TaskRunner {
   #roundStart = 0;
   #closing: Promise<void> | null = null;
   #roundAtMs = performance.now();
-  #heardAtMs = performance.now();
+  #receivedAtMs = performance.now();
   #tickedAtMs = 0;
   #logEnd = 0;
   #watermark: { readonly watermark: number; readonly offset: number } | null = null;
-  #sayingWatermark: Promise<void> | null = null;
+  #publishingWatermark: Promise<void> | null = null;
   #appliedAtMs = performance.now();
-  #saidOffset = -1;
-  #saidWatermark: number;
+  #publishedOffset = -1;
+  #publishedWatermark: number;
   #stopped = false;
 
   private constructor(spec: RunnerSpec, restored: Begun, starts: ReadonlyMap<string, number>) {
     this.#spec = spec;
     this.#names = topics(spec.namespace);
     this.#task = restored.task;
-    this.#saidWatermark = restored.task.watermark;
+    this.#publishedWatermark = restored.task.watermark;
     this.#emittedTo = restored.emittedTo;
     this.#logStart = restored.logStart;
     this.#starts = starts;
@@ -112,7 +112,7 @@ export class TaskRunner {
 
   /** The published W: everything before it is acknowledged. Applied records may wait for a slow broker. */
   get watermark(): number {
-    return this.#saidWatermark;
+    return this.#publishedWatermark;
   }
 
   get #place(): string {
@@ -143,7 +143,7 @@ export class TaskRunner {
       refuseHole(this.#place, this.#task.state, message);
       const { offset, timestampMs, value } = message;
       const raw = readRaw(value);
-      if (raw?.slot !== 'owner') this.#heardAtMs = performance.now();
+      if (raw?.slot !== 'owner') this.#receivedAtMs = performance.now();
       this.#publish(this.#task.process({ offset, timestampMs, message: raw, payload: value }));
       this.#spec.metrics.recordApplied(this.#task.id, raw?.kind ?? 'unreadable');
     }
@@ -175,7 +175,7 @@ export class TaskRunner {
       this.#advanceRound(WHOLE);
       await this.#closing;
     }
-    await this.#sayingWatermark;
+    await this.#publishingWatermark;
     await Promise.all([flushOutputs(this.#spec.outlets), this.#spec.outlets.checkpoints.flush()]);
   }
 
@@ -186,7 +186,7 @@ export class TaskRunner {
     const { outlets, venue, partition } = this.#spec;
     const { live, kept } = outlets;
     const names = this.#names;
-    const wanted = this.#backlog.wantedOf(outputs, this.#task.state.recordedAt, Date.now());
+    const wanted = this.#backlog.selectOutputs(outputs, this.#task.state.recordedAt, Date.now());
     for (const entry of wanted.live) {
       live.publish({
         topic: names.live(venue.id),
@@ -218,7 +218,7 @@ export class TaskRunner {
     if (wanted.stateRound) this.#publishRound(wanted.stateRound, outputs.offset);
     if (outputs.watermark !== null) {
       this.#watermark = { watermark: outputs.watermark, offset: outputs.offset };
-      this.#sayWatermark();
+      this.#publishWatermark();
     }
   }
 
@@ -262,20 +262,20 @@ export class TaskRunner {
   }
 
   /** Publishes the newest watermark once everything before it is acknowledged: a later owner relies on it. */
-  #sayWatermark(): void {
-    this.#sayingWatermark ??= this.#sayNewestWatermark().finally(() => {
-      this.#sayingWatermark = null;
+  #publishWatermark(): void {
+    this.#publishingWatermark ??= this.#publishNewestWatermark().finally(() => {
+      this.#publishingWatermark = null;
     });
   }
 
-  async #sayNewestWatermark(): Promise<void> {
+  async #publishNewestWatermark(): Promise<void> {
     while (this.#watermark !== null) {
       const { watermark, offset } = this.#watermark;
       this.#watermark = null;
       await flushOutputs(this.#spec.outlets);
-      this.#saidOffset = offset;
-      this.#saidWatermark = watermark;
-      this.#spec.metrics.watermarkSaid(this.#task.id, watermark);
+      this.#publishedOffset = offset;
+      this.#publishedWatermark = watermark;
+      this.#spec.metrics.watermarkPublished(this.#task.id, watermark);
       this.#putWatermark('task', watermark, offset, this.#positions());
     }
   }
@@ -315,13 +315,13 @@ export class TaskRunner {
     if (round === null || this.#closing !== null) return;
     if (sliceMs !== WHOLE && this.#spec.outlets.checkpoints.queuedBytes() > ROUND_AHEAD_BYTES) return;
     const now = performance.now();
-    const most = sliceMs === WHOLE ? WHOLE : this.#dueOf(round, now - this.#roundAtMs);
+    const most = sliceMs === WHOLE ? WHOLE : this.#countDue(round, now - this.#roundAtMs);
     if (!saveSome(round, { most, deadline: now + sliceMs }, this.#save)) return;
     this.#closing = this.#closeRound(round);
   }
 
   /** Number of items that are due and unsaved: a round in one go would delay urgent outputs by a second. */
-  #dueOf(round: Round, sinceMs: number): number {
+  #countDue(round: Round, sinceMs: number): number {
     const { saved } = round;
     return Math.ceil((saved + countUnsaved(round)) * Math.min(1, sinceMs / ROUND_LASTS_MS)) - saved;
   }
@@ -349,17 +349,17 @@ export class TaskRunner {
     const { offset } = this.#task.state;
     if (
       !this.#hasBegun ||
-      offset <= Math.max(this.#saidOffset, this.#emittedTo) ||
+      offset <= Math.max(this.#publishedOffset, this.#emittedTo) ||
       now - this.#appliedAtMs < REST_AFTER_MS
     )
       return;
     this.#watermark ??= { watermark: this.#task.watermark, offset };
-    this.#sayWatermark();
+    this.#publishWatermark();
   }
 
   /** An owner at the log's end that receives nothing for a second keeps the log moving itself. */
   #tickIfQuiet(now: number): void {
-    if (!this.#spec.ticks || now - this.#heardAtMs < QUIET_AFTER_MS || now - this.#tickedAtMs < OWNER_TICK_EVERY_MS)
+    if (!this.#spec.ticks || now - this.#receivedAtMs < QUIET_AFTER_MS || now - this.#tickedAtMs < OWNER_TICK_EVERY_MS)
       return;
     if (this.next < this.#logEnd) return;
     this.#tickedAtMs = now;

@@ -47,7 +47,7 @@ const listVersions = (subject: string): readonly Version[] => {
   return VERSIONS.filter((v) => v.family === name);
 };
 
-const subjectOf = (version: Version): string => `${version.family}${SUFFIX}`;
+const toSubject = (version: Version): string => `${version.family}${SUFFIX}`;
 const describe = (subject: string, { id, version, schema }: Version): unknown => ({ subject, version, id, schema });
 
 const answerSchemas = (rest: readonly string[]): RegistryAnswer => {
@@ -62,9 +62,9 @@ const answerSchemas = (rest: readonly string[]): RegistryAnswer => {
     case 'schema':
       return ok(JSON.parse(found.schema));
     case 'subjects':
-      return ok([subjectOf(found)]);
+      return ok([toSubject(found)]);
     case 'versions':
-      return ok([{ subject: subjectOf(found), version: found.version }]);
+      return ok([{ subject: toSubject(found), version: found.version }]);
     default:
       return refuse(404, 'HTTP 404 Not Found');
   }
@@ -83,7 +83,7 @@ const answerVersion = (subject: string, rest: readonly string[]): RegistryAnswer
 };
 
 const answerSubjects = ([subject, place, ...rest]: readonly string[]): RegistryAnswer => {
-  if (subject === undefined) return ok([...new Set(VERSIONS.map(subjectOf))].sort());
+  if (subject === undefined) return ok([...new Set(VERSIONS.map(toSubject))].sort());
   if (place !== 'versions' || rest.length > 2) return refuse(404, 'HTTP 404 Not Found');
   const versions = listVersions(subject);
   if (versions.length === 0) return noSubject(subject);

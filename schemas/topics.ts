@@ -181,18 +181,18 @@ export type LiveBodies = {
 };
 
 /** Builds an entry from its place, instant and bodies; omitted bodies are null. */
-export const liveEntry = (told: Partial<LiveEntry> & Omit<LiveEntry, keyof LiveBodies>): LiveEntry => ({
-  offset: told.offset,
-  index: told.index,
-  recorded_at: told.recorded_at,
-  kind: told.kind,
-  symbol: told.symbol ?? null,
-  reading: told.reading ?? null,
-  span: told.span ?? null,
-  row: told.row ?? null,
-  listing: told.listing ?? null,
-  capability: told.capability ?? null,
-  watermark: told.watermark ?? null,
+export const liveEntry = (entry: Partial<LiveEntry> & Omit<LiveEntry, keyof LiveBodies>): LiveEntry => ({
+  offset: entry.offset,
+  index: entry.index,
+  recorded_at: entry.recorded_at,
+  kind: entry.kind,
+  symbol: entry.symbol ?? null,
+  reading: entry.reading ?? null,
+  span: entry.span ?? null,
+  row: entry.row ?? null,
+  listing: entry.listing ?? null,
+  capability: entry.capability ?? null,
+  watermark: entry.watermark ?? null,
 });
 
 /** Value of `state.<venue>`: a round as of raw offset `round`, closed by its marker. */

@@ -20,4 +20,4 @@ export const counts = (recordedAt: Micros, end: Micros): boolean => recordedAt <
 export const sealsAt = (end: Micros): Micros => end + SEALS_AFTER;
 
 /** UTC day of a window: a window that ends at midnight belongs to the day that ends there. */
-export const dayOfWindow = (end: Micros): string => dayOf(end - 1);
+export const toWindowDay = (end: Micros): string => dayOf(end - 1);

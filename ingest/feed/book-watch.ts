@@ -34,7 +34,7 @@ export type BookWatch = {
 type Watched = {
   readonly symbol: string;
   sync: BookSync<null>;
-  heardMs: number;
+  receivedMs: number;
   snapshotMs: number;
   neededMs: number | null;
   /** A confirmation named another id than the book's, and no frame has come since. */
@@ -45,7 +45,7 @@ type Watched = {
 const openWatched = (symbol: string, nowMs: number): Watched => ({
   symbol,
   sync: newBookSync(),
-  heardMs: nowMs,
+  receivedMs: nowMs,
   snapshotMs: nowMs,
   neededMs: null,
   isDoubted: false,
@@ -53,16 +53,16 @@ const openWatched = (symbol: string, nowMs: number): Watched => ({
 });
 
 const findNeed = ({ style }: BookRule, book: Watched, nowMs: number): BookNeed | null => {
-  const { symbol, neededMs, heardMs, snapshotMs } = book;
+  const { symbol, neededMs, receivedMs, snapshotMs } = book;
   if (nowMs < book.notBeforeMs) return null;
   if (neededMs !== null) return { symbol, why: 'join', sinceMs: neededMs };
-  if (nowMs - heardMs < QUIET_MS) {
+  if (nowMs - receivedMs < QUIET_MS) {
     const isOld = style === 'snapshot' && nowMs - snapshotMs >= REFRESH_MS;
     return isOld ? { symbol, why: 'refresh', sinceMs: snapshotMs } : null;
   }
   // A book without messages may have no trading: only a snapshot shows it.
-  if (!isWhole(book.sync)) return { symbol, why: 'join', sinceMs: heardMs };
-  return { symbol, why: 'confirm', sinceMs: heardMs, ...(book.isDoubted ? { isDoubted: true } : {}) };
+  if (!isWhole(book.sync)) return { symbol, why: 'join', sinceMs: receivedMs };
+  return { symbol, why: 'confirm', sinceMs: receivedMs, ...(book.isDoubted ? { isDoubted: true } : {}) };
 };
 
 type BookWatchOptions = { readonly rule: BookRule; readonly symbols: Iterable<string>; readonly nowMs: number };
@@ -76,13 +76,13 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
       if (!book) return false;
       if (chain.kind === 'confirmation') {
         book.isDoubted = !isConfirmed(book.sync, chain);
-        if (!book.isDoubted) book.heardMs = nowMs;
+        if (!book.isDoubted) book.receivedMs = nowMs;
         return false;
       }
       book.isDoubted = false;
       const step = stepBookSync(rule, book.sync, chain, null);
       book.sync = step.state;
-      book.heardMs = nowMs;
+      book.receivedMs = nowMs;
       if (chain.kind === 'snapshot') book.snapshotMs = nowMs;
       // Only style `snapshot` joins on request; other venues send their snapshots themselves.
       book.neededMs = step.needSnapshot && rule.style === 'snapshot' ? (book.neededMs ?? nowMs) : null;

@@ -26,8 +26,8 @@ const IN_TIME_MS = 90_000;
 const AGAIN_MS = 15_000;
 const FORGET_MS = 5 * MINUTE_MS;
 
-/** `isTold`: named by a frame. An answer ends in a minute that it does not record. */
-type Newest = { readonly openMs: number; readonly isTold: boolean };
+/** `isFromFrame`: named by a frame. An answer ends in a minute that it does not record. */
+type Newest = { readonly openMs: number; readonly isFromFrame: boolean };
 /** `known`: closed in this span, or answered. The last minute of an answer may become whole only with a newer minute. */
 type Listing = {
   readonly known: Set<number>;
@@ -74,10 +74,10 @@ export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinut
     if (!listing) return;
     const { newest, known } = listing;
     if (newest && openMs < newest.openMs) return;
-    const over = newest ? newest.openMs + (newest.isTold ? 0 : MINUTE_MS) : openMs;
+    const over = newest ? newest.openMs + (newest.isFromFrame ? 0 : MINUTE_MS) : openMs;
     for (let at = Math.max(over, openMs - FORGET_MS); at < openMs; at += MINUTE_MS) note(known, at);
     if (newest) for (const at of known) if (at < openMs) note(listing.closed, at);
-    listing.newest = { openMs, isTold: true };
+    listing.newest = { openMs, isFromFrame: true };
   };
 
   /** The range may include minutes that only another span closed: this span's proofs begin there. */
@@ -100,7 +100,7 @@ export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinut
       // Without a frame the span may have begun in the minute that ran at the request: that minute still has to be requested.
       const askedIn = listing.newest ? 0 : Math.floor(listing.askedMs / MINUTE_MS) * MINUTE_MS;
       const running = Math.max(toMs + MINUTE_MS, askedIn);
-      if (running > (listing.newest?.openMs ?? 0)) listing.newest = { openMs: running, isTold: false };
+      if (running > (listing.newest?.openMs ?? 0)) listing.newest = { openMs: running, isFromFrame: false };
     },
     next: (nowMs) => {
       let best: CandleNeed | null = null;

@@ -57,10 +57,10 @@ export const startCollector = (options: CollectorOptions): Collector => {
   const connections = createConnectionLog(options);
   const rest = openRestClient(options);
   const declare = createDeclaration(venue, connections);
-  const shardOfSymbol = (venueSymbol: string): number => shardOf(venueSymbol, shards);
+  const findShard = (venueSymbol: string): number => shardOf(venueSymbol, shards);
   let listings: ReadonlyMap<string, ListingRecord> = new Map();
   const onRefused = (): void => reference.hurry();
-  const answered = { rest, shardOf: shardOfSymbol, isFull: connections.isFull, meters, log };
+  const answered = { rest, shardOf: findShard, isFull: connections.isFull, meters, log };
   const books = createBookSnapshots({ ...answered, venue, endpoints, listings: () => listings, onRefused });
   const fillIns = createFillIns(answered);
   const runners = new SlotRunners({
@@ -73,7 +73,7 @@ export const startCollector = (options: CollectorOptions): Collector => {
   const onListings = (known: readonly ListingRecord[]): void => {
     declare(known);
     listings = new Map(known.map((listing) => [listing.venue_symbol, listing]));
-    runners.follow(venue.plan(known, { shards, shardOf: shardOfSymbol, endpoints }));
+    runners.follow(venue.plan(known, { shards, shardOf: findShard, endpoints }));
   };
 
   declare(null);

@@ -7,7 +7,7 @@ import { createSubscriptionWatch } from './subscription-watch.ts';
 
 export type LinkWatch = {
   /** Takes a data frame. Throws SyntaxError when the frame names a minute and is no JSON. */
-  readonly heard: (text: string) => void;
+  readonly take: (text: string) => void;
   /** Subscriptions to renew now. */
   readonly silent: () => readonly string[];
   readonly next: (kind: FillInKind) => FillIn | null;
@@ -56,9 +56,9 @@ export const createLinkWatch = (options: LinkWatchOptions): LinkWatch => {
   };
 
   return {
-    heard: (text) => {
+    take: (text) => {
       const subscription = watched.length > 0 ? (subscriptionOf?.(text) ?? null) : null;
-      if (subscription !== null) subscriptions.heard(subscription, text, performance.now());
+      if (subscription !== null) subscriptions.take(subscription, text, performance.now());
       const over = closedMinute?.(text) ?? null;
       const newest = newestMinute?.(text) ?? null;
       if (!over && !newest) return;

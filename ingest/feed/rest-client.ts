@@ -66,7 +66,7 @@ type RestOptions = {
 };
 
 const yields = (urgency: Urgency): boolean => urgency !== 'connection' && urgency !== 'book';
-const rankOf = ({ urgency }: Waiting): number => URGENCIES.indexOf(urgency);
+const toRank = ({ urgency }: Waiting): number => URGENCIES.indexOf(urgency);
 
 /** Requests of one host that wait or are in flight, and the pause that the host set. */
 class HostQueue {
@@ -207,7 +207,7 @@ const refusedBy = ({ retryAtMs, status }: Block, request: VenueRequest): RestErr
 /** The first of the most urgent requests. */
 const mostUrgent = (waiting: readonly Waiting[]): Waiting | undefined => {
   let best = waiting[0];
-  for (const one of waiting) if (best && rankOf(one) < rankOf(best)) best = one;
+  for (const one of waiting) if (best && toRank(one) < toRank(best)) best = one;
   return best;
 };
 

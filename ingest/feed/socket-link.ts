@@ -242,7 +242,7 @@ class SocketLink implements Link {
     }
     if (what !== 'data') return;
     this.dataMs = performance.now();
-    this.watch.heard(text);
+    this.watch.take(text);
     this.onBook(text);
   }
 

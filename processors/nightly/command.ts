@@ -14,7 +14,7 @@ const OPTIONS = {
   early: { type: 'boolean', default: false },
 } as const;
 
-export const usageOf = (
+export const formatUsage = (
   steps: readonly Step[],
 ): string => `usage: npm run nightly -- [--day D] --step S [--early] | --day D | --list | --due
   --day D    a UTC day such as 2026-01-15; the newest due day when absent. Without --step: every step of it that is due
@@ -37,27 +37,27 @@ const dayOfText = (text: string, nowMs: number): Day => {
 };
 
 /** `06:00 UTC` for the day itself, `D+1 06:00 UTC` for the next. */
-const timeOf = ({ dueMs }: Step): string => {
+const formatDueTime = ({ dueMs }: Step): string => {
   const days = Math.floor(dueMs / DAY_MS);
   return `${days === 0 ? '' : `D+${days} `}${new Date(dueMs).toISOString().slice(11, 16)} UTC`;
 };
 
-const lineOf = ({ day, step, state, attempts, endedAt, report }: StepState): string =>
+const formatLine = ({ day, step, state, attempts, endedAt, report }: StepState): string =>
   [day, step.padEnd(10), state.padEnd(7), `${attempts}x`, endedAt?.toISOString() ?? 'not ended', report ?? ''].join(
     '  ',
   );
 
 const list = async (steps: readonly Step[], ledger: Ledger, nowMs: number): Promise<string> => {
   const states = await ledger.states(lookBack(nowMs));
-  const due = steps.map((step) => `${step.name.padEnd(10)}  due ${timeOf(step).padEnd(13)}  ${step.summary}`);
-  return [...due, '', ...(states.length === 0 ? ['nothing was done yet'] : states.map(lineOf))].join('\n');
+  const due = steps.map((step) => `${step.name.padEnd(10)}  due ${formatDueTime(step).padEnd(13)}  ${step.summary}`);
+  return [...due, '', ...(states.length === 0 ? ['nothing was done yet'] : states.map(formatLine))].join('\n');
 };
 
 const parse = (argv: readonly string[], steps: readonly Step[]) => {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS }).values;
   } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${usageOf(steps)}`);
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${formatUsage(steps)}`);
   }
 };
 
@@ -105,7 +105,9 @@ export const runCommand = async (
     return runDay(dayOfText(asked.day, nowMs), steps, { ledger, context });
   const step = steps.find(({ name }) => name === asked.step);
   if (step === undefined) {
-    throw new UsageError(asked.step === undefined ? usageOf(steps) : `"${asked.step}" is no step\n${usageOf(steps)}`);
+    throw new UsageError(
+      asked.step === undefined ? formatUsage(steps) : `"${asked.step}" is no step\n${formatUsage(steps)}`,
+    );
   }
   const day = asked.day === undefined ? latestDue(step, nowMs) : dayOfText(asked.day, nowMs);
   await refuseEarly({ step, day }, context, asked.early);

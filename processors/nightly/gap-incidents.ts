@@ -116,7 +116,7 @@ export const joinGaps = (open: readonly GapIncident[], groups: readonly GapGroup
 /** True when no further row can join: rows up to `reached` are known. */
 export const isOver = ({ to }: GapIncident, reached: Micros): boolean => to + BREAK <= reached;
 
-export const noteOf = ({ cause, listings, listing, layers }: GapIncident): string =>
+export const formatNote = ({ cause, listings, listing, layers }: GapIncident): string =>
   `${GAP_CAUSES[cause] ?? cause} ${listing ?? `${listings} listings`}: ${layers.join(', ')}.`;
 
 const READ_OPEN = `select incident_id as id, venue, gap_cause as cause, layers, details,
@@ -145,9 +145,9 @@ values ('gap', $1 || ' ' || $2, $1, $2, $3, ${INSTANT(4)}, ${INSTANT(5)}, $6, $7
 const write = async (client: PoolClient, incident: GapIncident, id: string | null, reached: Micros): Promise<void> => {
   const { venue, cause, layers, from, to, listings, listing } = incident;
   const state = isOver(incident, reached) ? 'closed' : 'open';
-  const told = [layers, from, to, noteOf(incident), { listings, listing }, state];
-  if (id === null) await client.query(OPEN, [venue, cause, ...told]);
-  else await client.query(CHANGE, [id, ...told]);
+  const values = [layers, from, to, formatNote(incident), { listings, listing }, state];
+  if (id === null) await client.query(OPEN, [venue, cause, ...values]);
+  else await client.query(CHANGE, [id, ...values]);
 };
 
 const reachedBefore = async (client: PoolClient): Promise<Micros | null> => {

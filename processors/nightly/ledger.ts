@@ -41,7 +41,7 @@ const BEGIN = `insert into nightly_steps as s (day, step, state) values ($1, $2,
     attempts = s.attempts + 1`;
 const END = 'update nightly_steps set state = $3, ended_at = now(), report = $4 where day = $1 and step = $2';
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const isDone = async (client: PoolClient, step: string, day: Day): Promise<boolean> => {
   const { rowCount } = await client.query(
@@ -62,7 +62,7 @@ const workThrough = async (
     await client.query(END, [day, step, 'done', report]);
     return { result: 'done', report };
   } catch (error) {
-    await client.query(END, [day, step, 'failed', messageOf(error).slice(0, 1_000)]);
+    await client.query(END, [day, step, 'failed', toMessage(error).slice(0, 1_000)]);
     return { result: 'failed', error };
   }
 };

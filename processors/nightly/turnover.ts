@@ -18,7 +18,7 @@ SELECT listing, venue, instrument, delisted_at FROM '${table}' WHERE written_at 
 const REACHED = (table: string): string => `SELECT venue, max(at) >= $2 FROM '${table}' WHERE at > $1 GROUP BY venue`;
 
 /** The venue's digits, from the exact text where the double cannot represent them. */
-const digitsOf = (double: string | null, kept: string | null): Digits | null => {
+const readDigits = (double: string | null, kept: string | null): Digits | null => {
   if (double === null) return null;
   const exact = kept === null ? undefined : (JSON.parse(kept) as { readonly turnover_24h?: string }).turnover_24h;
   return canonicalDigits(exact ?? double);
@@ -34,7 +34,7 @@ const readTurnover = async (
   const stats = tableName(namespace, 'stats');
   const read = await questdb.query({ text: STATS(stats), values: [dayBefore, at] });
   const byListing = new Map(
-    read.map(([listing, double, digits]) => [listing, digitsOf(double ?? null, digits ?? null)]),
+    read.map(([listing, double, digits]) => [listing, readDigits(double ?? null, digits ?? null)]),
   );
   const listed = await questdb.query({ text: LISTINGS(tableName(namespace, 'listings')), values: [at] });
   const turnover: Turnover = {};

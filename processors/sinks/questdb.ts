@@ -67,7 +67,7 @@ class Sink {
   readonly #deps: SinkDeps;
   readonly #publisher: Publisher;
   readonly #names: Topics;
-  readonly #venueOf: ReadonlyMap<string, string>;
+  readonly #venueByTopic: ReadonlyMap<string, string>;
   readonly #stopping = new AbortController();
   readonly #published = new Map<string, Micros>();
   readonly #uncommitted = new Map<string, Progress>();
@@ -81,12 +81,12 @@ class Sink {
     this.#deps = deps;
     this.#publisher = publisher;
     this.#names = topics(deps.namespace);
-    this.#venueOf = new Map(deps.venues.map((venue) => [this.#names.rows(venue), venue]));
+    this.#venueByTopic = new Map(deps.venues.map((venue) => [this.#names.rows(venue), venue]));
     this.#maxRows = deps.maxBufferedRows ?? 20_000;
   }
 
   get topics(): readonly string[] {
-    return [...this.#venueOf.keys()];
+    return [...this.#venueByTopic.keys()];
   }
 
   /** Starts above the last published value: a published history watermark never goes back. */
@@ -105,7 +105,7 @@ class Sink {
     for (const message of messages) this.#addEntry(topic, partition, message);
     const next = (messages.at(-1)?.offset ?? -1) + 1;
     this.#deps.metrics.buffered(this.#batch.count);
-    this.#deps.metrics.lag(this.#taskOf(topic, partition), highWatermark - next);
+    this.#deps.metrics.lag(this.#toTask(topic, partition), highWatermark - next);
     if (this.#batch.count >= this.#maxRows) this.#full.resolve();
   }
 
@@ -142,7 +142,7 @@ class Sink {
       due = Date.now() + flushEveryMs;
       const batch = this.#take();
       if (!(await this.#untilDone(() => this.#write(batch)))) return;
-      if (!(await this.#untilDone(() => this.#say(batch)))) return;
+      if (!(await this.#untilDone(() => this.#publishHistory(batch)))) return;
       await this.#commit(batch, member);
     }
   }
@@ -218,10 +218,10 @@ class Sink {
   }
 
   /** Publishes a task's W as history W once every row before it is readable. */
-  async #say({ progress }: Batch): Promise<void> {
+  async #publishHistory({ progress }: Batch): Promise<void> {
     const { metrics } = this.#deps;
     for (const { topic, partition, mark } of progress.values()) {
-      const task = this.#taskOf(topic, partition);
+      const task = this.#toTask(topic, partition);
       if (mark === null || !this.#raise(task, mark.watermark)) continue;
       const { watermark, offset, next } = mark;
       this.#publisher.publish({
@@ -249,8 +249,8 @@ class Sink {
     return true;
   }
 
-  #taskOf(topic: string, partition: number): TaskId {
-    const venue = this.#venueOf.get(topic);
+  #toTask(topic: string, partition: number): TaskId {
+    const venue = this.#venueByTopic.get(topic);
     if (venue === undefined) throw new Error(`the sink does not read ${topic}`);
     return `${venue}/${partition}`;
   }

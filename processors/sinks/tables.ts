@@ -20,9 +20,13 @@ export type TableSpec = {
 
 const ttl = (floorDays: number): number => floorDays + 2;
 
-const listColumns = (members: Members, kind: ColumnKind, isOf: (unit: MemberUnit) => boolean = () => true): Columns =>
+const listColumns = (
+  members: Members,
+  kind: ColumnKind,
+  isWanted: (unit: MemberUnit) => boolean = () => true,
+): Columns =>
   Object.fromEntries(
-    Object.entries(members).flatMap(([name, { unit }]) => (isOf(unit) ? [[columnOf(name), kind] as const] : [])),
+    Object.entries(members).flatMap(([name, { unit }]) => (isWanted(unit) ? [[columnOf(name), kind] as const] : [])),
   );
 
 /** Rows with a quantity have its unit. */

@@ -98,13 +98,13 @@ const breakBook = (context: TaskContext, subject: Subject, book: BookState, caus
     venue: context.venue.id,
     venue_symbol: book.symbol,
     venue_ts: null,
-    received_at: receivedAtOf(book),
+    received_at: readReceivedAt(book),
     values: { scope: 'symbol', cause, of: ['book'] },
   };
   pushRecord(context, gap, subject.connection);
 };
 
-const receivedAtOf = (book: BookState): Micros => book.change?.receivedAt ?? 0;
+const readReceivedAt = (book: BookState): Micros => book.change?.receivedAt ?? 0;
 
 const publishBook = (context: TaskContext, subject: Subject, book: BookState): void => {
   if (isCrossed(book.levels)) {
@@ -130,7 +130,7 @@ const publishBook = (context: TaskContext, subject: Subject, book: BookState): v
     venue: context.venue.id,
     venue_symbol: book.symbol,
     venue_ts: book.change?.venueTs ?? null,
-    received_at: receivedAtOf(book),
+    received_at: readReceivedAt(book),
     values: { ...top, sequence, collected_levels: held, bands },
   };
   pushRecord(context, record, subject.connection);

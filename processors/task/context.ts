@@ -39,7 +39,7 @@ export type TaskContext = {
 const MILLISECOND: Micros = 1_000;
 
 /** W: `recorded_at` of the last applied record − 1 ms. */
-export const watermarkOf = (state: TaskView): Micros => state.recordedAt - MILLISECOND;
+export const computeWatermark = (state: TaskView): Micros => state.recordedAt - MILLISECOND;
 
 export const placeOf = (context: TaskContext): TaskPlace => ({
   venue: context.venue.id,

@@ -4,7 +4,7 @@ import { EVENTS } from '../../schemas/layers/index.ts';
 import type { CoverName } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row, Span } from '../../schemas/topics.ts';
-import { dayOfWindow } from '../../schemas/windows.ts';
+import { toWindowDay } from '../../schemas/windows.ts';
 import { isAbout, lossCause } from './connections.ts';
 import type { TaskContext } from './context.ts';
 import { eventGapRow } from './rows.ts';
@@ -53,7 +53,7 @@ const joinStretches = (stretches: readonly Stretch[]): Stretch[] => {
   for (const stretch of stretches) {
     const last = joined.at(-1);
     const follows = last?.at === stretch.from && last.cause === stretch.cause;
-    if (last !== undefined && follows && dayOfWindow(last.at) === dayOfWindow(stretch.at)) {
+    if (last !== undefined && follows && toWindowDay(last.at) === toWindowDay(stretch.at)) {
       joined[joined.length - 1] = { ...last, at: stretch.at };
     } else joined.push(stretch);
   }

@@ -119,8 +119,8 @@ const applyLost = (context: TaskContext, message: RawMessage): void => {
 
 const applyReference = (context: TaskContext, message: RawMessage): void => {
   const { store, state } = context;
-  const told = toVenueMessage(context, message);
-  const answer = store.changeCore(({ reference }) => context.venue.mapReference(reference, told));
+  const venueMessage = toVenueMessage(context, message);
+  const answer = store.changeCore(({ reference }) => context.venue.mapReference(reference, venueMessage));
   if (!answer) return;
   const owned = answer.listings.filter((record) => ownsSymbol(context, record.venue_symbol));
   const readRaw = elementReader(answer);
@@ -145,10 +145,10 @@ const elementReader = ({ elements }: ReferenceAnswer): ((venueSymbol: string) =>
 const applyListing = (
   context: TaskContext,
   record: ListingRecord,
-  rawOf: (venueSymbol: string) => string | null,
+  readElement: (venueSymbol: string) => string | null,
 ): void => {
   const held = context.state.listings.get(record.venue_symbol)?.version ?? null;
-  const version = nextListingVersion(held, { record, rawOf }, context.state.recordedAt);
+  const version = nextListingVersion(held, { record, readElement }, context.state.recordedAt);
   if (version) writeVersion(context, version);
 };
 
@@ -201,11 +201,11 @@ const applyData = (context: TaskContext, message: RawMessage): void => {
   const { store, state } = context;
   nameConnection(store, named(message, message.received_at), spanChanged(context));
   if (!advanceSeq(store, message)) return;
-  const told = mapMessage(context, message);
+  const records = mapMessage(context, message);
   const connection = state.connections.get(message.conn_id);
   if (!connection) return;
-  const answer = message.kind === 'response' ? toAnswer(context, message, told) : null;
-  for (const [index, mapped] of told.entries()) applyMapped(context, connection, mapped, { index, answer });
+  const answer = message.kind === 'response' ? toAnswer(context, message, records) : null;
+  for (const [index, mapped] of records.entries()) applyMapped(context, connection, mapped, { index, answer });
   if (answer) applyCovered(context, connection, answer, message.received_at);
 };
 
@@ -220,10 +220,10 @@ const advanceSeq = ({ changeConnection }: Store, { conn_id: connId, seq }: RawMe
 type Answer = CandleAnswer & { readonly priceType: PriceType; readonly symbols: readonly string[] };
 
 /** The minutes of a response; null when it is no answer of candles. */
-const toAnswer = (context: TaskContext, message: RawMessage, told: readonly Mapped[]): Answer | null => {
+const toAnswer = (context: TaskContext, message: RawMessage, records: readonly Mapped[]): Answer | null => {
   const { venue, listings } = context;
   const asked = venue.askedMinutes?.(toVenueMessage(context, message), { listings }) ?? null;
-  const candles = told.flatMap(({ record }) => (record.layer === 'candle' ? record : []));
+  const candles = records.flatMap(({ record }) => (record.layer === 'candle' ? record : []));
   const priceType = asked?.price_type ?? candles[0]?.values.price_type;
   if (priceType === undefined) return null;
   const opens = [...new Set(candles.map(({ values }) => values.open_time))].sort((a, b) => a - b);

@@ -4,7 +4,7 @@ import type { Micros, PriceType } from '../../schemas/records.ts';
 import { COUNTS_WITHIN, SEALS_AFTER } from '../../schemas/windows.ts';
 import { collectsPrice, joinFigures, openCandles } from './candles.ts';
 import { coversListing } from './connections.ts';
-import { pushSealed, type TaskContext, watermarkOf } from './context.ts';
+import { computeWatermark, pushSealed, type TaskContext } from './context.ts';
 import { isFinal, knownMinute, missingMinute } from './minutes.ts';
 import { coveredTo, formatSeries } from './recovery.ts';
 import { foldMinute, foldUncollected, MINUTE } from './rollups.ts';
@@ -14,11 +14,11 @@ import { partsWhere, type Range } from './versions.ts';
 import { gapCause } from './windows.ts';
 
 /** Answers of polls overlap: they repeat minutes for this long after the seal. */
-const TOLD_FOR = 3 * MINUTE;
+const REPEATED_FOR = 3 * MINUTE;
 
 /** Close time of the last minute that W has passed by 100.001 s. */
 export const lastMinuteToSeal = ({ state }: TaskContext): Micros =>
-  Math.floor((watermarkOf(state) - SEALS_AFTER) / MINUTE) * MINUTE;
+  Math.floor((computeWatermark(state) - SEALS_AFTER) / MINUTE) * MINUTE;
 
 /** Seals the minutes that close in `(range.from, range.at]`. */
 export const sealMinutes = (context: TaskContext, listing: ListingState, range: Range): void => {
@@ -60,7 +60,7 @@ const minutesToSeal = (
   const isSo = (at: Micros): boolean => collectsPrice(state, listing, priceType, at);
   const collected = partsWhere({ state, listing, isSo }, life).flatMap(openTimes);
   const candles = listing.candles[priceType];
-  const beyond = candles === undefined ? [] : [...toldIn(candles, range), ...provedIn(candles, life)];
+  const beyond = candles === undefined ? [] : [...listFinalIn(candles, range), ...listProvedIn(candles, life)];
   if (beyond.length === 0) return collected;
   return [...new Set([...collected, ...beyond])].sort((a, b) => a - b);
 };
@@ -74,10 +74,10 @@ const openTimes = ({ from, at }: Range): readonly Micros[] => {
 
 const isIn = ({ from, at }: Range, openTime: Micros): boolean => openTime >= from && openTime + MINUTE <= at;
 
-const toldIn = ({ minutes }: CandleView, range: Range): readonly Micros[] =>
+const listFinalIn = ({ minutes }: CandleView, range: Range): readonly Micros[] =>
   Object.keys(minutes).flatMap((key) => (isFinal(minutes[Number(key)]) && isIn(range, Number(key)) ? Number(key) : []));
 
-const provedIn = ({ proved }: CandleView, life: Range): readonly Micros[] =>
+const listProvedIn = ({ proved }: CandleView, life: Range): readonly Micros[] =>
   Object.keys(proved).flatMap((key) => (isIn(life, Number(key)) ? Number(key) : []));
 
 /** Writes the row of a minute and those of the longer candles that end with it. An uncollected minute has a row only with known data. */
@@ -124,7 +124,7 @@ const forgetSealed = (candles: CandleState, to: Micros): void => {
   const { minutes, proved, newest } = candles;
   candles.told ??= {};
   const { told } = candles;
-  for (const at of Object.keys(told)) if (Number(at) <= to - TOLD_FOR) delete told[Number(at)];
+  for (const at of Object.keys(told)) if (Number(at) <= to - REPEATED_FOR) delete told[Number(at)];
   for (const at of Object.keys(minutes).map(Number)) {
     const minute = minutes[at];
     if (at + MINUTE > to) continue;

@@ -84,24 +84,24 @@ export const beginRecovered = (context: TaskContext, recovery: Recovery): void =
  * Runs at the first record that no earlier life has published: `rev` continues above the published one, and a layer that had a reading
  * and has none now is invalidated. `receivedAt` is the record's.
  */
-export const speakAgain = (context: TaskContext, { revs }: Recovery, receivedAt: Micros): void => {
+export const resumePublishing = (context: TaskContext, { revs }: Recovery, receivedAt: Micros): void => {
   const { store, state } = context;
   for (const held of state.listings.values()) {
-    const said = revs?.[held.symbol];
-    if (said === undefined || isGone(held, state.recordedAt)) continue;
+    const published = revs?.[held.symbol];
+    if (published === undefined || isGone(held, state.recordedAt)) continue;
     store.changeListing(held.symbol, (listing) => {
-      const lost = READING_LAYERS.filter((name) => continueRev(context, listing, name, said[name]));
+      const lost = READING_LAYERS.filter((name) => continueRev(context, listing, name, published[name]));
       for (const name of lost) invalidate(context, listing, name, receivedAt);
-      if (lost.length > 0) tellGap(context, listing.symbol, lost, receivedAt);
+      if (lost.length > 0) publishGap(context, listing.symbol, lost, receivedAt);
     });
   }
 };
 
 /** Returns whether the layer had a reading and has none. */
-const continueRev = (context: TaskContext, listing: ListingState, name: ReadingLayer, said?: number): boolean => {
-  if (said === undefined || !isCollected(context, listing, name)) return false;
+const continueRev = (context: TaskContext, listing: ListingState, name: ReadingLayer, published?: number): boolean => {
+  if (published === undefined || !isCollected(context, listing, name)) return false;
   const layer = openLayer(listing, name);
-  layer.rev = Math.max(layer.rev, said);
+  layer.rev = Math.max(layer.rev, published);
   return layer.reading === null;
 };
 
@@ -125,7 +125,7 @@ const invalidate = (context: TaskContext, listing: ListingState, name: ReadingLa
   pushLive(out, state.recordedAt, 'reading', { symbol: listing.symbol, reading: layer.reading });
 };
 
-const tellGap = (context: TaskContext, symbol: string, of: readonly ReadingLayer[], receivedAt: Micros): void => {
+const publishGap = (context: TaskContext, symbol: string, of: readonly ReadingLayer[], receivedAt: Micros): void => {
   const { state, out, partition, venue } = context;
   const gap = {
     layer: 'gap' as const,

@@ -130,22 +130,22 @@ type PlainListing = Omit<ListingState, 'layers' | 'events'> & {
 };
 
 const eventsToPlain = ({ seen, ...events }: View<EventState>): View<PlainEvents> => {
-  const told: [Micros, string[]][] = [];
+  const groups: [Micros, string[]][] = [];
   let before = 0;
   for (const [id, at] of seen) {
-    if (at === before) told.at(-1)?.[1].push(id);
-    else told.push([at - before, [id]]);
+    if (at === before) groups.at(-1)?.[1].push(id);
+    else groups.push([at - before, [id]]);
     before = at;
   }
-  return { seen: told, ...events };
+  return { seen: groups, ...events };
 };
 
 const eventsFromPlain = ({ seen, ...events }: PlainEvents): EventState => {
   const ids = new Map<string, Micros>();
   let at = 0;
-  for (const [since, told] of seen) {
+  for (const [since, group] of seen) {
     at += since;
-    for (const id of told) ids.set(id, at);
+    for (const id of group) ids.set(id, at);
   }
   return { seen: ids, ...events };
 };
@@ -157,15 +157,18 @@ const withMembers = (plain: object, texts: Readonly<Record<string, string>>): st
 };
 
 const layerText = ({ windows, ...layer }: View<LayerState>): string => {
-  const told = Array.from(windows, ([end, candidate]) => `[${end},${candidateText(candidate)}]`);
-  return withMembers(layer, { windows: `[${told.join()}]` });
+  const texts = Array.from(windows, ([end, candidate]) => `[${end},${candidateText(candidate)}]`);
+  return withMembers(layer, { windows: `[${texts.join()}]` });
 };
 
 /** One listing without its books: the item `listing:<symbol>`. */
 export const listingToJson = ({ version, layers, events, ...listing }: ListingView): string => {
-  const told = [...events].map(([layer, of]) => [layer, eventsToPlain(of)]);
+  const plainEvents = [...events].map(([layer, of]) => [layer, eventsToPlain(of)]);
   const named = Array.from(layers, ([name, layer]) => `["${name}",${layerText(layer)}]`);
-  return withMembers({ ...listing, events: told }, { version: versionText(version), layers: `[${named.join()}]` });
+  return withMembers(
+    { ...listing, events: plainEvents },
+    { version: versionText(version), layers: `[${named.join()}]` },
+  );
 };
 
 const layerFrom = (name: ReadingLayer, plain: PlainLayer): LayerState => ({

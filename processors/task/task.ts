@@ -2,11 +2,11 @@
 import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
-import { pushDeadLetter, type TaskContext, watermarkOf } from './context.ts';
+import { computeWatermark, pushDeadLetter, type TaskContext } from './context.ts';
 import { applyMessage } from './intake.ts';
 import { createOutputs, type Outputs } from './outputs.ts';
 import { countPresences, type Presences } from './presence.ts';
-import { beginRecovered, speakAgain } from './recover.ts';
+import { beginRecovered, resumePublishing } from './recover.ts';
 import { createState, type TaskState, type TaskView } from './state.ts';
 import { createStore, type Snapshot, type Store } from './store.ts';
 import { advanceTime, beginLog, publishTime } from './time.ts';
@@ -69,7 +69,7 @@ export class Task {
 
   /** W: everything recorded up to here has been applied. */
   get watermark(): Micros {
-    return watermarkOf(this.#context.state);
+    return computeWatermark(this.#context.state);
   }
 
   /** Counts of valid values as of the last applied record. */
@@ -94,10 +94,11 @@ export class Task {
     });
     if (state.startedAt === null) begin(context);
     const { recovery } = state;
-    const isUnheard = recovery !== null && offset > recovery.spokenTo;
-    if (isUnheard) speakAgain(context, recovery, Math.min(message?.received_at ?? Infinity, state.recordedAt));
+    const isUnpublished = recovery !== null && offset > recovery.spokenTo;
+    if (isUnpublished)
+      resumePublishing(context, recovery, Math.min(message?.received_at ?? Infinity, state.recordedAt));
     advanceTime(context);
-    if (isUnheard) {
+    if (isUnpublished) {
       store.changeCore((core) => {
         core.recovery = null;
       });

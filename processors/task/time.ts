@@ -6,7 +6,7 @@ import { SEALS_AFTER, windowEnd } from '../../schemas/windows.ts';
 import { endBooks, publishPending } from './book-readings.ts';
 import { dueAt } from './books.ts';
 import { expireConnections, pruneConnections } from './connections.ts';
-import { pushProvisional, pushSealed, spanChanged, type TaskContext, watermarkOf } from './context.ts';
+import { computeWatermark, pushProvisional, pushSealed, spanChanged, type TaskContext } from './context.ts';
 import { EVENT_GAP_WINDOW_MS, eventGapRows } from './event-gaps.ts';
 import { lastMinuteToSeal, sealMinutes } from './minute-seals.ts';
 import { pushWatermark } from './outputs.ts';
@@ -48,7 +48,7 @@ export const advanceTime = (context: TaskContext): void => {
     if (book !== undefined && dueAt(book) > state.recordedAt) break;
     publishPending(context, key);
   }
-  const watermark = watermarkOf(state);
+  const watermark = computeWatermark(state);
   for (const ms of WINDOW_LENGTHS_MS) announceTo(context, ms, lastEnd(watermark, ms));
   for (const ms of WINDOW_LENGTHS_MS) sealTo(context, ms, lastEnd(watermark - SEALS_AFTER, ms));
   sealCandles(context);
@@ -63,7 +63,7 @@ const announceTo = (context: TaskContext, ms: number, to: Micros): void => {
   const announced = state.announced[ms] ?? 0;
   if (to <= announced) return;
   // Windows that are sealed in the same step are not announced.
-  const from = Math.max(announced, lastEnd(watermarkOf(state) - SEALS_AFTER, ms));
+  const from = Math.max(announced, lastEnd(computeWatermark(state) - SEALS_AFTER, ms));
   store.changeCore((core) => {
     core.announced[ms] = to;
   });
@@ -143,7 +143,7 @@ export const publishTime = (context: TaskContext): void => {
     store.changeCore((core) => {
       core.watermarkAt = core.recordedAt;
     });
-    pushWatermark(out, state.recordedAt, watermarkOf(state));
+    pushWatermark(out, state.recordedAt, computeWatermark(state));
   }
   if (state.recordedAt - state.stateRoundAt >= STATE_ROUND_EVERY) {
     store.changeCore((core) => {

@@ -73,7 +73,10 @@ const fingerprint = ({ values, off = [] }: ListingRecord): string => JSON.string
 /** The next version of a listing, or null for an unchanged one: changes of its element outside the record make no version. */
 export const nextListingVersion = (
   held: ListingVersion | null,
-  { record, rawOf }: { readonly record: ListingRecord; readonly rawOf: (venueSymbol: string) => string | null },
+  {
+    record,
+    readElement,
+  }: { readonly record: ListingRecord; readonly readElement: (venueSymbol: string) => string | null },
   writtenAt: Micros,
 ): ListingVersion | null => {
   const dated = withDelisting(held, record);
@@ -85,7 +88,7 @@ export const nextListingVersion = (
     first_seen_at: held?.first_seen_at ?? writtenAt,
     delisted_at: dated.values.delisted_at,
     record: dated,
-    raw: rawOf(record.venue_symbol),
+    raw: readElement(record.venue_symbol),
   };
 };
 

@@ -3,7 +3,7 @@ import type { GapCause } from '../../schemas/gap-causes.ts';
 import { type CoverName, LAYERS, type ReadingLayer, resolveSource } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
-import { dayOfWindow, windowEnd } from '../../schemas/windows.ts';
+import { toWindowDay, windowEnd } from '../../schemas/windows.ts';
 import { hadUnreadable, lossCause } from './connections.ts';
 import { coveredTo, formatSeries } from './recovery.ts';
 import { gapRow, type RowIdentity, readingRow } from './rows.ts';
@@ -85,7 +85,7 @@ export const collectedWindows = (state: TaskView, listing: ListingView, question
 };
 
 /** Windows of `range` with rows: those at whose end the layer was collected, and any other with a counting reading. */
-const windowsToTell = (
+const listRowWindows = (
   state: TaskView,
   listing: ListingView,
   name: ReadingLayer,
@@ -167,7 +167,7 @@ export const sealWindows = (
     coveredTo(sealing.state.recovery, formatSeries(LAYERS[name].table, listing.symbol)),
   );
   const lostTo = layer && layer.windows.size > 0 ? 0 : sealing.state.lostBefore;
-  for (const window of windowsToTell(sealing.state, listing, name, { from, at: range.at, lostTo })) {
+  for (const window of listRowWindows(sealing.state, listing, name, { from, at: range.at, lostTo })) {
     const held = layer?.windows.get(window.at);
     if (held) {
       closeRun();
@@ -177,7 +177,7 @@ export const sealWindows = (
     const cause = gapCause(sealing.state, listing, name, window);
     const open = run as { from: Micros; at: Micros; cause: GapCause } | null;
     const follows = open !== null && open.at === window.from && open.cause === cause;
-    if (follows && dayOfWindow(open.at) === dayOfWindow(window.at)) open.at = window.at;
+    if (follows && toWindowDay(open.at) === toWindowDay(window.at)) open.at = window.at;
     else {
       closeRun();
       run = { ...window, cause };
@@ -202,7 +202,7 @@ export const windowsToAnnounce = (
   listing: ListingView,
   name: ReadingLayer,
   range: Window,
-): readonly Window[] => windowsToTell(state, listing, name, range);
+): readonly Window[] => listRowWindows(state, listing, name, range);
 
 const forget = (layer: LayerState, sealedTo: Micros): void => {
   for (const end of layer.windows.keys()) if (end <= sealedTo) layer.windows.delete(end);

@@ -104,7 +104,7 @@ const createEncoder = <T>(subject: string, id: number, type: avro.Type): ((value
 };
 
 /** Codec over the versions of a subject, oldest first: writes the newest, reads them all. */
-export const codecOf = <T>(subject: string, versions: readonly SchemaVersion[]): Codec<T> => {
+export const createVersionedCodec = <T>(subject: string, versions: readonly SchemaVersion[]): Codec<T> => {
   const newest = versions.at(-1);
   if (newest === undefined) throw new AvroError(`no schema id for subject "${subject}"`);
   const type = compileType(newest.schema);
@@ -115,7 +115,7 @@ export const codecOf = <T>(subject: string, versions: readonly SchemaVersion[]):
   return { subject, id: newest.id, encode: createEncoder<T>(subject, newest.id, type), decode };
 };
 
-const createCodec = <T>(subject: string): Codec<T> => codecOf(subject, loadVersions(subject));
+const createCodec = <T>(subject: string): Codec<T> => createVersionedCodec(subject, loadVersions(subject));
 
 type Field = { readonly name: string; readonly type: unknown };
 type RecordSchema = { readonly fields: readonly Field[] };

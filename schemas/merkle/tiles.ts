@@ -47,7 +47,7 @@ export const createTileReader = (size: number, read: HashReader): TileReader => 
       throw new MerkleError(`a tile of level ${level} has ${bytes.length} bytes, not ${held * HASH_BYTES}`);
     return Array.from({ length: held }, (_, at) => bytes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES));
   };
-  const tileOf = (kept: KeptLevel, tile: number): Promise<Hash[]> => {
+  const findTile = (kept: KeptLevel, tile: number): Promise<Hash[]> => {
     const key = `${kept.level}/${tile}`;
     const known = tiles.get(key) ?? readTile(kept, tile);
     tiles.set(key, known);
@@ -59,7 +59,7 @@ export const createTileReader = (size: number, read: HashReader): TileReader => 
     if (kept === undefined) throw new MerkleError(`level ${level} is above a tree of ${size} leaves`);
     const width = 2 ** (level - kept.level);
     const begin = index * width;
-    const hashes = await tileOf(kept, Math.floor(begin / TILE_HASHES));
+    const hashes = await findTile(kept, Math.floor(begin / TILE_HASHES));
     return foldComplete(hashes.slice(begin % TILE_HASHES, (begin % TILE_HASHES) + width), width);
   };
   const readCover = async (cover: readonly Node[]): Promise<Hash> => {

@@ -6,7 +6,7 @@
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Delivery } from '../contract/feed.ts';
 import { byAge, isOpen } from '../shared/shape.ts';
-import { type Market, marketOf } from './symbols.ts';
+import { type Market, toMarket } from './symbols.ts';
 
 const POLLS_PER_MINUTE = 1_320;
 /** Seconds between two answers about a listing's open interest, the best first. Beyond 28 it passes the layer's bound of 30 s (F-03). */
@@ -39,7 +39,7 @@ export const planBudget = (listings: number): Budget => {
 };
 
 const filterOpen = (listings: readonly ListingRecord[], market: Market): readonly ListingRecord[] =>
-  listings.filter((listing) => isOpen(listing) && marketOf(listing.venue_symbol) === market);
+  listings.filter((listing) => isOpen(listing) && toMarket(listing.venue_symbol) === market);
 
 /** One period for both markets, that of the one with more listings: a layer has one cadence. */
 export const oiEveryMs = (listings: readonly ListingRecord[]): number =>

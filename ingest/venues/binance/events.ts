@@ -30,7 +30,7 @@ import {
   type Stamps,
   toMapped,
 } from './mapping.ts';
-import { isDated, marketOfPair, quantityUnitOf, symbolsOfPair } from './symbols.ts';
+import { findMarketOfPair, isDated, listSymbolsOfPair, toQuantityUnit } from './symbols.ts';
 
 /** Values of `X` for fills that are no trades of the market: insurance fund, auto-deleveraging, and `NA` (sent without price and quantity). */
 const NO_TRADES: ReadonlySet<string> = new Set(['INSURANCE_FUND', 'ADL', 'NA']);
@@ -68,7 +68,7 @@ const toTrade = (at: Stamps, element: Fields, { id, price, size, maker }: TradeF
     side,
     price: readPrice(price, 'price'),
     quantity: readAmount(size, 'quantity'),
-    quantity_unit: quantityUnitOf(at.symbol),
+    quantity_unit: toQuantityUnit(at.symbol),
   };
   return [toMapped(at, 'trade', values, element)];
 };
@@ -86,7 +86,7 @@ export const mapForceOrder: Mapper = (element, source) => {
     price: isFilled ? readPrice(order.ap, 'o.ap') : readPrice(order.p, 'o.p'),
     price_kind: isFilled ? ('fill' as const) : ('order' as const),
     quantity: isFilled ? filled : readAmount(order.q, 'o.q'),
-    quantity_unit: quantityUnitOf(symbol),
+    quantity_unit: toQuantityUnit(symbol),
   };
   const venueTs = readMsOrNull(order.T, 'o.T') ?? readMsOrNull(element.E, 'E');
   return [toMapped({ symbol, venueTs, source }, 'liquidation', values, element)];
@@ -108,7 +108,7 @@ export const mapMarkKline: Mapper = (element, source) => {
 /** Of a pair of COIN-M. */
 export const mapIndexKline: Mapper = (element, source) => {
   const kline = readFields(element.k, 'k');
-  const symbols = symbolsOfPair(readText(element.ps, 'ps'), 'coinm', source.context);
+  const symbols = listSymbolsOfPair(readText(element.ps, 'ps'), 'coinm', source.context);
   return toLiveCandles(symbols, element, { kline, priceType: 'index', source });
 };
 
@@ -135,11 +135,11 @@ export const CANDLE_ENDPOINTS: Readonly<Record<string, PriceType>> = {
 };
 
 /** Perpetuals whose candles were requested; null when the request names none. */
-const symbolsAsked = (query: URLSearchParams, context: MapContext): readonly string[] | null => {
+const findAskedSymbols = (query: URLSearchParams, context: MapContext): readonly string[] | null => {
   const asked = (query.get('symbol') ?? query.get('pair'))?.toUpperCase();
   if (asked === undefined) return null;
   const pair = query.get('symbol') === null ? asked : null;
-  const symbols = pair === null ? [asked] : symbolsOfPair(pair, marketOfPair(pair, context), context);
+  const symbols = pair === null ? [asked] : listSymbolsOfPair(pair, findMarketOfPair(pair, context), context);
   return symbols.filter((symbol) => !isDated(symbol));
 };
 
@@ -150,7 +150,7 @@ const DEFAULT_LIMIT = 500;
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message, context) => {
   const { path = '', query = NO_QUERY } = readRequest(message) ?? {};
   const priceType = CANDLE_ENDPOINTS[path.slice(path.lastIndexOf('/') + 1)];
-  const symbols = symbolsAsked(query, context);
+  const symbols = findAskedSymbols(query, context);
   if (priceType === undefined || symbols === null || query.get('interval') !== '1m') return null;
   const [fromMs, toMs] = [readNumber(query, 'startTime'), readNumber(query, 'endTime')];
   return toAsked(symbols, priceType, { fromMs, toMs, limit: readNumber(query, 'limit') ?? DEFAULT_LIMIT });
@@ -163,7 +163,7 @@ export const mapKlines = (
 ): readonly Mapped[] => {
   const interval = source.query.get('interval');
   if (interval !== null && interval !== '1m') return [];
-  const symbols = symbolsAsked(source.query, source.context);
+  const symbols = findAskedSymbols(source.query, source.context);
   if (symbols === null || interval === null) {
     throw new VenueError(
       'VENUE_UNKNOWN_LISTING',
@@ -200,7 +200,7 @@ const toCandle = (
     low: readPrice(l, 'l'),
     close: readPrice(c, 'c'),
     volume: isTraded ? readAmount(v, 'v') : null,
-    volume_unit: isTraded ? quantityUnitOf(at.symbol) : null,
+    volume_unit: isTraded ? toQuantityUnit(at.symbol) : null,
     turnover: isTraded ? readTurnover(at.symbol, q, 'q') : null,
     trades: isTraded ? readCountOrNull(n, 'n') : null,
     closed,

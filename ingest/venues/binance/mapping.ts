@@ -3,7 +3,7 @@ import type { Digits, Micros, NormalisedRecord } from '../../../schemas/records.
 import { VenueError } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { type Fields, readAmountOrNull, readMsOrNull, readText } from '../shared/wire.ts';
-import { isDated, marketOf } from './symbols.ts';
+import { isDated, toMarket } from './symbols.ts';
 
 export type MessageSource = {
   /** Id of the venue that publishes this dialect. */
@@ -60,4 +60,4 @@ export const readStamp = (element: Fields): Micros | null =>
 
 /** COIN-M's `q` is a volume in base, no turnover in quote. */
 export const readTurnover = (symbol: string, value: unknown, name: string): Digits | null =>
-  marketOf(symbol) === 'usdm' ? readAmountOrNull(value, name) : null;
+  toMarket(symbol) === 'usdm' ? readAmountOrNull(value, name) : null;

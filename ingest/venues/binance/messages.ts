@@ -48,12 +48,12 @@ import {
 } from './mapping.ts';
 import {
   CONFIRMING_LEVELS,
-  marketOfPair,
+  findMarketOfPair,
+  listSymbolsOfPair,
   PARTIAL,
-  quantityUnitOf,
   RETAIL,
   snapshotChain,
-  symbolsOfPair,
+  toQuantityUnit,
 } from './symbols.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a', 'bids', 'asks'] });
@@ -185,7 +185,7 @@ const mapIndexPrice: Mapper = (element, source) => {
   const index = readPrice(element.p, 'p');
   const venueTs = readMsOrNull(element.E, 'E');
   const pair = readText(element.i ?? element.s, 's');
-  return symbolsOfPair(pair, marketOfPair(pair, source.context), source.context).map((symbol) =>
+  return listSymbolsOfPair(pair, findMarketOfPair(pair, source.context), source.context).map((symbol) =>
     toMapped({ symbol, venueTs, source }, 'mark', { mark: null, index }, element),
   );
 };
@@ -227,7 +227,7 @@ const toStats = (
 ): Mapped[] => {
   const percent = readFigureOrNull(element[changeName], changeName);
   const volume_24h = readAmountOrNull(element[volumeName], volumeName);
-  const volume_unit = quantityUnitOf(at.symbol);
+  const volume_unit = toQuantityUnit(at.symbol);
   const turnover_24h = readTurnover(at.symbol, element[turnoverName], turnoverName);
   const change_24h = percent === null ? null : percentToFraction(percent);
   // Tickers may have the last price alone.
@@ -240,7 +240,7 @@ const mapOpenInterest: Mapper = (element, source) => {
   if (symbol === null) return [];
   const venueTs = readMsOrNull(element.time, 'time');
   const oi = readAmount(element.openInterest, 'openInterest');
-  return [toMapped({ symbol, venueTs, source }, 'oi', { oi, oi_unit: quantityUnitOf(symbol) }, element)];
+  return [toMapped({ symbol, venueTs, source }, 'oi', { oi, oi_unit: toQuantityUnit(symbol) }, element)];
 };
 
 const EVENTS: ReadonlyMap<string, Mapper> = new Map([

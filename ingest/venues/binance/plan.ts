@@ -5,7 +5,7 @@ import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import { byAge, chunks, hasPriceCandles, isOpen } from '../shared/shape.ts';
 import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from './budget.ts';
-import { marketOf } from './symbols.ts';
+import { toMarket } from './symbols.ts';
 
 /** The docs allow 1,024; fewer limit the loss of one socket. */
 export const STREAMS_PER_CONNECTION = 200;
@@ -26,7 +26,7 @@ export const planBinance = (listings: readonly ListingRecord[], env: PlanEnv): S
   return Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) => {
     const mine = byAge(open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard));
     const group = (market: 'usdm' | 'coinm'): Group => ({
-      listings: mine.filter(({ venue_symbol }) => marketOf(venue_symbol) === market),
+      listings: mine.filter(({ venue_symbol }) => toMarket(venue_symbol) === market),
       shard,
       endpoints: env.endpoints,
     });
@@ -122,7 +122,7 @@ export const toRenewal = (streams: readonly string[]): string[] => [
 // ---- requests ----
 
 export const restBase = (venueSymbol: string, { usdm_rest, coinm_rest }: Endpoints): string =>
-  marketOf(venueSymbol) === 'usdm' ? `${usdm_rest}/fapi/v1` : `${coinm_rest}/dapi/v1`;
+  toMarket(venueSymbol) === 'usdm' ? `${usdm_rest}/fapi/v1` : `${coinm_rest}/dapi/v1`;
 
 const get = (url: string): PollRequest => ({ method: 'GET', url, weight: 1 });
 

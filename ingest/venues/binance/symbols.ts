@@ -7,22 +7,22 @@ import type { Chain } from '../shared/book-sync.ts';
 export type Market = 'usdm' | 'coinm';
 
 /** `BTCUSDT`: USD-M; `BTCUSD_PERP`: COIN-M. */
-export const marketOf = (symbol: string): Market => (symbol.endsWith('_PERP') ? 'coinm' : 'usdm');
+export const toMarket = (symbol: string): Market => (symbol.endsWith('_PERP') ? 'coinm' : 'usdm');
 /** Delivery contracts end in their date: `BTCUSD_210924`. */
 export const isDated = (symbol: string): boolean => /_\d{6}$/.test(symbol);
 /** USD-M counts base units, COIN-M contracts, in books, trades, open interest and volume. */
-export const quantityUnitOf = (symbol: string): QuantityUnit => (marketOf(symbol) === 'usdm' ? 'base' : 'contracts');
+export const toQuantityUnit = (symbol: string): QuantityUnit => (toMarket(symbol) === 'usdm' ? 'base' : 'contracts');
 
 /** Listings that use a pair's index: the known ones, or while none is known the perpetual with that name. */
-export const symbolsOfPair = (pair: string, market: Market, { listings }: MapContext): readonly string[] => {
+export const listSymbolsOfPair = (pair: string, market: Market, { listings }: MapContext): readonly string[] => {
   if (listings.size === 0) return [market === 'usdm' ? pair : `${pair}_PERP`];
   return [...listings.values()]
-    .filter((l) => l.values.pair === pair && marketOf(l.venue_symbol) === market)
+    .filter((l) => l.values.pair === pair && toMarket(l.venue_symbol) === market)
     .map((l) => l.venue_symbol);
 };
 
 /** COIN-M's pairs are quoted in dollars: `BTCUSD`. */
-export const marketOfPair = (pair: string, { listings }: MapContext): Market =>
+export const findMarketOfPair = (pair: string, { listings }: MapContext): Market =>
   listings.has(`${pair}_PERP`) || !/USD[TC]$/.test(pair) ? 'coinm' : 'usdm';
 
 /** Levels of an answer that is requested for its update id only; whole books are requested with 1,000. */

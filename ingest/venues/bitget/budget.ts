@@ -4,7 +4,7 @@
 // rest to fill in minutes of trades. They are requested every 90 s, two requests a listing: 405 listings, the oldest of each product.
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { byAge, isOpen } from '../shared/shape.ts';
-import { productOf } from './symbols.ts';
+import { toProduct } from './symbols.ts';
 
 /** Every minute's candle must be recorded within 100 s of its end (N-11). */
 export const PRICE_CANDLES_EVERY_MS = 90_000;
@@ -15,7 +15,7 @@ export const carriesPriceCandles = (listings: readonly ListingRecord[]): Readonl
   const open = byAge(listings.filter(isOpen)).map(({ venue_symbol }) => venue_symbol);
   return new Set(
     Object.entries(CARRIED).flatMap(([product, most]) =>
-      open.filter((symbol) => productOf(symbol) === product).slice(0, most),
+      open.filter((symbol) => toProduct(symbol) === product).slice(0, most),
     ),
   );
 };

@@ -10,7 +10,7 @@ import { ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, candlesRequest, planBitget, RENEW_EVERY_MS, TOPICS_PER_CONNECTION, toRenewal } from './plan.ts';
-import { marketOf, readChain, readNewestMinute, readSubscription } from './symbols.ts';
+import { readChain, readNewestMinute, readSubscription, toMarket } from './symbols.ts';
 
 const ENDPOINTS = {
   rest: 'https://api.bitget.com',
@@ -83,7 +83,7 @@ export const bitget: Venue = {
   candles: candlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) => ({
-    venue_kind: marketOf(venueSymbol),
+    venue_kind: toMarket(venueSymbol),
     contract_size: '1',
     quantity_unit: 'base',
   }),

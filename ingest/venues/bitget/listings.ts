@@ -22,7 +22,7 @@ import {
 } from '../shared/wire.ts';
 import { carriesPriceCandles } from './budget.ts';
 import { readElements } from './mapping.ts';
-import { isDated, marketOf } from './symbols.ts';
+import { isDated, toMarket } from './symbols.ts';
 
 /** An answer is the whole of its product type. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
@@ -88,7 +88,7 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
   const asset = readText(contract.baseCoin, 'baseCoin');
   const { base, multiplier } = splitMultiplier(asset);
   const { rules, normalisation } = readRules(contract);
-  const unitOf = (rule: Digits | null, unit: string): string | null => (rule === null ? null : unit);
+  const toUnit = (rule: Digits | null, unit: string): string | null => (rule === null ? null : unit);
   const absent = (['lot_size', 'min_qty', 'min_notional'] as const).filter((rule) => rules[rule] === null);
   return {
     instrument: `${base}-PERP`,
@@ -97,7 +97,7 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
     quote: readText(contract.quoteCoin, 'quoteCoin'),
     base_venue_alias: base === asset ? null : asset,
     kind: 'perpetual',
-    venue_kind: marketOf(venueSymbol),
+    venue_kind: toMarket(venueSymbol),
     pair: null,
     post_only: null,
     status: readStatus(contract),
@@ -111,10 +111,10 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
     price_decimals: readCountOrNull(...findMember(contract, ['pricePlace', 'pricePrecision'])),
     qty_decimals: readCountOrNull(...findMember(contract, ['volumePlace', 'quantityPrecision'])),
     units: {
-      tick_size: unitOf(rules.tick_size, 'quote'),
-      lot_size: unitOf(rules.lot_size, 'base'),
-      min_qty: unitOf(rules.min_qty, 'base'),
-      min_notional: unitOf(rules.min_notional, 'quote'),
+      tick_size: toUnit(rules.tick_size, 'quote'),
+      lot_size: toUnit(rules.lot_size, 'base'),
+      min_qty: toUnit(rules.min_qty, 'base'),
+      min_notional: toUnit(rules.min_notional, 'quote'),
       contract_size: 'base',
     },
     quantity_unit: 'base',

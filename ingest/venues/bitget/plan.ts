@@ -8,7 +8,7 @@ import { readNumber, readRequest, shifted, toAsked } from '../shared/asked.ts';
 import { byAge, chunks, hasPriceCandles, isOpen } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { PRICE_CANDLES_EVERY_MS } from './budget.ts';
-import { productOf } from './symbols.ts';
+import { toProduct } from './symbols.ts';
 
 /** The venue allows 1,000 and recommends at most 50. */
 export const TOPICS_PER_CONNECTION = 50;
@@ -63,7 +63,7 @@ type SocketPlan = {
 };
 
 const toTopic = (topic: string, symbol: string): Topic => ({
-  instType: productOf(symbol),
+  instType: toProduct(symbol),
   topic,
   symbol,
   ...(topic === 'kline' ? { interval: '1m' } : {}),
@@ -101,7 +101,7 @@ const SOCKET = { kind: 'socket', silenceMs: SILENCE_MS, renewAfterMs: RENEW_AFTE
 const planLiquidations = (open: readonly ListingRecord[], shards: readonly number[], endpoints: Endpoints): Slot[] => {
   const [oldest] = open;
   if (oldest === undefined) return [];
-  const products = [...new Set(open.map(({ venue_symbol }) => productOf(venue_symbol)))].toSorted();
+  const products = [...new Set(open.map(({ venue_symbol }) => toProduct(venue_symbol)))].toSorted();
   const topics = products.map((instType): Topic => ({ instType, topic: 'liquidation' }));
   return [
     {
@@ -131,7 +131,7 @@ export const toRenewal = (subscriptions: readonly string[]): string[] => {
 // ---- requests ----
 
 const getCandles = (symbol: string, query: string, endpoints: Endpoints): PollRequest => {
-  const subject = `category=${productOf(symbol).toUpperCase()}&symbol=${encodeURIComponent(symbol)}&interval=1m`;
+  const subject = `category=${toProduct(symbol).toUpperCase()}&symbol=${encodeURIComponent(symbol)}&interval=1m`;
   return { method: 'GET', url: `${endpoints.rest}/api/v3/market/candles?${subject}&${query}`, weight: 1 };
 };
 

@@ -6,7 +6,7 @@ import type { Chain } from '../shared/book-sync.ts';
 type Market = 'linear' | 'inverse';
 
 /** Margined in the coin (`BTCUSD`, `BTCUSD_DMCBL`): inverse. `BTCUSDT`, `BTCPERP` (USDC) and their v1 names are linear. */
-export const marketOf = (symbol: string): Market => (/USD(_DMCBL)?$/.test(symbol) ? 'inverse' : 'linear');
+export const toMarket = (symbol: string): Market => (/USD(_DMCBL)?$/.test(symbol) ? 'inverse' : 'linear');
 
 /** `BTCUSDZ24`, `ETHUSD_231229`, `BTCUSD_DMCBL_220624`. */
 export const isDated = (symbol: string): boolean => /_\d{6}$|USD[TC]?[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
@@ -16,7 +16,7 @@ export const isFutures = (instType: unknown): boolean =>
   typeof instType === 'string' && /^(mc|(usdt|usdc|coin)-futures)$/i.test(instType);
 
 /** Product type of a listing in v3's arguments and requests. */
-export const productOf = (symbol: string): string => {
+export const toProduct = (symbol: string): string => {
   if (symbol.endsWith('USDT')) return 'usdt-futures';
   return /(PERP|USDC)$/.test(symbol) ? 'usdc-futures' : 'coin-futures';
 };

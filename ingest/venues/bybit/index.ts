@@ -18,7 +18,7 @@ import {
   toRenewal,
   withoutRefused,
 } from './plan.ts';
-import { marketOf, quantityUnitOf, readChain, readClosedMinute, readSubscription } from './symbols.ts';
+import { readChain, readClosedMinute, readSubscription, toMarket, toQuantityUnit } from './symbols.ts';
 
 const ENDPOINTS = {
   rest: 'https://api.bybit.com',
@@ -91,9 +91,9 @@ export const bybit: Venue = {
   candles: candlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) => ({
-    venue_kind: marketOf(venueSymbol),
+    venue_kind: toMarket(venueSymbol),
     contract_size: '1',
-    quantity_unit: quantityUnitOf(venueSymbol),
+    quantity_unit: toQuantityUnit(venueSymbol),
   }),
   map: mapMessage,
 };

@@ -3,7 +3,7 @@ import type { Digits, Micros, NormalisedRecord } from '../../../schemas/records.
 import type { MapContext, Mapped, MapState } from '../contract/mapping.ts';
 import { bindRecords } from '../shared/shape.ts';
 import { readAmountOrNull, readText } from '../shared/wire.ts';
-import { isDated, quantityUnitOf } from './symbols.ts';
+import { isDated, toQuantityUnit } from './symbols.ts';
 
 export type MessageSource = {
   readonly receivedAt: Micros;
@@ -32,4 +32,4 @@ export const readSymbol = (value: unknown): string | null => {
 
 /** The turnover of an inverse listing counts the base asset: it is no quote amount. */
 export const readTurnover = (symbol: string, value: unknown, name: string): Digits | null =>
-  quantityUnitOf(symbol) === 'base' ? readAmountOrNull(value, name) : null;
+  toQuantityUnit(symbol) === 'base' ? readAmountOrNull(value, name) : null;

@@ -7,7 +7,7 @@ import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { byAge, chunks, isOpen } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
-import { type Market, marketOf } from './symbols.ts';
+import { type Market, toMarket } from './symbols.ts';
 
 /** Levels a side of the followed book, sent every 200 ms. */
 const BOOK_DEPTH = 1000;
@@ -48,7 +48,7 @@ export const planBybit = (listings: readonly ListingRecord[], env: PlanEnv): Slo
   const open = byAge(listings.filter(isOpen));
   return Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) =>
     (['linear', 'inverse'] as const).flatMap((market) => {
-      const mine = open.filter((l) => marketOf(l.venue_symbol) === market && env.shardOf(l.venue_symbol) === shard);
+      const mine = open.filter((l) => toMarket(l.venue_symbol) === market && env.shardOf(l.venue_symbol) === shard);
       const group = { market, shard, listings: mine, endpoints: env.endpoints };
       return mine.length === 0 ? [] : [...planBooks(group), ...planPrices(group), toPriceCandles(group)];
     }),
@@ -130,7 +130,7 @@ export const withoutRefused = (refusal: string, request: string): string | null 
 
 const get = (path: string, venueSymbol: string, endpoints: Endpoints): PollRequest => {
   const [name, query = ''] = path.split('?');
-  const subject = `category=${marketOf(venueSymbol)}&symbol=${encodeURIComponent(venueSymbol)}`;
+  const subject = `category=${toMarket(venueSymbol)}&symbol=${encodeURIComponent(venueSymbol)}`;
   const url = `${endpoints.rest}/v5/market/${name}?${subject}${query === '' ? '' : `&${query}`}`;
   return { method: 'GET', url, weight: 1 };
 };

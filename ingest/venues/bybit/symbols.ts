@@ -7,9 +7,9 @@ import type { Chain } from '../shared/book-sync.ts';
 export type Market = 'linear' | 'inverse';
 
 /** `BTCUSD` is inverse; `BTCUSDT` and the USDC perpetual `BTCPERP` are linear. */
-export const marketOf = (symbol: string): Market => (symbol.endsWith('USD') ? 'inverse' : 'linear');
+export const toMarket = (symbol: string): Market => (symbol.endsWith('USD') ? 'inverse' : 'linear');
 /** Linear books, trades, open interest and volume count the base asset, inverse ones US dollars. */
-export const quantityUnitOf = (symbol: string): QuantityUnit => (marketOf(symbol) === 'linear' ? 'base' : 'quote');
+export const toQuantityUnit = (symbol: string): QuantityUnit => (toMarket(symbol) === 'linear' ? 'base' : 'quote');
 /** `BTCUSDT-25DEC26`, `BTC-25DEC26`, options (`BTC-6JAN23-17500-C`) and inverse futures by month code (`BTCUSDU23`). */
 export const isDated = (symbol: string): boolean => symbol.includes('-') || /USD[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
 

@@ -12,7 +12,7 @@ import {
   readPriceOrNull,
 } from '../shared/wire.ts';
 import { readTurnover, type Stamps, toMapped } from './mapping.ts';
-import { quantityUnitOf } from './symbols.ts';
+import { toQuantityUnit } from './symbols.ts';
 
 /** A last price of zero means no trade yet. */
 const readLastOrNull = (value: unknown, name: string): string | null =>
@@ -56,15 +56,15 @@ const readTicker = (data: Fields): Ticker => {
 };
 
 /** Position of a message: the venue's time and its cross sequence. */
-type Said = { readonly venueTs: Micros | null; readonly cs: string | null };
-type Sent = Said & { readonly isFull: boolean };
+type Position = { readonly venueTs: Micros | null; readonly cs: string | null };
+type Sent = Position & { readonly isFull: boolean };
 
 /** State kept of a listing's ticker: each member with the position of its message. Plain data. */
 type Held = {
   /** A full message has arrived. */
   readonly isWhole: boolean;
-  readonly newest: Said;
-  readonly members: Readonly<Partial<Record<Member, readonly [value: string | null, said: Said]>>>;
+  readonly newest: Position;
+  readonly members: Readonly<Partial<Record<Member, readonly [value: string | null, position: Position]>>>;
 };
 
 /**
@@ -75,12 +75,12 @@ type Held = {
 export const mapTickerFrame = (
   { symbol, source }: Pick<Stamps, 'symbol' | 'source'>,
   data: Fields,
-  { isFull, ...said }: Sent,
+  { isFull, ...position }: Sent,
 ): readonly Mapped[] => {
   if (isFull && !('markPrice' in data)) return [];
   const all = openTickers(source.state);
   const held = Object.hasOwn(all, symbol) ? all[symbol] : undefined;
-  const merged = merge(held, readTicker(data), { ...said, isFull });
+  const merged = merge(held, readTicker(data), { ...position, isFull });
   const at = { symbol, source, venueTs: merged.newest.venueTs };
   const before = isFull || !held ? {} : takeValues(held);
   const after = takeValues(merged);
@@ -91,17 +91,17 @@ export const mapTickerFrame = (
   return mapped;
 };
 
-const merge = (held: Held | undefined, sent: Ticker, { isFull, ...said }: Sent): Held => {
-  const members: Partial<Record<Member, readonly [string | null, Said]>> = {};
+const merge = (held: Held | undefined, sent: Ticker, { isFull, ...position }: Sent): Held => {
+  const members: Partial<Record<Member, readonly [string | null, Position]>> = {};
   for (const name of MEMBERS) {
     const old = held?.members[name];
-    const isSaid = isFull || name in sent;
-    if (old && (!isSaid || isOvertaken(said, old[1]))) members[name] = old;
-    else if (name in sent) members[name] = [sent[name] ?? null, said];
+    const isSent = isFull || name in sent;
+    if (old && (!isSent || isOvertaken(position, old[1]))) members[name] = old;
+    else if (name in sent) members[name] = [sent[name] ?? null, position];
   }
   return {
     isWhole: isFull || held?.isWhole === true,
-    newest: held && isOvertaken(said, held.newest) ? held.newest : said,
+    newest: held && isOvertaken(position, held.newest) ? held.newest : position,
     members,
   };
 };
@@ -110,9 +110,9 @@ const merge = (held: Held | undefined, sent: Ticker, { isFull, ...said }: Sent):
 const NEIGHBOURS: Micros = 2_000_000;
 
 /** Behind by clock or sequence, and not ahead by the other: either may restart, but not both with one message. */
-const isOvertaken = (said: Said, by: Said): boolean => {
-  const clock = said.venueTs === null || by.venueTs === null ? 0 : said.venueTs - by.venueTs;
-  const sequence = said.cs === null || by.cs === null ? 0n : BigInt(said.cs) - BigInt(by.cs);
+const isOvertaken = (position: Position, by: Position): boolean => {
+  const clock = position.venueTs === null || by.venueTs === null ? 0 : position.venueTs - by.venueTs;
+  const sequence = position.cs === null || by.cs === null ? 0n : BigInt(position.cs) - BigInt(by.cs);
   if (clock < -NEIGHBOURS && sequence === 0n) return false;
   return clock <= 0 && sequence <= 0n && (clock < 0 || sequence < 0n);
 };
@@ -135,7 +135,7 @@ const isChanged = ({ symbol }: Stamps, layer: Layer, before: Ticker, after: Tick
   LAYER_MEMBERS[layer].some((name) => isMember(symbol, name) && (before[name] ?? null) !== (after[name] ?? null));
 
 /** The turnover of an inverse listing is not used. */
-const isMember = (symbol: string, name: Member): boolean => name !== 'turnover24h' || quantityUnitOf(symbol) === 'base';
+const isMember = (symbol: string, name: Member): boolean => name !== 'turnover24h' || toQuantityUnit(symbol) === 'base';
 
 const toLayer = (at: Stamps, layer: Layer, ticker: Ticker, data: Fields): Mapped => {
   switch (layer) {
@@ -147,7 +147,7 @@ const toLayer = (at: Stamps, layer: Layer, ticker: Ticker, data: Fields): Mapped
       return toMapped(at, layer, toFunding(ticker), data);
     // The record counts both sides; `singleOpenInterest` would count one.
     case 'oi':
-      return toMapped(at, layer, { oi: ticker.openInterest ?? null, oi_unit: quantityUnitOf(at.symbol) }, data);
+      return toMapped(at, layer, { oi: ticker.openInterest ?? null, oi_unit: toQuantityUnit(at.symbol) }, data);
     case 'stats':
       return toMapped(at, layer, toStats(at.symbol, ticker), data);
     default:
@@ -174,7 +174,7 @@ const toIntervalMs = (hours: string | null): number | null => {
 /** The change is a fraction already. */
 const toStats = (symbol: string, { volume24h, turnover24h, price24hPcnt }: Ticker) => ({
   volume_24h: volume24h ?? null,
-  volume_unit: quantityUnitOf(symbol),
+  volume_unit: toQuantityUnit(symbol),
   turnover_24h: readTurnover(symbol, turnover24h, 'turnover24h'),
   change_24h: price24hPcnt ?? null,
 });

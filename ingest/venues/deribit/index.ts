@@ -17,7 +17,7 @@ import {
   toCall,
   toRenewal,
 } from './plan.ts';
-import { isLinear, quantityUnitOf } from './symbols.ts';
+import { isLinear, toQuantityUnit } from './symbols.ts';
 
 const ENDPOINTS = { rest: 'https://www.deribit.com/api/v2', ws: 'wss://streams.deribit.com/ws/api/v2' };
 
@@ -85,7 +85,7 @@ export const deribit: Venue = {
   impliedQuantity: (venueSymbol) => ({
     venue_kind: isLinear(venueSymbol) ? 'linear' : 'inverse',
     contract_size: '1',
-    quantity_unit: quantityUnitOf(venueSymbol),
+    quantity_unit: toQuantityUnit(venueSymbol),
   }),
   map: (_state, message, context) => mapMessage(message, context),
 };

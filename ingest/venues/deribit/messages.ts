@@ -29,7 +29,7 @@ import {
   readText,
   refusal,
 } from '../shared/wire.ts';
-import { isLinear, isPerpetual, quantityUnitOf, symbolsOfIndex } from './symbols.ts';
+import { isLinear, isPerpetual, listSymbolsOfIndex, toQuantityUnit } from './symbols.ts';
 
 const record = bindRecords('deribit');
 
@@ -118,7 +118,7 @@ const toFunding = (at: At, ticker: Fields): readonly Mapped[] => {
 /** The day's volume is in base for both kinds; the change is a percentage, null without trades. */
 const toDay = (at: At, ticker: Fields): readonly Mapped[] => {
   const oi = readAmountOrNull(ticker.open_interest, 'open_interest');
-  const oiRecord = oi === null ? [] : [record(at, 'oi', { oi, oi_unit: quantityUnitOf(at.symbol) }, ticker)];
+  const oiRecord = oi === null ? [] : [record(at, 'oi', { oi, oi_unit: toQuantityUnit(at.symbol) }, ticker)];
   if (!isFields(ticker.stats)) return oiRecord;
   const { volume, volume_usd, volume_notional, price_change } = ticker.stats;
   const percent = readFigureOrNull(price_change, 'price_change');
@@ -143,7 +143,7 @@ const mapPerpetual = (symbol: string, data: Fields, { receivedAt }: Source): rea
 const mapIndex = (data: Fields, { receivedAt, context }: Source): readonly Mapped[] => {
   const index = readPrice(data.price, 'price');
   const venueTs = readMsOrNull(data.timestamp, 'timestamp');
-  return symbolsOfIndex(readText(data.index_name, 'index_name'), context).map((symbol) =>
+  return listSymbolsOfIndex(readText(data.index_name, 'index_name'), context).map((symbol) =>
     record({ symbol, venueTs, receivedAt }, 'mark', { mark: null, index }, data),
   );
 };
@@ -237,7 +237,7 @@ const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const at = { symbol, venueTs: readMsOrNull(trade.timestamp, 'timestamp'), receivedAt };
   const id = readIdText(trade.trade_id, 'trade_id');
   const price = readPrice(trade.price, 'price');
-  const amount = { quantity: readAmount(trade.amount, 'amount'), quantity_unit: quantityUnitOf(symbol) };
+  const amount = { quantity: readAmount(trade.amount, 'amount'), quantity_unit: toQuantityUnit(symbol) };
   const fill = { price, price_kind: 'fill' as const, ...amount };
   return [
     record(at, 'trade', { id, side: direction, price, ...amount }, trade),

@@ -7,7 +7,7 @@ import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
-import { MARKETS, type Market, marketOf } from './symbols.ts';
+import { MARKETS, type Market, toMarket } from './symbols.ts';
 
 /** Three channels of a contract share a socket of prices, three more one of candles; no limit is documented, fewer limit the loss of one socket. */
 const CONTRACTS_PER_CONNECTION = 60;
@@ -29,7 +29,7 @@ export const PING = JSON.stringify({ time: REQUEST_TIME, channel: 'futures.ping'
 
 export const planGate = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
   MARKETS.flatMap((market) => {
-    const own = listings.filter((listing) => isOpen(listing) && marketOf(listing.venue_symbol) === market);
+    const own = listings.filter((listing) => isOpen(listing) && toMarket(listing.venue_symbol) === market);
     const sockets = Math.ceil(own.length / ABOUT);
     const plan = (feed: Feed): Slot[] => planSockets(own, env, { market, ...feed });
     return [
@@ -141,7 +141,7 @@ export const withoutRefused = (refusal: string, request: string): string | null 
 const get = (path: string, symbol: string, { query, endpoints }: { query: string; endpoints: Endpoints }) =>
   ({
     method: 'GET',
-    url: `${endpoints.rest}/futures/${marketOf(symbol)}/${path}?contract=${encodeURIComponent(symbol)}&${query}`,
+    url: `${endpoints.rest}/futures/${toMarket(symbol)}/${path}?contract=${encodeURIComponent(symbol)}&${query}`,
     weight: 1,
   }) satisfies VenueRequest;
 

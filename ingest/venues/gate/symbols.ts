@@ -9,13 +9,13 @@ export const isPerpetual = (symbol: string): boolean => /^[^_]+_[^_]+$/.test(sym
 /** The currency contracts settle in names the venue's endpoints. */
 export type Market = 'usdt' | 'btc';
 export const MARKETS: readonly Market[] = ['usdt', 'btc'];
-export const marketOf = (symbol: string): Market => (symbol.endsWith('_USD') ? 'btc' : 'usdt');
+export const toMarket = (symbol: string): Market => (symbol.endsWith('_USD') ? 'btc' : 'usdt');
 
 type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
 
 /** Settled in bitcoin: bitcoin itself is inverse, contracts of one USD; everything else quanto. */
 export const impliedQuantity = (symbol: string): SymbolQuantity => {
-  if (marketOf(symbol) === 'usdt') return { venue_kind: 'linear', contract_size: null, quantity_unit: 'contracts' };
+  if (toMarket(symbol) === 'usdt') return { venue_kind: 'linear', contract_size: null, quantity_unit: 'contracts' };
   const isInverse = symbol === 'BTC_USD';
   return {
     venue_kind: isInverse ? 'inverse' : 'quanto',

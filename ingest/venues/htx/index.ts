@@ -18,7 +18,7 @@ import {
   STREAMS_PER_CONNECTION,
   toRenewal,
 } from './plan.ts';
-import { inflate, marketOf, readChain, readClosedMinute, readSubscription } from './symbols.ts';
+import { inflate, readChain, readClosedMinute, readSubscription, toMarket } from './symbols.ts';
 
 const ENDPOINTS = {
   rest: 'https://api.hbdm.com',
@@ -110,7 +110,7 @@ export const htx: Venue = {
   candles: candlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) => ({
-    venue_kind: marketOf(venueSymbol),
+    venue_kind: toMarket(venueSymbol),
     contract_size: null,
     quantity_unit: 'contracts',
   }),

@@ -28,7 +28,7 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { readAnswer } from './listings.ts';
-import { fullSides, isChained, isSwap, marketOf, readDepth, splitChannel, toChain } from './symbols.ts';
+import { fullSides, isChained, isSwap, readDepth, splitChannel, toChain, toMarket } from './symbols.ts';
 
 /** Context of an element: its channel's contract (null: the element has its own), and the message's send time. */
 type Source = {
@@ -132,7 +132,7 @@ const mapDetail = ofSwap((at, element) => {
 
 /** Coin-margined swaps have no turnover in dollars. */
 const readTurnover = (symbol: string, element: Fields): string | null =>
-  marketOf(symbol) === 'linear' ? readAmountOrNull(element.trade_turnover, 'trade_turnover') : null;
+  toMarket(symbol) === 'linear' ? readAmountOrNull(element.trade_turnover, 'trade_turnover') : null;
 
 /** Index at the close of the running period, the newest one. Other price types refer to the past. */
 const mapBasis = ofSwap((at, element) => [

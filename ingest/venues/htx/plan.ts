@@ -7,7 +7,7 @@ import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
-import { type Market, marketOf } from './symbols.ts';
+import { type Market, toMarket } from './symbols.ts';
 
 /** The docs limit no subscriptions, but connections to 30: two hundred contracts need twenty. */
 export const STREAMS_PER_CONNECTION = 200;
@@ -18,7 +18,7 @@ const RENEW_AFTER_MS = 23 * 3_600_000;
 
 export const planHtx = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
   (['linear', 'inverse'] as const).flatMap((market) => {
-    const members = listings.filter((l) => isOpen(l) && marketOf(l.venue_symbol) === market);
+    const members = listings.filter((l) => isOpen(l) && toMarket(l.venue_symbol) === market);
     return members.length === 0 ? [] : planMarket(market, members, env);
   });
 
@@ -135,7 +135,7 @@ const listSymbols = (listings: readonly ListingRecord[]): string[] =>
 
 /** Bounds are inclusive seconds: the last one covers the minute after `toMs`, which shows that `toMs` is over. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, { rest }) => {
-  const api = marketOf(venue_symbol) === 'linear' ? 'linear-swap-ex' : 'swap-ex';
+  const api = toMarket(venue_symbol) === 'linear' ? 'linear-swap-ex' : 'swap-ex';
   const range = `from=${fromMs / 1000}&to=${toMs / 1000 + 119}`;
   const url = `${rest}/${api}/market/history/kline?contract_code=${encodeURIComponent(venue_symbol)}&period=1min&${range}`;
   return { method: 'GET', url, weight: 1 };

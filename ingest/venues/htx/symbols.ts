@@ -9,7 +9,7 @@ export type Market = 'linear' | 'inverse';
 export const isSwap = (code: string): boolean => /^[^-.*\s]+-[^-.*\s]+$/.test(code);
 
 /** Only coin-margined swaps are quoted in dollars. */
-export const marketOf = (code: string): Market => (code.endsWith('-USD') ? 'inverse' : 'linear');
+export const toMarket = (code: string): Market => (code.endsWith('-USD') ? 'inverse' : 'linear');
 
 export const splitSymbol = (code: string): { readonly base: string; readonly quote: string } => {
   const [base = '', quote = ''] = code.split('-');

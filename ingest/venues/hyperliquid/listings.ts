@@ -19,7 +19,7 @@ import {
 import { withinBudget } from './budget.ts';
 
 /** `xyz:AAPL` belongs to the builder's market `xyz`; the venue's own coins have no prefix. */
-export const marketOf = (coin: string): string => (coin.includes(':') ? (coin.split(':', 1)[0] ?? '') : '');
+export const toMarket = (coin: string): string => (coin.includes(':') ? (coin.split(':', 1)[0] ?? '') : '');
 /** `@2` and `PURR/USDC` are spot pairs, `#10` and `+10` are outcomes. */
 export const isPerpetual = (coin: string): boolean => !/^[@#+]|\//.test(coin);
 
@@ -56,7 +56,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     const isWhole = Array.isArray(body) && body.every(isMeta);
     const listings = metas.flatMap((meta) => toListings(meta, { tokens, receivedAt: message.received_at }));
     return {
-      scope: isWhole ? 'all' : `market ${marketOf(String(listCoins(first)[0]?.name ?? ''))}`,
+      scope: isWhole ? 'all' : `market ${toMarket(String(listCoins(first)[0]?.name ?? ''))}`,
       listings: isWhole ? withinBudget(listings) : listings,
       elements: () => elementTexts(message.payload, 'name'),
     };
@@ -100,7 +100,7 @@ const toListings = (meta: Fields, source: Source): readonly ListingRecord[] => {
 };
 
 const toValues = (coin: Fields, venue_symbol: string, quote: string): Omit<ListingValues, 'delisted_at'> => {
-  const market = marketOf(venue_symbol);
+  const market = toMarket(venue_symbol);
   const asset = market === '' ? venue_symbol : venue_symbol.slice(market.length + 1);
   const { base, multiplier } = splitMultiplier(asset);
   const sizeDecimals = readCountOrNull(coin.szDecimals, 'szDecimals');

@@ -27,7 +27,7 @@ import {
   readText,
   refusal,
 } from '../shared/wire.ts';
-import { isMeta, isPerpetual, listCoins, listMetas, marketOf } from './listings.ts';
+import { isMeta, isPerpetual, listCoins, listMetas, toMarket } from './listings.ts';
 
 const record = bindRecords('hyperliquid');
 
@@ -217,7 +217,7 @@ const coinsByMarket = (state: MapState): CoinsByMarket => (state.coins as CoinsB
 const rememberCoins = (metas: readonly Fields[], { state }: Source): void => {
   const named = metas.map((meta) => {
     const coins = listCoins(meta).map((coin) => readText(coin.name, 'name'));
-    return [`market ${marketOf(coins[0] ?? '')}`, coins] as const;
+    return [`market ${toMarket(coins[0] ?? '')}`, coins] as const;
   });
   state.coins = { ...coinsByMarket(state), ...Object.fromEntries(named) };
 };
@@ -225,7 +225,7 @@ const rememberCoins = (metas: readonly Fields[], { state }: Source): void => {
 // ---- trades ----
 
 /** Coins whose first message has arrived. */
-const heardCoins = (state: MapState): readonly string[] => (state.heard as readonly string[] | undefined) ?? [];
+const listStartedCoins = (state: MapState): readonly string[] => (state.heard as readonly string[] | undefined) ?? [];
 
 /** Acknowledgement instants of the subscriptions, by `coin <name>`. */
 type Acknowledged = Readonly<Record<string, Micros>>;
@@ -241,15 +241,15 @@ const isOverdue = ({ state, receivedAt }: Source, coin: string): boolean => {
 
 /** The first message of a coin after its subscription repeats the past: it is noted, not recorded. */
 const mapLiveTrades = (trades: readonly unknown[], source: Source): readonly Mapped[] => {
-  const heard = heardCoins(source.state);
+  const started = listStartedCoins(source.state);
   const coins = new Set(trades.map((trade) => readText(readFields(trade, 'trade').coin, 'coin')));
-  const first = [...coins].filter((coin) => !heard.includes(coin));
+  const first = [...coins].filter((coin) => !started.includes(coin));
   const past = first.filter((coin) => !isOverdue(source, coin));
   const mapped = trades
     .map((trade) => readFields(trade, 'trade'))
     .filter(({ coin }) => !past.includes(String(coin)))
     .flatMap((trade) => mapTrade(trade, source));
-  if (first.length > 0) source.state.heard = [...heard, ...first];
+  if (first.length > 0) source.state.heard = [...started, ...first];
   return mapped;
 };
 
@@ -258,7 +258,7 @@ const forgetTrades = (data: unknown, { state, receivedAt }: Source): readonly Ma
   const subscription = isFields(data) && isFields(data.subscription) ? data.subscription : {};
   if (subscription.type !== 'trades') return [];
   const coin = String(subscription.coin);
-  state.heard = heardCoins(state).filter((one) => one !== coin);
+  state.heard = listStartedCoins(state).filter((one) => one !== coin);
   state.acknowledged = { ...acknowledged(state), [`coin ${coin}`]: receivedAt };
   return [];
 };

@@ -36,10 +36,10 @@ const countSockets = (listings: readonly ListingRecord[], shards: number): numbe
 
 const toSocket = (members: readonly ListingRecord[], { shard, tag }: Place, url: string): Slot => {
   const symbols = members.map(({ venue_symbol }) => venue_symbol);
-  const told = members.filter(hasEvents).map(({ venue_symbol }) => venue_symbol);
+  const withEvents = members.filter(hasEvents).map(({ venue_symbol }) => venue_symbol);
   const of = (kind: string, coins: readonly string[]): readonly string[] => coins.map((coin) => `${kind} ${coin}`);
   const [books, contexts] = [of('l2Book', symbols), of('activeAssetCtx', symbols)];
-  const events = [...of('trades', told), ...of('candle', told)];
+  const events = [...of('trades', withEvents), ...of('candle', withEvents)];
   return {
     kind: 'socket',
     id: `coins.${tag}`,
@@ -48,7 +48,7 @@ const toSocket = (members: readonly ListingRecord[], { shard, tag }: Place, url:
     subscribe: [...books, ...contexts, ...events].map((name) => toFrame('subscribe', name)),
     covers: [
       { layers: ['book', 'venue_depth', 'mark', 'funding', 'oi', 'stats'], symbols },
-      ...(told.length === 0 ? [] : [{ layers: ['trades', 'candles'], symbols: told }]),
+      ...(withEvents.length === 0 ? [] : [{ layers: ['trades', 'candles'], symbols: withEvents }]),
     ],
     silenceMs: SILENCE_MS,
     renewAfterMs: RENEW_AFTER_MS,

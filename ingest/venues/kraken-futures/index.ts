@@ -10,7 +10,7 @@ import { ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, candlesRequest, planKrakenFutures, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';
-import { quantityOf, readChain, readSubscription } from './symbols.ts';
+import { readChain, readSubscription, toQuantity } from './symbols.ts';
 
 const ENDPOINTS = {
   rest: 'https://futures.kraken.com/derivatives/api/v3',
@@ -78,6 +78,6 @@ export const krakenFutures: Venue = {
   candles: candlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) =>
-    quantityOf(venueSymbol) ?? { venue_kind: null, contract_size: null, quantity_unit: 'contracts' },
+    toQuantity(venueSymbol) ?? { venue_kind: null, contract_size: null, quantity_unit: 'contracts' },
   map: (_state, message) => mapMessage(message),
 };

@@ -18,7 +18,7 @@ import {
   refusal,
   words,
 } from '../shared/wire.ts';
-import { quantityOf, type SymbolQuantity } from './symbols.ts';
+import { type SymbolQuantity, toQuantity } from './symbols.ts';
 
 /** `instruments` contains everything at once, also instruments with a maturity and indices. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
@@ -47,7 +47,7 @@ const toListings = (answer: Fields, message: VenueMessage): readonly ListingReco
     .filter(isFields)
     .flatMap((instrument): ListingRecord[] => {
       const venue_symbol = readText(instrument.symbol, 'symbol');
-      const quantity = quantityOf(venue_symbol);
+      const quantity = toQuantity(venue_symbol);
       if (quantity === null) return [];
       const values = toValues(instrument, quantity, venue_ts);
       const { received_at } = message;

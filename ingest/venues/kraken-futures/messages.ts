@@ -33,7 +33,7 @@ import {
   readText,
   refusal,
 } from '../shared/wire.ts';
-import { quantityOf, type SymbolQuantity, toChain } from './symbols.ts';
+import { type SymbolQuantity, toChain, toQuantity } from './symbols.ts';
 
 type Source = {
   readonly receivedAt: Micros;
@@ -76,7 +76,7 @@ const mapFrame: Mapper = (body, source) => {
 /** Null when the symbol is no perpetual. */
 const readSubject = (symbol: unknown, venueTs: Micros | null, source: Source): Subject | null => {
   const name = readText(symbol, 'symbol');
-  const quantity = quantityOf(name);
+  const quantity = toQuantity(name);
   return quantity === null ? null : { ...quantity, symbol: name, venueTs, receivedAt: source.receivedAt };
 };
 

@@ -15,7 +15,7 @@ const KINDS: Readonly<Record<string, SymbolQuantity>> = {
 };
 
 /** Null: no perpetual. Old reference answers have symbols in lower case. */
-export const quantityOf = (symbol: string): SymbolQuantity | null =>
+export const toQuantity = (symbol: string): SymbolQuantity | null =>
   (symbol[2] === '_' ? KINDS[symbol.slice(0, 2).toUpperCase()] : undefined) ?? null;
 
 /** Snapshots contain the venue's whole book, whatever its depth. */
@@ -30,7 +30,7 @@ export const readChain = (text: string): Chain | null => {
   const feed = /"feed":"(book|book_snapshot)"/.exec(head)?.[1];
   const symbol = /"product_id":"([^"\\]+)"/.exec(head)?.[1];
   const sequence = /"seq":(\d+)/.exec(head)?.[1];
-  if (feed === undefined || symbol === undefined || sequence === undefined || quantityOf(symbol) === null) return null;
+  if (feed === undefined || symbol === undefined || sequence === undefined || toQuantity(symbol) === null) return null;
   return toChain(symbol, feed === 'book' ? 'update' : 'snapshot', BigInt(sequence));
 };
 

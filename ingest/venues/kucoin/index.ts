@@ -12,7 +12,7 @@ import { readFields, readList, readMessage, readText } from '../shared/wire.ts';
 import { mapReference, readAnswer } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, candlesRequest, POLL_MS, planKucoin, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';
-import { quantityOf, readChain, readClosedMinute, readSubscription } from './symbols.ts';
+import { readChain, readClosedMinute, readSubscription, toQuantity } from './symbols.ts';
 
 const ENDPOINTS = { rest: 'https://api-futures.kucoin.com' };
 
@@ -85,7 +85,7 @@ export const kucoin: Venue = {
   closedMinute: readClosedMinute,
   candles: candlesRequest,
   askedMinutes,
-  impliedQuantity: quantityOf,
+  impliedQuantity: toQuantity,
   map: (_state, message, context) => mapMessage(message, context),
 };
 

@@ -34,11 +34,11 @@ import { isPerpetual, readAnswer, readInterval } from './listings.ts';
 import {
   isDated,
   isInverse,
+  listSymbolsOfIndex,
   readStamp,
-  symbolOfFunding,
-  symbolsOfIndex,
+  toFundedSymbol,
+  toVolumeUnit,
   updateChain,
-  volumeUnitOf,
 } from './symbols.ts';
 
 type Source = {
@@ -139,7 +139,7 @@ type DayNames = Readonly<Record<'volume' | 'turnover', string>>;
 const toStats = (at: At, data: Fields, { volume, turnover }: DayNames): Mapped[] => {
   const values = {
     volume_24h: readAmountOrNull(data[volume], volume),
-    volume_unit: volumeUnitOf(at.symbol),
+    volume_unit: toVolumeUnit(at.symbol),
     turnover_24h: isInverse(at.symbol) ? null : readAmountOrNull(data[turnover], turnover),
     change_24h: readFigureOrNull(data.priceChgPct, 'priceChgPct'),
   };
@@ -162,7 +162,7 @@ const mapIndex: Mapper = (data, source) =>
     const entry = readFields(item, 'index');
     const index = readPrice(entry.value, 'value');
     const venueTs = readStamp(entry.timePoint, 'timePoint');
-    return symbolsOfIndex(readText(entry.symbol, 'symbol'), source.context).map((symbol) =>
+    return listSymbolsOfIndex(readText(entry.symbol, 'symbol'), source.context).map((symbol) =>
       toMapped({ symbol, venueTs, receivedAt: source.receivedAt }, 'mark', { mark: null, index }, entry),
     );
   });
@@ -178,7 +178,7 @@ const mapFunding = ofSymbol('timestamp', (at, data) => {
 
 /** `timePoint` is the previous settlement, no stamp of the rate. */
 const mapCurrentFunding: Mapper = (data, source) => {
-  const symbol = symbolOfFunding(readText(data.symbol, 'symbol'));
+  const symbol = toFundedSymbol(readText(data.symbol, 'symbol'));
   const values = {
     funding: readFigure(data.value, 'value'),
     funding_interval_ms: readCountOrNull(data.granularity, 'granularity') || null,

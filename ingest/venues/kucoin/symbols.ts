@@ -13,17 +13,17 @@ export const isDated = (symbol: string): boolean => /M[FGHJKMNQUVXZ]\d{2}$/.test
 export const isInverse = (symbol: string): boolean => symbol.endsWith('USDM');
 
 /** Books, trades, open interest and candles count lots. */
-export const quantityOf = (symbol: string): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => ({
+export const toQuantity = (symbol: string): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => ({
   venue_kind: isInverse(symbol) ? 'inverse' : 'linear',
   contract_size: isInverse(symbol) ? '1' : null,
   quantity_unit: 'contracts',
 });
 
 /** The day's volume counts coins, or lots for inverse contracts, whose turnover counts coins and is no quote amount. */
-export const volumeUnitOf = (symbol: string): QuantityUnit => (isInverse(symbol) ? 'contracts' : 'base');
+export const toVolumeUnit = (symbol: string): QuantityUnit => (isInverse(symbol) ? 'contracts' : 'base');
 
 /** Listings that use an index (`.KXBTUSDT`): the known ones, or while none is known the perpetual with that name. */
-export const symbolsOfIndex = (index: string, { listings }: MapContext): readonly string[] => {
+export const listSymbolsOfIndex = (index: string, { listings }: MapContext): readonly string[] => {
   if (listings.size > 0) {
     return [...listings.values()].filter(({ values }) => values.pair === index).map((l) => l.venue_symbol);
   }
@@ -33,7 +33,7 @@ export const symbolsOfIndex = (index: string, { listings }: MapContext): readonl
 };
 
 /** `.XBTUSDTMFPI8H` is the funding rate of `XBTUSDTM`. */
-export const symbolOfFunding = (name: string): string => /^\.(.+M)FPI(?:\d+H)?$/.exec(name)?.[1] ?? name;
+export const toFundedSymbol = (name: string): string => /^\.(.+M)FPI(?:\d+H)?$/.exec(name)?.[1] ?? name;
 
 /** 2001 in microseconds, and in nanoseconds: the venue stamps in all three units, two of them on one topic. */
 const FIRST_MICROS = 10n ** 15n;

@@ -9,7 +9,7 @@ import { NOT_PUBLISHED, ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, candlesRequest, planMexc, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';
-import { quantityOf, readChain, readNewestMinute, readSubscription } from './symbols.ts';
+import { readChain, readNewestMinute, readSubscription, toQuantity } from './symbols.ts';
 
 const ENDPOINTS = { rest: 'https://api.mexc.com', ws: 'wss://contract.mexc.com/edge' };
 
@@ -81,6 +81,6 @@ export const mexc: Venue = {
   newestMinute: readNewestMinute,
   candles: candlesRequest,
   askedMinutes,
-  impliedQuantity: quantityOf,
+  impliedQuantity: toQuantity,
   map: (_state, message) => mapMessage(message),
 };

@@ -8,7 +8,7 @@ import { snapshotChain } from '../shared/shape.ts';
 export const isInverse = (symbol: string): boolean => symbol.endsWith('_USD');
 
 /** Every quantity counts contracts; only the listing has their worth. */
-export const quantityOf = (symbol: string): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => ({
+export const toQuantity = (symbol: string): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => ({
   venue_kind: isInverse(symbol) ? 'inverse' : 'linear',
   contract_size: null,
   quantity_unit: 'contracts',

@@ -26,7 +26,7 @@ import {
   refusal,
 } from '../shared/wire.ts';
 import { readAnswer, readInterval } from './listings.ts';
-import { fullSides, isChained, isFirst, isSwap, symbolsOfIndex, toChain } from './symbols.ts';
+import { fullSides, isChained, isFirst, isSwap, listSymbolsOfIndex, toChain } from './symbols.ts';
 
 type Source = {
   readonly receivedAt: number;
@@ -138,7 +138,7 @@ const mapMark = ofSwap((at, element) => [
 /** An index is recorded for each listing that uses it. */
 const mapIndex: Mapper = (element, source) => {
   const index = readPrice(element.idxPx, 'idxPx');
-  return symbolsOfIndex(readInstrument(element, source), source.context).map((symbol) =>
+  return listSymbolsOfIndex(readInstrument(element, source), source.context).map((symbol) =>
     toMapped(toAt(symbol, element, source), 'mark', { mark: null, index }, element),
   );
 };
@@ -237,7 +237,7 @@ const mapPriceCandle =
     const row = readList(element.row, 'candle');
     const asked = readInstrument(element, source);
     const ofAsked = isSwap(asked) ? [asked] : [];
-    const symbols = priceType === 'mark' ? ofAsked : symbolsOfIndex(asked, source.context);
+    const symbols = priceType === 'mark' ? ofAsked : listSymbolsOfIndex(asked, source.context);
     const untraded = { volume: null, volume_unit: null, turnover: null };
     const closed = row[5] === undefined ? null : readConfirm(row[5]);
     return symbols.map((symbol) => toCandle(symbol, row, { ...untraded, priceType, closed, source }));

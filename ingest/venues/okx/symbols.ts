@@ -19,7 +19,7 @@ export const isInverse = (instId: string): boolean => /^[^-]+-USD-SWAP$/.test(in
 export const toIndex = (pair: string): string => pair.replace(/-USDC$/, '-USD');
 
 /** Listings that use an index: the known ones, or while none is known the perpetual with that name. */
-export const symbolsOfIndex = (index: string, { listings }: MapContext): readonly string[] => {
+export const listSymbolsOfIndex = (index: string, { listings }: MapContext): readonly string[] => {
   if (listings.size === 0) return [`${index}-SWAP`];
   return [...listings.values()]
     .filter(({ values }) => values.pair === index || (values.pair !== null && toIndex(values.pair) === index))

@@ -9,7 +9,7 @@ const CLOSE = 0x7d;
 const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 /** Position after the string whose quote is at `from`. */
-const endOfText = (bytes: Buffer, from: number): number => {
+const findTextEnd = (bytes: Buffer, from: number): number => {
   for (let at = from + 1; at < bytes.length; at++) {
     if (bytes[at] === BACKSLASH) at++;
     else if (bytes[at] === QUOTE) return at + 1;
@@ -23,7 +23,7 @@ const skipSpace = (bytes: Buffer, from: number): number => {
   return at;
 };
 
-const textAt = (bytes: Buffer, from: number, end: number): string =>
+const readText = (bytes: Buffer, from: number, end: number): string =>
   JSON.parse(bytes.subarray(from, end).toString('utf8')) as string;
 
 type Opened = { readonly from: number; name: string | null };
@@ -45,7 +45,7 @@ export const elementTexts = (payload: Uint8Array, member: string): ReadonlyMap<s
     const colon = skipSpace(bytes, end);
     if (bytes[colon] !== COLON) return null;
     const value = skipSpace(bytes, colon + 1);
-    return bytes[value] === QUOTE ? textAt(bytes, value, endOfText(bytes, value)) : null;
+    return bytes[value] === QUOTE ? readText(bytes, value, findTextEnd(bytes, value)) : null;
   };
 
   const close = (end: number): void => {
@@ -61,7 +61,7 @@ export const elementTexts = (payload: Uint8Array, member: string): ReadonlyMap<s
     if (byte === OPEN) open.push({ from: at, name: null });
     else if (byte === CLOSE) close(at + 1);
     else if (byte === QUOTE) {
-      const end = endOfText(bytes, at);
+      const end = findTextEnd(bytes, at);
       const element = open.at(-1);
       if (element !== undefined) element.name = readName(at, end) ?? element.name;
       at = end - 1;

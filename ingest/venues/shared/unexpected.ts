@@ -25,7 +25,7 @@ export const watchUnexpected = <V extends MappedVenue>(venue: V, count: Report):
     try {
       return run();
     } catch (error) {
-      const kind = kindOf(error);
+      const kind = findKind(error);
       if (kind !== null) count(kind);
       throw error;
     } finally {
@@ -44,7 +44,7 @@ export const watchUnexpected = <V extends MappedVenue>(venue: V, count: Report):
   };
 };
 
-const kindOf = (error: unknown): Unexpected | null => {
+const findKind = (error: unknown): Unexpected | null => {
   if (error instanceof VenueRefusal) return 'refusal';
   return error instanceof VenueError ? error.kind : null;
 };

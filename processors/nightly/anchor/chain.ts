@@ -72,7 +72,7 @@ export type AnchorChain = ChainIdentity & {
   readonly findAnchored: (contract: Hex, day: Day, fromBlock: number) => Promise<Hex | null>;
 };
 
-const wordsOf = (error: unknown): string => {
+const describeError = (error: unknown): string => {
   if (!(error instanceof BaseError)) return error instanceof Error ? error.message : String(error);
   const cause = error.walk((one) => one instanceof BaseError && !(one.cause instanceof BaseError));
   const { shortMessage, details } = cause instanceof BaseError ? cause : error;
@@ -88,7 +88,10 @@ const ask = async <T>(what: string, question: () => Promise<T>): Promise<T> => {
   try {
     return await question();
   } catch (error) {
-    throw new ChainError(`${what}: ${wordsOf(error).replaceAll(/\bhttps?:\/\/\S+/g, 'the node')}`, !isAway(error));
+    throw new ChainError(
+      `${what}: ${describeError(error).replaceAll(/\bhttps?:\/\/\S+/g, 'the node')}`,
+      !isAway(error),
+    );
   }
 };
 

@@ -54,7 +54,7 @@ export const recordProblem = async (database: Pool, day: Day, error: unknown): P
   await database.query(RECORD_PROBLEM, [day, text.slice(0, 1_000), error instanceof PostingError]);
 };
 
-const purposeOf = ({ day, root }: ClosedDay, contract: Hex, { chain }: { readonly chain: AnchorChain }): Purpose => ({
+const toPurpose = ({ day, root }: ClosedDay, contract: Hex, { chain }: { readonly chain: AnchorChain }): Purpose => ({
   ...{ day, contract },
   data: postData(day, root),
   held: async () => {
@@ -63,7 +63,7 @@ const purposeOf = ({ day, root }: ClosedDay, contract: Hex, { chain }: { readonl
     return held === root ? 'ours' : 'other';
   },
   find: () => chain.findAnchored(contract, day, 0),
-  addressOf: () => contract,
+  computeAddress: () => contract,
 });
 
 const recordProgress = async (queries: Queries, day: Day, progress: Progress): Promise<void> => {
@@ -74,7 +74,7 @@ const recordProgress = async (queries: Queries, day: Day, progress: Progress): P
   await queries.query(RECORD, [day, status, hash, block, blockHash, minedAt]);
 };
 
-const stateOf = (progress: Progress): string => {
+const toState = (progress: Progress): string => {
   if (progress.landed !== null) return `transaction ${progress.landed.hash} in block ${progress.landed.receipt.block}`;
   return progress.kind === 'waiting' && progress.hash !== null
     ? `transaction ${progress.hash} waits`
@@ -99,7 +99,7 @@ export const advanceDay = async (
   const { day } = closed;
   refuseLeavingBase(closed, chain);
   await queries.query(BEGIN, [day, chain.network, chain.binding, chain.genesisHash, contract]);
-  const progress = await advance(purposeOf(closed, contract, poster), poster, queries);
+  const progress = await advance(toPurpose(closed, contract, poster), poster, queries);
   await recordProgress(queries, day, progress);
   if (progress.kind === 'confirmed') reached('confirmed');
   else if (progress.hash !== null) reached('noted');
@@ -129,7 +129,7 @@ export const postDay = async (
     return {
       isDone: progress.kind === 'confirmed',
       moved: progress.kind === 'waiting' && progress.moved,
-      state: stateOf(progress),
+      state: toState(progress),
     };
   });
   if (landed === null) throw new Error(`${closed.day} is not confirmed`);

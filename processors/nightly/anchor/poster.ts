@@ -6,7 +6,7 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { type AnchorChain, openAnchorChain } from './chain.ts';
 import type { AnchorSettings } from './config.ts';
 import { DEPLOYED_CODE } from './contract.ts';
-import { type Poster, PostingError, senderOf } from './posting.ts';
+import { type Poster, PostingError, toSender } from './posting.ts';
 import type { Queries } from './transactions.ts';
 
 /** First half of the advisory lock (an arbitrary constant); the second is a hash of chain and owner. */
@@ -74,7 +74,7 @@ export const checkOwner = async ({ chain, owner }: Poster, contract: Hex): Promi
 
 /** Runs `work` on the connection that holds the lock, which is released with it; null: another process has the lock. */
 const inTurn = async <T>(database: Pool, poster: Poster, work: (queries: Queries) => Promise<T>): Promise<T | null> => {
-  const { genesisHash, sender } = senderOf(poster);
+  const { genesisHash, sender } = toSender(poster);
   const lock = [LOCK, `${genesisHash} ${sender}`];
   const client = await database.connect();
   let broken: Error | undefined;

@@ -48,7 +48,7 @@ export type Purpose = {
   readonly held: (kept: readonly Kept[]) => Promise<'nothing' | 'ours' | 'other'>;
   /** Hash of the transaction that posted ours, if it is unknown here. */
   readonly find: () => Promise<Hex | null>;
-  readonly addressOf: (nonce: number) => Hex;
+  readonly computeAddress: (nonce: number) => Hex;
 };
 
 export type Progress =
@@ -56,7 +56,7 @@ export type Progress =
   /** `moved`: something was sent or changed, so the next round runs at once. */
   | { readonly kind: 'waiting'; readonly hash: Hex | null; readonly landed: Landed | null; readonly moved: boolean };
 
-export const senderOf = ({ chain, owner }: Poster): Sender => ({
+export const toSender = ({ chain, owner }: Poster): Sender => ({
   genesisHash: chain.genesisHash,
   sender: owner.address.toLowerCase() as Hex,
 });
@@ -80,7 +80,7 @@ const sendStored = async ({ hash, raw }: Pick<Kept, 'hash' | 'raw'>, poster: Pos
     if (!(await chain.isKnown(hash))) throw error;
   }
   reached('sent');
-  await recordSend(queries, senderOf(poster), hash);
+  await recordSend(queries, toSender(poster), hash);
   count('sent');
 };
 
@@ -110,7 +110,7 @@ const signAndSend = async (
     signedAtMs: nowMs(),
     state: 'open',
   };
-  await storeSigned(queries, senderOf(poster), kept);
+  await storeSigned(queries, toSender(poster), kept);
   count('signed');
   reached('stored');
   await refusable(sendStored(kept, poster, queries));
@@ -142,7 +142,7 @@ const moveNonce = async (
   { poster, queries }: Hands,
 ): Promise<NonceOutcome> => {
   const { count, nowMs } = poster;
-  const sender = senderOf(poster);
+  const sender = toSender(poster);
   const hashes = sameNonce.map(({ hash }) => hash);
   const action = decideNonce(sameNonce, { ...now, nowMs: nowMs() });
   switch (action.kind) {
@@ -199,7 +199,7 @@ type Look = {
 
 const look = async (purpose: Purpose, poster: Poster, queries: Queries): Promise<Look> => {
   const { chain, owner, reached } = poster;
-  const kept = await readUndecided(queries, senderOf(poster), purpose);
+  const kept = await readUndecided(queries, toSender(poster), purpose);
   const held = await purpose.held(kept);
   if (held === 'other') return refuseForeign(purpose.day);
   // Read before the receipts, so that every transaction it counts has a receipt.
@@ -210,7 +210,7 @@ const look = async (purpose: Purpose, poster: Poster, queries: Queries): Promise
   return { held, mined, market, seen };
 };
 
-const isOf = ({ day, contract }: Purpose, kept: Kept): boolean =>
+const belongsTo = ({ day, contract }: Purpose, kept: Kept): boolean =>
   kept.day === day && (contract === null || kept.contract === contract);
 
 /** Advances every nonce; returns the outcomes of this purpose, newest last. */
@@ -223,7 +223,7 @@ const moveAll = async (
   for (const [first, ...rest] of Map.groupBy(seen, ({ nonce }) => nonce).values()) {
     if (first === undefined) continue;
     const outcome = await moveNonce([first, ...rest], { mined, market }, { poster, queries });
-    if (isOf(purpose, first)) outcomes.push(outcome);
+    if (belongsTo(purpose, first)) outcomes.push(outcome);
   }
   return outcomes;
 };
@@ -239,7 +239,7 @@ const signNew = async (purpose: Purpose, { seen, mined, market }: Look, hands: H
   const nonce = Math.max(mined, ...seen.map((one) => one.nonce + 1));
   const call = { to: purpose.contract, data: purpose.data };
   const gas = withReserve(await refusable(chain.gasFor({ from: owner.address, ...call })));
-  return signAndSend({ ...call, gas, nonce, day: purpose.day, contract: purpose.addressOf(nonce) }, market, hands);
+  return signAndSend({ ...call, gas, nonce, day: purpose.day, contract: purpose.computeAddress(nonce) }, market, hands);
 };
 
 /** Reads the state once and acts on it. Rejects with PostingError when an operator must act, ChainError while the node is unreachable. */

@@ -138,7 +138,7 @@ const openTextRows = async (
 };
 
 const csvCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-const textOf = (cell: string | boolean | number | null): string => (cell === null ? '' : csvCell(String(cell)));
+const toCellText = (cell: string | boolean | number | null): string => (cell === null ? '' : csvCell(String(cell)));
 const recordedText = ({ recordedAt }: FileRow): string | null =>
   recordedAt === null ? null : formatInstantMicros(recordedAt);
 
@@ -147,7 +147,7 @@ const openCsvRows = (table: AnchoredTable, path: string): Promise<RowWriter> =>
     header: `${fileColumns(table)
       .map(({ name }) => name)
       .join(',')}\n`,
-    line: (row) => `${[...row.cells, recordedText(row), row.leafIndex].map(textOf).join(',')}\n`,
+    line: (row) => `${[...row.cells, recordedText(row), row.leafIndex].map(toCellText).join(',')}\n`,
   });
 
 const openJsonRows = (table: AnchoredTable, path: string): Promise<RowWriter> => {

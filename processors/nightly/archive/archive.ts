@@ -9,7 +9,7 @@ import { DAY_MS, type Day, dayAfter, startOf } from '../day.ts';
 import type { NightlyContext, Step } from '../step.ts';
 import { readDayListings, readInstruments } from './listings.ts';
 import { forgetFile, readClosing, readReplaced, readSets, recordSet } from './manifest.ts';
-import { fixTiers, tierOf } from './tiers.ts';
+import { findTier, fixTiers } from './tiers.ts';
 import { type ArchiveTarget, writeSet } from './write-set.ts';
 
 const DUE_MS = DAY_MS + 6 * 3_600_000;
@@ -59,7 +59,7 @@ const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> =
       const held = known.get(`${table.layer}|${listing.id}`);
       const question = { table, listing: listing.id, day, closedAt: now };
       if (held?.final === true || held?.rows === (await countLeafRows(target, question))) continue;
-      const tier = tierOf(tiers, listing.instrument);
+      const tier = findTier(tiers, listing.instrument);
       const set = await writeSet(target, { table, listing, day, tier, closedAt: now, leaves: null });
       if (set === null) continue;
       await recordSet(context.database, set);

@@ -40,7 +40,7 @@ export const rankInstruments = (midnights: readonly Turnover[]): Tiers => {
   );
 };
 
-export const tierOf = (tiers: Tiers, instrument: string): Tier => tiers[instrument] ?? 'other';
+export const findTier = (tiers: Tiers, instrument: string): Tier => tiers[instrument] ?? 'other';
 
 /** The tiers of a day: as fixed by its first run, else fixed now from the 30 midnights up to the end of the day. */
 export const fixTiers = async (database: Pool, day: Day): Promise<Tiers> => {

@@ -35,7 +35,7 @@ const encodeKey = (text: string): string =>
 const ENDINGS = { parquet: 'parquet', csv: 'csv.zst', jsonl: 'jsonl.zst' } as const;
 
 /** The key contains the hash, so that a link never leads to other bytes (AR-02, AR-06). */
-const keyOf = ({ day, table, listing }: SetQuestion, { format, sha256 }: WrittenFile): string =>
+const makeKey = ({ day, table, listing }: SetQuestion, { format, sha256 }: WrittenFile): string =>
   `${day}/${table.layer}/${encodeKey(listing.id)}/${sha256}.${ENDINGS[format]}`;
 
 const storeFiles = async (
@@ -45,7 +45,7 @@ const storeFiles = async (
 ): Promise<StoredFile[]> => {
   const stored: StoredFile[] = [];
   for (const file of files) {
-    const key = keyOf(question, file);
+    const key = makeKey(question, file);
     await store.put(key, file.path);
     reached?.('file-stored');
     stored.push({ key, format: file.format, bytes: file.bytes, sha256: file.sha256 });

@@ -8,7 +8,7 @@ import type { Micros } from '../../../schemas/records.ts';
 import { ARCHIVE_LOCK, archiveTarget } from '../archive/archive.ts';
 import { type DayListing, readDayListings, readInstruments } from '../archive/listings.ts';
 import { type FileSet, readClosing } from '../archive/manifest.ts';
-import { fixTiers, type Tiers, tierOf } from '../archive/tiers.ts';
+import { findTier, fixTiers, type Tiers } from '../archive/tiers.ts';
 import { writeSet } from '../archive/write-set.ts';
 import { DAY_MS, type Day, startOf } from '../day.ts';
 import { openIncident } from '../incidents.ts';
@@ -47,8 +47,8 @@ const chooseClosing = async (day: Day, { database, historyWatermark, early }: Ni
 
 /** Listings by cold class; within a class in the order of venue and symbol. */
 const orderListings = (listings: readonly DayListing[], tiers: Tiers): DayListing[] => {
-  const classOf = ({ instrument }: DayListing): number => CLASSES.indexOf(tierOf(tiers, instrument));
-  return [...listings].sort((a, b) => classOf(a) - classOf(b));
+  const toClass = ({ instrument }: DayListing): number => CLASSES.indexOf(findTier(tiers, instrument));
+  return [...listings].sort((a, b) => toClass(a) - toClass(b));
 };
 
 type FinalSets = { readonly sets: readonly FileSet[]; readonly finished: FinishedTree | null };
@@ -63,7 +63,7 @@ const writeFinal = async (table: AnchoredTable, closing: Closing, context: Night
   try {
     for (const listing of orderListings(await readDayListings(target, table, closing), tiers)) {
       context.signal?.throwIfAborted();
-      const tier = tierOf(tiers, listing.instrument);
+      const tier = findTier(tiers, listing.instrument);
       const leaves = { first, take: tree.append };
       const set = await writeSet(target, { table, listing, day, tier, closedAt, leaves });
       if (set === null) continue;
@@ -94,7 +94,7 @@ const closePartition = async (table: AnchoredTable, closing: Closing, context: N
 };
 
 /** The root over the leaves of the partitions; null for a day without rows. */
-const rootOfDay = (leaves: readonly string[]): string | null => {
+const computeDayRoot = (leaves: readonly string[]): string | null => {
   const tree = createTree();
   for (const leaf of leaves) tree.append(Buffer.from(leaf, 'hex'));
   return tree.root()?.toString('hex') ?? null;
@@ -128,7 +128,7 @@ export const close: Step = {
       progress(`${day} close: ${rows} leaves of ${table.table}`);
     }
     const partitions = await readPartitions(database, day);
-    const root = rootOfDay(partitions.map(({ leaf }) => leaf));
+    const root = computeDayRoot(partitions.map(({ leaf }) => leaf));
     if (root === null) return 'no rows: the day has no root';
     await recordDay(database, day, root);
     context.reached?.('day-recorded');
