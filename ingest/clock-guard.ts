@@ -39,7 +39,7 @@ type ClockGuardOptions = {
 export const guardClock = (options: ClockGuardOptions): ClockGuard => {
   const { handle, topic, probe, nowMicros, everyMs, onOffset } = options;
   const sender = openSender(handle, { compresses: false });
-  const look = async (): Promise<void> => {
+  const probeClock = async (): Promise<void> => {
     const message = { ...probe(), partition: 0 };
     const sentAt = nowMicros();
     const [ack] = (await sender.attempt([{ topic, message }])).values();
@@ -51,7 +51,7 @@ export const guardClock = (options: ClockGuardOptions): ClockGuard => {
   const timer = setInterval(() => {
     if (isLooking) return;
     isLooking = true;
-    void look()
+    void probeClock()
       .catch(() => undefined)
       .finally(() => {
         isLooking = false;

@@ -108,14 +108,14 @@ export class Outlet {
   /** Records that Kafka does not acknowledge within three seconds stay on disk for the next process with this name. */
   async close(): Promise<void> {
     const { publisher, spool } = this.#options;
-    const everything = async (): Promise<void> => {
+    const flushAll = async (): Promise<void> => {
       do {
         await this.#draining;
         await publisher.flush();
         // Kafka may have stalled meanwhile, and waiting records may be on disk now.
       } while (this.#spooling && !this.#closing);
     };
-    const inTime = await Promise.race([everything().then(() => true), pauseUnref(LAST_FLUSH_MS)]);
+    const inTime = await Promise.race([flushAll().then(() => true), pauseUnref(LAST_FLUSH_MS)]);
     clearInterval(this.#watch);
     this.#closing = true;
     this.#over.resolve();

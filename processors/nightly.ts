@@ -12,7 +12,7 @@ import { openContext } from './nightly/open-context.ts';
 import { startRunner } from './nightly/runner.ts';
 import { STEPS } from './nightly/steps.ts';
 
-const stay = async (): Promise<Stop> => {
+const startScheduled = async (): Promise<Stop> => {
   const registry = createMetrics();
   const { context, close } = await openContext(process.env, registry, {
     log: createLog('nightly'),
@@ -36,7 +36,7 @@ const findSettings = (env: Environment): Environment => {
   return found;
 };
 
-const byHand = async (argv: readonly string[]): Promise<string> => {
+const runByHand = async (argv: readonly string[]): Promise<string> => {
   // For an interactive user the lines of progress replace the log.
   const env = findSettings(process.env);
   const printLine = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -51,5 +51,5 @@ const byHand = async (argv: readonly string[]): Promise<string> => {
   }
 };
 
-if (process.argv.length <= 2) runProcess('nightly', stay);
-else await printOutcome(byHand(process.argv.slice(2)).then((text) => ({ text })));
+if (process.argv.length <= 2) runProcess('nightly', startScheduled);
+else await printOutcome(runByHand(process.argv.slice(2)).then((text) => ({ text })));

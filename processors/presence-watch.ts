@@ -28,7 +28,7 @@ const sumPresences = (tasks: readonly Presences[]): Map<ReadingLayer, Presence> 
 /** `least`: the share of present listings in a healthy layer. */
 export const createPresenceWatch = (least: number, metrics: ProcessorMetrics, log: Logger): PresenceWatch => {
   const low = new Map<string, Low>();
-  const judge = (venue: string, layer: ReadingLayer, share: number, nowMs: number): void => {
+  const updateAlarm = (venue: string, layer: ReadingLayer, share: number, nowMs: number): void => {
     const key = `${venue} ${layer}`;
     const held = low.get(key);
     if (share >= least) {
@@ -44,7 +44,7 @@ export const createPresenceWatch = (least: number, metrics: ProcessorMetrics, lo
   };
   return {
     look: (venue, tasks, nowMs) => {
-      for (const [layer, { present, of }] of sumPresences(tasks)) judge(venue, layer, present / of, nowMs);
+      for (const [layer, { present, of }] of sumPresences(tasks)) updateAlarm(venue, layer, present / of, nowMs);
     },
   };
 };

@@ -17,10 +17,10 @@ const ZERO = 0x30;
 const NINE = 0x39;
 
 /** Digits under N-05 rule 1: no `+`, no leading or trailing zeros, no exponent, `-0` is `0`. Throws DecimalError. */
-export const canonicalDigits = (text: string): Digits => trimmed(text) ?? rewritten(text);
+export const canonicalDigits = (text: string): Digits => trimPlain(text) ?? rewrite(text);
 
 /** Fast path for `1250`, `0.5` or `-12.50`, nearly every figure: one pass, trailing zeros cut. Null: any other spelling. */
-const trimmed = (text: string): Digits | null => {
+const trimPlain = (text: string): Digits | null => {
   const length = text.length;
   if (length > LONGEST) return null;
   const first = text.charCodeAt(0) === MINUS ? 1 : 0;
@@ -40,7 +40,7 @@ const trimmed = (text: string): Digits | null => {
   return text.slice(0, Math.max(point, last + 1));
 };
 
-const rewritten = (text: string): Digits => {
+const rewrite = (text: string): Digits => {
   const found = text.length <= LONGEST ? DECIMAL.exec(text) : null;
   const [, sign = '', whole = '', fraction = '', exponentText = '0'] = found ?? [];
   const exponent = Number(exponentText);
@@ -67,38 +67,38 @@ const place = (negative: boolean, digits: string, scale: number): Digits => {
 
 type Scaled = { readonly integer: bigint; readonly scale: number };
 
-const scaled = (digits: Digits): Scaled => {
+const toScaled = (digits: Digits): Scaled => {
   const dot = digits.indexOf('.');
   if (dot < 0) return { integer: BigInt(digits), scale: 0 };
   return { integer: BigInt(digits.slice(0, dot) + digits.slice(dot + 1)), scale: digits.length - dot - 1 };
 };
 
-const unscaled = (integer: bigint, scale: number): Digits => {
+const fromScaled = (integer: bigint, scale: number): Digits => {
   const negative = integer < 0n;
   return place(negative, String(negative ? -integer : integer), scale);
 };
 
-const aligned = (a: Digits, b: Digits): { readonly a: bigint; readonly b: bigint; readonly scale: number } => {
-  const x = scaled(a);
-  const y = scaled(b);
+const alignScales = (a: Digits, b: Digits): { readonly a: bigint; readonly b: bigint; readonly scale: number } => {
+  const x = toScaled(a);
+  const y = toScaled(b);
   const scale = Math.max(x.scale, y.scale);
   return { a: x.integer * 10n ** BigInt(scale - x.scale), b: y.integer * 10n ** BigInt(scale - y.scale), scale };
 };
 
 export const add = (a: Digits, b: Digits): Digits => {
-  const x = aligned(a, b);
-  return unscaled(x.a + x.b, x.scale);
+  const x = alignScales(a, b);
+  return fromScaled(x.a + x.b, x.scale);
 };
 
 export const subtract = (a: Digits, b: Digits): Digits => {
-  const x = aligned(a, b);
-  return unscaled(x.a - x.b, x.scale);
+  const x = alignScales(a, b);
+  return fromScaled(x.a - x.b, x.scale);
 };
 
 export const multiply = (a: Digits, b: Digits): Digits => {
-  const x = scaled(a);
-  const y = scaled(b);
-  return unscaled(x.integer * y.integer, x.scale + y.scale);
+  const x = toScaled(a);
+  const y = toScaled(b);
+  return fromScaled(x.integer * y.integer, x.scale + y.scale);
 };
 
 /** A percentage as a fraction: the point two places to the left. */
@@ -112,8 +112,8 @@ export const percentToFraction = (percent: Digits): Digits => {
 
 /** a / b rounded half-even to 18 significant digits (N-05 rule 2); null when b is zero. */
 export const divide = (a: Digits, b: Digits): Digits | null => {
-  const x = scaled(a);
-  const y = scaled(b);
+  const x = toScaled(a);
+  const y = toScaled(b);
   if (y.integer === 0n) return null;
   if (x.integer === 0n) return '0';
   const negative = x.integer < 0n !== y.integer < 0n;
@@ -133,7 +133,7 @@ export const divide = (a: Digits, b: Digits): Digits | null => {
 };
 
 export const compare = (a: Digits, b: Digits): -1 | 0 | 1 => {
-  const x = aligned(a, b);
+  const x = alignScales(a, b);
   return x.a < x.b ? -1 : x.a > x.b ? 1 : 0;
 };
 

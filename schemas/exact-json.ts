@@ -9,7 +9,7 @@ const rounded = new WeakMap<object, Map<string, Digits>>();
 const MAY_ROUND = /[0-9.]{16}|[0-9][eE]/;
 
 /** Digits that a double does not represent: canonical, or as sent when they are longer than a figure may be. */
-const exactly = (source: string): Digits | null => {
+const toExactDigits = (source: string): Digits | null => {
   try {
     const digits = canonicalDigits(source);
     return fitsDouble(digits) ? null : digits;
@@ -23,7 +23,7 @@ const exactly = (source: string): Digits | null => {
 type Context = { readonly source?: string };
 
 function keepDigits(this: object, key: string, value: unknown, { source }: Context): unknown {
-  const digits = typeof value === 'number' && source !== undefined ? exactly(source) : null;
+  const digits = typeof value === 'number' && source !== undefined ? toExactDigits(source) : null;
   if (digits !== null) rounded.set(this, (rounded.get(this) ?? new Map<string, Digits>()).set(key, digits));
   return value;
 }

@@ -47,7 +47,7 @@ export type StatusAnswer = {
 const ageMs = (at: Micros, since: Micros | null): number | null =>
   since === null ? null : Math.floor((at - since) / 1000);
 
-const bare = (status: Status, reason: Reason): StatusAnswer => ({
+const toBareAnswer = (status: Status, reason: Reason): StatusAnswer => ({
   status,
   reason,
   gap_cause: null,
@@ -57,7 +57,7 @@ const bare = (status: Status, reason: Reason): StatusAnswer => ({
 });
 
 /** First reason in L-07's order why a valid reading is stale; null while it is not. */
-const staleReason = (reading: Held, question: StatusQuestion, validUntil: Micros | null): Reason | null => {
+const findStaleReason = (reading: Held, question: StatusQuestion, validUntil: Micros | null): Reason | null => {
   const { at, lostAt, stateLag, boundMs } = question;
   if (reading.horizon_source === 'connection' && lostAt !== null && lostAt <= at) return 'connection_lost';
   if (stateLag) return 'state_lag';
@@ -71,9 +71,9 @@ const staleReason = (reading: Held, question: StatusQuestion, validUntil: Micros
 /** Status of a layer at T (L-07). Ages are rounded down; `valid_until` of a connection horizon is the loss, if any. */
 export const statusAt = (question: StatusQuestion): StatusAnswer => {
   const { reading, policy, at, lostAt } = question;
-  if (policy === 'off') return bare('off', 'policy_off');
-  if (policy === 'not_published') return bare('not_published', 'venue_capability');
-  if (reading === null) return bare('missing', 'no_value');
+  if (policy === 'off') return toBareAnswer('off', 'policy_off');
+  if (policy === 'not_published') return toBareAnswer('not_published', 'venue_capability');
+  if (reading === null) return toBareAnswer('missing', 'no_value');
   const lost = lostAt !== null && lostAt <= at ? lostAt : null;
   const validUntil = reading.horizon_source === 'connection' ? lost : reading.valid_until;
   const ages = {
@@ -82,7 +82,7 @@ export const statusAt = (question: StatusQuestion): StatusAnswer => {
     valid_until: validUntil,
   };
   if (!reading.valid) return { status: 'missing', reason: 'gap', gap_cause: reading.gap_cause ?? 'unknown', ...ages };
-  const reason = staleReason(reading, question, validUntil);
+  const reason = findStaleReason(reading, question, validUntil);
   return { status: reason === null ? 'present' : 'stale', reason, gap_cause: null, ...ages };
 };
 

@@ -12,7 +12,7 @@ const INSTANT = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})(?:${SECONDS}(?:Z|([+-])(
 /** Cache of minute texts (`YYYY-MM-DDTHH:MM:`): rows of an answer are close together, and a Date costs ten times the rest. Cleared when full. */
 const MOST_MINUTES = 4_096;
 const minutes = new Map<number, string>();
-const minuteText = (minute: number): string => {
+const formatMinute = (minute: number): string => {
   const held = minutes.get(minute);
   if (held !== undefined) return held;
   if (minutes.size >= MOST_MINUTES) minutes.clear();
@@ -24,7 +24,7 @@ const minuteText = (minute: number): string => {
 const write = (at: Micros, digits: 3 | 6): string => {
   const minute = Math.floor(at / 60_000_000);
   const second = String(at - minute * 60_000_000 + 100_000_000);
-  return `${minuteText(minute)}${second.slice(1, 3)}.${second.slice(3, 3 + digits)}Z`;
+  return `${formatMinute(minute)}${second.slice(1, 3)}.${second.slice(3, 3 + digits)}Z`;
 };
 
 /** `YYYY-MM-DDTHH:MM:SS.uuuuuuZ`: always six digits (anchored rows). */

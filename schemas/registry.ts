@@ -34,8 +34,8 @@ const refuse = (errorCode: number, message: string): RegistryAnswer => ({
   status: Number(String(errorCode).slice(0, 3)),
   body: { error_code: errorCode, message },
 });
-const noSubject = (subject: string): RegistryAnswer => refuse(40401, `Subject '${subject}' not found.`);
-const noSchema = (): RegistryAnswer => refuse(40403, 'Schema not found');
+const refuseSubject = (subject: string): RegistryAnswer => refuse(40401, `Subject '${subject}' not found.`);
+const refuseSchema = (): RegistryAnswer => refuse(40403, 'Schema not found');
 const readOnly = (): RegistryAnswer => refuse(405, 'This registry is read-only: schemas come with the service.');
 
 /** Versions of `<topic>-value`, oldest first; empty for a topic that we do not write. */
@@ -86,7 +86,7 @@ const answerSubjects = ([subject, place, ...rest]: readonly string[]): RegistryA
   if (subject === undefined) return ok([...new Set(VERSIONS.map(toSubject))].sort());
   if (place !== 'versions' || rest.length > 2) return refuse(404, 'HTTP 404 Not Found');
   const versions = listVersions(subject);
-  if (versions.length === 0) return noSubject(subject);
+  if (versions.length === 0) return refuseSubject(subject);
   return rest.length === 0 ? ok(versions.map((v) => v.version)) : answerVersion(subject, rest);
 };
 
@@ -109,18 +109,18 @@ const parseLookup = (body: string): string | null => {
 /** `POST /subjects/{subject}`: finds the version with this schema. */
 const lookUp = (subject: string, body: string): RegistryAnswer => {
   const versions = listVersions(subject);
-  if (versions.length === 0) return noSubject(subject);
+  if (versions.length === 0) return refuseSubject(subject);
   const fingerprint = parseLookup(body);
   if (fingerprint === null) return refuse(42201, 'Invalid schema');
   const found = versions.findLast((v) => hashSchema(v.schema) === fingerprint);
-  return found ? ok(describe(subject, found)) : noSchema();
+  return found ? ok(describe(subject, found)) : refuseSchema();
 };
 
 /** `/config` and `/mode`, for all subjects or one. */
 const answerSetting = (rest: readonly string[], setting: unknown): RegistryAnswer => {
   const [subject] = rest;
   if (rest.length > 1) return refuse(404, 'HTTP 404 Not Found');
-  return subject === undefined || listVersions(subject).length > 0 ? ok(setting) : noSubject(subject);
+  return subject === undefined || listVersions(subject).length > 0 ? ok(setting) : refuseSubject(subject);
 };
 
 const answerGet = ([room, ...rest]: readonly string[]): RegistryAnswer => {

@@ -2,7 +2,7 @@
 
 const PRINTABLE = /^[\x20-\x7e]*$/;
 
-/** For `sort`: negative, zero or positive as `a` precedes, equals or follows `b`. Nearly all codes and symbols are ASCII, with code units as bytes. */
+/** For `sort`: negative, zero or positive as `a` precedes, equals or follows `b`. Fast path: nearly all texts are ASCII, with code units as bytes. */
 export const compareBytes = (a: string, b: string): number => {
   if (a === b) return 0;
   if (PRINTABLE.test(a) && PRINTABLE.test(b)) return a < b ? -1 : 1;

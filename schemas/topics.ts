@@ -145,7 +145,7 @@ export type Row = {
   readonly flags: Readonly<Record<string, boolean>>;
 };
 
-/** Position of an output in its task's order: raw offset, and index within that record's outputs. Readers drop entries at or below the highest one read. */
+/** Position of an output in its task's order: raw offset, and index within that record's outputs. Readers drop entries up to the highest one read. */
 export type Place = { readonly offset: number; readonly index: number };
 
 export const isAbove = (a: Place, b: Place): boolean =>

@@ -37,13 +37,13 @@ export const needsMark = (unit: QuantityUnit, mode: UnitsMode, { venue_kind }: Q
 };
 
 /** An amount of quote currency, before any division; null when a required rule is unknown. */
-const quoteAmount = ({ digits, unit, listing }: Conversion): Digits | null => {
+const toQuoteAmount = ({ digits, unit, listing }: Conversion): Digits | null => {
   if (unit === 'quote') return digits;
   return listing.contract_size === null ? null : multiply(digits, listing.contract_size);
 };
 
 /** An amount of listed units (before the multiplier) of a linear listing, or of one counted in base. */
-const listedAmount = ({ digits, unit, listing }: Conversion): Digits | null => {
+const toListedAmount = ({ digits, unit, listing }: Conversion): Digits | null => {
   if (unit === 'base') return digits;
   if (listing.venue_kind !== 'linear' || listing.contract_size === null) return null;
   return multiply(digits, listing.contract_size);
@@ -56,18 +56,18 @@ const toBase = (conversion: Conversion): Digits | null => {
   const { listing, mark } = conversion;
   if (listing.multiplier === null) return null;
   if (!countsQuote(conversion)) {
-    const amount = listedAmount(conversion);
+    const amount = toListedAmount(conversion);
     return amount === null ? null : multiply(amount, listing.multiplier);
   }
-  const amount = quoteAmount(conversion);
+  const amount = toQuoteAmount(conversion);
   return amount === null || mark === null ? null : divide(multiply(amount, listing.multiplier), mark);
 };
 
 /** `base * mark / multiplier`: the multiplier cancels exactly, but an unknown one leaves the base unknown (N-07). */
 const toQuote = (conversion: Conversion): Digits | null => {
   const { listing, mark } = conversion;
-  if (countsQuote(conversion)) return quoteAmount(conversion);
-  const amount = listedAmount(conversion);
+  if (countsQuote(conversion)) return toQuoteAmount(conversion);
+  const amount = toListedAmount(conversion);
   return amount === null || mark === null || listing.multiplier === null ? null : multiply(amount, mark);
 };
 

@@ -49,7 +49,7 @@ const openMinutes = (closed: ClosedMinutes, symbol: string): Set<number> => {
 };
 
 /** Open instants of the minutes that should be closed and still count, oldest first. */
-const dueMinutes = (nowMs: number): readonly number[] => {
+const listDueMinutes = (nowMs: number): readonly number[] => {
   const newest = Math.floor((nowMs - PATIENCE_MS) / MINUTE_MS) * MINUTE_MS - MINUTE_MS;
   return [newest - MINUTE_MS, newest].filter((openMs) => openMs + MINUTE_MS + IN_TIME_MS > nowMs);
 };
@@ -83,7 +83,7 @@ export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinut
   /** The range may include minutes that only another span closed: this span's proofs begin there. */
   const findNeed = (symbol: string, { known, closed, askedMs }: Listing, nowMs: number): CandleNeed | null => {
     if (nowMs < askedMs + AGAIN_MS) return null;
-    const missing = dueMinutes(nowMs).filter((openMs) => !known.has(openMs));
+    const missing = listDueMinutes(nowMs).filter((openMs) => !known.has(openMs));
     if (missing.every((openMs) => closed.has(openMs))) return null;
     const [fromMs] = missing;
     const toMs = missing.at(-1);

@@ -44,12 +44,12 @@ export const createLinkWatch = (options: LinkWatchOptions): LinkWatch => {
     span = from;
     return spanMinutes;
   };
-  const nextMinutes = (): FillIn | null => {
+  const findMinutes = (): FillIn | null => {
     const need = minutes()?.next(wallMs()) ?? null;
     const request = need && venue.candles?.({ venue_symbol: need.symbol }, need, endpoints);
     return request ? { symbol: need.symbol, request, filled: () => minutes()?.fill(need) } : null;
   };
-  const nextConfirmation = (): FillIn | null => {
+  const findConfirmation = (): FillIn | null => {
     const quiet = subscriptions.quiet(performance.now());
     const asked = quiet === null ? null : venue.confirm?.(quiet, endpoints);
     return asked ? { ...asked, filled: () => undefined } : null;
@@ -68,7 +68,7 @@ export const createLinkWatch = (options: LinkWatchOptions): LinkWatch => {
       if (newest) minutes()?.begin(newest);
     },
     silent: () => subscriptions.silent(performance.now()),
-    next: (kind) => (kind === 'candle' ? nextMinutes() : nextConfirmation()),
+    next: (kind) => (kind === 'candle' ? findMinutes() : findConfirmation()),
     forgive: () => subscriptions.forgive(performance.now()),
   };
 };

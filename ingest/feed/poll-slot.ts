@@ -96,7 +96,7 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
   async #ask(request: PollRequest): Promise<void> {
     const { rest, log, wallMs = Date.now } = this.#deps;
     try {
-      const asked = atInstant(request, wallMs());
+      const asked = resolveSince(request, wallMs());
       const payload = await rest.ask(asked, asked.urgency ?? 'poll');
       if (this.#isOver) return;
       this.#answeredMs = performance.now();
@@ -145,7 +145,7 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
   }
 }
 
-const atInstant = (request: PollRequest, nowMs: number): PollRequest => {
+const resolveSince = (request: PollRequest, nowMs: number): PollRequest => {
   const { url, sinceMs } = request;
   if (sinceMs === undefined) return request;
   return { ...request, url: url.replace('{since}', String(Math.floor((nowMs - sinceMs) / 1_000))) };

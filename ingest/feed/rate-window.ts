@@ -35,7 +35,7 @@ export const createRateWindow = (limitPerMinute: number, own?: Burst, share = 1)
 
   const sumSince = (sinceMs: number): number => spent.reduce((sum, s) => (s.atMs > sinceMs ? sum + s.weight : sum), 0);
   /** Milliseconds until `excess` of the weight spent in the last `lengthMs` expires. */
-  const freedAfter = (nowMs: number, lengthMs: number, excess: number): number => {
+  const computeWait = (nowMs: number, lengthMs: number, excess: number): number => {
     let freed = 0;
     for (const { atMs, weight } of spent) {
       if (atMs <= nowMs - lengthMs) continue;
@@ -47,7 +47,7 @@ export const createRateWindow = (limitPerMinute: number, own?: Burst, share = 1)
   const waitFor = (weight: number, nowMs: number, { lengthMs, limit }: Bound): number => {
     // A request heavier than the whole limit waits for an empty window instead of forever.
     const excess = sumSince(nowMs - lengthMs) + Math.min(weight, limit) - limit;
-    return excess > 1e-9 ? freedAfter(nowMs, lengthMs, excess) : 0;
+    return excess > 1e-9 ? computeWait(nowMs, lengthMs, excess) : 0;
   };
 
   return {

@@ -65,7 +65,7 @@ type RestOptions = {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 };
 
-const yields = (urgency: Urgency): boolean => urgency !== 'connection' && urgency !== 'book';
+const isYielding = (urgency: Urgency): boolean => urgency !== 'connection' && urgency !== 'book';
 const toRank = ({ urgency }: Waiting): number => URGENCIES.indexOf(urgency);
 
 /** Requests of one host that wait or are in flight, and the pause that the host set. */
@@ -90,8 +90,8 @@ class HostQueue {
   }
 
   ask(request: VenueRequest, urgency: Urgency): Promise<Buffer> {
-    if (yields(urgency) && this.#blocked && this.#blocked.retryAtMs > performance.now()) {
-      return Promise.reject(refusedBy(this.#blocked, request));
+    if (isYielding(urgency) && this.#blocked && this.#blocked.retryAtMs > performance.now()) {
+      return Promise.reject(toRefusal(this.#blocked, request));
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ request, urgency, resolve, reject });
@@ -110,7 +110,7 @@ class HostQueue {
   #sendNext(): void {
     clearTimeout(this.#timer);
     while (this.#running < AT_ONCE) {
-      const next = mostUrgent(this.#waiting);
+      const next = findMostUrgent(this.#waiting);
       if (!next) return;
       const leftMs = this.#waitMs(next);
       if (leftMs > 0) {
@@ -129,7 +129,7 @@ class HostQueue {
   }
 
   #listWindows(urgency: Urgency): readonly RateWindow[] {
-    return yields(urgency) ? [this.#window, this.#yielding] : [this.#window];
+    return isYielding(urgency) ? [this.#window, this.#yielding] : [this.#window];
   }
 
   async #run({ request, urgency, resolve, reject }: Waiting): Promise<void> {
@@ -148,7 +148,7 @@ class HostQueue {
     if (pauseMs === null) throw new RestError(request, answer.status);
     const blocked = { retryAtMs: performance.now() + pauseMs, status: answer.status };
     this.#block(blocked);
-    throw refusedBy(blocked, request);
+    throw toRefusal(blocked, request);
   }
 
   async #fetch(request: VenueRequest): Promise<HttpAnswer> {
@@ -172,9 +172,9 @@ class HostQueue {
   /** Rejects periodic requests; the others wait for the end of the pause. */
   #block(blocked: Block): void {
     this.#blocked = blocked;
-    const refused = this.#waiting.filter(({ urgency }) => yields(urgency));
-    this.#waiting = this.#waiting.filter(({ urgency }) => !yields(urgency));
-    for (const { request, reject } of refused) reject(refusedBy(blocked, request));
+    const refused = this.#waiting.filter(({ urgency }) => isYielding(urgency));
+    this.#waiting = this.#waiting.filter(({ urgency }) => !isYielding(urgency));
+    for (const { request, reject } of refused) reject(toRefusal(blocked, request));
   }
 }
 
@@ -201,11 +201,11 @@ export const createRestClient = (options: RestOptions): RestClient => {
   };
 };
 
-const refusedBy = ({ retryAtMs, status }: Block, request: VenueRequest): RestError =>
+const toRefusal = ({ retryAtMs, status }: Block, request: VenueRequest): RestError =>
   new RestError(request, status, { retryAtMs });
 
 /** The first of the most urgent requests. */
-const mostUrgent = (waiting: readonly Waiting[]): Waiting | undefined => {
+const findMostUrgent = (waiting: readonly Waiting[]): Waiting | undefined => {
   let best = waiting[0];
   for (const one of waiting) if (best && toRank(one) < toRank(best)) best = one;
   return best;

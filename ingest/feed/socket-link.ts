@@ -118,7 +118,7 @@ const toRefusal = ({ statusCode = 0, headers }: IncomingMessage): ConnectFailure
   return new ConnectFailure('venue_rate_limit', detail, retryAfterMs({ status: statusCode, headers: asked }) ?? 0);
 };
 
-const coveredBy = (slot: SocketSlot, layer: string, all: Iterable<string>): Iterable<string> => {
+const listCovered = (slot: SocketSlot, layer: string, all: Iterable<string>): Iterable<string> => {
   const covers = slot.covers.filter(({ layers }) => layers.includes(layer));
   return new Set(covers.flatMap(({ symbols }) => symbols ?? [...all]));
 };
@@ -155,7 +155,7 @@ class SocketLink implements Link {
     this.asked = slot.subscribe;
     this.deps = deps;
     this.source = connections.open({ slot: slot.id, shards: slot.shards, url: slot.url, covers: slot.covers });
-    const covered = coveredBy(slot, 'book', symbols());
+    const covered = listCovered(slot, 'book', symbols());
     this.client = {
       source: this.source,
       watch: createBookWatch({ rule: venue.bookRule, symbols: covered, nowMs: this.openedMs }),
@@ -163,7 +163,7 @@ class SocketLink implements Link {
     this.watch = createLinkWatch({
       ...deps,
       watched: slot.watched ?? [],
-      candles: coveredBy(slot, 'candles', symbols()),
+      candles: listCovered(slot, 'candles', symbols()),
       aliveFrom: () => this.source.aliveFrom(),
     });
     this.filler = { source: this.source, next: (kind) => this.watch.next(kind) };

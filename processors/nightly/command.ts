@@ -29,7 +29,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-const dayOfText = (text: string, nowMs: number): Day => {
+const parseDay = (text: string, nowMs: number): Day => {
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(startOf(text)) && dayAt(startOf(text)) === text;
   if (!isDay) throw new UsageError(`"${text}" is no day such as 2026-01-15`);
   if (startOf(text) > nowMs) throw new UsageError(`${text} has not begun`);
@@ -102,14 +102,14 @@ export const runCommand = async (
     return list(steps, ledger, nowMs);
   }
   if (asked.step === undefined && asked.day !== undefined)
-    return runDay(dayOfText(asked.day, nowMs), steps, { ledger, context });
+    return runDay(parseDay(asked.day, nowMs), steps, { ledger, context });
   const step = steps.find(({ name }) => name === asked.step);
   if (step === undefined) {
     throw new UsageError(
       asked.step === undefined ? formatUsage(steps) : `"${asked.step}" is no step\n${formatUsage(steps)}`,
     );
   }
-  const day = asked.day === undefined ? latestDue(step, nowMs) : dayOfText(asked.day, nowMs);
+  const day = asked.day === undefined ? latestDue(step, nowMs) : parseDay(asked.day, nowMs);
   await refuseEarly({ step, day }, context, asked.early);
   const early = asked.early ? { early: true as const } : {};
   return (

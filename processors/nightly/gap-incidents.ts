@@ -82,7 +82,7 @@ const readGaps = async ({ questdb, namespace }: NightlyContext, { after, to }: R
   return groups;
 };
 
-const joined = (incident: GapIncident, group: GapGroup): GapIncident => ({
+const extendIncident = (incident: GapIncident, group: GapGroup): GapIncident => ({
   ...incident,
   layers: [...new Set([...incident.layers, group.layer])].sort(),
   from: Math.min(incident.from, group.from),
@@ -91,7 +91,7 @@ const joined = (incident: GapIncident, group: GapGroup): GapIncident => ({
   listing: group.listings === 1 && incident.listing === group.listing ? group.listing : null,
 });
 
-const begun = ({ venue, cause, layer, from, to, listings, listing }: GapGroup): GapIncident => ({
+const toIncident = ({ venue, cause, layer, from, to, listings, listing }: GapGroup): GapIncident => ({
   ...{ venue, cause, layers: [layer], from, to, listings },
   listing: listings === 1 ? listing : null,
 });
@@ -107,8 +107,9 @@ export const joinGaps = (open: readonly GapIncident[], groups: readonly GapGroup
     const key = `${group.venue} ${group.cause}`;
     const i = newest.get(key);
     const held = i === undefined ? undefined : incidents[i];
-    if (i !== undefined && held !== undefined && group.from <= held.to + BREAK) incidents[i] = joined(held, group);
-    else newest.set(key, incidents.push(begun(group)) - 1);
+    if (i !== undefined && held !== undefined && group.from <= held.to + BREAK)
+      incidents[i] = extendIncident(held, group);
+    else newest.set(key, incidents.push(toIncident(group)) - 1);
   }
   return incidents;
 };
@@ -150,7 +151,7 @@ const write = async (client: PoolClient, incident: GapIncident, id: string | nul
   else await client.query(CHANGE, [id, ...values]);
 };
 
-const reachedBefore = async (client: PoolClient): Promise<Micros | null> => {
+const readReached = async (client: PoolClient): Promise<Micros | null> => {
   const { rows } = await client.query<{ at: string }>(
     'select (extract(epoch from reached_at) * 1000000)::bigint::text as at from incident_progress',
   );
@@ -169,7 +170,7 @@ export const reportGaps = async (context: NightlyContext): Promise<void> => {
     await client.query('begin');
     // Of two runners one works; the other then finds nothing new.
     await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
-    const before = await reachedBefore(client);
+    const before = await readReached(client);
     const after = Math.max(before ?? 0, reached - FIRST_LOOK);
     if (after < reached) {
       const open = await readOpen(client);

@@ -31,7 +31,7 @@ order by checked_at nulls first, asked_at limit $4`;
 /** Statuses without information about the answer: the service is busy or unavailable. */
 const isPassing = (status: number): boolean => status === 429 || status >= 500;
 
-const askOnce = async (kept: Kept, { baseUrl, key }: NonNullable<NightlyContext['api']>): Promise<Response> =>
+const sendOnce = async (kept: Kept, { baseUrl, key }: NonNullable<NightlyContext['api']>): Promise<Response> =>
   fetch(new URL(kept.path, baseUrl), {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept: 'application/json' },
@@ -39,7 +39,7 @@ const askOnce = async (kept: Kept, { baseUrl, key }: NonNullable<NightlyContext[
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
 
-const judge = async (kept: Kept, answer: Response): Promise<Verdict> => {
+const compareAnswer = async (kept: Kept, answer: Response): Promise<Verdict> => {
   const text = await answer.text();
   if (answer.status === 401 || answer.status === 403)
     throw new Error(`RECHECK_KEY may not ask this: ${text.slice(0, 200)}`);
@@ -53,13 +53,13 @@ const judge = async (kept: Kept, answer: Response): Promise<Verdict> => {
   return { result: 'different', is };
 };
 
-const ask = async (kept: Kept, api: NonNullable<NightlyContext['api']>): Promise<Verdict> => {
+const recheckOne = async (kept: Kept, api: NonNullable<NightlyContext['api']>): Promise<Verdict> => {
   for (let attempt = 1; ; attempt++) {
-    const answer = await askOnce(kept, api).catch((error: unknown) => {
+    const answer = await sendOnce(kept, api).catch((error: unknown) => {
       if (attempt === TRIES) throw error;
       return null;
     });
-    if (answer !== null && !isPassing(answer.status)) return judge(kept, answer);
+    if (answer !== null && !isPassing(answer.status)) return compareAnswer(kept, answer);
     const wait = Number(answer?.headers.get('retry-after') ?? attempt);
     await answer?.body?.cancel();
     if (attempt === TRIES) throw new Error(`the API answers ${answer?.status} to ${kept.path}`);
@@ -78,7 +78,7 @@ const report = async (kept: Kept, verdict: Verdict, { database, log }: NightlyCo
   if (isNew) log.error({ request_hash: hash, ...details }, note);
 };
 
-const sample = async (day: Day, { database, nowMs }: NightlyContext): Promise<Kept[]> => {
+const selectRequests = async (day: Day, { database, nowMs }: NightlyContext): Promise<Kept[]> => {
   const floor = (days: number): Date => new Date(nowMs() - days * DAY_MS);
   const values = [floor(FLOOR_DAYS.other), floor(FLOOR_DAYS['/v2/liquidations']), new Date(startOf(day)), REQUESTS];
   return (await database.query<Kept>(SAMPLE, values)).rows;
@@ -92,10 +92,10 @@ export const recheck: Step = {
   run: async (day, context) => {
     const { api, database, metrics, progress } = context;
     if (api === null) throw new Error('set BASE_URL and RECHECK_KEY (a key of a plan that narrows nothing)');
-    const kept = await sample(day, context);
+    const kept = await selectRequests(day, context);
     let wrong = 0;
     for (const [index, one] of kept.entries()) {
-      const verdict = await ask(one, api);
+      const verdict = await recheckOne(one, api);
       metrics.rechecked(verdict.result);
       if (verdict.result !== 'equal') {
         wrong++;

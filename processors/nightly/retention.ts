@@ -38,7 +38,7 @@ export const dropPartitions = async (
   return count;
 };
 
-const expiring = (): [string, TableSpec & { readonly ttlDays: number }][] =>
+const listExpiring = (): [string, TableSpec & { readonly ttlDays: number }][] =>
   Object.entries(TABLES).flatMap(([name, spec]) =>
     spec.ttlDays === null ? [] : [[name, { ...spec, ttlDays: spec.ttlDays }]],
   );
@@ -62,7 +62,7 @@ export const retention: Step = {
     const fromMs = Math.min(startOf(day), nowMs());
     let partitions = 0;
     // Tables of a replay never expire.
-    for (const [name, { designated, ttlDays }] of namespace === '' ? expiring() : []) {
+    for (const [name, { designated, ttlDays }] of namespace === '' ? listExpiring() : []) {
       const floorMs = startOf(new Date(fromMs - ttlDays * DAY_MS).toISOString().slice(0, 10));
       partitions += await dropPartitions(questdb, tableName(namespace, name), { designated, floorMs });
     }

@@ -3,12 +3,12 @@ import { EVENTS, READINGS } from '../../schemas/layers/index.ts';
 import { tableName, tablePrefix } from '../../schemas/tables.ts';
 import { type ColumnKind, INDEXED, TABLES, type TableSpec } from './tables.ts';
 
-const columnText = (name: string, kind: ColumnKind): string =>
+const formatColumn = (name: string, kind: ColumnKind): string =>
   `${name} ${kind.toUpperCase()}${INDEXED.has(name) ? ' INDEX' : ''}`;
 
 /** TTL precedes DEDUP: the server refuses the reverse order. */
 export function createTable(table: string, spec: TableSpec, namespace: string): string {
-  const columns = Object.entries(spec.columns).map(([name, kind]) => `  ${columnText(name, kind)}`);
+  const columns = Object.entries(spec.columns).map(([name, kind]) => `  ${formatColumn(name, kind)}`);
   const ttl = spec.ttlDays === null || namespace !== '' ? '' : ` TTL ${spec.ttlDays} DAYS`;
   return [
     `CREATE TABLE IF NOT EXISTS '${tableName(namespace, table)}' (`,
@@ -19,12 +19,12 @@ export function createTable(table: string, spec: TableSpec, namespace: string): 
 }
 
 export const addColumn = (table: string, name: string, kind: ColumnKind, namespace: string): string =>
-  `ALTER TABLE '${tableName(namespace, table)}' ADD COLUMN IF NOT EXISTS ${columnText(name, kind)}`;
+  `ALTER TABLE '${tableName(namespace, table)}' ADD COLUMN IF NOT EXISTS ${formatColumn(name, kind)}`;
 
 /** Columns for the service only: the origin of a row, not its content. */
 const INTERNAL: ReadonlySet<string> = new Set(['status', 'gap_cause', 'late', 'from_at', 'src_offset']);
 
-const presentRows = (table: string, spec: TableSpec, namespace: string): string => {
+const selectPresentRows = (table: string, spec: TableSpec, namespace: string): string => {
   const columns = Object.keys(spec.columns).filter((name) => !INTERNAL.has(name));
   return `SELECT ${columns.join(', ')} FROM '${tableName(namespace, table)}' WHERE status = 'present' AND NOT late`;
 };
@@ -54,7 +54,7 @@ export function viewTexts(namespace: string): readonly (readonly [name: string, 
   const present = Object.entries(TABLES).filter(([, spec]) => 'late' in spec.columns);
   const prefix = tablePrefix(namespace);
   return [
-    ...present.map(([table, spec]) => [`${prefix}v_${table}`, presentRows(table, spec, namespace)] as const),
+    ...present.map(([table, spec]) => [`${prefix}v_${table}`, selectPresentRows(table, spec, namespace)] as const),
     [`${prefix}v_gaps`, gaps(namespace)],
   ];
 }

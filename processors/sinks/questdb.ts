@@ -59,9 +59,9 @@ export type RunningSink = {
 
 type Batch = { readonly rows: Map<string, Row[]>; readonly progress: Map<string, Progress>; count: number };
 
-const emptyBatch = (): Batch => ({ rows: new Map(), progress: new Map(), count: 0 });
-const partitionKey = (topic: string, partition: number): string => `${topic}/${partition}`;
-const byInstant = (a: Row, b: Row): number => a.at - b.at;
+const createBatch = (): Batch => ({ rows: new Map(), progress: new Map(), count: 0 });
+const toPartitionKey = (topic: string, partition: number): string => `${topic}/${partition}`;
+const compareInstants = (a: Row, b: Row): number => a.at - b.at;
 
 class Sink {
   readonly #deps: SinkDeps;
@@ -73,7 +73,7 @@ class Sink {
   readonly #uncommitted = new Map<string, Progress>();
   readonly #maxRows: number;
   #failure: string | null = null;
-  #batch = emptyBatch();
+  #batch = createBatch();
   #taken = Promise.withResolvers<void>();
   #full = Promise.withResolvers<void>();
 
@@ -111,7 +111,7 @@ class Sink {
 
   #addEntry(topic: string, partition: number, message: Message): void {
     const { rows, progress } = this.#batch;
-    const key = partitionKey(topic, partition);
+    const key = toPartitionKey(topic, partition);
     const next = message.offset + 1;
     const before = progress.get(key)?.mark ?? null;
     const entry = message.value === null ? null : codecs.rows.decode(message.value);
@@ -154,7 +154,7 @@ class Sink {
 
   #take(): Batch {
     const batch = this.#batch;
-    this.#batch = emptyBatch();
+    this.#batch = createBatch();
     this.#full = Promise.withResolvers<void>();
     this.#taken.resolve();
     this.#taken = Promise.withResolvers<void>();
@@ -167,7 +167,7 @@ class Sink {
     if (tables.length === 0) return;
     const began = performance.now();
     await Promise.all(
-      [...rows].map(([table, held]) => sender.send(tableName(namespace, table), held.toSorted(byInstant))),
+      [...rows].map(([table, held]) => sender.send(tableName(namespace, table), held.toSorted(compareInstants))),
     );
     const committed = performance.now();
     await sender.waitVisible(tables);
@@ -237,7 +237,7 @@ class Sink {
   /** An offset that cannot be committed now is committed with the next batch; a moved partition belongs to its new owner. */
   async #commit({ progress }: Batch, member: GroupMember): Promise<void> {
     for (const [key, reached] of progress) this.#uncommitted.set(key, reached);
-    const held = new Set(member.assigned().map(({ topic, partition }) => partitionKey(topic, partition)));
+    const held = new Set(member.assigned().map(({ topic, partition }) => toPartitionKey(topic, partition)));
     const ours = [...this.#uncommitted].filter(([key]) => held.has(key)).map(([, reached]) => reached);
     const offsets = ours.map(({ topic, partition, next }) => ({ topic, partition, offset: next }));
     if (offsets.length === 0 || (await member.commit(offsets))) this.#uncommitted.clear();

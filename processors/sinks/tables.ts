@@ -30,7 +30,7 @@ const listColumns = (
   );
 
 /** Rows with a quantity have its unit. */
-const unitColumn = (members: Members): Columns =>
+const toUnitColumn = (members: Members): Columns =>
   Object.values(members).some(({ unit }) => unit === 'quantity') ? { quantity_unit: 'symbol' } : {};
 
 /** Listing and status of a row: `present` has a reading, `missing` is a gap with its cause. */
@@ -49,7 +49,7 @@ const times: Columns = { venue_ts: 'timestamp', received_at: 'timestamp', record
 const origin: Columns = { conn: 'varchar', digits: 'varchar', null_reasons: 'varchar', src_offset: 'long' };
 
 /** `(from_at, at]` is the span a row covers: one sampling window, or for a gap row all windows it closes. */
-const readingTable = ({ members, instants }: ReadingDeclaration): TableSpec => ({
+const toReadingTable = ({ members, instants }: ReadingDeclaration): TableSpec => ({
   designated: 'at',
   columns: {
     at: 'timestamp',
@@ -61,7 +61,7 @@ const readingTable = ({ members, instants }: ReadingDeclaration): TableSpec => (
     anchor: 'symbol',
     valid_until: 'timestamp',
     ...listColumns(members, 'double'),
-    ...unitColumn(members),
+    ...toUnitColumn(members),
     ...Object.fromEntries(instants.map((name) => [name, 'timestamp' as const])),
     ...origin,
   },
@@ -70,10 +70,10 @@ const readingTable = ({ members, instants }: ReadingDeclaration): TableSpec => (
   partition: 'DAY',
 });
 
-const eventColumn = (unit: MemberUnit): ColumnKind => (unit === 'code' ? 'symbol' : 'double');
+const toEventColumn = (unit: MemberUnit): ColumnKind => (unit === 'code' ? 'symbol' : 'double');
 
 /** `id` is the venue's, else `<conn_id>.<seq>.<index>`. A gap is a `missing` row over `(from_at, received_at]` with an id of its own. */
-const eventTable = ({ members }: { readonly members: Members }): TableSpec => ({
+const toEventTable = ({ members }: { readonly members: Members }): TableSpec => ({
   designated: 'received_at',
   columns: {
     received_at: 'timestamp',
@@ -82,8 +82,8 @@ const eventTable = ({ members }: { readonly members: Members }): TableSpec => ({
     venue_ts: 'timestamp',
     recorded_at: 'timestamp',
     id: 'varchar',
-    ...Object.fromEntries(Object.entries(members).map(([name, { unit }]) => [name, eventColumn(unit)])),
-    ...unitColumn(members),
+    ...Object.fromEntries(Object.entries(members).map(([name, { unit }]) => [name, toEventColumn(unit)])),
+    ...toUnitColumn(members),
     ...origin,
   },
   keys: ['received_at', 'listing', 'id'],
@@ -102,7 +102,7 @@ const candles: TableSpec = {
     timeframe: 'symbol',
     ...times,
     ...listColumns(CANDLES.members, 'double', (unit) => unit !== 'count'),
-    ...unitColumn(CANDLES.members),
+    ...toUnitColumn(CANDLES.members),
     ...listColumns(CANDLES.members, 'long', (unit) => unit === 'count'),
     minutes_expected: 'long',
     minutes_present: 'long',
@@ -178,9 +178,9 @@ const capabilities: TableSpec = {
 
 /** Every table by its name without namespace. */
 export const TABLES: Readonly<Record<string, TableSpec>> = {
-  ...Object.fromEntries(READINGS.map((layer) => [layer.table, readingTable(layer)])),
+  ...Object.fromEntries(READINGS.map((layer) => [layer.table, toReadingTable(layer)])),
   [CANDLES.table]: candles,
-  ...Object.fromEntries(EVENTS.map((layer) => [layer.table, eventTable(layer)])),
+  ...Object.fromEntries(EVENTS.map((layer) => [layer.table, toEventTable(layer)])),
   connections,
   listings,
   capabilities,

@@ -133,9 +133,10 @@ const rescale = (book: Book, prices: number, sizes: number): void => {
   const byPrice = POWERS[Math.max(0, prices - book.priceScale)] as number;
   const bySize = POWERS[Math.max(0, sizes - book.sizeScale)] as number;
   const sides = [book.bids, book.asks];
-  const widest = (values: readonly number[]): number => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
+  const findWidest = (values: readonly number[]): number => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
   for (const { keys, sizes: held } of sides) {
-    if (widest(keys) * byPrice >= WIDEST || widest(held) * bySize >= WIDEST) throw tooWide('beside the levels held');
+    if (findWidest(keys) * byPrice >= WIDEST || findWidest(held) * bySize >= WIDEST)
+      throw tooWide('beside the levels held');
   }
   for (const side of sides) {
     side.keys = side.keys.map((key) => key * byPrice);
@@ -207,14 +208,14 @@ export const topLevels = (book: Book, n: number): { readonly bids: Level[]; read
   asks: takeTop(book, book.asks, n),
 });
 
-const levelAt = (book: Book, side: BookSide, at: number): Level => [
+const readLevel = (book: Book, side: BookSide, at: number): Level => [
   toDecimal(Math.abs(side.keys[at] as number), book.priceScale),
   toDecimal(side.sizes[at] as number, book.sizeScale),
 ];
 
 const takeTop = (book: Book, side: BookSide, n: number): Level[] => {
   const levels: Level[] = [];
-  for (let at = side.keys.length - 1; at >= 0 && levels.length < n; at--) levels.push(levelAt(book, side, at));
+  for (let at = side.keys.length - 1; at >= 0 && levels.length < n; at--) levels.push(readLevel(book, side, at));
   return levels;
 };
 
@@ -239,8 +240,8 @@ export const isCrossed = (book: Book): boolean => {
 export const bookValues = (book: Book): BookReading => {
   const { bids, asks } = book;
   const values: Record<string, Digits> = {};
-  if (bids.keys.length > 0) [values.bid, values.bid_size] = levelAt(book, bids, bids.keys.length - 1);
-  if (asks.keys.length > 0) [values.ask, values.ask_size] = levelAt(book, asks, asks.keys.length - 1);
+  if (bids.keys.length > 0) [values.bid, values.bid_size] = readLevel(book, bids, bids.keys.length - 1);
+  if (asks.keys.length > 0) [values.ask, values.ask_size] = readLevel(book, asks, asks.keys.length - 1);
   const mid = computeMid(book);
   if (mid !== null && values.bid !== undefined && values.ask !== undefined) {
     values.mid = mid;
@@ -358,7 +359,7 @@ const toSum = (book: Book, side: BookSide, { levels, size, moment }: Running, ru
   const signed = BigInt(best) * exact.size - exact.moment;
   const priced = signed < 0n ? -signed : signed;
   const product = (): Digits => toDecimal(priced, book.priceScale + book.sizeScale);
-  return { size: quantity, value: quoteValue(rule, quantity, product), levels };
+  return { size: quantity, value: toQuoteValue(rule, quantity, product), levels };
 };
 
 const addWide = (side: BookSide, levels: number): { readonly size: bigint; readonly moment: bigint } => {
@@ -374,7 +375,7 @@ const addWide = (side: BookSide, levels: number): { readonly size: bigint; reado
 };
 
 /** Value of quantities in quote (H-16e); `product` is Σ price × quantity. Null: `unit_unknown`. */
-const quoteValue = (rule: QuantityRule, quantity: Digits, product: () => Digits): Digits | null => {
+const toQuoteValue = (rule: QuantityRule, quantity: Digits, product: () => Digits): Digits | null => {
   if (rule.quantity_unit === 'quote') return quantity;
   if (rule.venue_kind === 'quanto' || rule.venue_kind === null) return null;
   if (rule.quantity_unit === 'base') return product();

@@ -93,7 +93,7 @@ type PayloadPlain = readonly [
   full: FullSides | null,
 ];
 
-const payloadText = ({ kind, venueTs, sequence, bids, asks, full }: Payload): PayloadText =>
+const formatPayload = ({ kind, venueTs, sequence, bids, asks, full }: Payload): PayloadText =>
   JSON.stringify([kind, venueTs, sequence, bids, asks, full ?? null] satisfies PayloadPlain);
 
 const parsePayload = (of: Payload | PayloadText): Payload => {
@@ -103,14 +103,14 @@ const parsePayload = (of: Payload | PayloadText): Payload => {
 };
 
 /** Only the newest waiting payload can be unformatted. */
-const asText = (sync: BookSync<Payload | PayloadText>): BookSync<PayloadText> => {
+const toText = (sync: BookSync<Payload | PayloadText>): BookSync<PayloadText> => {
   const held = sync as BookSync<PayloadText>;
   const newest = sync.waiting.at(-1);
   if (newest === undefined || typeof newest.payload === 'string') return held;
-  return { ...held, waiting: held.waiting.with(-1, { ...newest, payload: payloadText(newest.payload) }) };
+  return { ...held, waiting: held.waiting.with(-1, { ...newest, payload: formatPayload(newest.payload) }) };
 };
 
-/** Applies one book message by the venue's rule; a confirmed book is published again (F-03). For a figure out of range the book is reset and it throws. */
+/** Applies one book message by the venue's rule; a confirmed book is published again (F-03). Resets the book and throws for a figure out of range. */
 export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: BookRecord): BookOutcome => {
   const { values, venue_ts: venueTs } = record;
   if (chain.kind === 'confirmation') return { became: isConfirmed(book.sync, chain) ? 'changed' : 'waiting', venueTs };
@@ -123,7 +123,7 @@ export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: 
     if (taken.kind === 'snapshot') applySnapshot(book.levels, taken);
     else applyUpdate(book.levels, taken);
   }
-  book.sync = asText(step.state);
+  book.sync = toText(step.state);
   if (step.broke) return { became: 'broke', venueTs };
   // A snapshot may join newer diffs that arrived before it.
   const last = apply.at(-1);

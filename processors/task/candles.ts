@@ -124,7 +124,7 @@ const proveBefore = (candles: CandleState, connection: ConnectionView, openTime:
 };
 
 /** The minutes an answer covers, by their open instants: all requested ones, unless the venue truncated it. */
-const coveredBy = ({ asked, opens }: CandleAnswer, receivedAt: Micros): { from: Micros; to: Micros } | null => {
+const findCovered = ({ asked, opens }: CandleAnswer, receivedAt: Micros): { from: Micros; to: Micros } | null => {
   const [oldest, newest] = [opens.at(0), opens.at(-1)];
   const running = Math.floor(receivedAt / MINUTE) * MINUTE;
   const isNewest = asked !== null && asked.from === null && asked.to === null;
@@ -145,7 +145,7 @@ export const applyAnswer = (
 ): void => {
   const { state } = context;
   const { priceType, receivedAt, opens } = answer;
-  const covered = coveredBy(answer, receivedAt);
+  const covered = findCovered(answer, receivedAt);
   if (covered === null || !collectsPrice(state, listing, priceType, state.recordedAt)) return;
   const candles = openCandles(listing, priceType);
   const proved: Micros[] = [];

@@ -99,7 +99,7 @@ type Delivered = { delivered: string[] };
  * The active connection of a listing and layer: among those alive, the last opened one that has delivered an accepted
  * reading; if all are out, the last opened one.
  */
-const activeConnection = (state: TaskView, layer: Delivered): ConnectionView | null => {
+const findActiveConnection = (state: TaskView, layer: Delivered): ConnectionView | null => {
   let best: ConnectionView | null = null;
   for (const connId of layer.delivered) {
     const connection = state.connections.get(connId);
@@ -120,7 +120,7 @@ export const countsForLayer = (state: TaskView, layer: Delivered, connection: Co
     layer.delivered = layer.delivered.filter((id) => state.connections.has(id));
     layer.delivered.push(connection.conn_id);
   }
-  return activeConnection(state, layer)?.conn_id === connection.conn_id;
+  return findActiveConnection(state, layer)?.conn_id === connection.conn_id;
 };
 
 export const coversListing = (connection: ConnectionView, layer: string, symbol: string): boolean =>

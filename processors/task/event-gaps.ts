@@ -16,14 +16,14 @@ export const EVENT_GAP_WINDOW_MS = 10_000;
 
 type Stretch = Window & { readonly cause: GapCause };
 
-const servingSpans = (state: TaskView, layer: CoverName, symbol: string): Span[] =>
+const listServingSpans = (state: TaskView, layer: CoverName, symbol: string): Span[] =>
   [...state.connections.values()]
     .filter((connection) => isAbout(connection, layer, symbol))
     .flatMap(({ ended, span }) => (span.to === null ? [...ended, span] : ended))
     .sort((a, b) => a.from - b.from);
 
 /** Parts of a window in which none of the spans, ascending by start, was alive. */
-const uncovered = (spans: readonly Span[], { from, at }: Window): Window[] => {
+const listUncovered = (spans: readonly Span[], { from, at }: Window): Window[] => {
   const parts: Window[] = [];
   let reached: Micros = from;
   for (const span of spans) {
@@ -35,10 +35,10 @@ const uncovered = (spans: readonly Span[], { from, at }: Window): Window[] => {
 };
 
 /** The gaps of a window: all of it when messages were lost or unreadable, else the parts without a connection. */
-const gapsIn = (state: TaskView, listing: ListingView, layer: CoverName, window: Window): Stretch[] => {
+const listGaps = (state: TaskView, listing: ListingView, layer: CoverName, window: Window): Stretch[] => {
   const cause = gapCause(state, listing, layer, window);
   if (cause === 'storage_failure' || cause === 'parse_error') return [{ ...window, cause }];
-  const parts = uncovered(servingSpans(state, layer, listing.symbol), window);
+  const parts = listUncovered(listServingSpans(state, layer, listing.symbol), window);
   if (cause === 'not_listed') return parts.map((part) => ({ ...part, cause }));
   // With several losses in a window each part has its own; before the first connection there was none.
   return parts.map((part) => {
@@ -65,7 +65,7 @@ export const eventGapRows = ({ state, venue, out }: TaskContext, listing: Listin
   EVENTS.flatMap(({ name: layer, table }) => {
     const asked = { layer, windowMs: EVENT_GAP_WINDOW_MS, lostTo: state.lostBefore, ...range };
     const stretches = collectedWindows(state, listing, asked).flatMap((window) =>
-      gapsIn(state, listing, layer, window),
+      listGaps(state, listing, layer, window),
     );
     const identity = { venue: venue.id, symbol: listing.symbol };
     return joinStretches(stretches).map((stretch) =>

@@ -26,14 +26,14 @@ const openEvents = (
 ): EventState => {
   let events = listing.events.get(layer);
   if (!events) {
-    events = { seen: new Map(), delivered: [], since: collectedSince(context, { connection, listing }, layer) };
+    events = { seen: new Map(), delivered: [], since: findCollectedSince(context, { connection, listing }, layer) };
     listing.events.set(layer, events);
   }
   return events;
 };
 
 /** Open instant of the first connection that could deliver them; when the log's start is gone, the start of the rest. */
-const collectedSince = (
+const findCollectedSince = (
   { state }: TaskContext,
   { connection, listing }: Subject,
   layer: EventRecord['layer'],
@@ -62,7 +62,7 @@ const toSeenId = (id: string): string => `#${id}`;
 const formatContent = ({ venue_ts, values }: EventRecord): string =>
   [venue_ts, values.side, values.price, values.quantity].join(' ');
 
-const nthKey = ({ seen }: EventState, connection: ConnectionView, content: string): string => {
+const makeNthKey = ({ seen }: EventState, connection: ConnectionView, content: string): string => {
   let nth = 1;
   while (seen.has(`@${connection.conn_id} ${content} ${nth}`)) nth += 1;
   return `${content} ${nth}`;
@@ -87,7 +87,7 @@ const identify = (
   if (id === null && record.venue_ts === null) {
     return countsForLayer(context.state, events, connection) ? own : null;
   }
-  const key = id === null ? nthKey(events, connection, formatContent(record)) : id;
+  const key = id === null ? makeNthKey(events, connection, formatContent(record)) : id;
   if (id === null) events.seen.set(`@${connection.conn_id} ${key}`, context.state.recordedAt);
   if (events.seen.has(toSeenId(key))) return null;
   events.seen.set(toSeenId(key), context.state.recordedAt);

@@ -88,7 +88,7 @@ const applyCapability = (context: TaskContext, message: RawMessage): void => {
   const version = nextCapability(state.capability, context.venue.id, body, state.recordedAt);
   if (!version) return;
   for (const key of [...context.pending]) publishPending(context, key);
-  const before = [...state.listings.values()].map((held) => [held.symbol, collectedNow(context, held)] as const);
+  const before = [...state.listings.values()].map((held) => [held.symbol, listCollectedNow(context, held)] as const);
   store.changeCore((core) => {
     if (core.capability) core.capabilitiesBefore.push(core.capability);
     core.capability = version;
@@ -123,7 +123,7 @@ const applyReference = (context: TaskContext, message: RawMessage): void => {
   const answer = store.changeCore(({ reference }) => context.venue.mapReference(reference, venueMessage));
   if (!answer) return;
   const owned = answer.listings.filter((record) => ownsSymbol(context, record.venue_symbol));
-  const readRaw = elementReader(answer);
+  const readRaw = createElementReader(answer);
   for (const record of owned) applyListing(context, record, readRaw);
   const present = new Set(owned.map((record) => record.venue_symbol));
   const before = state.scopes[answer.scope] ?? [];
@@ -134,7 +134,7 @@ const applyReference = (context: TaskContext, message: RawMessage): void => {
 };
 
 /** Reads elements of an answer; they are cut out of it only when a version needs one. */
-const elementReader = ({ elements }: ReferenceAnswer): ((venueSymbol: string) => string | null) => {
+const createElementReader = ({ elements }: ReferenceAnswer): ((venueSymbol: string) => string | null) => {
   let cut: ReadonlyMap<string, string> | null = null;
   return (venueSymbol) => {
     cut ??= elements();
@@ -163,7 +163,7 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   const symbol = version.venue_symbol;
   const held = state.listings.get(symbol);
   if (held) {
-    const collected = collectedNow(context, held);
+    const collected = listCollectedNow(context, held);
     for (const key of [...context.pending].filter((pending) => state.books.get(pending)?.symbol === symbol))
       publishPending(context, key);
     store.changeListing(symbol, (listing) => {
@@ -180,7 +180,7 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
 };
 
 /** Events, and minutes of prices, that are currently collected. */
-const collectedNow = (context: TaskContext, listing: ListingView): readonly string[] => [
+const listCollectedNow = (context: TaskContext, listing: ListingView): readonly string[] => [
   ...EVENTS.map(({ name }) => name).filter((name) => isCollected(context, listing, name)),
   ...PRICE_TYPES.filter((price) => collectsPrice(context.state, listing, price, context.state.recordedAt)),
 ];
@@ -189,7 +189,7 @@ const collectedNow = (context: TaskContext, listing: ListingView): readonly stri
 const applyTurn = (context: TaskContext, symbol: string, before: readonly string[]): void => {
   const { store, state } = context;
   const held = state.listings.get(symbol);
-  const after = held ? collectedNow(context, held) : [];
+  const after = held ? listCollectedNow(context, held) : [];
   if (before.join() === after.join()) return;
   store.changeListing(symbol, (listing) => {
     forgetNewest(listing);

@@ -26,7 +26,7 @@ export const sealMinutes = (context: TaskContext, listing: ListingState, range: 
     const candles = openCandles(listing, priceType);
     const life = withinLife(listing, range);
     let folded = life.from;
-    for (const openTime of minutesToSeal(context, listing, priceType, { life, range })) {
+    for (const openTime of listMinutesToSeal(context, listing, priceType, { life, range })) {
       foldUncollected(candles, folded, Math.min(openTime, life.at));
       sealMinute(context, listing, priceType, openTime);
       folded = Math.max(folded, openTime + MINUTE);
@@ -51,7 +51,7 @@ const withinLife = ({ version: { first_seen_at, delisted_at } }: ListingView, { 
 type Sealed = { readonly life: Range; readonly range: Range };
 
 /** Open times of the listing's minutes that were collected, and of those with known data. */
-const minutesToSeal = (
+const listMinutesToSeal = (
   { state }: TaskContext,
   listing: ListingView,
   priceType: PriceType,

@@ -19,7 +19,7 @@ export const presentMinute = (minute: Minute): CandleRow => ({
   counted: { expected: 1, present: 1, noTrades: 0 },
 });
 
-const emptyMinute = (openTime: Micros): CandleRow => ({
+const toEmptyMinute = (openTime: Micros): CandleRow => ({
   openTime,
   closeTime: openTime + MINUTE,
   timeframe: '1m',
@@ -45,5 +45,5 @@ export const missingMinute = (openTime: Micros, gapCause: GapCause): CandleRow =
 export const knownMinute = (candles: CandleView, openTime: Micros): CandleRow | null => {
   const minute = candles.minutes[openTime];
   if (isFinal(minute)) return presentMinute(minute);
-  return minute === undefined && candles.proved[openTime] ? emptyMinute(openTime) : null;
+  return minute === undefined && candles.proved[openTime] ? toEmptyMinute(openTime) : null;
 };

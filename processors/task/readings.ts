@@ -35,7 +35,7 @@ const keep = (members: Readonly<Record<string, string | null>>): Record<string, 
   return values;
 };
 
-const older = (a: Micros | null, b: Micros | null): Micros | null =>
+const findOlder = (a: Micros | null, b: Micros | null): Micros | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
 
 /** Joins the newest mark and the newest index of a listing, with the older stamp (records.md); `parts` keeps both. */
@@ -46,7 +46,7 @@ const measureMark = (record: MarkRecord, layer: LayerState): Measured => {
   }
   const { mark, index } = layer.parts;
   const basis = mark && index ? divide(subtract(mark.digits, index.digits), index.digits) : null;
-  const venueTs = mark && index ? older(mark.venue_ts, index.venue_ts) : record.venue_ts;
+  const venueTs = mark && index ? findOlder(mark.venue_ts, index.venue_ts) : record.venue_ts;
   return {
     values: keep({ mark: mark?.digits ?? null, index: index?.digits ?? null, basis }),
     instants: {},
@@ -131,7 +131,7 @@ const findHorizon = (source: ReadingSource): { horizon_ms: number | null; horizo
 };
 
 /** Why a member has no value: the venue does not publish it (L-02), or it has not arrived. */
-const nullReasons = (source: ReadingSource, values: Readonly<Record<string, string>>): Record<string, string> => {
+const listNullReasons = (source: ReadingSource, values: Readonly<Record<string, string>>): Record<string, string> => {
   const reasons: Record<string, string> = {};
   for (const member of Object.keys(LAYERS[source.layer].members)) {
     if (member in values) continue;
@@ -156,7 +156,7 @@ export const toReading = (source: ReadingSource, measured: Measured, book: BookL
     anchor: measured.venueTs === null ? 'receipt' : 'venue',
     valid_until: validUntil({ venue_ts: measured.venueTs, received_at: source.receivedAt, ...horizon }),
     values: measured.values,
-    null_reasons: nullReasons(source, measured.values),
+    null_reasons: listNullReasons(source, measured.values),
     instants: measured.instants,
     quantity_unit: measured.quantityUnit,
     book,

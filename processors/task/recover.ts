@@ -13,13 +13,13 @@ import type { Store } from './store.ts';
 const MINUTE_MS = 60_000;
 
 /** Versions written by an instant, oldest first. */
-const writtenBy = <T extends { readonly written_at: Micros }>(versions: readonly T[], at: Micros): T[] =>
+const listWrittenBy = <T extends { readonly written_at: Micros }>(versions: readonly T[], at: Micros): T[] =>
   versions.filter((version) => version.written_at <= at).sort((a, b) => a.written_at - b.written_at);
 
 /** Restores versions from before the log's start: their answers are no longer in the log. */
 const seedVersions = (context: TaskContext, recovery: Recovery): void => {
   const { store, state } = context;
-  const capabilities = writtenBy(recovery.capabilities, state.recordedAt);
+  const capabilities = listWrittenBy(recovery.capabilities, state.recordedAt);
   store.changeCore((core) => {
     core.capability = capabilities.pop() ?? null;
     core.capabilitiesBefore = capabilities;
@@ -27,7 +27,7 @@ const seedVersions = (context: TaskContext, recovery: Recovery): void => {
   const symbols = [...new Set(recovery.listings.map(({ venue_symbol }) => venue_symbol))].sort();
   for (const symbol of symbols.filter((name) => ownsSymbol(context, name))) {
     const versions = recovery.listings.filter(({ venue_symbol }) => venue_symbol === symbol);
-    const before = writtenBy(versions, state.recordedAt);
+    const before = listWrittenBy(versions, state.recordedAt);
     const version = before.pop();
     if (version === undefined) continue;
     store.addListing(createListing(version, before));

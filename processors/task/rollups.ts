@@ -36,8 +36,8 @@ const openRollup = ({ rollups }: CandleView, timeframe: Timeframe, openTime: Mic
   return held?.openTime === openTime ? held : beginRollup(openTime, TIMEFRAME_MINUTES[timeframe]);
 };
 
-const higher = (a: Digits, b: Digits): Digits => (compare(a, b) >= 0 ? a : b);
-const lower = (a: Digits, b: Digits): Digits => (compare(a, b) <= 0 ? a : b);
+const pickHigher = (a: Digits, b: Digits): Digits => (compare(a, b) >= 0 ? a : b);
+const pickLower = (a: Digits, b: Digits): Digits => (compare(a, b) <= 0 ? a : b);
 
 /** A figure missing in one present minute is null for the period: a partial sum would look complete. */
 const sum = (so: Digits | null | undefined, next: Digits | null | undefined, isFirst: boolean): Digits | null => {
@@ -74,8 +74,8 @@ const fold = (rollup: Rollup, sealed: CandleRow): Rollup => {
 
 const join = (so: CandleFigures, next: CandleFigures, isFirst: boolean): CandleFigures => ({
   open: so.open ?? next.open ?? null,
-  high: so.high && next.high ? higher(so.high, next.high) : (so.high ?? next.high ?? null),
-  low: so.low && next.low ? lower(so.low, next.low) : (so.low ?? next.low ?? null),
+  high: so.high && next.high ? pickHigher(so.high, next.high) : (so.high ?? next.high ?? null),
+  low: so.low && next.low ? pickLower(so.low, next.low) : (so.low ?? next.low ?? null),
   close: next.close ?? so.close ?? null,
   volume: sum(so.volume, next.volume, isFirst),
   turnover: sum(so.turnover, next.turnover, isFirst),

@@ -23,13 +23,13 @@ export type RowSpan = {
   readonly late: boolean;
 };
 
-const definedInstants = (instants: Readonly<Record<string, Micros | null>>): Record<string, Micros> => {
+const keepInstants = (instants: Readonly<Record<string, Micros | null>>): Record<string, Micros> => {
   const kept: Record<string, Micros> = {};
   for (const [name, at] of Object.entries(instants)) if (at !== null) kept[name] = at;
   return kept;
 };
 /** An empty text and a missing one have the same cell in a file (AR-07), so empty texts are not stored. */
-const definedTexts = (texts: Readonly<Record<string, string | null>>): Record<string, string> => {
+const keepTexts = (texts: Readonly<Record<string, string | null>>): Record<string, string> => {
   const kept: Record<string, string> = {};
   for (const [name, text] of Object.entries(texts)) if (text !== null && text !== '') kept[name] = text;
   return kept;
@@ -45,7 +45,7 @@ const listFigures = (reading: Reading): Record<string, string> => {
 export const readingRow = (identity: RowIdentity, span: RowSpan, reading: Reading): Row => ({
   table: LAYERS[identity.layer].table,
   at: span.at,
-  texts: definedTexts({
+  texts: keepTexts({
     listing: listingId(identity.venue, identity.symbol),
     venue: identity.venue,
     status: reading.valid ? 'present' : 'missing',
@@ -56,7 +56,7 @@ export const readingRow = (identity: RowIdentity, span: RowSpan, reading: Readin
     quantity_unit: reading.quantity_unit,
     null_reasons: Object.keys(reading.null_reasons).length === 0 ? null : JSON.stringify(reading.null_reasons),
   }),
-  instants: definedInstants({
+  instants: keepInstants({
     from_at: span.from,
     venue_ts: reading.venue_ts,
     received_at: reading.received_at,
@@ -96,8 +96,8 @@ export type TaskPlace = {
 export const spanRow = (place: TaskPlace, span: Span): Row => ({
   table: 'connections',
   at: span.from,
-  texts: definedTexts({ venue: place.venue, task: place.task, conn: span.conn_id, slot: span.slot, cause: span.cause }),
-  instants: definedInstants({ to_at: span.to, recorded_at: place.recordedAt }),
+  texts: keepTexts({ venue: place.venue, task: place.task, conn: span.conn_id, slot: span.slot, cause: span.cause }),
+  instants: keepInstants({ to_at: span.to, recorded_at: place.recordedAt }),
   integers: { src_offset: place.srcOffset },
   figures: {},
   flags: {},
@@ -115,7 +115,7 @@ export const listingRow = (place: TaskPlace, version: ListingVersion): Row => {
   return {
     table: 'listings',
     at: version.written_at,
-    texts: definedTexts({
+    texts: keepTexts({
       listing: listingId(version.venue, version.venue_symbol),
       venue: version.venue,
       venue_symbol: version.venue_symbol,
@@ -129,7 +129,7 @@ export const listingRow = (place: TaskPlace, version: ListingVersion): Row => {
       funding_interval: values.funding_interval,
       record: JSON.stringify(version.record),
     }),
-    instants: definedInstants({
+    instants: keepInstants({
       listed_at: values.listed_at,
       first_seen_at: version.first_seen_at,
       delisted_at: version.delisted_at,
@@ -167,7 +167,7 @@ export const eventRow = (
 ): Row => ({
   table,
   at: received_at,
-  texts: definedTexts({
+  texts: keepTexts({
     listing: listingId(venue, symbol),
     venue,
     status: 'present',
@@ -177,7 +177,7 @@ export const eventRow = (
     quantity_unit: values.quantity_unit,
     conn: source.connId,
   }),
-  instants: definedInstants({ venue_ts, recorded_at: source.recordedAt }),
+  instants: keepInstants({ venue_ts, recorded_at: source.recordedAt }),
   integers: { src_offset: source.srcOffset },
   figures: { price: values.price, quantity: values.quantity },
   flags: { late: source.late },
@@ -213,7 +213,7 @@ export type CandleRow = {
   readonly counted: { readonly expected: number; readonly present: number; readonly noTrades: number };
 };
 
-const candleFigures = ({ figures }: CandleRow): Record<string, Digits> => {
+const toFigures = ({ figures }: CandleRow): Record<string, Digits> => {
   const kept: Record<string, Digits> = {};
   for (const name of CANDLE_FIGURES) {
     const digits = figures[name];
@@ -223,7 +223,7 @@ const candleFigures = ({ figures }: CandleRow): Record<string, Digits> => {
 };
 
 /** A period without trades has no prices (H-12, H-16c). */
-const candleNulls = ({ gapCause, figures, unitsDiffer }: CandleRow): string | null => {
+const formatNullReasons = ({ gapCause, figures, unitsDiffer }: CandleRow): string | null => {
   if (gapCause !== null) return null;
   const reasons: Record<string, string> = {};
   for (const name of CANDLE_PRICES)
@@ -243,7 +243,7 @@ export const candleRow = (
   return {
     table: CANDLES.table,
     at: candle.openTime,
-    texts: definedTexts({
+    texts: keepTexts({
       listing: listingId(identity.venue, identity.symbol),
       venue: identity.venue,
       status: candle.gapCause === null ? 'present' : 'missing',
@@ -252,9 +252,9 @@ export const candleRow = (
       timeframe: candle.timeframe,
       quantity_unit: candle.unitsDiffer ? null : (minute?.values.volume_unit ?? null),
       conn: isOwn ? minute.connId : null,
-      null_reasons: candleNulls(candle),
+      null_reasons: formatNullReasons(candle),
     }),
-    instants: definedInstants({
+    instants: keepInstants({
       close_time: candle.closeTime,
       venue_ts: isOwn ? minute.venue_ts : null,
       received_at: minute?.received_at ?? null,
@@ -267,7 +267,7 @@ export const candleRow = (
       minutes_no_trades: counted.noTrades,
       src_offset: isOwn ? minute.srcOffset : (sealedBy ?? -1),
     },
-    figures: candleFigures(candle),
+    figures: toFigures(candle),
     flags: { late: minute?.late ?? false },
   };
 };

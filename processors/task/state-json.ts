@@ -59,7 +59,7 @@ export const coreFromJson = (text: string): { readonly state: TaskState; readonl
 // ---- listings ----
 
 /** Caches the text of an immutable object. */
-const once = <T extends object>(make: (of: T) => string): ((of: T) => string) => {
+const cacheText = <T extends object>(make: (of: T) => string): ((of: T) => string) => {
   const made = new WeakMap<T, string>();
   return (of) => {
     const known = made.get(of) ?? make(of);
@@ -68,7 +68,7 @@ const once = <T extends object>(make: (of: T) => string): ((of: T) => string) =>
   };
 };
 
-const versionText = once<View<ListingVersion>>(JSON.stringify);
+const versionText = cacheText<View<ListingVersion>>(JSON.stringify);
 
 /** A window's reading as a tuple: a layer has eleven of them, in each of two dozen rounds. */
 type PlainCandidate = readonly [
@@ -90,7 +90,7 @@ type PlainCandidate = readonly [
   quantityUnit: string | null,
 ];
 
-const candidateText = once<View<Candidate>>(({ offset, reading: r }) => {
+const candidateText = cacheText<View<Candidate>>(({ offset, reading: r }) => {
   const plain: PlainCandidate = [
     offset,
     r.rev,
@@ -112,7 +112,7 @@ const candidateText = once<View<Candidate>>(({ offset, reading: r }) => {
   return JSON.stringify(plain);
 });
 
-const candidateFrom = (layer: ReadingLayer, plain: PlainCandidate): Candidate => {
+const candidateFromPlain = (layer: ReadingLayer, plain: PlainCandidate): Candidate => {
   const [offset, rev, valid, gap_cause, venue_ts, received_at, recorded_at, conn_id, ...rest] = plain;
   const [horizon_ms, horizon_source, anchor, valid_until, values, null_reasons, instants, quantity_unit] = rest;
   const stamps = { venue_ts, received_at, recorded_at, conn_id };
@@ -156,7 +156,7 @@ const withMembers = (plain: object, texts: Readonly<Record<string, string>>): st
   return `${JSON.stringify(plain).slice(0, -1)}${members.join('')}}`;
 };
 
-const layerText = ({ windows, ...layer }: View<LayerState>): string => {
+const layerToText = ({ windows, ...layer }: View<LayerState>): string => {
   const texts = Array.from(windows, ([end, candidate]) => `[${end},${candidateText(candidate)}]`);
   return withMembers(layer, { windows: `[${texts.join()}]` });
 };
@@ -164,23 +164,23 @@ const layerText = ({ windows, ...layer }: View<LayerState>): string => {
 /** One listing without its books: the item `listing:<symbol>`. */
 export const listingToJson = ({ version, layers, events, ...listing }: ListingView): string => {
   const plainEvents = [...events].map(([layer, of]) => [layer, eventsToPlain(of)]);
-  const named = Array.from(layers, ([name, layer]) => `["${name}",${layerText(layer)}]`);
+  const named = Array.from(layers, ([name, layer]) => `["${name}",${layerToText(layer)}]`);
   return withMembers(
     { ...listing, events: plainEvents },
     { version: versionText(version), layers: `[${named.join()}]` },
   );
 };
 
-const layerFrom = (name: ReadingLayer, plain: PlainLayer): LayerState => ({
+const layerFromPlain = (name: ReadingLayer, plain: PlainLayer): LayerState => ({
   ...plain,
-  windows: new Map(plain.windows.map(([end, candidate]) => [end, candidateFrom(name, candidate)])),
+  windows: new Map(plain.windows.map(([end, candidate]) => [end, candidateFromPlain(name, candidate)])),
 });
 
 export const listingFromJson = (text: string): ListingState => {
   const plain = JSON.parse(text) as PlainListing;
   return {
     ...plain,
-    layers: new Map(plain.layers.map(([name, layer]) => [name, layerFrom(name, layer)])),
+    layers: new Map(plain.layers.map(([name, layer]) => [name, layerFromPlain(name, layer)])),
     events: new Map(plain.events.map(([layer, events]) => [layer, eventsFromPlain(events)])),
   };
 };
@@ -196,12 +196,12 @@ type BookPlain = Omit<BookState, 'levels' | 'sync'> & {
 };
 
 /** Text that is JSON or needs no escapes is inserted directly: JSON.stringify would scan all of it again. */
-const sideText = ({ full, ...side }: View<Side>): string => `{"full":${full},"levels":"${sideToText(side)}"}`;
+const bookSideToText = ({ full, ...side }: View<Side>): string => `{"full":${full},"levels":"${sideToText(side)}"}`;
 const sideFromPlain = ({ full, levels }: SidePlain): Side => ({ ...sideFromText(levels), full });
 
-const idText = (id: string | null): string => (id === null ? 'null' : `"${id}"`);
-const waitingText = ({ first, last, previous, payload }: WaitingDiff): string =>
-  `[${idText(first)},${idText(last)},${idText(previous)},${payload}]`;
+const idToText = (id: string | null): string => (id === null ? 'null' : `"${id}"`);
+const waitingToText = ({ first, last, previous, payload }: WaitingDiff): string =>
+  `[${idToText(first)},${idToText(last)},${idToText(previous)},${payload}]`;
 const waitingFromPlain = ([first, last, previous, payload]: WaitingPlain): WaitingDiff => ({
   first,
   last,
@@ -213,8 +213,8 @@ export const bookToJson = ({ sync, levels, ...book }: View<BookState>): string =
   const { waiting, ...synced } = sync;
   const { bids, asks, ...rest } = levels;
   return withMembers(book, {
-    sync: withMembers(synced, { waiting: `[${waiting.map(waitingText).join()}]` }),
-    levels: withMembers(rest, { bids: sideText(bids), asks: sideText(asks) }),
+    sync: withMembers(synced, { waiting: `[${waiting.map(waitingToText).join()}]` }),
+    levels: withMembers(rest, { bids: bookSideToText(bids), asks: bookSideToText(asks) }),
   });
 };
 

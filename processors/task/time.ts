@@ -22,7 +22,7 @@ const STATE_ROUND_EVERY: Micros = 60_000_000;
 const MINUTES_A_RECORD = 60;
 const WINDOW_LENGTHS_MS = [...new Set(READING_LAYERS.map((l) => LAYERS[l].windowMs))].sort((a, b) => a - b);
 
-const layersSampledEvery = (ms: number): readonly ReadingLayer[] =>
+const listLayersSampledEvery = (ms: number): readonly ReadingLayer[] =>
   READING_LAYERS.filter((name) => LAYERS[name].windowMs === ms);
 
 /** Runs at the first record: windows that ended before it are not ours. */
@@ -49,26 +49,26 @@ export const advanceTime = (context: TaskContext): void => {
     publishPending(context, key);
   }
   const watermark = computeWatermark(state);
-  for (const ms of WINDOW_LENGTHS_MS) announceTo(context, ms, lastEnd(watermark, ms));
-  for (const ms of WINDOW_LENGTHS_MS) sealTo(context, ms, lastEnd(watermark - SEALS_AFTER, ms));
+  for (const ms of WINDOW_LENGTHS_MS) announceTo(context, ms, findLastEnd(watermark, ms));
+  for (const ms of WINDOW_LENGTHS_MS) sealTo(context, ms, findLastEnd(watermark - SEALS_AFTER, ms));
   sealCandles(context);
   prune(context);
 };
 
 /** End of the newest window of length `ms` that ended by `at`. */
-const lastEnd = (at: Micros, ms: number): Micros => Math.floor(at / (ms * 1000)) * ms * 1000;
+const findLastEnd = (at: Micros, ms: number): Micros => Math.floor(at / (ms * 1000)) * ms * 1000;
 
 const announceTo = (context: TaskContext, ms: number, to: Micros): void => {
   const { store, state } = context;
   const announced = state.announced[ms] ?? 0;
   if (to <= announced) return;
   // Windows that are sealed in the same step are not announced.
-  const from = Math.max(announced, lastEnd(computeWatermark(state) - SEALS_AFTER, ms));
+  const from = Math.max(announced, findLastEnd(computeWatermark(state) - SEALS_AFTER, ms));
   store.changeCore((core) => {
     core.announced[ms] = to;
   });
   for (const listing of state.listings.values()) {
-    for (const name of layersSampledEvery(ms)) {
+    for (const name of listLayersSampledEvery(ms)) {
       for (const window of windowsToAnnounce(state, listing, name, { from, at: to })) {
         pushProvisional(context, listing, name, window.at);
       }
@@ -83,7 +83,7 @@ const sealTo = (context: TaskContext, ms: number, to: Micros): void => {
   const sealing = { state, venue: context.venue.id, offset: context.out.offset };
   for (const { symbol } of state.listings.values()) {
     store.changeListing(symbol, (listing) => {
-      for (const name of layersSampledEvery(ms)) {
+      for (const name of listLayersSampledEvery(ms)) {
         for (const row of sealWindows(sealing, listing, name, { from, at: to })) pushSealed(context, symbol, row);
       }
       if (ms !== EVENT_GAP_WINDOW_MS) return;
@@ -149,14 +149,14 @@ export const publishTime = (context: TaskContext): void => {
     store.changeCore((core) => {
       core.stateRoundAt = core.recordedAt;
     });
-    out.stateRound = stateRound(state, out.offset);
+    out.stateRound = listRoundEntries(state, out.offset);
   }
 };
 
 const NO_BODY = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
 
 /** The newest reading of each listing and layer, connections, listings, capability, as of this record. */
-const stateRound = (state: TaskView, round: number): StateEntry[] => {
+const listRoundEntries = (state: TaskView, round: number): StateEntry[] => {
   const entries: StateEntry[] = [];
   const push = (kind: StateEntry['kind'], body: Partial<StateEntry>): void => {
     entries.push({ round, kind, ...NO_BODY, ...body });

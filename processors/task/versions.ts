@@ -7,13 +7,13 @@ import type { ListingView, TaskView } from './state.ts';
 type Written = { readonly written_at: Micros };
 
 /** The version valid at an instant; null before the first. `before` are older than `newest`, oldest first. */
-const heldAt = <V extends Written>(newest: V | null, before: readonly V[], at: Micros): V | null =>
+const findVersionAt = <V extends Written>(newest: V | null, before: readonly V[], at: Micros): V | null =>
   newest === null || newest.written_at <= at
     ? newest
     : (before.findLast((version) => version.written_at <= at) ?? null);
 
 export const listingAt = ({ version, before }: ListingView, at: Micros): ListingVersion | null =>
-  heldAt(version, before, at);
+  findVersionAt(version, before, at);
 
 /**
  * Whether a layer of a listing is collected at an instant: its policy is on and the venue publishes it. `layer` is a name of a capability.
@@ -23,7 +23,7 @@ export const isCollectedAt = (state: TaskView, listing: ListingView, layer: Cove
   const version = listingAt(listing, at);
   if (version === null || version.record.values.not_published.includes(layer)) return false;
   if (version.record.off?.includes(layer)) return false;
-  const capability = heldAt(state.capability, state.capabilitiesBefore, at);
+  const capability = findVersionAt(state.capability, state.capabilitiesBefore, at);
   return capability?.layers[resolveSource(layer)]?.policy === 'on';
 };
 
@@ -31,7 +31,7 @@ export const isCollectedAt = (state: TaskView, listing: ListingView, layer: Cove
 export type Range = { readonly from: Micros; readonly at: Micros };
 
 /** Instants of a range at which a version of the listing, or a capability, replaced another. */
-const turnsIn = (state: TaskView, listing: ListingView, { from, at }: Range): readonly Micros[] => {
+const listTurns = (state: TaskView, listing: ListingView, { from, at }: Range): readonly Micros[] => {
   const { capability, capabilitiesBefore } = state;
   const turns: Micros[] = [];
   const note = ({ written_at: turn }: Written): void => void (turn > from && turn <= at && turns.push(turn));
@@ -52,7 +52,7 @@ export const partsWhere = (
 ): readonly Range[] => {
   if (at <= from) return [];
   const parts: Range[] = [];
-  const turns = turnsIn(state, listing, { from, at });
+  const turns = listTurns(state, listing, { from, at });
   // A version is valid from its own instant, so the part before it ends one microsecond earlier.
   const ends = [...turns.map((turn) => turn - 1), at];
   let start = from;
@@ -68,7 +68,7 @@ export const stillNeeded = <V extends Written>(newest: V | null, before: readonl
   before.filter((_, i) => (before[i + 1] ?? newest ?? { written_at: 0 }).written_at > sealedTo);
 
 /** The contents of a listing, without the stamps that change with every answer. */
-const fingerprint = ({ values, off = [] }: ListingRecord): string => JSON.stringify([values, off]);
+const toFingerprint = ({ values, off = [] }: ListingRecord): string => JSON.stringify([values, off]);
 
 /** The next version of a listing, or null for an unchanged one: changes of its element outside the record make no version. */
 export const nextListingVersion = (
@@ -80,7 +80,7 @@ export const nextListingVersion = (
   writtenAt: Micros,
 ): ListingVersion | null => {
   const dated = withDelisting(held, record);
-  if (held && fingerprint(held.record) === fingerprint(dated)) return null;
+  if (held && toFingerprint(held.record) === toFingerprint(dated)) return null;
   return {
     venue: record.venue,
     venue_symbol: record.venue_symbol,

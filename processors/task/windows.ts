@@ -55,7 +55,7 @@ const withinLife = ({ version }: ListingView, { windowMs, from, at }: Question):
 };
 
 /** Windows that ended by `lostTo`, joined by day: a loss may last days, and the group waits only seconds for a member that does not answer. */
-const lostWindows = (listing: ListingView, life: Window, { windowMs, lostTo = 0 }: Question): readonly Window[] => {
+const joinLostWindows = (listing: ListingView, life: Window, { windowMs, lostTo = 0 }: Question): readonly Window[] => {
   const step = windowMs * 1000;
   const last = listing.version.delisted_at === null ? life.at : life.at - step;
   const lastLost = Math.min(Math.floor(lostTo / step) * step, last);
@@ -74,7 +74,7 @@ export const collectedWindows = (state: TaskView, listing: ListingView, question
   const step = windowMs * 1000;
   const isSo = (at: Micros): boolean => isCollectedAt(state, listing, layer, at);
   const life = withinLife(listing, question);
-  const lost = lostWindows(listing, life, question);
+  const lost = joinLostWindows(listing, life, question);
   const windows = lost.filter((window) => isSo(window.at));
   const rest = { from: lost.at(-1)?.at ?? life.from, at: life.at };
   for (const part of partsWhere({ state, listing, isSo }, rest)) {
@@ -105,13 +105,13 @@ const listRowWindows = (
 export const noteCollector = ({ changeCore }: Store, receivedAt: Micros): void =>
   changeCore(({ collectorAlive }) => void collectorAlive.add(windowEnd(receivedAt, COLLECTOR_BUCKET_MS)));
 
-const anyCollector = (state: TaskView, window: Window): boolean => {
+const hasCollector = (state: TaskView, window: Window): boolean => {
   const step = COLLECTOR_BUCKET_MS * 1000;
   for (let end = window.from + step; end <= window.at; end += step) if (state.collectorAlive.has(end)) return true;
   return false;
 };
 
-const faultIn = (layer: View<LayerState>, window: Window): GapCause | null => {
+const findFault = (layer: View<LayerState>, window: Window): GapCause | null => {
   for (let i = layer.faults.length - 1; i >= 0; i--) {
     const fault = layer.faults[i];
     if (fault && fault.from <= window.at && (fault.to === null || fault.to > window.from)) return fault.cause;
@@ -126,7 +126,7 @@ export const gapCause = (state: TaskView, listing: ListingView, name: CoverName,
     if (goneAt !== null && goneAt <= window.at) return 'not_listed';
   }
   if (window.from < state.lostBefore) return 'storage_failure';
-  if (!anyCollector(state, window)) return 'collector_down';
+  if (!hasCollector(state, window)) return 'collector_down';
   const query = {
     layer: resolveSource(name),
     symbol: listing.symbol,
@@ -136,7 +136,7 @@ export const gapCause = (state: TaskView, listing: ListingView, name: CoverName,
   const loss = lossCause(state, query);
   if (loss !== null) return loss;
   const layer = listing.layers.get(name as ReadingLayer);
-  const fault = layer ? faultIn(layer, window) : null;
+  const fault = layer ? findFault(layer, window) : null;
   if (fault !== null) return fault;
   return hadUnreadable(state, query) ? 'parse_error' : 'no_update';
 };

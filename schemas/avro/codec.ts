@@ -122,14 +122,14 @@ type RecordSchema = { readonly fields: readonly Field[] };
 /** Members to read; for a member that is a record or null, its own members. */
 type Wanted = { readonly [member: string]: true | Wanted };
 
-const narrowed = (schema: RecordSchema, wanted: Wanted): RecordSchema => ({
+const narrowSchema = (schema: RecordSchema, wanted: Wanted): RecordSchema => ({
   ...schema,
   fields: schema.fields.flatMap((field) => {
     const of = wanted[field.name];
     if (of === undefined) return [];
     if (of === true) return [field];
     const [none, record] = field.type as readonly [string, RecordSchema];
-    return [{ ...field, type: [none, narrowed(record, of)] }];
+    return [{ ...field, type: [none, narrowSchema(record, of)] }];
   }),
 });
 
@@ -137,7 +137,7 @@ const narrowed = (schema: RecordSchema, wanted: Wanted): RecordSchema => ({
 const createGlance = <T>(subject: string, wanted: Wanted): ((bytes: Buffer) => T) => {
   const versions = loadVersions(subject);
   const newest = versions.at(-1)?.schema as unknown as RecordSchema;
-  const decoders = createDecoders(versions, compileType(narrowed(newest, wanted) as unknown as avro.Schema));
+  const decoders = createDecoders(versions, compileType(narrowSchema(newest, wanted) as unknown as avro.Schema));
   return (bytes) => decodeFramed(subject, decoders, bytes) as T;
 };
 
@@ -159,7 +159,7 @@ const toPair = ({ price, size }: WireLevel): Pair => [price, size];
 type WithReading = { readonly reading: LiveEntry['reading'] };
 
 /** Levels are `[price, size]` in code and records on the wire. */
-const levelled = <T extends WithReading>(codec: Codec<unknown>): Codec<T> => {
+const withLevels = <T extends WithReading>(codec: Codec<unknown>): Codec<T> => {
   const mapBook = (value: T, map: (level: never) => unknown): unknown => {
     const book = value.reading?.book;
     if (!book) return value;
@@ -175,8 +175,8 @@ const levelled = <T extends WithReading>(codec: Codec<unknown>): Codec<T> => {
 
 export const codecs = {
   raw: withPayload<RawMessage>(createCodec('raw')),
-  live: levelled<LiveEntry>(createCodec('live')),
-  state: levelled<StateEntry>(createCodec('state')),
+  live: withLevels<LiveEntry>(createCodec('live')),
+  state: withLevels<StateEntry>(createCodec('state')),
   rows: createCodec<RowEntry>('rows'),
   checkpoints: createCodec<CheckpointEntry>('checkpoints'),
   watermark: createCodec<WatermarkEntry>('watermark'),

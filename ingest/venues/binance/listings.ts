@@ -142,7 +142,7 @@ const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
       contract_size: market === 'usdm' ? 'base' : 'quote',
     },
     quantity_unit: quantity,
-    ...fundingInterval(hours, venueSymbol),
+    ...readFundingInterval(hours, venueSymbol),
     funding_normalisation: { venue_field: 'r', transform: 'string_to_number' },
     rules_normalisation: rules.normalisation,
     candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
@@ -156,7 +156,7 @@ const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
 };
 
 /** fundingInfo names the symbols with an adjusted interval; the docs state eight hours for the others. */
-const fundingInterval = (
+const readFundingInterval = (
   hours: FundingHours | undefined,
   symbol: string,
 ): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {

@@ -52,8 +52,8 @@ import {
   listSymbolsOfPair,
   PARTIAL,
   RETAIL,
-  snapshotChain,
   toQuantityUnit,
+  toSnapshotChain,
 } from './symbols.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a', 'bids', 'asks'] });
@@ -137,16 +137,16 @@ const mapSnapshot: Mapper = (element, source) => {
   const sides = sortSides(readLevels(element.bids, 'bids'), readLevels(element.asks, 'asks'));
   const at = { symbol, venueTs: readStamp(element), source };
   const limit = source.query.get('limit');
-  const snapshot = snapshotChain(symbol, sequence);
+  const snapshot = toSnapshotChain(symbol, sequence);
   const chain: Chain =
     limit === CONFIRMING_LEVELS
       ? { ...snapshot, kind: 'confirmation' }
-      : { ...snapshot, full: fullSides(sides, limit) };
+      : { ...snapshot, full: toFullSides(sides, limit) };
   return [{ ...toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, element), chain }];
 };
 
 /** A side with fewer levels than requested is complete. */
-const fullSides = ({ bids, asks }: Sides, limit: string | null): FullSides | undefined =>
+const toFullSides = ({ bids, asks }: Sides, limit: string | null): FullSides | undefined =>
   limit === null ? undefined : { bids: bids.length < Number(limit), asks: asks.length < Number(limit) };
 
 /** Mark, index (absent on COIN-M) and the coming funding; `T` is the next settlement here, not a stamp. Dated contracts have no funding. */

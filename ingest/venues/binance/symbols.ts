@@ -40,7 +40,7 @@ export const readChain = (text: string): Chain | null => {
   if (head.includes('"e":"depthUpdate"')) return PARTIAL.test(head) || RETAIL.test(head) ? null : readDiffChain(head);
   if (head.includes('"e":"')) return null;
   const id = /"lastUpdateId":(\d+)/.exec(text)?.[1];
-  return id === undefined ? null : snapshotChain(/"symbol":"([^"\\]+)"/.exec(text)?.[1] ?? '', id);
+  return id === undefined ? null : toSnapshotChain(/"symbol":"([^"\\]+)"/.exec(text)?.[1] ?? '', id);
 };
 
 /** The ids precede the levels; other members may come between them (the venue adds some at times). */
@@ -54,7 +54,7 @@ const readDiffChain = (head: string): Chain | null => {
   return { symbol, kind: 'update', first: BigInt(first), last: BigInt(last), previous: BigInt(previous) };
 };
 
-export const snapshotChain = (symbol: string, id: string): Chain => ({
+export const toSnapshotChain = (symbol: string, id: string): Chain => ({
   symbol,
   kind: 'snapshot',
   first: null,

@@ -118,7 +118,7 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
       contract_size: 'base',
     },
     quantity_unit: 'base',
-    ...fundingInterval(contract.fundInterval),
+    ...readFundingInterval(contract.fundInterval),
     funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
     rules_normalisation: normalisation,
     candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
@@ -135,7 +135,7 @@ const readEndlessMs = (value: unknown, name: string) =>
   value === '' || String(value) === '-1' ? null : readMsOrNull(value, name);
 
 /** Hours; v1 does not publish the interval. */
-const fundingInterval = (value: unknown): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
+const readFundingInterval = (value: unknown): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
   const ms = Number(readAmountOrNull(value, 'fundInterval') ?? 0) * 3_600_000;
   if (!Number.isSafeInteger(ms) || ms === 0) return { funding_interval: null, funding_interval_source: null };
   return { funding_interval: formatDuration(ms), funding_interval_source: 'venue' };

@@ -50,4 +50,4 @@ export const readStamp = (value: unknown, { sentAt }: MessageSource): Micros | n
 
 /** `buy`, `Buy`, `SELL`: the case depends on the endpoint. */
 export const SIDES = ['buy', 'sell'] as const;
-export const sideWord = (value: unknown): unknown => (typeof value === 'string' ? value.toLowerCase() : value);
+export const toSideWord = (value: unknown): unknown => (typeof value === 'string' ? value.toLowerCase() : value);

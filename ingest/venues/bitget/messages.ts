@@ -34,8 +34,8 @@ import {
   readSymbol,
   SIDES,
   type Stamps,
-  sideWord,
   toMapped,
+  toSideWord,
 } from './mapping.ts';
 import { type BookIds, isFutures, readIds, toChain } from './symbols.ts';
 import { type AnswerMapper, mapFunding, mapOpenInterest, mapSymbolPrice, mapTickers, toTicker } from './tickers.ts';
@@ -108,7 +108,7 @@ const mapBook: FrameMapper = (frame, source) => {
   if (action !== 'snapshot' && action !== 'update') throw badFrame('action says neither snapshot nor update');
   const books = readElements(frame.data);
   return books.map((book) => {
-    const ids = books.length === 1 ? ownIds(book, source.ids) : parsedIds(book);
+    const ids = books.length === 1 ? pickIds(book, source.ids) : readParsedIds(book);
     const bids = readLevels(book.bids ?? book.b, 'bids');
     const asks = readLevels(book.asks ?? book.a, 'asks');
     const kind = channel === 'books' ? action : 'snapshot';
@@ -120,16 +120,16 @@ const mapBook: FrameMapper = (frame, source) => {
   });
 };
 
-const parsedIds = ({ seq, pseq }: Fields): BookIds => ({
+const readParsedIds = ({ seq, pseq }: Fields): BookIds => ({
   seq: seq === undefined || seq === null ? null : readId(seq, 'seq'),
   pseq: pseq === undefined || pseq === null ? null : readId(pseq, 'pseq'),
 });
 
 /** The ids read from the text where the book has them; ids in another spelling are read again. */
-const ownIds = (book: Fields, seen: BookIds): BookIds => {
+const pickIds = (book: Fields, seen: BookIds): BookIds => {
   const isSeen = (id: unknown, text: string | null): boolean =>
     id === undefined || id === null ? text === null : text !== null && Number(id) === Number(text);
-  return isSeen(book.seq, seen.seq) && isSeen(book.pseq, seen.pseq) ? seen : parsedIds(book);
+  return isSeen(book.seq, seen.seq) && isSeen(book.pseq, seen.pseq) ? seen : readParsedIds(book);
 };
 
 /** A whole requested book: recorded, never joined. A book merged to coarser prices has none of the venue's own levels. */
@@ -140,7 +140,7 @@ const mapBookAnswer: AnswerMapper = (data, source) => {
   if (symbol === null) return [];
   const sides = sortSides(readLevels(book.bids ?? book.b, 'bids'), readLevels(book.asks ?? book.a, 'asks'));
   const at = { symbol, venueTs: readStamp(book.ts, source), source };
-  return [toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence: parsedIds(book).seq }, book)];
+  return [toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence: readParsedIds(book).seq }, book)];
 };
 
 // ---- trades, liquidations ----
@@ -171,7 +171,7 @@ type Origin = { readonly element: unknown; readonly source: MessageSource };
 
 const toTrade = (symbol: string, trade: TradeFields, { element, source }: Origin): readonly Mapped[] => {
   const { time, price, size, id } = trade;
-  const side = readTaker(sideWord(trade.side), SIDES, 'side');
+  const side = readTaker(toSideWord(trade.side), SIDES, 'side');
   if (side === null) return [];
   const values = {
     id: id === undefined || id === null ? null : readIdText(id, 'id'),
@@ -196,7 +196,7 @@ const mapLiquidations: FrameMapper = (frame, source) =>
     if (symbol === null) return [];
     const values = {
       id: null,
-      side: readSide(sideWord(element.side), SIDES, 'side') === 'buy' ? ('long' as const) : ('short' as const),
+      side: readSide(toSideWord(element.side), SIDES, 'side') === 'buy' ? ('long' as const) : ('short' as const),
       price: readPrice(element.price, 'price'),
       price_kind: 'bankruptcy' as const,
       quantity: readAmount(element.amount, 'amount'),

@@ -4,7 +4,7 @@ import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { readNumber, readRequest, shifted, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, shift, toAsked } from '../shared/asked.ts';
 import { byAge, chunks, hasPriceCandles, isOpen } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { PRICE_CANDLES_EVERY_MS } from './budget.ts';
@@ -172,6 +172,6 @@ export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   const symbol = query.get('symbol');
   if (!path.endsWith('/v3/market/candles') || symbol === null || priceType === undefined) return null;
   if (query.get('interval') !== '1m') return null;
-  const [fromMs, toMs] = [shifted(readNumber(query, 'startTime'), 1), shifted(readNumber(query, 'endTime'), -1)];
+  const [fromMs, toMs] = [shift(readNumber(query, 'startTime'), 1), shift(readNumber(query, 'endTime'), -1)];
   return toAsked([symbol], priceType, { fromMs, toMs, limit: readNumber(query, 'limit') ?? FEWEST });
 };

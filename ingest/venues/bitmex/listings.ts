@@ -132,7 +132,7 @@ const readRules = (row: Fields, kind: ListingValues['venue_kind']): Rules => {
   };
   const figures = { tick_size: read('tick_size', 'tickSize'), lot_size: read('lot_size', 'lotSize') };
   const multiplier = readFigureOrNull(row.multiplier, 'multiplier');
-  const scale = settlementScale(row, kind);
+  const scale = computeSettlementScale(row, kind);
   if (multiplier === null || scale === null) return { ...figures, contract_size: null, normalisation };
   normalisation.contract_size = { venue_field: 'multiplier', transform: `scale:${scale}` };
   return { ...figures, contract_size: multiply(multiplier, scale), normalisation };
@@ -142,7 +142,7 @@ const readRules = (row: Fields, kind: ListingValues['venue_kind']): Rules => {
  * `multiplier` counts the smallest units of the settlement currency: for a linear contract by point of price, for an inverse one (below zero)
  * by its inverse. A quanto contract has a size neither in base nor in quote.
  */
-const settlementScale = (row: Fields, kind: ListingValues['venue_kind']): Digits | null => {
+const computeSettlementScale = (row: Fields, kind: ListingValues['venue_kind']): Digits | null => {
   if (kind === 'quanto') return null;
   const name = kind === 'inverse' ? 'underlyingToSettleMultiplier' : 'quoteToSettleMultiplier';
   const units = readFigureOrNull(row[name], name);

@@ -119,7 +119,7 @@ const toValues = (instrument: Fields, market: Market): ListingValues => {
       contract_size: quantity,
     },
     quantity_unit: quantity,
-    ...fundingInterval(instrument.fundingInterval),
+    ...readFundingInterval(instrument.fundingInterval),
     funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
     rules_normalisation: rules.normalisation,
     candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
@@ -144,7 +144,7 @@ const splitAsset = (asset: string): { readonly base: string; readonly multiplier
 };
 
 /** Minutes. */
-const fundingInterval = (value: unknown): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
+const readFundingInterval = (value: unknown): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
   const minutes = readCountOrNull(value, 'fundingInterval');
   if (minutes === null || minutes === 0) return { funding_interval: null, funding_interval_source: null };
   return { funding_interval: formatDuration(minutes * MS_PER_MINUTE), funding_interval_source: 'venue' };

@@ -162,7 +162,7 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
 };
 
 /** Requests the whole ticker of one listing. */
-export const confirmRequest = (topic: string, endpoints: Endpoints): SymbolRequest | null => {
+export const toConfirmRequest = (topic: string, endpoints: Endpoints): SymbolRequest | null => {
   const symbol = /^tickers\.(.+)$/.exec(topic)?.[1];
   return symbol === undefined ? null : { symbol, request: get('tickers', symbol, endpoints) };
 };

@@ -139,7 +139,7 @@ export type VenueFeed = {
   readonly subscriptionOf?: (text: string) => string | null;
   /** Frames that end and begin silent subscriptions. */
   readonly renew?: (subscriptions: readonly string[]) => readonly string[];
-  /** A subscribe frame without what an `error` frame refuses of it, where the venue refuses the whole frame; null: the error is about something else. */
+  /** A subscribe frame without what an `error` frame refuses of it, where the venue refuses it whole; null: the error is about something else. */
   readonly without?: (refusal: string, request: string) => string | null;
   /** Requests the newest value of a quiet subscription. */
   readonly confirm?: (subscription: string, endpoints: Endpoints) => SymbolRequest | null;

@@ -11,10 +11,10 @@ import { mapMessage, readChain, readChannel, readNewestMinute } from './messages
 import {
   askedMinutes,
   candlesRequest,
-  confirmRequest,
   planDeribit,
   STREAMS_PER_CONNECTION,
   toCall,
+  toConfirmRequest,
   toRenewal,
 } from './plan.ts';
 import { isLinear, toQuantityUnit } from './symbols.ts';
@@ -78,7 +78,7 @@ export const deribit: Venue = {
   bookRule,
   subscriptionOf: readChannel,
   renew: toRenewal,
-  confirm: confirmRequest,
+  confirm: toConfirmRequest,
   newestMinute: readNewestMinute,
   candles: candlesRequest,
   askedMinutes,

@@ -242,14 +242,14 @@ const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   return [
     record(at, 'trade', { id, side: direction, price, ...amount }, trade),
     // Two liquidations of one trade share its id: the second gets a suffix.
-    ...closedSides(trade.liquidation, direction).map((side, i) =>
+    ...listClosedSides(trade.liquidation, direction).map((side, i) =>
       record(at, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side, ...fill }, trade),
     ),
   ];
 };
 
 /** The liquidated party: `T` the taker, `M` the maker, whose side is opposite, `MT` both. A sale closes a long. */
-const closedSides = (liquidation: unknown, taker: 'buy' | 'sell'): readonly ('long' | 'short')[] => {
+const listClosedSides = (liquidation: unknown, taker: 'buy' | 'sell'): readonly ('long' | 'short')[] => {
   const closedByTaker = taker === 'sell' ? 'long' : 'short';
   const closedByMaker = taker === 'sell' ? 'short' : 'long';
   switch (liquidation) {

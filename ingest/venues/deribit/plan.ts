@@ -122,7 +122,7 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
 };
 
 /** Requests the whole ticker of one listing. */
-export const confirmRequest = (channel: string, endpoints: Endpoints): SymbolRequest | null => {
+export const toConfirmRequest = (channel: string, endpoints: Endpoints): SymbolRequest | null => {
   const symbol = /^ticker\.([^.]+)\./.exec(channel)?.[1];
   if (symbol === undefined) return null;
   return { symbol, request: get('ticker', `instrument_name=${encodeURIComponent(symbol)}`, endpoints) };

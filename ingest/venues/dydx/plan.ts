@@ -4,7 +4,7 @@ import { formatInstant, MICROS_PER_MS } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
-import { readNumber, readRequest, shifted, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, shift, toAsked } from '../shared/asked.ts';
 import { spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
@@ -93,7 +93,7 @@ export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   const { path = '', query = NO_QUERY } = readRequest(message, '"candles"') ?? {};
   const symbol = /\/candles\/perpetualMarkets\/([^/]+)$/.exec(path)?.[1];
   if (symbol === undefined || query.get('resolution') !== '1MIN') return null;
-  const bounds = { fromMs: toMs(query.get('fromISO')), toMs: shifted(toMs(query.get('toISO')), -1) };
+  const bounds = { fromMs: toMs(query.get('fromISO')), toMs: shift(toMs(query.get('toISO')), -1) };
   return toAsked([decodeURIComponent(symbol)], 'trade', {
     ...bounds,
     limit: readNumber(query, 'limit') ?? DEFAULT_LIMIT,

@@ -40,7 +40,7 @@ export const updateChain = (symbol: string, { first, last }: Ids): Chain => ({
   previous: null,
 });
 
-export const snapshotChain = (symbol: string, last: bigint, full?: Chain['full']): Chain => ({
+export const toSnapshotChain = (symbol: string, last: bigint, full?: Chain['full']): Chain => ({
   symbol,
   kind: 'snapshot',
   first: null,
@@ -63,13 +63,13 @@ export const readChain = (text: string): Chain | null => {
   if (symbol === undefined || !isPerpetual(symbol)) return null;
   const isFull = /"full":true/.test(result);
   return isFull
-    ? snapshotChain(symbol, BigInt(last))
+    ? toSnapshotChain(symbol, BigInt(last))
     : updateChain(symbol, { first: BigInt(first), last: BigInt(last) });
 };
 
 const readBodyChain = (text: string): Chain | null => {
   const id = text.includes('"asks":[') && text.includes('"current":') ? /"id":(\d+)/.exec(text)?.[1] : undefined;
-  return id === undefined ? null : snapshotChain('', BigInt(id));
+  return id === undefined ? null : toSnapshotChain('', BigInt(id));
 };
 
 const readChannel = (text: string): string | undefined =>

@@ -28,7 +28,7 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { readAnswer } from './listings.ts';
-import { fullSides, isChained, isSwap, readDepth, splitChannel, toChain, toMarket } from './symbols.ts';
+import { isChained, isSwap, readDepth, splitChannel, toChain, toFullSides, toMarket } from './symbols.ts';
 
 /** Context of an element: its channel's contract (null: the element has its own), and the message's send time. */
 type Source = {
@@ -200,7 +200,7 @@ const mapDepth =
     const mapped = toMapped(at, 'book', values, element);
     if (!source.isFrame || !isChained(topic)) return [mapped];
     const chain = toChain(at.symbol, isUpdate, version === null ? null : BigInt(version));
-    const full = fullSides(readDepth(topic) ?? 0, { bids: bids.length, asks: asks.length });
+    const full = toFullSides(readDepth(topic) ?? 0, { bids: bids.length, asks: asks.length });
     return [{ ...mapped, chain: isUpdate ? chain : { ...chain, full } }];
   };
 

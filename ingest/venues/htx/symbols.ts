@@ -36,7 +36,7 @@ export const readDepth = (topic: string): number | null => {
 export const isChained = (topic: string): boolean => topic !== 'depth.step6';
 
 /** A side with fewer levels than the channel sends is complete. */
-export const fullSides = (depth: number, counts: { readonly bids: number; readonly asks: number }): FullSides => ({
+export const toFullSides = (depth: number, counts: { readonly bids: number; readonly asks: number }): FullSides => ({
   bids: counts.bids < depth,
   asks: counts.asks < depth,
 });

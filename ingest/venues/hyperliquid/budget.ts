@@ -12,7 +12,7 @@ const SPARE = 150;
 const STEP = 10;
 
 /** Number of coins, of the given total, that also have trades and candles. */
-const coinsWithEvents = (coins: number): number => {
+const countCoinsWithEvents = (coins: number): number => {
   const left = SUBSCRIPTIONS - SPARE - 2 * Math.ceil(coins / STEP) * STEP;
   return Math.max(0, Math.min(coins, Math.floor(left / 2)));
 };
@@ -23,7 +23,7 @@ export const hasEvents = ({ off = [] }: ListingRecord): boolean => !off.includes
 /** Listings in the venue's order; neither is collected for those beyond the budget. */
 export const withinBudget = (listings: readonly ListingRecord[]): readonly ListingRecord[] => {
   const open = listings.filter(isOpen);
-  const reached = new Set(open.slice(0, coinsWithEvents(open.length)));
+  const reached = new Set(open.slice(0, countCoinsWithEvents(open.length)));
   return listings.map((listing) =>
     isOpen(listing) && !reached.has(listing) ? leaveOff(listing, ['trades', 'candles']) : listing,
   );

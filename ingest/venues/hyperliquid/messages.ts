@@ -87,7 +87,7 @@ const mapAnswer = (body: unknown, source: Source): readonly Mapped[] => {
   if (isFields(body) && 'levels' in body) return mapBook(body, source);
   const metas = listMetas(body);
   if (metas.length > 0) {
-    rememberCoins(metas, source);
+    storeCoins(metas, source);
     return Array.isArray(body) && Array.isArray(body[1]) ? mapMarketContexts(body, source) : [];
   }
   if (!Array.isArray(body)) return [];
@@ -197,7 +197,7 @@ const mapAllContexts = ({ ctxs }: Fields, source: Source): readonly Mapped[] => 
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the contexts name no coins and no meta is known');
   return readList(ctxs, 'ctxs').flatMap((item) => {
     const [market, contexts] = readList(item, 'ctxs');
-    const coins = coinsByMarket(source.state)[`market ${String(market)}`];
+    const coins = readCoinsByMarket(source.state)[`market ${String(market)}`];
     const values = readList(contexts, 'ctxs');
     if (coins !== undefined && coins.length >= values.length) return zip(coins, values, source);
     note('unknown_listing');
@@ -212,14 +212,14 @@ const zip = (coins: readonly string[], contexts: readonly unknown[], source: Sou
   });
 
 type CoinsByMarket = Readonly<Record<string, readonly string[]>>;
-const coinsByMarket = (state: MapState): CoinsByMarket => (state.coins as CoinsByMarket | undefined) ?? {};
+const readCoinsByMarket = (state: MapState): CoinsByMarket => (state.coins as CoinsByMarket | undefined) ?? {};
 
-const rememberCoins = (metas: readonly Fields[], { state }: Source): void => {
+const storeCoins = (metas: readonly Fields[], { state }: Source): void => {
   const named = metas.map((meta) => {
     const coins = listCoins(meta).map((coin) => readText(coin.name, 'name'));
     return [`market ${toMarket(coins[0] ?? '')}`, coins] as const;
   });
-  state.coins = { ...coinsByMarket(state), ...Object.fromEntries(named) };
+  state.coins = { ...readCoinsByMarket(state), ...Object.fromEntries(named) };
 };
 
 // ---- trades ----

@@ -74,7 +74,7 @@ const toFrames = (event: 'subscribe' | 'unsubscribe', feed: string, symbols: rea
 /** A new subscription starts with the newest ticker, or the whole book. */
 export const toRenewal = (subscriptions: readonly string[]): string[] => {
   const byFeed = Object.entries(Object.groupBy(subscriptions, (name) => name.slice(0, name.indexOf(':'))));
-  const frames = (event: 'subscribe' | 'unsubscribe'): string[] =>
+  const listFrames = (event: 'subscribe' | 'unsubscribe'): string[] =>
     byFeed.flatMap(([feed, names = []]) =>
       toFrames(
         event,
@@ -82,7 +82,7 @@ export const toRenewal = (subscriptions: readonly string[]): string[] => {
         names.map((name) => name.slice(feed.length + 1)),
       ),
     );
-  return [...frames('unsubscribe'), ...frames('subscribe')];
+  return [...listFrames('unsubscribe'), ...listFrames('subscribe')];
 };
 
 // ---- requests ----

@@ -201,7 +201,7 @@ const mapWhole: Mapper = (element, source) => {
 
 /** `T`: the taker bought (1) or sold (2). */
 const mapTrade: Mapper = (element, source) => {
-  const side = readTaker(sideWord(element.T), ['1', '2'], 'T');
+  const side = readTaker(toSideWord(element.T), ['1', '2'], 'T');
   if (side === null) return [];
   const values = {
     id: element.i === undefined ? null : readId(element.i, 'i'),
@@ -214,7 +214,7 @@ const mapTrade: Mapper = (element, source) => {
 };
 
 /** A number, or its text. */
-const sideWord = (value: unknown): unknown => (typeof value === 'number' ? String(value) : value);
+const toSideWord = (value: unknown): unknown => (typeof value === 'number' ? String(value) : value);
 
 type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'q' | 'a', unknown>>;
 

@@ -12,11 +12,11 @@ import { mapMessage } from './messages.ts';
 import {
   askedMinutes,
   candlesRequest,
-  confirmRequest,
   planOkx,
   RENEW_EVERY_MS,
   referenceRequests,
   STREAMS_PER_CONNECTION,
+  toConfirmRequest,
   toRenewal,
   withoutRefused,
 } from './plan.ts';
@@ -89,7 +89,7 @@ export const okx: Venue = {
   subscriptionOf: readSubscription,
   renew: toRenewal,
   without: withoutRefused,
-  confirm: confirmRequest,
+  confirm: toConfirmRequest,
   closedMinute: readClosedMinute,
   candles: candlesRequest,
   askedMinutes,

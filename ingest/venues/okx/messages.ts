@@ -26,7 +26,7 @@ import {
   refusal,
 } from '../shared/wire.ts';
 import { readAnswer, readInterval } from './listings.ts';
-import { fullSides, isChained, isFirst, isSwap, listSymbolsOfIndex, toChain } from './symbols.ts';
+import { isChained, isFirst, isSwap, listSymbolsOfIndex, toChain, toFullSides } from './symbols.ts';
 
 type Source = {
   readonly receivedAt: number;
@@ -172,7 +172,7 @@ const mapBook = ofSwap((at, element, { channel, action }) => {
   const chain = toChain(at.symbol, { action, last, previous });
   if (!isFirst(action, previous))
     return [{ ...toMapped(at, 'book', { kind: 'update', bids, asks, sequence }, element), chain }];
-  const full = fullSides(channel, { bids: bids.length, asks: asks.length });
+  const full = toFullSides(channel, { bids: bids.length, asks: asks.length });
   const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence };
   return [{ ...toMapped(at, 'book', values, element), chain: { ...chain, full } }];
 });

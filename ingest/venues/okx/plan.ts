@@ -4,7 +4,7 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Cover, PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { readNumber, readRequest, shifted, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, shift, toAsked } from '../shared/asked.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { toIndex } from './symbols.ts';
@@ -204,7 +204,7 @@ const CONFIRMING: Readonly<Record<string, Confirming>> = {
   'funding-rate': { path: 'public/funding-rate', query: '', weight: 8 },
 };
 
-export const confirmRequest = (subscription: string, endpoints: Endpoints): SymbolRequest | null => {
+export const toConfirmRequest = (subscription: string, endpoints: Endpoints): SymbolRequest | null => {
   const { channel, instId: symbol = '' } = toArgument(subscription);
   const asking = CONFIRMING[channel];
   if (asking === undefined) return null;
@@ -220,6 +220,6 @@ export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   const { path = '', query = NO_QUERY } = readRequest(message) ?? {};
   const symbol = query.get('instId');
   if (!path.endsWith('/market/candles') || symbol === null || query.get('bar') !== '1m') return null;
-  const [fromMs, toMs] = [shifted(readNumber(query, 'before'), 1), shifted(readNumber(query, 'after'), -1)];
+  const [fromMs, toMs] = [shift(readNumber(query, 'before'), 1), shift(readNumber(query, 'after'), -1)];
   return toAsked([symbol], 'trade', { fromMs, toMs, limit: readNumber(query, 'limit') ?? DEFAULT_LIMIT });
 };

@@ -36,7 +36,7 @@ const DEPTHS: ReadonlyMap<string, number> = new Map([
 export const isChained = (channel: string): boolean => DEPTHS.has(channel);
 
 /** A side with fewer levels than its channel sends is complete. */
-export const fullSides = (channel: string, counts: { readonly bids: number; readonly asks: number }): FullSides => {
+export const toFullSides = (channel: string, counts: { readonly bids: number; readonly asks: number }): FullSides => {
   const depth = DEPTHS.get(channel) ?? 0;
   return { bids: counts.bids < depth, asks: counts.asks < depth };
 };

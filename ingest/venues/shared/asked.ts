@@ -30,7 +30,7 @@ type Bounds = {
   readonly limit: number;
 };
 
-const scaled = (ms: number | null, round: (minutes: number) => number): Micros | null =>
+const toWholeMinutes = (ms: number | null, round: (minutes: number) => number): Micros | null =>
   ms === null ? null : round(ms / MINUTE_MS) * MINUTE_MS * MICROS_PER_MS;
 
 /** Null when a bound is no instant. */
@@ -40,8 +40,8 @@ export const toAsked = (
   { fromMs, toMs, limit }: Bounds,
 ): AskedMinutes | null => {
   if ([fromMs, toMs, limit].some(Number.isNaN)) return null;
-  return { symbols, price_type, from: scaled(fromMs, Math.ceil), to: scaled(toMs, Math.floor), limit };
+  return { symbols, price_type, from: toWholeMinutes(fromMs, Math.ceil), to: toWholeMinutes(toMs, Math.floor), limit };
 };
 
 /** `by` later; null stays null. */
-export const shifted = (ms: number | null, by: number): number | null => (ms === null ? null : ms + by);
+export const shift = (ms: number | null, by: number): number | null => (ms === null ? null : ms + by);

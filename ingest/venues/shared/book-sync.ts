@@ -19,7 +19,7 @@ export type Chain = {
 
 export type FullSides = { readonly bids: boolean; readonly asks: boolean };
 
-/** How a venue's book continues. `snapshot`: REST snapshot + buffered diffs; `stream`: the feed sends its snapshots; `full`: every message is whole. */
+/** How a venue's book continues. `snapshot`: REST snapshot and buffered diffs; `stream`: the feed sends snapshots; `full`: every message is whole. */
 export type BookRule = {
   readonly style: 'snapshot' | 'stream' | 'full';
   /** True when `next` directly continues a book at id `last` (null: nothing applied since the snapshot `snapshotId`). */

@@ -73,7 +73,11 @@ const scanFigure = (text: string, from: number): Digits | null => {
 };
 
 /** Index of the label at `at`, most likely the one at its own place; -1 for none. */
-const labelAt = (text: string, at: number, { labels, place }: { labels: readonly string[]; place: number }): number => {
+const findLabel = (
+  text: string,
+  at: number,
+  { labels, place }: { labels: readonly string[]; place: number },
+): number => {
   const own = labels[place];
   return own !== undefined && text.startsWith(own, at)
     ? place
@@ -90,7 +94,7 @@ const scanLevel = (text: string, from: number, labels: readonly string[] | null)
   let size: Digits | null = null;
   let at = from + 1;
   for (let place = 0; ; place++) {
-    const member = isObject ? labelAt(text, at, { labels, place }) : place;
+    const member = isObject ? findLabel(text, at, { labels, place }) : place;
     if (member < 0) return null;
     const figure = scanFigure(text, isObject ? at + (labels[member] as string).length : at);
     if (figure === null) return null;

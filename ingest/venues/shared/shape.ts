@@ -44,7 +44,7 @@ export const bindRecords =
   });
 
 /** Sorts prices ascending (`1`) or descending (`-1`); levels already in order, which most venues send, are only checked. */
-const ordered = (levels: readonly Level[], direction: 1 | -1): readonly Level[] => {
+const sortLevels = (levels: readonly Level[], direction: 1 | -1): readonly Level[] => {
   for (let at = 1; at < levels.length; at++) {
     if (direction * comparePrices((levels[at] as Level)[0], (levels[at - 1] as Level)[0]) < 0)
       return levels.toSorted((a, b) => direction * comparePrices(a[0], b[0]));
@@ -55,11 +55,11 @@ const ordered = (levels: readonly Level[], direction: 1 | -1): readonly Level[] 
 /** Compares positive figures by their digits: the longer whole part is larger, else the first different digit decides. */
 const comparePrices = (a: Digits, b: Digits): number => {
   if (a === b) return 0;
-  const wholes = wholeLength(a) - wholeLength(b);
+  const wholes = countWholeDigits(a) - countWholeDigits(b);
   return wholes === 0 ? (a < b ? -1 : 1) : wholes;
 };
 
-const wholeLength = (digits: Digits): number => {
+const countWholeDigits = (digits: Digits): number => {
   const point = digits.indexOf('.');
   return point < 0 ? digits.length : point;
 };
@@ -69,8 +69,8 @@ export type Sides = { readonly bids: readonly Level[]; readonly asks: readonly L
 
 /** A snapshot's sides, best first. */
 export const sortSides = (bids: readonly Level[], asks: readonly Level[]): Sides => ({
-  bids: ordered(bids, -1),
-  asks: ordered(asks, 1),
+  bids: sortLevels(bids, -1),
+  asks: sortLevels(asks, 1),
 });
 
 /** The chain of a message that is whole. */
@@ -114,13 +114,13 @@ export const spreadListings = (
   return [...groups.values()]
     .toSorted((a, b) => (a.place.tag < b.place.tag ? -1 : 1))
     .flatMap(({ place, members }) =>
-      chunks(members.toSorted(bySymbol), most ?? members.length).map((some, i) =>
+      chunks(members.toSorted(compareSymbols), most ?? members.length).map((some, i) =>
         slot(some, most === undefined ? place : { ...place, tag: `${place.tag}.${i}` }),
       ),
     );
 };
 
-const bySymbol = (a: ListingRecord, b: ListingRecord): number => (a.venue_symbol < b.venue_symbol ? -1 : 1);
+const compareSymbols = (a: ListingRecord, b: ListingRecord): number => (a.venue_symbol < b.venue_symbol ? -1 : 1);
 
 /** Oldest first, so that a new listing changes only the end. */
 export const byAge = (listings: readonly ListingRecord[]): readonly ListingRecord[] =>

@@ -82,14 +82,14 @@ export const readFigure = (value: unknown, name: string): Digits => {
 export const readFigureOrNull = (value: unknown, name: string): Digits | null =>
   value === undefined || value === null || value === '' ? null : readFigure(value, name);
 
-export const readPrice = (value: unknown, name: string): Digits => positive(readFigure(value, name), name);
+export const readPrice = (value: unknown, name: string): Digits => requirePositive(readFigure(value, name), name);
 
 export const readPriceOrNull = (value: unknown, name: string): Digits | null => {
   const digits = readFigureOrNull(value, name);
-  return digits === null ? null : positive(digits, name);
+  return digits === null ? null : requirePositive(digits, name);
 };
 
-const positive = (digits: Digits, name: string): Digits => {
+const requirePositive = (digits: Digits, name: string): Digits => {
   if (!isPositive(digits)) throw badFigure(name, digits);
   return digits;
 };

@@ -73,7 +73,11 @@ export const checkOwner = async ({ chain, owner }: Poster, contract: Hex): Promi
 };
 
 /** Runs `work` on the connection that holds the lock, which is released with it; null: another process has the lock. */
-const inTurn = async <T>(database: Pool, poster: Poster, work: (queries: Queries) => Promise<T>): Promise<T | null> => {
+const runInTurn = async <T>(
+  database: Pool,
+  poster: Poster,
+  work: (queries: Queries) => Promise<T>,
+): Promise<T | null> => {
   const { genesisHash, sender } = toSender(poster);
   const lock = [LOCK, `${genesisHash} ${sender}`];
   const client = await database.connect();
@@ -108,7 +112,7 @@ export const repeatInTurn = async (
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     signal?.throwIfAborted();
-    const turn = await inTurn(database, poster, round);
+    const turn = await runInTurn(database, poster, round);
     if (turn?.isDone === true) return;
     if (performance.now() > deadline)
       throw new Error(`not confirmed yet: ${turn?.state ?? 'another process is posting'}`);

@@ -119,7 +119,7 @@ const signAndSend = async (
 
 type SeenKept = Kept & Seen;
 
-const lookAt = (kept: readonly Kept[], { chain }: Poster): Promise<SeenKept[]> =>
+const readReceipts = (kept: readonly Kept[], { chain }: Poster): Promise<SeenKept[]> =>
   Promise.all(
     kept.map(async (one) => {
       const receipt = await chain.receiptOf(one.hash);
@@ -205,7 +205,7 @@ const look = async (purpose: Purpose, poster: Poster, queries: Queries): Promise
   // Read before the receipts, so that every transaction it counts has a receipt.
   const mined = await chain.nonceOf(owner.address);
   const market = await chain.market();
-  const seen = await lookAt(kept, poster);
+  const seen = await readReceipts(kept, poster);
   reached('looked');
   return { held, mined, market, seen };
 };

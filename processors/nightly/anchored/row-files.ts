@@ -27,7 +27,7 @@ const ZSTD_LEVEL = 6;
 const PIECE_BYTES = 256 * 1024;
 
 /** Columns of a file: those of the anchored row, then two that are not hashed (AR-03). */
-const fileColumns = ({ columns }: AnchoredTable): readonly Pick<AnchoredColumn, 'name' | 'kind'>[] => [
+const listFileColumns = ({ columns }: AnchoredTable): readonly Pick<AnchoredColumn, 'name' | 'kind'>[] => [
   ...columns,
   { name: 'recorded_at', kind: 'instant' },
   { name: 'leaf_index', kind: 'integer' },
@@ -82,7 +82,7 @@ const toParquetCell = (kind: AnchoredKind, cell: string | boolean | null): Parqu
 
 export const openParquetRows = async (table: AnchoredTable, path: string): Promise<RowWriter> => {
   const file = await openHashed('parquet', path);
-  const columns = fileColumns(table).map(({ name, kind }) => ({ name, kind: PARQUET_KINDS[kind] }));
+  const columns = listFileColumns(table).map(({ name, kind }) => ({ name, kind: PARQUET_KINDS[kind] }));
   const parquet = openParquet(columns, { write: file.write });
   return {
     append: (rows) =>
@@ -137,25 +137,25 @@ const openTextRows = async (
   };
 };
 
-const csvCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-const toCellText = (cell: string | boolean | number | null): string => (cell === null ? '' : csvCell(String(cell)));
-const recordedText = ({ recordedAt }: FileRow): string | null =>
+const toCsvCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const toCellText = (cell: string | boolean | number | null): string => (cell === null ? '' : toCsvCell(String(cell)));
+const formatRecordedAt = ({ recordedAt }: FileRow): string | null =>
   recordedAt === null ? null : formatInstantMicros(recordedAt);
 
 const openCsvRows = (table: AnchoredTable, path: string): Promise<RowWriter> =>
   openTextRows('csv', path, {
-    header: `${fileColumns(table)
+    header: `${listFileColumns(table)
       .map(({ name }) => name)
       .join(',')}\n`,
-    line: (row) => `${[...row.cells, recordedText(row), row.leafIndex].map(toCellText).join(',')}\n`,
+    line: (row) => `${[...row.cells, formatRecordedAt(row), row.leafIndex].map(toCellText).join(',')}\n`,
   });
 
 const openJsonRows = (table: AnchoredTable, path: string): Promise<RowWriter> => {
-  const labels = fileColumns(table).map(({ name }, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+  const labels = listFileColumns(table).map(({ name }, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`);
   return openTextRows('jsonl', path, {
     header: '',
     line: (row) => {
-      const cells = [...row.cells, recordedText(row), row.leafIndex];
+      const cells = [...row.cells, formatRecordedAt(row), row.leafIndex];
       return `${cells.map((cell, at) => `${labels[at]}${JSON.stringify(cell)}`).join('')}}\n`;
     },
   });
