@@ -61,7 +61,7 @@ const findStaleReason = (reading: Held, question: StatusQuestion, validUntil: Mi
   const { at, lostAt, stateLag, boundMs } = question;
   if (reading.horizon_source === 'connection' && lostAt !== null && lostAt <= at) return 'connection_lost';
   if (stateLag) return 'state_lag';
-  // A source without its instant proves nothing either.
+  // A horizon source without its instant counts as unknown too.
   const isUnknown = reading.horizon_source !== 'connection' && validUntil === null;
   if (reading.horizon_source === null || isUnknown) return 'horizon_unknown';
   if (validUntil !== null && validUntil < at) return 'horizon_passed';

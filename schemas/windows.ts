@@ -4,7 +4,7 @@ import type { Micros } from './records.ts';
 
 /** A reading counts when it was recorded at most this long after its window's end (N-11). */
 export const COUNTS_WITHIN: Micros = 100_000_000;
-/** A window is sealed once W has passed its end by this: the first millisecond after which nothing can count. */
+/** A window is sealed once W has passed its end by this: the first millisecond at which nothing more can count. */
 export const SEALS_AFTER: Micros = 100_001_000;
 
 /** End of the window `(start, end]` of `windowMs` that contains `receivedAt`; an instant on a boundary belongs to the window that ends there. */

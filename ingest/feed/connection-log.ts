@@ -18,7 +18,7 @@ export type LossCause =
 export type Source = {
   readonly connId: string;
   readonly openedAt: Micros;
-  /** Instant since which every tick names the connection, as tasks count its alive span; null once it has ended. */
+  /** Instant since which the log names it without a pause, as tasks count its alive span; null once it has ended. */
   readonly aliveFrom: () => Micros | null;
   readonly frame: (payload: Uint8Array) => void;
   /** `shards` narrows an answer that concerns one listing. */

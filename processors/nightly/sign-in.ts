@@ -9,7 +9,7 @@ const CLIENT_DAYS = 180;
 /** An ended connection is only history. */
 const ENDED_DAYS = 400;
 
-/** Records the end of connections whose keys have expired. */
+/** Records the end of expired connections; their keys have expired with them. */
 const END = `
   with ended as (
     update connections set ended_at = $1, end_reason = 'expired' where ended_at is null and expires_at <= $1 returning *),

@@ -24,7 +24,7 @@ export const impliedQuantity = (symbol: string): SymbolQuantity => {
   };
 };
 
-/** `ob.BTC_USDT.400`: a book of so many levels a side. */
+/** `ob.BTC_USDT.400`: a book with 400 levels a side. */
 export const parseStream = (stream: string): { readonly symbol: string; readonly depth: number } | null => {
   const [, symbol, depth] = /^ob\.(.+)\.(\d+)$/.exec(stream) ?? [];
   return symbol === undefined ? null : { symbol, depth: Number(depth) };
