@@ -41,7 +41,7 @@ const MILLISECOND: Micros = 1_000;
 /** W: `recorded_at` of the last applied record − 1 ms. */
 export const computeWatermark = (state: TaskView): Micros => state.recordedAt - MILLISECOND;
 
-export const placeOf = (context: TaskContext): TaskPlace => ({
+export const toTaskPlace = (context: TaskContext): TaskPlace => ({
   venue: context.venue.id,
   task: context.id,
   srcOffset: context.out.offset,
@@ -98,7 +98,7 @@ export const spanChanged =
   (context: TaskContext) =>
   (span: Span): void => {
     pushLive(context.out, context.state.recordedAt, 'connection', { span });
-    if (span.to !== null) pushRow(context.out, spanRow(placeOf(context), span));
+    if (span.to !== null) pushRow(context.out, spanRow(toTaskPlace(context), span));
   };
 
 type Letter = { readonly code: string; readonly text: string; readonly payload: RawMessage['payload'] };

@@ -15,7 +15,7 @@ import { applyReading, type Subject } from './accept.ts';
 import { applyBook, endBooks, publishPending } from './book-readings.ts';
 import { applyAnswer, applyCandle, type CandleAnswer, collectsPrice, forgetNewest } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
-import { isCollected, ownsSymbol, placeOf, pushDeadLetter, spanChanged, type TaskContext } from './context.ts';
+import { isCollected, ownsSymbol, pushDeadLetter, spanChanged, type TaskContext, toTaskPlace } from './context.ts';
 import { applyEvent, restartEvents } from './events.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { capabilityRow, listingRow } from './rows.ts';
@@ -96,7 +96,7 @@ const applyCapability = (context: TaskContext, message: RawMessage): void => {
   for (const [symbol, collected] of before) applyTurn(context, symbol, collected);
   out.capabilities.push(version);
   pushLive(out, state.recordedAt, 'capability', { capability: version });
-  pushRow(out, capabilityRow(placeOf(context), version));
+  pushRow(out, capabilityRow(toTaskPlace(context), version));
 };
 
 const applyOpen = (context: TaskContext, message: RawMessage): void => {
@@ -176,7 +176,7 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   context.listings.set(symbol, version.record);
   out.listings.push(version);
   pushLive(out, state.recordedAt, 'listing', { symbol, listing: version });
-  pushRow(out, listingRow(placeOf(context), version));
+  pushRow(out, listingRow(toTaskPlace(context), version));
 };
 
 /** Events, and minutes of prices, that are currently collected. */
