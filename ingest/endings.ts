@@ -1,4 +1,4 @@
-// Ends, in the log, the connections of a collector that died: what it left on disk names them, and nobody else can say that they are over.
+// Writes `lost` for the connections of a crashed collector: only its spool names them, so no other process can report their end.
 import { codecs } from '../schemas/avro/codec.ts';
 import type { LostBody, RawMessage } from '../schemas/topics.ts';
 import type { SpoolRecord } from './spool-format.ts';
@@ -8,8 +8,8 @@ type Last = { readonly message: RawMessage; readonly places: Map<string, Pick<Sp
 type Endings = {
   readonly note: (record: SpoolRecord) => void;
   /**
-   * A `lost` for each connection whose end is not among the noted records: at its last message, because what it received
-   * after that is lost. Without it the drained records would name the connection now, and so call it alive (F-02).
+   * A `lost` for each connection whose end is not among the noted records, placed at its last message, because later messages are
+   * lost. Without it the drained records would name the connection now, and tasks would treat it as alive (F-02).
    */
   readonly take: () => readonly SpoolRecord[];
 };
@@ -28,7 +28,7 @@ const decode = (value: Buffer): RawMessage | null => {
   try {
     return codecs.raw.decode(value);
   } catch {
-    // The task makes a dead letter of it.
+    // The task sends it to the dead letters.
     return null;
   }
 };
@@ -38,7 +38,7 @@ export const createEndings = (): Endings => {
   return {
     note: ({ topic, partition, value }) => {
       const message = decode(value);
-      // Ticks and capabilities are the collector's own.
+      // Ticks and capabilities have no connection: they belong to the collector.
       if (message === null || message.seq === 0) return;
       const places = open.get(message.conn_id)?.places ?? new Map();
       places.set(`${topic}/${partition}`, { topic, partition });

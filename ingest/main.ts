@@ -1,4 +1,4 @@
-// The collector process: for each venue of VENUES its messages to the raw topic, until it is told to stop.
+// The collector process: writes the messages of each venue of VENUES to the raw topic until it is stopped.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClock } from '../infra/runtime/clock.ts';
@@ -36,10 +36,10 @@ countBuffersAsHeap();
 const CLOCK_EVERY_MS = 10_000;
 const LOOK_EVERY_MS = 250;
 const TOPICS_AGAIN_MS = 1_000;
-/** A start waits so long for Kafka; then it collects to disk. */
+/** A start waits this long for Kafka, then collects to disk. */
 const FIRST_WAIT_MS = 5_000;
 
-/** Endpoints by venue. Throws when the JSON is not an object of objects of texts. */
+/** Endpoints by venue. Throws unless the JSON is an object of objects of strings. */
 export const parseEndpoints = (value: unknown): Readonly<Record<string, Readonly<Record<string, string>>>> => {
   if (!isRecord(value)) throw new Error('VENUE_ENDPOINTS must be a JSON object by venue');
   return Object.fromEntries(Object.entries(value).map(([venue, urls]) => [venue, parseUrls(venue, urls)]));
@@ -62,7 +62,7 @@ const parseUrls = (venue: string, urls: unknown): Record<string, string> => {
   );
 };
 
-/** What a venue lets this address ask for in a minute, by venue. Throws when the JSON is not an object of whole numbers by known venue. */
+/** REST weight a minute by venue. Throws unless the JSON is an object of integers by known venue. */
 export const parseRestWeights = (value: unknown): Readonly<Record<string, number>> => {
   if (!isRecord(value)) throw new Error('VENUE_REST_WEIGHTS must be a JSON object by venue');
   return Object.fromEntries(
@@ -116,7 +116,7 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
   );
 
   let offsetMs = 0;
-  /** `received_at` by a wrong clock is worse than none: the connections end, and a new process begins with a new clock. */
+  /** A wrong `received_at` is worse than none: the connections end, and a new process starts with a new clock. */
   const onOffset = (found: number): void => {
     offsetMs = found;
     meters.clockOffset(offsetMs / 1_000);
@@ -130,7 +130,7 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
 
   const server = await serveMetrics(registry, config.METRICS_PORT, {
     host: config.METRICS_HOST,
-    // A restart brings neither Kafka nor the disk back. A venue that cannot be reached is that venue's state: answers call it down.
+    // A restart repairs neither Kafka nor the disk. An unreachable venue is reported by the API as the venue's state.
     unready: () => unreadyReasons(outlet.state(), spool.bytes(), offsetMs),
   });
   log.info({ port: server.port }, 'metrics');
@@ -146,7 +146,7 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
   };
 };
 
-/** Waits for Kafka at most `FIRST_WAIT_MS`: what is collected before it answers goes to the spool. */
+/** Waits for Kafka at most `FIRST_WAIT_MS`: messages received before Kafka answers go to the spool. */
 const openOutlet = async ({ config, collector }: Settings, log: Logger, over: AbortSignal) => {
   const { SHARDS: shards, TOPIC_NAMESPACE: namespace, KAFKA_REPLICATION: replication } = config;
   const handle = openKafka(
@@ -158,7 +158,7 @@ const openOutlet = async ({ config, collector }: Settings, log: Logger, over: Ab
   const spool = new Spool({ dir, maxBytes: config.SPOOL_MAX_BYTES, log });
   await spool.recover();
   await Promise.race([topicsMade, pause(FIRST_WAIT_MS, undefined, { ref: false })]);
-  // From here on Kafka may be away; topics that do not fit end the process whenever they are seen.
+  // From here on Kafka may be unreachable; topics that do not match end the process whenever they are found.
   topicsMade.catch(endProcess);
   return { handle, spool, outlet: new Outlet({ publisher: createPublisher(handle), spool, topics: topicsMade, log }) };
 };
@@ -205,7 +205,7 @@ const startGuard = ({ venues, collector, rawTopic }: Settings, { handle, nowMicr
     onOffset,
   });
 
-/** What can be kept nowhere is not collected: the connections end in the log, and begin anew when there is room. */
+/** Messages that can be stored nowhere are not collected: the connections end, and start again when there is room. */
 const collectWhile = (
   refusal: () => string | null,
   start: () => readonly Collector[],
@@ -229,7 +229,7 @@ const collectWhile = (
   };
 };
 
-/** Tries until Kafka answers. Rejects with TopicMismatch only, and never after `signal`. */
+/** Retries until Kafka answers. Rejects with TopicMismatch only, and never after `signal`. */
 const makeTopics = async (handle: KafkaHandle, specs: readonly TopicSpec[], signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
     try {
@@ -242,7 +242,7 @@ const makeTopics = async (handle: KafkaHandle, specs: readonly TopicSpec[], sign
   }
 };
 
-/** A tick that names no connection: it says only that the collector lives. */
+/** A tick that names no connection: it shows only that the collector is alive. */
 const encodeProbe = (collector: string, receivedAt: number): Buffer =>
   codecs.raw.encode({
     slot: 'collector',

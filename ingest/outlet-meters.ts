@@ -1,4 +1,4 @@
-// What the collector process counts of the way to Kafka, and what it says of itself on /readyz.
+// Metrics of the path to Kafka, and the collector's answer to /readyz.
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { ALARM_MS } from './clock-guard.ts';
 import type { OutletState } from './outlet.ts';
@@ -6,7 +6,7 @@ import type { Spool } from './spool.ts';
 
 type Sources = { readonly outlet: { readonly state: () => OutletState }; readonly spool: Spool };
 
-/** Read at each scrape, so that they are true of that moment. */
+/** Read at each scrape, so that the values are current. */
 export const registerOutletMeters = (registry: Registry, { outlet, spool }: Sources): void => {
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number): void => {
@@ -55,7 +55,7 @@ const seconds = (ms: number): number => ms / 1_000;
 
 const FIRST_WORRY_MS = 1_500;
 
-/** Reasons why the collector does less than its work, in words; none when it does it. */
+/** Reasons why the collector works below capacity, as text; empty when it works fully. */
 export const unreadyReasons = (state: OutletState, spoolBytes: number, clockOffsetMs: number): readonly string[] => {
   const reasons: string[] = [];
   if (state.behindMs > FIRST_WORRY_MS) {

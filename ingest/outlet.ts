@@ -1,4 +1,4 @@
-// Where raw messages leave the collector: straight to Kafka while it acknowledges, over the disk spool while it does not, always in one order.
+// Sends raw messages to Kafka: directly while it acknowledges, through the disk spool while it does not, always in one order.
 import type { Publication, Publisher } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import { createEndings } from './endings.ts';
@@ -7,39 +7,39 @@ import type { SpoolRecord } from './spool-format.ts';
 
 type OutletOptions = {
   readonly publisher: Publisher;
-  /** Recovered: what an earlier process left goes first. */
+  /** Already recovered: messages of an earlier process are sent first. */
   readonly spool: Spool;
-  /** Resolves when the topics exist; until then everything goes to disk. */
+  /** Resolves when the topics exist; until then everything is spooled. */
   readonly topics: Promise<unknown>;
   readonly log: Logger;
 };
 
 export type OutletState = {
-  /** What comes in goes to disk. */
+  /** True while new messages go to disk. */
   readonly spooling: boolean;
-  /** Oldest request to Kafka without an acknowledgement; while spooling, the age of the oldest message on disk. */
+  /** Age in milliseconds of the oldest request without an acknowledgement; while spooling, of the oldest message on disk. */
   readonly behindMs: number;
-  /** Not yet acknowledged, in memory. */
+  /** In memory and not yet acknowledged. */
   readonly queuedBytes: number;
-  /** Messages an earlier or this process brought from disk to Kafka. */
+  /** Messages sent from disk to Kafka by this process, including recovered ones. */
   readonly drained: number;
-  /** Why nothing more can be taken: connections must end. Null when all is well. */
+  /** Why nothing more is accepted, so that connections must end; null otherwise. */
   readonly refusal: string | null;
 };
 
 /**
- * Memory holds what neither Kafka nor the disk has for so long at most, and some milliseconds: well below the three seconds
- * after which the log itself calls a silent connection lost (F-02), so what dies with the process is inside a recorded loss.
+ * The longest time that memory holds messages which neither Kafka nor the disk has. It is well below the three seconds after which
+ * tasks treat a silent connection as lost (F-02), so that messages lost with the process are inside a recorded loss.
  */
 const STALL_MS = 1_500;
-/** Kafka acknowledges, but less than comes in. */
+/** Kafka acknowledges more slowly than messages arrive. */
 const SPOOL_ABOVE_BYTES = 32 * 1024 * 1024;
-/** The disk takes less than comes in: stop reading. */
+/** The disk is slower than the input: stop reading. */
 const FULL_BYTES = 16 * 1024 * 1024;
-/** So much of a file is under way to Kafka at once. */
+/** Bytes of a file in flight to Kafka at once. */
 const CHUNK_BYTES = 2 * 1024 * 1024;
 const WATCH_MS = 100;
-/** A stop waits so long for Kafka before it leaves the rest on disk. */
+/** A stop waits this long for Kafka; the rest stays on disk. */
 const LAST_FLUSH_MS = 3_000;
 
 export class Outlet {
@@ -52,7 +52,7 @@ export class Outlet {
   #closing = false;
   readonly #over = Promise.withResolvers<void>();
   #drained = 0;
-  /** Records at the spool's start that the publisher is sending anyway. */
+  /** Records at the head of the spool that the publisher already sends. */
   #underWay = 0;
   #draining: Promise<void> = Promise.resolve();
   #waiting: (() => void)[] = [];
@@ -60,11 +60,11 @@ export class Outlet {
   constructor(options: OutletOptions) {
     this.#options = options;
     this.#watch = setInterval(() => this.#look(), WATCH_MS);
-    // Until the topics exist there is nowhere to publish to; with an empty spool this is over at once.
+    // There is no topic to publish to until the topics exist; with an empty spool this ends at once.
     this.#startSpooling();
   }
 
-  /** False when it waits on disk. */
+  /** Returns false when the record is spooled. */
   write(record: SpoolRecord): boolean {
     const { publisher, spool } = this.#options;
     if (this.#spooling) {
@@ -76,7 +76,7 @@ export class Outlet {
     return true;
   }
 
-  /** A tick: true at the moment only, so it is never kept. False when it could not be written. */
+  /** Writes a tick, which is true only now and is never spooled. Returns false when it could not be written. */
   writeNow(record: SpoolRecord): boolean {
     if (this.#spooling) return false;
     this.#perishable.add(record);
@@ -100,22 +100,22 @@ export class Outlet {
       drained,
       behindMs: Math.max(publisher.stalledMs(), spooling ? spool.ageMs() : 0),
       queuedBytes: publisher.queuedBytes(),
-      // With Kafka at hand the disk is not needed.
+      // While Kafka acknowledges, a full disk refuses nothing.
       refusal: spooling ? spool.refusal() : null,
     };
   }
 
-  /** What Kafka does not acknowledge within three seconds is left on disk for the next process of this name. */
+  /** Records that Kafka does not acknowledge within three seconds stay on disk for the next process with this name. */
   async close(): Promise<void> {
     const { publisher, spool } = this.#options;
-    const everything = async (): Promise<void> => {
+    const flushAll = async (): Promise<void> => {
       do {
         await this.#draining;
         await publisher.flush();
-        // Kafka may have stalled meanwhile, and what waited gone to disk.
+        // Kafka may have stalled meanwhile, and waiting records may be on disk now.
       } while (this.#spooling && !this.#closing);
     };
-    const inTime = await Promise.race([everything().then(() => true), pauseUnref(LAST_FLUSH_MS)]);
+    const inTime = await Promise.race([flushAll().then(() => true), pauseUnref(LAST_FLUSH_MS)]);
     clearInterval(this.#watch);
     this.#closing = true;
     this.#over.resolve();
@@ -142,7 +142,7 @@ export class Outlet {
     if (!this.isFull()) for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** From here on everything goes to disk, what the publisher still holds before it. */
+  /** Sends everything to disk from now on, the publisher's unacknowledged records first. */
   #spill(): void {
     const { publisher, spool, log } = this.#options;
     const { underWay, waiting } = publisher.withdraw();
@@ -163,7 +163,7 @@ export class Outlet {
     const { publisher, spool, topics, log } = this.#options;
     try {
       await Promise.race([topics, this.#over.promise]);
-      // What was under way is acknowledged: Kafka is there.
+      // Everything in flight is acknowledged: Kafka is reachable.
       await publisher.flush();
       for (;;) {
         const segment = this.#closing ? null : await spool.next();
@@ -180,7 +180,7 @@ export class Outlet {
     if (this.#drained > 0) log.info({ drained: this.#drained }, 'Kafka has everything: the spool is empty');
   }
 
-  /** Resolves when the brokers have every record of the file. */
+  /** Resolves when the brokers have acknowledged every record of the file. */
   async #send(segment: Segment): Promise<void> {
     const { publisher, spool } = this.#options;
     const records = await spool.read(segment);
@@ -188,12 +188,12 @@ export class Outlet {
     this.#underWay -= skipped;
     const rest = records.slice(skipped);
     this.#sending = true;
-    for (const chunk of chunksOf([...rest, ...this.#endingsAfter(segment, rest)])) {
+    for (const chunk of splitChunks([...rest, ...this.#endingsAfter(segment, rest)])) {
       for (const record of chunk) publisher.publish(record);
       await publisher.flush();
       this.#drained += chunk.length;
     }
-    // Also when every record of it was under way.
+    // Needed also when every record of the file was already in flight.
     await publisher.flush();
     this.#sending = false;
   }
@@ -210,7 +210,7 @@ const pauseUnref = (ms: number): Promise<false> =>
     setTimeout(() => resolve(false), ms).unref();
   });
 
-function* chunksOf(records: readonly SpoolRecord[]): Generator<readonly SpoolRecord[]> {
+function* splitChunks(records: readonly SpoolRecord[]): Generator<readonly SpoolRecord[]> {
   let chunk: SpoolRecord[] = [];
   let bytes = 0;
   for (const record of records) {

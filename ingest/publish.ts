@@ -1,12 +1,12 @@
-// Writes a venue's messages to its raw topic: encoded once, one record for each shard the message is about (design sections 4 and 5).
+// Writes a venue's messages to its raw topic: encoded once, one record for each shard that the message concerns (design sections 4 and 5).
 import { codecs } from '../schemas/avro/codec.ts';
 import type { RawMessage } from '../schemas/topics.ts';
 import type { Outlet } from './outlet.ts';
 
 export type RawWriter = {
-  /** Keeps the order of the calls in every partition; never blocks, so callers heed `isFull`. False when the log does not get it now: later, or (a tick) never. */
+  /** Keeps the order of the calls in every partition. Never blocks; callers check `isFull`. False: the record is written later, or (a tick) never. */
   readonly write: (shards: readonly number[], message: RawMessage) => boolean;
-  /** Less is taken than comes in: stop reading until `ready` resolves (overflow policy `block`). */
+  /** Messages arrive faster than they are accepted: stop reading until `ready` resolves (overflow policy `block`). */
   readonly isFull: () => boolean;
   readonly ready: () => Promise<void>;
 };
@@ -14,7 +14,7 @@ export type RawWriter = {
 type RawWriterOptions = {
   readonly outlet: Outlet;
   readonly topic: string;
-  /** A tick that would have to wait would be untrue when it is written: it is left out. */
+  /** A tick that had to wait would be untrue once written, so it is skipped. */
   readonly onTickSkipped: () => void;
 };
 

@@ -1,4 +1,4 @@
-// Bytes of the spool's files: records one after the other, each with its length and CRC, so that a torn end is seen and left out.
+// Format of the spool's files: consecutive records with length and CRC, so that a torn end is detected and dropped.
 import { crc32 } from 'node:zlib';
 
 export type SpoolRecord = {
@@ -12,7 +12,7 @@ export type SpoolRecord = {
 const HEADER_BYTES = 8;
 const FIXED_BYTES = 2 + 4 + 2;
 
-/** Two pieces, so that the value is not copied. */
+/** Two buffers, so that the value is not copied. */
 export const encodeRecord = ({ topic, partition, key, value }: SpoolRecord): readonly [Buffer, Buffer] => {
   const topicBytes = Buffer.byteLength(topic);
   const keyBytes = Buffer.byteLength(key);
@@ -29,18 +29,18 @@ export const encodeRecord = ({ topic, partition, key, value }: SpoolRecord): rea
 
 type Decoded = {
   readonly records: readonly SpoolRecord[];
-  /** Bytes up to the first record that is not whole; less than was given when the end is torn. */
+  /** Bytes up to the first incomplete record; less than the input when its end is torn. */
   readonly wholeBytes: number;
 };
 
-/** Reads records up to the end or to the first one that is not whole. The values are views of `bytes`. */
+/** Reads records up to the end or the first incomplete one. The values are views of `bytes`. */
 export const decodeRecords = (bytes: Buffer): Decoded => {
   const records: SpoolRecord[] = [];
   let at = 0;
   while (at + HEADER_BYTES <= bytes.length) {
     const end = at + HEADER_BYTES + bytes.readUInt32LE(at);
     const body = bytes.subarray(at + HEADER_BYTES, end);
-    // A file system may leave zeros where a write was cut: a body of no bytes has the CRC 0, and is no record.
+    // A file system may leave zeros where a write was cut: an empty body has the CRC 0, and is no record.
     if (end > bytes.length || body.length < FIXED_BYTES || crc32(body) !== bytes.readUInt32LE(at + 4)) break;
     records.push(decodeBody(body));
     at = end;

@@ -1,12 +1,12 @@
-// One process a spool folder: a file names its owner, and an owner that no longer runs does not count.
+// One process for each spool folder: a file names the owner; an owner that no longer runs is ignored.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Start tick of a process, so that a later one with the same pid is not taken for it; empty where the system does not tell. */
+/** Start tick of a process, which distinguishes it from a later one with the same pid; empty where the system does not report it. */
 const readStart = (pid: number): string => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The command's name may hold spaces and brackets, so fields are counted from the last one: starttime is the 22nd.
+    // The command's name may contain spaces and brackets, so fields are counted from the last bracket: starttime is the 22nd.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   } catch {
     return '';
@@ -22,7 +22,7 @@ const isRunning = (pid: number): boolean => {
   }
 };
 
-/** The living owner other than this process, or null. */
+/** Pid of the running owner other than this process, or null. */
 const readOwner = (file: string): number | null => {
   let text: string;
   try {
@@ -35,7 +35,7 @@ const readOwner = (file: string): number | null => {
   return isOther && readStart(pid) === start ? pid : null;
 };
 
-/** Takes the folder. Throws when a living process has it: two collectors would run under one name. */
+/** Locks the folder. Throws when a running process owns it: two collectors would use one name. */
 export const lockFolder = (dir: string): void => {
   const file = join(dir, 'owner');
   const owner = readOwner(file);

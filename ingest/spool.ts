@@ -1,4 +1,4 @@
-// The disk spool: records that Kafka does not take, in order, on disk within milliseconds; bounded, and whole again after any end of the process.
+// The disk spool: stores, in order, records that Kafka does not accept. Durable within milliseconds, bounded, and consistent after a crash.
 import { type FileHandle, mkdir, open, readdir, readFile, rmdir, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../infra/runtime/log.ts';
@@ -6,13 +6,13 @@ import { decodeRecords, encodeRecord, type SpoolRecord } from './spool-format.ts
 import { lockFolder, unlockFolder } from './spool-lock.ts';
 
 export type SpoolOptions = {
-  /** Made when the first record comes, and removed when it is empty at the end. */
+  /** Created with the first record; removed at the end when empty. */
   readonly dir: string;
-  /** Above so many bytes it is full: `refusal` says so until a quarter is free. */
+  /** Capacity in bytes: from there on `refusal` returns a reason, until a quarter is free. */
   readonly maxBytes: number;
   readonly log: Logger;
   readonly segmentBytes?: number;
-  /** After a failed write it is tried again so much later. */
+  /** Delay before a failed write is retried. */
   readonly retryMs?: number;
 };
 
@@ -20,9 +20,9 @@ export type SpoolOptions = {
 export type Segment = {
   readonly path: string;
   readonly bytes: number;
-  /** Wall time of its first record, milliseconds. */
+  /** Wall time of the first record, in milliseconds. */
   readonly firstMs: number;
-  /** Written by an earlier process of this name. */
+  /** Written by an earlier process with this name. */
   readonly recovered: boolean;
 };
 
@@ -32,11 +32,11 @@ type Active = { readonly handle: FileHandle; readonly path: string; readonly fir
 
 const SEGMENT_BYTES = 8 * 1024 * 1024;
 const RETRY_MS = 1_000;
-/** Records of so long share one write and one fsync. */
+/** Records that arrive within this time share one write and one fsync. */
 const GROUP_MS = 10;
-/** While so little is left on disk, what comes waits in memory for the few milliseconds until it is at the brokers. */
+/** While fewer bytes than this are on disk, new records wait in memory for the few milliseconds until the brokers have them. */
 const HELD_BYTES = 512 * 1024;
-/** A full spool takes again below this share, so that connections do not come and go with every file. */
+/** A full spool accepts records again below this share, so that connections do not flap with every file. */
 const ROOM_SHARE = 0.75;
 const SUFFIX = '.spool';
 
@@ -64,7 +64,7 @@ export class Spool {
     this.#options = { segmentBytes: SEGMENT_BYTES, retryMs: RETRY_MS, ...options };
   }
 
-  /** Finds what an earlier process left. */
+  /** Finds the files of an earlier process. */
   async recover(): Promise<void> {
     const { dir, log } = this.#options;
     const names = (await readdir(dir).catch(() => [])).filter((name) => name.endsWith(SUFFIX)).sort();
@@ -82,7 +82,7 @@ export class Spool {
     );
   }
 
-  /** Keeps the order of the calls. On disk within some milliseconds, see `pendingBytes`. */
+  /** Preserves the order of the calls. The record is durable within some milliseconds, see `pendingBytes`. */
   append(record: SpoolRecord): void {
     const [head, value] = encodeRecord(record);
     this.#pending.push(head, value);
@@ -95,18 +95,18 @@ export class Spool {
     return this.bytes() === 0;
   }
 
-  /** All it holds, on disk and in memory. */
+  /** Bytes on disk and in memory. */
   bytes(): number {
     const closed = this.#segments.reduce((sum, { bytes }) => sum + bytes, 0);
     return closed + (this.#active?.bytes ?? 0) + this.#pendingBytes;
   }
 
-  /** Held in memory only: lost with the process. */
+  /** Bytes in memory only, lost in a crash. */
   pendingBytes(): number {
     return this.#pendingBytes;
   }
 
-  /** Milliseconds since the oldest record came; 0 when it is empty. */
+  /** Milliseconds since the oldest record arrived; 0 when empty. */
   ageMs(): number {
     const firstMs = this.#segments[0]?.firstMs ?? this.#active?.firstMs ?? this.#pendingMs;
     return firstMs === null ? 0 : Math.max(0, Date.now() - firstMs);
@@ -116,14 +116,14 @@ export class Spool {
     return this.#counts;
   }
 
-  /** Why it takes no more, or null. What is appended all the same is kept in memory until it can be written. */
+  /** Why nothing more is accepted, or null. Records appended regardless stay in memory until they can be written. */
   refusal(): string | null {
     if (this.#refusal === null && this.bytes() >= this.#options.maxBytes)
       this.#refuse(`the spool is full: ${this.#options.maxBytes} bytes`);
     return this.#refusal;
   }
 
-  /** The oldest file, closed when it is still written to; null when what is left is in memory only (`takePending`). */
+  /** The oldest file, closed first if it is still open; null when the remaining records are in memory only (`takePending`). */
   async next(): Promise<Segment | null> {
     if (this.#segments.length === 0) {
       this.#held = true;
@@ -136,13 +136,13 @@ export class Spool {
     return oldest;
   }
 
-  /** Ends the waiting in memory that `next` began for a nearly empty spool. */
+  /** Ends the hold in memory that `next` began for a nearly empty spool. */
   release(): void {
     this.#held = false;
     this.#schedule(GROUP_MS);
   }
 
-  /** The records of a file, without a torn end. Never fails: what cannot be read is counted as dropped and told. */
+  /** The records of a file, without a torn end. Never fails: unreadable bytes are counted as dropped and logged. */
   async read(segment: Segment): Promise<readonly SpoolRecord[]> {
     const { path, bytes } = segment;
     const content = await readFile(path).catch((error: unknown) => {
@@ -152,7 +152,7 @@ export class Spool {
     const { records, wholeBytes } = decodeRecords(content.subarray(0, bytes));
     if (wholeBytes === bytes) return records;
     this.#counts.droppedBytes += bytes - wholeBytes;
-    // A write that the end of the process cut was never confirmed; anything else is a fault of the disk.
+    // A crash may cut a write that was never confirmed; anything else is a disk fault.
     const isTorn = this.isLastRecovered(segment);
     this.#options.log[isTorn ? 'warn' : 'error'](
       { path, dropped: bytes - wholeBytes },
@@ -174,7 +174,7 @@ export class Spool {
     this.#segments.splice(this.#segments.indexOf(segment), 1);
   }
 
-  /** The records in memory, after `next` gave null: from here on they are the caller's. */
+  /** The records in memory, after `next` returned null: the caller owns them from here on. */
   takePending(): readonly SpoolRecord[] {
     const { records } = decodeRecords(Buffer.concat(this.#pending));
     this.#pending = [];
@@ -185,7 +185,7 @@ export class Spool {
     return records;
   }
 
-  /** True when everything is on disk; false when the disk does not take it. */
+  /** True once everything is on disk; false when the disk does not accept it. */
   async sync(): Promise<boolean> {
     this.#held = false;
     this.#unschedule();
@@ -198,7 +198,7 @@ export class Spool {
     return true;
   }
 
-  /** Stops; what is on disk stays for the next process. Call `sync` before. */
+  /** Stops; records on disk stay for the next process. Call `sync` first. */
   async close(): Promise<void> {
     this.#held = true;
     this.#unschedule();
@@ -253,7 +253,7 @@ export class Spool {
       await active.handle.appendFile(group);
       await active.handle.datasync();
     } catch (error) {
-      // What was written of the group must not stand before its repetition.
+      // The retry writes the whole group: a partial write must not precede it.
       await active.handle.truncate(active.bytes).catch(nothing);
       await this.#close();
       throw error;
@@ -272,7 +272,7 @@ export class Spool {
     const handle = await open(path, 'ax');
     this.#next += 1;
     const folder = await open(dir, 'r');
-    // The file's name must outlive the machine too.
+    // The directory entry must be durable too.
     await folder.sync().finally(() => folder.close());
     return { handle, path, firstMs: this.#pendingMs ?? Date.now(), bytes: 0 };
   }
@@ -293,7 +293,7 @@ export class Spool {
     this.#looking ??= setInterval(() => void this.#look(), this.#options.retryMs);
   }
 
-  /** Takes again when the last write went through, a quarter is free and the disk has room for two files. */
+  /** Accepts records again once the last write succeeded, a quarter is free and the disk has room for two files. */
   async #look(): Promise<void> {
     const { dir, maxBytes, segmentBytes, log } = this.#options;
     const { bavail, bsize } = await statfs(dir).catch(() => ({ bavail: 0, bsize: 0 }));

@@ -1,4 +1,4 @@
-// Checkpoints: the whole state of a task as it stood after one raw offset, saved item by item without stopping the task (design section 5).
+// Checkpoints: the whole state of a task after one raw offset, saved item by item while the task runs (design section 5).
 
 import type { CheckpointEntry } from '../schemas/topics.ts';
 import { STATE_VERSION, type TaskState } from './task/state.ts';
@@ -16,7 +16,7 @@ import type { Task } from './task/task.ts';
 const LISTING = 'listing:';
 const BOOK = 'book:';
 
-/** A round in the making: items not saved yet, as the state stood after `offset`. */
+/** A round in progress: unsaved items, with the state after `offset`. */
 export type Round = {
   readonly offset: number;
   readonly watermark: number;
@@ -26,10 +26,10 @@ export type Round = {
 
 type Save = (entry: CheckpointEntry) => void;
 
-/** Items of the round that are not saved yet. */
+/** Number of the round's unsaved items. */
 export const countUnsaved = ({ snapshot }: Round): number => snapshot.listings.size + snapshot.books.size;
 
-/** Begins a round at the task's present offset. The core is saved at once; `saveSome` saves the rest when there is time. */
+/** Starts a round at the task's current offset. The core is saved at once; `saveSome` saves the rest when there is time. */
 export const beginRound = (task: Task, save: Save): Round => {
   const { state, watermark } = task;
   const round: Round = { offset: state.offset, watermark, snapshot: task.beginSnapshot(), saved: 0 };
@@ -51,7 +51,7 @@ const saveItem = (round: Round, { key, body }: Item, save: Save): void => {
   save({ round: round.offset, offset: round.offset, kind: 'item', key, body, marker: null });
 };
 
-/** Saves at most so many items, until `deadline` (performance.now clock). Answers true when the round is whole. */
+/** Saves at most `most` items, until `deadline` (performance.now clock). Returns true when the round is complete. */
 export const saveSome = (
   round: Round,
   { most, deadline }: { readonly most: number; readonly deadline: number },
@@ -75,10 +75,10 @@ export const makeMarker = (round: Round): CheckpointEntry => ({
   marker: { items: round.saved, version: STATE_VERSION, watermark: round.watermark },
 });
 
-/** Why no round could be restored. */
+/** Why no round can be restored. */
 export type RestoreProblem = 'lost' | 'corrupt' | 'version';
 
-/** Gathers entries of a checkpoint partition (null: bytes nobody can read) and answers the newest complete round below `below`. */
+/** Collects entries of a checkpoint partition (null: unreadable bytes) and finds the newest complete round below `below`. */
 export const createRestorer = (below = Number.POSITIVE_INFINITY) => {
   const rounds = new Map<number, Map<string, string>>();
   let newest: { readonly round: number; readonly items: Map<string, string> } | null = null;
@@ -104,7 +104,7 @@ export const createRestorer = (below = Number.POSITIVE_INFINITY) => {
     /** The round that `state` restores. */
     round: (): number | null => newest?.round ?? null,
     problem: (): RestoreProblem => problem,
-    /** Null when there is no round, or its items cannot be read. */
+    /** Null without a complete round, or when its items are unreadable. */
     state(): TaskState | null {
       if (newest === null) return null;
       const state = restoreState(newest.items);
@@ -114,7 +114,7 @@ export const createRestorer = (below = Number.POSITIVE_INFINITY) => {
   };
 };
 
-/** Builds the state of a complete round; null when an item is missing or cannot be read. */
+/** Restores the state of a complete round; null when an item is missing or unreadable. */
 const restoreState = (items: ReadonlyMap<string, string>): TaskState | null => {
   try {
     return buildState(items);

@@ -1,4 +1,4 @@
-// What a task makes sure of before it applies a raw record: it can be read, none was skipped, and the one applied last is still in the log.
+// Checks before a raw record is applied: it is readable, no record was skipped, and the last applied one is still in the log.
 import { LogCut, type Message } from '../infra/runtime/kafka/kafka.ts';
 import { AvroError, codecs } from '../schemas/avro/codec.ts';
 import type { RawMessage } from '../schemas/topics.ts';
@@ -6,7 +6,7 @@ import type { TaskState } from './task/state.ts';
 
 type Applied = Pick<TaskState, 'offset' | 'recordedAt' | 'startedAt'>;
 
-/** `place` is the raw partition. A life ends at a hole: the next one finds its checkpoint behind the log's start, and records what was lost. */
+/** Throws at a gap in the offsets of the raw partition `place`. The next life finds its checkpoint before the log's start, and records the loss. */
 export const refuseHole = (place: string, { offset, startedAt }: Applied, found: Message): void => {
   const next = offset + 1;
   if (found.offset <= next || startedAt === null) return;
@@ -14,8 +14,8 @@ export const refuseHole = (place: string, { offset, startedAt }: Applied, found:
 };
 
 /**
- * A record at the applied offset that was appended after `recordedAt` is another one: the log was cut below it while no owner looked, and has
- * grown again. The task's `recordedAt` is never below the append time of what it applied.
+ * Throws when the record at the applied offset was appended after `recordedAt`: the log was truncated below it while no owner ran, and has
+ * grown again. The task's `recordedAt` is never below the append time of its applied records.
  */
 export const refuseOther = (place: string, { offset, recordedAt }: Applied, found: Message): void => {
   if (found.offset !== offset || found.timestampMs * 1000 <= recordedAt) return;
@@ -24,7 +24,7 @@ export const refuseOther = (place: string, { offset, recordedAt }: Applied, foun
   );
 };
 
-/** Null for bytes that are no raw message: somebody else wrote to the topic. */
+/** Null for bytes that are no raw message: another producer wrote to the topic. */
 export const readRaw = (value: Buffer): RawMessage | null => {
   try {
     return codecs.raw.decode(value);

@@ -1,4 +1,4 @@
-// The processors' process: tasks over raw partitions and the sink into QuestDB. Reads its configuration, starts, stops.
+// The processors' process: tasks over raw partitions, and the sink into QuestDB. Reads its configuration, starts, stops.
 import { type Config, readConfig } from '../infra/runtime/config.ts';
 import { countBuffersAsHeap } from '../infra/runtime/heap.ts';
 import { ensureTopics, type KafkaHandle, openKafka } from '../infra/runtime/kafka/kafka.ts';
@@ -32,7 +32,7 @@ const findVenue = (id: string): MappedVenue => {
   return venue;
 };
 
-/** The sink with what it writes through; null when this process is not to write. */
+/** The sink with its connections; null when this process does not write. */
 const openSink = async ({ config, handle, registry, log }: Parts) => {
   const { QUESTDB_HTTP: http, QUESTDB_PG: pg } = config;
   if (!config.SINK) return null;

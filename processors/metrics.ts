@@ -5,17 +5,17 @@ import type { Unexpected } from '../ingest/venues/contract/listings.ts';
 export type ProcessorMetrics = {
   recordApplied(task: string, kind: string): void;
   deadLetter(code: string): void;
-  /** A message, or a part of one, that its venue's file does not know. */
+  /** Counts a message, or a part of one, that its venue's file does not know. */
   unexpected(venue: string, kind: Unexpected): void;
   checkpointSaved(task: string): void;
-  /** Alarm: the task began at its log's start. */
+  /** Alarm: the task started at its log's start. */
   checkpointUnusable(task: string, reason: string): void;
-  /** Alarm: a row says that windows are lost by the service itself. */
+  /** Alarm: a row records windows that the service itself lost. */
   windowsLost(task: string): void;
-  /** Share of listings whose value is present, and whether it has been too low for too long. */
+  /** Share of listings with a present value, and whether it has been too low for too long. */
   presence(venue: string, layer: string, now: { readonly share: number; readonly isAlarm: boolean }): void;
   presenceLow(venue: string, layer: string): void;
-  watermarkSaid(task: string, micros: number): void;
+  watermarkPublished(task: string, micros: number): void;
   lag(task: string, records: number): void;
 };
 
@@ -99,7 +99,7 @@ export const createProcessorMetrics = (registry: Registry): ProcessorMetrics => 
       presenceAlarm.set({ venue, layer }, isAlarm ? 1 : 0);
     },
     presenceLow: (venue, layer) => presenceAlarms.inc({ venue, layer }),
-    watermarkSaid: (task, micros) => watermark.set({ task }, micros / 1e6),
+    watermarkPublished: (task, micros) => watermark.set({ task }, micros / 1e6),
     lag: (task, records) => lag.set({ task }, records),
   };
 };

@@ -1,4 +1,4 @@
-// The nightly runner: stays and does each step of each day when it is due, or one by hand (`npm run nightly`).
+// The nightly runner: runs each step of each day when it is due, or one by hand (`npm run nightly`).
 import { type Environment, readConfig } from '../infra/runtime/config.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog } from '../infra/runtime/log.ts';
@@ -12,7 +12,7 @@ import { openContext } from './nightly/open-context.ts';
 import { startRunner } from './nightly/runner.ts';
 import { STEPS } from './nightly/steps.ts';
 
-const stay = async (): Promise<Stop> => {
+const startScheduled = async (): Promise<Stop> => {
   const registry = createMetrics();
   const { context, close } = await openContext(process.env, registry, {
     log: createLog('nightly'),
@@ -36,13 +36,13 @@ const findSettings = (env: Environment): Environment => {
   return found;
 };
 
-const byHand = async (argv: readonly string[]): Promise<string> => {
-  // A person watches: what the log would say is in the lines of progress.
+const runByHand = async (argv: readonly string[]): Promise<string> => {
+  // For an interactive user the lines of progress replace the log.
   const env = findSettings(process.env);
-  const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+  const printLine = (line: string): void => void process.stderr.write(`${line}\n`);
   const { context, close } = await openContext(env, createMetrics(), {
     log: createLog('nightly', 'error'),
-    progress: tell,
+    progress: printLine,
   });
   try {
     return await runCommand(argv, { steps: STEPS, ledger: openLedger(context.database), context });
@@ -51,5 +51,5 @@ const byHand = async (argv: readonly string[]): Promise<string> => {
   }
 };
 
-if (process.argv.length <= 2) runProcess('nightly', stay);
-else await printOutcome(byHand(process.argv.slice(2)).then((text) => ({ text })));
+if (process.argv.length <= 2) runProcess('nightly', startScheduled);
+else await printOutcome(runByHand(process.argv.slice(2)).then((text) => ({ text })));

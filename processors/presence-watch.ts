@@ -1,16 +1,16 @@
-// Raises an alarm when a venue's share of present values stays low, and says when it has recovered.
+// Raises an alarm when a venue's share of present values stays low, and logs its recovery.
 import type { Logger } from '../infra/runtime/log.ts';
 import type { ReadingLayer } from '../schemas/layers.ts';
 import type { ProcessorMetrics } from './metrics.ts';
 import type { Presence, Presences } from './task/presence.ts';
 
-/** A reconnect or a snapshot takes seconds: only what lasts is an alarm. */
+/** A reconnect or a snapshot takes seconds: only a longer low share is an alarm. */
 const LOW_FOR_MS = 60_000;
 
 type Low = { readonly sinceMs: number; readonly isAlarm: boolean };
 
 type PresenceWatch = {
-  /** Takes in what the tasks of one venue count now. */
+  /** Takes the current counts of one venue's tasks. */
   readonly look: (venue: string, tasks: readonly Presences[], nowMs: number) => void;
 };
 
@@ -25,10 +25,10 @@ const sumPresences = (tasks: readonly Presences[]): Map<ReadingLayer, Presence> 
   return sums;
 };
 
-/** `least`: share of listings that a healthy layer has present. */
+/** `least`: the share of present listings in a healthy layer. */
 export const createPresenceWatch = (least: number, metrics: ProcessorMetrics, log: Logger): PresenceWatch => {
   const low = new Map<string, Low>();
-  const judge = (venue: string, layer: ReadingLayer, share: number, nowMs: number): void => {
+  const updateAlarm = (venue: string, layer: ReadingLayer, share: number, nowMs: number): void => {
     const key = `${venue} ${layer}`;
     const held = low.get(key);
     if (share >= least) {
@@ -44,7 +44,7 @@ export const createPresenceWatch = (least: number, metrics: ProcessorMetrics, lo
   };
   return {
     look: (venue, tasks, nowMs) => {
-      for (const [layer, { present, of }] of sumPresences(tasks)) judge(venue, layer, present / of, nowMs);
+      for (const [layer, { present, of }] of sumPresences(tasks)) updateAlarm(venue, layer, present / of, nowMs);
     },
   };
 };

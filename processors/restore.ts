@@ -1,4 +1,4 @@
-// Where a task begins: at its newest complete checkpoint, else at the log's start with what is left of earlier lives (design section 5).
+// Where a task starts: at its newest complete checkpoint, else at the log's start with the remains of earlier lives (design section 5).
 import { endOffsets, type KafkaHandle, LogCut, readToEnd, type Start } from '../infra/runtime/kafka/kafka.ts';
 import { AvroError, codecs } from '../schemas/avro/codec.ts';
 import type { ReadingLayer } from '../schemas/layers.ts';
@@ -24,37 +24,40 @@ type RestoreSpec = {
   readonly partition: number;
 };
 
-/** Why there is no checkpoint to go on from. */
+/** Why no checkpoint can be used. */
 type Unusable = RestoreProblem | 'behind';
 
 export type Restored = {
   readonly state: TaskState;
   /** Outputs of records at or below this raw offset were acknowledged by an earlier owner. */
   readonly emittedTo: number;
-  /** First offset and end of the log when it was looked at. */
+  /** First offset and end of the log at the time of the restore. */
   readonly logStart: number;
   readonly logEnd: number;
   /** Set when an earlier life's checkpoint could not be used. */
   readonly unusable: Unusable | null;
 };
 
-type Said = { readonly newest: WatermarkEntry | null; readonly checkpointAt: number | null };
+type Published = { readonly newest: WatermarkEntry | null; readonly checkpointAt: number | null };
 
-/** The last words of earlier owners on the watermark topic. */
-const readSaid = async ({ handle, names, venue, partition }: RestoreSpec): Promise<Said> => {
-  const said: { newest: WatermarkEntry | null; checkpointAt: number | null } = { newest: null, checkpointAt: null };
+/** Reads the newest entries of earlier owners on the watermark topic. */
+const readPublished = async ({ handle, names, venue, partition }: RestoreSpec): Promise<Published> => {
+  const published: { newest: WatermarkEntry | null; checkpointAt: number | null } = {
+    newest: null,
+    checkpointAt: null,
+  };
   await readToEnd(handle, { topic: names.watermark, from: () => 'earliest' }, ({ value }) => {
     const entry = value && codecs.watermark.decode(value);
     if (!entry || entry.task !== `${venue}/${partition}`) return;
-    if (entry.kind === 'task' && entry.offset >= (said.newest?.offset ?? -1)) said.newest = entry;
-    if (entry.kind === 'checkpoint') said.checkpointAt = entry.positions[names.checkpoints(venue)] ?? null;
+    if (entry.kind === 'task' && entry.offset >= (published.newest?.offset ?? -1)) published.newest = entry;
+    if (entry.kind === 'checkpoint') published.checkpointAt = entry.positions[names.checkpoints(venue)] ?? null;
   });
-  return said;
+  return published;
 };
 
 type Found = { readonly state: TaskState | null; readonly problem: RestoreProblem };
 
-/** The newest complete round that can be read; older ones are as good, they only mean more replay. */
+/** The newest complete readable round; an older one is equally correct but needs more replay. */
 const findCheckpoint = async (spec: RestoreSpec, checkpointAt: number | null): Promise<Found> => {
   const { handle, names, venue, partition } = spec;
   let from: Start = checkpointAt ?? 'earliest';
@@ -86,7 +89,7 @@ const readOrNull = <T>(decode: (bytes: Buffer) => T, bytes: Buffer): T | null =>
   }
 };
 
-/** The log was cut or made anew: going on would skip records in silence, and only a person can judge what is to be kept. */
+/** Throws when the log was truncated or recreated: to continue would skip records silently, and only an operator can decide what to keep. */
 const refuseCut = (place: string, { end, known, by }: { end: number; known: number; by: string }): void => {
   if (known < end) return;
   throw new LogCut(
@@ -94,7 +97,7 @@ const refuseCut = (place: string, { end, known, by }: { end: number; known: numb
   );
 };
 
-/** What a watermark names was acknowledged before it was published: an output partition that ends earlier has lost some of it. */
+/** A watermark is published after its outputs are acknowledged: an output partition that ends earlier has lost some of them. */
 const refuseCutOutputs = async ({ handle, partition }: RestoreSpec, newest: WatermarkEntry | null): Promise<void> => {
   for (const [topic, position] of Object.entries(newest?.positions ?? {})) {
     const end = (await endOffsets(handle, topic)).get(partition)?.latest ?? 0;
@@ -102,30 +105,30 @@ const refuseCutOutputs = async ({ handle, partition }: RestoreSpec, newest: Wate
   }
 };
 
-/** The state to go on from, and what earlier owners have published already. */
+/** Restores the state, and how far earlier owners have published. */
 export const restore = async (spec: RestoreSpec): Promise<Restored> => {
   const { handle, names, venue, partition } = spec;
-  const said = await readSaid(spec);
-  await refuseCutOutputs(spec, said.newest);
-  const { state, problem } = await findCheckpoint(spec, said.checkpointAt);
+  const published = await readPublished(spec);
+  await refuseCutOutputs(spec, published.newest);
+  const { state, problem } = await findCheckpoint(spec, published.checkpointAt);
   const log = (await endOffsets(handle, names.raw(venue))).get(partition) ?? { earliest: 0, latest: 0 };
-  const emittedTo = said.newest?.offset ?? -1;
+  const emittedTo = published.newest?.offset ?? -1;
   const found = { emittedTo, logStart: log.earliest, logEnd: log.latest };
   const refuseAbove = (known: number): void =>
     refuseCut(`${names.raw(venue)}/${partition}`, { end: log.latest, known, by: 'outputs speak' });
   refuseAbove(Math.max(emittedTo, state?.offset ?? -1));
   if (state !== null && state.offset + 1 >= log.earliest) return { ...found, state, unusable: null };
-  const isFirst = said.newest === null && state === null;
+  const isFirst = published.newest === null && state === null;
   const unusable = isFirst ? null : state === null ? problem : 'behind';
-  // The whole log makes the whole state: nothing is lost but time.
+  // The whole log rebuilds the whole state: only time is lost.
   if (log.earliest === 0) return { ...found, state: createState(), unusable };
-  const recovery = await readRecovery(spec, said.newest);
+  const recovery = await readRecovery(spec, published.newest);
   if (recovery === null) return { ...found, state: createState(log.earliest), unusable };
   refuseAbove(recovery.spokenTo);
   return { ...found, state: createState(log.earliest, recovery), unusable: unusable ?? 'lost' };
 };
 
-/** Null when no earlier life has left anything: then this is the first one. */
+/** Null when no earlier life left any data: this is the first life. */
 const readRecovery = async (spec: RestoreSpec, newest: WatermarkEntry | null): Promise<Recovery | null> => {
   const versions = await readVersions(spec);
   if (newest === null && versions.listings.length === 0) return null;
@@ -157,37 +160,37 @@ const readVersions = async ({ handle, names, venue }: RestoreSpec): Promise<Vers
   return { listings, capabilities };
 };
 
-// ---- what was said live ----
+// ---- outputs on live ----
 
-type Heard = { readonly offset: number; readonly revs: Recovery['revs']; readonly spans: readonly Span[] };
+type LiveState = { readonly offset: number; readonly revs: Recovery['revs']; readonly spans: readonly Span[] };
 
-/** Newest `rev` and alive spans: of the last complete state round, and of `live` since. */
-const readLive = async ({ handle, names, venue, partition }: RestoreSpec): Promise<Heard> => {
+/** Newest `rev` and alive spans: from the last complete state round, and from `live` since. */
+const readLive = async ({ handle, names, venue, partition }: RestoreSpec): Promise<LiveState> => {
   const round = await readRound({ handle, names, venue, partition });
-  const heard = { offset: -1, revs: {} as Record<string, Partial<Record<ReadingLayer, number>>> };
+  const found = { offset: -1, revs: {} as Record<string, Partial<Record<ReadingLayer, number>>> };
   const spans = new Map<string, Span>();
-  const hear = ({ symbol, reading, span }: StateEntry | LiveEntry): void => {
+  const noteEntry = ({ symbol, reading, span }: StateEntry | LiveEntry): void => {
     if (span) spans.set(span.conn_id, span);
     if (!reading || symbol === null) return;
-    const revs = heard.revs[symbol] ?? {};
-    heard.revs[symbol] = { ...revs, [reading.layer]: Math.max(revs[reading.layer] ?? 0, reading.rev) };
+    const revs = found.revs[symbol] ?? {};
+    found.revs[symbol] = { ...revs, [reading.layer]: Math.max(revs[reading.layer] ?? 0, reading.rev) };
   };
-  for (const entry of round?.entries ?? []) hear(entry);
-  heard.offset = round?.round ?? -1;
+  for (const entry of round?.entries ?? []) noteEntry(entry);
+  found.offset = round?.round ?? -1;
   const from = (): Start => round?.liveOffset ?? 'earliest';
   await readToEnd(handle, { topic: names.live(venue), partitions: [partition], from }, ({ value }) => {
     if (value === null) return;
     const entry = codecs.live.decode(value);
-    heard.offset = Math.max(heard.offset, entry.offset);
-    hear(entry);
+    found.offset = Math.max(found.offset, entry.offset);
+    noteEntry(entry);
   });
   const alive = [...spans.values()].filter(({ to }) => to === null);
-  return { offset: heard.offset, revs: round === null ? null : heard.revs, spans: alive };
+  return { offset: found.offset, revs: round === null ? null : found.revs, spans: alive };
 };
 
 type Round = { readonly round: number; readonly entries: readonly StateEntry[]; readonly liveOffset: number };
 
-/** Gathers a state partition and holds its newest complete round. */
+/** Collects a state partition and keeps its newest complete round. */
 class NewestRound {
   readonly #open = new Map<number, StateEntry[]>();
   held: Round | null = null;
@@ -215,14 +218,14 @@ const readRound = async ({ handle, names, venue, partition }: RestoreSpec): Prom
   return newest.held;
 };
 
-// ---- what is in rows ----
+// ---- rows ----
 
-/** More than may have been written between a watermark and the position it was said with. */
+/** Upper bound of the rows written between a watermark and the position published with it. */
 const ROWS_TAIL = 50_000;
 
 type Written = { readonly offset: number; readonly watermark: Micros | null; readonly covered: Map<string, Micros> };
 
-/** Rows after the last W, or else of the tail: a seal may have been cut in the middle. */
+/** Rows after the last W, or those of the tail: a seal may be incomplete. */
 const readRows = async (spec: RestoreSpec, newest: WatermarkEntry | null): Promise<Written> => {
   const { handle, names, venue, partition } = spec;
   const topic = names.rows(venue);

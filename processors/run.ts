@@ -1,4 +1,4 @@
-// Shares the tasks of all raw partitions among the processes of a group and runs those assigned to this one.
+// Distributes the tasks of all raw partitions over the processes of a group and runs those assigned to this one.
 
 import { formatPartition, joinGroup, type KafkaHandle, type TopicPartition } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
@@ -18,27 +18,27 @@ type TasksSpec = {
   readonly namespace: string;
   readonly groupId: string;
   readonly ticks: boolean;
-  /** This process has a name of its own: its dead predecessor is taken out of the group. */
+  /** This process has its own name: its crashed predecessor is removed from the group. */
   readonly named?: boolean;
-  /** Share of listings, 0 to 1, below which a layer of a venue is an alarm; without it nobody watches. */
+  /** Share of listings, 0 to 1, below which a layer of a venue raises an alarm; absent: no alarm. */
   readonly leastPresent?: number;
   readonly metrics: ProcessorMetrics;
   readonly log: Logger;
 };
 
-/** A publisher without an answer for so long is no hiccup. */
+/** A publisher without an acknowledgement for this long is stalled. */
 const STALLED_MS = 5_000;
 const PRESENCE_EVERY_MS = 5_000;
 
 type Tasks = {
   /** Watermarks of the tasks this process owns, by task. */
   readonly watermarks: () => ReadonlyMap<string, number>;
-  /** Why the tasks of this process are not up to date, one reason each. */
+  /** Why tasks of this process lag, one reason each. */
   readonly problems: () => readonly string[];
   readonly stop: () => Promise<void>;
 };
 
-/** Partitions of each raw topic: the number of shards a listing's symbol is spread over. */
+/** Partitions of each raw topic: the number of shards over which listings are spread. */
 const readShards = async (handle: KafkaHandle, names: readonly string[]): Promise<Map<string, number>> => {
   const admin = await handle.admin();
   const { topics: found } = await admin.fetchTopicMetadata({ topics: [...names] });
@@ -64,7 +64,7 @@ const findBehind = (key: string, watermark: Micros): readonly string[] => {
   return lag > STATE_LAG ? [`the task of ${key} is ${Math.round(lag / 1_000)} ms behind`] : [];
 };
 
-/** Joins the group and works until stopped; `stop` leaves complete checkpoints behind. */
+/** Joins the group and works until stopped; `stop` leaves complete checkpoints. */
 export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
   const names = topics(spec.namespace);
   const byTopic = new Map(spec.venues.map((venue) => [names.raw(venue.id), venue]));
@@ -110,7 +110,7 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
   const problems = (): readonly string[] => {
     const waitedMs = stalledMs(outlets);
     const stalled = waitedMs > STALLED_MS ? [`Kafka has acknowledged nothing for ${Math.round(waitedMs)} ms`] : [];
-    // A finished log that is worked through again is of another time.
+    // A finished log that is processed again belongs to another time.
     const behind = spec.ticks ? [...runners].flatMap(([key, { watermark }]) => findBehind(key, watermark)) : [];
     return [...stalled, ...behind];
   };

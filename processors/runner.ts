@@ -1,4 +1,4 @@
-// Runs one task: restores it, feeds it its partition, publishes what it makes, saves checkpoints, keeps its log moving.
+// Runs one task: restores it, feeds it its partition, publishes its outputs, saves checkpoints, keeps its log moving.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { endOffsets, type KafkaHandle, type Message, type Publisher } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
@@ -18,15 +18,15 @@ import { Task } from './task/task.ts';
 const CHECKPOINT_EVERY_MS = 5_000;
 const ROUND_LASTS_MS = 2_000;
 const IDLE_SLICE_MS = 4;
-/** The slice of a task that stops. */
+/** The slice of a stopping task. */
 const WHOLE = Number.POSITIVE_INFINITY;
-/** Of a round no more is made than is soon written. */
+/** Limits the unwritten part of a round. */
 const ROUND_AHEAD_BYTES = 2 * 1024 * 1024;
 const OWNER_TICK_EVERY_MS = 250;
 const QUIET_AFTER_MS = 1_000;
-/** A task that has come to rest says so, that others may know its log is worked through. */
+/** An idle task publishes its watermark, so that others know its log is processed. */
 const REST_AFTER_MS = 500;
-/** Longest stretch of records between two looks at everything else this process does: heartbeats, other tasks, the queue. */
+/** Longest run of records before the process serves everything else: heartbeats, other tasks, the queue. */
 const STRETCH_MS = 5;
 
 type RunnerSpec = {
@@ -35,7 +35,7 @@ type RunnerSpec = {
   readonly partition: number;
   readonly shards: number;
   readonly namespace: string;
-  /** Writes ticks when nothing comes; never in a replay. */
+  /** Writes ticks when no record arrives; never in a replay. */
   readonly ticks: boolean;
   /** Infinity: only `stop` saves. */
   readonly checkpointEveryMs?: number;
@@ -53,7 +53,7 @@ export class TaskRunner {
   /** Outputs of records at or below this raw offset were acknowledged by an earlier owner. */
   readonly #emittedTo: number;
   readonly #logStart: number;
-  /** Ends of the output partitions when this owner began: positions until the first acknowledged write. */
+  /** Ends of the output partitions at this owner's start: positions until the first acknowledged write. */
   readonly #starts: ReadonlyMap<string, number>;
   readonly #timer: NodeJS.Timeout;
   readonly #backlog: Backlog;
@@ -61,21 +61,21 @@ export class TaskRunner {
   #roundStart = 0;
   #closing: Promise<void> | null = null;
   #roundAtMs = performance.now();
-  #heardAtMs = performance.now();
+  #receivedAtMs = performance.now();
   #tickedAtMs = 0;
   #logEnd = 0;
   #watermark: { readonly watermark: number; readonly offset: number } | null = null;
-  #sayingWatermark: Promise<void> | null = null;
+  #publishingWatermark: Promise<void> | null = null;
   #appliedAtMs = performance.now();
-  #saidOffset = -1;
-  #saidWatermark: number;
+  #publishedOffset = -1;
+  #publishedWatermark: number;
   #stopped = false;
 
   private constructor(spec: RunnerSpec, restored: Begun, starts: ReadonlyMap<string, number>) {
     this.#spec = spec;
     this.#names = topics(spec.namespace);
     this.#task = restored.task;
-    this.#saidWatermark = restored.task.watermark;
+    this.#publishedWatermark = restored.task.watermark;
     this.#emittedTo = restored.emittedTo;
     this.#logStart = restored.logStart;
     this.#starts = starts;
@@ -105,14 +105,14 @@ export class TaskRunner {
     return this.#task.state.offset + 1;
   }
 
-  /** The raw offset to read from: the record that was applied last is compared before the log is followed (`apply`). */
+  /** The raw offset to read from: the last applied record is compared before the log is followed (`apply`). */
   get start(): number {
     return this.#hasBegun ? Math.max(this.next - 1, this.#logStart) : this.next;
   }
 
-  /** The W that readers may know: everything before it is acknowledged. What is applied may wait for a slow broker. */
+  /** The published W: everything before it is acknowledged. Applied records may wait for a slow broker. */
   get watermark(): number {
-    return this.#saidWatermark;
+    return this.#publishedWatermark;
   }
 
   get #place(): string {
@@ -127,7 +127,7 @@ export class TaskRunner {
     return this.#task.presences();
   }
 
-  /** Applies messages of the raw partition in order; those already applied are passed over. */
+  /** Applies messages of the raw partition in order; skips those already applied. */
   async apply(messages: readonly Message[], logEnd: number): Promise<void> {
     this.#logEnd = logEnd;
     this.#appliedAtMs = performance.now();
@@ -143,7 +143,7 @@ export class TaskRunner {
       refuseHole(this.#place, this.#task.state, message);
       const { offset, timestampMs, value } = message;
       const raw = readRaw(value);
-      if (raw?.slot !== 'owner') this.#heardAtMs = performance.now();
+      if (raw?.slot !== 'owner') this.#receivedAtMs = performance.now();
       this.#publish(this.#task.process({ offset, timestampMs, message: raw, payload: value }));
       this.#spec.metrics.recordApplied(this.#task.id, raw?.kind ?? 'unreadable');
     }
@@ -156,7 +156,7 @@ export class TaskRunner {
     return this.#task.state.startedAt !== null;
   }
 
-  /** A backlog comes in batches of tens of thousands of records: outputs must not pile up, nor the process fall silent. */
+  /** A backlog arrives in batches of tens of thousands of records: outputs must not pile up, and heartbeats must continue. */
   async #breathe(): Promise<void> {
     this.#appliedAtMs = performance.now();
     const { live, kept } = this.#spec.outlets;
@@ -175,7 +175,7 @@ export class TaskRunner {
       this.#advanceRound(WHOLE);
       await this.#closing;
     }
-    await this.#sayingWatermark;
+    await this.#publishingWatermark;
     await Promise.all([flushOutputs(this.#spec.outlets), this.#spec.outlets.checkpoints.flush()]);
   }
 
@@ -186,7 +186,7 @@ export class TaskRunner {
     const { outlets, venue, partition } = this.#spec;
     const { live, kept } = outlets;
     const names = this.#names;
-    const wanted = this.#backlog.wantedOf(outputs, this.#task.state.recordedAt, Date.now());
+    const wanted = this.#backlog.selectOutputs(outputs, this.#task.state.recordedAt, Date.now());
     for (const entry of wanted.live) {
       live.publish({
         topic: names.live(venue.id),
@@ -218,11 +218,11 @@ export class TaskRunner {
     if (wanted.stateRound) this.#publishRound(wanted.stateRound, outputs.offset);
     if (outputs.watermark !== null) {
       this.#watermark = { watermark: outputs.watermark, offset: outputs.offset };
-      this.#sayWatermark();
+      this.#publishWatermark();
     }
   }
 
-  /** A state round and its marker. `live` may be followed from any position at or before the round: readers drop repeats. */
+  /** Publishes a state round and its marker. `live` may be followed from any position at or before the round: readers drop repeats. */
   #publishRound(entries: readonly StateEntry[], round: number): void {
     const { outlets, venue, partition } = this.#spec;
     const { live, kept } = outlets;
@@ -261,21 +261,21 @@ export class TaskRunner {
     };
   }
 
-  /** The newest watermark goes out once everything before it is acknowledged: an owner that comes later may trust it. */
-  #sayWatermark(): void {
-    this.#sayingWatermark ??= this.#sayNewestWatermark().finally(() => {
-      this.#sayingWatermark = null;
+  /** Publishes the newest watermark once everything before it is acknowledged: a later owner relies on it. */
+  #publishWatermark(): void {
+    this.#publishingWatermark ??= this.#publishNewestWatermark().finally(() => {
+      this.#publishingWatermark = null;
     });
   }
 
-  async #sayNewestWatermark(): Promise<void> {
+  async #publishNewestWatermark(): Promise<void> {
     while (this.#watermark !== null) {
       const { watermark, offset } = this.#watermark;
       this.#watermark = null;
       await flushOutputs(this.#spec.outlets);
-      this.#saidOffset = offset;
-      this.#saidWatermark = watermark;
-      this.#spec.metrics.watermarkSaid(this.#task.id, watermark);
+      this.#publishedOffset = offset;
+      this.#publishedWatermark = watermark;
+      this.#spec.metrics.watermarkPublished(this.#task.id, watermark);
       this.#putWatermark('task', watermark, offset, this.#positions());
     }
   }
@@ -309,19 +309,19 @@ export class TaskRunner {
     this.#round = beginRound(this.#task, this.#save);
   }
 
-  /** Saves some more of the round; when it is whole its marker follows, after the outputs up to its offset. */
+  /** Saves some more of the round; once complete, its marker follows after the outputs up to its offset. */
   #advanceRound(sliceMs: number): void {
     const round = this.#round;
     if (round === null || this.#closing !== null) return;
     if (sliceMs !== WHOLE && this.#spec.outlets.checkpoints.queuedBytes() > ROUND_AHEAD_BYTES) return;
     const now = performance.now();
-    const most = sliceMs === WHOLE ? WHOLE : this.#dueOf(round, now - this.#roundAtMs);
+    const most = sliceMs === WHOLE ? WHOLE : this.#countDue(round, now - this.#roundAtMs);
     if (!saveSome(round, { most, deadline: now + sliceMs }, this.#save)) return;
     this.#closing = this.#closeRound(round);
   }
 
-  /** Items that should be saved by now and are not: a round in one go would hold up what is awaited for a second. */
-  #dueOf(round: Round, sinceMs: number): number {
+  /** Number of items that are due and unsaved: a round in one go would delay urgent outputs by a second. */
+  #countDue(round: Round, sinceMs: number): number {
     const { saved } = round;
     return Math.ceil((saved + countUnsaved(round)) * Math.min(1, sinceMs / ROUND_LASTS_MS)) - saved;
   }
@@ -349,17 +349,17 @@ export class TaskRunner {
     const { offset } = this.#task.state;
     if (
       !this.#hasBegun ||
-      offset <= Math.max(this.#saidOffset, this.#emittedTo) ||
+      offset <= Math.max(this.#publishedOffset, this.#emittedTo) ||
       now - this.#appliedAtMs < REST_AFTER_MS
     )
       return;
     this.#watermark ??= { watermark: this.#task.watermark, offset };
-    this.#sayWatermark();
+    this.#publishWatermark();
   }
 
-  /** The owner that stands at the log's end and hears nothing for a second keeps the log moving itself. */
+  /** An owner at the log's end that receives nothing for a second keeps the log moving itself. */
   #tickIfQuiet(now: number): void {
-    if (!this.#spec.ticks || now - this.#heardAtMs < QUIET_AFTER_MS || now - this.#tickedAtMs < OWNER_TICK_EVERY_MS)
+    if (!this.#spec.ticks || now - this.#receivedAtMs < QUIET_AFTER_MS || now - this.#tickedAtMs < OWNER_TICK_EVERY_MS)
       return;
     if (this.next < this.#logEnd) return;
     this.#tickedAtMs = now;
@@ -377,7 +377,7 @@ export class TaskRunner {
   }
 }
 
-/** The task as its restored state says, and the alarm when that is not a checkpoint's. */
+/** Creates the task from its restored state, and raises an alarm when that is not a checkpoint's. */
 const begin = async (spec: RunnerSpec, names: Topics): Promise<Begun> => {
   const { handle, venue, partition, shards, metrics, log } = spec;
   const restored = await restore({ handle, names, venue: venue.id, partition });

@@ -1,4 +1,4 @@
-// The anchored tables: columns, their kinds and their order (AN-07), and the canonical text of a row (AN-11). Archive files, leaves and SQL come from it.
+// The anchored tables: columns, kinds and order (AN-07), and the canonical text of a row (AN-11). Archive files, leaves and SQL are derived from it.
 import { type CanonicalValue, canonicalJson, canonicalString } from './canonical-json.ts';
 import { CANDLES, EVENTS, READINGS } from './layers/index.ts';
 import type { AnchoredKind, AnchoredPart } from './layers/layer.ts';
@@ -6,13 +6,13 @@ import { compareBytes } from './text-order.ts';
 
 export type { AnchoredKind } from './layers/layer.ts';
 
-/** Changes only with the day it applies from (VER-03). */
+/** Changes only with the day from which it applies (VER-03). */
 export const ANCHOR_SCHEMA_VERSION = 1;
 
 export type AnchoredColumn = {
   readonly name: string;
   readonly kind: AnchoredKind;
-  /** Column of the stored table; null when it is derived from the listing or from the order of leaves. */
+  /** Column of the stored table; null when derived from the listing or from the order of leaves. */
   readonly stored: string | null;
 };
 
@@ -20,9 +20,9 @@ export type AnchoredTable = {
   readonly table: string;
   /** Name of the layer in the archive and in proofs (L-01). */
   readonly layer: string;
-  /** Column of the stored table that decides the UTC day of a row. */
+  /** Column of the stored table that determines the UTC day of a row. */
   readonly designated: string;
-  /** Whether a row at 00:00 belongs to the day that ends there (sampling windows) or to the one that begins. */
+  /** Whether a row at 00:00 belongs to the day that ends there (sampling windows) or to the one that starts. */
   readonly dayIncludes: 'end' | 'begin';
   /** Every column: `segment`, `symbol`, those of the table, `seq`, `late`. */
   readonly columns: readonly AnchoredColumn[];
@@ -30,7 +30,7 @@ export type AnchoredTable = {
   readonly order: readonly string[];
 };
 
-/** A cell as it is hashed: digits, instants with six fractional digits, texts; null is empty. */
+/** A cell in its hashed form: digits, instants with six fractional digits, texts; null is empty. */
 export type AnchoredCell = string | boolean | null;
 
 const listColumns = (part: AnchoredPart): AnchoredColumn[] =>
@@ -107,14 +107,14 @@ export const ANCHORED_TABLES: readonly AnchoredTable[] = [
   ...toTable(CANDLE_ROWS)(CANDLES),
 ].sort((a, b) => compareBytes(a.table, b.table));
 
-/** Place of a column in a row; throws for a name that is no column of the table. */
+/** Index of a column in a row; throws for an unknown name. */
 export const placeOf = ({ table, columns }: AnchoredTable, name: string): number => {
   const place = columns.findIndex((column) => column.name === name);
   if (place < 0) throw new Error(`table ${table} has no anchored column ${name}`);
   return place;
 };
 
-/** Writes rows of a table as they are hashed; cells stand in the order of `columns`. Throws CanonicalJsonError for a lone surrogate. */
+/** Writes the hashed text of a table's rows; cells are in the order of `columns`. Throws CanonicalJsonError for a lone surrogate. */
 export const createRowWriter = ({ columns }: AnchoredTable): ((cells: readonly AnchoredCell[]) => string) => {
   const sorted = columns.map(({ name }, place) => ({ name, place })).sort((a, b) => (a.name < b.name ? -1 : 1));
   const labels = sorted.map(({ name }, at) => `${at === 0 ? '{' : ','}${canonicalString(name)}:`);
@@ -129,7 +129,7 @@ export const createRowWriter = ({ columns }: AnchoredTable): ((cells: readonly A
   };
 };
 
-/** Null comes before any text; texts ascend by UTF-8 bytes. */
+/** Null precedes any text; texts ascend by UTF-8 bytes. */
 const compareTexts = (a: AnchoredCell, b: AnchoredCell): number => {
   if (a === null || b === null) return Number(a !== null) - Number(b !== null);
   return compareBytes(String(a), String(b));

@@ -1,6 +1,6 @@
-// RFC 8785 (JSON Canonicalization Scheme): the text that is hashed. Members ascend by UTF-16 code units, which is JavaScript's own order.
+// RFC 8785 (JSON Canonicalization Scheme): the text that is hashed. Members ascend by UTF-16 code units, JavaScript's own order.
 
-/** A value that has no canonical text: a number that is not finite, a lone surrogate. */
+/** The value has no canonical text: a number that is not finite, a lone surrogate. */
 export class CanonicalJsonError extends Error {
   override readonly name = 'CanonicalJsonError';
 }
@@ -13,7 +13,7 @@ export type CanonicalValue =
   | readonly CanonicalValue[]
   | { readonly [member: string]: CanonicalValue };
 
-/** Printable ASCII that JSON leaves as it is: nearly every cell of a row, and there are millions. */
+/** Printable ASCII without escapes: nearly every cell of a row, and there are millions. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 /** Throws CanonicalJsonError for a lone surrogate, which JSON.stringify would escape silently. */

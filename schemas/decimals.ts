@@ -7,7 +7,7 @@ export class DecimalError extends Error {
 }
 
 const DECIMAL = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,5}))?$/;
-/** Longer figures and exponents are a mistake or an attack, not a price. */
+/** Longer figures and exponents are an error or an attack, not a price. */
 const LONGEST = 400;
 const SIGNIFICANT = 18;
 
@@ -17,10 +17,10 @@ const ZERO = 0x30;
 const NINE = 0x39;
 
 /** Digits under N-05 rule 1: no `+`, no leading or trailing zeros, no exponent, `-0` is `0`. Throws DecimalError. */
-export const canonicalDigits = (text: string): Digits => trimmed(text) ?? rewritten(text);
+export const canonicalDigits = (text: string): Digits => trimPlain(text) ?? rewrite(text);
 
-/** What nearly every figure is, `1250`, `0.5` or `-12.50`: one look at each character, zeros at the end cut. Null: any other spelling. */
-const trimmed = (text: string): Digits | null => {
+/** Fast path for `1250`, `0.5` or `-12.50`, nearly every figure: one pass, trailing zeros cut. Null: any other spelling. */
+const trimPlain = (text: string): Digits | null => {
   const length = text.length;
   if (length > LONGEST) return null;
   const first = text.charCodeAt(0) === MINUS ? 1 : 0;
@@ -40,13 +40,13 @@ const trimmed = (text: string): Digits | null => {
   return text.slice(0, Math.max(point, last + 1));
 };
 
-const rewritten = (text: string): Digits => {
+const rewrite = (text: string): Digits => {
   const found = text.length <= LONGEST ? DECIMAL.exec(text) : null;
   const [, sign = '', whole = '', fraction = '', exponentText = '0'] = found ?? [];
   const exponent = Number(exponentText);
   if (found && whole.length + fraction.length > 0 && Math.abs(exponent) <= LONGEST) {
     const expanded = place(sign === '-', whole + fraction, fraction.length - exponent);
-    // What is accepted must be readable again, also when expanding an exponent made it longer.
+    // An accepted figure must be readable again, also when the expanded exponent made it longer.
     if (expanded.length <= LONGEST) return expanded;
   }
   throw new DecimalError(`"${text.slice(0, 80)}" is not a decimal`);
@@ -67,38 +67,38 @@ const place = (negative: boolean, digits: string, scale: number): Digits => {
 
 type Scaled = { readonly integer: bigint; readonly scale: number };
 
-const scaled = (digits: Digits): Scaled => {
+const toScaled = (digits: Digits): Scaled => {
   const dot = digits.indexOf('.');
   if (dot < 0) return { integer: BigInt(digits), scale: 0 };
   return { integer: BigInt(digits.slice(0, dot) + digits.slice(dot + 1)), scale: digits.length - dot - 1 };
 };
 
-const unscaled = (integer: bigint, scale: number): Digits => {
+const fromScaled = (integer: bigint, scale: number): Digits => {
   const negative = integer < 0n;
   return place(negative, String(negative ? -integer : integer), scale);
 };
 
-const aligned = (a: Digits, b: Digits): { readonly a: bigint; readonly b: bigint; readonly scale: number } => {
-  const x = scaled(a);
-  const y = scaled(b);
+const alignScales = (a: Digits, b: Digits): { readonly a: bigint; readonly b: bigint; readonly scale: number } => {
+  const x = toScaled(a);
+  const y = toScaled(b);
   const scale = Math.max(x.scale, y.scale);
   return { a: x.integer * 10n ** BigInt(scale - x.scale), b: y.integer * 10n ** BigInt(scale - y.scale), scale };
 };
 
 export const add = (a: Digits, b: Digits): Digits => {
-  const x = aligned(a, b);
-  return unscaled(x.a + x.b, x.scale);
+  const x = alignScales(a, b);
+  return fromScaled(x.a + x.b, x.scale);
 };
 
 export const subtract = (a: Digits, b: Digits): Digits => {
-  const x = aligned(a, b);
-  return unscaled(x.a - x.b, x.scale);
+  const x = alignScales(a, b);
+  return fromScaled(x.a - x.b, x.scale);
 };
 
 export const multiply = (a: Digits, b: Digits): Digits => {
-  const x = scaled(a);
-  const y = scaled(b);
-  return unscaled(x.integer * y.integer, x.scale + y.scale);
+  const x = toScaled(a);
+  const y = toScaled(b);
+  return fromScaled(x.integer * y.integer, x.scale + y.scale);
 };
 
 /** A percentage as a fraction: the point two places to the left. */
@@ -112,8 +112,8 @@ export const percentToFraction = (percent: Digits): Digits => {
 
 /** a / b rounded half-even to 18 significant digits (N-05 rule 2); null when b is zero. */
 export const divide = (a: Digits, b: Digits): Digits | null => {
-  const x = scaled(a);
-  const y = scaled(b);
+  const x = toScaled(a);
+  const y = toScaled(b);
   if (y.integer === 0n) return null;
   if (x.integer === 0n) return '0';
   const negative = x.integer < 0n !== y.integer < 0n;
@@ -133,27 +133,27 @@ export const divide = (a: Digits, b: Digits): Digits | null => {
 };
 
 export const compare = (a: Digits, b: Digits): -1 | 0 | 1 => {
-  const x = aligned(a, b);
+  const x = alignScales(a, b);
   return x.a < x.b ? -1 : x.a > x.b ? 1 : 0;
 };
 
 export const isPositive = (a: Digits): boolean => a !== '0' && !a.startsWith('-');
 
-/** Shortest decimal that reads back to the same binary64, without exponent (N-05 rule 3). Throws DecimalError for NaN and infinities. */
+/** Shortest decimal that parses to the same binary64, without exponent (N-05 rule 3). Throws DecimalError for NaN and infinities. */
 export const plainDouble = (n: number): string => {
   if (!Number.isFinite(n)) throw new DecimalError(`${n} does not exist on the wire (N-05)`);
   const text = String(n);
   return text.includes('e') ? canonicalDigits(text) : text;
 };
 
-/** True when a binary64 gives exactly these digits back. */
+/** True when a binary64 represents exactly these digits. */
 export const fitsDouble = (digits: Digits): boolean => {
   const n = Number(digits);
   return Number.isFinite(n) && plainDouble(n) === digits;
 };
 
 /**
- * The venue's digits again, from a stored DOUBLE as text and the exact digits kept beside it where the double cannot give them back
+ * The venue's digits, from a stored DOUBLE as text and the exact digits stored beside it where the double cannot represent them
  * (N-05 rule 1); null when nothing is stored.
  */
 export const joinFigure = (double: string | null, exact: string | undefined): Digits | null => {

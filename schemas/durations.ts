@@ -1,4 +1,4 @@
-// Durations: one unit only on the way in, two printers on the way out (N-04).
+// Durations: one unit only in the input, two formats for the output (N-04).
 const DURATION = /^(0|[1-9][0-9]{0,8})(s|m|h|d)$/;
 const MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -11,7 +11,7 @@ export const parseDuration = (text: string): number | null => {
 /** Seconds form of freshness members: `300s`. */
 export const formatSeconds = (ms: number): string => `${Math.floor(ms / 1_000)}s`;
 
-/** The largest unit that divides exactly: `60s` is `1m`, `90s` stays. */
+/** The largest unit that divides exactly: `60s` becomes `1m`, `90s` stays. */
 export const formatDuration = (ms: number): string => {
   const unit = (['d', 'h', 'm'] as const).find((u) => ms > 0 && ms % (MS[u] ?? 1) === 0) ?? 's';
   return `${ms / (MS[unit] ?? 1_000)}${unit}`;

@@ -1,4 +1,4 @@
-// The error catalogue: every code, its status, whether to retry, and what to do (E-05, E-06, E-08).
+// The error catalogue: every code with its status, whether to retry, and what to do (E-05, E-06, E-08).
 type Entry = { readonly status: number; readonly retry: boolean; readonly meaning: string; readonly fix: string };
 
 const wrong = (meaning: string, fix: string): Entry => ({ status: 400, retry: false, meaning, fix });
@@ -115,7 +115,7 @@ export const CATALOGUE = {
 
 export type ErrorCode = keyof typeof CATALOGUE;
 
-/** A place in the query text: line and column from 1, offset from 0, all in Unicode code points (DQL-01). */
+/** A position in the query text: line and column from 1, offset from 0, all in Unicode code points (DQL-01). */
 export type Position = {
   readonly line: number;
   readonly column: number;
@@ -134,7 +134,7 @@ export type ApiError = {
 
 const MOST_ERRORS = 20;
 
-/** By position, then those without one by path; at most 20 (E-05). */
+/** Sorts by position, then errors without one by path; at most 20 (E-05). */
 export const orderErrors = (errors: readonly ApiError[]): readonly ApiError[] =>
   [...errors]
     .sort((a, b) => {
@@ -146,7 +146,7 @@ export const orderErrors = (errors: readonly ApiError[]): readonly ApiError[] =>
     })
     .slice(0, MOST_ERRORS);
 
-/** A failure a caller is told about; the status is that of the first error (E-05). */
+/** A failure that is returned to the caller; the status is that of the first error (E-05). */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly errors: readonly ApiError[];
@@ -181,7 +181,7 @@ export const nearest = (name: string, known: Iterable<string>): string[] => {
   return found.slice(0, MOST_NAMES).map((f) => f.known);
 };
 
-/** Damerau-Levenshtein distance (adjacent transpositions count once); more than `FARTHEST` is only known to be more. */
+/** Damerau-Levenshtein distance (adjacent transpositions count once); above `FARTHEST` the value is only a lower bound. */
 export const editDistance = (a: string, b: string): number => {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

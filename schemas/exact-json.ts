@@ -1,20 +1,20 @@
-// JSON as callers send it, with the digits of numbers that a double rounds (DQL-09.1).
+// JSON as sent by callers, with the digits of numbers that a double rounds (DQL-09.1).
 import { canonicalDigits, DecimalError, fitsDouble } from './decimals.ts';
 import type { Digits } from './records.ts';
 
-/** By the object they stand in, then by member. */
+/** By the containing object, then by member. */
 const rounded = new WeakMap<object, Map<string, Digits>>();
 
-/** Fifteen digits come back from a double. Within a string this finds too much, which costs a little time. */
+/** Fifteen digits survive a double. Matches inside strings are false positives, which cost little time. */
 const MAY_ROUND = /[0-9.]{16}|[0-9][eE]/;
 
-/** Digits that a double does not give back: canonical, or as sent where they are longer than a figure can be. */
-const exactly = (source: string): Digits | null => {
+/** Digits that a double does not represent: canonical, or as sent when they are longer than a figure may be. */
+const toExactDigits = (source: string): Digits | null => {
   try {
     const digits = canonicalDigits(source);
     return fitsDouble(digits) ? null : digits;
   } catch (error) {
-    // Longer than any figure of a market, as a literal of a query may be.
+    // Longer than any market figure, as a literal of a query may be.
     if (error instanceof DecimalError) return source;
     throw error;
   }
@@ -23,16 +23,16 @@ const exactly = (source: string): Digits | null => {
 type Context = { readonly source?: string };
 
 function keepDigits(this: object, key: string, value: unknown, { source }: Context): unknown {
-  const digits = typeof value === 'number' && source !== undefined ? exactly(source) : null;
+  const digits = typeof value === 'number' && source !== undefined ? toExactDigits(source) : null;
   if (digits !== null) rounded.set(this, (rounded.get(this) ?? new Map<string, Digits>()).set(key, digits));
   return value;
 }
 
-/** As `JSON.parse`; `roundedDigits` then knows what doubles could not hold. */
+/** As `JSON.parse`; `roundedDigits` then returns what doubles could not represent. */
 export const parseExactly = (text: string): unknown =>
   MAY_ROUND.test(text)
     ? JSON.parse(text, keepDigits as (this: unknown, key: string, value: unknown) => unknown)
     : JSON.parse(text);
 
-/** The digits of a member that was sent as a number which no double gives back; undefined for any other. */
+/** The digits of a member sent as a number that no double represents; undefined for any other. */
 export const roundedDigits = (holder: object, member: string): Digits | undefined => rounded.get(holder)?.get(member);

@@ -1,9 +1,9 @@
-// Whether a reading still holds at an instant: status, reason, ages (L-07, F-01 to F-05). Pure; the same for live, history, stream and DQL.
+// Whether a reading is valid at an instant: status, reason, ages (L-07, F-01 to F-05). Pure; the same for live, history, stream and DQL.
 import type { GapCause } from './gap-causes.ts';
 import type { Micros } from './records.ts';
 import type { Reading } from './topics.ts';
 
-/** A venue is behind when its watermark lies more than this before the evaluation instant (L-07 `state_lag`). */
+/** A venue lags when its watermark is more than this before the evaluation instant (L-07 `state_lag`). */
 export const STATE_LAG: Micros = 5_000_000;
 
 export type Policy = 'on' | 'off' | 'not_published';
@@ -19,15 +19,15 @@ export type Reason =
   | 'venue_capability'
   | 'policy_off';
 
-/** The members of a reading that decide whether it holds. */
+/** The members of a reading that determine its validity. */
 export type Held = Pick<Reading, 'valid' | 'gap_cause' | 'venue_ts' | 'received_at' | 'horizon_source' | 'valid_until'>;
 
 export type StatusQuestion = {
   readonly reading: Held | null;
   readonly policy: Policy;
-  /** When the connection that delivered the reading was lost; null while it is alive. */
+  /** When the reading's connection was lost; null while it is alive. */
   readonly lostAt: Micros | null;
-  /** Freshness bound in force, milliseconds (F-03). */
+  /** Effective freshness bound in milliseconds (F-03). */
   readonly boundMs: number;
   /** T. */
   readonly at: Micros;
@@ -47,7 +47,7 @@ export type StatusAnswer = {
 const ageMs = (at: Micros, since: Micros | null): number | null =>
   since === null ? null : Math.floor((at - since) / 1000);
 
-const bare = (status: Status, reason: Reason): StatusAnswer => ({
+const toBareAnswer = (status: Status, reason: Reason): StatusAnswer => ({
   status,
   reason,
   gap_cause: null,
@@ -56,24 +56,24 @@ const bare = (status: Status, reason: Reason): StatusAnswer => ({
   valid_until: null,
 });
 
-/** First reason of L-07's order by which a valid reading no longer holds; null while it does. */
-const staleReason = (reading: Held, question: StatusQuestion, validUntil: Micros | null): Reason | null => {
+/** First reason in L-07's order why a valid reading is stale; null while it is not. */
+const findStaleReason = (reading: Held, question: StatusQuestion, validUntil: Micros | null): Reason | null => {
   const { at, lostAt, stateLag, boundMs } = question;
   if (reading.horizon_source === 'connection' && lostAt !== null && lostAt <= at) return 'connection_lost';
   if (stateLag) return 'state_lag';
-  // A source without its instant proves nothing either.
+  // A horizon source without its instant counts as unknown too.
   const isUnknown = reading.horizon_source !== 'connection' && validUntil === null;
   if (reading.horizon_source === null || isUnknown) return 'horizon_unknown';
   if (validUntil !== null && validUntil < at) return 'horizon_passed';
   return (ageMs(at, reading.received_at) ?? 0) > boundMs ? 'freshness_bound' : null;
 };
 
-/** Status of a layer at T (L-07). Ages are floors; `valid_until` of a connection horizon is the loss, once there is one. */
+/** Status of a layer at T (L-07). Ages are rounded down; `valid_until` of a connection horizon is the loss, if any. */
 export const statusAt = (question: StatusQuestion): StatusAnswer => {
   const { reading, policy, at, lostAt } = question;
-  if (policy === 'off') return bare('off', 'policy_off');
-  if (policy === 'not_published') return bare('not_published', 'venue_capability');
-  if (reading === null) return bare('missing', 'no_value');
+  if (policy === 'off') return toBareAnswer('off', 'policy_off');
+  if (policy === 'not_published') return toBareAnswer('not_published', 'venue_capability');
+  if (reading === null) return toBareAnswer('missing', 'no_value');
   const lost = lostAt !== null && lostAt <= at ? lostAt : null;
   const validUntil = reading.horizon_source === 'connection' ? lost : reading.valid_until;
   const ages = {
@@ -82,13 +82,13 @@ export const statusAt = (question: StatusQuestion): StatusAnswer => {
     valid_until: validUntil,
   };
   if (!reading.valid) return { status: 'missing', reason: 'gap', gap_cause: reading.gap_cause ?? 'unknown', ...ages };
-  const reason = staleReason(reading, question, validUntil);
+  const reason = findStaleReason(reading, question, validUntil);
   return { status: reason === null ? 'present' : 'stale', reason, gap_cause: null, ...ages };
 };
 
 /**
- * The instant after which a reading no longer holds, fixed when it is stored (F-01). It counts from the venue's stamp, or
- * from receipt when there is none or the venue's clock is ahead (F-02). Null for connection horizons and unknown ones.
+ * The instant after which a reading is stale, fixed at storage (F-01). It counts from the venue's stamp, or from
+ * receipt without a stamp or when the venue's clock is ahead (F-02). Null for connection horizons and unknown ones.
  */
 export const validUntil = (stored: {
   readonly venue_ts: Micros | null;

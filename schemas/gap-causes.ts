@@ -1,6 +1,6 @@
-// Why a period has no reading, candle or events (L-08): the causes this service writes. Readers of answers treat the set as open.
+// Why a period has no reading, candle or events (L-08): the causes that this service writes. Readers of answers must treat the set as open.
 
-/** Causes in the order of L-08, each with what it means; the documents print them. */
+/** Causes in the order of L-08, each with its meaning; the documentation prints them. */
 export const GAP_CAUSES = {
   collector_down: 'No collector of ours ran.',
   connection_lost: 'The connection to the venue was lost.',

@@ -1,4 +1,4 @@
-// Instants: microseconds since 1970 inside, ISO 8601 UTC text outside (N-02, N-03).
+// Instants: microseconds since 1970 internally, ISO 8601 UTC text externally (N-02, N-03).
 import type { Micros } from './records.ts';
 
 export const MICROS_PER_MS = 1_000;
@@ -9,10 +9,10 @@ const LATEST = Date.UTC(2100, 0, 1) * MICROS_PER_MS;
 const SECONDS = 'T(\\d{2}):(\\d{2})(?::(\\d{2})(?:\\.(\\d{1,6}))?)?';
 const INSTANT = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})(?:${SECONDS}(?:Z|([+-])(\\d{2}):(\\d{2})))?$`);
 
-/** Texts of minutes (`YYYY-MM-DDTHH:MM:`) by minute: rows of an answer lie close together, and a Date costs ten times the rest. `clear when full`. */
+/** Cache of minute texts (`YYYY-MM-DDTHH:MM:`): rows of an answer are close together, and a Date costs ten times the rest. Cleared when full. */
 const MOST_MINUTES = 4_096;
 const minutes = new Map<number, string>();
-const minuteText = (minute: number): string => {
+const formatMinute = (minute: number): string => {
   const held = minutes.get(minute);
   if (held !== undefined) return held;
   if (minutes.size >= MOST_MINUTES) minutes.clear();
@@ -24,10 +24,10 @@ const minuteText = (minute: number): string => {
 const write = (at: Micros, digits: 3 | 6): string => {
   const minute = Math.floor(at / 60_000_000);
   const second = String(at - minute * 60_000_000 + 100_000_000);
-  return `${minuteText(minute)}${second.slice(1, 3)}.${second.slice(3, 3 + digits)}Z`;
+  return `${formatMinute(minute)}${second.slice(1, 3)}.${second.slice(3, 3 + digits)}Z`;
 };
 
-/** `YYYY-MM-DDTHH:MM:SS.uuuuuuZ`: six digits always (anchored rows). */
+/** `YYYY-MM-DDTHH:MM:SS.uuuuuuZ`: always six digits (anchored rows). */
 export const formatInstantMicros = (at: Micros): string => write(at, 6);
 
 /** Three fractional digits when the instant is a whole millisecond, else six (N-02). */

@@ -1,9 +1,9 @@
-// The one serialiser: figures as their digits, documented order, no white space (N-01, N-05, N-06).
+// The serialiser: figures as their digits, documented order, no white space (N-01, N-05, N-06).
 import { plainDouble } from './decimals.ts';
 import type { Digits } from './records.ts';
 import { compareBytes } from './text-order.ts';
 
-/** A market figure: printed with exactly its digits, as a number or a string by `number_format` (N-06). */
+/** A market figure, printed with exactly its digits, as a number or a string by `number_format` (N-06). */
 export class Figure {
   readonly digits: Digits;
   constructor(digits: Digits) {
@@ -11,7 +11,7 @@ export class Figure {
   }
 }
 
-/** Text that is JSON already: a venue's message under `include_raw`, an answer made earlier. */
+/** Text that is already JSON: a venue's message under `include_raw`, a cached answer. */
 export class RawJson {
   readonly text: string;
   constructor(text: string) {
@@ -35,23 +35,23 @@ export type JsonValue =
 export type NumberFormat = 'json' | 'string';
 type WriteOptions = { readonly numberFormat?: NumberFormat };
 
-/** The members of a map keyed by data, in ascending byte order of the key (N-01). Keys are names of ours (layers, values, bands, venues): an object would put integer-like ones first. */
+/** Sorts a map keyed by data by ascending bytes of the key (N-01). Keys are our names: an object would put integer-like ones first. */
 export const byKey = <T>(map: Readonly<Record<string, T>>): Record<string, T> => {
   const sorted: Record<string, T> = {};
   for (const key of Object.keys(map).sort(compareBytes)) sorted[key] = map[key] as T;
   return sorted;
 };
 
-/** Members in the order they were written; `undefined` ones are left out. Throws DecimalError for NaN and infinities (N-05). */
+/** Members in insertion order; `undefined` ones are omitted. Throws DecimalError for NaN and infinities (N-05). */
 export const writeJson = (value: JsonValue, { numberFormat = 'json' }: WriteOptions = {}): string =>
   write(value, numberFormat);
 
 type JsonObject = { readonly [member: string]: JsonValue | undefined };
 
-/** The beginning of objects that share their first members, for `finishObject`; there is at least one member. */
+/** The start of objects that share their first members, for `finishObject`; there is at least one member. */
 export const beginObject = (shared: JsonObject): string => addMembers('', shared, 'json');
 
-/** An object begun by `beginObject`, with its other members. */
+/** Completes an object started by `beginObject` with its other members. */
 export const finishObject = (begun: string, value: JsonObject, { numberFormat = 'json' }: WriteOptions = {}): string =>
   `${addMembers(begun, value, numberFormat)}}`;
 
@@ -69,14 +69,14 @@ const write = (value: JsonValue, format: NumberFormat): string => {
   }
 };
 
-/** Printable ASCII without `"` and `\`: nothing to escape, which is nearly every string we send. */
+/** Printable ASCII without `"` and `\`: nothing to escape, true for nearly every string we send. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 const quote = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
 
 /** Names are few and repeat in every item; the bound is for maps keyed by data. */
 const MOST_LABELS = 4_096;
 type Labels = Map<string, string>;
-/** With what stands before a name: one piece of text less to put together. */
+/** Includes the text before a name: one concatenation less. */
 const firstLabels: Labels = new Map();
 const laterLabels: Labels = new Map();
 const takeLabel = (key: string, labels: Labels, before: '{' | ','): string => {
@@ -99,7 +99,7 @@ const writeObject = (value: Exclude<JsonValue, null | string | number | boolean>
   return text === '' ? '{}' : `${text}}`;
 };
 
-/** The text of an object that is still open, with more members. */
+/** The text of an unfinished object, with more members. */
 const addMembers = (begun: string, value: JsonObject, format: NumberFormat): string => {
   let text = begun;
   // Own members only: records decoded from Avro have enumerable methods on their prototype.

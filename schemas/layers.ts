@@ -1,4 +1,4 @@
-// Layers of readings by name, with the units of their members (L-01, L-02, F-03), made from the registry of layers.
+// Layers of readings by name, with the units of their members (L-01, L-02, F-03), derived from the registry of layers.
 import type { PriceType } from './layers/candle.ts';
 import { type LayerName, READINGS, type ReadingLayer } from './layers/index.ts';
 import type { MemberUnit, ReadingDeclaration } from './layers/layer.ts';
@@ -29,22 +29,22 @@ export const LAYERS = Object.fromEntries(READINGS.map((declared) => [declared.na
   Record<ReadingLayer, LayerSpec>
 >;
 
-/** Whether a layer counts anything: its rows state the unit. */
+/** Whether a layer has a quantity: its rows then have the unit. */
 export const hasQuantity = (layer: ReadingLayer): boolean => Object.values(LAYERS[layer].members).includes('quantity');
 
-/** Candles of mark and index prices, where something else brings them than those of trades. */
+/** Candles of mark and index prices, where they have another source than those of trades. */
 export const PRICE_CANDLES = 'price_candles';
 
-/** What a connection can cover and a listing can have off: a layer, or the candles of mark and index prices. */
+/** What a connection can cover and a listing can turn off: a layer, or the candles of mark and index prices. */
 export type CoverName = LayerName | typeof PRICE_CANDLES;
 
 const SOURCES: ReadonlyMap<string, CoverName> = new Map(
   READINGS.flatMap(({ name, source }) => (source === undefined ? [] : [[name, source as ReadingLayer]])),
 );
 
-/** The layer whose messages bring it: its own, unless it is made from another's. */
+/** The layer whose messages bring it: its own, unless it is derived from another's. */
 export const resolveSource = (name: CoverName): CoverName => SOURCES.get(name) ?? name;
 
-/** Whether the venue's limits leave no room for candles of a price, by what a listing's record has `off` (V-03a). */
+/** Whether the venue's limits exclude candles of a price, by `off` of the listing's record (V-03a). */
 export const isPriceOff = (off: readonly string[] | undefined, priceType: PriceType): boolean =>
   priceType !== 'trade' && off?.includes(PRICE_CANDLES) === true;

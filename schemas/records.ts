@@ -1,4 +1,4 @@
-// Normalised records: what a venue's message says, digit by digit (docs/records.md). Those of a layer stand in its file.
+// Normalised records: the contents of a venue's message, digit by digit (docs/records.md). Records of a layer are in its file.
 import type { GapCause } from './gap-causes.ts';
 import type { PriceType, Timeframe } from './layers/candle.ts';
 import type { LayerRecord } from './layers/index.ts';
@@ -16,7 +16,7 @@ export type { TickerRecord } from './layers/ticker.ts';
 export type { TradeRecord } from './layers/trade.ts';
 export type { Digits, Level, Micros, QuantityUnit } from './scalars.ts';
 
-/** How a member was made from a venue's field (V-03). */
+/** How a member is computed from a venue's field (V-03). */
 export type FieldTransform = { readonly venue_field: string; readonly transform: string };
 
 /** The listing record of the interface without its service-side members (records.md, V-03, V-04). */
@@ -56,13 +56,13 @@ export type ListingValues = {
   };
   readonly not_published: readonly string[];
   readonly bands: readonly string[];
-  /** Open interest as the venue counts it. */
+  /** Open interest as counted by the venue. */
   readonly oi_sides: 'one' | 'two' | null;
   readonly listed_at: Micros | null;
   readonly delisted_at: Micros | null;
 };
 export type ListingRecord = RecordOf<'listing', ListingValues> & {
-  /** Layers not collected of it because the venue's limits leave no room (V-03a); `price_candles` are candles of mark and index prices. */
+  /** Layers not collected because of the venue's limits (V-03a); `price_candles` are candles of mark and index prices. */
   readonly off?: readonly string[];
 };
 
@@ -79,5 +79,5 @@ export type GapRecord = {
   };
 };
 
-/** Anything a message of a venue is mapped to. */
+/** The result of mapping a venue's message. */
 export type NormalisedRecord = LayerRecord | ListingRecord | GapRecord;

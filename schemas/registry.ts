@@ -1,4 +1,4 @@
-// A read-only schema registry with Confluent's paths, answers and error codes, so that outsiders' consumers decode our topics (design section 4).
+// A read-only schema registry with Confluent's paths, answers and error codes, so that external consumers can decode our topics (design section 4).
 import avro from 'avsc';
 import { SUBJECT_IDS, schemaText } from './avro/codec.ts';
 
@@ -16,12 +16,12 @@ export type RegistryAnswer = { readonly status: number; readonly body: unknown }
 
 type Version = { readonly family: string; readonly version: number; readonly id: number; readonly schema: string };
 
-/** Families whose topics carry the venue's code: `raw.binance`. */
+/** Families whose topics include the venue's code: `raw.binance`. */
 const PER_VENUE = new Set(['raw', 'live', 'state', 'rows', 'checkpoints']);
 const COMPATIBILITY = 'BACKWARD_TRANSITIVE';
 const SUFFIX = '-value';
 
-/** Without white space but otherwise the published text: a re-export would drop logical types and docs. */
+/** The published text without white space: a re-export would drop logical types and docs. */
 const compact = (text: string): string => JSON.stringify(JSON.parse(text));
 
 const VERSIONS: readonly Version[] = Object.entries(SUBJECT_IDS).flatMap(([family, ids]) =>
@@ -29,16 +29,16 @@ const VERSIONS: readonly Version[] = Object.entries(SUBJECT_IDS).flatMap(([famil
 );
 
 const ok = (body: unknown): RegistryAnswer => ({ status: 200, body });
-/** Confluent's error codes begin with their HTTP status. */
+/** Confluent's error codes start with their HTTP status. */
 const refuse = (errorCode: number, message: string): RegistryAnswer => ({
   status: Number(String(errorCode).slice(0, 3)),
   body: { error_code: errorCode, message },
 });
-const noSubject = (subject: string): RegistryAnswer => refuse(40401, `Subject '${subject}' not found.`);
-const noSchema = (): RegistryAnswer => refuse(40403, 'Schema not found');
+const refuseSubject = (subject: string): RegistryAnswer => refuse(40401, `Subject '${subject}' not found.`);
+const refuseSchema = (): RegistryAnswer => refuse(40403, 'Schema not found');
 const readOnly = (): RegistryAnswer => refuse(405, 'This registry is read-only: schemas come with the service.');
 
-/** Versions of `<topic>-value`, oldest first; empty for a topic we do not write. */
+/** Versions of `<topic>-value`, oldest first; empty for a topic that we do not write. */
 const listVersions = (subject: string): readonly Version[] => {
   if (!subject.endsWith(SUFFIX)) return [];
   const topic = subject.slice(0, -SUFFIX.length);
@@ -47,7 +47,7 @@ const listVersions = (subject: string): readonly Version[] => {
   return VERSIONS.filter((v) => v.family === name);
 };
 
-const subjectOf = (version: Version): string => `${version.family}${SUFFIX}`;
+const toSubject = (version: Version): string => `${version.family}${SUFFIX}`;
 const describe = (subject: string, { id, version, schema }: Version): unknown => ({ subject, version, id, schema });
 
 const answerSchemas = (rest: readonly string[]): RegistryAnswer => {
@@ -62,9 +62,9 @@ const answerSchemas = (rest: readonly string[]): RegistryAnswer => {
     case 'schema':
       return ok(JSON.parse(found.schema));
     case 'subjects':
-      return ok([subjectOf(found)]);
+      return ok([toSubject(found)]);
     case 'versions':
-      return ok([{ subject: subjectOf(found), version: found.version }]);
+      return ok([{ subject: toSubject(found), version: found.version }]);
     default:
       return refuse(404, 'HTTP 404 Not Found');
   }
@@ -83,10 +83,10 @@ const answerVersion = (subject: string, rest: readonly string[]): RegistryAnswer
 };
 
 const answerSubjects = ([subject, place, ...rest]: readonly string[]): RegistryAnswer => {
-  if (subject === undefined) return ok([...new Set(VERSIONS.map(subjectOf))].sort());
+  if (subject === undefined) return ok([...new Set(VERSIONS.map(toSubject))].sort());
   if (place !== 'versions' || rest.length > 2) return refuse(404, 'HTTP 404 Not Found');
   const versions = listVersions(subject);
-  if (versions.length === 0) return noSubject(subject);
+  if (versions.length === 0) return refuseSubject(subject);
   return rest.length === 0 ? ok(versions.map((v) => v.version)) : answerVersion(subject, rest);
 };
 
@@ -96,7 +96,7 @@ const hashSchema = (schema: string): string =>
     .fingerprint()
     .toString('hex');
 
-/** Fingerprint of the schema in a look-up's body; null when there is none. */
+/** Fingerprint of the schema in a look-up's body; null without one. */
 const parseLookup = (body: string): string | null => {
   try {
     const { schema } = JSON.parse(body) as { readonly schema?: unknown };
@@ -106,21 +106,21 @@ const parseLookup = (body: string): string | null => {
   }
 };
 
-/** `POST /subjects/{subject}`: which version has this schema. */
+/** `POST /subjects/{subject}`: finds the version with this schema. */
 const lookUp = (subject: string, body: string): RegistryAnswer => {
   const versions = listVersions(subject);
-  if (versions.length === 0) return noSubject(subject);
+  if (versions.length === 0) return refuseSubject(subject);
   const fingerprint = parseLookup(body);
   if (fingerprint === null) return refuse(42201, 'Invalid schema');
   const found = versions.findLast((v) => hashSchema(v.schema) === fingerprint);
-  return found ? ok(describe(subject, found)) : noSchema();
+  return found ? ok(describe(subject, found)) : refuseSchema();
 };
 
 /** `/config` and `/mode`, for all subjects or one. */
 const answerSetting = (rest: readonly string[], setting: unknown): RegistryAnswer => {
   const [subject] = rest;
   if (rest.length > 1) return refuse(404, 'HTTP 404 Not Found');
-  return subject === undefined || listVersions(subject).length > 0 ? ok(setting) : noSubject(subject);
+  return subject === undefined || listVersions(subject).length > 0 ? ok(setting) : refuseSubject(subject);
 };
 
 const answerGet = ([room, ...rest]: readonly string[]): RegistryAnswer => {
@@ -148,7 +148,7 @@ const splitPath = (path: string): readonly string[] | null => {
   }
 };
 
-/** Answers one request of Confluent's registry protocol. Whatever would write is refused with 405. */
+/** Answers one request of Confluent's registry protocol. Every write is refused with 405. */
 export const registryAnswer = ({ method, path, body }: RegistryRequest): RegistryAnswer => {
   const segments = splitPath(path);
   if (segments === null) return refuse(404, 'HTTP 404 Not Found');

@@ -1,4 +1,4 @@
-// Which shard (raw partition) a listing lives in: murmur2 of its symbol, as Kafka's default partitioner.
+// The shard (raw partition) of a listing: murmur2 of its symbol, as in Kafka's default partitioner.
 const SEED = 0x9747b28c;
 const M = 0x5bd1e995;
 
@@ -24,7 +24,7 @@ export const murmur2 = (bytes: Uint8Array): number => {
 
 const encoder = new TextEncoder();
 
-/** What Kafka's default partitioner takes a text key by, modulo the number of partitions. */
+/** The hash of a text key in Kafka's default partitioner, before modulo the number of partitions. */
 export const keyHash = (key: string): number => murmur2(encoder.encode(key)) & 0x7fffffff;
 
 /** Shard of a listing, 0 to `shards` − 1. */

@@ -1,4 +1,4 @@
-// Names in QuestDB that writers and readers share: tables of a namespace, columns of members, listings, floors of retention (design section 7).
+// Names in QuestDB shared by writers and readers: tables of a namespace, columns of members, listings, floors of retention (design section 7).
 import { READINGS } from './layers/index.ts';
 
 /** Prefix of a namespace's tables: `''` is live, `replay.` gives `replay_`. Tables of a replay never expire. */
@@ -12,11 +12,11 @@ const RENAMED: Readonly<Record<string, string>> = Object.fromEntries(
   ),
 );
 
-/** Column of a member of `values`: its own name, except where SQL has taken the word. */
+/** Column of a member of `values`: its own name, except where that is an SQL keyword. */
 export const columnOf = (member: string): string => RENAMED[member] ?? member;
 
-/** What column `listing` says of a listing. */
+/** The value of column `listing`. */
 export const listingId = (venue: string, symbol: string): string => `${venue}:${symbol}`;
 
-/** Floors that answers state (`retention_from`), in days. */
+/** Floors of answers (`retention_from`), in days. */
 export const RETENTION_DAYS = { readings: 400, candles: 400, events: 90, connections: 400 } as const;

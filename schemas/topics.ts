@@ -1,10 +1,10 @@
-// What each Kafka topic carries: names, partitions and the types of the values (design section 4). Avro texts stand in schemas/avro.
+// Contents of each Kafka topic: names, partitions and the types of the values (design section 4). The Avro schemas are in schemas/avro.
 
 import type { GapCause } from './gap-causes.ts';
 import { ALL_LAYERS, type LayerRecord, type ReadingLayer } from './layers/index.ts';
 import type { GapRecord, ListingRecord, Micros } from './records.ts';
 
-/** Layers of the normalised records that topics `md.*` carry. */
+/** Layers of the normalised records in topics `md.*`. */
 export type MdLayer = (LayerRecord | GapRecord)['layer'];
 export const MD_LAYERS: readonly MdLayer[] = [
   ...ALL_LAYERS.flatMap(({ record }) => (record === null ? [] : [record as MdLayer])),
@@ -31,9 +31,9 @@ export type TaskId = `${string}/${number}`;
 
 /** Value of `raw.<venue>`; `recorded_at` is the record's own LogAppendTime. */
 export type RawMessage = {
-  /** Slot that produced it (key of the record). `collector` for ticks and capability records, `owner` for ticks of a task's owner. */
+  /** Slot of the message (key of the record). `collector` for ticks and capability records, `owner` for ticks of a task's owner. */
   readonly slot: string;
-  /** Connection (a poll slot and reference requests have one too); for ticks and capabilities the collector's id. */
+  /** Connection (poll slots and reference requests have one too); for ticks and capabilities the collector's id. */
   readonly conn_id: string;
   /** Rises by one per message of a connection; 0 for ticks. */
   readonly seq: number;
@@ -51,7 +51,7 @@ export type OpenBody = {
   readonly covers: readonly { readonly layers: readonly string[]; readonly symbols: readonly string[] | null }[];
 };
 export type LostBody = { readonly lost_at: Micros; readonly cause: GapCause; readonly detail: string };
-/** `collector` null: written by a task's owner because nothing came. */
+/** `collector` null: written by a task's owner because no record arrived. */
 export type TickBody = {
   readonly collector: string | null;
   readonly connections: readonly { readonly conn_id: string; readonly opened_at: Micros }[];
@@ -61,7 +61,7 @@ export type LayerCapability = {
   readonly cadence_ms: number | null;
   readonly horizon_ms: number | null;
   readonly horizon_source: string | null;
-  /** Of liquidations: whether the venue publishes every one or at most some per interval (H-15). */
+  /** For liquidations: whether the venue publishes every one, or at most some per interval (H-15). */
   readonly completeness?: 'full' | 'sampled' | null;
 };
 export type CapabilityBody = {
@@ -70,12 +70,12 @@ export type CapabilityBody = {
   readonly layers: Readonly<Record<string, LayerCapability>>;
 };
 
-/** A reading of one listing and layer, as live and state carry it. Figures are digits, absent members are absent. */
+/** A reading of one listing and layer, as in live and state. Figures are digits, absent members are absent. */
 export type Reading = {
   readonly layer: ReadingLayer;
-  /** Count of this listing's and layer's readings in the log (ST-03). */
+  /** Number of this listing's and layer's readings in the log (ST-03). */
   readonly rev: number;
-  /** False: an invalidation (crossed book, sequence break); `gap_cause` says why and there are no values. */
+  /** False: an invalidation (crossed book, sequence break) without values; `gap_cause` is the reason. */
   readonly valid: boolean;
   readonly gap_cause: GapCause | null;
   readonly venue_ts: Micros | null;
@@ -106,7 +106,7 @@ export type BookLevels = {
   readonly collected_asks: number;
 };
 
-/** One alive span of a connection; `to` null while it is alive. The same connection may have several (a silent collector that came back). */
+/** One alive span of a connection; `to` null while it is alive. A connection may have several (its collector was silent for a while). */
 export type Span = {
   readonly conn_id: string;
   readonly slot: string;
@@ -115,7 +115,7 @@ export type Span = {
   readonly cause: GapCause | null;
 };
 
-/** A version of a listing: `record` is what the venue said, `written_at` when it began to hold (design section 5, versions). */
+/** A version of a listing: `record` is the venue's data, `written_at` the start of its validity (design section 5, versions). */
 export type ListingVersion = {
   readonly venue: string;
   readonly venue_symbol: string;
@@ -123,7 +123,7 @@ export type ListingVersion = {
   readonly first_seen_at: Micros;
   readonly delisted_at: Micros | null;
   readonly record: ListingRecord;
-  /** The listing's element of the answer that brought the version, in the venue's own JSON text (V-02); null when not kept. */
+  /** The listing's element of the version's answer, in the venue's own JSON text (V-02); null when not kept. */
   readonly raw: string | null;
 };
 export type CapabilityVersion = {
@@ -145,7 +145,7 @@ export type Row = {
   readonly flags: Readonly<Record<string, boolean>>;
 };
 
-/** Place of an output in its task's order: raw offset and the index within the outputs of that record. Readers drop what is not above the highest they saw. */
+/** Position of an output in its task's order: raw offset, and index within that record's outputs. Readers drop entries up to the highest one read. */
 export type Place = { readonly offset: number; readonly index: number };
 
 export const isAbove = (a: Place, b: Place): boolean =>
@@ -172,27 +172,27 @@ export type LiveBodies = {
   readonly symbol: string | null;
   readonly reading: Reading | null;
   readonly span: Span | null;
-  /** Provisional or sealed row; trades, liquidations and candles travel as rows too (`event`). */
+  /** Provisional or sealed row; trades, liquidations and candles are rows too (`event`). */
   readonly row: Row | null;
   readonly listing: ListingVersion | null;
   readonly capability: CapabilityVersion | null;
-  /** W: everything recorded up to here has been applied and stands before this entry. */
+  /** W: everything recorded up to here has been applied and precedes this entry. */
   readonly watermark: Micros | null;
 };
 
-/** What is told, where and when; the bodies it has nothing of are null. */
-export const liveEntry = (told: Partial<LiveEntry> & Omit<LiveEntry, keyof LiveBodies>): LiveEntry => ({
-  offset: told.offset,
-  index: told.index,
-  recorded_at: told.recorded_at,
-  kind: told.kind,
-  symbol: told.symbol ?? null,
-  reading: told.reading ?? null,
-  span: told.span ?? null,
-  row: told.row ?? null,
-  listing: told.listing ?? null,
-  capability: told.capability ?? null,
-  watermark: told.watermark ?? null,
+/** Builds an entry from its place, instant and bodies; omitted bodies are null. */
+export const liveEntry = (entry: Partial<LiveEntry> & Omit<LiveEntry, keyof LiveBodies>): LiveEntry => ({
+  offset: entry.offset,
+  index: entry.index,
+  recorded_at: entry.recorded_at,
+  kind: entry.kind,
+  symbol: entry.symbol ?? null,
+  reading: entry.reading ?? null,
+  span: entry.span ?? null,
+  row: entry.row ?? null,
+  listing: entry.listing ?? null,
+  capability: entry.capability ?? null,
+  watermark: entry.watermark ?? null,
 });
 
 /** Value of `state.<venue>`: a round as of raw offset `round`, closed by its marker. */
@@ -204,7 +204,7 @@ export type StateEntry = {
   readonly span: Span | null;
   readonly listing: ListingVersion | null;
   readonly capability: CapabilityVersion | null;
-  /** Marker only: the entries of the round, W at `round`, and the offset in `live` to follow from. */
+  /** Marker only: the number of the round's entries, W at `round`, and the offset in `live` to follow from. */
   readonly marker: { readonly entries: number; readonly watermark: Micros; readonly live_offset: number } | null;
 };
 
@@ -252,7 +252,7 @@ export type DeadLetter = {
   readonly payload: Uint8Array;
 };
 
-/** `md.<layer>`: the normalised record with its place in the log; `values` is typed per layer in Avro. `md.book` carries the assembled book. */
+/** `md.<layer>`: the normalised record with its place in the log; `values` is typed per layer in Avro. `md.book` contains the assembled book. */
 export type MdRecord = {
   readonly layer: MdLayer;
   readonly venue: string;

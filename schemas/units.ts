@@ -1,15 +1,15 @@
-// Units a value may state and the conversions of quantities between them (N-07, N-08, H-16e).
+// Units of values and the conversions of quantities between them (N-07, N-08, H-16e).
 import { divide, multiply } from './decimals.ts';
 import type { Digits, QuantityUnit } from './scalars.ts';
 
-/** Closed set of units a value object states (N-08). */
+/** Closed set of units of value objects (N-08). */
 export type Unit = 'quote' | 'base' | 'contracts' | 'fraction' | 'count' | 'duration' | 'ms' | 'code';
 
 /** The `units` request parameter. */
 export const UNITS_MODES = ['published', 'base', 'quote'] as const;
 export type UnitsMode = (typeof UNITS_MODES)[number];
 
-/** What of a listing decides its conversions. */
+/** The members of a listing that determine its conversions. */
 export type QuantityRule = {
   readonly venue_kind: 'linear' | 'inverse' | 'quanto' | null;
   readonly multiplier: Digits | null;
@@ -21,11 +21,11 @@ type Conversion = {
   readonly unit: QuantityUnit;
   readonly mode: UnitsMode;
   readonly listing: QuantityRule;
-  /** The listing's mark at the instant, or a book level's own price; null when there is none. */
+  /** The listing's mark at the instant, or a book level's own price; null without one. */
   readonly mark: Digits | null;
 };
 
-/** The unit a quantity states under a mode. */
+/** The unit of a quantity under a mode. */
 export const quantityUnitFor = (unit: QuantityUnit, mode: UnitsMode): QuantityUnit =>
   mode === 'published' ? unit : mode;
 
@@ -36,14 +36,14 @@ export const needsMark = (unit: QuantityUnit, mode: UnitsMode, { venue_kind }: Q
   return (mode === 'base') === countsQuote;
 };
 
-/** An amount of quote currency, before any division; null when a rule that it needs is unknown. */
-const quoteAmount = ({ digits, unit, listing }: Conversion): Digits | null => {
+/** An amount of quote currency, before any division; null when a required rule is unknown. */
+const toQuoteAmount = ({ digits, unit, listing }: Conversion): Digits | null => {
   if (unit === 'quote') return digits;
   return listing.contract_size === null ? null : multiply(digits, listing.contract_size);
 };
 
-/** An amount of listed units (before the multiplier) of a linear listing, or of one that counts in base. */
-const listedAmount = ({ digits, unit, listing }: Conversion): Digits | null => {
+/** An amount of listed units (before the multiplier) of a linear listing, or of one counted in base. */
+const toListedAmount = ({ digits, unit, listing }: Conversion): Digits | null => {
   if (unit === 'base') return digits;
   if (listing.venue_kind !== 'linear' || listing.contract_size === null) return null;
   return multiply(digits, listing.contract_size);
@@ -56,18 +56,18 @@ const toBase = (conversion: Conversion): Digits | null => {
   const { listing, mark } = conversion;
   if (listing.multiplier === null) return null;
   if (!countsQuote(conversion)) {
-    const amount = listedAmount(conversion);
+    const amount = toListedAmount(conversion);
     return amount === null ? null : multiply(amount, listing.multiplier);
   }
-  const amount = quoteAmount(conversion);
+  const amount = toQuoteAmount(conversion);
   return amount === null || mark === null ? null : divide(multiply(amount, listing.multiplier), mark);
 };
 
 /** `base * mark / multiplier`: the multiplier cancels exactly, but an unknown one leaves the base unknown (N-07). */
 const toQuote = (conversion: Conversion): Digits | null => {
   const { listing, mark } = conversion;
-  if (countsQuote(conversion)) return quoteAmount(conversion);
-  const amount = listedAmount(conversion);
+  if (countsQuote(conversion)) return toQuoteAmount(conversion);
+  const amount = toListedAmount(conversion);
   return amount === null || mark === null || listing.multiplier === null ? null : multiply(amount, mark);
 };
 

@@ -7,7 +7,7 @@ export const COUNTS_WITHIN: Micros = 100_000_000;
 /** A window is sealed once W has passed its end by this: the first millisecond at which nothing more can count. */
 export const SEALS_AFTER: Micros = 100_001_000;
 
-/** End of the window `(start, end]` of `windowMs` that holds `receivedAt`; an instant on a boundary belongs to the window that ends there. */
+/** End of the window `(start, end]` of `windowMs` that contains `receivedAt`; an instant on a boundary belongs to the window that ends there. */
 export const windowEnd = (receivedAt: Micros, windowMs: number): Micros => {
   const length = windowMs * 1000;
   return Math.ceil(receivedAt / length) * length;
@@ -20,4 +20,4 @@ export const counts = (recordedAt: Micros, end: Micros): boolean => recordedAt <
 export const sealsAt = (end: Micros): Micros => end + SEALS_AFTER;
 
 /** UTC day of a window: a window that ends at midnight belongs to the day that ends there. */
-export const dayOfWindow = (end: Micros): string => dayOf(end - 1);
+export const toWindowDay = (end: Micros): string => dayOf(end - 1);

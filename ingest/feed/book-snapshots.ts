@@ -1,4 +1,4 @@
-// Asks for book snapshots, the oldest need first, one of a kind at a time; writes each answer under the connection it serves.
+// Requests book snapshots, the oldest need first, one of a kind at a time; writes each answer under the connection it serves.
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { CollectedVenue, Urgency } from '../venues/contract/feed.ts';
@@ -13,7 +13,7 @@ export type BookClient = { readonly source: Source; readonly watch: BookWatch };
 export type BookSnapshots = {
   readonly add: (client: BookClient) => void;
   readonly remove: (client: BookClient) => void;
-  /** A book broke or was heard first: look now instead of at the next turn. */
+  /** Checks now instead of at the next interval: a book broke, or its first message arrived. */
   readonly wake: () => void;
   readonly stop: () => void;
 };
@@ -24,25 +24,25 @@ type BookSnapshotsOptions = {
   readonly rest: RestClient;
   readonly listings: () => ReadonlyMap<string, ListingRecord>;
   readonly shardOf: (venueSymbol: string) => number;
-  /** Kafka takes no more: nothing is asked that could not be kept. */
+  /** True while Kafka accepts nothing more: an answer could not be stored, so nothing is requested. */
   readonly isFull: () => boolean;
   readonly meters: VenueMeters;
-  /** The venue has no such book: what we believe to be listed may be over. */
+  /** The venue has no such book: the listing may have ended. */
   readonly onRefused: () => void;
   readonly log: Logger;
 };
 
 const LOOK_EVERY_MS = 100;
-/** A snapshot that was too old to join, or could not be had: the next try. */
+/** Retry interval of a snapshot that failed or was too old to join. */
 const AGAIN_MS = 1_000;
-/** The venue says that it has no such book: asked again every second it would cost what living books need. */
+/** Retry interval after the venue refused a book. Each second would use the budget that existing books need. */
 const REFUSED_AGAIN_MS = 30_000;
-/** Apart, so that a confirmation which waits for its share of the budget holds up no book that broke. */
+/** Separate lanes: a confirmation that waits for its share of the budget must not delay a book that broke. */
 type Lane = { readonly among: readonly BookWhy[]; readonly urgency: Urgency; busy: boolean };
 type Asked = { readonly kind: 'snapshot' | 'confirmation'; readonly request: VenueRequest };
 type Turn = { readonly client: BookClient; readonly need: BookNeed };
 
-/** Of this request, not of everybody. */
+/** The refusal concerns this request, not all requests. */
 const isRefusal = ({ status, retryAtMs }: RestError): boolean =>
   status !== null && status >= 400 && status < 500 && retryAtMs === null;
 
@@ -90,7 +90,7 @@ class SnapshotRequests implements BookSnapshots {
     }
   }
 
-  /** False when nothing more can be done now. */
+  /** Returns false when nothing more can be done now. */
   async #serveNext(lane: Lane): Promise<boolean> {
     if (this.#options.isFull()) return false;
     const turn = this.#findTurn(lane, performance.now());
@@ -128,7 +128,7 @@ class SnapshotRequests implements BookSnapshots {
     if (!this.#clients.has(client)) return;
     client.source.response(`${request.method} ${request.url}`, payload, [shardOf(need.symbol)]);
     const chain = venue.sequence(payload.toString());
-    // An answer may leave out whose book it is; the request knows.
+    // An answer may omit the book's symbol; the request names it.
     if (chain?.kind === 'snapshot') client.watch.take({ ...chain, kind, symbol: need.symbol }, performance.now());
     else log.warn({ symbol: need.symbol }, 'an answer is no book snapshot');
   }

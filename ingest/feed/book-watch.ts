@@ -1,12 +1,12 @@
-// The books of one connection without their levels: which need a snapshot, since when, and which have gone quiet.
+// Tracks the books of one connection without their levels: which need a snapshot, since when, and which are quiet.
 import type { BookRule, Chain } from '../venues/shared/book-sync.ts';
 import { type BookSync, isConfirmed, isWhole, newBookSync, stepBookSync } from '../venues/shared/book-sync.ts';
 
-/** A book that says nothing is confirmed by a snapshot before the layer's bound of 30 s ends its status `present` (F-03). */
+/** A quiet book is confirmed by a snapshot before the layer's bound of 30 s ends its status `present` (F-03). */
 const QUIET_MS = 20_000;
 /**
- * A whole book is asked for again after this long: levels that no diff ever named come in, and a book that the task had to
- * give up for a figure it could not read is whole again.
+ * A whole book is requested again after this time. The snapshot brings levels that no diff named, and restores a book that the task
+ * discarded because of an unreadable figure.
  */
 const REFRESH_MS = 300_000;
 
@@ -16,16 +16,16 @@ export type BookNeed = {
   readonly symbol: string;
   readonly why: BookWhy;
   readonly sinceMs: number;
-  /** A confirmation named another id: only a whole snapshot will do. */
+  /** A confirmation named another id: only a whole snapshot resolves the need. */
   readonly isDoubted?: boolean;
 };
 
 export type BookWatch = {
   /** Takes one message of the chain, frame or snapshot. True when it broke a book that was whole. */
   readonly take: (chain: Chain, nowMs: number) => boolean;
-  /** Of the needs of these kinds (of all, unless told) the oldest of the most urgent kind; null when nothing is needed now. */
+  /** The oldest need of the most urgent kind, among the given kinds (all by default); null when nothing is needed now. */
   readonly urgent: (nowMs: number, among?: readonly BookWhy[]) => BookNeed | null;
-  /** Not asked again before `untilMs`. */
+  /** Suspends requests of this book until `untilMs`. */
   readonly postpone: (symbol: string, untilMs: number) => void;
   readonly isWhole: (symbol: string) => boolean;
   readonly allWhole: () => boolean;
@@ -34,7 +34,7 @@ export type BookWatch = {
 type Watched = {
   readonly symbol: string;
   sync: BookSync<null>;
-  heardMs: number;
+  receivedMs: number;
   snapshotMs: number;
   neededMs: number | null;
   /** A confirmation named another id than the book's, and no frame has come since. */
@@ -45,7 +45,7 @@ type Watched = {
 const openWatched = (symbol: string, nowMs: number): Watched => ({
   symbol,
   sync: newBookSync(),
-  heardMs: nowMs,
+  receivedMs: nowMs,
   snapshotMs: nowMs,
   neededMs: null,
   isDoubted: false,
@@ -53,16 +53,16 @@ const openWatched = (symbol: string, nowMs: number): Watched => ({
 });
 
 const findNeed = ({ style }: BookRule, book: Watched, nowMs: number): BookNeed | null => {
-  const { symbol, neededMs, heardMs, snapshotMs } = book;
+  const { symbol, neededMs, receivedMs, snapshotMs } = book;
   if (nowMs < book.notBeforeMs) return null;
   if (neededMs !== null) return { symbol, why: 'join', sinceMs: neededMs };
-  if (nowMs - heardMs < QUIET_MS) {
+  if (nowMs - receivedMs < QUIET_MS) {
     const isOld = style === 'snapshot' && nowMs - snapshotMs >= REFRESH_MS;
     return isOld ? { symbol, why: 'refresh', sinceMs: snapshotMs } : null;
   }
-  // A book without any message may be one that nobody trades: its snapshot is all there is.
-  if (!isWhole(book.sync)) return { symbol, why: 'join', sinceMs: heardMs };
-  return { symbol, why: 'confirm', sinceMs: heardMs, ...(book.isDoubted ? { isDoubted: true } : {}) };
+  // A book without messages may have no trading: only a snapshot shows it.
+  if (!isWhole(book.sync)) return { symbol, why: 'join', sinceMs: receivedMs };
+  return { symbol, why: 'confirm', sinceMs: receivedMs, ...(book.isDoubted ? { isDoubted: true } : {}) };
 };
 
 type BookWatchOptions = { readonly rule: BookRule; readonly symbols: Iterable<string>; readonly nowMs: number };
@@ -76,15 +76,15 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
       if (!book) return false;
       if (chain.kind === 'confirmation') {
         book.isDoubted = !isConfirmed(book.sync, chain);
-        if (!book.isDoubted) book.heardMs = nowMs;
+        if (!book.isDoubted) book.receivedMs = nowMs;
         return false;
       }
       book.isDoubted = false;
       const step = stepBookSync(rule, book.sync, chain, null);
       book.sync = step.state;
-      book.heardMs = nowMs;
+      book.receivedMs = nowMs;
       if (chain.kind === 'snapshot') book.snapshotMs = nowMs;
-      // Only a join by request can be asked for; a venue that sends its snapshots itself needs no asking.
+      // Only style `snapshot` joins on request; other venues send their snapshots themselves.
       book.neededMs = step.needSnapshot && rule.style === 'snapshot' ? (book.neededMs ?? nowMs) : null;
       return step.broke;
     },
@@ -108,7 +108,7 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
   };
 };
 
-/** The most urgent first. */
+/** Most urgent first. */
 const BOOK_WHYS: readonly BookWhy[] = ['join', 'confirm', 'refresh'];
 
 export const isMoreUrgent = (a: BookNeed, b: BookNeed): boolean =>

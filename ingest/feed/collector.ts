@@ -1,4 +1,4 @@
-// Collects one venue: listings to a plan, the plan to running slots, and the ticks that say the collector is alive.
+// Collects one venue: turns listings into a plan, runs the plan's slots, and writes the ticks that show the collector is alive.
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { MICROS_PER_MS } from '../../schemas/instants.ts';
@@ -26,9 +26,9 @@ import { runSocketSlot, type SocketSlotDeps } from './socket-slot.ts';
 
 export type CollectorOptions = {
   readonly venue: CollectedVenue;
-  /** Laid over the venue's own endpoints, name by name. */
+  /** Override the venue's endpoints, by name. */
   readonly endpoints: Readonly<Record<string, string>>;
-  /** In place of the limit the venue documents. */
+  /** Overrides the venue's documented limit. */
   readonly restWeightPerMinute?: number | undefined;
   readonly shards: number;
   readonly collector: string;
@@ -42,13 +42,13 @@ export type CollectorOptions = {
 };
 
 export type Collector = {
-  /** The venue has named its listings and the slots run. */
+  /** True once the venue has sent its listings and the slots run. */
   readonly isPlanned: () => boolean;
-  /** Ends every connection in the log, with the cause given or `collector_down`. What is written still has to be flushed by the caller. */
+  /** Writes the end of every connection, with the given cause or `collector_down`. The caller still has to flush. */
   readonly stop: (cause?: LossCause, detail?: string) => void;
 };
 
-/** Design section 5: a collector's silence of 3 s means it is dead. */
+/** A collector that is silent for 3 s is treated as dead (design section 5). */
 const TICK_MS = 250;
 
 export const startCollector = (options: CollectorOptions): Collector => {
@@ -57,10 +57,10 @@ export const startCollector = (options: CollectorOptions): Collector => {
   const connections = createConnectionLog(options);
   const rest = openRestClient(options);
   const declare = createDeclaration(venue, connections);
-  const shardOfSymbol = (venueSymbol: string): number => shardOf(venueSymbol, shards);
+  const findShard = (venueSymbol: string): number => shardOf(venueSymbol, shards);
   let listings: ReadonlyMap<string, ListingRecord> = new Map();
   const onRefused = (): void => reference.hurry();
-  const answered = { rest, shardOf: shardOfSymbol, isFull: connections.isFull, meters, log };
+  const answered = { rest, shardOf: findShard, isFull: connections.isFull, meters, log };
   const books = createBookSnapshots({ ...answered, venue, endpoints, listings: () => listings, onRefused });
   const fillIns = createFillIns(answered);
   const runners = new SlotRunners({
@@ -73,7 +73,7 @@ export const startCollector = (options: CollectorOptions): Collector => {
   const onListings = (known: readonly ListingRecord[]): void => {
     declare(known);
     listings = new Map(known.map((listing) => [listing.venue_symbol, listing]));
-    runners.follow(venue.plan(known, { shards, shardOf: shardOfSymbol, endpoints }));
+    runners.follow(venue.plan(known, { shards, shardOf: findShard, endpoints }));
   };
 
   declare(null);
@@ -106,7 +106,7 @@ const openRestClient = ({ venue, restWeightPerMinute, meters }: CollectorOptions
     headers: venue.headers,
   });
 
-/** Writes what the venue can deliver: at start (null), and again when the number of listings changes it. */
+/** Writes the venue's capabilities: at start (null), and again when the number of listings changes them. */
 const createDeclaration = (venue: CollectedVenue, connections: ConnectionLog) => {
   let declared: CapabilityBody | null = null;
   return (known: readonly ListingRecord[] | null): void => {

@@ -1,11 +1,11 @@
-// What the log says about connections: names that are unique for ever, rising seq, monotone receipt, open and lost, ticks, capabilities.
+// Writes the records about connections: unique names, rising seq, monotone receipt, open and lost, ticks, capabilities.
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityBody, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import type { RawWriter } from '../publish.ts';
 import type { Cover } from '../venues/contract/feed.ts';
 import type { VenueMeters } from './meters.ts';
 
-/** Causes a collector may give (decision L-08). */
+/** Causes that a collector may report (decision L-08). */
 export type LossCause =
   | 'connection_lost'
   | 'venue_down'
@@ -18,12 +18,12 @@ export type LossCause =
 export type Source = {
   readonly connId: string;
   readonly openedAt: Micros;
-  /** Since when it is named without a pause, as tasks count its alive span; null when it is over. */
+  /** Instant since which the log names it without a pause, as tasks count its alive span; null once it has ended. */
   readonly aliveFrom: () => Micros | null;
   readonly frame: (payload: Uint8Array) => void;
   /** `shards` narrows an answer that concerns one listing. */
   readonly response: (request: string, payload: Uint8Array, shards?: readonly number[]) => void;
-  /** Ends it, once; later calls do nothing. */
+  /** Ends the connection. Later calls do nothing. */
   readonly lost: (cause: LossCause, detail: string) => void;
 };
 
@@ -31,13 +31,13 @@ type SourceNames = { readonly slot: string; readonly shards: readonly number[] }
 type Opening = SourceNames & { readonly url: string; readonly covers: readonly Cover[] };
 
 export type ConnectionLog = {
-  /** Writes `open`; the connection is in the ticks until it is lost. */
+  /** Writes `open`; ticks name the connection until it is lost. */
   readonly open: (opening: Opening) => Source;
-  /** A source of answers that is no connection: neither `open` nor ticks name it. */
+  /** A source of answers without a connection: neither `open` nor ticks name it. */
   readonly attach: (names: SourceNames) => Source;
-  /** An attempt that never opened, under a `conn_id` of its own. */
+  /** Records an attempt that never opened, under its own `conn_id`. */
   readonly failed: (names: SourceNames, cause: LossCause, detail: string) => void;
-  /** One tick a shard, naming the open connections that write to it. Says nothing while Kafka takes no more. */
+  /** Writes one tick a shard, naming the open connections that write to it. Writes nothing while Kafka accepts nothing more. */
   readonly tick: () => void;
   readonly capability: (body: CapabilityBody) => void;
   readonly isFull: () => boolean;
@@ -56,7 +56,7 @@ type ConnectionLogOptions = {
 
 const COLLECTOR_SLOT = 'collector';
 
-/** To a task a connection is out 3 s after the last record that names it (F-02); records take a while to be appended. */
+/** A task treats a connection as out 3 s after the last record that names it (F-02); the difference is for the append. */
 const PAUSE: Micros = 2_000_000;
 
 type SourceOptions = Pick<ConnectionLogOptions, 'writer' | 'nowMicros' | 'meters'> & {
@@ -67,7 +67,7 @@ type SourceOptions = Pick<ConnectionLogOptions, 'writer' | 'nowMicros' | 'meters
 
 const toBytes = (body: OpenBody | LostBody | TickBody | CapabilityBody): Buffer => Buffer.from(JSON.stringify(body));
 
-/** Messages of one `conn_id`: rising seq, receipt that never goes back, and the span in which the log names it without a pause. */
+/** Messages of one `conn_id`: rising seq, monotone receipt, and the span in which the log names it without a pause. */
 class LoggedSource implements Source {
   readonly connId: string;
   readonly openedAt: Micros;
@@ -116,7 +116,7 @@ class LoggedSource implements Source {
     this.#options.onLost(this);
   }
 
-  /** Every shard has a record of this instant that names it. */
+  /** Every shard has a record of this instant that names the connection. */
   named(at: Micros): void {
     if (at - this.#namedAt > PAUSE) this.#aliveFrom = at;
     this.#namedAt = at;
@@ -144,7 +144,7 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
   };
   const startSource = (names: SourceNames): LoggedSource => {
     count += 1;
-    // The start instant keeps the name unique over restarts of a collector that keeps its id.
+    // The start instant keeps the name unique across restarts with the same collector id.
     const connId = `${collector}.${names.slot}.${count}.${startedAt}`;
     return new LoggedSource({ writer, nowMicros, meters, connId, names, onLost });
   };

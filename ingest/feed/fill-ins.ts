@@ -1,4 +1,4 @@
-// Asks for what sockets should have said and did not: minutes that nobody closed, values that went quiet; answers go under their connection.
+// Requests what sockets omitted: minutes that no frame closed, values that went quiet. Answers are written under their connection.
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { Urgency } from '../venues/contract/feed.ts';
 import type { VenueRequest } from '../venues/contract/listings.ts';
@@ -12,13 +12,13 @@ export type FillInKind = (typeof KINDS)[number];
 export type FillIn = {
   readonly symbol: string;
   readonly request: VenueRequest;
-  /** The answer is written. */
+  /** Called once the answer is written. */
   readonly filled: () => void;
 };
 
 export type FillInClient = {
   readonly source: Source;
-  /** What is to be asked for now; a need that was named once is left alone for a while. */
+  /** What to request now; a need that was returned once is not returned again for a while. */
   readonly next: (kind: FillInKind) => FillIn | null;
 };
 
@@ -31,15 +31,15 @@ export type FillIns = {
 type FillInsOptions = {
   readonly rest: RestClient;
   readonly shardOf: (venueSymbol: string) => number;
-  /** Kafka takes no more: nothing is asked that could not be kept. */
+  /** True while Kafka accepts nothing more: an answer could not be stored, so nothing is requested. */
   readonly isFull: () => boolean;
   readonly meters: VenueMeters;
   readonly log: Logger;
-  /** Between two looks; one second unless told. */
+  /** Interval between two checks; one second by default. */
   readonly lookEveryMs?: number;
 };
 
-/** Questions of a kind under way; more needs stay with their connections until one is answered. */
+/** Requests of a kind in flight; further needs wait with their connections. */
 const AT_ONCE = 4;
 
 export const createFillIns = (options: FillInsOptions): FillIns => {

@@ -1,4 +1,4 @@
-// What one connection leaves out, by the cheap looks of its venue: subscriptions that went silent, values to confirm, minutes to fill in.
+// Finds what one connection omits, by cheap reads of its frames: silent subscriptions, values to confirm, minutes to fill in.
 import type { Micros } from '../../schemas/records.ts';
 import type { CollectedVenue, Watched } from '../venues/contract/feed.ts';
 import { type CandleWatch, type ClosedMinutes, createCandleWatch } from './candle-watch.ts';
@@ -6,12 +6,12 @@ import type { FillIn, FillInKind } from './fill-ins.ts';
 import { createSubscriptionWatch } from './subscription-watch.ts';
 
 export type LinkWatch = {
-  /** A data frame. Throws SyntaxError when it tells of a minute and cannot be read. */
-  readonly heard: (text: string) => void;
-  /** Subscriptions to begin again now. */
+  /** Takes a data frame. Throws SyntaxError when the frame names a minute and is no JSON. */
+  readonly take: (text: string) => void;
+  /** Subscriptions to renew now. */
   readonly silent: () => readonly string[];
   readonly next: (kind: FillInKind) => FillIn | null;
-  /** Nothing was read for a while, by our own doing. */
+  /** Nothing was read for a while, because this process paused the socket. */
   readonly forgive: () => void;
 };
 
@@ -19,11 +19,11 @@ type LinkWatchOptions = {
   readonly venue: CollectedVenue;
   readonly endpoints: Readonly<Record<string, string>>;
   readonly watched: readonly Watched[];
-  /** Symbols whose candles of trades come by this connection. */
+  /** Symbols whose candles of trades arrive by this connection. */
   readonly candles: Iterable<string>;
   /** Shared by the links of a slot. */
   readonly closed: ClosedMinutes;
-  /** Of the connection, as its `Source` says it. */
+  /** From the connection's `Source`. */
   readonly aliveFrom: () => Micros | null;
   readonly wallMs: () => number;
 };
@@ -36,7 +36,7 @@ export const createLinkWatch = (options: LinkWatchOptions): LinkWatch => {
   let span = aliveFrom();
   let spanMinutes = createCandleWatch(candles, closed);
 
-  /** What a span before told makes nothing final after it (H-12). Null when the connection is over: what still comes is not written. */
+  /** Minutes of an earlier span prove nothing in a new one (H-12). Null once the connection has ended: later messages are not written. */
   const minutes = (): CandleWatch | null => {
     const from = aliveFrom();
     if (from === null) return null;
@@ -44,31 +44,31 @@ export const createLinkWatch = (options: LinkWatchOptions): LinkWatch => {
     span = from;
     return spanMinutes;
   };
-  const nextMinutes = (): FillIn | null => {
+  const findMinutes = (): FillIn | null => {
     const need = minutes()?.next(wallMs()) ?? null;
     const request = need && venue.candles?.({ venue_symbol: need.symbol }, need, endpoints);
     return request ? { symbol: need.symbol, request, filled: () => minutes()?.fill(need) } : null;
   };
-  const nextConfirmation = (): FillIn | null => {
+  const findConfirmation = (): FillIn | null => {
     const quiet = subscriptions.quiet(performance.now());
     const asked = quiet === null ? null : venue.confirm?.(quiet, endpoints);
     return asked ? { ...asked, filled: () => undefined } : null;
   };
 
   return {
-    heard: (text) => {
+    take: (text) => {
       const subscription = watched.length > 0 ? (subscriptionOf?.(text) ?? null) : null;
-      if (subscription !== null) subscriptions.heard(subscription, text, performance.now());
+      if (subscription !== null) subscriptions.take(subscription, text, performance.now());
       const over = closedMinute?.(text) ?? null;
       const newest = newestMinute?.(text) ?? null;
       if (!over && !newest) return;
-      // What the task will refuse closes nothing.
+      // A frame that the task refuses closes no minute.
       JSON.parse(text);
       if (over) minutes()?.close(over);
       if (newest) minutes()?.begin(newest);
     },
     silent: () => subscriptions.silent(performance.now()),
-    next: (kind) => (kind === 'candle' ? nextMinutes() : nextConfirmation()),
+    next: (kind) => (kind === 'candle' ? findMinutes() : findConfirmation()),
     forgive: () => subscriptions.forgive(performance.now()),
   };
 };

@@ -1,4 +1,4 @@
-// What a collector counts of one venue, in the words of its metrics.
+// What a collector counts of one venue, under the names of its metrics.
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 export type VenueMeters = {
@@ -13,7 +13,7 @@ export type VenueMeters = {
   /** `kind`: candle or confirmation. */
   readonly fillIn: (kind: string) => void;
   readonly renewed: (subscriptions: number) => void;
-  /** `change` is 1 when a socket is no longer read, -1 when it is again. */
+  /** `change` is 1 when a socket is paused, -1 when it is read again. */
   readonly paused: (change: 1 | -1) => void;
 };
 export type Meters = {

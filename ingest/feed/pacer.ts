@@ -1,9 +1,9 @@
-// Lets attempts pass in the order they came, no more a minute than the venue allows.
+// Admits attempts in the order they came, at most as many a minute as the venue allows.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Burst } from '../venues/contract/feed.ts';
 import { createRateWindow } from './rate-window.ts';
 
-/** Resolves when the caller may go; rejects with AbortError when `signal` ends first. */
+/** Resolves when the caller may proceed; rejects with AbortError when `signal` aborts first. */
 export type Pacer = (signal: AbortSignal) => Promise<void>;
 
 export const createPacer = (perMinute: number, burst?: Burst): Pacer => {

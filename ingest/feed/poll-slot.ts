@@ -1,4 +1,4 @@
-// Sends a slot's requests every period, spread evenly over it; three periods without an answer, or a 429 or 418, end the connection.
+// Sends a slot's requests every period, spread evenly over it. Three periods without an answer, or a 429 or 418, end the connection.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { PollRequest, PollSlot } from '../venues/contract/feed.ts';
@@ -12,14 +12,14 @@ export type PollSlotDeps = {
   readonly rest: RestClient;
   readonly meters: VenueMeters;
   readonly log: Logger;
-  /** Above the deadline of a request: what is not answered by then was not sent. Twelve seconds unless told. */
+  /** Longer than a request's deadline: a request without an answer after this time was never sent. Twelve seconds by default. */
   readonly starvedAfterMs?: number;
-  /** Wall time in milliseconds; the machine's unless told. */
+  /** Wall time in milliseconds; the machine's by default. */
   readonly wallMs?: () => number;
 };
 
 const LOST_AFTER_PERIODS = 3;
-/** Requests of a slot that wait for their answers; the next one waits for one of them (overflow policy `block`). */
+/** Unanswered requests of a slot; the next request waits until one is answered (overflow policy `block`). */
 const MOST_WAITING = 8;
 const STARVED_EVERY_MS = 500;
 
@@ -85,7 +85,7 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
 
   async #send(request: PollRequest): Promise<void> {
     const { connections } = this.#deps;
-    // Polls come again by themselves: what cannot be kept is not asked for.
+    // Polls repeat, so an answer that could not be stored is not requested.
     if (connections.isFull()) await connections.ready();
     if (this.#waiting.size >= MOST_WAITING) await Promise.race(this.#waiting);
     if (this.#isOver) return;
@@ -96,7 +96,7 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
   async #ask(request: PollRequest): Promise<void> {
     const { rest, log, wallMs = Date.now } = this.#deps;
     try {
-      const asked = atInstant(request, wallMs());
+      const asked = resolveSince(request, wallMs());
       const payload = await rest.ask(asked, asked.urgency ?? 'poll');
       if (this.#isOver) return;
       this.#answeredMs = performance.now();
@@ -113,14 +113,14 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
 
   async #onRefusal(request: PollRequest, { status, retryAtMs, message }: RestError): Promise<void> {
     const isLong = performance.now() - this.#answeredMs >= LOST_AFTER_PERIODS * this.#slot.everyMs;
-    // The venue answers no request until its pause is over: the connection ends without waiting for three periods.
+    // The venue answers no request until its pause ends: the connection ends without waiting for three periods.
     if (isLong || retryAtMs !== null) this.#lose(toLossCause(status), message);
     if (retryAtMs === null) return;
     await this.#sleepUntil(retryAtMs);
     if (!this.#isOver) await this.#ask(request);
   }
 
-  /** The venue's limit leaves nothing for this slot when more urgent requests use all of it. */
+  /** Ends the connection when more urgent requests use the venue's whole limit. */
   #endIfStarved(): void {
     const { starvedAfterMs = 12_000 } = this.#deps;
     const isStuck = this.#waiting.size >= Math.min(MOST_WAITING, this.#slot.requests.length);
@@ -145,7 +145,7 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
   }
 }
 
-const atInstant = (request: PollRequest, nowMs: number): PollRequest => {
+const resolveSince = (request: PollRequest, nowMs: number): PollRequest => {
   const { url, sinceMs } = request;
   if (sinceMs === undefined) return request;
   return { ...request, url: url.replace('{since}', String(Math.floor((nowMs - sinceMs) / 1_000))) };

@@ -1,4 +1,4 @@
-// Asks a venue for its listings, writes each answer to every shard and folds them to the listings now known.
+// Requests a venue's listings, writes each answer to every shard and folds the answers into the known listings.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Backoff, createBackoff } from '../../infra/runtime/backoff.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
@@ -12,12 +12,12 @@ type ReferenceOptions = {
   readonly venue: CollectedVenue;
   readonly endpoints: Readonly<Record<string, string>>;
   readonly rest: RestClient;
-  /** Where the answers go; concerns every shard. */
+  /** Writes the answers, to every shard. */
   readonly source: Source;
-  /** Resolves when Kafka takes more. */
+  /** Resolves when Kafka accepts more. */
   readonly ready: () => Promise<void>;
   readonly nowMicros: () => Micros;
-  /** After each round that gave an answer: every listing of every scope that has answered so far. */
+  /** Called after each round with an answer: every listing of every scope that has answered so far. */
   readonly onListings: (listings: readonly ListingRecord[]) => void;
   readonly random: () => number;
   readonly log: Logger;
@@ -26,15 +26,15 @@ type ReferenceOptions = {
 const BACKOFF = { minMs: 1_000, maxMs: 60_000 };
 
 type Reference = {
-  /** What is listed may have changed: the next round begins now, unless the last one has just been. */
+  /** The listings may have changed: starts the next round now, unless the last one has just run. */
   readonly hurry: () => void;
   readonly stop: () => void;
 };
 
-/** A round that something asks for: not so soon after the last one. */
+/** Minimum interval between a requested round and the one before it. */
 const HURRY_MS = 10_000;
 
-/** Runs until it is stopped. A scope that does not answer keeps no other from starting. */
+/** Runs until stopped. A scope that does not answer does not delay the others. */
 export const followReference = (options: ReferenceOptions): Reference => new ReferenceFollower(options);
 
 class ReferenceFollower implements Reference {
@@ -74,7 +74,7 @@ class ReferenceFollower implements Reference {
     }
   }
 
-  /** Asks in order and gives back what failed; a host's later answers build on its earlier ones, so they wait with them. */
+  /** Sends the requests in order and returns the failed ones. A host's later answers build on its earlier ones, so they are retried together. */
   async #askAll(requests: readonly VenueRequest[]): Promise<readonly VenueRequest[]> {
     const failed: VenueRequest[] = [];
     for (const request of requests) {

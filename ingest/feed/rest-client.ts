@@ -1,4 +1,4 @@
-// REST requests of a collector: the most urgent first, within the venue's weight, with a deadline, a size limit and Retry-After honoured.
+// REST requests of a collector: most urgent first, within the venue's weight, with a deadline and a size limit; Retry-After is honoured.
 import { fetchBytes, type HttpAnswer } from '../../infra/runtime/http.ts';
 import { LIMITS } from '../../infra/runtime/kafka/topics.ts';
 import { type Burst, URGENCIES, type Urgency } from '../venues/contract/feed.ts';
@@ -7,25 +7,25 @@ import type { VenueMeters } from './meters.ts';
 import { createRateWindow, type RateWindow } from './rate-window.ts';
 
 const TIMEOUT_MS = 10_000;
-/** Requests of one host under way: enough for the whole weight at 200 ms an answer. */
+/** Requests of one host in flight: enough for the whole weight at 200 ms an answer. */
 const AT_ONCE = 4;
 /**
- * What comes again by itself leaves a quarter of the weight to books that broke and to connections. It is counted apart: what those took
- * is not taken from its share, so that polls go on beside the many first snapshots of a start.
+ * Periodic requests leave a quarter of the weight to broken books and to connections. They have their own window: weight spent by urgent
+ * requests is not deducted from their share, so that polls continue beside the many first snapshots of a start.
  */
 const YIELDING_SHARE = 0.75;
-/** A venue that says 429 or 418 without Retry-After; 418 is a ban of at least two minutes. */
+/** Pause after a 429 or 418 without Retry-After; 418 is a ban of at least two minutes. */
 const PAUSE_MS: Readonly<Record<number, number>> = { 429: 30_000, 418: 120_000 };
 const LONGEST_PAUSE_MS = 600_000;
 
 type Refusal = { readonly cause?: unknown; readonly retryAtMs?: number };
 
-/** The venue did not give the answer that was asked for; nothing of it reaches the log. */
+/** The request was not answered, or was refused; nothing is written to the log. */
 export class RestError extends Error {
   override readonly name = 'RestError';
-  /** HTTP status, or null when there was no answer at all. */
+  /** HTTP status, or null without an answer. */
   readonly status: number | null;
-  /** Nobody is answered before this instant of the monotonic clock; null when the refusal asks for no pause. */
+  /** End of the host's pause on the monotonic clock; null when the refusal sets no pause. */
   readonly retryAtMs: number | null;
   constructor(request: VenueRequest, status: number | null, { cause, retryAtMs }: Refusal = {}) {
     super(`${request.method} ${request.url}: ${status === null ? describeCause(cause) : `status ${status}`}`, {
@@ -38,11 +38,11 @@ export class RestError extends Error {
 
 export type RestClient = {
   /**
-   * The body of a 2xx answer, as received. Requests of one host and urgency are sent in the order of the calls. Throws RestError; while the
-   * venue refuses everybody, what comes again by itself is refused here with the venue's status.
+   * Returns the body of a 2xx answer, as received. Requests of one host and urgency are sent in the order of the calls. Throws RestError.
+   * During a host's pause, periodic requests are rejected here with the venue's status.
    */
   readonly ask: (request: VenueRequest, urgency?: Urgency) => Promise<Buffer>;
-  /** Ends waiting and running requests; they reject. */
+  /** Rejects waiting and running requests. */
   readonly close: () => void;
 };
 
@@ -58,23 +58,23 @@ type Block = { readonly retryAtMs: number; readonly status: number };
 type RestOptions = {
   readonly weightPerMinute: number;
   readonly burst?: Burst | undefined;
-  /** Of all hosts together; each has its own unless stated. */
+  /** One weight for all hosts together; by default each host has its own. */
   readonly weightIsShared?: boolean | undefined;
   readonly meters: VenueMeters;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 };
 
-const yields = (urgency: Urgency): boolean => urgency !== 'connection' && urgency !== 'book';
-const rankOf = ({ urgency }: Waiting): number => URGENCIES.indexOf(urgency);
+const isYielding = (urgency: Urgency): boolean => urgency !== 'connection' && urgency !== 'book';
+const toRank = ({ urgency }: Waiting): number => URGENCIES.indexOf(urgency);
 
-/** Requests of one host that wait or are under way, and the pause that the host has asked for. */
+/** Requests of one host that wait or are in flight, and the pause that the host set. */
 class HostQueue {
   readonly #options: RestOptions;
   readonly #closing: AbortSignal;
-  /** Everything sent. */
+  /** Counts every request. */
   readonly #window: RateWindow;
-  /** Of that, what yields. */
+  /** Counts the requests that yield. */
   readonly #yielding: RateWindow;
   #waiting: Waiting[] = [];
   #running = 0;
@@ -90,8 +90,8 @@ class HostQueue {
   }
 
   ask(request: VenueRequest, urgency: Urgency): Promise<Buffer> {
-    if (yields(urgency) && this.#blocked && this.#blocked.retryAtMs > performance.now()) {
-      return Promise.reject(refusedBy(this.#blocked, request));
+    if (isYielding(urgency) && this.#blocked && this.#blocked.retryAtMs > performance.now()) {
+      return Promise.reject(toRefusal(this.#blocked, request));
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ request, urgency, resolve, reject });
@@ -106,11 +106,11 @@ class HostQueue {
     for (const { request, reject } of waiting) reject(new RestError(request, null));
   }
 
-  /** Sends what may be sent now, and comes back when the next request may. */
+  /** Sends what the weight allows now, and schedules itself for the next request. */
   #sendNext(): void {
     clearTimeout(this.#timer);
     while (this.#running < AT_ONCE) {
-      const next = mostUrgent(this.#waiting);
+      const next = findMostUrgent(this.#waiting);
       if (!next) return;
       const leftMs = this.#waitMs(next);
       if (leftMs > 0) {
@@ -129,7 +129,7 @@ class HostQueue {
   }
 
   #listWindows(urgency: Urgency): readonly RateWindow[] {
-    return yields(urgency) ? [this.#window, this.#yielding] : [this.#window];
+    return isYielding(urgency) ? [this.#window, this.#yielding] : [this.#window];
   }
 
   async #run({ request, urgency, resolve, reject }: Waiting): Promise<void> {
@@ -148,7 +148,7 @@ class HostQueue {
     if (pauseMs === null) throw new RestError(request, answer.status);
     const blocked = { retryAtMs: performance.now() + pauseMs, status: answer.status };
     this.#block(blocked);
-    throw refusedBy(blocked, request);
+    throw toRefusal(blocked, request);
   }
 
   async #fetch(request: VenueRequest): Promise<HttpAnswer> {
@@ -169,12 +169,12 @@ class HostQueue {
     return answer;
   }
 
-  /** Refuses what comes again by itself; the rest waits for the end of the pause. */
+  /** Rejects periodic requests; the others wait for the end of the pause. */
   #block(blocked: Block): void {
     this.#blocked = blocked;
-    const refused = this.#waiting.filter(({ urgency }) => yields(urgency));
-    this.#waiting = this.#waiting.filter(({ urgency }) => !yields(urgency));
-    for (const { request, reject } of refused) reject(refusedBy(blocked, request));
+    const refused = this.#waiting.filter(({ urgency }) => isYielding(urgency));
+    this.#waiting = this.#waiting.filter(({ urgency }) => !isYielding(urgency));
+    for (const { request, reject } of refused) reject(toRefusal(blocked, request));
   }
 }
 
@@ -201,17 +201,17 @@ export const createRestClient = (options: RestOptions): RestClient => {
   };
 };
 
-const refusedBy = ({ retryAtMs, status }: Block, request: VenueRequest): RestError =>
+const toRefusal = ({ retryAtMs, status }: Block, request: VenueRequest): RestError =>
   new RestError(request, status, { retryAtMs });
 
-/** Of the most urgent ones the first. */
-const mostUrgent = (waiting: readonly Waiting[]): Waiting | undefined => {
+/** The first of the most urgent requests. */
+const findMostUrgent = (waiting: readonly Waiting[]): Waiting | undefined => {
   let best = waiting[0];
-  for (const one of waiting) if (best && rankOf(one) < rankOf(best)) best = one;
+  for (const one of waiting) if (best && toRank(one) < toRank(best)) best = one;
   return best;
 };
 
-/** How long a refused host is left alone; null when the answer asks for no pause. RFC 9110 section 10.2.3: seconds or a date. */
+/** Pause after a refusal in milliseconds; null when the answer sets none. RFC 9110 section 10.2.3: seconds or a date. */
 export const retryAfterMs = ({ status, headers }: Pick<HttpAnswer, 'status' | 'headers'>): number | null => {
   const text = headers.get('retry-after');
   const asked = text === null ? Number.NaN : /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();

@@ -1,4 +1,4 @@
-// One WebSocket connection: opens, subscribes at the venue's pace, writes every frame, watches for silence of data, ends once.
+// One WebSocket connection: opens, subscribes at the venue's pace, writes every frame, detects silence of data, ends once.
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import WebSocket from 'ws';
@@ -21,17 +21,17 @@ export type LinkDeps = {
   readonly connections: ConnectionLog;
   readonly books: BookSnapshots;
   readonly fillIns: FillIns;
-  /** What links of the slot before closed need not be asked for by this one. */
+  /** Minutes that earlier links of the slot closed; this link does not request them again. */
   readonly closed: ClosedMinutes;
   readonly endpoints: Readonly<Record<string, string>>;
-  /** Wall time in milliseconds: minutes of candles are counted by it. */
+  /** Wall time in milliseconds, by which minutes of candles are counted. */
   readonly wallMs: () => number;
-  /** Asks for the address where the venue hands them out. */
+  /** Requests the address where the venue issues one for each connection. */
   readonly rest: RestClient;
-  /** Every known symbol of the venue, for covers that name none. */
+  /** Every known symbol of the venue, for covers without a list. */
   readonly symbols: () => Iterable<string>;
   readonly meters: VenueMeters;
-  /** The venue refuses a subscription: what we believe to be listed may be over. */
+  /** The venue refused a subscription: the listing may have ended. */
   readonly onRefused: () => void;
   readonly log: Logger;
 };
@@ -40,9 +40,9 @@ export type Link = {
   readonly slot: SocketSlot;
   readonly source: Source;
   readonly openedMs: number;
-  /** Subscriptions are sent and answered, data has come since, and the books are whole: it can stand alone. */
+  /** Subscriptions are sent and answered, data has arrived since, and the books are whole: no predecessor is needed. */
   readonly isSettled: () => boolean;
-  /** Resolves when it is over, whoever ended it. */
+  /** Resolves when the connection has ended, for any cause. */
   readonly ended: Promise<void>;
   readonly end: (cause: LossCause, detail: string) => void;
 };
@@ -51,7 +51,7 @@ export type Link = {
 export class ConnectFailure extends Error {
   override readonly name = 'ConnectFailure';
   readonly loss: LossCause;
-  /** The venue asked to wait so long. */
+  /** Pause that the venue requested. */
   readonly waitMs: number;
   constructor(loss: LossCause, detail: string, waitMs = 0) {
     super(detail);
@@ -62,15 +62,15 @@ export class ConnectFailure extends Error {
 
 const HANDSHAKE_MS = 10_000;
 const CLOSE_MS = 2_000;
-/** Venues that answer no subscription, or one for several, have so long before data alone is believed. */
+/** Grace period for venues that acknowledge no subscription, or several with one answer; after it data alone is enough. */
 const ANSWER_MS = 5_000;
 const RENEW_EVERY_MS = 1_000;
-/** A book that a new subscription did not make whole is subscribed again. */
+/** Retry interval for a book that a new subscription did not make whole. */
 const BOOK_AGAIN_MS = 5_000;
-/** A book that cannot be had must not keep two connections open for ever. */
+/** A book that never becomes whole must not keep two connections open forever. */
 const BOOKS_MS = 300_000;
 
-/** Resolves at the handshake's end with a link that already writes. Rejects with ConnectFailure. */
+/** Resolves after the handshake with a link that already writes. Rejects with ConnectFailure. */
 export const openLink = async (slot: SocketSlot, deps: LinkDeps): Promise<Link> => {
   const link = new SocketLink(await handshake(await fetchAddress(slot, deps), deps.venue.headers), slot, deps);
   link.start();
@@ -103,7 +103,7 @@ const handshake = (url: string, headers: CollectedVenue['headers'] = {}): Promis
     socket.once('error', (error) => reject(new ConnectFailure('venue_down', error.message)));
     socket.once('open', () => {
       resolve(socket);
-      // Frames that came with the handshake wait until whoever awaits this has put on its listeners.
+      // Frames that arrived with the handshake wait until the caller has attached its listeners.
       socket.pause();
     });
   });
@@ -118,12 +118,12 @@ const toRefusal = ({ statusCode = 0, headers }: IncomingMessage): ConnectFailure
   return new ConnectFailure('venue_rate_limit', detail, retryAfterMs({ status: statusCode, headers: asked }) ?? 0);
 };
 
-const coveredBy = (slot: SocketSlot, layer: string, all: Iterable<string>): Iterable<string> => {
+const listCovered = (slot: SocketSlot, layer: string, all: Iterable<string>): Iterable<string> => {
   const covers = slot.covers.filter(({ layers }) => layers.includes(layer));
   return new Set(covers.flatMap(({ symbols }) => symbols ?? [...all]));
 };
 
-/** State of one open connection; callers see it as a `Link`. */
+/** State of one open connection; callers use it as a `Link`. */
 class SocketLink implements Link {
   readonly slot: SocketSlot;
   readonly source: Source;
@@ -140,7 +140,7 @@ class SocketLink implements Link {
   private pingTimer: NodeJS.Timeout | undefined;
   private renewTimer: NodeJS.Timeout | undefined;
   private sending: Promise<void> = Promise.resolve();
-  /** Requests as they stand at the venue, to be sent again without what it refuses of them. */
+  /** Subscribe requests in their current form, for a retry without the parts that the venue refuses. */
   private asked: readonly string[];
   private readonly bookRenewedMs = new Map<string, number>();
   private dataMs: number | null = null;
@@ -155,7 +155,7 @@ class SocketLink implements Link {
     this.asked = slot.subscribe;
     this.deps = deps;
     this.source = connections.open({ slot: slot.id, shards: slot.shards, url: slot.url, covers: slot.covers });
-    const covered = coveredBy(slot, 'book', symbols());
+    const covered = listCovered(slot, 'book', symbols());
     this.client = {
       source: this.source,
       watch: createBookWatch({ rule: venue.bookRule, symbols: covered, nowMs: this.openedMs }),
@@ -163,7 +163,7 @@ class SocketLink implements Link {
     this.watch = createLinkWatch({
       ...deps,
       watched: slot.watched ?? [],
-      candles: coveredBy(slot, 'candles', symbols()),
+      candles: listCovered(slot, 'candles', symbols()),
       aliveFrom: () => this.source.aliveFrom(),
     });
     this.filler = { source: this.source, next: (kind) => this.watch.next(kind) };
@@ -222,7 +222,7 @@ class SocketLink implements Link {
     try {
       this.onText((deps.venue.decode?.(payload) ?? payload).toString(), payload.byteLength);
     } catch (error) {
-      // It is in the log as it came; what cannot be read is the task's to report.
+      // The log has the frame as received; the task reports what is unreadable.
       deps.meters.message(slot.id, 'unreadable', payload.byteLength);
       deps.log.debug({ err: error, slot: slot.id }, 'unreadable frame');
     }
@@ -242,11 +242,11 @@ class SocketLink implements Link {
     }
     if (what !== 'data') return;
     this.dataMs = performance.now();
-    this.watch.heard(text);
+    this.watch.take(text);
     this.onBook(text);
   }
 
-  /** What is over must not keep the rest of its request from being subscribed. */
+  /** An ended listing must not block the other subscriptions of its request. */
   private onRefusal(text: string): void {
     const { venue, onRefused } = this.deps;
     for (const request of this.asked) {
@@ -263,7 +263,7 @@ class SocketLink implements Link {
     const { venue, books, log } = this.deps;
     const chain = venue.sequence(text);
     if (!chain) return;
-    // The ids may stand in a frame that was cut behind them: the task refuses it, and then the watch must see its hole too.
+    // A truncated frame may still contain the ids. The task refuses such a frame, so this watch must see the gap too.
     JSON.parse(text);
     const broke = this.client.watch.take(chain, performance.now());
     if (broke) log.info({ slot: this.slot.id, symbol: chain.symbol }, 'book sequence broke');
@@ -277,14 +277,14 @@ class SocketLink implements Link {
     else if (broke) this.end('sequence_break', `${chain.symbol}: subscribing again`);
   }
 
-  /** What subscribes again to the stream of a frame; empty where only a whole new connection does. */
+  /** Frames that renew the subscription of a frame; empty where only a new connection does. */
   private makeRenewal(text: string): readonly string[] {
     const { venue } = this.deps;
     const subscription = venue.subscriptionOf?.(text) ?? null;
     return subscription === null ? [] : (venue.renew?.([subscription]) ?? []);
   }
 
-  /** Such a venue sends a book's snapshot at each subscription only. */
+  /** For venues that send a book's snapshot only with a subscription. */
   private subscribeAgain(symbol: string, frames: readonly string[]): void {
     const nowMs = performance.now();
     if (nowMs - (this.bookRenewedMs.get(symbol) ?? Number.NEGATIVE_INFINITY) < BOOK_AGAIN_MS) return;
@@ -292,7 +292,7 @@ class SocketLink implements Link {
     this.sendPaced(frames, () => undefined);
   }
 
-  /** Overflow policy `block`: what the venue sends meanwhile waits in the socket, and at last at the venue. */
+  /** Overflow policy `block`: further messages wait in the socket's buffers, then at the venue. */
   private async readLess(): Promise<void> {
     const { connections, meters } = this.deps;
     this.paused = true;
@@ -302,7 +302,7 @@ class SocketLink implements Link {
     if (this.over.signal.aborted) return;
     this.paused = false;
     meters.paused(-1);
-    // That was our silence, not the venue's.
+    // This process paused the socket: the silence was not the venue's.
     this.dataMs = performance.now();
     this.watch.forgive();
     this.socket.resume();
@@ -315,7 +315,7 @@ class SocketLink implements Link {
   private watchSilence(): void {
     const { silenceMs } = this.slot;
     const leftMs = this.paused ? silenceMs : Math.max(silenceMs - this.silentMs(), 0);
-    // After a stall of our own, frames that already arrived are read between a timer and the next immediate.
+    // After a stall of this process, frames that already arrived are read between a timer and the next immediate.
     this.silenceTimer = setTimeout(() => setImmediate(() => this.onSilenceTimer()), leftMs);
   }
 
@@ -326,7 +326,7 @@ class SocketLink implements Link {
     else this.end('connection_lost', `no data for ${silenceMs} ms`);
   }
 
-  /** Behind what was to be sent before, at the venue's pace; what a connection that ends did not send is forgotten. */
+  /** Queues frames behind earlier ones, at the venue's pace; frames unsent at the end of the connection are dropped. */
   private sendPaced(frames: readonly string[], sent: () => void): void {
     const gapMs = 1_000 / this.deps.venue.limits.subscribePerSecond;
     const { signal } = this.over;

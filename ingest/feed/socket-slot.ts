@@ -1,4 +1,4 @@
-// Keeps one socket slot connected: backoff after a loss, a successor before a venue's age limit or a new plan, both overlapping.
+// Keeps one socket slot connected: backoff after a loss; an overlapping successor before a venue's age limit or for a new plan.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Backoff, createBackoff } from '../../infra/runtime/backoff.ts';
 import type { SocketSlot } from '../venues/contract/feed.ts';
@@ -15,7 +15,7 @@ export type SocketSlotDeps = Omit<LinkDeps, 'closed'> & {
 };
 
 const BACKOFF = { minMs: 250, maxMs: 10_000 };
-/** A connection that held so long begins a new series of attempts. */
+/** A connection that lasted this long resets the backoff. */
 const HELD_MS = 30_000;
 const LOOK_EVERY_MS = 100;
 /** Renewals of slots opened together are spread over this share of their age. */
@@ -33,7 +33,7 @@ class SocketSlotRunner implements SlotRunner<SocketSlot> {
   readonly #backoff: Backoff;
   readonly #timer: NodeJS.Timeout;
   #slot: SocketSlot;
-  /** Oldest first: a successor overlaps with the link it replaces. */
+  /** Oldest first: a successor overlaps with its predecessor. */
   #live: Live[] = [];
   #attempting = false;
   #waitMs = 0;
@@ -61,7 +61,7 @@ class SocketSlotRunner implements SlotRunner<SocketSlot> {
     for (const { link } of [...this.#live]) link.end(cause, detail);
   }
 
-  /** Ends what a settled successor has replaced; opens a link where none serves the current slot. */
+  /** Ends the predecessors of a settled link; opens a link when none serves the current slot. */
   #look(): void {
     if (this.#over.signal.aborted) return;
     const newest = this.#live.at(-1);

@@ -1,37 +1,37 @@
-// The subscriptions of one connection that never rest for long: which have gone silent, which are merely quiet. Pure: instants go in.
+// Tracks the subscriptions of one connection that are never quiet for long: which are silent, which merely quiet. Pure: instants are arguments.
 import type { Watched } from '../venues/contract/feed.ts';
 
 type SubscriptionWatch = {
   /** A data frame of the subscription. */
-  readonly heard: (subscription: string, text: string, nowMs: number) => void;
-  /** Those to subscribe again now; each is named again only after another such silence. */
+  readonly take: (subscription: string, text: string, nowMs: number) => void;
+  /** Subscriptions to renew now; each is returned again only after another silence. */
   readonly silent: (nowMs: number) => readonly string[];
-  /** One whose value is to be asked for now; it is named again only after another such quiet. */
+  /** A subscription whose value is to be requested now; it is returned again only after another quiet period. */
   readonly quiet: (nowMs: number) => string | null;
-  /** Nothing was read for a while: what was silent meanwhile says nothing about the venue. */
+  /** Nothing was read for a while: silence in that time is not the venue's. */
   readonly forgive: (nowMs: number) => void;
 };
 
-/** What is confirmed by itself: a member when it changes, or (`find` null) the whole by any frame. */
-type Value = { readonly find: RegExp | null; readonly confirmAfterMs: number; last: string | null; heardMs: number };
+/** A value with its own confirmation time: a member when it changes, or (`find` null) the whole subscription by any frame. */
+type Value = { readonly find: RegExp | null; readonly confirmAfterMs: number; last: string | null; receivedMs: number };
 type Subscription = {
   readonly rule: Watched;
   readonly values: readonly Value[];
-  heardMs: number;
+  receivedMs: number;
   renewedMs: number;
   askedMs: number;
 };
 
-const listValues = ({ confirmAfterMs, members = [] }: Watched, heardMs: number): readonly Value[] => {
-  const begun = { last: null, heardMs };
+const listValues = ({ confirmAfterMs, members = [] }: Watched, receivedMs: number): readonly Value[] => {
+  const begun = { last: null, receivedMs };
   const whole = confirmAfterMs === undefined ? [] : [{ find: null, confirmAfterMs, ...begun }];
   const parts = members.map(({ name, ...rest }) => ({ find: new RegExp(`"${name}":"([^"]*)"`), ...rest, ...begun }));
   return [...whole, ...parts];
 };
 
-const hearValue = (value: Value, text: string, nowMs: number): void => {
+const takeValue = (value: Value, text: string, nowMs: number): void => {
   const found = value.find === null ? null : (value.find.exec(text)?.[1] ?? value.last);
-  if (value.find === null || found !== value.last) value.heardMs = nowMs;
+  if (value.find === null || found !== value.last) value.receivedMs = nowMs;
   value.last = found;
 };
 
@@ -40,21 +40,21 @@ export const createSubscriptionWatch = (watched: readonly Watched[], openedMs: n
   for (const rule of watched) {
     for (const name of rule.subscriptions) {
       const values = listValues(rule, openedMs);
-      all.set(name, { rule, values, heardMs: openedMs, renewedMs: openedMs, askedMs: openedMs });
+      all.set(name, { rule, values, receivedMs: openedMs, renewedMs: openedMs, askedMs: openedMs });
     }
   }
   return {
-    heard: (name, text, nowMs) => {
+    take: (name, text, nowMs) => {
       const subscription = all.get(name);
       if (!subscription) return;
-      subscription.heardMs = nowMs;
-      for (const value of subscription.values) hearValue(value, text, nowMs);
+      subscription.receivedMs = nowMs;
+      for (const value of subscription.values) takeValue(value, text, nowMs);
     },
     silent: (nowMs) => {
       const names: string[] = [];
       for (const [name, subscription] of all) {
-        const { rule, heardMs, renewedMs } = subscription;
-        if (nowMs - Math.max(heardMs, renewedMs) < rule.silenceMs) continue;
+        const { rule, receivedMs, renewedMs } = subscription;
+        if (nowMs - Math.max(receivedMs, renewedMs) < rule.silenceMs) continue;
         subscription.renewedMs = nowMs;
         names.push(name);
       }
@@ -63,8 +63,8 @@ export const createSubscriptionWatch = (watched: readonly Watched[], openedMs: n
     quiet: (nowMs) => {
       for (const [name, subscription] of all) {
         const { values, askedMs } = subscription;
-        // An answer says all of them.
-        const isQuiet = values.some((v) => nowMs - Math.max(v.heardMs, askedMs) >= v.confirmAfterMs);
+        // One answer contains all values.
+        const isQuiet = values.some((v) => nowMs - Math.max(v.receivedMs, askedMs) >= v.confirmAfterMs);
         if (!isQuiet) continue;
         subscription.askedMs = nowMs;
         return name;
@@ -73,8 +73,8 @@ export const createSubscriptionWatch = (watched: readonly Watched[], openedMs: n
     },
     forgive: (nowMs) => {
       for (const subscription of all.values()) {
-        subscription.heardMs = nowMs;
-        for (const value of subscription.values) value.heardMs = nowMs;
+        subscription.receivedMs = nowMs;
+        for (const value of subscription.values) value.receivedMs = nowMs;
       }
     },
   };

@@ -1,4 +1,4 @@
-// The registry of venues, by id. Each process takes the part of the contract that it needs; both are the same values.
+// The registry of venues, by id. Each process uses the part of the contract that it needs; both maps hold the same values.
 import type { CollectedVenue } from './contract/feed.ts';
 import type { MappedVenue } from './contract/mapping.ts';
 import type { Venue } from './contract/venue.ts';

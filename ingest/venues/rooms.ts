@@ -1,4 +1,4 @@
-// The list of venues: a new one is its folder and its line here.
+// The list of venues: a new venue needs its folder and a line here.
 export { aster } from './aster/index.ts';
 export { binance } from './binance/index.ts';
 export { bitget } from './bitget/index.ts';

@@ -1,4 +1,4 @@
-// `npm run nightly -- …`: what the runner did and will do, and one step of one day by hand.
+// `npm run nightly -- …`: prints what the runner did and will do, and runs one step of one day by hand.
 import { parseArgs } from 'node:util';
 import { DAY_MS, type Day, dayAt, startOf } from './day.ts';
 import type { Ledger } from './ledger.ts';
@@ -14,7 +14,7 @@ const OPTIONS = {
   early: { type: 'boolean', default: false },
 } as const;
 
-export const usageOf = (
+export const formatUsage = (
   steps: readonly Step[],
 ): string => `usage: npm run nightly -- [--day D] --step S [--early] | --day D | --list | --due
   --day D    a UTC day such as 2026-01-15; the newest due day when absent. Without --step: every step of it that is due
@@ -24,40 +24,40 @@ export const usageOf = (
   --due      everything that is due and not done
 Without any of them it stays and does every step of every day when it is due.`;
 
-/** What a person can mend. */
+/** An error that the user can correct. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-const dayOfText = (text: string, nowMs: number): Day => {
+const parseDay = (text: string, nowMs: number): Day => {
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(startOf(text)) && dayAt(startOf(text)) === text;
   if (!isDay) throw new UsageError(`"${text}" is no day such as 2026-01-15`);
   if (startOf(text) > nowMs) throw new UsageError(`${text} has not begun`);
   return text;
 };
 
-/** `06:00 UTC` of the day itself, `D+1 06:00 UTC` of the next. */
-const timeOf = ({ dueMs }: Step): string => {
+/** `06:00 UTC` for the day itself, `D+1 06:00 UTC` for the next. */
+const formatDueTime = ({ dueMs }: Step): string => {
   const days = Math.floor(dueMs / DAY_MS);
   return `${days === 0 ? '' : `D+${days} `}${new Date(dueMs).toISOString().slice(11, 16)} UTC`;
 };
 
-const lineOf = ({ day, step, state, attempts, endedAt, report }: StepState): string =>
+const formatLine = ({ day, step, state, attempts, endedAt, report }: StepState): string =>
   [day, step.padEnd(10), state.padEnd(7), `${attempts}x`, endedAt?.toISOString() ?? 'not ended', report ?? ''].join(
     '  ',
   );
 
 const list = async (steps: readonly Step[], ledger: Ledger, nowMs: number): Promise<string> => {
   const states = await ledger.states(lookBack(nowMs));
-  const due = steps.map((step) => `${step.name.padEnd(10)}  due ${timeOf(step).padEnd(13)}  ${step.summary}`);
-  return [...due, '', ...(states.length === 0 ? ['nothing was done yet'] : states.map(lineOf))].join('\n');
+  const due = steps.map((step) => `${step.name.padEnd(10)}  due ${formatDueTime(step).padEnd(13)}  ${step.summary}`);
+  return [...due, '', ...(states.length === 0 ? ['nothing was done yet'] : states.map(formatLine))].join('\n');
 };
 
 const parse = (argv: readonly string[], steps: readonly Step[]) => {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS }).values;
   } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${usageOf(steps)}`);
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${formatUsage(steps)}`);
   }
 };
 
@@ -70,7 +70,7 @@ const refuseEarly = async ({ step, day }: Task, context: NightlyContext, early: 
     throw new UsageError(`the anchor binds: ${step.name} of ${day} is not done before it is due`);
 };
 
-/** Every step of a day that is due, in the order they are due, also a second time. */
+/** Runs every due step of a day, in order, including those done before. */
 const runDay = async (
   day: Day,
   steps: readonly Step[],
@@ -85,7 +85,7 @@ const runDay = async (
   return reports.join('\n');
 };
 
-/** Runs one command line; answers what is to be printed at its end. */
+/** Runs one command line; returns the text to print at its end. */
 export const runCommand = async (
   argv: readonly string[],
   {
@@ -102,12 +102,14 @@ export const runCommand = async (
     return list(steps, ledger, nowMs);
   }
   if (asked.step === undefined && asked.day !== undefined)
-    return runDay(dayOfText(asked.day, nowMs), steps, { ledger, context });
+    return runDay(parseDay(asked.day, nowMs), steps, { ledger, context });
   const step = steps.find(({ name }) => name === asked.step);
   if (step === undefined) {
-    throw new UsageError(asked.step === undefined ? usageOf(steps) : `"${asked.step}" is no step\n${usageOf(steps)}`);
+    throw new UsageError(
+      asked.step === undefined ? formatUsage(steps) : `"${asked.step}" is no step\n${formatUsage(steps)}`,
+    );
   }
-  const day = asked.day === undefined ? latestDue(step, nowMs) : dayOfText(asked.day, nowMs);
+  const day = asked.day === undefined ? latestDue(step, nowMs) : parseDay(asked.day, nowMs);
   await refuseEarly({ step, day }, context, asked.early);
   const early = asked.early ? { early: true as const } : {};
   return (

@@ -1,4 +1,4 @@
-// Gap rows become incidents: what a venue lacked, from when to when, and why (OP-01). Runs beside the steps, every few seconds.
+// Turns gap rows into incidents: which data of a venue is missing, from when to when, and why (OP-01). Runs beside the steps, every few seconds.
 import type { PoolClient } from 'pg';
 import { GAP_CAUSES, type GapCause } from '../../schemas/gap-causes.ts';
 import { EVENTS, READINGS } from '../../schemas/layers/index.ts';
@@ -15,30 +15,30 @@ export type GapGroup = {
   readonly from: Micros;
   readonly to: Micros;
   readonly listings: number;
-  /** One of them. */
+  /** One of the listings. */
   readonly listing: string;
 };
 
-/** What a venue lacked for one cause, gap rows that follow each other within `BREAK` taken together. */
+/** Missing data of a venue with one cause; gap rows that follow each other within `BREAK` are one incident. */
 export type GapIncident = {
   readonly venue: string;
   readonly cause: GapCause;
   readonly layers: readonly string[];
   readonly from: Micros;
   readonly to: Micros;
-  /** The most that lacked something at once. */
+  /** The largest number of listings affected at once. */
   readonly listings: number;
-  /** The only one; null: several. */
+  /** The only listing; null: several. */
   readonly listing: string | null;
 };
 
-/** The longest window: gap rows of one outage end at different windows of different layers. */
+/** The longest window: gap rows of one outage end at different windows in different layers. */
 const BREAK: Micros = 60_000_000;
-/** How far back the first look goes. */
+/** How far back the first run reads. */
 const FIRST_LOOK: Micros = 90 * 86_400_000_000;
-/** Not a fault of anybody. */
+/** Causes that are no fault. */
 const LAWFUL: ReadonlySet<string> = new Set<GapCause>(['not_listed']);
-/** Advisory lock of whoever turns gap rows into incidents (an arbitrary constant). */
+/** Advisory lock for turning gap rows into incidents (an arbitrary constant). */
 const LOCK = 7_305_122;
 
 const TABLES = [
@@ -50,13 +50,13 @@ const GAPS = (table: string, end: string): string => `SELECT venue, gap_cause, f
   count_distinct(listing), min(listing) FROM '${table}'
 WHERE ${end} > $1::long::timestamp AND ${end} <= $2::long::timestamp AND status = 'missing' AND NOT late AND from_at IS NOT NULL
 GROUP BY venue, gap_cause, from_at, ${end}`;
-/** Listings that had a row at all. */
+/** Number of listings with any row. */
 const LISTINGS = (table: string, end: string): string => `SELECT venue, count_distinct(listing) FROM '${table}'
 WHERE ${end} > $1::long::timestamp AND ${end} <= $2::long::timestamp GROUP BY venue`;
 
 type Range = { readonly after: Micros; readonly to: Micros };
 
-/** A listing that is quiet is no incident; a layer of which nothing at all comes is one. */
+/** A quiet listing is no incident; a layer without any reading is one. */
 const isIncident = ({ cause, listings }: GapGroup, all: number): boolean =>
   !LAWFUL.has(cause) && (cause !== 'no_update' || listings >= all);
 
@@ -82,7 +82,7 @@ const readGaps = async ({ questdb, namespace }: NightlyContext, { after, to }: R
   return groups;
 };
 
-const joined = (incident: GapIncident, group: GapGroup): GapIncident => ({
+const extendIncident = (incident: GapIncident, group: GapGroup): GapIncident => ({
   ...incident,
   layers: [...new Set([...incident.layers, group.layer])].sort(),
   from: Math.min(incident.from, group.from),
@@ -91,12 +91,12 @@ const joined = (incident: GapIncident, group: GapGroup): GapIncident => ({
   listing: group.listings === 1 && incident.listing === group.listing ? group.listing : null,
 });
 
-const begun = ({ venue, cause, layer, from, to, listings, listing }: GapGroup): GapIncident => ({
+const toIncident = ({ venue, cause, layer, from, to, listings, listing }: GapGroup): GapIncident => ({
   ...{ venue, cause, layers: [layer], from, to, listings },
   listing: listings === 1 ? listing : null,
 });
 
-/** Adds gap rows to the incidents that were open; `open` of one venue and cause is at most one. Answers all, in order of their beginning. */
+/** Adds gap rows to the open incidents, of which each venue and cause has at most one. Returns all, ordered by their start. */
 export const joinGaps = (open: readonly GapIncident[], groups: readonly GapGroup[]): readonly GapIncident[] => {
   const newest = new Map<string, number>();
   const incidents = [...open];
@@ -107,16 +107,17 @@ export const joinGaps = (open: readonly GapIncident[], groups: readonly GapGroup
     const key = `${group.venue} ${group.cause}`;
     const i = newest.get(key);
     const held = i === undefined ? undefined : incidents[i];
-    if (i !== undefined && held !== undefined && group.from <= held.to + BREAK) incidents[i] = joined(held, group);
-    else newest.set(key, incidents.push(begun(group)) - 1);
+    if (i !== undefined && held !== undefined && group.from <= held.to + BREAK)
+      incidents[i] = extendIncident(held, group);
+    else newest.set(key, incidents.push(toIncident(group)) - 1);
   }
   return incidents;
 };
 
-/** Nothing more can join it: rows up to `reached` are known. */
+/** True when no further row can join: rows up to `reached` are known. */
 export const isOver = ({ to }: GapIncident, reached: Micros): boolean => to + BREAK <= reached;
 
-export const noteOf = ({ cause, listings, listing, layers }: GapIncident): string =>
+export const formatNote = ({ cause, listings, listing, layers }: GapIncident): string =>
   `${GAP_CAUSES[cause] ?? cause} ${listing ?? `${listings} listings`}: ${layers.join(', ')}.`;
 
 const READ_OPEN = `select incident_id as id, venue, gap_cause as cause, layers, details,
@@ -145,12 +146,12 @@ values ('gap', $1 || ' ' || $2, $1, $2, $3, ${INSTANT(4)}, ${INSTANT(5)}, $6, $7
 const write = async (client: PoolClient, incident: GapIncident, id: string | null, reached: Micros): Promise<void> => {
   const { venue, cause, layers, from, to, listings, listing } = incident;
   const state = isOver(incident, reached) ? 'closed' : 'open';
-  const told = [layers, from, to, noteOf(incident), { listings, listing }, state];
-  if (id === null) await client.query(OPEN, [venue, cause, ...told]);
-  else await client.query(CHANGE, [id, ...told]);
+  const values = [layers, from, to, formatNote(incident), { listings, listing }, state];
+  if (id === null) await client.query(OPEN, [venue, cause, ...values]);
+  else await client.query(CHANGE, [id, ...values]);
 };
 
-const reachedBefore = async (client: PoolClient): Promise<Micros | null> => {
+const readReached = async (client: PoolClient): Promise<Micros | null> => {
   const { rows } = await client.query<{ at: string }>(
     'select (extract(epoch from reached_at) * 1000000)::bigint::text as at from incident_progress',
   );
@@ -160,16 +161,16 @@ const reachedBefore = async (client: PoolClient): Promise<Micros | null> => {
 const PROGRESS = `insert into incident_progress (reached_at) values (${INSTANT(1)})
   on conflict (one) do update set reached_at = excluded.reached_at`;
 
-/** One look: gap rows sealed since the last one, in one transaction with how far it came. Rejects while a store is away. */
+/** One run: reads the gap rows sealed since the last one, and stores its progress in the same transaction. Rejects while a store is unreachable. */
 export const reportGaps = async (context: NightlyContext): Promise<void> => {
   const reached = (await context.historyWatermark()) - SEALS_AFTER;
   if (reached <= 0) return;
   const client = await context.database.connect();
   try {
     await client.query('begin');
-    // Of two runners one works; the other finds nothing new afterwards.
+    // Of two runners one works; the other then finds nothing new.
     await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
-    const before = await reachedBefore(client);
+    const before = await readReached(client);
     const after = Math.max(before ?? 0, reached - FIRST_LOOK);
     if (after < reached) {
       const open = await readOpen(client);

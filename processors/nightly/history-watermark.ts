@@ -1,4 +1,4 @@
-// History W: the instant up to which every task's final rows can be read, as the sink publishes it (design section 5).
+// History W: the instant up to which every task's final rows are readable, as published by the sink (design section 5).
 import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -6,7 +6,7 @@ import { topics } from '../../schemas/topics.ts';
 
 const ANSWERS_WITHIN_MS = 10_000;
 
-/** The least of all tasks; a task whose rows were never written holds it at 0. Rejects while Kafka does not answer. */
+/** The minimum over all tasks; a task without written rows keeps it at 0. Rejects while Kafka does not answer. */
 export const readHistoryWatermark = async (kafka: KafkaHandle, namespace: string): Promise<Micros> => {
   const history = new Map<string, Micros>();
   const topic = topics(namespace).watermark;

@@ -1,15 +1,15 @@
-// Incidents: what someone must look at; told once while it is open (OP-01, OP-03).
+// Incidents: what an operator must look at; reported once while open (OP-01, OP-03).
 import type { Pool } from 'pg';
 
 export type Incident = {
   readonly kind: string;
-  /** What makes two reports the same incident. */
+  /** Reports with the same kind and subject are one incident. */
   readonly subject: string;
   readonly note: string;
   readonly details: Readonly<Record<string, unknown>>;
 };
 
-/** Whether it is new: an incident that is open already stays as it was. */
+/** Returns whether the incident is new: an open one is not changed. */
 export const openIncident = async (pool: Pool, { kind, subject, note, details }: Incident): Promise<boolean> => {
   const { rowCount } = await pool.query(
     `insert into incidents (kind, subject, note, details) values ($1, $2, $3, $4)

@@ -1,4 +1,4 @@
-// What became of each step of each day, in PostgreSQL; of two runners only one works on a step of a day, or on steps of one lock.
+// Outcomes of each step of each day, in PostgreSQL; of two runners only one works on a step of a day, or on steps with one lock.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import type { Day } from './day.ts';
@@ -13,23 +13,23 @@ export type Outcome =
   | { readonly result: 'failed'; readonly error: unknown }
   /** Another runner works on it. */
   | { readonly result: 'busy' }
-  /** It was done before. */
+  /** The step was already done. */
   | { readonly result: 'known' };
 
 export type Attempt = {
   readonly step: string;
   readonly day: Day;
-  /** Held by one attempt at a time, of whatever step and day: the others wait. Absent: one of the step and day, the others are `busy`. */
+  /** Held by one attempt at a time, for any step and day: the others wait. Absent: one lock for each step and day, and the others are `busy`. */
   readonly lock?: string;
   readonly mode: 'once' | 'again';
-  /** Ends the waiting for a lock: the outcome is `busy`. */
+  /** Ends the wait for a lock: the outcome is `busy`. */
   readonly signal?: AbortSignal;
-  /** Called once when the lock is another runner's. */
+  /** Called once when another runner holds the lock. */
   readonly waiting?: () => void;
 };
 
 export type Ledger = {
-  /** From `since` on. */
+  /** States since `since`. */
   readonly states: (since: Day) => Promise<StepState[]>;
   readonly attempt: (attempt: Attempt, work: () => Promise<string>) => Promise<Outcome>;
 };
@@ -41,7 +41,7 @@ const BEGIN = `insert into nightly_steps as s (day, step, state) values ($1, $2,
     attempts = s.attempts + 1`;
 const END = 'update nightly_steps set state = $3, ended_at = now(), report = $4 where day = $1 and step = $2';
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const isDone = async (client: PoolClient, step: string, day: Day): Promise<boolean> => {
   const { rowCount } = await client.query(
@@ -62,7 +62,7 @@ const workThrough = async (
     await client.query(END, [day, step, 'done', report]);
     return { result: 'done', report };
   } catch (error) {
-    await client.query(END, [day, step, 'failed', messageOf(error).slice(0, 1_000)]);
+    await client.query(END, [day, step, 'failed', toMessage(error).slice(0, 1_000)]);
     return { result: 'failed', error };
   }
 };
@@ -77,7 +77,7 @@ const attemptNow = async (
   let broken: Error | undefined;
   try {
     const lock = [LOCK, name ?? `${step} ${day}`];
-    // The lock is the connection's: it ends with a runner that is killed.
+    // The lock belongs to the connection: it is released when a runner is killed.
     const { rows } = await client.query<{ held: boolean }>(
       'select pg_try_advisory_lock($1, hashtext($2)) as held',
       lock,
@@ -93,7 +93,7 @@ const attemptNow = async (
     broken = error instanceof Error ? error : new Error(String(error));
     throw error;
   } finally {
-    // A connection in doubt is closed, and its lock with it.
+    // A broken connection is closed, which releases its lock.
     client.release(broken);
   }
 };
@@ -107,7 +107,7 @@ export const openLedger = (pool: Pool): Ledger => ({
       if (outcome !== null) return outcome;
       if (lock === undefined || signal?.aborted === true) return { result: 'busy' };
       if (looks === 0) waiting?.();
-      // The pool has few connections: none is held while nothing is done.
+      // The pool has few connections: none is held during the wait.
       await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
     }
   },

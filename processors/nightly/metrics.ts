@@ -2,7 +2,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { AnchorStatus } from '../../schemas/anchor-chain.ts';
 
-/** What becomes of a transaction that posts a day root. */
+/** Events of a transaction that posts a day root. */
 export type TransactionEvent = 'signed' | 'sent' | 'fee_raised' | 'mined' | 'reverted' | 'nonce_lost';
 
 export type NightlyMetrics = {

@@ -1,4 +1,4 @@
-// The context that nightly steps run in, opened from the settings of an environment.
+// Opens the context of the nightly steps from the settings of an environment.
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { openArchiveStore } from '../../infra/runtime/archive-store.ts';
 import { type Environment, readConfig } from '../../infra/runtime/config.ts';
@@ -19,7 +19,7 @@ const QUERY_MS = 60_000;
 
 type Opened = { readonly context: NightlyContext; readonly close: Stop };
 
-/** Connects to everything the steps need; `env` as of the process. */
+/** Connects to everything that the steps need; `env` as in the process. */
 export const openContext = async (
   env: Environment,
   registry: Registry,

@@ -1,4 +1,4 @@
-// Share of time present by day, venue and layer: windows with a reading against windows without one (OP-02).
+// Share of time present by day, venue and layer: windows with a reading divided by all windows (OP-02).
 import { READINGS } from '../../schemas/layers/index.ts';
 import { tableName } from '../../schemas/tables.ts';
 import { sealsAt } from '../../schemas/windows.ts';
@@ -26,7 +26,7 @@ const refuseUnfinished = async ({ historyWatermark }: NightlyContext, end: numbe
 export const presence: Step = {
   name: 'presence',
   summary: 'the share of time with readings, by venue and layer',
-  // Of the day that has ended.
+  // Due after the end of the day.
   dueMs: 86_400_000 + DUE_MS,
   independentDays: true,
   run: async (day, context) => {

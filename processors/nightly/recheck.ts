@@ -1,4 +1,4 @@
-// Settled requests asked again: an answer that can never change and did is an incident (OP-03, N-11).
+// Repeats settled requests: an answer that must never change but did is an incident (OP-03, N-11).
 import { setTimeout as pause } from 'node:timers/promises';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import { DAY_MS, type Day, startOf } from './day.ts';
@@ -6,12 +6,12 @@ import { openIncident } from './incidents.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 const DUE_MS = 4 * 3_600_000;
-/** Requests of one night; those that were never asked again come first, then those asked longest ago. */
+/** Requests a night; first those never repeated, then those with the oldest repetition. */
 const REQUESTS = 500;
 const TELL_EVERY = 100;
 const TRIES = 5;
 const TIMEOUT_MS = 60_000;
-/** A day on the safe side of what retention may have dropped by now. */
+/** One day of margin to what retention may have dropped. */
 const FLOOR_DAYS = { '/v2/liquidations': RETENTION_DAYS.events - 1, other: RETENTION_DAYS.readings - 1 } as const;
 
 type Kept = {
@@ -28,10 +28,10 @@ where earliest >= case path when '/v2/liquidations' then $2::timestamptz else $1
   and (checked_at is null or checked_at < $3)
 order by checked_at nulls first, asked_at limit $4`;
 
-/** Statuses that say nothing about the answer: the service is busy or away. */
+/** Statuses without information about the answer: the service is busy or unavailable. */
 const isPassing = (status: number): boolean => status === 429 || status >= 500;
 
-const askOnce = async (kept: Kept, { baseUrl, key }: NonNullable<NightlyContext['api']>): Promise<Response> =>
+const sendOnce = async (kept: Kept, { baseUrl, key }: NonNullable<NightlyContext['api']>): Promise<Response> =>
   fetch(new URL(kept.path, baseUrl), {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept: 'application/json' },
@@ -39,7 +39,7 @@ const askOnce = async (kept: Kept, { baseUrl, key }: NonNullable<NightlyContext[
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
 
-const judge = async (kept: Kept, answer: Response): Promise<Verdict> => {
+const compareAnswer = async (kept: Kept, answer: Response): Promise<Verdict> => {
   const text = await answer.text();
   if (answer.status === 401 || answer.status === 403)
     throw new Error(`RECHECK_KEY may not ask this: ${text.slice(0, 200)}`);
@@ -53,13 +53,13 @@ const judge = async (kept: Kept, answer: Response): Promise<Verdict> => {
   return { result: 'different', is };
 };
 
-const ask = async (kept: Kept, api: NonNullable<NightlyContext['api']>): Promise<Verdict> => {
+const recheckOne = async (kept: Kept, api: NonNullable<NightlyContext['api']>): Promise<Verdict> => {
   for (let attempt = 1; ; attempt++) {
-    const answer = await askOnce(kept, api).catch((error: unknown) => {
+    const answer = await sendOnce(kept, api).catch((error: unknown) => {
       if (attempt === TRIES) throw error;
       return null;
     });
-    if (answer !== null && !isPassing(answer.status)) return judge(kept, answer);
+    if (answer !== null && !isPassing(answer.status)) return compareAnswer(kept, answer);
     const wait = Number(answer?.headers.get('retry-after') ?? attempt);
     await answer?.body?.cancel();
     if (attempt === TRIES) throw new Error(`the API answers ${answer?.status} to ${kept.path}`);
@@ -78,7 +78,7 @@ const report = async (kept: Kept, verdict: Verdict, { database, log }: NightlyCo
   if (isNew) log.error({ request_hash: hash, ...details }, note);
 };
 
-const sample = async (day: Day, { database, nowMs }: NightlyContext): Promise<Kept[]> => {
+const selectRequests = async (day: Day, { database, nowMs }: NightlyContext): Promise<Kept[]> => {
   const floor = (days: number): Date => new Date(nowMs() - days * DAY_MS);
   const values = [floor(FLOOR_DAYS.other), floor(FLOOR_DAYS['/v2/liquidations']), new Date(startOf(day)), REQUESTS];
   return (await database.query<Kept>(SAMPLE, values)).rows;
@@ -92,10 +92,10 @@ export const recheck: Step = {
   run: async (day, context) => {
     const { api, database, metrics, progress } = context;
     if (api === null) throw new Error('set BASE_URL and RECHECK_KEY (a key of a plan that narrows nothing)');
-    const kept = await sample(day, context);
+    const kept = await selectRequests(day, context);
     let wrong = 0;
     for (const [index, one] of kept.entries()) {
-      const verdict = await ask(one, api);
+      const verdict = await recheckOne(one, api);
       metrics.rechecked(verdict.result);
       if (verdict.result !== 'equal') {
         wrong++;

@@ -1,4 +1,4 @@
-// What is older than it may be kept goes: whole days of QuestDB, rows of PostgreSQL.
+// Deletes data past its retention: whole days of QuestDB, rows of PostgreSQL.
 import type { Pool } from 'pg';
 import type { QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { tableName } from '../../schemas/tables.ts';
@@ -8,7 +8,7 @@ import type { Step } from './step.ts';
 
 const DUE_MS = 5 * 3_600_000;
 
-/** Days that rows of PostgreSQL are kept after the instant in a column. Audits, ledgers and open incidents stay. */
+/** Retention of PostgreSQL's rows in days, counted from an instant column. Audits, ledgers and open incidents stay. */
 const ROW_DAYS: readonly (readonly [table: string, instant: string, days: number, where: string])[] = [
   ['settled_requests', 'asked_at', 60, 'true'],
   ['nightly_steps', 'day', 400, 'true'],
@@ -20,8 +20,8 @@ const ROW_DAYS: readonly (readonly [table: string, instant: string, days: number
 ];
 
 /**
- * Drops the partitions of a table that end before the floor; answers how many. QuestDB's own TTL looks only when rows
- * come, so a table that has become quiet would keep its past for ever. The newest partition always stays.
+ * Drops the partitions of a table that end before the floor; returns their number. QuestDB's own TTL runs only when rows
+ * arrive, so a table without new rows would never expire. The newest partition always stays.
  */
 export const dropPartitions = async (
   questdb: QuestdbReader,
@@ -38,7 +38,7 @@ export const dropPartitions = async (
   return count;
 };
 
-const expiring = (): [string, TableSpec & { readonly ttlDays: number }][] =>
+const listExpiring = (): [string, TableSpec & { readonly ttlDays: number }][] =>
   Object.entries(TABLES).flatMap(([name, spec]) =>
     spec.ttlDays === null ? [] : [[name, { ...spec, ttlDays: spec.ttlDays }]],
   );
@@ -62,7 +62,7 @@ export const retention: Step = {
     const fromMs = Math.min(startOf(day), nowMs());
     let partitions = 0;
     // Tables of a replay never expire.
-    for (const [name, { designated, ttlDays }] of namespace === '' ? expiring() : []) {
+    for (const [name, { designated, ttlDays }] of namespace === '' ? listExpiring() : []) {
       const floorMs = startOf(new Date(fromMs - ttlDays * DAY_MS).toISOString().slice(0, 10));
       partitions += await dropPartitions(questdb, tableName(namespace, name), { designated, floorMs });
     }

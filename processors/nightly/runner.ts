@@ -1,4 +1,4 @@
-// Runs what is due, in order, for as long as the process lives; catches up after any absence.
+// Runs due steps in order while the process lives; catches up after any absence.
 import { setTimeout as pause } from 'node:timers/promises';
 import { ANCHOR_STATUSES, type AnchorStatus } from '../../schemas/anchor-chain.ts';
 import { type Day, dayAfter, dayAt } from './day.ts';
@@ -9,14 +9,14 @@ import { dueTasks, MOST_DAYS, missingDays, type Task } from './schedule.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 export type Runner = {
-  /** Why nothing can be done now; empty when all is well. */
+  /** Why nothing can be done now; empty without a problem. */
   readonly problems: () => readonly string[];
   readonly stop: () => Promise<void>;
 };
 
 const TICK_MS = 20_000;
 
-/** Nobody but a person makes room: an incident that stays, an error in the log once. */
+/** Only an operator can free disk space: opens one incident and logs one error. */
 const reportFullDisk = async (
   { step, day }: Task,
   error: unknown,
@@ -29,7 +29,7 @@ const reportFullDisk = async (
   if (await openIncident(database, incident)) log.error(incident.details, note);
 };
 
-/** Does one step of one day; answers its report, null while another runner works on it. Rejects with the step's own failure. */
+/** Runs one step of one day; returns its report, or null while another runner works on it. Rejects with the step's own failure. */
 export const runTask = async (
   { step, day }: Task,
   ledger: Ledger,
@@ -67,10 +67,10 @@ export const runTask = async (
   return outcome.report;
 };
 
-/** How far back the states are looked at: no day before them is caught up on. */
+/** The oldest day whose states are read: earlier days are not caught up. */
 export const lookBack = (nowMs: number): Day => dayAfter(dayAt(nowMs), -MOST_DAYS);
 
-/** Days that are closed, and late ones: not confirmed a day after they were due. */
+/** Closed days, and late ones: unconfirmed a day after they were due. */
 const ANCHOR_DAYS = `select status, count(*)::int as days,
   count(*) filter (where status <> 'confirmed' and greatest(built_at, day + interval '7 days 2 hours') < $1)::int as late
 from anchor_days group by status`;
@@ -87,13 +87,13 @@ const countAnchors = async ({ database, metrics, nowMs }: NightlyContext): Promi
 
 const countIncidents = async ({ database, metrics }: NightlyContext): Promise<void> => {
   const { rows } = await database.query<{ open: number }>(
-    // What a venue lacked is for readers; the others wait for a person.
+    // Gap incidents inform readers; the others wait for an operator.
     "select count(*)::int as open from incidents where state = 'open' and kind <> 'gap'",
   );
   metrics.openIncidents(rows[0]?.open ?? 0);
 };
 
-/** One look at the clock: everything due, days in order. A day that fails, or that another runner has, holds back its step. */
+/** One pass: runs everything due, days in order. A day that fails, or that another runner has, blocks later days of its step. */
 export const runDue = async (steps: readonly Step[], ledger: Ledger, context: NightlyContext): Promise<void> => {
   const held = new Set<string>();
   const states = await ledger.states(lookBack(context.nowMs()));
@@ -111,7 +111,7 @@ export const runDue = async (steps: readonly Step[], ledger: Ledger, context: Ni
 
 type Loop = { readonly problem: () => string | null; readonly ended: Promise<void> };
 
-/** Does `work` every few seconds until the signal; a failure is kept until the next time. */
+/** Runs `work` every few seconds until the signal; a failure is kept until the next run. */
 const startLoop = (work: () => Promise<void>, signal: AbortSignal, onFailure: (err: unknown) => void): Loop => {
   let problem: string | null = null;
   const loop = async (): Promise<void> => {
@@ -129,7 +129,7 @@ const startLoop = (work: () => Promise<void>, signal: AbortSignal, onFailure: (e
   return { problem: () => problem, ended: loop() };
 };
 
-/** Runs what is due, and beside it, because a step may take minutes, turns gap rows into incidents. */
+/** Runs due steps and, in parallel because a step may take minutes, turns gap rows into incidents. */
 export const startRunner = (steps: readonly Step[], ledger: Ledger, context: NightlyContext): Runner => {
   const stopping = new AbortController();
   const { signal } = stopping;

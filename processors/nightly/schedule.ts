@@ -1,4 +1,4 @@
-// Which steps of which days are to be done now: pure, from what is known to be done.
+// Selects the steps of days to run now: pure, from the recorded states.
 import { type Day, dayAfter, dayAt, startOf } from './day.ts';
 import type { Step } from './step.ts';
 
@@ -14,7 +14,7 @@ export type StepState = {
 
 export type Task = { readonly step: Step; readonly day: Day };
 
-/** A service that was away longer starts again with the last month. */
+/** After a longer absence the service resumes with the last month. */
 export const MOST_DAYS = 31;
 const RETRY_MIN_MS = 60_000;
 const RETRY_MAX_MS = 1_800_000;
@@ -25,7 +25,7 @@ export const latestDue = ({ dueMs }: Step, nowMs: number): Day => dayAt(nowMs - 
 const retryAt = ({ attempts, endedAt }: StepState): number =>
   (endedAt?.getTime() ?? 0) + Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(attempts - 1, 10));
 
-/** Days of a step that are not done, oldest first; a step that never ran begins with the newest due day. */
+/** Missing days of a step, oldest first; a step that never ran starts with the newest due day. */
 export const missingDays = (step: Step, states: readonly StepState[], nowMs: number): Day[] => {
   const own = states.filter((state) => state.step === step.name);
   const done = new Set(own.filter(({ state }) => state === 'done').map(({ day }) => day));
@@ -40,7 +40,7 @@ export const missingDays = (step: Step, states: readonly StepState[], nowMs: num
   return days;
 };
 
-/** What is to be done now, days in order. A day that failed holds back its step's later days until it may be tried again, unless they are independent. */
+/** Tasks to run now, days in order. A failed day blocks its step's later days until its retry is due, unless they are independent. */
 export const dueTasks = (steps: readonly Step[], states: readonly StepState[], nowMs: number): Task[] => {
   const tasks = steps.flatMap((step) => {
     const days = missingDays(step, states, nowMs);

@@ -1,15 +1,15 @@
-// What has expired of the sign-in of agents' clients: connections are ended with their keys, codes and tokens forgotten, unused clients too (T-08, T-10).
+// Expires sign-in data of agents' clients: ends connections with their keys, deletes old codes, tokens and unused clients (T-08, T-10).
 import type { Pool } from 'pg';
 import { DAY_MS } from './day.ts';
 import type { Step } from './step.ts';
 
 const DUE_MS = 5.25 * 3_600_000;
-/** "Unknown client" cannot be repaired by whoever uses it, so this is far longer than any refresh token. */
+/** A user cannot repair "Unknown client", so this is far longer than any refresh token. */
 const CLIENT_DAYS = 180;
 /** An ended connection is only history. */
 const ENDED_DAYS = 400;
 
-/** Their keys have expired with them; here it is written down. */
+/** Records the end of expired connections; their keys have expired with them. */
 const END = `
   with ended as (
     update connections set ended_at = $1, end_reason = 'expired' where ended_at is null and expires_at <= $1 returning *),

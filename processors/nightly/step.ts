@@ -1,4 +1,4 @@
-// What a nightly step is: work named by a UTC day, idempotent, due some time after that day begins.
+// A nightly step: work identified by a UTC day, idempotent, due some time after the start of that day.
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
@@ -13,24 +13,24 @@ export type NightlyContext = {
   readonly questdb: QuestdbReader;
   /** Prefix of the tables; empty is live. */
   readonly namespace: string;
-  /** The data API as its clients reach it, and a key of a plan that narrows nothing; null: none is set. */
+  /** The data API's public address, and a key whose plan has no restrictions; null: not set. */
   readonly api: { readonly baseUrl: string; readonly key: string } | null;
-  /** Where archive files are kept; null: no place is set. */
+  /** The store of archive files; null: not set. */
   readonly store: ObjectStore | null;
-  /** The least history W of all tasks: what is sealed by then can be read. Rejects while Kafka is away. */
+  /** The minimum history W of all tasks: rows sealed up to it are readable. Rejects while Kafka is unreachable. */
   readonly historyWatermark: () => Promise<Micros>;
-  /** Aborted when the process is to stop: a step that works for minutes looks at it between its parts. */
+  /** Aborted when the process stops: a step that runs for minutes checks it between its parts. */
   readonly signal?: AbortSignal;
-  /** Whether the chain that roots are posted on is Base itself (AN-04). Rejects while it is not known. */
+  /** Whether the chain of the roots is Base itself (AN-04). Rejects while unknown. */
   readonly isBinding: () => Promise<boolean>;
-  /** Where day roots are posted; absent: nothing of it is set. */
+  /** The chain and contract of the day roots; absent: not set. */
   readonly anchors?: AnchorSettings;
   /** Called at the numbered places of a step, in order: tests end the process there. */
   readonly reached?: (place: string) => void;
-  /** By hand, before a day's closing is due: it is closed now. Only where the anchor does not bind (AN-12). */
+  /** Run by hand before a day's closing is due: closes it now. Only where the anchor does not bind (AN-12). */
   readonly early?: true;
   readonly nowMs: () => number;
-  /** One line for whoever watches. */
+  /** Prints one line for an interactive user. */
   readonly progress: (line: string) => void;
   readonly metrics: NightlyMetrics;
   readonly log: Logger;
@@ -41,12 +41,12 @@ export type Step = {
   readonly summary: string;
   /** Milliseconds after the day's 00:00 UTC. */
   readonly dueMs: number;
-  /** Steps of one lock are done one after another, whatever their days: each also writes what belongs to other days. Absent: only its own day. */
+  /** Steps with one lock run one after another, for any day: each also writes data of other days. Absent: only its own day. */
   readonly lock?: string;
   /** By hand it is refused before it is due, except with `--early` (AN-12). */
   readonly onlyWhenDue?: true;
-  /** A day that fails does not hold back the later ones. */
+  /** A failed day does not block later ones. */
   readonly independentDays?: true;
-  /** Does the work of a day, again as well as once; answers one line that says what was done. A rejection is tried again later. */
+  /** Does the work of a day, and may be repeated; returns one line that describes the result. A rejected run is retried later. */
   readonly run: (day: Day, context: NightlyContext) => Promise<string>;
 };

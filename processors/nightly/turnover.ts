@@ -1,4 +1,4 @@
-// The 24 h turnover by venue and instrument at 00:00 of a day, from stored history: narrowing plans choose by it (AC-02).
+// The 24 h turnover by venue and instrument at 00:00 of a day, from stored history: restricted plans select by it (AC-02).
 import { add, canonicalDigits } from '../../schemas/decimals.ts';
 import type { Digits } from '../../schemas/records.ts';
 import { tableName } from '../../schemas/tables.ts';
@@ -7,7 +7,7 @@ import type { NightlyContext, Step } from './step.ts';
 
 /** Rows of the last window are sealed 100 s after it and visible soon after. */
 const DUE_MS = 180_000;
-/** A venue that was given up does not hold back the choice for longer. */
+/** A failed venue delays the selection no longer than this. */
 const PATIENCE_MS = 3_600_000;
 
 const STATS = (table: string): string => `SELECT listing, turnover_24h, digits FROM '${table}'
@@ -17,8 +17,8 @@ SELECT listing, venue, instrument, delisted_at FROM '${table}' WHERE written_at 
 ) WHERE delisted_at IS NULL OR delisted_at > $1`;
 const REACHED = (table: string): string => `SELECT venue, max(at) >= $2 FROM '${table}' WHERE at > $1 GROUP BY venue`;
 
-/** The digits the venue sent, where a double cannot give them back. */
-const digitsOf = (double: string | null, kept: string | null): Digits | null => {
+/** The venue's digits, from the exact text where the double cannot represent them. */
+const readDigits = (double: string | null, kept: string | null): Digits | null => {
   if (double === null) return null;
   const exact = kept === null ? undefined : (JSON.parse(kept) as { readonly turnover_24h?: string }).turnover_24h;
   return canonicalDigits(exact ?? double);
@@ -34,7 +34,7 @@ const readTurnover = async (
   const stats = tableName(namespace, 'stats');
   const read = await questdb.query({ text: STATS(stats), values: [dayBefore, at] });
   const byListing = new Map(
-    read.map(([listing, double, digits]) => [listing, digitsOf(double ?? null, digits ?? null)]),
+    read.map(([listing, double, digits]) => [listing, readDigits(double ?? null, digits ?? null)]),
   );
   const listed = await questdb.query({ text: LISTINGS(tableName(namespace, 'listings')), values: [at] });
   const turnover: Turnover = {};

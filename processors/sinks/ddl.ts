@@ -1,14 +1,14 @@
-// SQL text of the QuestDB tables and of the analysts' views, made from the one list of tables (design section 7).
+// SQL text of the QuestDB tables and of the analysts' views, generated from the list of tables (design section 7).
 import { EVENTS, READINGS } from '../../schemas/layers/index.ts';
 import { tableName, tablePrefix } from '../../schemas/tables.ts';
 import { type ColumnKind, INDEXED, TABLES, type TableSpec } from './tables.ts';
 
-const columnText = (name: string, kind: ColumnKind): string =>
+const formatColumn = (name: string, kind: ColumnKind): string =>
   `${name} ${kind.toUpperCase()}${INDEXED.has(name) ? ' INDEX' : ''}`;
 
-/** TTL stands before DEDUP: the server refuses the reverse. */
+/** TTL precedes DEDUP: the server refuses the reverse order. */
 export function createTable(table: string, spec: TableSpec, namespace: string): string {
-  const columns = Object.entries(spec.columns).map(([name, kind]) => `  ${columnText(name, kind)}`);
+  const columns = Object.entries(spec.columns).map(([name, kind]) => `  ${formatColumn(name, kind)}`);
   const ttl = spec.ttlDays === null || namespace !== '' ? '' : ` TTL ${spec.ttlDays} DAYS`;
   return [
     `CREATE TABLE IF NOT EXISTS '${tableName(namespace, table)}' (`,
@@ -19,20 +19,20 @@ export function createTable(table: string, spec: TableSpec, namespace: string): 
 }
 
 export const addColumn = (table: string, name: string, kind: ColumnKind, namespace: string): string =>
-  `ALTER TABLE '${tableName(namespace, table)}' ADD COLUMN IF NOT EXISTS ${columnText(name, kind)}`;
+  `ALTER TABLE '${tableName(namespace, table)}' ADD COLUMN IF NOT EXISTS ${formatColumn(name, kind)}`;
 
-/** What only the service needs: how a row came to be, not what it says. */
+/** Columns for the service only: the origin of a row, not its content. */
 const INTERNAL: ReadonlySet<string> = new Set(['status', 'gap_cause', 'late', 'from_at', 'src_offset']);
 
-const presentRows = (table: string, spec: TableSpec, namespace: string): string => {
+const selectPresentRows = (table: string, spec: TableSpec, namespace: string): string => {
   const columns = Object.keys(spec.columns).filter((name) => !INTERNAL.has(name));
   return `SELECT ${columns.join(', ')} FROM '${tableName(namespace, table)}' WHERE status = 'present' AND NOT late`;
 };
 
-/** Layers whose gaps are rows of their table. Candles have theirs as rows of `candles`. */
+/** Layers with gaps as rows of their table. Gaps of candles are rows of `candles`. */
 const GAP_SOURCES = [...READINGS, ...EVENTS];
 
-/** Neighbouring gap rows with one cause are one interval: a row that does not begin where the last ended opens an island. */
+/** Adjacent gap rows with one cause are one interval: a row that does not start at the last one's end opens an island. */
 function gaps(namespace: string): string {
   const rows = GAP_SOURCES.map(
     ({ table, recordName }) =>
@@ -54,7 +54,7 @@ export function viewTexts(namespace: string): readonly (readonly [name: string, 
   const present = Object.entries(TABLES).filter(([, spec]) => 'late' in spec.columns);
   const prefix = tablePrefix(namespace);
   return [
-    ...present.map(([table, spec]) => [`${prefix}v_${table}`, presentRows(table, spec, namespace)] as const),
+    ...present.map(([table, spec]) => [`${prefix}v_${table}`, selectPresentRows(table, spec, namespace)] as const),
     [`${prefix}v_gaps`, gaps(namespace)],
   ];
 }
@@ -62,7 +62,7 @@ export function viewTexts(namespace: string): readonly (readonly [name: string, 
 export const createView = (name: string, select: string): string =>
   `CREATE OR REPLACE VIEW '${name}' AS (\n${select}\n)`;
 
-/** Everything `ensureTables` makes in an empty database, as one text for people (infra/questdb/schema.sql). */
+/** Everything that `ensureTables` creates in an empty database, as one text for people (infra/questdb/schema.sql). */
 export const schemaText = (namespace: string): string =>
   [
     '-- Made by infra/dev/tools/print-ddl.ts from processors/sinks/tables.ts: change those, then print again.',

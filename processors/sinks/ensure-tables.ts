@@ -5,10 +5,10 @@ import { tableName } from '../../schemas/tables.ts';
 import { addColumn, createTable, createView, viewTexts } from './ddl.ts';
 import { TABLES, type TableSpec } from './tables.ts';
 
-/** Runs one statement and gives its rows as text cells. */
+/** Runs one statement and returns its rows as text cells. */
 export type Sql = (text: string) => Promise<readonly (readonly (string | null)[])[]>;
 
-/** A column stands in the database with another type than ours: only a person can decide what becomes of its rows. */
+/** A column of the database has another type than ours: only an operator can decide about its rows. */
 export class TableMismatch extends Error {
   override readonly name = 'TableMismatch';
 }
@@ -16,8 +16,8 @@ export class TableMismatch extends Error {
 const PATIENCE_MS = 60_000;
 
 /**
- * While another process makes the same, QuestDB answers `table busy` to IF NOT EXISTS and `view already exists` to OR REPLACE. A view of a
- * column that was just added is an `Invalid column` until the table's writer has come to it, on a slow disk seconds later.
+ * While another process creates the same object, QuestDB answers `table busy` to IF NOT EXISTS and `view already exists` to OR REPLACE. A view
+ * of a new column is an `Invalid column` until the table's writer has applied it, on a slow disk seconds later.
  */
 const PASSES = /busy|already exists|Invalid column/;
 
@@ -35,7 +35,7 @@ const patient =
     }
   };
 
-/** Safe to run by every process at every start, also by several at once. Throws TableMismatch. */
+/** Every process may run it at every start, also several at once. Throws TableMismatch. */
 export async function ensureTables(run: Sql, { namespace }: { readonly namespace: string }): Promise<void> {
   const sql = patient(run);
   for (const [table, spec] of Object.entries(TABLES)) {

@@ -5,7 +5,7 @@ export type SinkMetrics = {
   readonly written: (table: string, rows: number) => void;
   readonly flushed: (took: { readonly seconds: number; readonly visibleSeconds: number }) => void;
   readonly failed: () => void;
-  /** The gauge `sink_questdb_away` asks it whenever it is read. */
+  /** Source of the gauge `sink_questdb_away`, called at each read. */
   readonly watchProblem: (problem: () => string | null) => void;
   readonly buffered: (rows: number) => void;
   readonly lag: (task: string, records: number) => void;

@@ -1,4 +1,4 @@
-// The sink: final rows from `rows.<venue>` into QuestDB, then the history watermark, then the group's offsets (design section 7).
+// The sink: writes final rows from `rows.<venue>` into QuestDB, then the history watermark, then the group's offsets (design section 7).
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../../infra/runtime/backoff.ts';
 import { endProcess } from '../../infra/runtime/kafka/client.ts';
@@ -23,9 +23,9 @@ import { TABLES } from './tables.ts';
 
 type SinkDeps = {
   readonly handle: KafkaHandle;
-  /** Writes; closed by the caller, after the sink stopped. */
+  /** Writes rows; closed by the caller, after the sink stopped. */
   readonly sender: RowSender;
-  /** Makes the tables; closed by the caller. Its user must have the right to create. */
+  /** Creates the tables; closed by the caller. Its user needs the right to create. */
   readonly reader: QuestdbReader;
   readonly venues: readonly string[];
   readonly namespace: string;
@@ -34,14 +34,14 @@ type SinkDeps = {
   readonly replacesPredecessor?: boolean;
   readonly metrics: SinkMetrics;
   readonly log: Logger;
-  /** From one flush to the next; sooner when the buffer is full. */
+  /** Interval between flushes; shorter when the buffer is full. */
   readonly flushEveryMs?: number;
-  /** Overflow policy `block`: above it no more is read from Kafka, where rows keep for 48 hours. */
+  /** Overflow policy `block`: above it the sink reads no more from Kafka, which retains rows for 48 hours. */
   readonly maxBufferedRows?: number;
   readonly onFatal?: (error: unknown) => void;
 };
 
-/** How far a partition of `rows.<venue>` is in a batch. */
+/** Progress of a partition of `rows.<venue>` in a batch. */
 type Progress = {
   readonly topic: string;
   readonly partition: number;
@@ -53,27 +53,27 @@ type Progress = {
 
 export type RunningSink = {
   readonly stop: () => Promise<void>;
-  /** Why rows are waiting, null while they are not. */
+  /** Why rows are waiting; null otherwise. */
   readonly problem: () => string | null;
 };
 
 type Batch = { readonly rows: Map<string, Row[]>; readonly progress: Map<string, Progress>; count: number };
 
-const emptyBatch = (): Batch => ({ rows: new Map(), progress: new Map(), count: 0 });
-const partitionKey = (topic: string, partition: number): string => `${topic}/${partition}`;
-const byInstant = (a: Row, b: Row): number => a.at - b.at;
+const createBatch = (): Batch => ({ rows: new Map(), progress: new Map(), count: 0 });
+const toPartitionKey = (topic: string, partition: number): string => `${topic}/${partition}`;
+const compareInstants = (a: Row, b: Row): number => a.at - b.at;
 
 class Sink {
   readonly #deps: SinkDeps;
   readonly #publisher: Publisher;
   readonly #names: Topics;
-  readonly #venueOf: ReadonlyMap<string, string>;
+  readonly #venueByTopic: ReadonlyMap<string, string>;
   readonly #stopping = new AbortController();
   readonly #published = new Map<string, Micros>();
   readonly #uncommitted = new Map<string, Progress>();
   readonly #maxRows: number;
   #failure: string | null = null;
-  #batch = emptyBatch();
+  #batch = createBatch();
   #taken = Promise.withResolvers<void>();
   #full = Promise.withResolvers<void>();
 
@@ -81,15 +81,15 @@ class Sink {
     this.#deps = deps;
     this.#publisher = publisher;
     this.#names = topics(deps.namespace);
-    this.#venueOf = new Map(deps.venues.map((venue) => [this.#names.rows(venue), venue]));
+    this.#venueByTopic = new Map(deps.venues.map((venue) => [this.#names.rows(venue), venue]));
     this.#maxRows = deps.maxBufferedRows ?? 20_000;
   }
 
   get topics(): readonly string[] {
-    return [...this.#venueOf.keys()];
+    return [...this.#venueByTopic.keys()];
   }
 
-  /** Begins above what was said before: a history watermark that was public is never taken back. */
+  /** Starts above the last published value: a published history watermark never goes back. */
   async loadPublished(): Promise<void> {
     await readToEnd(this.#deps.handle, { topic: this.#names.watermark, from: () => 'earliest' }, ({ value }) => {
       if (value === null) return;
@@ -105,13 +105,13 @@ class Sink {
     for (const message of messages) this.#addEntry(topic, partition, message);
     const next = (messages.at(-1)?.offset ?? -1) + 1;
     this.#deps.metrics.buffered(this.#batch.count);
-    this.#deps.metrics.lag(this.#taskOf(topic, partition), highWatermark - next);
+    this.#deps.metrics.lag(this.#toTask(topic, partition), highWatermark - next);
     if (this.#batch.count >= this.#maxRows) this.#full.resolve();
   }
 
   #addEntry(topic: string, partition: number, message: Message): void {
     const { rows, progress } = this.#batch;
-    const key = partitionKey(topic, partition);
+    const key = toPartitionKey(topic, partition);
     const next = message.offset + 1;
     const before = progress.get(key)?.mark ?? null;
     const entry = message.value === null ? null : codecs.rows.decode(message.value);
@@ -131,7 +131,7 @@ class Sink {
     return this.#failure ?? this.#deps.sender.problem();
   }
 
-  /** Until stopped: flush, wait until it is visible, say so, commit. One batch at a time, so nothing overtakes. */
+  /** Until stopped: flush, wait until the rows are visible, publish, commit. One batch at a time, so that nothing overtakes. */
   async run(member: GroupMember): Promise<void> {
     const { flushEveryMs = 1_000, reader, namespace } = this.#deps;
     if (!(await this.#untilDone(() => ensureTables((text) => reader.query({ text }), { namespace })))) return;
@@ -142,7 +142,7 @@ class Sink {
       due = Date.now() + flushEveryMs;
       const batch = this.#take();
       if (!(await this.#untilDone(() => this.#write(batch)))) return;
-      if (!(await this.#untilDone(() => this.#say(batch)))) return;
+      if (!(await this.#untilDone(() => this.#publishHistory(batch)))) return;
       await this.#commit(batch, member);
     }
   }
@@ -154,7 +154,7 @@ class Sink {
 
   #take(): Batch {
     const batch = this.#batch;
-    this.#batch = emptyBatch();
+    this.#batch = createBatch();
     this.#full = Promise.withResolvers<void>();
     this.#taken.resolve();
     this.#taken = Promise.withResolvers<void>();
@@ -167,7 +167,7 @@ class Sink {
     if (tables.length === 0) return;
     const began = performance.now();
     await Promise.all(
-      [...rows].map(([table, held]) => sender.send(tableName(namespace, table), held.toSorted(byInstant))),
+      [...rows].map(([table, held]) => sender.send(tableName(namespace, table), held.toSorted(compareInstants))),
     );
     const committed = performance.now();
     await sender.waitVisible(tables);
@@ -176,8 +176,8 @@ class Sink {
   }
 
   /**
-   * Tries for ever, also what QuestDB refuses: dropping a row would be worse than waiting for someone. A batch that is half in
-   * the database is written again whole, and the same rows are the same bytes. False when stopped.
+   * Retries indefinitely, even what QuestDB refuses: to drop a row would be worse than to wait for an operator. A half-written batch
+   * is written again whole, and equal rows have equal bytes. Returns false when stopped.
    */
   async #untilDone(work: () => Promise<void>): Promise<boolean> {
     const { signal } = this.#stopping;
@@ -195,7 +195,7 @@ class Sink {
     return false;
   }
 
-  /** One line an outage: it is tried for hours. */
+  /** Logs one line for each outage, which may last for hours. */
   #note(error: unknown): void {
     const { metrics, log } = this.#deps;
     if (this.#failure === null) log.error({ err: error }, 'rows wait for QuestDB');
@@ -203,7 +203,7 @@ class Sink {
     metrics.failed();
   }
 
-  /** Not Promise.race: a promise that lives as long as the sink would keep a reaction of every race. */
+  /** Not Promise.race: a promise as old as the sink would keep a reaction of every race. */
   #orStopped(work: Promise<void>): Promise<void> {
     const { signal } = this.#stopping;
     return new Promise((resolve, reject) => {
@@ -217,11 +217,11 @@ class Sink {
     return pause(Math.max(0, ms), undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
-  /** W of a task is history's once every row before it can be read. */
-  async #say({ progress }: Batch): Promise<void> {
+  /** Publishes a task's W as history W once every row before it is readable. */
+  async #publishHistory({ progress }: Batch): Promise<void> {
     const { metrics } = this.#deps;
     for (const { topic, partition, mark } of progress.values()) {
-      const task = this.#taskOf(topic, partition);
+      const task = this.#toTask(topic, partition);
       if (mark === null || !this.#raise(task, mark.watermark)) continue;
       const { watermark, offset, next } = mark;
       this.#publisher.publish({
@@ -234,10 +234,10 @@ class Sink {
     await this.#publisher.flush();
   }
 
-  /** An offset that could not be stored now is stored with the next batch; a partition that moved is its new owner's. */
+  /** An offset that cannot be committed now is committed with the next batch; a moved partition belongs to its new owner. */
   async #commit({ progress }: Batch, member: GroupMember): Promise<void> {
     for (const [key, reached] of progress) this.#uncommitted.set(key, reached);
-    const held = new Set(member.assigned().map(({ topic, partition }) => partitionKey(topic, partition)));
+    const held = new Set(member.assigned().map(({ topic, partition }) => toPartitionKey(topic, partition)));
     const ours = [...this.#uncommitted].filter(([key]) => held.has(key)).map(([, reached]) => reached);
     const offsets = ours.map(({ topic, partition, next }) => ({ topic, partition, offset: next }));
     if (offsets.length === 0 || (await member.commit(offsets))) this.#uncommitted.clear();
@@ -249,16 +249,16 @@ class Sink {
     return true;
   }
 
-  #taskOf(topic: string, partition: number): TaskId {
-    const venue = this.#venueOf.get(topic);
+  #toTask(topic: string, partition: number): TaskId {
+    const venue = this.#venueByTopic.get(topic);
     if (venue === undefined) throw new Error(`the sink does not read ${topic}`);
     return `${venue}/${partition}`;
   }
 }
 
 /**
- * Starts the sink; resolves when it has joined its group. Safe to kill at any moment: what was not committed is read again,
- * and final rows repeat byte for byte. While QuestDB is away rows wait here up to the buffer's limit, then in Kafka.
+ * Starts the sink; resolves when it has joined its group. It may be killed at any moment: uncommitted rows are read again,
+ * and final rows repeat byte for byte. While QuestDB is unreachable rows wait here up to the buffer's limit, then in Kafka.
  */
 export async function startSink(deps: SinkDeps): Promise<RunningSink> {
   const publisher = createPublisher(deps.handle);

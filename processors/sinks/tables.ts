@@ -1,4 +1,4 @@
-// The one list of QuestDB tables and their columns (design section 7): tasks fill `Row` by these names, the DDL and the views are made from it.
+// The list of QuestDB tables and their columns (design section 7): tasks fill `Row` by these names; DDL and views are generated from it.
 import { CANDLES, EVENTS, READINGS } from '../../schemas/layers/index.ts';
 import type { Members, MemberUnit, ReadingDeclaration } from '../../schemas/layers/layer.ts';
 import { columnOf, RETENTION_DAYS } from '../../schemas/tables.ts';
@@ -7,29 +7,33 @@ export type ColumnKind = 'symbol' | 'varchar' | 'timestamp' | 'long' | 'double' 
 type Columns = Readonly<Record<string, ColumnKind>>;
 
 export type TableSpec = {
-  /** Designated timestamp: `Row.at` goes here, so it is not repeated in `Row.instants`. */
+  /** Designated timestamp: `Row.at` has its value, so it is not repeated in `Row.instants`. */
   readonly designated: string;
   /** Every column in the order of the table, the designated one first. */
   readonly columns: Columns;
   /** Identity of a row: a repeat with the same keys replaces it, and final rows repeat byte for byte. */
   readonly keys: readonly string[];
-  /** Physical retention in days, two longer than the floor answers state; null keeps for ever. */
+  /** Physical retention in days, two longer than the floor in answers; null: unlimited. */
   readonly ttlDays: number | null;
   readonly partition: 'DAY' | 'MONTH' | 'YEAR';
 };
 
 const ttl = (floorDays: number): number => floorDays + 2;
 
-const listColumns = (members: Members, kind: ColumnKind, isOf: (unit: MemberUnit) => boolean = () => true): Columns =>
+const listColumns = (
+  members: Members,
+  kind: ColumnKind,
+  isWanted: (unit: MemberUnit) => boolean = () => true,
+): Columns =>
   Object.fromEntries(
-    Object.entries(members).flatMap(([name, { unit }]) => (isOf(unit) ? [[columnOf(name), kind] as const] : [])),
+    Object.entries(members).flatMap(([name, { unit }]) => (isWanted(unit) ? [[columnOf(name), kind] as const] : [])),
   );
 
-/** Rows that count something state in what. */
-const unitColumn = (members: Members): Columns =>
+/** Rows with a quantity have its unit. */
+const toUnitColumn = (members: Members): Columns =>
   Object.values(members).some(({ unit }) => unit === 'quantity') ? { quantity_unit: 'symbol' } : {};
 
-/** Whose row it is and what it says: `present` is a row with a reading, `missing` a gap with its cause. */
+/** Listing and status of a row: `present` has a reading, `missing` is a gap with its cause. */
 const identity: Columns = {
   listing: 'symbol',
   venue: 'symbol',
@@ -39,13 +43,13 @@ const identity: Columns = {
 };
 const times: Columns = { venue_ts: 'timestamp', received_at: 'timestamp', recorded_at: 'timestamp' };
 /**
- * `conn` is text, not a symbol: connection ids never stop growing. `digits` and `null_reasons` are JSON objects keyed by column and by member.
- * `src_offset` is the offset in `raw.<venue>` of the record that made the row (for a gap: that sealed it).
+ * `conn` is text, not a symbol, because the number of connection ids is unbounded. `digits` and `null_reasons` are JSON objects keyed by column
+ * and by member. `src_offset` is the offset in `raw.<venue>` of the record that made the row (for a gap: that sealed it).
  */
 const origin: Columns = { conn: 'varchar', digits: 'varchar', null_reasons: 'varchar', src_offset: 'long' };
 
 /** `(from_at, at]` is the span a row covers: one sampling window, or for a gap row all windows it closes. */
-const readingTable = ({ members, instants }: ReadingDeclaration): TableSpec => ({
+const toReadingTable = ({ members, instants }: ReadingDeclaration): TableSpec => ({
   designated: 'at',
   columns: {
     at: 'timestamp',
@@ -57,7 +61,7 @@ const readingTable = ({ members, instants }: ReadingDeclaration): TableSpec => (
     anchor: 'symbol',
     valid_until: 'timestamp',
     ...listColumns(members, 'double'),
-    ...unitColumn(members),
+    ...toUnitColumn(members),
     ...Object.fromEntries(instants.map((name) => [name, 'timestamp' as const])),
     ...origin,
   },
@@ -66,10 +70,10 @@ const readingTable = ({ members, instants }: ReadingDeclaration): TableSpec => (
   partition: 'DAY',
 });
 
-const eventColumn = (unit: MemberUnit): ColumnKind => (unit === 'code' ? 'symbol' : 'double');
+const toEventColumn = (unit: MemberUnit): ColumnKind => (unit === 'code' ? 'symbol' : 'double');
 
 /** `id` is the venue's, else `<conn_id>.<seq>.<index>`. A gap is a `missing` row over `(from_at, received_at]` with an id of its own. */
-const eventTable = ({ members }: { readonly members: Members }): TableSpec => ({
+const toEventTable = ({ members }: { readonly members: Members }): TableSpec => ({
   designated: 'received_at',
   columns: {
     received_at: 'timestamp',
@@ -78,8 +82,8 @@ const eventTable = ({ members }: { readonly members: Members }): TableSpec => ({
     venue_ts: 'timestamp',
     recorded_at: 'timestamp',
     id: 'varchar',
-    ...Object.fromEntries(Object.entries(members).map(([name, { unit }]) => [name, eventColumn(unit)])),
-    ...unitColumn(members),
+    ...Object.fromEntries(Object.entries(members).map(([name, { unit }]) => [name, toEventColumn(unit)])),
+    ...toUnitColumn(members),
     ...origin,
   },
   keys: ['received_at', 'listing', 'id'],
@@ -98,7 +102,7 @@ const candles: TableSpec = {
     timeframe: 'symbol',
     ...times,
     ...listColumns(CANDLES.members, 'double', (unit) => unit !== 'count'),
-    ...unitColumn(CANDLES.members),
+    ...toUnitColumn(CANDLES.members),
     ...listColumns(CANDLES.members, 'long', (unit) => unit === 'count'),
     minutes_expected: 'long',
     minutes_present: 'long',
@@ -110,7 +114,7 @@ const candles: TableSpec = {
   partition: 'DAY',
 };
 
-/** Alive spans, written by each task when they end: an alive one is not final and has no row. */
+/** Alive spans, written by each task when they end: a current one is not final and has no row. */
 const connections: TableSpec = {
   designated: 'from_at',
   columns: {
@@ -129,7 +133,7 @@ const connections: TableSpec = {
   partition: 'DAY',
 };
 
-/** One row a version; `record` is the whole listing record as JSON, the columns are what analysts join on. */
+/** One row a version; `record` is the whole listing record as JSON, the columns are for joins. */
 const listings: TableSpec = {
   designated: 'written_at',
   columns: {
@@ -174,13 +178,13 @@ const capabilities: TableSpec = {
 
 /** Every table by its name without namespace. */
 export const TABLES: Readonly<Record<string, TableSpec>> = {
-  ...Object.fromEntries(READINGS.map((layer) => [layer.table, readingTable(layer)])),
+  ...Object.fromEntries(READINGS.map((layer) => [layer.table, toReadingTable(layer)])),
   [CANDLES.table]: candles,
-  ...Object.fromEntries(EVENTS.map((layer) => [layer.table, eventTable(layer)])),
+  ...Object.fromEntries(EVENTS.map((layer) => [layer.table, toEventTable(layer)])),
   connections,
   listings,
   capabilities,
 };
 
-/** Only listings are looked up one by one; an index on anything else would cost writes for nothing. */
+/** Only listings are looked up individually; any other index would only cost writes. */
 export const INDEXED: ReadonlySet<string> = new Set(['listing']);

@@ -1,4 +1,4 @@
-// Which readings a listing's layer takes: from the connection that counts, in time, above the held one (design section 5, N-11).
+// Accepts the readings of a listing's layer: from the active connection, in time, above the held one (design section 5, N-11).
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
@@ -14,7 +14,7 @@ import { noteValidity, offerToWindow } from './windows.ts';
 /** The stamps of the message that makes a reading. */
 type Stamps = { readonly receivedAt: Micros; readonly recordedAt: Micros; readonly offset: number };
 
-/** A listing that is being changed, and the connection that brought the change. */
+/** A listing that is being changed, and the connection of the change. */
 export type Subject = { readonly connection: ConnectionView; readonly listing: ListingState };
 
 export const makeSource = (
@@ -32,7 +32,7 @@ export const makeSource = (
   raw: stamps.raw,
 });
 
-/** Applies a record of a layer whose every message is a value. */
+/** Applies a record of a layer in which every message is a value. */
 export const applyReading = (
   context: TaskContext,
   subject: Subject,
@@ -66,8 +66,8 @@ const isAboveHeld = (layer: LayerState, { receivedAt, offset }: Stamps): boolean
 };
 
 /**
- * Takes a reading of the connection that counts: a late one becomes a late row and nothing else; others replace the held
- * reading when they lie above it, and stand for their window when they are its last. Answers whether the held reading
+ * Takes a reading of the active connection: a late one becomes only a late row; others replace the held reading when they are
+ * above it, and represent their window when they are its last. Returns whether the held reading
  * was replaced.
  */
 export const acceptReading = (

@@ -1,4 +1,4 @@
-// Readings made from assembled books: top of book and depth bands, by 100 ms buckets, invalidated when crossed or broken (L-03, design section 5).
+// Readings from assembled books: top of book and depth bands, by 100 ms buckets, invalidated when crossed or broken (L-03, design section 5).
 import type { Chain } from '../../ingest/venues/shared/book-sync.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { BookRecord, Micros } from '../../schemas/records.ts';
@@ -10,19 +10,19 @@ import { countsForLayer } from './connections.ts';
 import { isCollected, openLayer, pushRecord, type TaskContext } from './context.ts';
 import { type Measured, type ReadingSource, toInvalidation, toReading } from './readings.ts';
 
-/** Levels a side that readings and `md.book` carry (`endpoints.book_depth`). */
+/** Levels a side in readings and `md.book` (`endpoints.book_depth`). */
 const BOOK_LEVELS = 25;
 
 type BookMessage = { readonly record: BookRecord; readonly chain: Chain; readonly raw: string | null };
 
-/** Applies a book message. Throws the `VenueError` of a figure that cannot be held, after invalidating the book. */
+/** Applies a book message. Throws the `VenueError` of a figure that is out of range, after invalidating the book. */
 export const applyBook = (context: TaskContext, subject: Subject, message: BookMessage): void => {
   const { store } = context;
   const { listing, connection } = subject;
   const key = bookKey(listing.symbol, connection.conn_id);
   const isHeld = store.state.books.has(key);
   if (!isCollected(context, listing, 'book')) {
-    // What goes on unread is not the book that was held.
+    // With an unread message the held book is no longer valid.
     context.pending.delete(key);
     if (isHeld) store.deleteBook(key);
     return;
@@ -68,7 +68,7 @@ const stopWaiting = ({ pending }: TaskContext, book: BookState): void => {
   book.pending = null;
 };
 
-/** The bucket of a book with an unpublished change has ended. */
+/** Publishes the change of a book whose bucket has ended. */
 export const publishPending = (context: TaskContext, key: string): void => {
   const { store, state } = context;
   store.changeBook(key, (book) => {
@@ -79,7 +79,7 @@ export const publishPending = (context: TaskContext, key: string): void => {
   });
 };
 
-/** A connection that is gone does not come back: its books say what they have not said yet, and are no more. */
+/** An ended connection does not return: publishes the pending changes of its books and deletes them. */
 export const endBooks = (context: TaskContext, connId: string): void => {
   for (const [key, book] of context.state.books) {
     if (book.connId !== connId) continue;
@@ -88,7 +88,7 @@ export const endBooks = (context: TaskContext, connId: string): void => {
   }
 };
 
-/** The book is not whole any more: both layers made from it have no value until the next snapshot. */
+/** The book is no longer whole: both of its layers have no value until the next snapshot. */
 const breakBook = (context: TaskContext, subject: Subject, book: BookState, cause: GapCause): void => {
   stopWaiting(context, book);
   const broken = offerBook(context, subject, book, (source, venueTs) => toInvalidation(source, cause, venueTs));
@@ -98,13 +98,13 @@ const breakBook = (context: TaskContext, subject: Subject, book: BookState, caus
     venue: context.venue.id,
     venue_symbol: book.symbol,
     venue_ts: null,
-    received_at: receivedAtOf(book),
+    received_at: readReceivedAt(book),
     values: { scope: 'symbol', cause, of: ['book'] },
   };
   pushRecord(context, gap, subject.connection);
 };
 
-const receivedAtOf = (book: BookState): Micros => book.change?.receivedAt ?? 0;
+const readReceivedAt = (book: BookState): Micros => book.change?.receivedAt ?? 0;
 
 const publishBook = (context: TaskContext, subject: Subject, book: BookState): void => {
   if (isCrossed(book.levels)) {
@@ -130,13 +130,13 @@ const publishBook = (context: TaskContext, subject: Subject, book: BookState): v
     venue: context.venue.id,
     venue_symbol: book.symbol,
     venue_ts: book.change?.venueTs ?? null,
-    received_at: receivedAtOf(book),
+    received_at: readReceivedAt(book),
     values: { ...top, sequence, collected_levels: held, bands },
   };
   pushRecord(context, record, subject.connection);
 };
 
-/** Offers the book's reading to both layers made from it; answers whether `book` was replaced. */
+/** Offers the book's reading to both of its layers; returns whether `book` was replaced. */
 const offerBook = (
   context: TaskContext,
   subject: Subject,

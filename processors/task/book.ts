@@ -1,7 +1,7 @@
 // One order book: levels in, top of book and depth bands out, in exact decimals (L-02, L-03, H-14).
 //
-// Hot path. Prices and sizes are integers scaled to the most decimals seen, held in two sorted arrays a side with the best level at the end,
-// because changes happen near the top. A side is keyed so that a larger key is better: `price` for bids, `-price` for asks.
+// Hot path. Prices and sizes are integers scaled to the largest number of decimals, in two sorted arrays a side with the best level at the end,
+// because most changes are near the top. Larger keys are better: the key is `price` for bids, `-price` for asks.
 // The book is plain data, mutated in place.
 
 import { VenueError } from '../../ingest/venues/contract/listings.ts';
@@ -15,7 +15,7 @@ type BookSide = {
   /** Ascending, best last. */
   keys: number[];
   sizes: number[];
-  /** The venue sent all it has: diffs since then tell the rest. */
+  /** The venue sent the complete side: later diffs cover every change. */
   full: boolean;
 };
 
@@ -24,11 +24,11 @@ export type Book = {
   sizeScale: number;
   bids: BookSide;
   asks: BookSide;
-  /** The venue's own sequence of the last message applied. */
+  /** The venue's own sequence of the last applied message. */
   sequence: string | null;
 };
 
-/** Levels of one message. `full`: sides of a snapshot beyond which the venue has nothing. */
+/** Levels of one message. `full`: sides of a snapshot that are complete. */
 type BookLevelsIn = {
   readonly bids: readonly Level[];
   readonly asks: readonly Level[];
@@ -36,16 +36,16 @@ type BookLevelsIn = {
   readonly full?: FullSides | undefined;
 };
 
-/** What of a listing decides the value of its quantities (H-16e). */
+/** The members of a listing that determine the value of its quantities (H-16e). */
 export type QuantityRule = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
 
-/** Values of a reading: what is absent stands in `null_reasons`. */
+/** Values of a reading: absent members are in `null_reasons`. */
 type BookReading = {
   readonly values: Readonly<Record<string, Digits>>;
   readonly null_reasons: Readonly<Record<string, string>>;
 };
 
-/** One band as H-14 shows it; the members of an incomplete side are null. */
+/** One band as in H-14; the members of an incomplete side are null. */
 export type BandDepth = {
   readonly reference: Digits;
   readonly bid: Digits | null;
@@ -133,9 +133,10 @@ const rescale = (book: Book, prices: number, sizes: number): void => {
   const byPrice = POWERS[Math.max(0, prices - book.priceScale)] as number;
   const bySize = POWERS[Math.max(0, sizes - book.sizeScale)] as number;
   const sides = [book.bids, book.asks];
-  const widest = (values: readonly number[]): number => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
+  const findWidest = (values: readonly number[]): number => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
   for (const { keys, sizes: held } of sides) {
-    if (widest(keys) * byPrice >= WIDEST || widest(held) * bySize >= WIDEST) throw tooWide('beside the levels held');
+    if (findWidest(keys) * byPrice >= WIDEST || findWidest(held) * bySize >= WIDEST)
+      throw tooWide('beside the levels held');
   }
   for (const side of sides) {
     side.keys = side.keys.map((key) => key * byPrice);
@@ -145,7 +146,7 @@ const rescale = (book: Book, prices: number, sizes: number): void => {
   book.sizeScale = Math.max(book.sizeScale, sizes);
 };
 
-/** Index of the first key that is not below `key`. */
+/** Index of the first key at or above `key`. */
 const findPlace = (keys: readonly number[], key: number): number => {
   let low = 0;
   let high = keys.length;
@@ -157,13 +158,13 @@ const findPlace = (keys: readonly number[], key: number): number => {
   return low;
 };
 
-/** `sign` makes a price a key: asks are kept negated. */
+/** `sign` turns a price into a key: asks are stored negated. */
 const setLevels = (side: BookSide, scaled: readonly number[], sign: 1 | -1): void => {
   if (side.keys.length === 0 && fillSide(side, scaled, sign)) return;
   for (let i = 0; i < scaled.length; i += 2) setLevel(side, sign * (scaled[i] as number), scaled[i + 1] as number);
 };
 
-/** Levels of an empty side, best first as snapshots are: each is pushed behind the one before it. False, and nothing is set, when they are not. */
+/** Appends the levels of an empty side, best first as in snapshots. Returns false, without a change, for another order. */
 const fillSide = (side: BookSide, scaled: readonly number[], sign: 1 | -1): boolean => {
   const keys: number[] = [];
   const sizes: number[] = [];
@@ -195,7 +196,7 @@ const setLevel = (side: BookSide, key: number, size: number): void => {
   }
 };
 
-/** Levels collected a side. */
+/** Number of collected levels a side. */
 export const countLevels = (book: Book): { readonly bids: number; readonly asks: number } => ({
   bids: book.bids.keys.length,
   asks: book.asks.keys.length,
@@ -207,14 +208,14 @@ export const topLevels = (book: Book, n: number): { readonly bids: Level[]; read
   asks: takeTop(book, book.asks, n),
 });
 
-const levelAt = (book: Book, side: BookSide, at: number): Level => [
+const readLevel = (book: Book, side: BookSide, at: number): Level => [
   toDecimal(Math.abs(side.keys[at] as number), book.priceScale),
   toDecimal(side.sizes[at] as number, book.sizeScale),
 ];
 
 const takeTop = (book: Book, side: BookSide, n: number): Level[] => {
   const levels: Level[] = [];
-  for (let at = side.keys.length - 1; at >= 0 && levels.length < n; at--) levels.push(levelAt(book, side, at));
+  for (let at = side.keys.length - 1; at >= 0 && levels.length < n; at--) levels.push(readLevel(book, side, at));
   return levels;
 };
 
@@ -235,12 +236,12 @@ export const isCrossed = (book: Book): boolean => {
   return bid !== undefined && ask !== undefined && bid >= -ask;
 };
 
-/** Values of layer `book` (L-02): an empty side and what needs it has `no_value`. */
+/** Values of layer `book` (L-02): an empty side and its dependents have `no_value`. */
 export const bookValues = (book: Book): BookReading => {
   const { bids, asks } = book;
   const values: Record<string, Digits> = {};
-  if (bids.keys.length > 0) [values.bid, values.bid_size] = levelAt(book, bids, bids.keys.length - 1);
-  if (asks.keys.length > 0) [values.ask, values.ask_size] = levelAt(book, asks, asks.keys.length - 1);
+  if (bids.keys.length > 0) [values.bid, values.bid_size] = readLevel(book, bids, bids.keys.length - 1);
+  if (asks.keys.length > 0) [values.ask, values.ask_size] = readLevel(book, asks, asks.keys.length - 1);
   const mid = computeMid(book);
   if (mid !== null && values.bid !== undefined && values.ask !== undefined) {
     values.mid = mid;
@@ -260,7 +261,7 @@ const computeMid = (book: Book): Digits | null => {
   return bid === undefined || ask === undefined ? null : toDecimal(BigInt(bid - ask) * 5n, book.priceScale + 1);
 };
 
-/** All bands over the whole collected book, keyed by name; empty when a side is empty (there is no mid). */
+/** All bands over the whole collected book, keyed by name; empty when a side is empty (no mid). */
 export const bookBands = (book: Book, rule: QuantityRule): Readonly<Partial<Record<Band, BandDepth>>> => {
   const reference = computeMid(book);
   if (reference === null) return {};
@@ -308,12 +309,12 @@ export const bandValues = (bands: Readonly<Partial<Record<Band, BandDepth>>>): B
 };
 
 type Sum = { readonly size: Digits; readonly value: Digits | null; readonly levels: number };
-/** Sums over the levels from the best one to a place: sizes, and sizes times the distance from the best price. */
+/** Sums over the levels from the best one to a position: sizes, and sizes times the distance from the best price. */
 type Running = { readonly levels: number; readonly size: number; readonly moment: number };
 
 const BASIS_POINTS = BANDS.map((band) => Number.parseInt(band, 10));
 
-/** Least key inside each band: bids `price >= mid (1 - b)`, asks `price <= mid (1 + b)`, edges included. */
+/** Smallest key inside each band: bids `price >= mid (1 - b)`, asks `price <= mid (1 + b)`, edges included. */
 const findEdges = (book: Book, side: BookSide): number[] => {
   const twiceMid = BigInt((book.bids.keys.at(-1) as number) - (book.asks.keys.at(-1) as number));
   return BASIS_POINTS.map((bps) => {
@@ -322,17 +323,17 @@ const findEdges = (book: Book, side: BookSide): number[] => {
   });
 };
 
-/** Per band the exact sums of a side, null where the side is not known down to the edge. */
+/** The exact sums of a side by band, null where the side is incomplete up to the edge. */
 const sumSide = (book: Book, side: BookSide, rule: QuantityRule): (Sum | null)[] => {
   const edges = findEdges(book, side);
   const running = run(side, edges);
   return edges.map((edge, i) => (isComplete(side, edge) ? toSum(book, side, running[i] as Running, rule) : null));
 };
 
-/** A band is complete when a level beyond its edge is known or the venue sent all it has (L-03, by its letter: see DECISIONS.md). */
+/** A band is complete when a level beyond its edge is known or the venue sent its whole side (literal reading of L-03, see DECISIONS.md). */
 const isComplete = (side: BookSide, edge: number): boolean => side.full || (side.keys[0] ?? Infinity) < edge;
 
-/** One walk from the best level down. Sums above 2^53 would lose digits: `toSum` notices and adds again in big integers. */
+/** One pass from the best level down. Sums above 2^53 would lose digits: `toSum` detects this and adds again with big integers. */
 const run = (side: BookSide, edges: readonly number[]): Running[] => {
   const { keys, sizes } = side;
   const best = keys.at(-1) as number;
@@ -358,7 +359,7 @@ const toSum = (book: Book, side: BookSide, { levels, size, moment }: Running, ru
   const signed = BigInt(best) * exact.size - exact.moment;
   const priced = signed < 0n ? -signed : signed;
   const product = (): Digits => toDecimal(priced, book.priceScale + book.sizeScale);
-  return { size: quantity, value: quoteValue(rule, quantity, product), levels };
+  return { size: quantity, value: toQuoteValue(rule, quantity, product), levels };
 };
 
 const addWide = (side: BookSide, levels: number): { readonly size: bigint; readonly moment: bigint } => {
@@ -373,8 +374,8 @@ const addWide = (side: BookSide, levels: number): { readonly size: bigint; reado
   return { size, moment };
 };
 
-/** Value in quote of quantities (H-16e); `product` is Σ price × quantity. Null: `unit_unknown`. */
-const quoteValue = (rule: QuantityRule, quantity: Digits, product: () => Digits): Digits | null => {
+/** Value of quantities in quote (H-16e); `product` is Σ price × quantity. Null: `unit_unknown`. */
+const toQuoteValue = (rule: QuantityRule, quantity: Digits, product: () => Digits): Digits | null => {
   if (rule.quantity_unit === 'quote') return quantity;
   if (rule.venue_kind === 'quanto' || rule.venue_kind === null) return null;
   if (rule.quantity_unit === 'base') return product();

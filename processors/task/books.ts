@@ -1,4 +1,4 @@
-// Books of a task, one a listing and connection: joined, continuity-checked, published by 100 ms buckets of `received_at` (design section 5).
+// Books of a task, one a listing and connection: joined, checked for continuity, published by 100 ms buckets of `received_at` (design section 5).
 
 import type { BookRule, Chain, FullSides } from '../../ingest/venues/shared/book-sync.ts';
 import {
@@ -14,10 +14,10 @@ import { COUNTS_WITHIN } from '../../schemas/windows.ts';
 import { applySnapshot, applyUpdate, type Book, copyBook, createBook } from './book.ts';
 import type { View } from './view.ts';
 
-/** A book is published at most once per bucket at its first change and once at its end. */
+/** A book is published at most twice per bucket: at its first change and at the bucket's end. */
 const BUCKET: Micros = 100_000;
 
-/** The message that changed a book last: its stamps belong to the published reading. */
+/** The message of a book's last change: its stamps belong to the published reading. */
 type BookChange = {
   readonly offset: number;
   readonly receivedAt: Micros;
@@ -35,9 +35,9 @@ type Payload = {
   readonly full?: FullSides | undefined;
 };
 
-/** A payload as JSON. Hundreds of diffs of a book may wait for its snapshot, and every checkpoint writes them: as text they are small and written once. */
+/** A payload as JSON text. Hundreds of diffs may wait for a snapshot, and every checkpoint writes them: as text they are small and formatted once. */
 type PayloadText = string;
-/** What a book has heard and not applied. */
+/** A received diff that is not applied yet. */
 export type WaitingDiff = Waiting<PayloadText>;
 
 /** Plain data: the item `book:<symbol>|<conn_id>` of a checkpoint. */
@@ -49,11 +49,11 @@ export type BookState = {
   /** End of the bucket of the last change. */
   bucket: Micros;
   change: BookChange | null;
-  /** Place in the order of books whose last change is not published yet; null when it is. */
+  /** Position in the order of books with an unpublished change; null when it is published. */
   pending: number | null;
 };
 
-/** `venueTs`: of the message the book stands at. */
+/** `venueTs`: stamp of the book's last message. */
 type BookOutcome = { readonly became: 'changed' | 'broke' | 'waiting'; readonly venueTs: Micros | null };
 
 export const bookKey = (symbol: string, connId: string): string => `${symbol}|${connId}`;
@@ -68,17 +68,17 @@ export const createBookState = (symbol: string, connId: string): BookState => ({
   pending: null,
 });
 
-/** The book as it stands, whatever becomes of it: its levels are changed in place, all else is replaced. */
+/** A copy that later changes do not affect: the levels are changed in place, everything else is replaced. */
 export const copyBookState = (book: View<BookState>): BookState => ({ ...book, levels: copyBook(book.levels) });
 
-/** End of the `(start, end]` bucket of an instant; sampling windows end on bucket ends, so a window's end closes its bucket. */
+/** End of the `(start, end]` bucket of an instant; sampling windows end at bucket ends, so a window's end closes its bucket. */
 export const bucketEnd = (receivedAt: Micros): Micros => Math.ceil(receivedAt / BUCKET) * BUCKET;
 
-/** True when the message at `receivedAt` begins a new bucket: an unpublished change of the older one goes out first. */
+/** True when the message at `receivedAt` starts a new bucket: an unpublished change of the older one is published first. */
 export const beginsBucket = (book: View<BookState>, receivedAt: Micros): boolean =>
   bucketEnd(receivedAt) !== book.bucket;
 
-/** When an unpublished change goes out if nothing follows it. The log passed the bucket of a late one long ago: it waits as long as in its time. */
+/** When an unpublished change is published without a further message. A late change is past its bucket's end: it waits as long as one in time. */
 export const dueAt = ({ bucket, change }: View<BookState>): Micros => {
   const isLate = change !== null && change.recordedAt - change.receivedAt > COUNTS_WITHIN;
   return isLate ? change.recordedAt + BUCKET : bucket;
@@ -93,7 +93,7 @@ type PayloadPlain = readonly [
   full: FullSides | null,
 ];
 
-const payloadText = ({ kind, venueTs, sequence, bids, asks, full }: Payload): PayloadText =>
+const formatPayload = ({ kind, venueTs, sequence, bids, asks, full }: Payload): PayloadText =>
   JSON.stringify([kind, venueTs, sequence, bids, asks, full ?? null] satisfies PayloadPlain);
 
 const parsePayload = (of: Payload | PayloadText): Payload => {
@@ -102,15 +102,15 @@ const parsePayload = (of: Payload | PayloadText): Payload => {
   return { kind, venueTs, sequence, bids, asks, full: full ?? undefined };
 };
 
-/** Of what waits only the newest may have come just now. */
-const asText = (sync: BookSync<Payload | PayloadText>): BookSync<PayloadText> => {
+/** Only the newest waiting payload can be unformatted. */
+const toText = (sync: BookSync<Payload | PayloadText>): BookSync<PayloadText> => {
   const held = sync as BookSync<PayloadText>;
   const newest = sync.waiting.at(-1);
   if (newest === undefined || typeof newest.payload === 'string') return held;
-  return { ...held, waiting: held.waiting.with(-1, { ...newest, payload: payloadText(newest.payload) }) };
+  return { ...held, waiting: held.waiting.with(-1, { ...newest, payload: formatPayload(newest.payload) }) };
 };
 
-/** Feeds one book message through the venue's rule and the levels; a confirmed book is told anew as it stands (F-03). A figure that cannot be held leaves the book unsynced, and is thrown on. */
+/** Applies one book message by the venue's rule; a confirmed book is published again (F-03). Resets the book and throws for a figure out of range. */
 export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: BookRecord): BookOutcome => {
   const { values, venue_ts: venueTs } = record;
   if (chain.kind === 'confirmation') return { became: isConfirmed(book.sync, chain) ? 'changed' : 'waiting', venueTs };
@@ -123,9 +123,9 @@ export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: 
     if (taken.kind === 'snapshot') applySnapshot(book.levels, taken);
     else applyUpdate(book.levels, taken);
   }
-  book.sync = asText(step.state);
+  book.sync = toText(step.state);
   if (step.broke) return { became: 'broke', venueTs };
-  // A snapshot may join diffs that came before it and are newer.
+  // A snapshot may join newer diffs that arrived before it.
   const last = apply.at(-1);
   if (last === undefined || !isWhole(step.state)) return { became: 'waiting', venueTs };
   return { became: 'changed', venueTs: last.venueTs ?? venueTs };

@@ -1,4 +1,4 @@
-// Candles: which record a minute keeps, which minutes are proved empty, and what is said of them before they are sealed (H-12, H-13).
+// Candles: which record represents a minute, which minutes are proved empty, and what is published before the seal (H-12, H-13).
 import { MINUTE_SETTLES_MS } from '../../ingest/venues/contract/listings.ts';
 import type { AskedMinutes } from '../../ingest/venues/contract/mapping.ts';
 import { isPriceOff } from '../../schemas/layers.ts';
@@ -29,24 +29,24 @@ export const collectsPrice = (state: TaskView, listing: ListingView, priceType: 
   return isCollectedAt(state, listing, 'candles', at) && !isPriceOff(off, priceType);
 };
 
-/** How long after its end a minute stands in an answer, if it had trades. */
+/** After this time an answer contains every minute with trades. */
 const SETTLES_AFTER: Micros = MINUTE_SETTLES_MS * 1_000;
 
-/** What the collector's clock may lie off the venue's before it is stopped (design section 5). */
+/** Largest offset of the collector's clock before it is stopped (design section 5). */
 const CLOCK_SLACK: Micros = 5_000_000;
 
-/** An answer of candles: what was asked for, if that is known, and the minutes it tells of each listing, oldest first. */
+/** An answer of candles: the requested minutes, if known, and the minutes of each listing in it, oldest first. */
 export type CandleAnswer = { readonly asked: AskedMinutes | null; readonly opens: readonly Micros[] };
 
-/** An answer's last minute still runs: it is no record of its own. */
+/** The last minute of an answer still runs: it is not recorded. */
 const isRunning = ({ received_at, values }: CandleRecord, { opens }: CandleAnswer): boolean =>
   values.closed === null && values.open_time === opens.at(-1) && received_at < values.open_time + MINUTE + CLOCK_SLACK;
 
-/** Whether an answer knows a minute to its end: it tells a newer one, or came long enough after it. */
+/** Whether an answer covers a minute to its end: it contains a newer one, or arrived long enough after it. */
 const knowsWhole = ({ opens }: CandleAnswer, receivedAt: Micros, openTime: Micros): boolean =>
   openTime < (opens.at(-1) ?? 0) || receivedAt >= openTime + MINUTE + SETTLES_AFTER;
 
-/** Applies a candle record of any connection: of several counting records of a minute the last in the log wins (H-13). */
+/** Applies a candle record of any connection: the last counting record of a minute in the log wins (H-13). */
 export const applyCandle = (
   context: TaskContext,
   { connection, listing }: Subject,
@@ -70,7 +70,7 @@ export const applyCandle = (
     pushSealed(context, listing.symbol, candleRow(makeIdentity(context, listing, record), presentMinute(minute)));
     return announceMinutes(context, listing, priceType, proved);
   }
-  // What may be a part of the minute never takes the place of the whole one.
+  // A possibly partial minute never replaces the whole one.
   if (!isFinal(candles.minutes[openTime]) || isWhole) {
     candles.minutes[openTime] = minute;
     pushRecord(context, record, connection);
@@ -89,19 +89,19 @@ const PAST = 10 * MINUTE;
 export const joinFigures = ({ open, high, low, close, volume, turnover, trades }: CandleRecord['values']): string =>
   [open, high, low, close, volume, turnover, trades].join('|');
 
-/** A new subscription may begin with hours of minutes: what was over long before it was opened repeats the past. */
+/** A new subscription may start with hours of minutes: those that ended long before it was opened repeat the past. */
 const isPast = ({ values }: CandleRecord, { openedAt }: ConnectionView): boolean =>
   values.open_time + MINUTE < openedAt - PAST;
 
 const formatSpan = (connection: ConnectionView): string => `${connection.conn_id}@${connection.span.from}`;
 
-/** A newer minute came on this connection before: this one was over when its answer was made. */
+/** A newer minute arrived on this connection earlier: this one was over when its answer was made. */
 const isBehind = (candles: CandleView, connection: ConnectionView, openTime: Micros): boolean =>
   openTime < (candles.newest[formatSpan(connection)] ?? openTime);
 
 /**
  * A newer minute on one unbroken connection makes the one before it final (venues without a flag) and proves that the
- * minutes between them had no trades (H-12). Answers the open times of which more is known now.
+ * minutes between them had no trades (H-12). Returns the open times of the affected minutes.
  */
 const proveBefore = (candles: CandleState, connection: ConnectionView, openTime: Micros): readonly Micros[] => {
   const spanKey = formatSpan(connection);
@@ -110,7 +110,7 @@ const proveBefore = (candles: CandleState, connection: ConnectionView, openTime:
   if (before === undefined || openTime <= before) return [];
   const known: Micros[] = [];
   const held = candles.minutes[before];
-  // What another connection, or this one before a break, told of it may be a part.
+  // The record of another connection, or of this one before a break, may be partial.
   const isOwn = held?.connId === connection.conn_id && held.received_at >= connection.span.from;
   if (isOwn && !held.final) {
     candles.minutes[before] = { ...held, final: true };
@@ -123,8 +123,8 @@ const proveBefore = (candles: CandleState, connection: ConnectionView, openTime:
   return known;
 };
 
-/** The minutes an answer covers, by the instants they open at: all it was asked for, unless the venue cut it. */
-const coveredBy = ({ asked, opens }: CandleAnswer, receivedAt: Micros): { from: Micros; to: Micros } | null => {
+/** The minutes an answer covers, by their open instants: all requested ones, unless the venue truncated it. */
+const findCovered = ({ asked, opens }: CandleAnswer, receivedAt: Micros): { from: Micros; to: Micros } | null => {
   const [oldest, newest] = [opens.at(0), opens.at(-1)];
   const running = Math.floor(receivedAt / MINUTE) * MINUTE;
   const isNewest = asked !== null && asked.from === null && asked.to === null;
@@ -135,8 +135,8 @@ const coveredBy = ({ asked, opens }: CandleAnswer, receivedAt: Micros): { from: 
 };
 
 /**
- * An answer that covers a minute and lacks it proves that it had no trades (H-12), unless it came before the venue could have told it, or somebody
- * tells it. A connection that told nothing so far goes on from the last minute that its first answer leaves open, or in which that came.
+ * An answer that covers a minute but does not contain it proves that it had no trades (H-12), unless the answer came too early, or a record of the
+ * minute exists. On a connection without earlier minutes proofs continue from the last minute that its first answer leaves open, or that of receipt.
  */
 export const applyAnswer = (
   context: TaskContext,
@@ -145,7 +145,7 @@ export const applyAnswer = (
 ): void => {
   const { state } = context;
   const { priceType, receivedAt, opens } = answer;
-  const covered = coveredBy(answer, receivedAt);
+  const covered = findCovered(answer, receivedAt);
   if (covered === null || !collectsPrice(state, listing, priceType, state.recordedAt)) return;
   const candles = openCandles(listing, priceType);
   const proved: Micros[] = [];
@@ -164,14 +164,14 @@ export const applyAnswer = (
   announceMinutes(context, listing, priceType, proved);
 };
 
-/** What came while a price was not collected was not read: what comes after proves nothing of the time before. */
+/** Messages received while a price was not collected are not read, so later ones prove nothing about that time. */
 export const forgetNewest = ({ candles }: ListingState): void => {
   for (const { newest } of Object.values(candles)) for (const span of Object.keys(newest)) delete newest[span];
 };
 
 // ---- before the seal ----
 
-/** Tells readers of `live` what minutes, and longer candles with them, say before they are sealed (H-16k). */
+/** Publishes minutes on `live`, and longer candles with them, before they are sealed (H-16k). */
 const announceMinutes = (
   { state, out, venue }: TaskContext,
   listing: ListingState,

@@ -1,28 +1,28 @@
-// Connections of a task: opened, named, lost; their alive spans and which of them counts for a listing and layer (design section 5, F-02).
+// Connections of a task: opened, named, lost; their alive spans, and which is active for a listing and layer (design section 5, F-02).
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LostBody, OpenBody, Span } from '../../schemas/topics.ts';
 import type { Connection, ConnectionView, TaskView } from './state.ts';
 import type { Store } from './store.ts';
 
-/** A connection is out when the log has moved more than this past the last record naming it (F-02). */
+/** A connection is out when the log is more than this past the last record that names it (F-02). */
 const OUT_AFTER: Micros = 3_000_000;
-/** Ended spans are kept until every window they can explain is sealed (100 s after a 60 s window, and slack). */
+/** Ended spans are kept until every window that they can explain is sealed (100 s after a 60 s window, and slack). */
 const KEEP_ENDED: Micros = 300_000_000;
 
-/** Called with each alive span that begins or ends. */
+/** Called with each alive span that starts or ends. */
 type SpanChange = (span: Span) => void;
 
 const isOut = (connection: ConnectionView): boolean => connection.span.to !== null;
 
-/** Ends the current span at `to`; `changed` is told. */
+/** Ends the current span at `to` and calls `changed`. */
 const endSpan = (connection: Connection, to: Micros, cause: GapCause, changed: SpanChange): void => {
   connection.span = { ...connection.span, to, cause };
   connection.ended.push(connection.span);
   changed(connection.span);
 };
 
-/** Marks every connection out whose last naming record lies more than 3 s before the last applied one. */
+/** Marks every connection out whose last naming record is more than 3 s older than the last applied one. */
 export const expireConnections = ({ state, changeConnection }: Store, changed: SpanChange): void => {
   for (const held of state.connections.values()) {
     if (isOut(held) || state.recordedAt <= held.namedAt + OUT_AFTER) continue;
@@ -49,8 +49,8 @@ export const createConnection = (span: Span, namedAt: Micros): Connection => ({
 });
 
 /**
- * Notes that a record names a connection. One that was out by silence begins a new alive span at the record's
- * `received_at`; one that was closed stays closed. Unknown connections (their `open` lies before the log's start) are made.
+ * Notes that a record names a connection. One that was out because of silence starts a new alive span at the record's
+ * `received_at`; a closed one stays closed. Unknown connections (their `open` precedes the log's start) are created.
  */
 export const nameConnection = (store: Store, named: Named, changed: SpanChange): void => {
   const { state } = store;
@@ -76,13 +76,13 @@ export const openConnection = (store: Store, named: Named, body: OpenBody, chang
   });
 };
 
-/** Applies a `lost` record: the connection is closed for good at `lostAt`. */
+/** Applies a `lost` record: the connection is closed permanently at `lostAt`. */
 export const loseConnection = (connection: Connection, lostAt: Micros, cause: GapCause, changed: SpanChange): void => {
   connection.closed = true;
   if (!isOut(connection)) endSpan(connection, Math.max(lostAt, connection.span.from), cause, changed);
 };
 
-/** Notes on the slot's newest connection that a new one could not be opened, and why. */
+/** Notes on the slot's newest connection that its successor could not be opened, and why. */
 export const failToConnect = ({ state, changeConnection }: Store, slot: string, body: LostBody): void => {
   let newest: ConnectionView | null = null;
   for (const connection of state.connections.values()) {
@@ -92,14 +92,14 @@ export const failToConnect = ({ state, changeConnection }: Store, slot: string, 
   changeConnection(newest.conn_id, ({ failures }) => void failures.push({ at: body.lost_at, cause: body.cause }));
 };
 
-/** Whatever connections deliver to: a layer, or events. */
+/** A target of deliveries: a layer, or events. */
 type Delivered = { delivered: string[] };
 
 /**
- * The connection that counts for a listing and layer: of those not out the one opened last that has delivered an
- * accepted reading; if all are out, the one opened last.
+ * The active connection of a listing and layer: among those alive, the last opened one that has delivered an accepted
+ * reading; if all are out, the last opened one.
  */
-const activeConnection = (state: TaskView, layer: Delivered): ConnectionView | null => {
+const findActiveConnection = (state: TaskView, layer: Delivered): ConnectionView | null => {
   let best: ConnectionView | null = null;
   for (const connId of layer.delivered) {
     const connection = state.connections.get(connId);
@@ -114,19 +114,19 @@ const ranksAbove = (a: ConnectionView, b: ConnectionView): boolean => {
   return a.openedAt > b.openedAt || (a.openedAt === b.openedAt && a.conn_id > b.conn_id);
 };
 
-/** Whether readings of `connection` may replace the held one: it has now delivered, and nothing ranks above it. */
+/** Whether readings of `connection` may replace the held one: it has now delivered, and no other ranks higher. */
 export const countsForLayer = (state: TaskView, layer: Delivered, connection: ConnectionView): boolean => {
   if (!layer.delivered.includes(connection.conn_id)) {
     layer.delivered = layer.delivered.filter((id) => state.connections.has(id));
     layer.delivered.push(connection.conn_id);
   }
-  return activeConnection(state, layer)?.conn_id === connection.conn_id;
+  return findActiveConnection(state, layer)?.conn_id === connection.conn_id;
 };
 
 export const coversListing = (connection: ConnectionView, layer: string, symbol: string): boolean =>
   connection.covers.some((c) => c.layers.includes(layer) && (c.symbols === null || c.symbols.includes(symbol)));
 
-/** Whether what a connection carries of a layer is meant: an answer may tell more than the layer it is polled for. One that never said is believed. */
+/** Whether a connection covers a layer: an answer may contain more than the layer it is polled for. A connection without covers is accepted. */
 export const isAbout = (connection: ConnectionView, layer: string, symbol: string): boolean =>
   connection.covers.length === 0 || coversListing(connection, layer, symbol);
 
@@ -138,7 +138,7 @@ type WindowQuery = {
   readonly to: Micros;
 };
 
-/** Whether some of the spans was alive at every moment of the window. */
+/** Whether at every moment of the window one of the spans was alive. */
 const isCovered = (spans: readonly Span[], { from, to }: WindowQuery): boolean => {
   let reached = from;
   for (const span of [...spans].sort((a, b) => a.from - b.from)) {
@@ -150,8 +150,8 @@ const isCovered = (spans: readonly Span[], { from, to }: WindowQuery): boolean =
 };
 
 /**
- * Why nothing could come in a window: the code of the last loss, or failed attempt to connect, of a connection that
- * serves the listing and layer. Null when such connections were alive all through it.
+ * Why nothing could be received in a window: the code of the last loss, or failed attempt to connect, of a connection that
+ * serves the listing and layer. Null when such connections were alive throughout.
  */
 export const lossCause = (state: TaskView, query: WindowQuery): GapCause | null => {
   const serving = [...state.connections.values()].filter((c) => coversListing(c, query.layer, query.symbol));
@@ -178,8 +178,8 @@ const listSpans = (connection: ConnectionView): readonly Span[] =>
   connection.span.to === null ? [...connection.ended, connection.span] : connection.ended;
 
 /**
- * Forgets what no unsealed window can ask for: old ended spans and closed connections, except the newest ended one of
- * a slot, which explains a slot that stays down. `forgotten` hears of each connection that goes.
+ * Deletes what no unsealed window can need: old ended spans and closed connections, except the newest ended one of
+ * a slot, which explains a slot that stays down. `forgotten` is called for each deleted connection.
  */
 export const pruneConnections = (store: Store, forgotten: (connId: string) => void): void => {
   const { state } = store;

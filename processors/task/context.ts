@@ -1,4 +1,4 @@
-// What the parts of a task share while they work on one record: the state, the outputs, what is known by heart.
+// Shared by the parts of a task while they process one record: the state, the outputs, and caches.
 import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
 import { type CoverName, LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
@@ -26,22 +26,22 @@ export type TaskContext = {
   readonly store: Store;
   /** `store.state`. */
   readonly state: TaskView;
-  /** Newest listing records by symbol, as the mapper wants them. */
+  /** Newest listing records by symbol, in the mapper's form. */
   readonly listings: Map<string, ListingRecord>;
   /** Whether a symbol belongs to this task's shard. */
   readonly owned: Map<string, boolean>;
   /** Keys of books with an unpublished change, in the order of their buckets. */
   readonly pending: Set<string>;
-  /** Outputs of the record in work. */
+  /** Outputs of the current record. */
   out: Outputs;
 };
 
 const MILLISECOND: Micros = 1_000;
 
 /** W: `recorded_at` of the last applied record − 1 ms. */
-export const watermarkOf = (state: TaskView): Micros => state.recordedAt - MILLISECOND;
+export const computeWatermark = (state: TaskView): Micros => state.recordedAt - MILLISECOND;
 
-export const placeOf = (context: TaskContext): TaskPlace => ({
+export const toTaskPlace = (context: TaskContext): TaskPlace => ({
   venue: context.venue.id,
   task: context.id,
   srcOffset: context.out.offset,
@@ -67,18 +67,18 @@ export const openLayer = (listing: ListingState, name: ReadingLayer): LayerState
   return layer;
 };
 
-/** Whether what comes now of a layer (a name of a capability) is collected for the listing. */
+/** Whether a layer (a name of a capability) of the listing is collected now. */
 export const isCollected = ({ state }: TaskContext, listing: ListingView, layer: CoverName): boolean =>
   isCollectedAt(state, listing, layer, state.recordedAt);
 
-/** Tells readers of `live` what an ended but unsealed window says now. */
+/** Publishes the current row of an ended but unsealed window on `live`. */
 export const pushProvisional = (context: TaskContext, listing: ListingView, name: ReadingLayer, at: Micros): void => {
   const window = { from: at - LAYERS[name].windowMs * 1000, at };
   const row = provisionalRow(context.venue.id, listing, name, window);
   pushLive(context.out, context.state.recordedAt, 'provisional', { symbol: listing.symbol, row });
 };
 
-/** A final row: for QuestDB, and for readers of `live`. */
+/** Adds a final row: for QuestDB, and for readers of `live`. */
 export const pushSealed = (context: TaskContext, symbol: string, row: Row): void => {
   pushRow(context.out, row);
   pushLive(context.out, context.state.recordedAt, 'sealed', { symbol, row });
@@ -93,12 +93,12 @@ export const pushRecord = (
   pushMd(context.out, record, { recordedAt: context.state.recordedAt, connId: connection.conn_id, src });
 };
 
-/** Alive spans go to `live` as they begin and end; ended ones are rows. */
+/** Alive spans are published on `live` when they start and end; ended ones are rows. */
 export const spanChanged =
   (context: TaskContext) =>
   (span: Span): void => {
     pushLive(context.out, context.state.recordedAt, 'connection', { span });
-    if (span.to !== null) pushRow(context.out, spanRow(placeOf(context), span));
+    if (span.to !== null) pushRow(context.out, spanRow(toTaskPlace(context), span));
   };
 
 type Letter = { readonly code: string; readonly text: string; readonly payload: RawMessage['payload'] };

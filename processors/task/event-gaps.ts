@@ -1,29 +1,29 @@
-// Stretches in which no trade or liquidation of a listing could be received: rows of the tables of events, so that silence there means none came (H-15).
+// Stretches in which no trade or liquidation of a listing could be received: rows of the event tables, so that silence there means no events (H-15).
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
 import type { CoverName } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row, Span } from '../../schemas/topics.ts';
-import { dayOfWindow } from '../../schemas/windows.ts';
+import { toWindowDay } from '../../schemas/windows.ts';
 import { isAbout, lossCause } from './connections.ts';
 import type { TaskContext } from './context.ts';
 import { eventGapRow } from './rows.ts';
 import type { ListingView, TaskView } from './state.ts';
 import { collectedWindows, gapCause, type Window } from './windows.ts';
 
-/** Windows by which gaps are sealed; the stretches themselves are as long as they were. */
+/** Windows in which gaps are sealed; the stretches keep their real length. */
 export const EVENT_GAP_WINDOW_MS = 10_000;
 
 type Stretch = Window & { readonly cause: GapCause };
 
-const servingSpans = (state: TaskView, layer: CoverName, symbol: string): Span[] =>
+const listServingSpans = (state: TaskView, layer: CoverName, symbol: string): Span[] =>
   [...state.connections.values()]
     .filter((connection) => isAbout(connection, layer, symbol))
     .flatMap(({ ended, span }) => (span.to === null ? [...ended, span] : ended))
     .sort((a, b) => a.from - b.from);
 
 /** Parts of a window in which none of the spans, ascending by start, was alive. */
-const uncovered = (spans: readonly Span[], { from, at }: Window): Window[] => {
+const listUncovered = (spans: readonly Span[], { from, at }: Window): Window[] => {
   const parts: Window[] = [];
   let reached: Micros = from;
   for (const span of spans) {
@@ -34,26 +34,26 @@ const uncovered = (spans: readonly Span[], { from, at }: Window): Window[] => {
   return parts;
 };
 
-/** What of a window is a gap: all of it when what came in it was lost or unreadable, else the parts without a connection. */
-const gapsIn = (state: TaskView, listing: ListingView, layer: CoverName, window: Window): Stretch[] => {
+/** The gaps of a window: all of it when messages were lost or unreadable, else the parts without a connection. */
+const listGaps = (state: TaskView, listing: ListingView, layer: CoverName, window: Window): Stretch[] => {
   const cause = gapCause(state, listing, layer, window);
   if (cause === 'storage_failure' || cause === 'parse_error') return [{ ...window, cause }];
-  const parts = uncovered(servingSpans(state, layer, listing.symbol), window);
+  const parts = listUncovered(listServingSpans(state, layer, listing.symbol), window);
   if (cause === 'not_listed') return parts.map((part) => ({ ...part, cause }));
-  // Of several losses in a window each part has its own; before the first connection of all there was none.
+  // With several losses in a window each part has its own; before the first connection there was none.
   return parts.map((part) => {
     const loss = lossCause(state, { layer, symbol: listing.symbol, from: part.from, to: part.at });
     return { ...part, cause: loss ?? (cause === 'collector_down' ? cause : 'unknown') };
   });
 };
 
-/** Neighbours with one cause are one row, but never across a UTC midnight. */
+/** Adjacent stretches with one cause are one row, but never across a UTC midnight. */
 const joinStretches = (stretches: readonly Stretch[]): Stretch[] => {
   const joined: Stretch[] = [];
   for (const stretch of stretches) {
     const last = joined.at(-1);
     const follows = last?.at === stretch.from && last.cause === stretch.cause;
-    if (last !== undefined && follows && dayOfWindow(last.at) === dayOfWindow(stretch.at)) {
+    if (last !== undefined && follows && toWindowDay(last.at) === toWindowDay(stretch.at)) {
       joined[joined.length - 1] = { ...last, at: stretch.at };
     } else joined.push(stretch);
   }
@@ -65,7 +65,7 @@ export const eventGapRows = ({ state, venue, out }: TaskContext, listing: Listin
   EVENTS.flatMap(({ name: layer, table }) => {
     const asked = { layer, windowMs: EVENT_GAP_WINDOW_MS, lostTo: state.lostBefore, ...range };
     const stretches = collectedWindows(state, listing, asked).flatMap((window) =>
-      gapsIn(state, listing, layer, window),
+      listGaps(state, listing, layer, window),
     );
     const identity = { venue: venue.id, symbol: listing.symbol };
     return joinStretches(stretches).map((stretch) =>

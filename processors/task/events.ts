@@ -1,4 +1,4 @@
-// Trades and liquidations: one row each as they come, repeats of an id suppressed (design section 7, N-11).
+// Trades and liquidations: one row each on arrival, repeats of an id suppressed (design section 7, N-11).
 import { EVENTS, type EventLayer } from '../../schemas/layers/index.ts';
 import type { LiquidationRecord, Micros, TradeRecord } from '../../schemas/records.ts';
 import { counts } from '../../schemas/windows.ts';
@@ -9,12 +9,12 @@ import { pushLive, pushRow } from './outputs.ts';
 import { eventRow } from './rows.ts';
 import type { ConnectionView, EventState, ListingState } from './state.ts';
 
-/** Repeats of an id are looked for this far back, and among so many in any case: a new subscription may begin with what was told last, however long ago. */
+/** Repeats of an id are searched this far back, and among this many in any case: a new subscription may start with the last events, however old. */
 const REPEATS_WITHIN: Micros = 600_000_000;
 const REPEATS_AMONG = 64;
 
 type EventRecord = TradeRecord | LiquidationRecord;
-/** The declarations of layers of events by the name of one. */
+/** The declarations of event layers by the name of one event. */
 const KINDS = Object.fromEntries(EVENTS.map((kind) => [kind.record, kind])) as Readonly<
   Record<EventLayer, (typeof EVENTS)[number]>
 >;
@@ -26,14 +26,14 @@ const openEvents = (
 ): EventState => {
   let events = listing.events.get(layer);
   if (!events) {
-    events = { seen: new Map(), delivered: [], since: collectedSince(context, { connection, listing }, layer) };
+    events = { seen: new Map(), delivered: [], since: findCollectedSince(context, { connection, listing }, layer) };
     listing.events.set(layer, events);
   }
   return events;
 };
 
-/** When the first connection opened that could bring them; of a log whose beginning is gone, the start of what is left. */
-const collectedSince = (
+/** Open instant of the first connection that could deliver them; when the log's start is gone, the start of the rest. */
+const findCollectedSince = (
   { state }: TaskContext,
   { connection, listing }: Subject,
   layer: EventRecord['layer'],
@@ -42,12 +42,12 @@ const collectedSince = (
   return Math.max(state.lostBefore, Math.min(...[connection, ...serving].map(({ openedAt }) => openedAt)));
 };
 
-/** Events of a layer are collected again: what happened meanwhile was nobody's business. */
+/** Events of a layer are collected again: events of the meantime are ignored. */
 export const restartEvents = (listing: ListingState, policy: string, at: Micros): void => {
   for (const [layer, events] of listing.events) if (KINDS[layer].name === policy) events.since = at;
 };
 
-/** Ids are remembered in the order they came, so the oldest stand first. */
+/** Ids are stored in order of arrival, so the oldest come first. */
 const forgetOld = ({ seen }: EventState, now: Micros): void => {
   for (const [id, at] of seen) {
     if (seen.size <= REPEATS_AMONG || at >= now - REPEATS_WITHIN) return;
@@ -55,22 +55,22 @@ const forgetOld = ({ seen }: EventState, now: Micros): void => {
   }
 };
 
-/** Keeps what we make up apart from the venue's ids. */
+/** Separates derived ids from the venue's. */
 const toSeenId = (id: string): string => `#${id}`;
 
-/** What an event without an id is known by on another connection: the n-th of this content there is the n-th of it here. */
+/** Identifies an event without an id across connections: the n-th with this content on one is the n-th on the other. */
 const formatContent = ({ venue_ts, values }: EventRecord): string =>
   [venue_ts, values.side, values.price, values.quantity].join(' ');
 
-const nthKey = ({ seen }: EventState, connection: ConnectionView, content: string): string => {
+const makeNthKey = ({ seen }: EventState, connection: ConnectionView, content: string): string => {
   let nth = 1;
   while (seen.has(`@${connection.conn_id} ${content} ${nth}`)) nth += 1;
   return `${content} ${nth}`;
 };
 
 /**
- * The venue's id, or one of our own; null for a repeat, and for what happened before events were collected. Both from every connection: only an event that the venue neither
- * numbers nor stamps is taken from the connection that counts alone.
+ * The venue's id, or one of our own; null for a repeat, and for an event before the collection started. Events of every connection are taken;
+ * only one that the venue neither numbers nor stamps must come from the active connection.
  */
 const identify = (
   context: TaskContext,
@@ -80,21 +80,21 @@ const identify = (
 ): string | null => {
   const events = openEvents(context, { connection, listing }, record.layer);
   if (record.venue_ts !== null && record.venue_ts < events.since) return null;
-  // An empty text and an empty cell are the same in a file (AR-07), so an empty id is none.
+  // An empty text and an empty cell are the same in a file (AR-07), so an empty id counts as none.
   const id = record.values.id || null;
   const own = `${connection.conn_id}.${connection.lastSeq}.${index}`;
   forgetOld(events, context.state.recordedAt);
   if (id === null && record.venue_ts === null) {
     return countsForLayer(context.state, events, connection) ? own : null;
   }
-  const key = id === null ? nthKey(events, connection, formatContent(record)) : id;
+  const key = id === null ? makeNthKey(events, connection, formatContent(record)) : id;
   if (id === null) events.seen.set(`@${connection.conn_id} ${key}`, context.state.recordedAt);
   if (events.seen.has(toSeenId(key))) return null;
   events.seen.set(toSeenId(key), context.state.recordedAt);
   return id ?? own;
 };
 
-/** Applies one event; `index` is its place among the records of its message. */
+/** Applies one event; `index` is its position among the records of its message. */
 export const applyEvent = (context: TaskContext, subject: Subject, record: EventRecord, index: number): void => {
   const kind = KINDS[record.layer];
   if (!isCollected(context, subject.listing, kind.name)) return;

@@ -1,4 +1,4 @@
-// What each kind of raw record does to a task: connections, capabilities, reference answers, data (design section 4).
+// Applies each kind of raw record to a task: connections, capabilities, reference answers, data (design section 4).
 import {
   type ReferenceAnswer,
   VenueError,
@@ -15,7 +15,7 @@ import { applyReading, type Subject } from './accept.ts';
 import { applyBook, endBooks, publishPending } from './book-readings.ts';
 import { applyAnswer, applyCandle, type CandleAnswer, collectsPrice, forgetNewest } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
-import { isCollected, ownsSymbol, placeOf, pushDeadLetter, spanChanged, type TaskContext } from './context.ts';
+import { isCollected, ownsSymbol, pushDeadLetter, spanChanged, type TaskContext, toTaskPlace } from './context.ts';
 import { applyEvent, restartEvents } from './events.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { capabilityRow, listingRow } from './rows.ts';
@@ -24,10 +24,10 @@ import type { Store } from './store.ts';
 import { delistedVersion, nextCapability, nextListingVersion } from './versions.ts';
 import { COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 
-/** A bigger piece of a message is not kept for `include_raw`. */
+/** A larger piece of a message is not kept for `include_raw`. */
 const RAW_LIMIT = 16_384;
 
-/** Applies one raw record. What cannot be read becomes a dead letter with its code, and nothing stops. */
+/** Applies one raw record. An unreadable one becomes a dead letter with its code, and processing continues. */
 export const applyMessage = (context: TaskContext, message: RawMessage): void => {
   const { state } = context;
   const fromCollector = message.slot !== 'owner';
@@ -88,7 +88,7 @@ const applyCapability = (context: TaskContext, message: RawMessage): void => {
   const version = nextCapability(state.capability, context.venue.id, body, state.recordedAt);
   if (!version) return;
   for (const key of [...context.pending]) publishPending(context, key);
-  const before = [...state.listings.values()].map((held) => [held.symbol, collectedNow(context, held)] as const);
+  const before = [...state.listings.values()].map((held) => [held.symbol, listCollectedNow(context, held)] as const);
   store.changeCore((core) => {
     if (core.capability) core.capabilitiesBefore.push(core.capability);
     core.capability = version;
@@ -96,7 +96,7 @@ const applyCapability = (context: TaskContext, message: RawMessage): void => {
   for (const [symbol, collected] of before) applyTurn(context, symbol, collected);
   out.capabilities.push(version);
   pushLive(out, state.recordedAt, 'capability', { capability: version });
-  pushRow(out, capabilityRow(placeOf(context), version));
+  pushRow(out, capabilityRow(toTaskPlace(context), version));
 };
 
 const applyOpen = (context: TaskContext, message: RawMessage): void => {
@@ -107,7 +107,7 @@ const applyOpen = (context: TaskContext, message: RawMessage): void => {
 const applyLost = (context: TaskContext, message: RawMessage): void => {
   const { store, state } = context;
   const body = parseBody<LostBody>(message);
-  // A connection that never opened was never alive: it only tells why its slot stays down.
+  // A connection that never opened was never alive: it only explains why its slot stays down.
   if (!state.connections.has(message.conn_id)) return failToConnect(store, message.slot, body);
   const changed = spanChanged(context);
   nameConnection(store, named(message, message.received_at), changed);
@@ -119,11 +119,11 @@ const applyLost = (context: TaskContext, message: RawMessage): void => {
 
 const applyReference = (context: TaskContext, message: RawMessage): void => {
   const { store, state } = context;
-  const told = toVenueMessage(context, message);
-  const answer = store.changeCore(({ reference }) => context.venue.mapReference(reference, told));
+  const venueMessage = toVenueMessage(context, message);
+  const answer = store.changeCore(({ reference }) => context.venue.mapReference(reference, venueMessage));
   if (!answer) return;
   const owned = answer.listings.filter((record) => ownsSymbol(context, record.venue_symbol));
-  const readRaw = elementReader(answer);
+  const readRaw = createElementReader(answer);
   for (const record of owned) applyListing(context, record, readRaw);
   const present = new Set(owned.map((record) => record.venue_symbol));
   const before = state.scopes[answer.scope] ?? [];
@@ -133,8 +133,8 @@ const applyReference = (context: TaskContext, message: RawMessage): void => {
   });
 };
 
-/** Reads elements of an answer; nothing is cut out of it until a version needs one. */
-const elementReader = ({ elements }: ReferenceAnswer): ((venueSymbol: string) => string | null) => {
+/** Reads elements of an answer; they are cut out of it only when a version needs one. */
+const createElementReader = ({ elements }: ReferenceAnswer): ((venueSymbol: string) => string | null) => {
   let cut: ReadonlyMap<string, string> | null = null;
   return (venueSymbol) => {
     cut ??= elements();
@@ -145,10 +145,10 @@ const elementReader = ({ elements }: ReferenceAnswer): ((venueSymbol: string) =>
 const applyListing = (
   context: TaskContext,
   record: ListingRecord,
-  rawOf: (venueSymbol: string) => string | null,
+  readElement: (venueSymbol: string) => string | null,
 ): void => {
   const held = context.state.listings.get(record.venue_symbol)?.version ?? null;
-  const version = nextListingVersion(held, { record, rawOf }, context.state.recordedAt);
+  const version = nextListingVersion(held, { record, readElement }, context.state.recordedAt);
   if (version) writeVersion(context, version);
 };
 
@@ -163,7 +163,7 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   const symbol = version.venue_symbol;
   const held = state.listings.get(symbol);
   if (held) {
-    const collected = collectedNow(context, held);
+    const collected = listCollectedNow(context, held);
     for (const key of [...context.pending].filter((pending) => state.books.get(pending)?.symbol === symbol))
       publishPending(context, key);
     store.changeListing(symbol, (listing) => {
@@ -176,20 +176,20 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   context.listings.set(symbol, version.record);
   out.listings.push(version);
   pushLive(out, state.recordedAt, 'listing', { symbol, listing: version });
-  pushRow(out, listingRow(placeOf(context), version));
+  pushRow(out, listingRow(toTaskPlace(context), version));
 };
 
-/** Events, and minutes of prices, that are collected now. */
-const collectedNow = (context: TaskContext, listing: ListingView): readonly string[] => [
+/** Events, and minutes of prices, that are currently collected. */
+const listCollectedNow = (context: TaskContext, listing: ListingView): readonly string[] => [
   ...EVENTS.map(({ name }) => name).filter((name) => isCollected(context, listing, name)),
   ...PRICE_TYPES.filter((price) => collectsPrice(context.state, listing, price, context.state.recordedAt)),
 ];
 
-/** What was not collected was not read: neither proofs nor repeats reach across that time. */
+/** Nothing is read while a layer is not collected: neither proofs nor repeats reach across that time. */
 const applyTurn = (context: TaskContext, symbol: string, before: readonly string[]): void => {
   const { store, state } = context;
   const held = state.listings.get(symbol);
-  const after = held ? collectedNow(context, held) : [];
+  const after = held ? listCollectedNow(context, held) : [];
   if (before.join() === after.join()) return;
   store.changeListing(symbol, (listing) => {
     forgetNewest(listing);
@@ -201,15 +201,15 @@ const applyData = (context: TaskContext, message: RawMessage): void => {
   const { store, state } = context;
   nameConnection(store, named(message, message.received_at), spanChanged(context));
   if (!advanceSeq(store, message)) return;
-  const told = mapMessage(context, message);
+  const records = mapMessage(context, message);
   const connection = state.connections.get(message.conn_id);
   if (!connection) return;
-  const answer = message.kind === 'response' ? toAnswer(context, message, told) : null;
-  for (const [index, mapped] of told.entries()) applyMapped(context, connection, mapped, { index, answer });
+  const answer = message.kind === 'response' ? toAnswer(context, message, records) : null;
+  for (const [index, mapped] of records.entries()) applyMapped(context, connection, mapped, { index, answer });
   if (answer) applyCovered(context, connection, answer, message.received_at);
 };
 
-/** False for a repeat: what comes in a connection's name has one `seq` after the other. */
+/** False for a repeat: records of a connection have ascending `seq`. */
 const advanceSeq = ({ changeConnection }: Store, { conn_id: connId, seq }: RawMessage): boolean =>
   changeConnection(connId, (connection) => {
     if (seq <= connection.lastSeq) return false;
@@ -219,11 +219,11 @@ const advanceSeq = ({ changeConnection }: Store, { conn_id: connId, seq }: RawMe
 
 type Answer = CandleAnswer & { readonly priceType: PriceType; readonly symbols: readonly string[] };
 
-/** What a response says about minutes; null when it is no answer of candles. */
-const toAnswer = (context: TaskContext, message: RawMessage, told: readonly Mapped[]): Answer | null => {
+/** The minutes of a response; null when it is no answer of candles. */
+const toAnswer = (context: TaskContext, message: RawMessage, records: readonly Mapped[]): Answer | null => {
   const { venue, listings } = context;
   const asked = venue.askedMinutes?.(toVenueMessage(context, message), { listings }) ?? null;
-  const candles = told.flatMap(({ record }) => (record.layer === 'candle' ? record : []));
+  const candles = records.flatMap(({ record }) => (record.layer === 'candle' ? record : []));
   const priceType = asked?.price_type ?? candles[0]?.values.price_type;
   if (priceType === undefined) return null;
   const opens = [...new Set(candles.map(({ values }) => values.open_time))].sort((a, b) => a - b);
@@ -263,7 +263,7 @@ const toVenueMessage = ({ venue }: TaskContext, message: RawMessage): VenueMessa
   payload: venue.decode ? venue.decode(message.payload) : message.payload,
 });
 
-/** `index`: place among the records of its message; `answer`: null for a frame. */
+/** `index`: position among the records of its message; `answer`: null for a frame. */
 type Origin = { readonly index: number; readonly answer: Answer | null };
 
 const applyMapped = (context: TaskContext, connection: ConnectionView, mapped: Mapped, origin: Origin): void => {
@@ -293,7 +293,7 @@ const applyRecord = (context: TaskContext, subject: Subject, mapped: Mapped, { i
   }
 };
 
-/** One dead letter a symbol until its listing is known: a venue may speak of it many times a second. */
+/** One dead letter a symbol until its listing is known: a venue may send it many times a second. */
 const noteUnknown = (context: TaskContext, record: NormalisedRecord): void => {
   const symbol = record.venue_symbol ?? '';
   if (context.state.unknown.has(symbol)) return;

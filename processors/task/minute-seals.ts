@@ -1,10 +1,10 @@
-// Sealing of minutes: every one that nothing can change any more becomes a row, once, and a part of its longer candles (H-12, H-13, N-11).
+// Seals minutes: each one that can no longer change becomes a row, once, and a part of its longer candles (H-12, H-13, N-11).
 import { type CoverName, PRICE_CANDLES } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 import { COUNTS_WITHIN, SEALS_AFTER } from '../../schemas/windows.ts';
 import { collectsPrice, joinFigures, openCandles } from './candles.ts';
 import { coversListing } from './connections.ts';
-import { pushSealed, type TaskContext, watermarkOf } from './context.ts';
+import { computeWatermark, pushSealed, type TaskContext } from './context.ts';
 import { isFinal, knownMinute, missingMinute } from './minutes.ts';
 import { coveredTo, formatSeries } from './recovery.ts';
 import { foldMinute, foldUncollected, MINUTE } from './rollups.ts';
@@ -13,12 +13,12 @@ import type { CandleState, CandleView, ListingState, ListingView, TaskView } fro
 import { partsWhere, type Range } from './versions.ts';
 import { gapCause } from './windows.ts';
 
-/** Answers of polls overlap: they repeat minutes for so long after the seal. */
-const TOLD_FOR = 3 * MINUTE;
+/** Answers of polls overlap: they repeat minutes for this long after the seal. */
+const REPEATED_FOR = 3 * MINUTE;
 
 /** Close time of the last minute that W has passed by 100.001 s. */
 export const lastMinuteToSeal = ({ state }: TaskContext): Micros =>
-  Math.floor((watermarkOf(state) - SEALS_AFTER) / MINUTE) * MINUTE;
+  Math.floor((computeWatermark(state) - SEALS_AFTER) / MINUTE) * MINUTE;
 
 /** Seals the minutes that close in `(range.from, range.at]`. */
 export const sealMinutes = (context: TaskContext, listing: ListingState, range: Range): void => {
@@ -26,7 +26,7 @@ export const sealMinutes = (context: TaskContext, listing: ListingState, range: 
     const candles = openCandles(listing, priceType);
     const life = withinLife(listing, range);
     let folded = life.from;
-    for (const openTime of minutesToSeal(context, listing, priceType, { life, range })) {
+    for (const openTime of listMinutesToSeal(context, listing, priceType, { life, range })) {
       foldUncollected(candles, folded, Math.min(openTime, life.at));
       sealMinute(context, listing, priceType, openTime);
       folded = Math.max(folded, openTime + MINUTE);
@@ -36,13 +36,13 @@ export const sealMinutes = (context: TaskContext, listing: ListingState, range: 
   }
 };
 
-/** Prices that the venue has, or had, minutes of. */
+/** Prices whose minutes the venue publishes or published. */
 const listPriceTypes = ({ version, before, candles }: ListingView): ReadonlySet<PriceType> => {
   const published = [version, ...before].flatMap(({ record }) => record.values.candles.price_types);
   return new Set([...published, ...(Object.keys(candles) as PriceType[])]);
 };
 
-/** The part of a range whose minutes lie in the listing's life. */
+/** The part of a range whose minutes are within the listing's life. */
 const withinLife = ({ version: { first_seen_at, delisted_at } }: ListingView, { from, at }: Range): Range => ({
   from: Math.max(from, Math.floor(first_seen_at / MINUTE) * MINUTE),
   at: Math.min(at, delisted_at === null ? at : Math.floor(delisted_at / MINUTE) * MINUTE + MINUTE),
@@ -50,8 +50,8 @@ const withinLife = ({ version: { first_seen_at, delisted_at } }: ListingView, { 
 
 type Sealed = { readonly life: Range; readonly range: Range };
 
-/** Open times of the minutes of its life that were collected, and of those that something is known of whatever counts. */
-const minutesToSeal = (
+/** Open times of the listing's minutes that were collected, and of those with known data. */
+const listMinutesToSeal = (
   { state }: TaskContext,
   listing: ListingView,
   priceType: PriceType,
@@ -60,12 +60,12 @@ const minutesToSeal = (
   const isSo = (at: Micros): boolean => collectsPrice(state, listing, priceType, at);
   const collected = partsWhere({ state, listing, isSo }, life).flatMap(openTimes);
   const candles = listing.candles[priceType];
-  const beyond = candles === undefined ? [] : [...toldIn(candles, range), ...provedIn(candles, life)];
+  const beyond = candles === undefined ? [] : [...listFinalIn(candles, range), ...listProvedIn(candles, life)];
   if (beyond.length === 0) return collected;
   return [...new Set([...collected, ...beyond])].sort((a, b) => a - b);
 };
 
-/** Of the minutes that close in `(from, at]`. */
+/** Open times of the minutes that close in `(from, at]`. */
 const openTimes = ({ from, at }: Range): readonly Micros[] => {
   const opens: Micros[] = [];
   for (let open = Math.floor(from / MINUTE) * MINUTE; open + MINUTE <= at; open += MINUTE) opens.push(open);
@@ -74,13 +74,13 @@ const openTimes = ({ from, at }: Range): readonly Micros[] => {
 
 const isIn = ({ from, at }: Range, openTime: Micros): boolean => openTime >= from && openTime + MINUTE <= at;
 
-const toldIn = ({ minutes }: CandleView, range: Range): readonly Micros[] =>
+const listFinalIn = ({ minutes }: CandleView, range: Range): readonly Micros[] =>
   Object.keys(minutes).flatMap((key) => (isFinal(minutes[Number(key)]) && isIn(range, Number(key)) ? Number(key) : []));
 
-const provedIn = ({ proved }: CandleView, life: Range): readonly Micros[] =>
+const listProvedIn = ({ proved }: CandleView, life: Range): readonly Micros[] =>
   Object.keys(proved).flatMap((key) => (isIn(life, Number(key)) ? Number(key) : []));
 
-/** The row of a minute and those of the longer candles that end with it. What was not collected is no row while nothing is known of it. */
+/** Writes the row of a minute and those of the longer candles that end with it. An uncollected minute has a row only with known data. */
 const sealMinute = (context: TaskContext, listing: ListingState, priceType: PriceType, openTime: Micros): void => {
   const { state, venue, out } = context;
   const candles = openCandles(listing, priceType);
@@ -97,7 +97,7 @@ const sealMinute = (context: TaskContext, listing: ListingState, priceType: Pric
   }
 };
 
-/** A collected minute of which nothing is known, with why. */
+/** The row of a collected minute without data, with its cause. */
 const explainMinute = (
   { state }: TaskContext,
   listing: ListingView,
@@ -108,7 +108,7 @@ const explainMinute = (
   const cover = findCover(state, listing, priceType);
   const cause = gapCause(state, listing, cover, window);
   if (cause !== 'no_update') return missingMinute(openTime, cause);
-  // A minute is told after its end: what was lost then, until it could count no more, explains it too.
+  // A minute is published after its end: a loss before it stops counting explains it too.
   const after = { from: window.at, at: window.at + COUNTS_WITHIN };
   return missingMinute(openTime, gapCause(state, listing, cover, after));
 };
@@ -124,7 +124,7 @@ const forgetSealed = (candles: CandleState, to: Micros): void => {
   const { minutes, proved, newest } = candles;
   candles.told ??= {};
   const { told } = candles;
-  for (const at of Object.keys(told)) if (Number(at) <= to - TOLD_FOR) delete told[Number(at)];
+  for (const at of Object.keys(told)) if (Number(at) <= to - REPEATED_FOR) delete told[Number(at)];
   for (const at of Object.keys(minutes).map(Number)) {
     const minute = minutes[at];
     if (at + MINUTE > to) continue;

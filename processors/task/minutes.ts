@@ -1,4 +1,4 @@
-// What is known of a minute, as the row it would be sealed as: present, proved empty, or missing (H-12).
+// The known data of a minute, as its row if it were sealed now: present, proved empty, or missing (H-12).
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { MINUTE } from './rollups.ts';
@@ -7,7 +7,7 @@ import type { CandleView, Minute } from './state.ts';
 
 export const isFinal = (minute: Minute | undefined): minute is Minute => minute?.final === true;
 
-/** The row of a minute as published, without its identity. */
+/** The row of a published minute, without its identity. */
 export const presentMinute = (minute: Minute): CandleRow => ({
   openTime: minute.values.open_time,
   closeTime: minute.values.open_time + MINUTE,
@@ -19,7 +19,7 @@ export const presentMinute = (minute: Minute): CandleRow => ({
   counted: { expected: 1, present: 1, noTrades: 0 },
 });
 
-const emptyMinute = (openTime: Micros): CandleRow => ({
+const toEmptyMinute = (openTime: Micros): CandleRow => ({
   openTime,
   closeTime: openTime + MINUTE,
   timeframe: '1m',
@@ -41,9 +41,9 @@ export const missingMinute = (openTime: Micros, gapCause: GapCause): CandleRow =
   counted: { expected: 1, present: 0, noTrades: 0 },
 });
 
-/** A minute as it would be sealed now; null while nothing is known of it. */
+/** The row of a minute if it were sealed now; null without known data. */
 export const knownMinute = (candles: CandleView, openTime: Micros): CandleRow | null => {
   const minute = candles.minutes[openTime];
   if (isFinal(minute)) return presentMinute(minute);
-  return minute === undefined && candles.proved[openTime] ? emptyMinute(openTime) : null;
+  return minute === undefined && candles.proved[openTime] ? toEmptyMinute(openTime) : null;
 };

@@ -1,4 +1,4 @@
-// Collects what one raw record makes, each output with its place `(raw offset, index)` in its topic.
+// Collects the outputs of one raw record, each with its place `(raw offset, index)` in its topic.
 import type { Micros } from '../../schemas/records.ts';
 import {
   type CapabilityVersion,
@@ -14,7 +14,7 @@ import {
   type StateEntry,
 } from '../../schemas/topics.ts';
 
-/** Everything one raw record made, in order. `round` is set when a state round is due at this record. */
+/** The outputs of one raw record, in order. `round` is set when a state round is due at this record. */
 export type Outputs = {
   readonly offset: number;
   readonly live: LiveEntry[];
@@ -40,7 +40,7 @@ export const createOutputs = (offset: number): Outputs => ({
   watermark: null,
 });
 
-/** Appends a live entry of `kind`; bodies not given are null. */
+/** Appends a live entry of `kind`; omitted bodies are null. */
 export const pushLive = (
   outputs: Outputs,
   recordedAt: Micros,
@@ -63,7 +63,7 @@ export const pushWatermark = (outputs: Outputs, recordedAt: Micros, watermark: M
   outputs.watermark = watermark;
 };
 
-/** Appends a normalised record for other people's consumers. */
+/** Appends a normalised record for external consumers. */
 export const pushMd = (
   outputs: Outputs,
   record: Pick<MdRecord, 'layer' | 'venue' | 'venue_symbol' | 'venue_ts' | 'received_at' | 'values'>,

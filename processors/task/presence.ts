@@ -1,4 +1,4 @@
-// How many listings' values hold as of the log's time, by layer: what operators watch, no part of any output.
+// Counts the listings with a valid value at the log's time, by layer: for operators, not part of any output.
 import { statusAt } from '../../schemas/freshness.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -9,7 +9,7 @@ import type { ListingView, TaskView } from './state.ts';
 export type Presence = { readonly present: number; readonly of: number };
 export type Presences = ReadonlyMap<ReadingLayer, Presence>;
 
-/** A connection nobody remembers was lost long ago. */
+/** A forgotten connection was lost long ago. */
 const findLoss = (state: TaskView, { conn_id: connId }: Reading): Micros | null => {
   const connection = state.connections.get(connId);
   return connection === undefined ? 0 : connection.span.to;

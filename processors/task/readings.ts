@@ -1,4 +1,4 @@
-// Turns normalised records into readings: members with digits, derived figures, horizon and reasons (L-02, N-05 rule 2, F-01, F-02).
+// Converts normalised records to readings: members with digits, derived figures, horizon and reasons (L-02, N-05 rule 2, F-01, F-02).
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { parseDuration } from '../../schemas/durations.ts';
 import { validUntil } from '../../schemas/freshness.ts';
@@ -19,7 +19,7 @@ import type {
 import type { BookLevels, CapabilityVersion, Reading } from '../../schemas/topics.ts';
 import type { LayerState } from './state.ts';
 
-/** What a layer's value consists of before it becomes a reading. */
+/** The parts of a layer's value before it becomes a reading. */
 export type Measured = {
   readonly values: Record<string, string>;
   readonly instants: Record<string, Micros>;
@@ -35,7 +35,7 @@ const keep = (members: Readonly<Record<string, string | null>>): Record<string, 
   return values;
 };
 
-const older = (a: Micros | null, b: Micros | null): Micros | null =>
+const findOlder = (a: Micros | null, b: Micros | null): Micros | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
 
 /** Joins the newest mark and the newest index of a listing, with the older stamp (records.md); `parts` keeps both. */
@@ -46,7 +46,7 @@ const measureMark = (record: MarkRecord, layer: LayerState): Measured => {
   }
   const { mark, index } = layer.parts;
   const basis = mark && index ? divide(subtract(mark.digits, index.digits), index.digits) : null;
-  const venueTs = mark && index ? older(mark.venue_ts, index.venue_ts) : record.venue_ts;
+  const venueTs = mark && index ? findOlder(mark.venue_ts, index.venue_ts) : record.venue_ts;
   return {
     values: keep({ mark: mark?.digits ?? null, index: index?.digits ?? null, basis }),
     instants: {},
@@ -93,10 +93,10 @@ const measureStats = (record: StatsRecord): Measured => {
   };
 };
 
-/** Records whose every message is a value of its layer. Books are assembled first. */
+/** Records of layers in which every message is a value. Books are assembled first. */
 export type ReadingRecord = Exclude<LayerRecord, BookRecord | CandleRecord | { readonly layer: EventLayer }>;
 
-/** The value of a record's layer: a layer of readings has its case here. */
+/** The value of a record's layer: each layer of readings has a case here. */
 export const measure = (record: ReadingRecord, listing: ListingRecord, layer: LayerState): Measured => {
   switch (record.layer) {
     case 'mark':
@@ -130,8 +130,8 @@ const findHorizon = (source: ReadingSource): { horizon_ms: number | null; horizo
   return { horizon_ms: capability?.horizon_ms ?? null, horizon_source: capability?.horizon_source ?? null };
 };
 
-/** Why a member has no value: the venue does not publish it (L-02), or it has not come. */
-const nullReasons = (source: ReadingSource, values: Readonly<Record<string, string>>): Record<string, string> => {
+/** Why a member has no value: the venue does not publish it (L-02), or it has not arrived. */
+const listNullReasons = (source: ReadingSource, values: Readonly<Record<string, string>>): Record<string, string> => {
   const reasons: Record<string, string> = {};
   for (const member of Object.keys(LAYERS[source.layer].members)) {
     if (member in values) continue;
@@ -140,7 +140,7 @@ const nullReasons = (source: ReadingSource, values: Readonly<Record<string, stri
   return reasons;
 };
 
-/** A valid reading. `valid_until` is fixed here once (F-01). */
+/** A valid reading. `valid_until` is fixed here (F-01). */
 export const toReading = (source: ReadingSource, measured: Measured, book: BookLevels | null): Reading => {
   const horizon = findHorizon(source);
   return {
@@ -156,7 +156,7 @@ export const toReading = (source: ReadingSource, measured: Measured, book: BookL
     anchor: measured.venueTs === null ? 'receipt' : 'venue',
     valid_until: validUntil({ venue_ts: measured.venueTs, received_at: source.receivedAt, ...horizon }),
     values: measured.values,
-    null_reasons: nullReasons(source, measured.values),
+    null_reasons: listNullReasons(source, measured.values),
     instants: measured.instants,
     quantity_unit: measured.quantityUnit,
     book,
@@ -164,7 +164,7 @@ export const toReading = (source: ReadingSource, measured: Measured, book: BookL
   };
 };
 
-/** An invalidation: the layer has no value from here on, and `cause` says why (crossed book, sequence break). */
+/** An invalidation: from here on the layer has no value, for `cause` (crossed book, sequence break). */
 export const toInvalidation = (source: ReadingSource, cause: GapCause, venueTs: Micros | null): Reading => ({
   layer: source.layer,
   rev: source.rev,

@@ -1,4 +1,4 @@
-// Begins a life without a checkpoint over a log whose beginning is gone: goes on where earlier lives ended, and knows what they lost (design section 5).
+// Starts a life without a checkpoint on a log whose start is gone: continues after earlier lives and records what they lost (design section 5).
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
@@ -13,13 +13,13 @@ import type { Store } from './store.ts';
 const MINUTE_MS = 60_000;
 
 /** Versions written by an instant, oldest first. */
-const writtenBy = <T extends { readonly written_at: Micros }>(versions: readonly T[], at: Micros): T[] =>
+const listWrittenBy = <T extends { readonly written_at: Micros }>(versions: readonly T[], at: Micros): T[] =>
   versions.filter((version) => version.written_at <= at).sort((a, b) => a.written_at - b.written_at);
 
-/** Versions that held before the log's start: the answers that brought them are gone. */
+/** Restores versions from before the log's start: their answers are no longer in the log. */
 const seedVersions = (context: TaskContext, recovery: Recovery): void => {
   const { store, state } = context;
-  const capabilities = writtenBy(recovery.capabilities, state.recordedAt);
+  const capabilities = listWrittenBy(recovery.capabilities, state.recordedAt);
   store.changeCore((core) => {
     core.capability = capabilities.pop() ?? null;
     core.capabilitiesBefore = capabilities;
@@ -27,7 +27,7 @@ const seedVersions = (context: TaskContext, recovery: Recovery): void => {
   const symbols = [...new Set(recovery.listings.map(({ venue_symbol }) => venue_symbol))].sort();
   for (const symbol of symbols.filter((name) => ownsSymbol(context, name))) {
     const versions = recovery.listings.filter(({ venue_symbol }) => venue_symbol === symbol);
-    const before = writtenBy(versions, state.recordedAt);
+    const before = listWrittenBy(versions, state.recordedAt);
     const version = before.pop();
     if (version === undefined) continue;
     store.addListing(createListing(version, before));
@@ -38,7 +38,7 @@ const seedVersions = (context: TaskContext, recovery: Recovery): void => {
 const isGone = ({ version }: ListingView, at: Micros): boolean =>
   version.delisted_at !== null && version.delisted_at <= at;
 
-/** Until its first reading a layer that had one is a gap of our own making. */
+/** A layer that had a reading is a gap of our own until its first new one. */
 const seedFaults = (context: TaskContext, { revs }: Recovery): void => {
   const { store, state } = context;
   for (const { symbol } of state.listings.values()) {
@@ -52,7 +52,7 @@ const seedFaults = (context: TaskContext, { revs }: Recovery): void => {
   }
 };
 
-/** Sealing goes on where the last W ended it, so that every window is covered once: by an earlier life's row or by ours. */
+/** Sealing continues after the last W, so that every window has exactly one row, of an earlier life or of this one. */
 const continueSealing = ({ changeCore }: Store, watermark: Micros): void => {
   const sealedBy = watermark - SEALS_AFTER;
   const before = (ms: number): Micros => Math.floor(sealedBy / (ms * 1000)) * ms * 1000;
@@ -65,7 +65,7 @@ const continueSealing = ({ changeCore }: Store, watermark: Micros): void => {
   });
 };
 
-/** At the first record that is left. A connection that is not named again ends by the rule on the log (F-02). */
+/** Runs at the first remaining record. A connection that is not named again ends by the rule on the log (F-02). */
 export const beginRecovered = (context: TaskContext, recovery: Recovery): void => {
   const { store, state } = context;
   store.changeCore((core) => {
@@ -81,31 +81,31 @@ export const beginRecovered = (context: TaskContext, recovery: Recovery): void =
 };
 
 /**
- * At the first record no earlier life has spoken of: `rev` goes on above what was said, and a layer that had a reading
- * and has none now says so. `receivedAt` is the record's.
+ * Runs at the first record that no earlier life has published: `rev` continues above the published one, and a layer that had a reading
+ * and has none now is invalidated. `receivedAt` is the record's.
  */
-export const speakAgain = (context: TaskContext, { revs }: Recovery, receivedAt: Micros): void => {
+export const resumePublishing = (context: TaskContext, { revs }: Recovery, receivedAt: Micros): void => {
   const { store, state } = context;
   for (const held of state.listings.values()) {
-    const said = revs?.[held.symbol];
-    if (said === undefined || isGone(held, state.recordedAt)) continue;
+    const published = revs?.[held.symbol];
+    if (published === undefined || isGone(held, state.recordedAt)) continue;
     store.changeListing(held.symbol, (listing) => {
-      const lost = READING_LAYERS.filter((name) => continueRev(context, listing, name, said[name]));
+      const lost = READING_LAYERS.filter((name) => continueRev(context, listing, name, published[name]));
       for (const name of lost) invalidate(context, listing, name, receivedAt);
-      if (lost.length > 0) tellGap(context, listing.symbol, lost, receivedAt);
+      if (lost.length > 0) publishGap(context, listing.symbol, lost, receivedAt);
     });
   }
 };
 
-/** Answers whether the layer had a reading and has none. */
-const continueRev = (context: TaskContext, listing: ListingState, name: ReadingLayer, said?: number): boolean => {
-  if (said === undefined || !isCollected(context, listing, name)) return false;
+/** Returns whether the layer had a reading and has none. */
+const continueRev = (context: TaskContext, listing: ListingState, name: ReadingLayer, published?: number): boolean => {
+  if (published === undefined || !isCollected(context, listing, name)) return false;
   const layer = openLayer(listing, name);
-  layer.rev = Math.max(layer.rev, said);
+  layer.rev = Math.max(layer.rev, published);
   return layer.reading === null;
 };
 
-/** Not offered to a window: nothing was received. */
+/** The invalidation is not offered to a window: nothing was received. */
 const invalidate = (context: TaskContext, listing: ListingState, name: ReadingLayer, receivedAt: Micros): void => {
   const { state, out } = context;
   const layer = openLayer(listing, name);
@@ -125,7 +125,7 @@ const invalidate = (context: TaskContext, listing: ListingState, name: ReadingLa
   pushLive(out, state.recordedAt, 'reading', { symbol: listing.symbol, reading: layer.reading });
 };
 
-const tellGap = (context: TaskContext, symbol: string, of: readonly ReadingLayer[], receivedAt: Micros): void => {
+const publishGap = (context: TaskContext, symbol: string, of: readonly ReadingLayer[], receivedAt: Micros): void => {
   const { state, out, partition, venue } = context;
   const gap = {
     layer: 'gap' as const,

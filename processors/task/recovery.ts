@@ -1,25 +1,25 @@
-// What earlier lives of a task said, for a life that begins without their checkpoint (design section 5).
+// What earlier lives of a task published, for a life that starts without their checkpoint (design section 5).
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Span } from '../../schemas/topics.ts';
 
-/** What is still to be read of earlier lives. Plain data: a checkpoint taken meanwhile carries it. */
+/** Unfinished data of earlier lives. Plain data: a checkpoint taken meanwhile contains it. */
 export type Recovery = {
-  /** Highest raw offset any output speaks of; above it this life speaks for itself. */
+  /** Highest raw offset of any published output; above it this life publishes. */
   readonly spokenTo: number;
-  /** The last W said: what it sealed is rows. */
+  /** The last published W: windows sealed by it are rows. */
   readonly watermark: Micros | null;
-  /** Newest row of a series (`seriesOf`) that was sealed after that W; its windows are not said again. */
+  /** Newest row of a series (`formatSeries`) sealed after that W; its windows are not published again. */
   readonly covered: Readonly<Record<string, Micros>>;
-  /** Newest `rev` said, by symbol and layer; null when no state round was left. */
+  /** Newest published `rev`, by symbol and layer; null without a state round. */
   readonly revs: Readonly<Record<string, Readonly<Partial<Record<ReadingLayer, number>>>>> | null;
-  /** Spans that were alive when last heard of. */
+  /** Spans that were alive in the last published state. */
   readonly spans: readonly Span[];
   readonly listings: readonly ListingVersion[];
   readonly capabilities: readonly CapabilityVersion[];
 };
 
-/** Rows of one series follow each other without a hole, so the newest one covers all before it. `kind` is empty for readings. */
+/** Rows of one series have no gaps, so the newest one covers all earlier ones. `kind` is empty for readings. */
 export const formatSeries = (table: string, symbol: string, kind = ''): string => `${table}|${symbol}|${kind}`;
 
 /** Instant up to which earlier lives have written rows of a series. */

@@ -1,4 +1,4 @@
-// Longer candles: minutes folded one by one, exactly, into each timeframe they lie in (H-12, H-13).
+// Longer candles: minutes folded one by one, exactly, into each timeframe that contains them (H-12, H-13).
 import { add, compare } from '../../schemas/decimals.ts';
 import {
   BASE_TIMEFRAME,
@@ -30,22 +30,22 @@ const beginRollup = (openTime: Micros, minutes: number): Rollup => ({
   last: null,
 });
 
-/** The period as far as its minutes are sealed. */
+/** The period with its minutes sealed so far. */
 const openRollup = ({ rollups }: CandleView, timeframe: Timeframe, openTime: Micros): Rollup => {
   const held = rollups[timeframe];
   return held?.openTime === openTime ? held : beginRollup(openTime, TIMEFRAME_MINUTES[timeframe]);
 };
 
-const higher = (a: Digits, b: Digits): Digits => (compare(a, b) >= 0 ? a : b);
-const lower = (a: Digits, b: Digits): Digits => (compare(a, b) <= 0 ? a : b);
+const pickHigher = (a: Digits, b: Digits): Digits => (compare(a, b) >= 0 ? a : b);
+const pickLower = (a: Digits, b: Digits): Digits => (compare(a, b) <= 0 ? a : b);
 
-/** A figure that one present minute lacks is no figure of the period: a partial sum would pass for the whole. */
+/** A figure missing in one present minute is null for the period: a partial sum would look complete. */
 const sum = (so: Digits | null | undefined, next: Digits | null | undefined, isFirst: boolean): Digits | null => {
   if (isFirst) return next ?? null;
   return so === null || so === undefined || next === null || next === undefined ? null : add(so, next);
 };
 
-/** Whether two minutes state their volumes in different units. */
+/** Whether two minutes have volumes in different units. */
 const areOtherUnits = (a: Minute | null, b: Minute | null): boolean => {
   const [one, other] = [a?.values.volume_unit ?? null, b?.values.volume_unit ?? null];
   return one !== null && other !== null && one !== other;
@@ -74,8 +74,8 @@ const fold = (rollup: Rollup, sealed: CandleRow): Rollup => {
 
 const join = (so: CandleFigures, next: CandleFigures, isFirst: boolean): CandleFigures => ({
   open: so.open ?? next.open ?? null,
-  high: so.high && next.high ? higher(so.high, next.high) : (so.high ?? next.high ?? null),
-  low: so.low && next.low ? lower(so.low, next.low) : (so.low ?? next.low ?? null),
+  high: so.high && next.high ? pickHigher(so.high, next.high) : (so.high ?? next.high ?? null),
+  low: so.low && next.low ? pickLower(so.low, next.low) : (so.low ?? next.low ?? null),
   close: next.close ?? so.close ?? null,
   volume: sum(so.volume, next.volume, isFirst),
   turnover: sum(so.turnover, next.turnover, isFirst),
@@ -86,7 +86,7 @@ const joinTrades = (rollup: Rollup, sealed: CandleRow, isFirst: boolean): number
   return rollup.trades === null || sealed.trades === null ? null : rollup.trades + sealed.trades;
 };
 
-/** Longer candles whose last minute this was; they exist only when every base minute is present or proved empty. */
+/** Longer candles that end with this minute; they exist only when every base minute is present or proved empty. */
 export const foldMinute = (candles: CandleState, sealed: CandleRow, lostBefore: Micros): CandleRow[] => {
   const complete: CandleRow[] = [];
   for (const [timeframe, minutes] of ROLLUPS) {
@@ -100,8 +100,8 @@ export const foldMinute = (candles: CandleState, sealed: CandleRow, lostBefore: 
 };
 
 /**
- * Folds the minutes that open in `[from, to)`, which nobody collected and nothing is known of. No longer candle that ends there is a row, so only
- * the periods in which the last one lies are kept: what this costs does not grow with the stretch.
+ * Folds the uncollected minutes without data that open in `[from, to)`. No longer candle that ends there is a row, so only
+ * the periods that contain the last minute are kept: the cost does not grow with the stretch.
  */
 export const foldUncollected = (candles: CandleState, from: Micros, to: Micros): void => {
   if (to <= from) return;
@@ -117,7 +117,7 @@ export const foldUncollected = (candles: CandleState, from: Micros, to: Micros):
 const toLonger = (timeframe: Timeframe, rollup: Rollup, lostBefore: Micros): CandleRow => {
   const exists = rollup.present + rollup.noTrades === rollup.expected;
   const isEmpty = exists && rollup.present === 0;
-  // Minutes of a lost log were folded by a life before; those before the listing's first one were never sealed: it was not listed.
+  // Minutes of a lost log were folded by an earlier life; minutes before the listing's first one were never sealed: it was not listed.
   const unseen = rollup.openTime < lostBefore ? 'storage_failure' : 'not_listed';
   const cause = rollup.gapCause ?? (rollup.seen < rollup.expected ? unseen : null);
   return {
@@ -136,11 +136,11 @@ const toLonger = (timeframe: Timeframe, rollup: Rollup, lostBefore: Micros): Can
 type LongerQuestion = {
   readonly candles: CandleView;
   readonly openTime: Micros;
-  /** A minute as it would be sealed now; null while nothing is known of it. */
+  /** The row of a minute if it were sealed now; null without known data. */
   readonly known: (openTime: Micros) => CandleRow | null;
 };
 
-/** Longer candles that hold a minute and are whole already; why another is a gap is said at its seal (H-16k). */
+/** Longer candles that contain a minute and are already complete; the cause of a gap is published at its seal (H-16k). */
 export const longerKnown = (
   { candles, openTime, known }: LongerQuestion,
   { minutesSealed, lostBefore }: TaskView,

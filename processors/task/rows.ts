@@ -15,7 +15,7 @@ import type { CapabilityVersion, ListingVersion, Reading, Row, Span } from '../.
 import type { Minute } from './state.ts';
 
 export type RowIdentity = { readonly venue: string; readonly symbol: string; readonly layer: ReadingLayer };
-/** A window or a run of windows `(from, at]`, and the raw offset that decides the row's identity. */
+/** A window or a run of windows `(from, at]`, and the raw offset for the row's identity. */
 export type RowSpan = {
   readonly from: Micros;
   readonly at: Micros;
@@ -23,13 +23,13 @@ export type RowSpan = {
   readonly late: boolean;
 };
 
-const definedInstants = (instants: Readonly<Record<string, Micros | null>>): Record<string, Micros> => {
+const keepInstants = (instants: Readonly<Record<string, Micros | null>>): Record<string, Micros> => {
   const kept: Record<string, Micros> = {};
   for (const [name, at] of Object.entries(instants)) if (at !== null) kept[name] = at;
   return kept;
 };
-/** An empty text has the same cell in a file as none (AR-07), so none is stored. */
-const definedTexts = (texts: Readonly<Record<string, string | null>>): Record<string, string> => {
+/** An empty text and a missing one have the same cell in a file (AR-07), so empty texts are not stored. */
+const keepTexts = (texts: Readonly<Record<string, string | null>>): Record<string, string> => {
   const kept: Record<string, string> = {};
   for (const [name, text] of Object.entries(texts)) if (text !== null && text !== '') kept[name] = text;
   return kept;
@@ -45,7 +45,7 @@ const listFigures = (reading: Reading): Record<string, string> => {
 export const readingRow = (identity: RowIdentity, span: RowSpan, reading: Reading): Row => ({
   table: LAYERS[identity.layer].table,
   at: span.at,
-  texts: definedTexts({
+  texts: keepTexts({
     listing: listingId(identity.venue, identity.symbol),
     venue: identity.venue,
     status: reading.valid ? 'present' : 'missing',
@@ -56,7 +56,7 @@ export const readingRow = (identity: RowIdentity, span: RowSpan, reading: Readin
     quantity_unit: reading.quantity_unit,
     null_reasons: Object.keys(reading.null_reasons).length === 0 ? null : JSON.stringify(reading.null_reasons),
   }),
-  instants: definedInstants({
+  instants: keepInstants({
     from_at: span.from,
     venue_ts: reading.venue_ts,
     received_at: reading.received_at,
@@ -92,12 +92,12 @@ export type TaskPlace = {
   readonly recordedAt: Micros;
 };
 
-/** The row of an ended alive span. Alive ones are not final and have none. */
+/** The row of an ended alive span. Current spans are not final and have no row. */
 export const spanRow = (place: TaskPlace, span: Span): Row => ({
   table: 'connections',
   at: span.from,
-  texts: definedTexts({ venue: place.venue, task: place.task, conn: span.conn_id, slot: span.slot, cause: span.cause }),
-  instants: definedInstants({ to_at: span.to, recorded_at: place.recordedAt }),
+  texts: keepTexts({ venue: place.venue, task: place.task, conn: span.conn_id, slot: span.slot, cause: span.cause }),
+  instants: keepInstants({ to_at: span.to, recorded_at: place.recordedAt }),
   integers: { src_offset: place.srcOffset },
   figures: {},
   flags: {},
@@ -115,7 +115,7 @@ export const listingRow = (place: TaskPlace, version: ListingVersion): Row => {
   return {
     table: 'listings',
     at: version.written_at,
-    texts: definedTexts({
+    texts: keepTexts({
       listing: listingId(version.venue, version.venue_symbol),
       venue: version.venue,
       venue_symbol: version.venue_symbol,
@@ -129,7 +129,7 @@ export const listingRow = (place: TaskPlace, version: ListingVersion): Row => {
       funding_interval: values.funding_interval,
       record: JSON.stringify(version.record),
     }),
-    instants: definedInstants({
+    instants: keepInstants({
       listed_at: values.listed_at,
       first_seen_at: version.first_seen_at,
       delisted_at: version.delisted_at,
@@ -167,7 +167,7 @@ export const eventRow = (
 ): Row => ({
   table,
   at: received_at,
-  texts: definedTexts({
+  texts: keepTexts({
     listing: listingId(venue, symbol),
     venue,
     status: 'present',
@@ -177,7 +177,7 @@ export const eventRow = (
     quantity_unit: values.quantity_unit,
     conn: source.connId,
   }),
-  instants: definedInstants({ venue_ts, recorded_at: source.recordedAt }),
+  instants: keepInstants({ venue_ts, recorded_at: source.recordedAt }),
   integers: { src_offset: source.srcOffset },
   figures: { price: values.price, quantity: values.quantity },
   flags: { late: source.late },
@@ -203,17 +203,17 @@ export type CandleRow = {
   readonly openTime: Micros;
   readonly closeTime: Micros;
   readonly timeframe: Timeframe;
-  /** The record whose stamps the row carries; null for gaps and proved empty minutes. */
+  /** The record whose stamps the row has; null for gaps and proved empty minutes. */
   readonly minute: Minute | null;
   readonly figures: CandleFigures;
-  /** Its minutes count in different units, so its volume is unknown. */
+  /** Its minutes have different units, so its volume is unknown. */
   readonly unitsDiffer?: true;
   readonly trades: number | null;
   readonly gapCause: GapCause | null;
   readonly counted: { readonly expected: number; readonly present: number; readonly noTrades: number };
 };
 
-const candleFigures = ({ figures }: CandleRow): Record<string, Digits> => {
+const toFigures = ({ figures }: CandleRow): Record<string, Digits> => {
   const kept: Record<string, Digits> = {};
   for (const name of CANDLE_FIGURES) {
     const digits = figures[name];
@@ -223,7 +223,7 @@ const candleFigures = ({ figures }: CandleRow): Record<string, Digits> => {
 };
 
 /** A period without trades has no prices (H-12, H-16c). */
-const candleNulls = ({ gapCause, figures, unitsDiffer }: CandleRow): string | null => {
+const formatNullReasons = ({ gapCause, figures, unitsDiffer }: CandleRow): string | null => {
   if (gapCause !== null) return null;
   const reasons: Record<string, string> = {};
   for (const name of CANDLE_PRICES)
@@ -232,7 +232,7 @@ const candleNulls = ({ gapCause, figures, unitsDiffer }: CandleRow): string | nu
   return Object.keys(reasons).length === 0 ? null : JSON.stringify(reasons);
 };
 
-/** `sealedBy` is the raw offset that sealed the minute: the row's identity when no single record made it. */
+/** `sealedBy`: the raw offset that sealed the minute, which identifies a row without a single source record. */
 export const candleRow = (
   identity: { readonly venue: string; readonly symbol: string; readonly priceType: PriceType },
   candle: CandleRow,
@@ -243,7 +243,7 @@ export const candleRow = (
   return {
     table: CANDLES.table,
     at: candle.openTime,
-    texts: definedTexts({
+    texts: keepTexts({
       listing: listingId(identity.venue, identity.symbol),
       venue: identity.venue,
       status: candle.gapCause === null ? 'present' : 'missing',
@@ -252,9 +252,9 @@ export const candleRow = (
       timeframe: candle.timeframe,
       quantity_unit: candle.unitsDiffer ? null : (minute?.values.volume_unit ?? null),
       conn: isOwn ? minute.connId : null,
-      null_reasons: candleNulls(candle),
+      null_reasons: formatNullReasons(candle),
     }),
-    instants: definedInstants({
+    instants: keepInstants({
       close_time: candle.closeTime,
       venue_ts: isOwn ? minute.venue_ts : null,
       received_at: minute?.received_at ?? null,
@@ -267,7 +267,7 @@ export const candleRow = (
       minutes_no_trades: counted.noTrades,
       src_offset: isOwn ? minute.srcOffset : (sealedBy ?? -1),
     },
-    figures: candleFigures(candle),
+    figures: toFigures(candle),
     flags: { late: minute?.late ?? false },
   };
 };

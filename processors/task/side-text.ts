@@ -1,7 +1,7 @@
-// One side of a book as text for checkpoints: a third of the bytes that its numbers take as JSON, in two thirds of the time.
+// One side of a book as text for checkpoints: a third of the size of its numbers as JSON, in two thirds of the time.
 //
-// The first key, then for each level what its key is above the one before and its size. A number is written in base 32, least digits first, a
-// character each; all but its last are marked by a sixth bit (variable-length quantities, as in source maps). The first key's sign is its lowest bit.
+// The first key, then for each level the difference of its key to the one before, and its size. A number is written in base 32, least digits first,
+// one character each; all but its last have a sixth bit set (variable-length quantities, as in source maps). The first key's sign is its lowest bit.
 
 import type { View } from './view.ts';
 
@@ -13,7 +13,7 @@ const DIGIT = new Uint8Array(128);
 for (const [digit, character] of ALPHABET.entries()) DIGIT[character] = digit;
 
 const BASE = 32;
-/** Below it a number fits what V8 shifts. */
+/** Numbers below this fit V8's shift operators. */
 const NARROW = 2 ** 30;
 /** Two numbers below 2^52 a level, five bits a character. */
 const LEVEL_BYTES = 22;
@@ -44,7 +44,7 @@ export const sideToText = ({ keys, sizes }: View<Side>): string => {
   return scratch.toString('latin1', 0, at);
 };
 
-/** Throws SyntaxError for a text that no side has. */
+/** Throws SyntaxError for a text that encodes no side. */
 export const sideFromText = (text: string): Side => {
   let at = 0;
   const take = (): number => {

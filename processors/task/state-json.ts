@@ -1,4 +1,4 @@
-// The state of a task as the texts of a checkpoint, one an item. What never changes is written once and its text kept.
+// Serialises a task's state to the texts of a checkpoint, one an item. The text of immutable objects is cached.
 import type { MapState } from '../../ingest/venues/contract/mapping.ts';
 import type { EventLayer } from '../../schemas/layers/index.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
@@ -40,7 +40,7 @@ type CorePlain = Omit<TaskState, 'connections' | 'listings' | 'books' | 'collect
   readonly order: string[];
 };
 
-/** The state of an item `core`, and the order its listings must have: it decides the order of outputs. */
+/** The state of an item `core`, and the order of its listings, which determines the order of outputs. */
 export const coreFromJson = (text: string): { readonly state: TaskState; readonly order: readonly string[] } => {
   const { order, ...plain } = JSON.parse(text) as CorePlain;
   const state: TaskState = {
@@ -58,8 +58,8 @@ export const coreFromJson = (text: string): { readonly state: TaskState; readonl
 
 // ---- listings ----
 
-/** Remembers what was made of an object that is never changed. */
-const once = <T extends object>(make: (of: T) => string): ((of: T) => string) => {
+/** Caches the text of an immutable object. */
+const cacheText = <T extends object>(make: (of: T) => string): ((of: T) => string) => {
   const made = new WeakMap<T, string>();
   return (of) => {
     const known = made.get(of) ?? make(of);
@@ -68,9 +68,9 @@ const once = <T extends object>(make: (of: T) => string): ((of: T) => string) =>
   };
 };
 
-const versionText = once<View<ListingVersion>>(JSON.stringify);
+const versionText = cacheText<View<ListingVersion>>(JSON.stringify);
 
-/** A window's reading by place: there are eleven of them a layer, in each of two dozen rounds. */
+/** A window's reading as a tuple: a layer has eleven of them, in each of two dozen rounds. */
 type PlainCandidate = readonly [
   offset: number,
   rev: number,
@@ -90,7 +90,7 @@ type PlainCandidate = readonly [
   quantityUnit: string | null,
 ];
 
-const candidateText = once<View<Candidate>>(({ offset, reading: r }) => {
+const candidateText = cacheText<View<Candidate>>(({ offset, reading: r }) => {
   const plain: PlainCandidate = [
     offset,
     r.rev,
@@ -112,7 +112,7 @@ const candidateText = once<View<Candidate>>(({ offset, reading: r }) => {
   return JSON.stringify(plain);
 });
 
-const candidateFrom = (layer: ReadingLayer, plain: PlainCandidate): Candidate => {
+const candidateFromPlain = (layer: ReadingLayer, plain: PlainCandidate): Candidate => {
   const [offset, rev, valid, gap_cause, venue_ts, received_at, recorded_at, conn_id, ...rest] = plain;
   const [horizon_ms, horizon_source, anchor, valid_until, values, null_reasons, instants, quantity_unit] = rest;
   const stamps = { venue_ts, received_at, recorded_at, conn_id };
@@ -122,7 +122,7 @@ const candidateFrom = (layer: ReadingLayer, plain: PlainCandidate): Candidate =>
 };
 
 type PlainLayer = Omit<LayerState, 'windows'> & { readonly windows: [Micros, PlainCandidate][] };
-/** Many ids have one instant: it is told once, as the time since the one before it. */
+/** Many ids share an instant: it is written once, as the difference to the one before. */
 type PlainEvents = Omit<EventState, 'seen'> & { readonly seen: [Micros, string[]][] };
 type PlainListing = Omit<ListingState, 'layers' | 'events'> & {
   readonly layers: [ReadingLayer, PlainLayer][];
@@ -130,54 +130,57 @@ type PlainListing = Omit<ListingState, 'layers' | 'events'> & {
 };
 
 const eventsToPlain = ({ seen, ...events }: View<EventState>): View<PlainEvents> => {
-  const told: [Micros, string[]][] = [];
+  const groups: [Micros, string[]][] = [];
   let before = 0;
   for (const [id, at] of seen) {
-    if (at === before) told.at(-1)?.[1].push(id);
-    else told.push([at - before, [id]]);
+    if (at === before) groups.at(-1)?.[1].push(id);
+    else groups.push([at - before, [id]]);
     before = at;
   }
-  return { seen: told, ...events };
+  return { seen: groups, ...events };
 };
 
 const eventsFromPlain = ({ seen, ...events }: PlainEvents): EventState => {
   const ids = new Map<string, Micros>();
   let at = 0;
-  for (const [since, told] of seen) {
+  for (const [since, group] of seen) {
     at += since;
-    for (const id of told) ids.set(id, at);
+    for (const id of group) ids.set(id, at);
   }
   return { seen: ids, ...events };
 };
 
-/** The JSON of `plain`, an object with members, with more of them, whose texts are known. */
+/** The JSON of `plain`, a non-empty object, with further members given as JSON text. */
 const withMembers = (plain: object, texts: Readonly<Record<string, string>>): string => {
   const members = Object.entries(texts).map(([name, text]) => `,"${name}":${text}`);
   return `${JSON.stringify(plain).slice(0, -1)}${members.join('')}}`;
 };
 
-const layerText = ({ windows, ...layer }: View<LayerState>): string => {
-  const told = Array.from(windows, ([end, candidate]) => `[${end},${candidateText(candidate)}]`);
-  return withMembers(layer, { windows: `[${told.join()}]` });
+const layerToText = ({ windows, ...layer }: View<LayerState>): string => {
+  const texts = Array.from(windows, ([end, candidate]) => `[${end},${candidateText(candidate)}]`);
+  return withMembers(layer, { windows: `[${texts.join()}]` });
 };
 
 /** One listing without its books: the item `listing:<symbol>`. */
 export const listingToJson = ({ version, layers, events, ...listing }: ListingView): string => {
-  const told = [...events].map(([layer, of]) => [layer, eventsToPlain(of)]);
-  const named = Array.from(layers, ([name, layer]) => `["${name}",${layerText(layer)}]`);
-  return withMembers({ ...listing, events: told }, { version: versionText(version), layers: `[${named.join()}]` });
+  const plainEvents = [...events].map(([layer, of]) => [layer, eventsToPlain(of)]);
+  const named = Array.from(layers, ([name, layer]) => `["${name}",${layerToText(layer)}]`);
+  return withMembers(
+    { ...listing, events: plainEvents },
+    { version: versionText(version), layers: `[${named.join()}]` },
+  );
 };
 
-const layerFrom = (name: ReadingLayer, plain: PlainLayer): LayerState => ({
+const layerFromPlain = (name: ReadingLayer, plain: PlainLayer): LayerState => ({
   ...plain,
-  windows: new Map(plain.windows.map(([end, candidate]) => [end, candidateFrom(name, candidate)])),
+  windows: new Map(plain.windows.map(([end, candidate]) => [end, candidateFromPlain(name, candidate)])),
 });
 
 export const listingFromJson = (text: string): ListingState => {
   const plain = JSON.parse(text) as PlainListing;
   return {
     ...plain,
-    layers: new Map(plain.layers.map(([name, layer]) => [name, layerFrom(name, layer)])),
+    layers: new Map(plain.layers.map(([name, layer]) => [name, layerFromPlain(name, layer)])),
     events: new Map(plain.events.map(([layer, events]) => [layer, eventsFromPlain(events)])),
   };
 };
@@ -192,13 +195,13 @@ type BookPlain = Omit<BookState, 'levels' | 'sync'> & {
   readonly levels: Omit<BookState['levels'], 'bids' | 'asks'> & { readonly bids: SidePlain; readonly asks: SidePlain };
 };
 
-/** What is already JSON or needs no escapes stands in the text as it is: JSON.stringify would look through all of it again. */
-const sideText = ({ full, ...side }: View<Side>): string => `{"full":${full},"levels":"${sideToText(side)}"}`;
+/** Text that is JSON or needs no escapes is inserted directly: JSON.stringify would scan all of it again. */
+const bookSideToText = ({ full, ...side }: View<Side>): string => `{"full":${full},"levels":"${sideToText(side)}"}`;
 const sideFromPlain = ({ full, levels }: SidePlain): Side => ({ ...sideFromText(levels), full });
 
-const idText = (id: string | null): string => (id === null ? 'null' : `"${id}"`);
-const waitingText = ({ first, last, previous, payload }: WaitingDiff): string =>
-  `[${idText(first)},${idText(last)},${idText(previous)},${payload}]`;
+const idToText = (id: string | null): string => (id === null ? 'null' : `"${id}"`);
+const waitingToText = ({ first, last, previous, payload }: WaitingDiff): string =>
+  `[${idToText(first)},${idToText(last)},${idToText(previous)},${payload}]`;
 const waitingFromPlain = ([first, last, previous, payload]: WaitingPlain): WaitingDiff => ({
   first,
   last,
@@ -210,12 +213,12 @@ export const bookToJson = ({ sync, levels, ...book }: View<BookState>): string =
   const { waiting, ...synced } = sync;
   const { bids, asks, ...rest } = levels;
   return withMembers(book, {
-    sync: withMembers(synced, { waiting: `[${waiting.map(waitingText).join()}]` }),
-    levels: withMembers(rest, { bids: sideText(bids), asks: sideText(asks) }),
+    sync: withMembers(synced, { waiting: `[${waiting.map(waitingToText).join()}]` }),
+    levels: withMembers(rest, { bids: bookSideToText(bids), asks: bookSideToText(asks) }),
   });
 };
 
-/** Throws SyntaxError for a text that is no book's. */
+/** Throws SyntaxError for a text that encodes no book. */
 export const bookFromJson = (text: string): BookState => {
   const plain = JSON.parse(text) as BookPlain;
   const { bids, asks, ...rest } = plain.levels;

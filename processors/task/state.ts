@@ -1,4 +1,4 @@
-// The state of a task as plain data: what a checkpoint saves and a restore brings back.
+// The state of a task as plain data, which a checkpoint saves and a restore returns.
 import type { ReferenceState } from '../../ingest/venues/contract/listings.ts';
 import type { MapState } from '../../ingest/venues/contract/mapping.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
@@ -11,17 +11,17 @@ import type { BookState } from './books.ts';
 import type { Recovery } from './recovery.ts';
 import type { View } from './view.ts';
 
-/** Bumped when a stored state can no longer be read; an older checkpoint is then not usable. */
+/** Incremented when stored states become unreadable; older checkpoints are then unusable. */
 export const STATE_VERSION = 6;
 
 declare const changeable: unique symbol;
 /**
- * Mark of a type without arrays, maps and sets: TypeScript assigns readonly members to changeable ones, but no readonly array to
- * a changeable one, so a `View` of a marked type is not the type. No value has it.
+ * Marks a type without arrays, maps and sets. TypeScript assigns readonly members to mutable ones, but no readonly array to
+ * a mutable one, so a `View` of a marked type is not the type. No value has this member.
  */
 type Changeable = { readonly [changeable]?: unknown[] };
 
-/** A connection as the log shows it. `span` is the current or last alive span. */
+/** A connection as seen in the log. `span` is the current or last alive span. */
 export type Connection = {
   readonly conn_id: string;
   readonly slot: string;
@@ -31,20 +31,20 @@ export type Connection = {
   lastSeq: number;
   covers: readonly { readonly layers: readonly string[]; readonly symbols: readonly string[] | null }[];
   span: Span;
-  /** Ended spans still needed to explain windows that are not sealed yet. */
+  /** Ended spans that explain unsealed windows. */
   ended: Span[];
-  /** Set by a `lost` record: such a connection does not come back. */
+  /** Set by a `lost` record: the connection does not return. */
   closed: boolean;
-  /** Attempts to open a successor that failed. */
+  /** Failed attempts to open a successor. */
   failures: { readonly at: Micros; readonly cause: GapCause }[];
-  /** Instants of frames that could not be read. */
+  /** Instants of unreadable frames. */
   unreadable: Micros[];
 };
 
-/** The last counting reading of a window, without its bands and element, and its place for ties. Never changed, only replaced. */
+/** The last counting reading of a window, without its bands and element, and its offset for ties. Never changed, only replaced. */
 export type Candidate = { readonly reading: Reading; readonly offset: number };
 
-/** A stretch in which the layer had no valid value although messages came. */
+/** A stretch in which the layer had no valid value although messages arrived. */
 type Fault = { readonly from: Micros; readonly to: Micros | null; readonly cause: GapCause };
 
 export type LayerState = {
@@ -64,7 +64,7 @@ export type LayerState = {
 export type ListingState = {
   readonly symbol: string;
   version: ListingVersion;
-  /** Versions before it that held at the end of a window or minute not sealed yet, oldest first. */
+  /** Earlier versions that are needed for a window or minute not sealed yet, oldest first. */
   before: ListingVersion[];
   layers: Map<ReadingLayer, LayerState>;
   events: Map<EventLayer, EventState>;
@@ -72,15 +72,15 @@ export type ListingState = {
 };
 
 export type EventState = {
-  /** Ids by the instant they were recorded, oldest first. */
+  /** Ids with the instant of their record, oldest first. */
   readonly seen: Map<string, Micros>;
-  /** Connections that delivered some. */
+  /** Connections that delivered events. */
   delivered: string[];
-  /** Collected since then: what happened before is not told, though a new subscription may begin with it. */
+  /** Start of the collection: earlier events are ignored, even when a new subscription starts with them. */
   since: Micros;
 };
 
-/** The newest record of a minute. `final`: the venue says it is closed, or a newer minute came on the same connection. */
+/** The newest record of a minute. `final`: the venue marks it as closed, or a newer minute arrived on the same connection. */
 export type Minute = {
   readonly values: CandleRecord['values'];
   readonly venue_ts: Micros | null;
@@ -92,7 +92,7 @@ export type Minute = {
   readonly final: boolean;
 };
 
-/** A longer period in the making: what its sealed minutes say so far. */
+/** A longer period in progress: the fold of its sealed minutes. */
 export type Rollup = {
   readonly openTime: Micros;
   readonly expected: number;
@@ -101,19 +101,19 @@ export type Rollup = {
   readonly noTrades: number;
   readonly gapCause: GapCause | null;
   readonly figures: CandleFigures;
-  /** Its minutes count in different units, so their volumes have no sum (N-08). */
+  /** Its minutes have different units, so their volumes have no sum (N-08). */
   readonly unitsDiffer?: true;
   readonly trades: number | null;
-  /** The last present minute: whose stamps the period carries. */
+  /** The last present minute, whose stamps the period has. */
   readonly last: Minute | null;
 };
 
 export type CandleState = Changeable & {
   /** Unsealed minutes by open time. */
   readonly minutes: Record<number, Minute>;
-  /** Minutes proved to be without trades, by open time (H-12). */
+  /** Minutes proved to have no trades, by open time (H-12). */
   readonly proved: Record<number, true>;
-  /** Figures of the minutes sealed last, by open time: an answer that repeats them is no correction. */
+  /** Figures of the last sealed minutes, by open time: an answer that repeats them is no correction. */
   told?: Record<number, string>;
   /** Newest minute delivered by each alive span of a connection. */
   readonly newest: Record<string, Micros>;
@@ -142,7 +142,7 @@ const copyCandles = ({ minutes, proved, newest, rollups, told }: CandleView): Ca
   ...(told === undefined ? {} : { told: { ...told } }),
 });
 
-/** The listing as it stands, whatever becomes of it: what is not copied is replaced, never changed. */
+/** A copy that later changes do not affect: members that are not copied are replaced, never changed. */
 export const copyListing = (listing: ListingView): ListingState => ({
   ...listing,
   before: [...listing.before],
@@ -156,11 +156,11 @@ export type CoreState = {
   /** Raw offset of the last applied record; -1 before the first. */
   offset: number;
   recordedAt: Micros;
-  /** `recorded_at` of the first record: no window that ended before is ours. */
+  /** `recorded_at` of the first record: windows that ended earlier are not ours. */
   startedAt: Micros | null;
-  /** Set until this life has gone past what earlier ones said, whose checkpoint it does not have. */
+  /** Set until this life has passed the offsets published by earlier ones, whose checkpoint it does not have. */
   recovery: Recovery | null;
-  /** Start of a log whose beginning is gone: windows before it are lost. 0 for a task that knows its log from the first record. */
+  /** Start of a log whose first records are gone: windows before it are lost. 0 for a task that has its log from the first record. */
   lostBefore: Micros;
   watermarkAt: Micros;
   stateRoundAt: Micros;
@@ -168,23 +168,23 @@ export type CoreState = {
   announced: Record<number, Micros>;
   /** Close time up to which minutes are sealed. */
   minutesSealed: Micros;
-  /** Instant up to which nothing of windows and minutes is left to explain. */
+  /** Instant up to which no window or minute needs an explanation. */
   prunedTo: Micros;
   sealed: Record<number, Micros>;
   capability: CapabilityVersion | null;
-  /** Versions before it, as `ListingState.before`. */
+  /** Earlier versions, as in `ListingState.before`. */
   capabilitiesBefore: CapabilityVersion[];
   reference: ReferenceState;
-  /** Symbols of ours in each scope's last reference answer: what is absent from the next was delisted. */
+  /** Our symbols in each scope's last reference answer: a symbol absent from the next was delisted. */
   scopes: Record<string, readonly string[]>;
   connections: Map<string, Connection>;
-  /** Ends of 10 s buckets in which some collector's record was received and recorded in time. */
+  /** Ends of 10 s buckets in which a collector's record was received and recorded in time. */
   collectorAlive: Set<Micros>;
-  /** Symbols without a listing that were named in the log; each is a dead letter once. */
+  /** Symbols in the log without a listing; each is a dead letter once. */
   unknown: Set<string>;
   /** Plain data of the venue's mapper, by connection. */
   mappers: Map<string, MapState>;
-  /** Count of book changes that had to wait for their bucket's end: orders `BookState.pending`. */
+  /** Number of book changes that had to wait for their bucket's end: orders `BookState.pending`. */
   pendings: number;
 };
 

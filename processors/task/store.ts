@@ -1,4 +1,4 @@
-// The state of a task and the only way to change it: what a checkpoint in progress has yet to save is copied before it changes (design section 5).
+// The state of a task and the only way to change it: items that a checkpoint has not saved yet are copied before a change (design section 5).
 import { type BookState, bookKey, copyBookState } from './books.ts';
 import {
   type Connection,
@@ -12,43 +12,43 @@ import {
 import type { View } from './view.ts';
 
 type BookView = View<BookState>;
-/** Connections belong to the core too; they are changed one at a time. */
+/** Connections also belong to the core; they are changed individually. */
 type Core = Omit<CoreState, 'connections'>;
 
-/** Items of one kind that a checkpoint has yet to save. */
+/** Items of one kind that a checkpoint has not saved yet. */
 type Unsaved<T> = {
   readonly size: number;
-  /** The next item as it stood when the checkpoint began; null when none is left. */
+  /** The next item as of the checkpoint's start; null when none is left. */
   readonly take: () => { readonly key: string; readonly item: T } | null;
 };
 
-/** Items of a checkpoint in progress, all as they stood when it began. */
+/** Items of a checkpoint in progress, as of its start. */
 export type Snapshot = { readonly listings: Unsaved<ListingView>; readonly books: Unsaved<BookView> };
 
 export type Store = {
-  /** What `change…` changes; it stays the same object. */
+  /** Changed by the `change…` functions; always the same object. */
   readonly state: TaskView;
-  /** The core is saved at once when a checkpoint begins, connections with it: a change of them needs no copy. */
+  /** The core and the connections are saved at the start of a checkpoint, so their changes need no copy. */
   readonly changeCore: <R>(change: (core: Core) => R) => R;
   readonly addConnection: (connection: Connection) => void;
   readonly changeConnection: <R>(connId: string, change: (connection: Connection) => R) => R;
   readonly deleteConnection: (connId: string) => void;
   readonly addListing: (listing: ListingState) => void;
-  /** Calls may nest, also for one listing. What is handed out is for the length of the call. Throws RangeError for a listing that is not there. */
+  /** Calls may nest, also for one listing. The listing is valid only during the call. Throws RangeError for an unknown listing. */
   readonly changeListing: <R>(symbol: string, change: (listing: ListingState) => R) => R;
   readonly addBook: (book: BookState) => void;
   /** By `bookKey`, otherwise as `changeListing`. */
   readonly changeBook: <R>(key: string, change: (book: BookState) => R) => R;
   readonly deleteBook: (key: string) => void;
-  /** From here on what changes is copied first. A checkpoint in progress is given up. */
+  /** From here on items are copied before they change. A checkpoint in progress is abandoned. */
   readonly beginSnapshot: () => Snapshot;
 };
 
-/** A copy costs a hundredth of writing an item as text, and all items change within one record when windows are sealed. */
+/** A copy costs a hundredth of the text of an item, and one record may change all items when windows are sealed. */
 class CopyOnChange<T> implements Unsaved<T> {
   readonly #items: ReadonlyMap<string, T>;
   readonly #copy: (item: T) => T;
-  /** By key; null for an item that has not changed. */
+  /** By key; null for an unchanged item. */
   readonly #copies = new Map<string, T | null>();
 
   constructor(items: ReadonlyMap<string, T>, copy: (item: T) => T) {
@@ -65,7 +65,7 @@ class CopyOnChange<T> implements Unsaved<T> {
     for (const key of this.#items.keys()) this.#copies.set(key, null);
   }
 
-  /** Call it before the item changes. */
+  /** Must be called before the item changes. */
   keep(key: string, item: T): void {
     if (this.#copies.get(key) === null) this.#copies.set(key, this.#copy(item));
   }
@@ -86,7 +86,7 @@ const find = <T>(items: ReadonlyMap<string, T>, key: string): T => {
   return item;
 };
 
-/** The store owns `state` from here on: whoever made it must not change it. */
+/** The store owns `state` from here on: its creator must not change it. */
 export const createStore = (state: TaskState): Store => {
   const { connections, listings, books } = state;
   const unsavedListings = new CopyOnChange<ListingView>(listings, copyListing);

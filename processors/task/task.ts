@@ -2,11 +2,11 @@
 import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
-import { pushDeadLetter, type TaskContext, watermarkOf } from './context.ts';
+import { computeWatermark, pushDeadLetter, type TaskContext } from './context.ts';
 import { applyMessage } from './intake.ts';
 import { createOutputs, type Outputs } from './outputs.ts';
 import { countPresences, type Presences } from './presence.ts';
-import { beginRecovered, speakAgain } from './recover.ts';
+import { beginRecovered, resumePublishing } from './recover.ts';
 import { createState, type TaskState, type TaskView } from './state.ts';
 import { createStore, type Snapshot, type Store } from './store.ts';
 import { advanceTime, beginLog, publishTime } from './time.ts';
@@ -14,7 +14,7 @@ import { advanceTime, beginLog, publishTime } from './time.ts';
 export type LogRecord = {
   readonly offset: number;
   readonly timestampMs: number;
-  /** Null when the record is no raw message; it then becomes a dead letter with its bytes. */
+  /** Null when the record is no raw message; it becomes a dead letter with its bytes. */
   readonly message: RawMessage | null;
   readonly payload?: Uint8Array;
 };
@@ -24,13 +24,13 @@ export type TaskSpec = {
   readonly partition: number;
   /** Partitions of the raw topic: a task maps only the listings of its own. */
   readonly shards: number;
-  /** A restored state; without it the task begins empty. */
+  /** A restored state; without it the task starts empty. */
   readonly state?: TaskState;
-  /** Makes the store of that state; tests give one that also notices changes around it. */
+  /** Creates the store of that state; tests pass one that also detects changes around it. */
   readonly openStore?: (state: TaskState) => Store;
 };
 
-/** Everything that is true at the first record of a life. */
+/** Runs at the first record of a life. */
 const begin = (context: TaskContext): void => {
   const { store, state } = context;
   beginLog(store);
@@ -69,20 +69,20 @@ export class Task {
 
   /** W: everything recorded up to here has been applied. */
   get watermark(): Micros {
-    return watermarkOf(this.#context.state);
+    return computeWatermark(this.#context.state);
   }
 
-  /** Values that hold as of the last applied record. */
+  /** Counts of valid values as of the last applied record. */
   presences(): Presences {
     return countPresences(this.#context);
   }
 
-  /** Begins a checkpoint: its items stay as they are now, whatever is processed before they are saved. */
+  /** Starts a checkpoint: its items keep their current state, whatever is processed before they are saved. */
   beginSnapshot(): Snapshot {
     return this.#context.store.beginSnapshot();
   }
 
-  /** Applies one raw record and answers everything it made. A record at or below the last applied offset makes nothing. */
+  /** Applies one raw record and returns its outputs. A record at or below the last applied offset has none. */
   process({ offset, timestampMs, message, payload = new Uint8Array() }: LogRecord): Outputs {
     const context = this.#context;
     const { store, state } = context;
@@ -94,10 +94,11 @@ export class Task {
     });
     if (state.startedAt === null) begin(context);
     const { recovery } = state;
-    const isUnheard = recovery !== null && offset > recovery.spokenTo;
-    if (isUnheard) speakAgain(context, recovery, Math.min(message?.received_at ?? Infinity, state.recordedAt));
+    const isUnpublished = recovery !== null && offset > recovery.spokenTo;
+    if (isUnpublished)
+      resumePublishing(context, recovery, Math.min(message?.received_at ?? Infinity, state.recordedAt));
     advanceTime(context);
-    if (isUnheard) {
+    if (isUnpublished) {
       store.changeCore((core) => {
         core.recovery = null;
       });

@@ -1,4 +1,4 @@
-// What happens because the log has moved: connections go out, buckets and windows end, watermarks and state rounds are due.
+// Actions that depend on the log's time: connections expire, buckets and windows end, watermarks and state rounds are due.
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
@@ -6,7 +6,7 @@ import { SEALS_AFTER, windowEnd } from '../../schemas/windows.ts';
 import { endBooks, publishPending } from './book-readings.ts';
 import { dueAt } from './books.ts';
 import { expireConnections, pruneConnections } from './connections.ts';
-import { pushProvisional, pushSealed, spanChanged, type TaskContext, watermarkOf } from './context.ts';
+import { computeWatermark, pushProvisional, pushSealed, spanChanged, type TaskContext } from './context.ts';
 import { EVENT_GAP_WINDOW_MS, eventGapRows } from './event-gaps.ts';
 import { lastMinuteToSeal, sealMinutes } from './minute-seals.ts';
 import { pushWatermark } from './outputs.ts';
@@ -18,14 +18,14 @@ import { sealWindows, windowsToAnnounce } from './windows.ts';
 
 const WATERMARK_EVERY: Micros = 250_000;
 const STATE_ROUND_EVERY: Micros = 60_000_000;
-/** After a long silence minutes are sealed over several records: each is a row a listing and price. */
+/** After a long silence minutes are sealed over several records: each is a row for each listing and price. */
 const MINUTES_A_RECORD = 60;
 const WINDOW_LENGTHS_MS = [...new Set(READING_LAYERS.map((l) => LAYERS[l].windowMs))].sort((a, b) => a - b);
 
-const layersSampledEvery = (ms: number): readonly ReadingLayer[] =>
+const listLayersSampledEvery = (ms: number): readonly ReadingLayer[] =>
   READING_LAYERS.filter((name) => LAYERS[name].windowMs === ms);
 
-/** At the first record: no window that ended before it is ours. */
+/** Runs at the first record: windows that ended before it are not ours. */
 export const beginLog = ({ changeCore }: Store): void =>
   changeCore((core) => {
     core.startedAt = core.recordedAt;
@@ -39,7 +39,7 @@ export const beginLog = ({ changeCore }: Store): void =>
     }
   });
 
-/** Everything that is due before the record at `recordedAt` is applied. */
+/** Does everything that is due before the record at `recordedAt` is applied. */
 export const advanceTime = (context: TaskContext): void => {
   const { store, state, pending } = context;
   expireConnections(store, spanChanged(context));
@@ -48,27 +48,27 @@ export const advanceTime = (context: TaskContext): void => {
     if (book !== undefined && dueAt(book) > state.recordedAt) break;
     publishPending(context, key);
   }
-  const watermark = watermarkOf(state);
-  for (const ms of WINDOW_LENGTHS_MS) announceTo(context, ms, lastEnd(watermark, ms));
-  for (const ms of WINDOW_LENGTHS_MS) sealTo(context, ms, lastEnd(watermark - SEALS_AFTER, ms));
+  const watermark = computeWatermark(state);
+  for (const ms of WINDOW_LENGTHS_MS) announceTo(context, ms, findLastEnd(watermark, ms));
+  for (const ms of WINDOW_LENGTHS_MS) sealTo(context, ms, findLastEnd(watermark - SEALS_AFTER, ms));
   sealCandles(context);
   prune(context);
 };
 
 /** End of the newest window of length `ms` that ended by `at`. */
-const lastEnd = (at: Micros, ms: number): Micros => Math.floor(at / (ms * 1000)) * ms * 1000;
+const findLastEnd = (at: Micros, ms: number): Micros => Math.floor(at / (ms * 1000)) * ms * 1000;
 
 const announceTo = (context: TaskContext, ms: number, to: Micros): void => {
   const { store, state } = context;
   const announced = state.announced[ms] ?? 0;
   if (to <= announced) return;
-  // Windows that are sealed in this same step need no announcement.
-  const from = Math.max(announced, lastEnd(watermarkOf(state) - SEALS_AFTER, ms));
+  // Windows that are sealed in the same step are not announced.
+  const from = Math.max(announced, findLastEnd(computeWatermark(state) - SEALS_AFTER, ms));
   store.changeCore((core) => {
     core.announced[ms] = to;
   });
   for (const listing of state.listings.values()) {
-    for (const name of layersSampledEvery(ms)) {
+    for (const name of listLayersSampledEvery(ms)) {
       for (const window of windowsToAnnounce(state, listing, name, { from, at: to })) {
         pushProvisional(context, listing, name, window.at);
       }
@@ -83,7 +83,7 @@ const sealTo = (context: TaskContext, ms: number, to: Micros): void => {
   const sealing = { state, venue: context.venue.id, offset: context.out.offset };
   for (const { symbol } of state.listings.values()) {
     store.changeListing(symbol, (listing) => {
-      for (const name of layersSampledEvery(ms)) {
+      for (const name of listLayersSampledEvery(ms)) {
         for (const row of sealWindows(sealing, listing, name, { from, at: to })) pushSealed(context, symbol, row);
       }
       if (ms !== EVENT_GAP_WINDOW_MS) return;
@@ -135,7 +135,7 @@ const forgetConnection = (context: TaskContext, connId: string): void => {
   endBooks(context, connId);
 };
 
-/** After a record: its watermark and state round, when they are due. */
+/** Runs after a record: publishes its watermark and state round, when they are due. */
 export const publishTime = (context: TaskContext): void => {
   const { store, state, out } = context;
   const isSealed = state.minutesSealed >= lastMinuteToSeal(context);
@@ -143,20 +143,20 @@ export const publishTime = (context: TaskContext): void => {
     store.changeCore((core) => {
       core.watermarkAt = core.recordedAt;
     });
-    pushWatermark(out, state.recordedAt, watermarkOf(state));
+    pushWatermark(out, state.recordedAt, computeWatermark(state));
   }
   if (state.recordedAt - state.stateRoundAt >= STATE_ROUND_EVERY) {
     store.changeCore((core) => {
       core.stateRoundAt = core.recordedAt;
     });
-    out.stateRound = stateRound(state, out.offset);
+    out.stateRound = listRoundEntries(state, out.offset);
   }
 };
 
 const NO_BODY = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
 
-/** The newest reading of each listing and layer, connections, listings, capability: as of this record. */
-const stateRound = (state: TaskView, round: number): StateEntry[] => {
+/** The newest reading of each listing and layer, connections, listings, capability, as of this record. */
+const listRoundEntries = (state: TaskView, round: number): StateEntry[] => {
   const entries: StateEntry[] = [];
   const push = (kind: StateEntry['kind'], body: Partial<StateEntry>): void => {
     entries.push({ round, kind, ...NO_BODY, ...body });

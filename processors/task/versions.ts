@@ -1,4 +1,4 @@
-// Versions of listings and capabilities: append-only, each holding from the `recorded_at` of the answer that brought it (design section 5).
+// Versions of listings and capabilities: append-only, each valid from the `recorded_at` of its answer (design section 5).
 import { type CoverName, resolveSource } from '../../schemas/layers.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import type { CapabilityBody, CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
@@ -6,32 +6,32 @@ import type { ListingView, TaskView } from './state.ts';
 
 type Written = { readonly written_at: Micros };
 
-/** The version that held at an instant; null before the first. `before` are older than `newest`, oldest first. */
-const heldAt = <V extends Written>(newest: V | null, before: readonly V[], at: Micros): V | null =>
+/** The version valid at an instant; null before the first. `before` are older than `newest`, oldest first. */
+const findVersionAt = <V extends Written>(newest: V | null, before: readonly V[], at: Micros): V | null =>
   newest === null || newest.written_at <= at
     ? newest
     : (before.findLast((version) => version.written_at <= at) ?? null);
 
 export const listingAt = ({ version, before }: ListingView, at: Micros): ListingVersion | null =>
-  heldAt(version, before, at);
+  findVersionAt(version, before, at);
 
 /**
  * Whether a layer of a listing is collected at an instant: its policy is on and the venue publishes it. `layer` is a name of a capability.
- * What ends at that instant is a row then, whatever changes before its seal.
+ * A window that ends at that instant is then a row, whatever changes before its seal.
  */
 export const isCollectedAt = (state: TaskView, listing: ListingView, layer: CoverName, at: Micros): boolean => {
   const version = listingAt(listing, at);
   if (version === null || version.record.values.not_published.includes(layer)) return false;
   if (version.record.off?.includes(layer)) return false;
-  const capability = heldAt(state.capability, state.capabilitiesBefore, at);
+  const capability = findVersionAt(state.capability, state.capabilitiesBefore, at);
   return capability?.layers[resolveSource(layer)]?.policy === 'on';
 };
 
 /** Instants `(from, at]`. */
 export type Range = { readonly from: Micros; readonly at: Micros };
 
-/** Instants of a range at which a version of the listing, or a capability, took the place of another. */
-const turnsIn = (state: TaskView, listing: ListingView, { from, at }: Range): readonly Micros[] => {
+/** Instants of a range at which a version of the listing, or a capability, replaced another. */
+const listTurns = (state: TaskView, listing: ListingView, { from, at }: Range): readonly Micros[] => {
   const { capability, capabilitiesBefore } = state;
   const turns: Micros[] = [];
   const note = ({ written_at: turn }: Written): void => void (turn > from && turn <= at && turns.push(turn));
@@ -43,8 +43,8 @@ const turnsIn = (state: TaskView, listing: ListingView, { from, at }: Range): re
 };
 
 /**
- * Parts of a range, ascending, at whose instants `isSo` holds. `isSo` must depend on the versions that hold at an instant and on nothing else: it
- * is asked once a version, so a range may be as long as it likes.
+ * Parts of a range, ascending, at whose instants `isSo` is true. `isSo` must depend only on the versions valid at an instant: it is called
+ * once a version, so that the range may be arbitrarily long.
  */
 export const partsWhere = (
   { state, listing, isSo }: { state: TaskView; listing: ListingView; isSo: (at: Micros) => boolean },
@@ -52,8 +52,8 @@ export const partsWhere = (
 ): readonly Range[] => {
   if (at <= from) return [];
   const parts: Range[] = [];
-  const turns = turnsIn(state, listing, { from, at });
-  // A version holds from its own instant on, so the part before it ends one microsecond earlier.
+  const turns = listTurns(state, listing, { from, at });
+  // A version is valid from its own instant, so the part before it ends one microsecond earlier.
   const ends = [...turns.map((turn) => turn - 1), at];
   let start = from;
   for (const end of ends) {
@@ -63,21 +63,24 @@ export const partsWhere = (
   return parts;
 };
 
-/** Of `before` what held after `sealedTo`. */
+/** The elements of `before` that were valid after `sealedTo`. */
 export const stillNeeded = <V extends Written>(newest: V | null, before: readonly V[], sealedTo: Micros): V[] =>
   before.filter((_, i) => (before[i + 1] ?? newest ?? { written_at: 0 }).written_at > sealedTo);
 
-/** What a listing says, without the stamps that change with every answer. */
-const fingerprint = ({ values, off = [] }: ListingRecord): string => JSON.stringify([values, off]);
+/** The contents of a listing, without the stamps that change with every answer. */
+const toFingerprint = ({ values, off = [] }: ListingRecord): string => JSON.stringify([values, off]);
 
-/** The next version of a listing, or null when the answer says nothing new: what its element says besides the record makes no version. */
+/** The next version of a listing, or null for an unchanged one: changes of its element outside the record make no version. */
 export const nextListingVersion = (
   held: ListingVersion | null,
-  { record, rawOf }: { readonly record: ListingRecord; readonly rawOf: (venueSymbol: string) => string | null },
+  {
+    record,
+    readElement,
+  }: { readonly record: ListingRecord; readonly readElement: (venueSymbol: string) => string | null },
   writtenAt: Micros,
 ): ListingVersion | null => {
   const dated = withDelisting(held, record);
-  if (held && fingerprint(held.record) === fingerprint(dated)) return null;
+  if (held && toFingerprint(held.record) === toFingerprint(dated)) return null;
   return {
     venue: record.venue,
     venue_symbol: record.venue_symbol,
@@ -85,18 +88,18 @@ export const nextListingVersion = (
     first_seen_at: held?.first_seen_at ?? writtenAt,
     delisted_at: dated.values.delisted_at,
     record: dated,
-    raw: rawOf(record.venue_symbol),
+    raw: readElement(record.venue_symbol),
   };
 };
 
-/** A venue that keeps naming what is delisted and never says since when: since it was first heard. */
+/** For a venue that keeps delisted instruments without their end: sets the end to the first answer with the status. */
 const withDelisting = (held: ListingVersion | null, record: ListingRecord): ListingRecord => {
   const { values, received_at: receivedAt } = record;
   if (values.status !== 'delisted' || values.delisted_at !== null) return record;
   return { ...record, values: { ...values, delisted_at: held?.delisted_at ?? receivedAt } };
 };
 
-/** The version that says a listing is gone from its venue's answer, or null when that was known. It keeps what the venue said last. */
+/** The version of a listing that is absent from its venue's answer, or null when that is known. It keeps the venue's last values. */
 export const delistedVersion = (listing: ListingView, receivedAt: Micros, writtenAt: Micros): ListingVersion | null => {
   const held = listing.version;
   if (held.delisted_at !== null) return null;
@@ -109,7 +112,7 @@ export const delistedVersion = (listing: ListingView, receivedAt: Micros, writte
   };
 };
 
-/** The next capability version, or null when the collector repeats what holds. */
+/** The next capability version, or null for an unchanged one. */
 export const nextCapability = (
   held: CapabilityVersion | null,
   venue: string,

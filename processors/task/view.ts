@@ -1,6 +1,6 @@
-// The type of state that is handed out: readonly to its leaves.
+// The readonly type of state outside the store.
 type Plain = string | number | boolean | bigint | null | undefined;
-/** A part of the state as it is handed out, readonly to its leaves: only the store (`store.ts`) gives out what may be changed. */
+/** A part of the state, readonly to its leaves: only the store (`store.ts`) returns mutable state. */
 export type View<T> = unknown extends T
   ? T
   : T extends Plain

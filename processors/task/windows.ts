@@ -1,9 +1,9 @@
-// Sampling windows: which reading a window keeps, when it is announced, when it is sealed, and why it is a gap (H-06, N-11, L-08).
+// Sampling windows: which reading represents a window, when it is announced, when it is sealed, and why it is a gap (H-06, N-11, L-08).
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { type CoverName, LAYERS, type ReadingLayer, resolveSource } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
-import { dayOfWindow, windowEnd } from '../../schemas/windows.ts';
+import { toWindowDay, windowEnd } from '../../schemas/windows.ts';
 import { hadUnreadable, lossCause } from './connections.ts';
 import { coveredTo, formatSeries } from './recovery.ts';
 import { gapRow, type RowIdentity, readingRow } from './rows.ts';
@@ -13,14 +13,14 @@ import { isCollectedAt, listingAt, partsWhere, type Range } from './versions.ts'
 import type { View } from './view.ts';
 
 const DAY: Micros = 86_400_000_000;
-/** Length of the buckets in which the collectors' life is noted. */
+/** Length of the buckets that record whether a collector was alive. */
 export const COLLECTOR_BUCKET_MS = 10_000;
 
 const isAbove = (reading: Reading, offset: number, held: Candidate): boolean =>
   reading.received_at > held.reading.received_at ||
   (reading.received_at === held.reading.received_at && offset >= held.offset);
 
-/** Keeps `reading` for its window when it is the last by `(received_at, offset)`. Answers the window's end, or null. */
+/** Keeps `reading` for its window when it is the last by `(received_at, offset)`. Returns the window's end, or null. */
 export const offerToWindow = (layer: LayerState, reading: Reading, offset: number): Micros | null => {
   const end = windowEnd(reading.received_at, LAYERS[reading.layer].windowMs);
   const held = layer.windows.get(end);
@@ -29,7 +29,7 @@ export const offerToWindow = (layer: LayerState, reading: Reading, offset: numbe
   return end;
 };
 
-/** Opens, or closes with a valid reading, the layer's stretch without a valid value. */
+/** Opens the layer's stretch without a valid value, or closes it with a valid reading. */
 export const noteValidity = (layer: LayerState, reading: Reading): void => {
   const open = layer.faults.at(-1);
   if (open !== undefined && open.to === null) {
@@ -42,10 +42,10 @@ export const noteValidity = (layer: LayerState, reading: Reading): void => {
 
 export type Window = Range;
 
-/** Windows of one length whose rows are about one layer of a listing. */
+/** Windows of one length that belong to one layer of a listing. */
 type Question = Window & { readonly layer: CoverName; readonly windowMs: number; readonly lostTo?: number };
 
-/** Of the ends of windows in `(from, at]` the part within the listing's life, at least in part: `from` is where the first of them begins. */
+/** The part of `(from, at]` whose windows are within the listing's life, at least in part; `from` is the start of the first window. */
 const withinLife = ({ version }: ListingView, { windowMs, from, at }: Question): Window => {
   const { first_seen_at: begun, delisted_at: gone } = version;
   return {
@@ -54,8 +54,8 @@ const withinLife = ({ version }: ListingView, { windowMs, from, at }: Question):
   };
 };
 
-/** Windows that ended by `lostTo` as one a day: what was lost may be days, and the group waits seconds for a member that does not answer. */
-const lostWindows = (listing: ListingView, life: Window, { windowMs, lostTo = 0 }: Question): readonly Window[] => {
+/** Windows that ended by `lostTo`, joined by day: a loss may last days, and the group waits only seconds for a member that does not answer. */
+const joinLostWindows = (listing: ListingView, life: Window, { windowMs, lostTo = 0 }: Question): readonly Window[] => {
   const step = windowMs * 1000;
   const last = listing.version.delisted_at === null ? life.at : life.at - step;
   const lastLost = Math.min(Math.floor(lostTo / step) * step, last);
@@ -68,13 +68,13 @@ const lostWindows = (listing: ListingView, life: Window, { windowMs, lostTo = 0 
   return windows;
 };
 
-/** Windows in the listing's life at whose ends the layer was collected. What was not costs nothing, however long it was. */
+/** Windows in the listing's life at whose ends the layer was collected. Uncollected time has no cost, whatever its length. */
 export const collectedWindows = (state: TaskView, listing: ListingView, question: Question): readonly Window[] => {
   const { layer, windowMs } = question;
   const step = windowMs * 1000;
   const isSo = (at: Micros): boolean => isCollectedAt(state, listing, layer, at);
   const life = withinLife(listing, question);
-  const lost = lostWindows(listing, life, question);
+  const lost = joinLostWindows(listing, life, question);
   const windows = lost.filter((window) => isSo(window.at));
   const rest = { from: lost.at(-1)?.at ?? life.from, at: life.at };
   for (const part of partsWhere({ state, listing, isSo }, rest)) {
@@ -84,8 +84,8 @@ export const collectedWindows = (state: TaskView, listing: ListingView, question
   return windows;
 };
 
-/** Windows of `range` that are rows: those at whose end the layer was collected, and every other that holds a reading which counts. */
-const windowsToTell = (
+/** Windows of `range` with rows: those at whose end the layer was collected, and any other with a counting reading. */
+const listRowWindows = (
   state: TaskView,
   listing: ListingView,
   name: ReadingLayer,
@@ -105,13 +105,13 @@ const windowsToTell = (
 export const noteCollector = ({ changeCore }: Store, receivedAt: Micros): void =>
   changeCore(({ collectorAlive }) => void collectorAlive.add(windowEnd(receivedAt, COLLECTOR_BUCKET_MS)));
 
-const anyCollector = (state: TaskView, window: Window): boolean => {
+const hasCollector = (state: TaskView, window: Window): boolean => {
   const step = COLLECTOR_BUCKET_MS * 1000;
   for (let end = window.from + step; end <= window.at; end += step) if (state.collectorAlive.has(end)) return true;
   return false;
 };
 
-const faultIn = (layer: View<LayerState>, window: Window): GapCause | null => {
+const findFault = (layer: View<LayerState>, window: Window): GapCause | null => {
   for (let i = layer.faults.length - 1; i >= 0; i--) {
     const fault = layer.faults[i];
     if (fault && fault.from <= window.at && (fault.to === null || fault.to > window.from)) return fault.cause;
@@ -119,14 +119,14 @@ const faultIn = (layer: View<LayerState>, window: Window): GapCause | null => {
   return null;
 };
 
-/** Cause of a window without a reading: the first that applies, in the order of design section 5. */
+/** Cause of a window without a reading: the first match, in the order of design section 5. */
 export const gapCause = (state: TaskView, listing: ListingView, name: CoverName, window: Window): GapCause => {
   for (const version of [listing.version, listingAt(listing, window.at)]) {
     const goneAt = version?.delisted_at ?? null;
     if (goneAt !== null && goneAt <= window.at) return 'not_listed';
   }
   if (window.from < state.lostBefore) return 'storage_failure';
-  if (!anyCollector(state, window)) return 'collector_down';
+  if (!hasCollector(state, window)) return 'collector_down';
   const query = {
     layer: resolveSource(name),
     symbol: listing.symbol,
@@ -136,7 +136,7 @@ export const gapCause = (state: TaskView, listing: ListingView, name: CoverName,
   const loss = lossCause(state, query);
   if (loss !== null) return loss;
   const layer = listing.layers.get(name as ReadingLayer);
-  const fault = layer ? faultIn(layer, window) : null;
+  const fault = layer ? findFault(layer, window) : null;
   if (fault !== null) return fault;
   return hadUnreadable(state, query) ? 'parse_error' : 'no_update';
 };
@@ -144,8 +144,8 @@ export const gapCause = (state: TaskView, listing: ListingView, name: CoverName,
 type Sealing = { readonly state: TaskView; readonly venue: string; readonly offset: number };
 
 /**
- * Final rows of one listing and layer for all windows that end in `(range.from, range.at]`. Neighbouring windows of one
- * step without a reading and with one cause share a row, but never across a UTC midnight. Sealed windows are forgotten.
+ * Final rows of one listing and layer for all windows that end in `(range.from, range.at]`. Adjacent windows of one
+ * step without a reading and with one cause share a row, but never across a UTC midnight. Sealed windows are deleted.
  */
 export const sealWindows = (
   sealing: Sealing,
@@ -167,7 +167,7 @@ export const sealWindows = (
     coveredTo(sealing.state.recovery, formatSeries(LAYERS[name].table, listing.symbol)),
   );
   const lostTo = layer && layer.windows.size > 0 ? 0 : sealing.state.lostBefore;
-  for (const window of windowsToTell(sealing.state, listing, name, { from, at: range.at, lostTo })) {
+  for (const window of listRowWindows(sealing.state, listing, name, { from, at: range.at, lostTo })) {
     const held = layer?.windows.get(window.at);
     if (held) {
       closeRun();
@@ -177,7 +177,7 @@ export const sealWindows = (
     const cause = gapCause(sealing.state, listing, name, window);
     const open = run as { from: Micros; at: Micros; cause: GapCause } | null;
     const follows = open !== null && open.at === window.from && open.cause === cause;
-    if (follows && dayOfWindow(open.at) === dayOfWindow(window.at)) open.at = window.at;
+    if (follows && toWindowDay(open.at) === toWindowDay(window.at)) open.at = window.at;
     else {
       closeRun();
       run = { ...window, cause };
@@ -188,7 +188,7 @@ export const sealWindows = (
   return rows;
 };
 
-/** What a window says before it is sealed: its reading, or a gap whose cause is not known yet (H-16k). */
+/** The row of a window before its seal: its reading, or a gap without a known cause (H-16k). */
 export const provisionalRow = (venue: string, listing: ListingView, name: ReadingLayer, window: Window): Row => {
   const identity: RowIdentity = { venue, symbol: listing.symbol, layer: name };
   const held = listing.layers.get(name)?.windows.get(window.at);
@@ -196,13 +196,13 @@ export const provisionalRow = (venue: string, listing: ListingView, name: Readin
   return readingRow(identity, { ...window, srcOffset: held.offset, late: false }, held.reading);
 };
 
-/** Windows that ended within `range` and are to be announced. */
+/** Windows that ended within `range` and must be announced. */
 export const windowsToAnnounce = (
   state: TaskView,
   listing: ListingView,
   name: ReadingLayer,
   range: Window,
-): readonly Window[] => windowsToTell(state, listing, name, range);
+): readonly Window[] => listRowWindows(state, listing, name, range);
 
 const forget = (layer: LayerState, sealedTo: Micros): void => {
   for (const end of layer.windows.keys()) if (end <= sealedTo) layer.windows.delete(end);

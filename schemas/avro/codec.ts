@@ -21,15 +21,15 @@ import ids from './ids.json' with { type: 'json' };
 
 export type Codec<T> = {
   readonly subject: string;
-  /** Id of the newest version, which is the one written. */
+  /** Id of the newest version, which is used for writing. */
   readonly id: number;
-  /** Throws `AvroError` for a value that is not of the subject. */
+  /** Throws `AvroError` for a value that does not match the schema. */
   readonly encode: (value: T) => Buffer;
   /** Throws `AvroError` for bytes that are not this subject's. */
   readonly decode: (bytes: Buffer) => T;
 };
 
-/** Bytes that are no value of the subject. */
+/** The bytes are no value of the subject. */
 export class AvroError extends Error {
   override readonly name = 'AvroError';
 }
@@ -37,7 +37,7 @@ export class AvroError extends Error {
 const MAGIC = 0;
 const HEADER_BYTES = 5;
 
-/** Ids of a subject's versions, oldest first. Append-only: a written id means its schema for ever. */
+/** Ids of a subject's versions, oldest first. Append-only: a written id identifies its schema permanently. */
 export const SUBJECT_IDS: Readonly<Record<string, readonly number[]>> = ids;
 
 /** The schema text of a version, 1-based. */
@@ -56,7 +56,7 @@ const describeError = (error: unknown): string => (error instanceof Error ? erro
 
 type Decoders = Map<number, (body: Buffer) => unknown>;
 
-/** Decoders of every version by id, each resolved into what the reader wants. */
+/** Decoders of every version by id, each resolved to the reader's schema. */
 const createDecoders = (versions: readonly SchemaVersion[], reader: avro.Type): Decoders =>
   new Map(
     versions.map(({ id, schema }) => {
@@ -79,7 +79,7 @@ const decodeFramed = (subject: string, decoders: Decoders, bytes: Buffer): unkno
   }
 };
 
-/** Writes framed values into one reused buffer, which grows to the largest value seen, and hands out copies. */
+/** Writes framed values into one reused buffer, which grows to the largest value, and returns copies. */
 const createEncoder = <T>(subject: string, id: number, type: avro.Type): ((value: T) => Buffer) => {
   let scratch = Buffer.allocUnsafe(16_384);
   const write = (value: T): number => {
@@ -104,44 +104,44 @@ const createEncoder = <T>(subject: string, id: number, type: avro.Type): ((value
 };
 
 /** Codec over the versions of a subject, oldest first: writes the newest, reads them all. */
-export const codecOf = <T>(subject: string, versions: readonly SchemaVersion[]): Codec<T> => {
+export const createVersionedCodec = <T>(subject: string, versions: readonly SchemaVersion[]): Codec<T> => {
   const newest = versions.at(-1);
   if (newest === undefined) throw new AvroError(`no schema id for subject "${subject}"`);
   const type = compileType(newest.schema);
   const decoders = createDecoders(versions, type);
-  // What is written now needs no resolving.
+  // The newest version needs no resolution.
   decoders.set(newest.id, (body) => type.fromBuffer(body));
   const decode = (bytes: Buffer): T => decodeFramed(subject, decoders, bytes) as T;
   return { subject, id: newest.id, encode: createEncoder<T>(subject, newest.id, type), decode };
 };
 
-const createCodec = <T>(subject: string): Codec<T> => codecOf(subject, loadVersions(subject));
+const createCodec = <T>(subject: string): Codec<T> => createVersionedCodec(subject, loadVersions(subject));
 
 type Field = { readonly name: string; readonly type: unknown };
 type RecordSchema = { readonly fields: readonly Field[] };
-/** Members to read; of a member that is a record or null, its own. */
+/** Members to read; for a member that is a record or null, its own members. */
 type Wanted = { readonly [member: string]: true | Wanted };
 
-const narrowed = (schema: RecordSchema, wanted: Wanted): RecordSchema => ({
+const narrowSchema = (schema: RecordSchema, wanted: Wanted): RecordSchema => ({
   ...schema,
   fields: schema.fields.flatMap((field) => {
     const of = wanted[field.name];
     if (of === undefined) return [];
     if (of === true) return [field];
     const [none, record] = field.type as readonly [string, RecordSchema];
-    return [{ ...field, type: [none, narrowed(record, of)] }];
+    return [{ ...field, type: [none, narrowSchema(record, of)] }];
   }),
 });
 
-/** Reads some members of a subject's values and skips the rest, which costs a tenth. Throws `AvroError` as `decode` does. */
+/** Reads some members of a subject's values and skips the rest, at a tenth of the cost. Throws `AvroError` as `decode` does. */
 const createGlance = <T>(subject: string, wanted: Wanted): ((bytes: Buffer) => T) => {
   const versions = loadVersions(subject);
   const newest = versions.at(-1)?.schema as unknown as RecordSchema;
-  const decoders = createDecoders(versions, compileType(narrowed(newest, wanted) as unknown as avro.Schema));
+  const decoders = createDecoders(versions, compileType(narrowSchema(newest, wanted) as unknown as avro.Schema));
   return (bytes) => decodeFramed(subject, decoders, bytes) as T;
 };
 
-/** Avro's `bytes` takes Buffers only; other byte arrays are viewed, not copied. */
+/** Avro's `bytes` accepts Buffers only; other byte arrays are viewed, not copied. */
 const withPayload = <T extends { readonly payload: Uint8Array }>(codec: Codec<T>): Codec<T> => ({
   ...codec,
   encode: (value) => {
@@ -159,7 +159,7 @@ const toPair = ({ price, size }: WireLevel): Pair => [price, size];
 type WithReading = { readonly reading: LiveEntry['reading'] };
 
 /** Levels are `[price, size]` in code and records on the wire. */
-const levelled = <T extends WithReading>(codec: Codec<unknown>): Codec<T> => {
+const withLevels = <T extends WithReading>(codec: Codec<unknown>): Codec<T> => {
   const mapBook = (value: T, map: (level: never) => unknown): unknown => {
     const book = value.reading?.book;
     if (!book) return value;
@@ -175,8 +175,8 @@ const levelled = <T extends WithReading>(codec: Codec<unknown>): Codec<T> => {
 
 export const codecs = {
   raw: withPayload<RawMessage>(createCodec('raw')),
-  live: levelled<LiveEntry>(createCodec('live')),
-  state: levelled<StateEntry>(createCodec('state')),
+  live: withLevels<LiveEntry>(createCodec('live')),
+  state: withLevels<StateEntry>(createCodec('state')),
   rows: createCodec<RowEntry>('rows'),
   checkpoints: createCodec<CheckpointEntry>('checkpoints'),
   watermark: createCodec<WatermarkEntry>('watermark'),
@@ -218,7 +218,7 @@ export const mdCodec = (layer: MdLayer): Codec<MdRecord> => {
 };
 
 type LiveGlance = Place & Pick<LiveEntry, 'recorded_at' | 'kind' | 'symbol'>;
-/** Where an entry of `live` stands and what it is about; `layer`: of a reading. */
+/** Place and subject of an entry of `live`; `layer`: for a reading. */
 export type LiveHead = LiveGlance & { readonly layer: ReadingLayer | null };
 
 const glanceAtLive = createGlance<LiveGlance & { readonly reading: { readonly layer: ReadingLayer } | null }>('live', {
@@ -230,7 +230,7 @@ const glanceAtLive = createGlance<LiveGlance & { readonly reading: { readonly la
   reading: { layer: true },
 });
 
-/** The head of an entry of `live`, without what it carries. Throws `AvroError`. */
+/** The head of an entry of `live`, without its bodies. Throws `AvroError`. */
 export const liveHead = (bytes: Buffer): LiveHead => {
   const { reading, ...head } = glanceAtLive(bytes);
   return { ...head, layer: reading?.layer ?? null };

@@ -35,7 +35,7 @@ export const bookBands = declareReading<never>()({
   windowMs: 10_000,
   members: { mid: { unit: 'quote', sentence: 'The mid that distances are measured from.' }, ...bandMembers },
   instants: [],
-  // The functions of the language read it by band.
+  // Functions of the query language read the bands.
   fields: {},
   anchored: { mid: 'figure', ...anchoredBands, quantity_unit: 'text' },
   isStreamedUnasked: false,

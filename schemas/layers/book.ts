@@ -1,4 +1,4 @@
-// Layer `book`: the order book; readings have its top, `md.book` its levels.
+// Layer `book`: the order book; readings contain its top, `md.book` its levels.
 import type { Level } from '../scalars.ts';
 import { declareReading, type RecordOf } from './layer.ts';
 
@@ -8,7 +8,7 @@ export type BookRecord = RecordOf<
     readonly kind: 'snapshot' | 'update';
     readonly bids: readonly Level[];
     readonly asks: readonly Level[];
-    /** The venue's own sequence of this message, null when it has none. */
+    /** The venue's own sequence of this message, or null. */
     readonly sequence: string | null;
   }
 >;

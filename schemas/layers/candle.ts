@@ -1,4 +1,4 @@
-// Layer `candles`: a minute of a price as the venue publishes it, and the longer periods rolled up from minutes (H-11 to H-13).
+// Layer `candles`: a minute of a price as published by the venue, and the longer periods rolled up from minutes (H-11 to H-13).
 import type { Digits, Micros, QuantityUnit } from '../scalars.ts';
 import { declareCandle, type RecordOf } from './layer.ts';
 
@@ -21,7 +21,7 @@ export const TIMEFRAME_MINUTES = {
 export type Timeframe = keyof typeof TIMEFRAME_MINUTES;
 export const TIMEFRAMES = Object.keys(TIMEFRAME_MINUTES) as readonly Timeframe[];
 
-/** The venue's own candles, from which longer ones are made. */
+/** The venue's own candles, from which longer ones are rolled up. */
 export const BASE_TIMEFRAME = '1m' as const satisfies Timeframe;
 
 export const CANDLE_PRICES = ['open', 'high', 'low', 'close'] as const;

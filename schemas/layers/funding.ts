@@ -1,4 +1,4 @@
-// Layer `funding`: the rate for the next settlement, and when that is.
+// Layer `funding`: the rate for the next settlement, and its time.
 import type { Digits, Micros } from '../scalars.ts';
 import { declareReading, type RecordOf } from './layer.ts';
 
@@ -7,7 +7,7 @@ export type FundingRecord = RecordOf<
   {
     /** Rate for the next settlement, per interval, as a fraction. */
     readonly funding: Digits | null;
-    /** Milliseconds; null when only the listing knows it. */
+    /** Milliseconds; null when only the listing has it. */
     readonly funding_interval_ms: number | null;
     readonly next_funding_at: Micros | null;
   }

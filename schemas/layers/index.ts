@@ -1,4 +1,4 @@
-// The registry of layers: one line a layer; tables, columns, topics, names and fields of the language are made from it.
+// The registry of layers: one line a layer; tables, columns, topics, names and fields of the query language are derived from it.
 import { book } from './book.ts';
 import { bookBands } from './book-bands.ts';
 import { candle } from './candle.ts';
@@ -31,7 +31,7 @@ export const READINGS: readonly ReadingDeclaration<ReadingLayer>[] = readings;
 export const EVENTS: readonly (EventDeclaration<LayerName, EventLayer> & { readonly table: EventTable })[] = events;
 export const CANDLES: CandleDeclaration<LayerName> = candle;
 
-/** Name of a layer of rows on the stream: of events one of them, of candles the collection (L-01). */
+/** Name of a layer of rows on the stream: for events a single one, for candles the collection (L-01). */
 export type RowLayer = EventLayer | (typeof candle)['name'];
 export const ROW_STREAMS: ReadonlyMap<RowLayer, EventDeclaration<LayerName> | CandleDeclaration<LayerName>> = new Map<
   RowLayer,

@@ -1,4 +1,4 @@
-// What the file of a layer declares: names, members, storage, anchored columns. Every other table of layers is made from it (L-01).
+// The declaration of a layer: names, members, storage, anchored columns. Every other table of layers is derived from it (L-01).
 import type { Micros } from '../scalars.ts';
 import type { Unit } from '../units.ts';
 
@@ -18,22 +18,22 @@ export type MemberUnit = Unit | 'quantity';
 
 type Member = {
   readonly unit: MemberUnit;
-  /** What it is: the catalogue of the language and the documents print it. */
+  /** Description of the member, printed by the catalogue of the query language and by the documentation. */
   readonly sentence: string;
-  /** What it is computed from at storage (N-05 rule 2); absent for a published figure. */
+  /** Members from which it is computed at storage (N-05 rule 2); absent for a published figure. */
   readonly from?: readonly string[];
-  /** Its column where SQL has taken its name. */
+  /** Its column where its name is an SQL keyword. */
   readonly column?: string;
 };
 export type Members = Readonly<Record<string, Member>>;
 
-/** A field of the query language. Of a member only what differs from a number that may be sampled is stated. */
+/** A field of the query language. A member states only its differences from a number that can be sampled. */
 export type LayerField = {
   readonly type?: 'duration';
   readonly isSampleable?: false;
   /** May be summed across venues (DQL-24). */
   readonly isAdditive?: true;
-  /** Of a field that is no member: what it is, and the members or instants it is computed from. */
+  /** For a field that is no member: its description, and the members or instants from which it is computed. */
   readonly computed?: Member;
 };
 
@@ -43,9 +43,9 @@ export type AnchoredKind = 'text' | 'figure' | 'integer' | 'instant' | 'boolean'
 export type AnchoredPart = { readonly [name: string]: AnchoredKind | readonly [AnchoredKind, stored: string] };
 
 type Named<N extends string> = {
-  /** In capabilities, covers and plans; of readings also in snapshots, history and the language. */
+  /** Used in capabilities, covers and plans; for readings also in snapshots, history and the query language. */
   readonly name: N;
-  /** In listing records, the archive and proofs (L-01). */
+  /** Used in listing records, the archive and proofs (L-01). */
   readonly recordName: string;
   /** Other names that requests may use. */
   readonly aliases: readonly string[];
@@ -53,16 +53,16 @@ type Named<N extends string> = {
   readonly table: string;
   /** In documented order, which is the order of columns. */
   readonly members: Members;
-  /** Columns that AN-07 gives it besides those of its kind; null: not anchored. */
+  /** Its columns by AN-07 besides those of its kind; null: not anchored. */
   readonly anchored: AnchoredPart | null;
 };
 
-/** A layer whose readings are sampled into windows and answered by snapshots and history. */
+/** A layer whose readings are sampled into windows and returned by snapshots and history. */
 export type ReadingDeclaration<N extends string = string> = Named<N> & {
   readonly kind: 'reading';
-  /** `layer` of its normalised records and name of its topic `md.<record>`; null where it is made from the records of `source`. */
+  /** `layer` of its normalised records and name of its topic `md.<record>`; null where it is derived from the records of `source`. */
   readonly record: string | null;
-  /** The layer whose messages bring it, when it has none of its own: its policy, losses and gaps are that layer's. */
+  /** The layer whose messages bring it, if it has none of its own: its policy, losses and gaps are that layer's. */
   readonly source?: string;
   /** Freshness bound in milliseconds (F-03). */
   readonly freshnessMs: number;
@@ -72,18 +72,18 @@ export type ReadingDeclaration<N extends string = string> = Named<N> & {
   readonly instants: readonly string[];
   /** Fields of the query language, in the order of the catalogue. */
   readonly fields: Readonly<Record<string, LayerField>>;
-  /** Whether a stream that names no layers has it (ST-08). */
+  /** Whether a stream request without layers includes it (ST-08). */
   readonly isStreamedUnasked: boolean;
 };
 
-/** A layer whose rows are events, each stored as it comes. */
+/** A layer whose rows are events, each stored on arrival. */
 export type EventDeclaration<N extends string = string, E extends string = string> = Named<N> & {
   readonly kind: 'event';
   /** One event: `layer` of its records, of its topic and on the stream (L-01). */
   readonly record: E;
-  /** Where they are answered instead of snapshots and history. */
+  /** The endpoint that returns them instead of snapshots and history. */
   readonly endpoint: string;
-  /** Whether an endpoint answers stored ones, for which the API keeps the newest in memory. */
+  /** Whether an endpoint returns stored ones, for which the API keeps the newest in memory. */
   readonly isAnswered: boolean;
 };
 
@@ -99,19 +99,19 @@ type Carries<R> = { readonly [RECORD]?: R };
 /** The type of the records of a declaration. */
 export type RecordIn<D> = D extends Carries<infer R> ? R : never;
 
-/** Declares a layer of readings whose records are `R`; `never` where another layer's records make it. */
+/** Declares a layer of readings with records `R`; `never` where another layer's records make it. */
 export const declareReading =
   <R>() =>
   <const D extends ReadingDeclaration>(declared: D): D & Carries<R> =>
     declared;
 
-/** Declares a layer of events whose records are `R`. */
+/** Declares a layer of events with records `R`. */
 export const declareEvent =
   <R>() =>
   <const D extends EventDeclaration>(declared: D): D & Carries<R> =>
     declared;
 
-/** Declares the layer of candles, whose records are `R`. */
+/** Declares the layer of candles, with records `R`. */
 export const declareCandle =
   <R>() =>
   <const D extends CandleDeclaration>(declared: D): D & Carries<R> =>

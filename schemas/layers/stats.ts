@@ -1,4 +1,4 @@
-// Layer `stats`: what was traded in 24 hours, as the venue publishes it.
+// Layer `stats`: trading volume of 24 hours, as published by the venue.
 import type { Digits, QuantityUnit } from '../scalars.ts';
 import { declareReading, type RecordOf } from './layer.ts';
 

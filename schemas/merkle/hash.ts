@@ -6,17 +6,17 @@ export type Hash = Buffer;
 
 export const HASH_BYTES = 32;
 
-/** Not a tree, a path or a hash: the message names what differs. */
+/** Not a tree, a path or a hash: the message states the difference. */
 export class MerkleError extends Error {
   override readonly name = 'MerkleError';
 }
 
 const NODE_BYTES = 1 + 2 * HASH_BYTES;
 
-/** A digest as text costs a third of one as a buffer of its own, also when it is copied into one. */
+/** A digest as text costs a third of a separate buffer, even with a copy into one. */
 const digest = (data: string | Uint8Array): Hash => Buffer.from(hash('sha256', data, 'binary'), 'latin1');
 
-/** SHA-256(0x00 || data): the prefix keeps a leaf from being taken for a node (RFC 6962 section 2.1). A text is hashed as UTF-8. */
+/** SHA-256(0x00 || data): the prefix distinguishes a leaf from a node (RFC 6962 section 2.1). A text is hashed as UTF-8. */
 export const hashLeaf = (data: string | Uint8Array): Hash => {
   if (typeof data === 'string') return digest(`\0${data}`);
   const prefixed = Buffer.allocUnsafe(data.length + 1);

@@ -1,9 +1,9 @@
-// Index arithmetic of an RFC 6962 tree, apart from any hash or storage. Indexes and sizes are integers below 2^53.
+// Index arithmetic of an RFC 6962 tree, independent of hashes and storage. Indexes and sizes are integers below 2^53.
 
 /** The complete subtree over leaves `[index * 2^level, (index + 1) * 2^level)`. */
 export type Node = { readonly level: number; readonly index: number };
 
-/** The largest power of two below `size`, for `size >= 2`: where a tree splits. */
+/** The largest power of two below `size`, for `size >= 2`: the split point of a tree. */
 const splitPoint = (size: number): number => {
   let k = 1;
   while (k * 2 < size) k *= 2;

@@ -1,16 +1,16 @@
-// Where the kept hashes of a finished tree are, so that a proof reads kilobytes: leaves, and of the levels above only every sixth.
+// Positions of a finished tree's kept hashes, so that a proof reads kilobytes: the leaves, and every sixth level above them.
 import { HASH_BYTES, type Hash, hashNode, MerkleError } from './hash.ts';
 import { auditPath, type Node } from './nodes.ts';
 import { foldRight } from './tree.ts';
 
-/** Levels from one kept level to the next: a tile is 64 hashes, 2 KiB, and the kept levels above the leaves are 1.6 % of the file. */
+/** Distance of kept levels: a tile is 64 hashes, 2 KiB, and the kept levels above the leaves are 1.6 % of the file. */
 export const TILE_HEIGHT = 6;
 const TILE_HASHES = 2 ** TILE_HEIGHT;
 
 /** Whether the complete subtrees of a level are kept. */
 export const isKept = (level: number): boolean => level % TILE_HEIGHT === 0;
 
-/** Kept levels of a tree, ascending, with the count of hashes and the place of the first, in hashes from the file's begin. */
+/** Kept levels of a tree, ascending, with the number of hashes and the position of the first, in hashes from the file's start. */
 type KeptLevel = { readonly level: number; readonly first: number; readonly count: number };
 
 /** The layout of a tree's file: level after level, leaves first. */
@@ -34,7 +34,7 @@ type TileReader = {
   readonly leaf: (index: number) => Promise<Hash>;
 };
 
-/** Proofs out of a tree's file. Each tile is read once a reader: make one for each proof. */
+/** Reads proofs from a tree's file. A reader reads each tile once: create one for each proof. */
 export const createTileReader = (size: number, read: HashReader): TileReader => {
   const levels = keptLevels(size);
   const tiles = new Map<string, Promise<Hash[]>>();
@@ -47,19 +47,19 @@ export const createTileReader = (size: number, read: HashReader): TileReader => 
       throw new MerkleError(`a tile of level ${level} has ${bytes.length} bytes, not ${held * HASH_BYTES}`);
     return Array.from({ length: held }, (_, at) => bytes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES));
   };
-  const tileOf = (kept: KeptLevel, tile: number): Promise<Hash[]> => {
+  const findTile = (kept: KeptLevel, tile: number): Promise<Hash[]> => {
     const key = `${kept.level}/${tile}`;
     const known = tiles.get(key) ?? readTile(kept, tile);
     tiles.set(key, known);
     return known;
   };
-  /** A subtree is not higher than a tile, so its kept hashes lie in one. */
+  /** A subtree is not higher than a tile, so its kept hashes are in one. */
   const readNode = async ({ level, index }: Node): Promise<Hash> => {
     const kept = levels[Math.floor(level / TILE_HEIGHT)];
     if (kept === undefined) throw new MerkleError(`level ${level} is above a tree of ${size} leaves`);
     const width = 2 ** (level - kept.level);
     const begin = index * width;
-    const hashes = await tileOf(kept, Math.floor(begin / TILE_HASHES));
+    const hashes = await findTile(kept, Math.floor(begin / TILE_HASHES));
     return foldComplete(hashes.slice(begin % TILE_HASHES, (begin % TILE_HASHES) + width), width);
   };
   const readCover = async (cover: readonly Node[]): Promise<Hash> => {

@@ -1,15 +1,15 @@
-// A tree grown leaf by leaf in O(log n) memory (RFC 6962 section 2.1), and the fold of its right edge.
+// A tree built leaf by leaf in O(log n) memory (RFC 6962 section 2.1), and the fold of its right edge.
 import { type Hash, hashNode } from './hash.ts';
 
 type TreeBuilder = {
   /** Adds the next leaf by its hash. */
   readonly append: (leaf: Hash) => void;
   readonly size: () => number;
-  /** Root over the leaves so far; null for none: SHA-256 of nothing would look like a root (AN-09). */
+  /** Root over the leaves so far; null without leaves: SHA-256 of nothing would look like a root (AN-09). */
   readonly root: () => Hash | null;
 };
 
-/** Called once for each complete subtree above the leaves, when its last leaf came; indexes of a level ascend. */
+/** Called once for each complete subtree above the leaves, after its last leaf; indexes of a level ascend. */
 type NodeListener = (level: number, hash: Hash) => void;
 
 export const createTree = (onNode: NodeListener = () => undefined): TreeBuilder => {

@@ -3,7 +3,7 @@ import { HASH_BYTES, type Hash, hashNode, MerkleError } from './hash.ts';
 
 type Inclusion = {
   readonly leaf: Uint8Array;
-  /** Place of the leaf, `0 <= index < size`. */
+  /** Index of the leaf, `0 <= index < size`. */
   readonly index: bigint | number;
   readonly size: bigint | number;
   /** From the leaf upwards. */
@@ -14,7 +14,7 @@ const requireHash = (hash: Uint8Array, name: string): void => {
   if (hash.length !== HASH_BYTES) throw new MerkleError(`${name} has ${hash.length} bytes, not 32`);
 };
 
-/** The root that a leaf and its path lead to. Throws MerkleError when they cannot belong to a tree of this size. */
+/** The root computed from a leaf and its path. Throws MerkleError when they cannot belong to a tree of this size. */
 export const rootFromPath = ({ leaf, index, size, path }: Inclusion): Hash => {
   requireHash(leaf, 'the leaf');
   path.forEach((hash, at) => {
@@ -42,7 +42,7 @@ export const rootFromPath = ({ leaf, index, size, path }: Inclusion): Hash => {
   return hash;
 };
 
-/** Throws MerkleError unless the leaf is at its place in the tree with this root. */
+/** Throws MerkleError unless the leaf is at its index in the tree with this root. */
 export const verifyInclusion = (inclusion: Inclusion, root: Uint8Array): void => {
   requireHash(root, 'the root');
   const found = rootFromPath(inclusion);

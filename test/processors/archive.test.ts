@@ -13,7 +13,7 @@ import { openFolderStore } from '../../infra/runtime/object-store.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { archive } from '../../processors/nightly/archive/archive.ts';
-import { rankInstruments, tierOf } from '../../processors/nightly/archive/tiers.ts';
+import { findTier, rankInstruments } from '../../processors/nightly/archive/tiers.ts';
 import { DAY_MS, type Day, dayAfter, startOf } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
@@ -41,12 +41,12 @@ t.test('instruments rank by the mean of the midnights that have a figure, ties b
     midnight({ ...many, 'BTC-PERP': '100', 'NEW-PERP': '5' }, { 'BTC-PERP': '50' }),
     midnight({ ...many, 'BTC-PERP': '0' }),
   ]);
-  t.equal(tierOf(tiers, 'BTC-PERP'), 'core', 'the sum over venues, halved by a midnight with 0');
-  t.equal(tierOf(tiers, 'NEW-PERP'), 'core', 'a midnight without a figure does not count');
-  t.equal(tierOf(tiers, 'I017-PERP'), 'core', 'the twentieth');
-  t.equal(tierOf(tiers, 'I018-PERP'), 'top100');
-  t.equal(tierOf(tiers, 'I097-PERP'), 'top100', 'the hundredth');
-  t.equal(tierOf(tiers, 'I098-PERP'), 'other');
+  t.equal(findTier(tiers, 'BTC-PERP'), 'core', 'the sum over venues, halved by a midnight with 0');
+  t.equal(findTier(tiers, 'NEW-PERP'), 'core', 'a midnight without a figure does not count');
+  t.equal(findTier(tiers, 'I017-PERP'), 'core', 'the twentieth');
+  t.equal(findTier(tiers, 'I018-PERP'), 'top100');
+  t.equal(findTier(tiers, 'I097-PERP'), 'top100', 'the hundredth');
+  t.equal(findTier(tiers, 'I098-PERP'), 'other');
   t.same(rankInstruments([]), {}, 'without any figure every instrument is other');
   t.end();
 });

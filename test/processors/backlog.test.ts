@@ -23,7 +23,7 @@ const createCheck =
   (backlog: ReturnType<typeof createBacklog>) =>
   (agoMs: number, wallMs: number): Published => {
     const recordedAt = (NOW_MS + wallMs - agoMs) * 1_000;
-    const { live, stateRound } = backlog.wantedOf(outputsAt(recordedAt), recordedAt, NOW_MS + wallMs);
+    const { live, stateRound } = backlog.selectOutputs(outputsAt(recordedAt), recordedAt, NOW_MS + wallMs);
     return { kinds: live.map(({ kind }) => kind), round: stateRound !== null };
   };
 const HOLDS = LIVE_KINDS.filter((kind) => ['reading', 'connection', 'listing', 'capability'].includes(kind));

@@ -5,7 +5,7 @@ import t from 'tap';
 import { formatDuration, formatSeconds, parseDuration } from '../../schemas/durations.ts';
 import { dayOf, formatInstant, formatInstantMicros, MICROS_PER_SECOND, parseInstant } from '../../schemas/instants.ts';
 import { murmur2, shardOf } from '../../schemas/shards.ts';
-import { counts, dayOfWindow, sealsAt, windowEnd } from '../../schemas/windows.ts';
+import { counts, sealsAt, toWindowDay, windowEnd } from '../../schemas/windows.ts';
 
 /** The Kafka client's own hash, an implementation that is not ours. */
 const kafkaMurmur2 = createRequire(import.meta.url)('kafkajs/src/producer/partitioners/default/murmur2') as (
@@ -126,8 +126,8 @@ t.test('a window is (start, end]: a reading at exactly its end belongs to it (de
   const midnight = at('2026-01-16T00:00:00Z');
   t.equal(windowEnd(midnight, 10_000), midnight);
   t.equal(windowEnd(midnight - 1, 60_000), midnight);
-  t.equal(dayOfWindow(midnight), '2026-01-15', 'the window that ends at midnight is of the day that ends there');
-  t.equal(dayOfWindow(midnight + 10 * MICROS_PER_SECOND), '2026-01-16');
+  t.equal(toWindowDay(midnight), '2026-01-15', 'the window that ends at midnight is of the day that ends there');
+  t.equal(toWindowDay(midnight + 10 * MICROS_PER_SECOND), '2026-01-16');
   t.equal(dayOf(midnight), '2026-01-16');
   t.equal(dayOf(midnight - 1), '2026-01-15');
   fc.assert(

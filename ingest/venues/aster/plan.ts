@@ -8,7 +8,7 @@ import type { Endpoints } from '../contract/listings.ts';
 import { byAge, chunks, hasPriceCandles, isOpen, spreadListings } from '../shared/shape.ts';
 
 export const STREAMS_PER_CONNECTION = 200;
-/** A spread by names is uneven: the mean leaves room to the limit. */
+/** The spread by names is uneven: the mean stays below the limit. */
 const STREAMS_PER_SOCKET = 100;
 const STREAMS_PER_FRAME = 50;
 const SILENCE_MS = 30_000;
@@ -20,13 +20,13 @@ const RENEW_AFTER_MS = 23 * 3_600_000;
 type SocketKind = {
   readonly name: string;
   readonly layers: readonly string[];
-  /** Streams of a listing that never rest for long. */
+  /** Streams of a listing that are never quiet for long. */
   readonly steady: readonly string[];
   readonly restless: readonly string[];
   readonly confirmAfterMs?: number;
 };
 
-/** A busy book never delays a mark, nor trades a book. Trades are `aggTrade`: fills of the insurance fund and of auto-deleveraging are left out. */
+/** Separate sockets: a busy book never delays a mark, nor trades a book. `aggTrade` excludes fills of the insurance fund and of auto-deleveraging. */
 const KINDS: readonly SocketKind[] = [
   { name: 'book', layers: ['book', 'venue_depth'], steady: ['depth@100ms'], restless: [] },
   { name: 'mark', layers: ['mark', 'funding'], steady: ['markPrice@1s'], restless: [] },
@@ -118,7 +118,7 @@ const planPolls = (members: readonly ListingRecord[], { shard, everyMs, endpoint
   return priced.length === 0 ? [openInterest] : [openInterest, priceCandles];
 };
 
-/** The minute that runs and those that ended since the last answer. */
+/** The running minute and those that ended since the last answer. */
 const toPriceCandles = ({ venue_symbol, values }: ListingRecord, endpoints: Endpoints): PollRequest[] => {
   const subjects = {
     markPriceKlines: `symbol=${encodeURIComponent(venue_symbol)}`,

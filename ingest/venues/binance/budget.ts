@@ -6,7 +6,7 @@
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Delivery } from '../contract/feed.ts';
 import { byAge, isOpen } from '../shared/shape.ts';
-import { type Market, marketOf } from './symbols.ts';
+import { type Market, toMarket } from './symbols.ts';
 
 const POLLS_PER_MINUTE = 1_320;
 /** Seconds between two answers about a listing's open interest, the best first. Beyond 28 it passes the layer's bound of 30 s (F-03). */
@@ -15,16 +15,16 @@ const LONGEST_FRESH_PERIOD = 28;
 /** Every minute's candle must be recorded within 100 s of its end (N-11). */
 export const PRICE_CANDLES_EVERY_MS = 80_000;
 const PRICE_CANDLES_PER_MINUTE = (2 * 60_000) / PRICE_CANDLES_EVERY_MS;
-/** Listings come and go one by one: what follows from their number changes with each so many of them only. */
+/** Listings change one by one: derived numbers change only with every 50 of them. */
 const STEP = 50;
 
 type Budget = {
   readonly oiEveryMs: number;
-  /** So many listings, the oldest, have candles of mark and index prices. */
+  /** Number of listings, the oldest, with candles of mark and index prices. */
   readonly priceCandles: number;
 };
 
-/** Open interest of every listing comes first; it waits up to 28 s for candles of mark and index prices to fit beside it. */
+/** Open interest of every listing has priority; its period may grow to 28 s to make room for candles of mark and index prices. */
 export const planBudget = (listings: number): Budget => {
   const count = Math.max(1, Math.ceil(listings / STEP)) * STEP;
   const left = (period: number): number => POLLS_PER_MINUTE - (count * 60) / period;
@@ -39,19 +39,19 @@ export const planBudget = (listings: number): Budget => {
 };
 
 const filterOpen = (listings: readonly ListingRecord[], market: Market): readonly ListingRecord[] =>
-  listings.filter((listing) => isOpen(listing) && marketOf(listing.venue_symbol) === market);
+  listings.filter((listing) => isOpen(listing) && toMarket(listing.venue_symbol) === market);
 
 /** One period for both markets, that of the one with more listings: a layer has one cadence. */
 export const oiEveryMs = (listings: readonly ListingRecord[]): number =>
   Math.max(...(['usdm', 'coinm'] as const).map((market) => planBudget(filterOpen(listings, market).length).oiEveryMs));
 
-/** Polled every p: assumed to hold for 2 p (F-02). */
+/** A layer polled every p is assumed valid for 2 p (F-02). */
 export const polledEvery = (listings: readonly ListingRecord[]): Delivery => {
   const cadence = oiEveryMs(listings);
   return { policy: 'on', cadence, horizonMs: 2 * cadence, horizonSource: 'assumed' };
 };
 
-/** Symbols of one market for whose candles of mark and index prices there is room. */
+/** Symbols of one market whose candles of mark and index prices fit the budget. */
 export const carriesPriceCandles = (listings: readonly ListingRecord[]): ReadonlySet<string> => {
   const open = byAge(listings.filter(isOpen));
   return new Set(open.slice(0, planBudget(open.length).priceCandles).map(({ venue_symbol }) => venue_symbol));

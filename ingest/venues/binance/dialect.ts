@@ -1,4 +1,4 @@
-// Venues that publish Binance's frames, answers and book chain: one function makes each from what differs.
+// Venues that publish Binance's frames, answers and book chain: one function builds each venue from its differences.
 import type { Delivery, SymbolRequest, VenueLimits } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
@@ -17,8 +17,8 @@ const MINUTE_MS = 60_000;
 const EVERY_SECOND: Delivery = { policy: 'on', cadence: 1000, horizonMs: 2000, horizonSource: 'documented' };
 
 /**
- * Snapshot `lastUpdateId`; diffs behind it are dropped, the first kept one contains it or continues it directly (`pu` equals it: seen live,
- * not in the docs), then each `pu` is the previous `u`. A repeat of the last diff says nothing new.
+ * The snapshot has `lastUpdateId`; diffs behind it are dropped. The first diff kept contains it or continues it directly (`pu` equals it:
+ * observed, not documented); after that each `pu` is the previous `u`. A repeat of the last diff is skipped.
  */
 const bookRule: BookRule = {
   style: 'snapshot',
@@ -32,7 +32,7 @@ const bookRule: BookRule = {
   },
 };
 
-/** What a venue of this dialect has of its own. */
+/** What differs between venues of this dialect. */
 type Differences = {
   readonly id: string;
   readonly name: string;
@@ -58,7 +58,7 @@ const LAYERS: Venue['layers'] = {
   stats: ON_CHANGE,
   venue_depth: ON_CHANGE,
   trades: ON_CHANGE,
-  // At most one a second and symbol: a lower bound.
+  // The venue publishes at most one a second and symbol: a lower bound.
   liquidation: { ...ON_CHANGE, completeness: 'sampled' },
   candles: ON_CHANGE,
 };
@@ -128,7 +128,7 @@ const createRequests = ({ toRestBase }: Differences): Requests => {
       const symbol = name.toUpperCase();
       return { symbol, request: toGet(toUrl('ticker/24hr', symbol, endpoints), 1) };
     },
-    /** Minutes of trades from `fromMs` to the one after `toMs`, which shows that it is over. Weight 1 below 100 minutes. */
+    /** Requests the minutes of trades from `fromMs` to `toMs`, and the next one, which shows that the last is over. Weight 1 below 100 minutes. */
     candles: ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
       const limit = (toMs - fromMs) / MINUTE_MS + 2;
       const range = `interval=1m&startTime=${fromMs}&limit=${limit}`;

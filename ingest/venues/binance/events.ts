@@ -30,9 +30,9 @@ import {
   type Stamps,
   toMapped,
 } from './mapping.ts';
-import { isDated, marketOfPair, quantityUnitOf, symbolsOfPair } from './symbols.ts';
+import { findMarketOfPair, isDated, listSymbolsOfPair, toQuantityUnit } from './symbols.ts';
 
-/** What `X` marks as no trade of the market: fills of the insurance fund, of auto-deleveraging, and `NA` (sent without price and quantity). */
+/** Values of `X` for fills that are no trades of the market: insurance fund, auto-deleveraging, and `NA` (sent without price and quantity). */
 const NO_TRADES: ReadonlySet<string> = new Set(['INSURANCE_FUND', 'ADL', 'NA']);
 
 export const mapTrade: Mapper = (element, source) => {
@@ -68,12 +68,12 @@ const toTrade = (at: Stamps, element: Fields, { id, price, size, maker }: TradeF
     side,
     price: readPrice(price, 'price'),
     quantity: readAmount(size, 'quantity'),
-    quantity_unit: quantityUnitOf(at.symbol),
+    quantity_unit: toQuantityUnit(at.symbol),
   };
   return [toMapped(at, 'trade', values, element)];
 };
 
-/** A forced order sells a long or buys back a short. What was filled (`z` at `ap`) when it was, else the order itself (`q` at `p`). */
+/** A forced order sells a long or buys back a short. The record has the fill (`z` at `ap`) if there is one, else the order (`q` at `p`). */
 export const mapForceOrder: Mapper = (element, source) => {
   const order = readFields(element.o, 'o');
   const symbol = readSymbol(order.s);
@@ -86,7 +86,7 @@ export const mapForceOrder: Mapper = (element, source) => {
     price: isFilled ? readPrice(order.ap, 'o.ap') : readPrice(order.p, 'o.p'),
     price_kind: isFilled ? ('fill' as const) : ('order' as const),
     quantity: isFilled ? filled : readAmount(order.q, 'o.q'),
-    quantity_unit: quantityUnitOf(symbol),
+    quantity_unit: toQuantityUnit(symbol),
   };
   const venueTs = readMsOrNull(order.T, 'o.T') ?? readMsOrNull(element.E, 'E');
   return [toMapped({ symbol, venueTs, source }, 'liquidation', values, element)];
@@ -108,7 +108,7 @@ export const mapMarkKline: Mapper = (element, source) => {
 /** Of a pair of COIN-M. */
 export const mapIndexKline: Mapper = (element, source) => {
   const kline = readFields(element.k, 'k');
-  const symbols = symbolsOfPair(readText(element.ps, 'ps'), 'coinm', source.context);
+  const symbols = listSymbolsOfPair(readText(element.ps, 'ps'), 'coinm', source.context);
   return toLiveCandles(symbols, element, { kline, priceType: 'index', source });
 };
 
@@ -134,23 +134,23 @@ export const CANDLE_ENDPOINTS: Readonly<Record<string, PriceType>> = {
   indexPriceKlines: 'index',
 };
 
-/** Perpetuals that an answer of candles is about; null when its request names none. */
-const symbolsAsked = (query: URLSearchParams, context: MapContext): readonly string[] | null => {
+/** Perpetuals whose candles were requested; null when the request names none. */
+const findAskedSymbols = (query: URLSearchParams, context: MapContext): readonly string[] | null => {
   const asked = (query.get('symbol') ?? query.get('pair'))?.toUpperCase();
   if (asked === undefined) return null;
   const pair = query.get('symbol') === null ? asked : null;
-  const symbols = pair === null ? [asked] : symbolsOfPair(pair, marketOfPair(pair, context), context);
+  const symbols = pair === null ? [asked] : listSymbolsOfPair(pair, findMarketOfPair(pair, context), context);
   return symbols.filter((symbol) => !isDated(symbol));
 };
 
-/** Most candles an answer holds where the request does not say. */
+/** Maximum number of candles in an answer when the request sets none. */
 const DEFAULT_LIMIT = 500;
 
-/** With `startTime` the venue tells the first ones since then. */
+/** With `startTime` the venue returns the first candles since then. */
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message, context) => {
   const { path = '', query = NO_QUERY } = readRequest(message) ?? {};
   const priceType = CANDLE_ENDPOINTS[path.slice(path.lastIndexOf('/') + 1)];
-  const symbols = symbolsAsked(query, context);
+  const symbols = findAskedSymbols(query, context);
   if (priceType === undefined || symbols === null || query.get('interval') !== '1m') return null;
   const [fromMs, toMs] = [readNumber(query, 'startTime'), readNumber(query, 'endTime')];
   return toAsked(symbols, priceType, { fromMs, toMs, limit: readNumber(query, 'limit') ?? DEFAULT_LIMIT });
@@ -163,7 +163,7 @@ export const mapKlines = (
 ): readonly Mapped[] => {
   const interval = source.query.get('interval');
   if (interval !== null && interval !== '1m') return [];
-  const symbols = symbolsAsked(source.query, source.context);
+  const symbols = findAskedSymbols(source.query, source.context);
   if (symbols === null || interval === null) {
     throw new VenueError(
       'VENUE_UNKNOWN_LISTING',
@@ -182,7 +182,7 @@ type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'v' | 'q' | 'n
   readonly closed: boolean | null;
 };
 
-/** Mark and index candles have zeros where volumes would be: they are none. */
+/** Mark and index candles have zeros as volumes; they are no figures. */
 const toCandle = (
   at: Stamps,
   element: unknown,
@@ -200,7 +200,7 @@ const toCandle = (
     low: readPrice(l, 'l'),
     close: readPrice(c, 'c'),
     volume: isTraded ? readAmount(v, 'v') : null,
-    volume_unit: isTraded ? quantityUnitOf(at.symbol) : null,
+    volume_unit: isTraded ? toQuantityUnit(at.symbol) : null,
     turnover: isTraded ? readTurnover(at.symbol, q, 'q') : null,
     trades: isTraded ? readCountOrNull(n, 'n') : null,
     closed,

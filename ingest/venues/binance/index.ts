@@ -4,7 +4,7 @@
 // COIN-M has one path. Instruments with a delivery date (`BTCUSD_210924`) share the sockets of both and are never mapped.
 import { binanceDialect } from './dialect.ts';
 import { planBinance, restBase, STREAMS_PER_CONNECTION } from './plan.ts';
-import { marketOf, quantityUnitOf } from './symbols.ts';
+import { toMarket, toQuantityUnit } from './symbols.ts';
 
 export const binance = binanceDialect({
   id: 'binance',
@@ -20,10 +20,10 @@ export const binance = binanceDialect({
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
     subscribePerSecond: 5,
-    // Of both markets together, since 2026-06-30.
+    // For both markets together, since 2026-06-30.
     restWeightPerMinute: 2400,
     restWeightIsShared: true,
-    // 300 attempts in five minutes an address: after an outage all sockets come back at once.
+    // 300 attempts in five minutes for each address: after an outage all sockets reconnect at once.
     connectionsPerMinute: 150,
     connectionBurst: { most: 300, ms: 300_000 },
   },
@@ -32,11 +32,11 @@ export const binance = binanceDialect({
   confirmationWeight: 2,
   plan: planBinance,
   impliedQuantity: (venueSymbol) => {
-    const market = marketOf(venueSymbol);
+    const market = toMarket(venueSymbol);
     return {
       venue_kind: market === 'usdm' ? 'linear' : 'inverse',
       contract_size: market === 'usdm' ? '1' : null,
-      quantity_unit: quantityUnitOf(venueSymbol),
+      quantity_unit: toQuantityUnit(venueSymbol),
     };
   },
 });

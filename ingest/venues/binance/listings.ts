@@ -20,12 +20,12 @@ import {
 import { carriesPriceCandles } from './budget.ts';
 import { isDated, type Market } from './symbols.ts';
 
-/** Hours by venue symbol, as the scope's fundingInfo said; absent before its first answer. */
+/** Hours by venue symbol, from the scope's fundingInfo; absent before its first answer. */
 type FundingHours = Readonly<Record<string, number>>;
 
 const MS_PER_HOUR = 3_600_000;
 
-/** Folds fundingInfo, then exchangeInfo; a scope is a market, whole at its exchangeInfo. */
+/** Folds fundingInfo, then exchangeInfo. A scope is a market, complete with its exchangeInfo. */
 export const mapReference = (venue: string, state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   const request = parseRequest(message.request);
   const match = /\/(fapi|dapi)\/v\d\/(exchangeInfo|fundingInfo)$/.exec(request?.path ?? '');
@@ -81,7 +81,7 @@ const toListings = (body: unknown, source: Source): readonly ListingRecord[] => 
   return listings.map((listing) => (priced.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles'])));
 };
 
-/** What has a date in its symbol or in its type (`CURRENT_QUARTER`, `NEXT_QUARTER DELIVERING`) is none; another type, known or not, is no date. */
+/** False for a date in the symbol or a dated type (`CURRENT_QUARTER`, `NEXT_QUARTER DELIVERING`); any other type, known or not, is undated. */
 const isPerpetual = ({ symbol, contractType }: Fields): boolean =>
   !isDated(readText(symbol, 'symbol')) && !/^(CURRENT|NEXT)_/.test(String(contractType));
 
@@ -98,7 +98,7 @@ const STATUSES = words({
   CLOSE: 'delisted',
 });
 
-/** `PERPETUAL`, `TRADIFI_PERPETUAL`; while it is settled `PERPETUAL_DELIVERING` (USD-M) or `PERPETUAL DELIVERING` (COIN-M); empty before trading begins. */
+/** `PERPETUAL`, `TRADIFI_PERPETUAL`; in settlement `PERPETUAL_DELIVERING` (USD-M) or `PERPETUAL DELIVERING` (COIN-M); empty before trading. */
 const readStatus = ({ contractType, status, contractStatus }: Fields): string => {
   const word = STATUSES[String(status ?? contractStatus)] ?? 'unknown';
   const type = String(contractType ?? '');
@@ -106,7 +106,7 @@ const readStatus = ({ contractType, status, contractStatus }: Fields): string =>
   return type === '' || /(^|_)PERPETUAL$/.test(type) ? word : 'unknown';
 };
 
-/** A listing without an end has this delivery date (2100-12-25). */
+/** Delivery date of a listing without an end (2100-12-25). */
 const NO_DELIVERY_MS = 4_133_404_800_000;
 
 const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
@@ -142,7 +142,7 @@ const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
       contract_size: market === 'usdm' ? 'base' : 'quote',
     },
     quantity_unit: quantity,
-    ...fundingInterval(hours, venueSymbol),
+    ...readFundingInterval(hours, venueSymbol),
     funding_normalisation: { venue_field: 'r', transform: 'string_to_number' },
     rules_normalisation: rules.normalisation,
     candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
@@ -155,8 +155,8 @@ const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
   };
 };
 
-/** fundingInfo names the symbols whose interval was adjusted; the docs say eight hours for the others. */
-const fundingInterval = (
+/** fundingInfo names the symbols with an adjusted interval; the docs state eight hours for the others. */
+const readFundingInterval = (
   hours: FundingHours | undefined,
   symbol: string,
 ): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
@@ -182,7 +182,7 @@ const FILTER_FIELDS = {
   min_notional: ['MIN_NOTIONAL', 'notional'],
 } as const;
 
-/** Trading rules with the place each came from (V-03). `pricePrecision` is not the tick. */
+/** Trading rules with the venue field of each (V-03). `pricePrecision` is not the tick. */
 const readRules = (symbol: Fields, market: Market): Rules => {
   const filters = readList(symbol.filters ?? [], 'filters').map((item) => readFields(item, 'filter'));
   const normalisation: Record<string, FieldTransform> = {};

@@ -1,9 +1,9 @@
-// What every mapper of Binance's messages shares: the message's source, the symbol it is about, its stamp, the record around its values.
+// Shared by the mappers of Binance's messages: the message's source, its symbol, its stamp, and the record around its values.
 import type { Digits, Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { type Fields, readAmountOrNull, readMsOrNull, readText } from '../shared/wire.ts';
-import { isDated, marketOf } from './symbols.ts';
+import { isDated, toMarket } from './symbols.ts';
 
 export type MessageSource = {
   /** Id of the venue that publishes this dialect. */
@@ -18,13 +18,13 @@ export type MessageSource = {
 
 export type Mapper = (element: Fields, source: MessageSource) => readonly Mapped[];
 
-/** Symbol of an element, null when it names an instrument that is not perpetual. */
+/** Symbol of an element, null when the instrument is not perpetual. */
 export const readSymbol = (value: unknown): string | null => {
   const symbol = readText(value, 'symbol');
   return isDated(symbol) ? null : symbol;
 };
 
-/** The element's own symbol, or the one asked for. */
+/** The element's own symbol, else the requested one. */
 export const readAskedSymbol = (element: Fields, { query, stream }: MessageSource): string | null => {
   const symbol =
     element.symbol ??
@@ -54,10 +54,10 @@ export const toMapped = <R extends NormalisedRecord>(
   element,
 });
 
-/** Of a message's stamps the transaction time `T`, else the event time `E` (records.md). */
+/** The transaction time `T` of a message, else its event time `E` (records.md). */
 export const readStamp = (element: Fields): Micros | null =>
   readMsOrNull(element.T, 'T') ?? readMsOrNull(element.E, 'E');
 
 /** COIN-M's `q` is a volume in base, no turnover in quote. */
 export const readTurnover = (symbol: string, value: unknown, name: string): Digits | null =>
-  marketOf(symbol) === 'usdm' ? readAmountOrNull(value, name) : null;
+  toMarket(symbol) === 'usdm' ? readAmountOrNull(value, name) : null;

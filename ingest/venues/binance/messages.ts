@@ -48,12 +48,12 @@ import {
 } from './mapping.ts';
 import {
   CONFIRMING_LEVELS,
-  marketOfPair,
+  findMarketOfPair,
+  listSymbolsOfPair,
   PARTIAL,
-  quantityUnitOf,
   RETAIL,
-  snapshotChain,
-  symbolsOfPair,
+  toQuantityUnit,
+  toSnapshotChain,
 } from './symbols.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a', 'bids', 'asks'] });
@@ -76,7 +76,7 @@ export const mapMessage = (venue: string, message: VenueMessage, context: MapCon
   return readMessage(message.payload, map, cutLevels);
 };
 
-/** A frame, wrapped `{stream, data}` or bare; an answer whose request is not known is read by its shape. */
+/** Maps a frame, wrapped `{stream, data}` or bare; an answer without a known request is recognised by its shape. */
 const mapFrame = (body: unknown, source: MessageSource): readonly Mapped[] => {
   if (Array.isArray(body)) return body.flatMap((element) => mapElement(element, source));
   const frame = readFields(body, 'message');
@@ -96,7 +96,7 @@ const mapElement = (element: unknown, source: MessageSource): readonly Mapped[] 
   return 'openInterest' in element ? mapOpenInterest(element, source) : [];
 };
 
-/** An answer to a request we know. */
+/** Maps an answer to a known request. */
 const mapAnswer = (body: unknown, source: MessageSource & { readonly endpoint: string }): readonly Mapped[] => {
   if (isFields(body) && typeof body.code === 'number' && 'msg' in body) throw refusal(String(body.msg));
   const candles = CANDLE_ENDPOINTS[source.endpoint];
@@ -137,16 +137,16 @@ const mapSnapshot: Mapper = (element, source) => {
   const sides = sortSides(readLevels(element.bids, 'bids'), readLevels(element.asks, 'asks'));
   const at = { symbol, venueTs: readStamp(element), source };
   const limit = source.query.get('limit');
-  const snapshot = snapshotChain(symbol, sequence);
+  const snapshot = toSnapshotChain(symbol, sequence);
   const chain: Chain =
     limit === CONFIRMING_LEVELS
       ? { ...snapshot, kind: 'confirmation' }
-      : { ...snapshot, full: fullSides(sides, limit) };
+      : { ...snapshot, full: toFullSides(sides, limit) };
   return [{ ...toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, element), chain }];
 };
 
-/** A side with fewer levels than asked has no more. */
-const fullSides = ({ bids, asks }: Sides, limit: string | null): FullSides | undefined =>
+/** A side with fewer levels than requested is complete. */
+const toFullSides = ({ bids, asks }: Sides, limit: string | null): FullSides | undefined =>
   limit === null ? undefined : { bids: bids.length < Number(limit), asks: asks.length < Number(limit) };
 
 /** Mark, index (absent on COIN-M) and the coming funding; `T` is the next settlement here, not a stamp. Dated contracts have no funding. */
@@ -180,12 +180,12 @@ const toFunding = (at: Stamps, element: Fields, [rateName, nextName]: readonly [
   return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at }, element)];
 };
 
-/** An index by pair (`i` before 2026-06-30): a record for each listing that uses it. */
+/** An index by pair (`i` before 2026-06-30): one record for each listing that uses it. */
 const mapIndexPrice: Mapper = (element, source) => {
   const index = readPrice(element.p, 'p');
   const venueTs = readMsOrNull(element.E, 'E');
   const pair = readText(element.i ?? element.s, 's');
-  return symbolsOfPair(pair, marketOfPair(pair, source.context), source.context).map((symbol) =>
+  return listSymbolsOfPair(pair, findMarketOfPair(pair, source.context), source.context).map((symbol) =>
     toMapped({ symbol, venueTs, source }, 'mark', { mark: null, index }, element),
   );
 };
@@ -214,7 +214,7 @@ const mapPriceTicker: Mapper = (element, source) => {
     : toTicker({ symbol, venueTs: readMsOrNull(element.time, 'time'), source }, element, 'price');
 };
 
-/** A last price of zero means that nothing was traded yet. */
+/** A last price of zero means no trade yet. */
 const toTicker = (at: Stamps, element: Fields, name: string): Mapped[] => {
   const last = readAmountOrNull(element[name], name);
   return last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)];
@@ -227,7 +227,7 @@ const toStats = (
 ): Mapped[] => {
   const percent = readFigureOrNull(element[changeName], changeName);
   const volume_24h = readAmountOrNull(element[volumeName], volumeName);
-  const volume_unit = quantityUnitOf(at.symbol);
+  const volume_unit = toQuantityUnit(at.symbol);
   const turnover_24h = readTurnover(at.symbol, element[turnoverName], turnoverName);
   const change_24h = percent === null ? null : percentToFraction(percent);
   // Tickers may have the last price alone.
@@ -240,13 +240,13 @@ const mapOpenInterest: Mapper = (element, source) => {
   if (symbol === null) return [];
   const venueTs = readMsOrNull(element.time, 'time');
   const oi = readAmount(element.openInterest, 'openInterest');
-  return [toMapped({ symbol, venueTs, source }, 'oi', { oi, oi_unit: quantityUnitOf(symbol) }, element)];
+  return [toMapped({ symbol, venueTs, source }, 'oi', { oi, oi_unit: toQuantityUnit(symbol) }, element)];
 };
 
 const EVENTS: ReadonlyMap<string, Mapper> = new Map([
   ['depthUpdate', mapDepth],
   ['markPriceUpdate', mapMarkPrice],
-  // The first as its docs call it, the other as it is sent (gocryptotrader, `binance_websocket.go`).
+  // The first name is from its docs, the second is the one sent (gocryptotrader, `binance_websocket.go`).
   ['indexPriceUpdate', mapIndexPrice],
   ['IndexUpdate', mapIndexPrice],
   ['24hrTicker', mapTicker],

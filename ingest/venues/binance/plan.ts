@@ -5,9 +5,9 @@ import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import { byAge, chunks, hasPriceCandles, isOpen } from '../shared/shape.ts';
 import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from './budget.ts';
-import { marketOf } from './symbols.ts';
+import { toMarket } from './symbols.ts';
 
-/** The docs allow 1,024; fewer keep a lost socket small. */
+/** The docs allow 1,024; fewer limit the loss of one socket. */
 export const STREAMS_PER_CONNECTION = 200;
 /** Streams named by one SUBSCRIBE frame, which the venue limits to a few kilobytes. */
 const STREAMS_PER_FRAME = 50;
@@ -26,7 +26,7 @@ export const planBinance = (listings: readonly ListingRecord[], env: PlanEnv): S
   return Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) => {
     const mine = byAge(open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard));
     const group = (market: 'usdm' | 'coinm'): Group => ({
-      listings: mine.filter(({ venue_symbol }) => marketOf(venue_symbol) === market),
+      listings: mine.filter(({ venue_symbol }) => toMarket(venue_symbol) === market),
       shard,
       endpoints: env.endpoints,
     });
@@ -46,7 +46,7 @@ type SocketPlan = {
   readonly name: string;
   readonly url: string | undefined;
   readonly layers: readonly string[];
-  /** Streams of a listing that never rest for long. */
+  /** Streams of a listing that are never quiet for long. */
   readonly steady: (listing: ListingRecord) => readonly string[];
   readonly restless?: (listing: ListingRecord) => readonly string[];
   readonly confirmAfterMs?: number;
@@ -59,14 +59,14 @@ const listStreams =
     kinds.map((kind) => `${lower(venue_symbol)}@${kind}`);
 
 /**
- * A busy book never delays a mark, nor trades a book. Trades are `aggTrade` (documented, its ids have no holes, fills of the insurance fund and of
- * auto-deleveraging are left out), liquidations are asked for by symbol, so that a shard hears its own.
+ * Separate sockets: a busy book never delays a mark, nor trades a book. Trades are `aggTrade` (documented, ids without gaps, without fills of
+ * the insurance fund and of auto-deleveraging). Liquidations are subscribed by symbol, so that a shard receives only its own.
  */
 const planSockets = (market: 'usdm' | 'coinm', group: Group): Slot[] => {
   const { usdm_public_ws, usdm_market_ws, coinm_ws } = group.endpoints;
   const [bookUrl, marketUrl] = market === 'usdm' ? [usdm_public_ws, usdm_market_ws] : [coinm_ws, coinm_ws];
   const mark = listStreams('markPrice@1s');
-  // COIN-M sends the index apart, by pair, each second (`@1s` is gone since 2026-06-30).
+  // COIN-M sends the index separately, by pair, each second (`@1s` is gone since 2026-06-30).
   const markAndIndex = (listing: ListingRecord): string[] => [
     ...mark(listing),
     `${lower(listing.values.pair ?? '')}@indexPrice`,
@@ -113,7 +113,7 @@ const toSlots = ({ listings, shard }: Group, plan: SocketPlan): Slot[] => {
 const toFrames = (method: 'SUBSCRIBE' | 'UNSUBSCRIBE', streams: readonly string[]): string[] =>
   chunks(streams, STREAMS_PER_FRAME).map((params, i) => JSON.stringify({ method, params, id: i + 1 }));
 
-/** A stream that is asked for while the venue believes to send it would only be acknowledged. */
+/** Unsubscribes first: the venue only acknowledges a subscription that it considers active. */
 export const toRenewal = (streams: readonly string[]): string[] => [
   ...toFrames('UNSUBSCRIBE', streams),
   ...toFrames('SUBSCRIBE', streams),
@@ -122,7 +122,7 @@ export const toRenewal = (streams: readonly string[]): string[] => [
 // ---- requests ----
 
 export const restBase = (venueSymbol: string, { usdm_rest, coinm_rest }: Endpoints): string =>
-  marketOf(venueSymbol) === 'usdm' ? `${usdm_rest}/fapi/v1` : `${coinm_rest}/dapi/v1`;
+  toMarket(venueSymbol) === 'usdm' ? `${usdm_rest}/fapi/v1` : `${coinm_rest}/dapi/v1`;
 
 const get = (url: string): PollRequest => ({ method: 'GET', url, weight: 1 });
 
@@ -154,7 +154,7 @@ type PollPlan = Pick<Extract<Slot, { kind: 'poll' }>, 'everyMs' | 'requests'>;
 const toOi = ({ venue_symbol }: ListingRecord, endpoints: Endpoints): PollRequest =>
   get(`${restBase(venue_symbol, endpoints)}/openInterest?symbol=${encodeURIComponent(venue_symbol)}`);
 
-/** The minute that runs and those that ended since the last answer. */
+/** The running minute and those that ended since the last answer. */
 const toPriceCandles = ({ venue_symbol, values }: ListingRecord, endpoints: Endpoints): PollRequest[] => {
   const base = restBase(venue_symbol, endpoints);
   const of = (path: string, subject: string): PollRequest => ({

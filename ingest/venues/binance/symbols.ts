@@ -1,4 +1,4 @@
-// What Binance's symbols and streams say by themselves: market, unit, dates, and the chain of a book message.
+// What Binance's symbols and streams imply: market, unit, dates, and the chain of a book message.
 import type { QuantityUnit } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { MapContext } from '../contract/mapping.ts';
@@ -7,43 +7,43 @@ import type { Chain } from '../shared/book-sync.ts';
 export type Market = 'usdm' | 'coinm';
 
 /** `BTCUSDT`: USD-M; `BTCUSD_PERP`: COIN-M. */
-export const marketOf = (symbol: string): Market => (symbol.endsWith('_PERP') ? 'coinm' : 'usdm');
+export const toMarket = (symbol: string): Market => (symbol.endsWith('_PERP') ? 'coinm' : 'usdm');
 /** Delivery contracts end in their date: `BTCUSD_210924`. */
 export const isDated = (symbol: string): boolean => /_\d{6}$/.test(symbol);
 /** USD-M counts base units, COIN-M contracts, in books, trades, open interest and volume. */
-export const quantityUnitOf = (symbol: string): QuantityUnit => (marketOf(symbol) === 'usdm' ? 'base' : 'contracts');
+export const toQuantityUnit = (symbol: string): QuantityUnit => (toMarket(symbol) === 'usdm' ? 'base' : 'contracts');
 
-/** Listings that use a pair's index: the known ones, or before any is known the perpetual of that name. */
-export const symbolsOfPair = (pair: string, market: Market, { listings }: MapContext): readonly string[] => {
+/** Listings that use a pair's index: the known ones, or while none is known the perpetual with that name. */
+export const listSymbolsOfPair = (pair: string, market: Market, { listings }: MapContext): readonly string[] => {
   if (listings.size === 0) return [market === 'usdm' ? pair : `${pair}_PERP`];
   return [...listings.values()]
-    .filter((l) => l.values.pair === pair && marketOf(l.venue_symbol) === market)
+    .filter((l) => l.values.pair === pair && toMarket(l.venue_symbol) === market)
     .map((l) => l.venue_symbol);
 };
 
 /** COIN-M's pairs are quoted in dollars: `BTCUSD`. */
-export const marketOfPair = (pair: string, { listings }: MapContext): Market =>
+export const findMarketOfPair = (pair: string, { listings }: MapContext): Market =>
   listings.has(`${pair}_PERP`) || !/USD[TC]$/.test(pair) ? 'coinm' : 'usdm';
 
-/** Levels of an answer that is asked for its update id only; whole books are asked for with 1,000. */
+/** Levels of an answer that is requested for its update id only; whole books are requested with 1,000. */
 export const CONFIRMING_LEVELS = '5';
 
 /** Streams of the best 5, 10 or 20 levels: whole messages outside the chain of diffs. */
 export const PARTIAL = /@depth(5|10|20)(@|"|$)/;
 
-/** Diffs of the book with orders of retail price improvement, which no other order meets: not the book we follow. */
+/** Diffs of the book with orders of retail price improvement, which match no other orders: not the book we follow. */
 export const RETAIL = /@rpiDepth(@|"|$)/;
 
-/** Chain of a diff frame, or of a snapshot's body (its symbol is empty where the venue leaves it out). */
+/** Chain of a diff frame, or of a snapshot's body (its symbol is empty where the venue omits it). */
 export const readChain = (text: string): Chain | null => {
   const head = text.slice(0, 400);
   if (head.includes('"e":"depthUpdate"')) return PARTIAL.test(head) || RETAIL.test(head) ? null : readDiffChain(head);
   if (head.includes('"e":"')) return null;
   const id = /"lastUpdateId":(\d+)/.exec(text)?.[1];
-  return id === undefined ? null : snapshotChain(/"symbol":"([^"\\]+)"/.exec(text)?.[1] ?? '', id);
+  return id === undefined ? null : toSnapshotChain(/"symbol":"([^"\\]+)"/.exec(text)?.[1] ?? '', id);
 };
 
-/** The ids stand before the levels; other members may come between them (the venue adds some now and then). */
+/** The ids precede the levels; other members may come between them (the venue adds some at times). */
 const readDiffChain = (head: string): Chain | null => {
   const symbol = /"s":"([^"\\]+)"/.exec(head)?.[1];
   const first = /"U":(\d+)/.exec(head)?.[1];
@@ -54,7 +54,7 @@ const readDiffChain = (head: string): Chain | null => {
   return { symbol, kind: 'update', first: BigInt(first), last: BigInt(last), previous: BigInt(previous) };
 };
 
-export const snapshotChain = (symbol: string, id: string): Chain => ({
+export const toSnapshotChain = (symbol: string, id: string): Chain => ({
   symbol,
   kind: 'snapshot',
   first: null,
@@ -62,7 +62,7 @@ export const snapshotChain = (symbol: string, id: string): Chain => ({
   previous: null,
 });
 
-/** Streams that never rest for long, by the event of their frames. */
+/** Streams that are never quiet for long, by the event of their frames. */
 const WATCHED: Readonly<Record<string, string>> = {
   depthUpdate: 'depth@100ms',
   markPriceUpdate: 'markPrice@1s',
@@ -71,7 +71,7 @@ const WATCHED: Readonly<Record<string, string>> = {
   '24hrTicker': 'ticker',
 };
 
-/** `btcusdt@markPrice@1s` of a frame of it; null for streams that may rest, such as trades. */
+/** Subscription of a frame, such as `btcusdt@markPrice@1s`; null for streams that may be quiet, such as trades. */
 export const readSubscription = (text: string): string | null => {
   const stream = WATCHED[readEvent(text)];
   if (stream === undefined) return null;
@@ -81,7 +81,7 @@ export const readSubscription = (text: string): string | null => {
 
 const HEAD_LENGTH = 180;
 
-/** The event stands first but in the index's frames, where it is last. */
+/** The event is the first member, except in the index's frames, where it is last. */
 const readEvent = (text: string): string =>
   text.startsWith('{"e":"') ? text.slice(6, text.indexOf('"', 6)) : (/^\{"E":.*"e":"(\w+)"\}$/.exec(text)?.[1] ?? '');
 

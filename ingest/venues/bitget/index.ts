@@ -1,8 +1,8 @@
 // Bitget perpetuals margined in USDT, USDC and coins. https://www.bitget.com/api-doc/uta/intro, checked 2026-11-21.
 //
 // We collect v3 (unified): one ticker topic carries last, mark, index, funding, open interest and 24 h figures; books chain by `pseq`; candles of
-// mark and index prices are told by REST only. The older v1 and v2 messages are read too. Every size is an amount of the base asset. Dated futures
-// share the sockets and are never mapped.
+// mark and index prices are published by REST only. The older v1 and v2 messages are read too. Every size is an amount of the base asset. Dated
+// futures share the sockets and are never mapped.
 
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
@@ -10,7 +10,7 @@ import { ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, candlesRequest, planBitget, RENEW_EVERY_MS, TOPICS_PER_CONNECTION, toRenewal } from './plan.ts';
-import { marketOf, readChain, readNewestMinute, readSubscription } from './symbols.ts';
+import { readChain, readNewestMinute, readSubscription, toMarket } from './symbols.ts';
 
 const ENDPOINTS = {
   rest: 'https://api.bitget.com',
@@ -19,7 +19,7 @@ const ENDPOINTS = {
 
 const PRODUCTS = ['USDT-FUTURES', 'USDC-FUTURES', 'COIN-FUTURES'];
 
-/** Each `pseq` is the last `seq`; without one (v1, v2) only the order is known. A break is healed by a new subscription alone. */
+/** Each `pseq` is the last `seq`; without one (v1, v2) only the order is known. Only a new subscription repairs a break. */
 const bookRule: BookRule = {
   style: 'stream',
   bufferLimit: 0,
@@ -39,7 +39,7 @@ export const bitget: Venue = {
   limits: {
     streamsPerConnection: TOPICS_PER_CONNECTION,
     subscribePerSecond: 5,
-    // The path of candles; all paths together 6,000.
+    // For the path of candles; all paths together allow 6,000.
     restWeightPerMinute: 1_200,
     restBurst: { most: 20, ms: 1_000 },
     // 300 in five minutes.
@@ -55,7 +55,7 @@ export const bitget: Venue = {
     stats: ON_CHANGE,
     venue_depth: ON_CHANGE,
     trades: ON_CHANGE,
-    // The largest of a second, side and listing: a lower bound.
+    // The venue publishes the largest of a second, side and listing: a lower bound.
     liquidation: { ...ON_CHANGE, completeness: 'sampled' },
     candles: ON_CHANGE,
   },
@@ -83,7 +83,7 @@ export const bitget: Venue = {
   candles: candlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) => ({
-    venue_kind: marketOf(venueSymbol),
+    venue_kind: toMarket(venueSymbol),
     contract_size: '1',
     quantity_unit: 'base',
   }),

@@ -22,7 +22,7 @@ import {
 } from '../shared/wire.ts';
 import { carriesPriceCandles } from './budget.ts';
 import { readElements } from './mapping.ts';
-import { isDated, marketOf } from './symbols.ts';
+import { isDated, toMarket } from './symbols.ts';
 
 /** An answer is the whole of its product type. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
@@ -52,7 +52,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   });
 };
 
-/** Candles of mark and index prices are asked for one listing a request: those the REST budget has no room for are not offered. */
+/** Candles of mark and index prices take one request for each listing: those beyond the REST budget are not offered. */
 const narrowCandles = (listings: readonly ListingRecord[]): readonly ListingRecord[] => {
   const carried = carriesPriceCandles(listings);
   return listings.map((listing) =>
@@ -60,10 +60,10 @@ const narrowCandles = (listings: readonly ListingRecord[]): readonly ListingReco
   );
 };
 
-/** v3 says the kind in `type` (there `symbolType` is the asset's class), v2 in `symbolType`, v1 in the symbol alone. */
+/** The kind is `type` in v3 (there `symbolType` is the asset's class), `symbolType` in v2, and in v1 only the symbol shows it. */
 const readKind = ({ symbolType, type }: Fields): unknown => type ?? symbolType ?? 'perpetual';
 
-/** What is spot, or has a delivery by its kind or a date in its symbol, is none; another kind, known or not, is neither. */
+/** False for spot, a delivery kind or a date in the symbol; any other kind, known or not, counts as perpetual. */
 const isPerpetual = (contract: Fields): boolean =>
   !/^(spot|margin)$/i.test(String(contract.category ?? '')) &&
   readKind(contract) !== 'delivery' &&
@@ -88,7 +88,7 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
   const asset = readText(contract.baseCoin, 'baseCoin');
   const { base, multiplier } = splitMultiplier(asset);
   const { rules, normalisation } = readRules(contract);
-  const unitOf = (rule: Digits | null, unit: string): string | null => (rule === null ? null : unit);
+  const toUnit = (rule: Digits | null, unit: string): string | null => (rule === null ? null : unit);
   const absent = (['lot_size', 'min_qty', 'min_notional'] as const).filter((rule) => rules[rule] === null);
   return {
     instrument: `${base}-PERP`,
@@ -97,7 +97,7 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
     quote: readText(contract.quoteCoin, 'quoteCoin'),
     base_venue_alias: base === asset ? null : asset,
     kind: 'perpetual',
-    venue_kind: marketOf(venueSymbol),
+    venue_kind: toMarket(venueSymbol),
     pair: null,
     post_only: null,
     status: readStatus(contract),
@@ -111,14 +111,14 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
     price_decimals: readCountOrNull(...findMember(contract, ['pricePlace', 'pricePrecision'])),
     qty_decimals: readCountOrNull(...findMember(contract, ['volumePlace', 'quantityPrecision'])),
     units: {
-      tick_size: unitOf(rules.tick_size, 'quote'),
-      lot_size: unitOf(rules.lot_size, 'base'),
-      min_qty: unitOf(rules.min_qty, 'base'),
-      min_notional: unitOf(rules.min_notional, 'quote'),
+      tick_size: toUnit(rules.tick_size, 'quote'),
+      lot_size: toUnit(rules.lot_size, 'base'),
+      min_qty: toUnit(rules.min_qty, 'base'),
+      min_notional: toUnit(rules.min_notional, 'quote'),
       contract_size: 'base',
     },
     quantity_unit: 'base',
-    ...fundingInterval(contract.fundInterval),
+    ...readFundingInterval(contract.fundInterval),
     funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
     rules_normalisation: normalisation,
     candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
@@ -130,18 +130,18 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
   };
 };
 
-/** Empty, `0` and `-1` mean: no such time. */
+/** Empty, `0` and `-1` mean: no time. */
 const readEndlessMs = (value: unknown, name: string) =>
   value === '' || String(value) === '-1' ? null : readMsOrNull(value, name);
 
-/** Hours; v1 does not say it. */
-const fundingInterval = (value: unknown): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
+/** Hours; v1 does not publish the interval. */
+const readFundingInterval = (value: unknown): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
   const ms = Number(readAmountOrNull(value, 'fundInterval') ?? 0) * 3_600_000;
   if (!Number.isSafeInteger(ms) || ms === 0) return { funding_interval: null, funding_interval_source: null };
   return { funding_interval: formatDuration(ms), funding_interval_source: 'venue' };
 };
 
-/** The first name the contract has: versions differ. */
+/** The first name that the contract has: versions differ. */
 const findMember = (contract: Fields, names: readonly string[]): readonly [value: unknown, name: string] => {
   const name = names.find((each) => each in contract && contract[each] !== '') ?? (names[0] as string);
   return [contract[name], name];
@@ -153,7 +153,7 @@ type Rules = {
   readonly normalisation: Readonly<Record<string, FieldTransform>>;
 };
 
-/** Trading rules with the place each came from (V-03). */
+/** Trading rules with the venue field of each (V-03). */
 const readRules = (contract: Fields): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const note = (rule: string, digits: Digits | null, [venue_field, transform]: readonly [string, string]) => {
@@ -168,7 +168,7 @@ const readRules = (contract: Fields): Rules => {
     tick_size: plain('tick_size', ['priceMultiplier']) ?? readTick(contract, note),
     lot_size: plain('lot_size', ['quantityMultiplier', 'sizeMultiplier']) ?? readStep(contract, note),
     min_qty: plain('min_qty', ['minOrderQty', 'minTradeNum']),
-    // A smallest amount of USDT is none of quote where the quote is another.
+    // A minimum in USDT is no quote amount when the quote is another currency.
     min_notional: plain(
       'min_notional',
       contract.quoteCoin === 'USDT' ? ['minOrderAmount', 'minTradeUSDT'] : ['minOrderAmount'],
@@ -194,7 +194,7 @@ const readTick = (contract: Fields, note: Note): Digits | null => {
   return note('tick_size', multiply(steps, toStep(places)), ['priceEndStep', `scale:${toStep(places)}`]);
 };
 
-/** v1 has no step of sizes but their decimals. */
+/** v1 publishes only the number of decimals of sizes. */
 const readStep = (contract: Fields, note: Note): Digits | null => {
   const places = readCountOrNull(contract.volumePlace, 'volumePlace');
   if (places === null || places > MOST_PLACES) return null;

@@ -1,4 +1,4 @@
-// What every mapper of Bitget's messages shares: the message's source, its names and stamps, the record around its values.
+// Shared by the mappers of Bitget's messages: the message's source, its names and stamps, and the record around its values.
 import type { Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
@@ -8,7 +8,7 @@ import { type BookIds, isDated } from './symbols.ts';
 
 export type MessageSource = {
   readonly receivedAt: Micros;
-  /** Of the request; empty for frames. */
+  /** The request's query; empty for frames. */
   readonly query: URLSearchParams;
   /** The message's own stamp (frames' `ts`, answers' `requestTime`), milliseconds. */
   readonly sentAt: unknown;
@@ -27,13 +27,13 @@ export const toMapped = <R extends NormalisedRecord>(
   element: unknown,
 ): Mapped => toRecord<R>({ symbol, venueTs, receivedAt: source.receivedAt }, layer, values, element);
 
-/** Null when it names no perpetual. */
+/** Null when the symbol is no perpetual. */
 export const readSymbol = (value: unknown): string | null => {
   const symbol = readText(value, 'symbol');
   return isDated(symbol) ? null : symbol;
 };
 
-/** The element's own symbol, or the one asked for. */
+/** The element's own symbol, else the requested one. */
 export const readAskedSymbol = (element: Fields, { query }: MessageSource): string | null => {
   const symbol = element.symbol ?? query.get('symbol');
   if (symbol === null || symbol === undefined || symbol === '')
@@ -48,6 +48,6 @@ export const readElements = (value: unknown): readonly Fields[] =>
 export const readStamp = (value: unknown, { sentAt }: MessageSource): Micros | null =>
   readMsOrNull(value, 'ts') ?? readMsOrNull(sentAt, 'ts');
 
-/** `buy`, `Buy`, `SELL`: the case changes by endpoint. */
+/** `buy`, `Buy`, `SELL`: the case depends on the endpoint. */
 export const SIDES = ['buy', 'sell'] as const;
-export const sideWord = (value: unknown): unknown => (typeof value === 'string' ? value.toLowerCase() : value);
+export const toSideWord = (value: unknown): unknown => (typeof value === 'string' ? value.toLowerCase() : value);

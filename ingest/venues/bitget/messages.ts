@@ -34,8 +34,8 @@ import {
   readSymbol,
   SIDES,
   type Stamps,
-  sideWord,
   toMapped,
+  toSideWord,
 } from './mapping.ts';
 import { type BookIds, isFutures, readIds, toChain } from './symbols.ts';
 import { type AnswerMapper, mapFunding, mapOpenInterest, mapSymbolPrice, mapTickers, toTicker } from './tickers.ts';
@@ -51,7 +51,7 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] => {
     message.payload,
     (body, text) => {
       const fields = readFields(body, 'message');
-      // From the text: v3's ids exceed 2^53, and parsing every book in the slow way for them would be dear.
+      // Read from the text: v3's ids exceed 2^53, and the slow parse would be expensive for every book.
       const ids = text.includes('"books') ? readIds(text) : NO_IDS;
       const source = { receivedAt: message.received_at, ids };
       if (message.kind === 'frame') return mapFrame(fields, { ...source, query: NO_QUERY, sentAt: fields.ts });
@@ -87,7 +87,7 @@ const mapAnswer = (endpoint: string | undefined, body: Fields, source: MessageSo
   return isSpot ? [] : (ANSWERS.get(endpoint ?? '')?.(body.data, source) ?? []);
 };
 
-/** v1 and v2 say `instId`, v3 `symbol`. Null: no perpetual. */
+/** Symbol of a frame: `instId` in v1 and v2, `symbol` in v3. Null: no perpetual. */
 const readFrameSymbol = ({ arg }: Frame): string | null => readSymbol(arg.symbol ?? arg.instId);
 
 // ---- tickers, books ----
@@ -108,7 +108,7 @@ const mapBook: FrameMapper = (frame, source) => {
   if (action !== 'snapshot' && action !== 'update') throw badFrame('action says neither snapshot nor update');
   const books = readElements(frame.data);
   return books.map((book) => {
-    const ids = books.length === 1 ? ownIds(book, source.ids) : parsedIds(book);
+    const ids = books.length === 1 ? pickIds(book, source.ids) : readParsedIds(book);
     const bids = readLevels(book.bids ?? book.b, 'bids');
     const asks = readLevels(book.asks ?? book.a, 'asks');
     const kind = channel === 'books' ? action : 'snapshot';
@@ -120,19 +120,19 @@ const mapBook: FrameMapper = (frame, source) => {
   });
 };
 
-const parsedIds = ({ seq, pseq }: Fields): BookIds => ({
+const readParsedIds = ({ seq, pseq }: Fields): BookIds => ({
   seq: seq === undefined || seq === null ? null : readId(seq, 'seq'),
   pseq: pseq === undefined || pseq === null ? null : readId(pseq, 'pseq'),
 });
 
-/** The ids seen in the text where the book has them; another spelling of them is read again. */
-const ownIds = (book: Fields, seen: BookIds): BookIds => {
+/** The ids read from the text where the book has them; ids in another spelling are read again. */
+const pickIds = (book: Fields, seen: BookIds): BookIds => {
   const isSeen = (id: unknown, text: string | null): boolean =>
     id === undefined || id === null ? text === null : text !== null && Number(id) === Number(text);
-  return isSeen(book.seq, seen.seq) && isSeen(book.pseq, seen.pseq) ? seen : parsedIds(book);
+  return isSeen(book.seq, seen.seq) && isSeen(book.pseq, seen.pseq) ? seen : readParsedIds(book);
 };
 
-/** A whole book by request: printed, never joined. One merged to coarser prices is none of the venue's own levels. */
+/** A whole requested book: recorded, never joined. A book merged to coarser prices has none of the venue's own levels. */
 const mapBookAnswer: AnswerMapper = (data, source) => {
   const book = readFields(data, 'data');
   if (book.precision !== undefined && book.precision !== 'scale0') return [];
@@ -140,7 +140,7 @@ const mapBookAnswer: AnswerMapper = (data, source) => {
   if (symbol === null) return [];
   const sides = sortSides(readLevels(book.bids ?? book.b, 'bids'), readLevels(book.asks ?? book.a, 'asks'));
   const at = { symbol, venueTs: readStamp(book.ts, source), source };
-  return [toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence: parsedIds(book).seq }, book)];
+  return [toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence: readParsedIds(book).seq }, book)];
 };
 
 // ---- trades, liquidations ----
@@ -156,7 +156,7 @@ const mapTrades: FrameMapper = (frame, source) => {
 
 type TradeFields = Readonly<Record<'time' | 'price' | 'size' | 'side' | 'id', unknown>>;
 
-/** v1 sends rows without an id, v2 and the answers long names, v3 letters. */
+/** v1 sends rows without an id; v2 and the answers use long names, v3 letters. */
 const toTradeFields = (element: unknown): TradeFields => {
   if (Array.isArray(element)) {
     const [time, price, size, side] = element;
@@ -171,7 +171,7 @@ type Origin = { readonly element: unknown; readonly source: MessageSource };
 
 const toTrade = (symbol: string, trade: TradeFields, { element, source }: Origin): readonly Mapped[] => {
   const { time, price, size, id } = trade;
-  const side = readTaker(sideWord(trade.side), SIDES, 'side');
+  const side = readTaker(toSideWord(trade.side), SIDES, 'side');
   if (side === null) return [];
   const values = {
     id: id === undefined || id === null ? null : readIdText(id, 'id'),
@@ -189,14 +189,14 @@ const mapFills: AnswerMapper = (data, source) =>
     return symbol === null ? [] : toTrade(symbol, toTradeFields(element), { element, source });
   });
 
-/** All listings of a product type in one topic: the largest of a second and side. The side is the position's, the amount one of the quote coin. */
+/** One topic for all listings of a product type: the largest of a second and side. The side is the position's, the amount one of the quote coin. */
 const mapLiquidations: FrameMapper = (frame, source) =>
   readElements(frame.data).flatMap((element) => {
     const symbol = readSymbol(element.symbol);
     if (symbol === null) return [];
     const values = {
       id: null,
-      side: readSide(sideWord(element.side), SIDES, 'side') === 'buy' ? ('long' as const) : ('short' as const),
+      side: readSide(toSideWord(element.side), SIDES, 'side') === 'buy' ? ('long' as const) : ('short' as const),
       price: readPrice(element.price, 'price'),
       price_kind: 'bankruptcy' as const,
       quantity: readAmount(element.amount, 'amount'),
@@ -234,7 +234,7 @@ const mapPastCandles =
 /** The request names the price: `kLineType` (v2), `type` (v3). */
 const PRICE_TYPES: Readonly<Record<string, PriceType | undefined>> = { market: 'trade', mark: 'mark', index: 'index' };
 
-/** Rows of v1 end at the base volume; v3's socket sends objects. No version says whether a candle is closed. */
+/** Rows of v1 end with the base volume; v3's socket sends objects. No version marks a candle as closed. */
 const toCandle = (at: Stamps, row: unknown, priceType: PriceType): Mapped => {
   const [start, open, high, low, close, volume, turnover] = isFields(row)
     ? [row.start, row.open, row.high, row.low, row.close, row.volume, row.turnover]
@@ -268,7 +268,7 @@ const FRAMES: ReadonlyMap<string, FrameMapper> = new Map([
   ['kline', mapCandles],
 ]);
 
-/** v2 and v3 share their last words. */
+/** v2 and v3 share the last part of their paths. */
 const ANSWERS: ReadonlyMap<string, AnswerMapper> = new Map([
   ['ticker', mapTickers],
   ['tickers', mapTickers],

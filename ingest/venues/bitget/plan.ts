@@ -1,24 +1,24 @@
-// Bitget's slots: sockets of books, of everything else, one of all liquidations; a poll of candles of mark and index prices; the request that fills in minutes.
+// Bitget's slots: sockets of books and of everything else, one of all liquidations; a poll of candles of mark and index prices; fill-in requests.
 
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { readNumber, readRequest, shifted, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, shift, toAsked } from '../shared/asked.ts';
 import { byAge, chunks, hasPriceCandles, isOpen } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { PRICE_CANDLES_EVERY_MS } from './budget.ts';
-import { productOf } from './symbols.ts';
+import { toProduct } from './symbols.ts';
 
-/** The venue allows 1,000 and urges to stay within 50. */
+/** The venue allows 1,000 and recommends at most 50. */
 export const TOPICS_PER_CONNECTION = 50;
 const TOPICS_PER_FRAME = 5;
-/** Of one listing, on the sockets of prices. */
+/** Topics of one listing on the sockets of prices. */
 const PRICES = ['ticker', 'publicTrade', 'kline'];
 const SILENCE_MS = 30_000;
 /** The venue closes sockets at 24 h. */
 const RENEW_AFTER_MS = 23 * 3_600_000;
-/** A connection may send 240 requests to subscribe or unsubscribe an hour. A renewal is two of them: 180, and 60 for the first and for books that broke. */
+/** A connection may send 240 subscribe or unsubscribe requests an hour. A renewal takes two, 180 in all; 60 are for first ones and broken books. */
 export const RENEW_EVERY_MS = 40_000;
 
 type Topic = {
@@ -40,7 +40,7 @@ export const planBitget = (listings: readonly ListingRecord[], env: PlanEnv): Sl
   return [...slots, ...planLiquidations(open, shards, env.endpoints)];
 };
 
-/** Books apart from prices, so that a busy book never delays a mark. */
+/** Books have their own sockets, so that a busy book never delays a mark. */
 const planShard = (group: Group): Slot[] => [
   ...planSockets(group, { id: 'book', topics: ['books'], layers: ['book', 'venue_depth'], watched: [] }),
   ...planSockets(group, {
@@ -58,12 +58,12 @@ type SocketPlan = {
   readonly id: string;
   readonly topics: readonly string[];
   readonly layers: readonly string[];
-  /** Topics that never rest for long: trades and candles may, tickers share their socket and tell that it lives. */
+  /** Topics that are never quiet for long: trades and candles may be; tickers share their socket and show that it is alive. */
   readonly watched: readonly string[];
 };
 
 const toTopic = (topic: string, symbol: string): Topic => ({
-  instType: productOf(symbol),
+  instType: toProduct(symbol),
   topic,
   symbol,
   ...(topic === 'kline' ? { interval: '1m' } : {}),
@@ -95,13 +95,13 @@ const planSockets = ({ shard, listings, endpoints }: Group, { id, topics, layers
 const SOCKET = { kind: 'socket', silenceMs: SILENCE_MS, renewAfterMs: RENEW_AFTER_MS } as const;
 
 /**
- * All liquidations of a product come in one topic, which concerns every shard and may rest for long. The ticker of one listing tells that the
- * socket lives; it is no reading, since the socket does not cover it.
+ * All liquidations of a product arrive in one topic, which concerns every shard and may be quiet for long. The ticker of one listing shows
+ * that the socket is alive; it is no reading, since the socket does not cover it.
  */
 const planLiquidations = (open: readonly ListingRecord[], shards: readonly number[], endpoints: Endpoints): Slot[] => {
   const [oldest] = open;
   if (oldest === undefined) return [];
-  const products = [...new Set(open.map(({ venue_symbol }) => productOf(venue_symbol)))].toSorted();
+  const products = [...new Set(open.map(({ venue_symbol }) => toProduct(venue_symbol)))].toSorted();
   const topics = products.map((instType): Topic => ({ instType, topic: 'liquidation' }));
   return [
     {
@@ -119,7 +119,7 @@ const planLiquidations = (open: readonly ListingRecord[], shards: readonly numbe
 const toFrames = (op: 'subscribe' | 'unsubscribe', topics: readonly Topic[]): string[] =>
   chunks(topics, TOPICS_PER_FRAME).map((args) => JSON.stringify({ op, args }));
 
-/** A new subscription begins with the newest ticker, or the whole book. */
+/** A new subscription starts with the newest ticker, or the whole book. */
 export const toRenewal = (subscriptions: readonly string[]): string[] => {
   const topics = subscriptions.map((name) => {
     const colon = name.indexOf(':');
@@ -131,11 +131,11 @@ export const toRenewal = (subscriptions: readonly string[]): string[] => {
 // ---- requests ----
 
 const getCandles = (symbol: string, query: string, endpoints: Endpoints): PollRequest => {
-  const subject = `category=${productOf(symbol).toUpperCase()}&symbol=${encodeURIComponent(symbol)}&interval=1m`;
+  const subject = `category=${toProduct(symbol).toUpperCase()}&symbol=${encodeURIComponent(symbol)}&interval=1m`;
   return { method: 'GET', url: `${endpoints.rest}/api/v3/market/candles?${subject}&${query}`, weight: 1 };
 };
 
-/** The minute that runs and those that ended since the last answer. */
+/** The running minute and those that ended since the last answer. */
 const planPriceCandles = ({ shard, listings, endpoints }: Group): Slot[] => {
   const symbols = listings.filter(hasPriceCandles).map(({ venue_symbol }) => venue_symbol);
   const requests = symbols.flatMap((symbol) =>
@@ -151,8 +151,8 @@ const planPriceCandles = ({ shard, listings, endpoints }: Group): Slot[] => {
 const MINUTE_MS = 60_000;
 
 /**
- * Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which shows that it is over. Whether the bounds of the
- * query are inclusive is not said: they are one minute wider on both sides.
+ * Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which shows that the last is over. The docs do not state
+ * whether the bounds of the query are inclusive: they are one minute wider on both sides.
  */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const [start, end] = [fromMs - MINUTE_MS, toMs + 2 * MINUTE_MS];
@@ -162,16 +162,16 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
 
 const PRICE_TYPES: Readonly<Record<string, PriceType>> = { market: 'trade', mark: 'mark', index: 'index' };
 
-/** The docs of v3 name no default. */
+/** The docs of v3 state no default. */
 const FEWEST = 100;
 
-/** Whether the bounds are inclusive is not said: what lies at them is not counted. */
+/** The docs do not state whether the bounds are inclusive: minutes at the bounds are not counted. */
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   const { path = '', query = NO_QUERY } = readRequest(message) ?? {};
   const priceType = PRICE_TYPES[(query.get('type') ?? 'market').toLowerCase()];
   const symbol = query.get('symbol');
   if (!path.endsWith('/v3/market/candles') || symbol === null || priceType === undefined) return null;
   if (query.get('interval') !== '1m') return null;
-  const [fromMs, toMs] = [shifted(readNumber(query, 'startTime'), 1), shifted(readNumber(query, 'endTime'), -1)];
+  const [fromMs, toMs] = [shift(readNumber(query, 'startTime'), 1), shift(readNumber(query, 'endTime'), -1)];
   return toAsked([symbol], priceType, { fromMs, toMs, limit: readNumber(query, 'limit') ?? FEWEST });
 };

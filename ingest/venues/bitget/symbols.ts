@@ -1,4 +1,4 @@
-// What Bitget's symbols, arguments and book frames say by themselves: product type, what is no perpetual, the chain of a book message.
+// What Bitget's symbols, arguments and book frames imply: product type, what is no perpetual, the chain of a book message.
 
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
@@ -6,7 +6,7 @@ import type { Chain } from '../shared/book-sync.ts';
 type Market = 'linear' | 'inverse';
 
 /** Margined in the coin (`BTCUSD`, `BTCUSD_DMCBL`): inverse. `BTCUSDT`, `BTCPERP` (USDC) and their v1 names are linear. */
-export const marketOf = (symbol: string): Market => (/USD(_DMCBL)?$/.test(symbol) ? 'inverse' : 'linear');
+export const toMarket = (symbol: string): Market => (/USD(_DMCBL)?$/.test(symbol) ? 'inverse' : 'linear');
 
 /** `BTCUSDZ24`, `ETHUSD_231229`, `BTCUSD_DMCBL_220624`. */
 export const isDated = (symbol: string): boolean => /_\d{6}$|USD[TC]?[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
@@ -15,8 +15,8 @@ export const isDated = (symbol: string): boolean => /_\d{6}$|USD[TC]?[FGHJKMNQUV
 export const isFutures = (instType: unknown): boolean =>
   typeof instType === 'string' && /^(mc|(usdt|usdc|coin)-futures)$/i.test(instType);
 
-/** What a v3 argument and request name a listing's product type. */
-export const productOf = (symbol: string): string => {
+/** Product type of a listing in v3's arguments and requests. */
+export const toProduct = (symbol: string): string => {
   if (symbol.endsWith('USDT')) return 'usdt-futures';
   return /(PERP|USDC)$/.test(symbol) ? 'usdc-futures' : 'coin-futures';
 };
@@ -24,7 +24,7 @@ export const productOf = (symbol: string): string => {
 /** Update ids as text: v3's exceed 2^53. Null where the version has none (v1, early v2). */
 export type BookIds = { readonly seq: string | null; readonly pseq: string | null };
 
-/** Ids of the first book in a text; one that is looked at before it is parsed keeps its digits. */
+/** Ids of the first book in a text. Read before the parse, they keep all digits. */
 export const readIds = (text: string): BookIds => ({
   seq: /"seq":"?(\d{1,40})\b/.exec(text)?.[1] ?? null,
   pseq: /"pseq":"?(\d{1,40})\b/.exec(text)?.[1] ?? null,
@@ -33,7 +33,7 @@ export const readIds = (text: string): BookIds => ({
 type BookName = { readonly symbol: string; readonly channel: string; readonly action: unknown };
 type Sizes = { readonly bids: number; readonly asks: number };
 
-/** Channels of the best n levels are whole each time; `books` is a snapshot, then what changed. The best level alone is never our book. */
+/** Channels of the best n levels are whole each time; `books` is a snapshot, then changes. The best level alone is never our book. */
 export const toChain = ({ symbol, channel, action }: BookName, ids: BookIds, sizes: Sizes | null): Chain | null => {
   if (channel === 'books1') return null;
   const last = ids.seq === null ? null : BigInt(ids.seq);
@@ -45,7 +45,7 @@ export const toChain = ({ symbol, channel, action }: BookName, ids: BookIds, siz
   return { ...chain, full: { bids: sizes.bids < depth, asks: sizes.asks < depth } };
 };
 
-/** v3 puts its argument behind the levels, v1 and v2 before them. */
+/** v3 puts its argument after the levels, v1 and v2 before them. */
 export const readChain = (text: string): Chain | null => {
   const channel = /"(?:channel|topic)":"(books\d*)"/.exec(text)?.[1];
   if (channel === undefined) return null;
@@ -56,14 +56,14 @@ export const readChain = (text: string): Chain | null => {
   return toChain({ symbol, channel, action }, readIds(text), null);
 };
 
-/** `ticker:BTCUSDT`, `books:BTCUSDT` of a v3 frame of it; null for topics that may rest. */
+/** Subscription of a v3 frame, such as `ticker:BTCUSDT`; null for topics that may be quiet. */
 export const readSubscription = (text: string): string | null => {
   const topic = /"topic":"(ticker|books)"/.exec(text)?.[1];
   const symbol = /"(?:symbol|instId)":"([^"\\]+)"/.exec(text)?.[1];
   return topic === undefined || symbol === undefined ? null : `${topic}:${symbol}`;
 };
 
-/** The newest minute of a v3 frame of candles, whose rows are lists or have names; no frame says that one is closed. */
+/** The newest minute of a v3 frame of candles, whose rows are lists or objects; no frame marks a minute as closed. */
 export const readNewestMinute = (text: string): ClosedMinute | null => {
   if (!text.includes('"topic":"kline"') || !text.includes('"interval":"1m"')) return null;
   const symbol = /"(?:symbol|instId)":"([^"\\]+)"/.exec(text)?.[1];

@@ -1,4 +1,4 @@
-// Bitget's tickers and the answers beside them (prices, funding, open interest) as normalised records; three versions, one shape.
+// Bitget's tickers and related answers (prices, funding, open interest) as normalised records; three versions, one shape.
 import type { Mapped } from '../contract/mapping.ts';
 import {
   badFrame,
@@ -12,7 +12,7 @@ import {
 } from '../shared/wire.ts';
 import { type MessageSource, readAskedSymbol, readElements, readStamp, type Stamps, toMapped } from './mapping.ts';
 
-/** A member's names in v1, v2 and v3; a message has one of them. */
+/** Names of a member in v1, v2 and v3; a message has one of them. */
 const NAMES = {
   last: ['last', 'lastPr', 'lastPrice'],
   rate: ['capitalRate', 'fundingRate'],
@@ -42,7 +42,7 @@ export const toTicker = (symbol: string, element: Fields, source: MessageSource)
   ];
 };
 
-/** A last price of zero means that nothing was traded yet. */
+/** A last price of zero means no trade yet. */
 const toLast = (at: Stamps, element: Fields): Mapped[] => {
   const last = readAmountOrNull(...findMember(element, 'last'));
   return last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)];
@@ -71,11 +71,11 @@ const readHours = (value: unknown, name: string): number | null => {
   if (hours === null) return null;
   const ms = Number(hours) * MS_PER_HOUR;
   if (!Number.isSafeInteger(ms)) throw badFrame(`${name} is no interval`, 'bad_figure');
-  // Zero: none yet.
+  // Zero means: none yet.
   return ms === 0 ? null : ms;
 };
 
-/** Every size of the venue is an amount of the base asset, of listings margined in the coin too. */
+/** Every size is an amount of the base asset, also for listings margined in the coin. */
 const toOi = (at: Stamps, element: Fields): Mapped[] => {
   const oi = readAmountOrNull(...findMember(element, 'oi'));
   return oi === null ? [] : [toMapped(at, 'oi', { oi, oi_unit: 'base' as const }, element)];
@@ -104,7 +104,7 @@ export const mapTickers = forEachSymbol((symbol, element, source) =>
   /^spot$/i.test(String(element.category ?? '')) ? [] : toTicker(symbol, element, source),
 );
 
-/** `price` there is the market's price, not said to be a trade's: mark and index only. */
+/** Mark and index only: the docs do not state that `price` is a trade's. */
 export const mapSymbolPrice = forEachSymbol((symbol, element, source) =>
   toMark({ symbol, venueTs: readStamp(element.ts, source), source }, element),
 );

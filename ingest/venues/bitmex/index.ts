@@ -1,6 +1,6 @@
 // BitMEX perpetuals (linear, inverse, quanto). https://www.bitmex.com/app/wsAPI, checked 2026-11-21.
 //
-// Tables over one socket path: each begins with its partial. Nothing is numbered, so a hole in a book cannot be seen. Candles are of trades only.
+// Tables over one socket path: each starts with its partial. Nothing is numbered, so a gap in a book is not detectable. Candles are of trades only.
 
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
@@ -17,7 +17,7 @@ const ENDPOINTS = {
 
 const bookRule: BookRule = { style: 'stream', bufferLimit: 0, continues: () => 'apply' };
 
-/** The columns a listing is made of: prices come from the sockets. */
+/** The columns a listing is made of; prices come from the sockets. */
 const COLUMNS = [
   ...['symbol', 'typ', 'state', 'listing', 'expiry', 'underlying', 'quoteCurrency', 'isInverse', 'isQuanto'],
   ...['lotSize', 'tickSize', 'multiplier', 'underlyingToSettleMultiplier', 'quoteToSettleMultiplier'],

@@ -1,5 +1,5 @@
-// BitMEX' table of instruments: a full row, then only what changed; merged here explicitly, so that what an update leaves out is neither null nor
-// said anew.
+// BitMEX' table of instruments: a full row, then only changes. Merged here explicitly, so that a member omitted by an update is neither null
+// nor published again.
 import type { Digits, Micros } from '../../../schemas/records.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { type At, bindRecords } from '../shared/shape.ts';
@@ -7,7 +7,7 @@ import { badFrame, type Fields, readAmountOrNull, readFigureOrNull, readInstantO
 
 const toMapped = bindRecords('bitmex');
 
-/** The venue writes zero where there is no price yet. */
+/** The venue sends zero while there is no price. */
 const readPriceUnlessZero = (value: unknown, name: string): Digits | null => {
   const digits = readAmountOrNull(value, name);
   return digits === '0' ? null : digits;
@@ -25,7 +25,7 @@ export const readInterval = (value: unknown): number | null => {
   return ms === 0 ? null : ms;
 };
 
-/** What is kept of a row, under the venue's names: figures as digits, instants in microseconds, the interval in milliseconds. */
+/** The members kept of a row, under the venue's names: figures as digits, instants in microseconds, the interval in milliseconds. */
 const READERS = {
   lastPrice: readPriceUnlessZero,
   markPrice: readPriceUnlessZero,
@@ -53,13 +53,13 @@ const LAYER_MEMBERS: Readonly<Record<Layer, readonly Member[]>> = {
 };
 const LAYERS = Object.keys(LAYER_MEMBERS) as readonly Layer[];
 
-/** The members a row names. */
+/** The members present in a row. */
 export const readInstrument = (row: Fields): Instrument =>
   Object.fromEntries(MEMBERS.filter((name) => name in row).map((name) => [name, READERS[name](row[name], name)]));
 
 type Change = { readonly before: Instrument; readonly after: Instrument };
 
-/** A layer for each that has a member with another value than before. */
+/** One record for each layer with a changed member. */
 export const mapChange = (at: At, { before, after }: Change, row: Fields): readonly Mapped[] =>
   LAYERS.filter((layer) => LAYER_MEMBERS[layer].some((name) => (before[name] ?? null) !== (after[name] ?? null))).map(
     (layer) => toLayer(at, layer, after, row),
@@ -73,7 +73,7 @@ const toLayer = (at: At, layer: Layer, held: Instrument, row: Fields): Mapped =>
       return toMapped(at, layer, { mark: held.markPrice ?? null, index: held.indicativeSettlePrice ?? null }, row);
     case 'funding':
       return toMapped(at, layer, toFunding(held), row);
-    // `openValue` is worth so many of the settlement currency's smallest units.
+    // `openValue` counts the settlement currency's smallest units.
     case 'oi':
       return toMapped(at, layer, { oi: held.openInterest ?? null, oi_unit: 'contracts' }, row);
     case 'stats':
@@ -89,7 +89,7 @@ const toFunding = ({ fundingRate, fundingTimestamp, fundingInterval }: Instrumen
   next_funding_at: (fundingTimestamp ?? null) as Micros | null,
 });
 
-/** `turnover24h` counts satoshis (or millionths of USDT), `foreignNotional24h` the quote currency; the change is a fraction whatever its name says. */
+/** `turnover24h` counts satoshis (or millionths of USDT), `foreignNotional24h` the quote currency; the change is a fraction despite its name. */
 const toStats = ({ volume24h, foreignNotional24h, lastChangePcnt }: Instrument) => ({
   volume_24h: volume24h ?? null,
   volume_unit: 'contracts' as const,

@@ -21,7 +21,7 @@ import {
 import { readInterval } from './instruments.ts';
 import { isOtherType, isPerpetual, isPerpetualType } from './symbols.ts';
 
-/** `instrument/active` names everything at once: also instruments with a delivery, indices and spot. */
+/** `instrument/active` contains everything at once: also instruments with a delivery, indices and spot. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   if (message.kind !== 'response') return null;
   if (!parseRequest(message.request)?.path.endsWith('/instrument/active')) return null;
@@ -108,7 +108,7 @@ const ALIASES = words({ XBT: 'BTC' });
 
 type Base = { readonly base: string; readonly alias: string | null; readonly multiplier: Digits };
 
-/** `1000PEPEUSDT` counts in thousands of PEPE, whether the underlying is named `PEPE` or `1000PEPE` (V-04). */
+/** `1000PEPEUSDT` counts thousands of PEPE, whether the underlying is named `PEPE` or `1000PEPE` (V-04). */
 const readBase = (symbol: string, underlying: string, quote: string): Base => {
   const asset = symbol.endsWith(quote) ? symbol.slice(0, -quote.length) : underlying;
   const [, multiplier, coin] = /^(10{2,6})([A-Z][A-Z0-9]*)$/.exec(asset) ?? [];
@@ -122,7 +122,7 @@ type Rules = Readonly<Record<'contract_size' | 'tick_size' | 'lot_size', Digits 
   readonly normalisation: Readonly<Record<string, FieldTransform>>;
 };
 
-/** Trading rules with the place each came from (V-03). */
+/** Trading rules with the venue field of each (V-03). */
 const readRules = (row: Fields, kind: ListingValues['venue_kind']): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: string, venue_field: string): Digits | null => {
@@ -132,7 +132,7 @@ const readRules = (row: Fields, kind: ListingValues['venue_kind']): Rules => {
   };
   const figures = { tick_size: read('tick_size', 'tickSize'), lot_size: read('lot_size', 'lotSize') };
   const multiplier = readFigureOrNull(row.multiplier, 'multiplier');
-  const scale = settlementScale(row, kind);
+  const scale = computeSettlementScale(row, kind);
   if (multiplier === null || scale === null) return { ...figures, contract_size: null, normalisation };
   normalisation.contract_size = { venue_field: 'multiplier', transform: `scale:${scale}` };
   return { ...figures, contract_size: multiply(multiplier, scale), normalisation };
@@ -142,7 +142,7 @@ const readRules = (row: Fields, kind: ListingValues['venue_kind']): Rules => {
  * `multiplier` counts the smallest units of the settlement currency: for a linear contract by point of price, for an inverse one (below zero)
  * by its inverse. A quanto contract has a size neither in base nor in quote.
  */
-const settlementScale = (row: Fields, kind: ListingValues['venue_kind']): Digits | null => {
+const computeSettlementScale = (row: Fields, kind: ListingValues['venue_kind']): Digits | null => {
   if (kind === 'quanto') return null;
   const name = kind === 'inverse' ? 'underlyingToSettleMultiplier' : 'quoteToSettleMultiplier';
   const units = readFigureOrNull(row[name], name);

@@ -1,6 +1,6 @@
 // BitMEX' tables and answers as normalised records (records.md). Contracts with a delivery, indices and spot share the tables and are never mapped.
 //
-// A table begins with a `partial`, whole; rows are inserted, updated (only what changed) and deleted after it. What comes before it is not read.
+// A table starts with a `partial`, which is whole; then rows are inserted, updated (changes only) and deleted. Earlier messages are ignored.
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped, MapState } from '../contract/mapping.ts';
@@ -66,10 +66,10 @@ const readAction = (value: unknown): Action => {
   throw badFrame('action is no action');
 };
 
-/** Rows of perpetuals; a full row of an instrument says its type. */
+/** Rows of perpetuals. A full row of an instrument has its type. */
 const readRows = (data: unknown): readonly Fields[] => {
   const rows: Fields[] = [];
-  // Most messages are about one symbol.
+  // Most messages concern one symbol.
   let symbol = '';
   let isOne = false;
   for (const item of readList(data, 'data')) {
@@ -107,7 +107,7 @@ const mapInstruments: TableMapper = (rows, action, source) => {
     changed[symbol] = after;
     return mapChange(toAt(row, source), { before, after }, row);
   });
-  // Last, so that a message that cannot be read changes nothing.
+  // Last, so that an unreadable message changes nothing.
   Object.assign(held, changed);
   if (action === 'delete') for (const row of rows) delete held[readSymbol(row)];
   return mapped;
@@ -115,13 +115,13 @@ const mapInstruments: TableMapper = (rows, action, source) => {
 
 // ---- books ----
 
-/** Prices by level id, a table for each book whose partial has come: updates and deletions name the id alone. */
+/** Prices by level id, one table for each book whose partial has arrived: updates and deletions name the id alone. */
 type Prices = Record<string, Digits>;
 type BookFrame = { readonly table: BookTable; readonly action: Action; readonly source: Source };
 type Row = {
   readonly id: string;
   readonly isBid: boolean;
-  /** Null where the venue leaves it out. */
+  /** Null where the venue omits it. */
   readonly price: Digits | null;
   readonly size: Digits;
   readonly fields: Fields;
@@ -131,7 +131,7 @@ const mapBook = (frame: Fields, { table, action, source }: BookFrame): readonly 
   const filter = isFields(frame.filter) && typeof frame.filter.symbol === 'string' ? frame.filter.symbol : null;
   const bySymbol = new Map<string, Row[]>();
   if (action === 'partial' && filter !== null && isPerpetual(filter)) bySymbol.set(filter, []);
-  // All are read before any is taken, so that a message that cannot be read changes nothing.
+  // All rows are read before any is applied, so that an unreadable message changes nothing.
   for (const fields of readRows(frame.data)) {
     const row = readRow(fields, action);
     const own = bySymbol.get(readSymbol(fields));
@@ -154,7 +154,7 @@ const readRow = (row: Fields, action: Action): Row => {
   return { id: readId(row.id, 'id'), isBid: side === 'buy', price, size, fields: row };
 };
 
-/** Of the rows' stamps the newest; the matching engine's before the table's. */
+/** The newest stamp of the rows; the matching engine's takes precedence over the table's. */
 const readNewest = (rows: readonly Fields[]): Micros | null => {
   const newest = (name: string): number => {
     let most = 0;
@@ -188,7 +188,7 @@ const takeRows = (
   return [{ ...mapped, chain: toChain(symbol, table, isPartial) }];
 };
 
-/** A level whose id was never named with a price cannot be told, and is left out. */
+/** A level whose id never came with a price is unknown, and is omitted. */
 const takeLevels = (prices: Prices, rows: readonly Row[], action: Action): { bids: Level[]; asks: Level[] } => {
   const sides: { bids: Level[]; asks: Level[] } = { bids: [], asks: [] };
   for (const { id, isBid, price: named, size } of rows) {
@@ -228,7 +228,7 @@ const mapBookAnswer: TableMapper = (rows, _action, source) =>
 
 // ---- trades, liquidations ----
 
-/** A partial repeats the past; a trade without a side (a referential one) has no taker. */
+/** A partial repeats the past. A trade without a side (a referential one) has no taker. */
 const mapTrades: TableMapper = (rows, action, source) =>
   action !== 'insert' ? [] : rows.flatMap((row) => toTrade(row, source));
 
@@ -245,7 +245,7 @@ const toTrade = (row: Fields, source: Source): readonly Mapped[] => {
   return [toMapped(toAt(row, source), 'trade', values, row)];
 };
 
-/** An order of the liquidation engine as it is placed; its updates are fills of it, its deletion its end. It buys back a short or sells a long. */
+/** An order of the liquidation engine when placed; updates are its fills, the deletion is its end. It buys back a short or sells a long. */
 const mapLiquidations: TableMapper = (rows, action, source) =>
   action !== 'insert'
     ? []
@@ -287,7 +287,7 @@ const mapBins: TableMapper = (rows, _action, source) =>
     return toMapped({ ...toAt(row, source), venueTs: null }, 'candle', values, row);
   });
 
-/** Bins of a minute are the default of the request. */
+/** The request's default is bins of a minute. */
 const mapBinAnswer: TableMapper = (rows, action, source) => {
   const size = source.query.get('binSize') ?? (source.query.has('symbol') ? '1m' : null);
   if (size === null && rows.length > 0)

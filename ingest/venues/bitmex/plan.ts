@@ -1,4 +1,4 @@
-// BitMEX' slots: sockets of books and of everything else, a topic for each table and symbol; the request that fills in minutes.
+// BitMEX' slots: sockets of books and of everything else, one topic for each table and symbol; the request that fills in minutes.
 
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
@@ -8,16 +8,16 @@ import { chunks, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
 const SOCKETS = 3;
-/** Four tables of a listing share a socket; the docs name no limit, fewer keep a lost socket small. */
+/** Four tables of a listing share a socket; the docs state no limit, and fewer limit the loss of one socket. */
 const LISTINGS_PER_CONNECTION = 50;
 const PRICES = ['instrument', 'trade', 'liquidation', 'tradeBin1m'];
 export const STREAMS_PER_CONNECTION = PRICES.length * LISTINGS_PER_CONNECTION;
-/** The venue reads so many topics of one frame. */
+/** Maximum number of topics the venue reads from one frame. */
 const TOPICS_PER_FRAME = 20;
 const SILENCE_MS = 30_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
-/** Books apart from prices, so that a busy book never delays a mark. */
+/** Books have their own sockets, so that a busy book never delays a mark. */
 export const planBitmex = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => [
   ...planSockets(listings, env, {
     id: 'orderBookL2',
@@ -37,7 +37,7 @@ type SocketPlan = {
   readonly id: string;
   readonly tables: readonly string[];
   readonly layers: readonly string[];
-  /** Tables that never rest for long: trades, bins and liquidations may, instruments share their socket and tell that it lives. */
+  /** Tables that are never quiet for long: trades, bins and liquidations may be; instruments share their socket and show that it is alive. */
   readonly watched: readonly string[];
 };
 
@@ -65,7 +65,7 @@ const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: Soc
 const toFrames = (op: 'subscribe' | 'unsubscribe', topics: readonly string[]): string[] =>
   chunks(topics, TOPICS_PER_FRAME).map((args) => JSON.stringify({ op, args }));
 
-/** A new subscription begins with its partial. */
+/** A new subscription starts with its partial. */
 export const toRenewal = (topics: readonly string[]): string[] => [
   ...toFrames('unsubscribe', topics),
   ...toFrames('subscribe', topics),
@@ -73,7 +73,7 @@ export const toRenewal = (topics: readonly string[]): string[] => [
 
 const MINUTE_MS = 60_000;
 
-/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which may still run; bins are stamped with their end. */
+/** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which may still run; bins are stamped with their end. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const formatEnd = (openMs: number): string => encodeURIComponent(new Date(openMs + MINUTE_MS).toISOString());
   const count = (toMs - fromMs) / MINUTE_MS + 2;
@@ -82,7 +82,7 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
   return { method: 'GET', url: `${endpoints.rest}/trade/bucketed?${query}`, weight: 1 };
 };
 
-/** Bins of an answer where the request does not say. */
+/** Default number of bins in an answer. */
 const DEFAULT_COUNT = 100;
 
 const parseOpen = (end: string | null): number | null => (end === null ? null : Date.parse(end) - MINUTE_MS);

@@ -1,4 +1,4 @@
-// What BitMEX' symbols and book frames say by themselves: perpetual or not, unit of quantities, and the chain of a book message.
+// What BitMEX' symbols and book frames imply: perpetual or not, unit of quantities, and the chain of a book message.
 import type { ListingValues } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
@@ -10,10 +10,10 @@ export const isPerpetual = (symbol: string): boolean =>
 /** Types of perpetual contracts: on crypto and on foreign exchange. */
 export const isPerpetualType = (typ: unknown): boolean => typ === 'FFWCSX' || typ === 'FFWCSF';
 
-/** Types of what is none: futures, options, spot, indices. Another type, known or not, is left to the symbol. */
+/** Types other than perpetual: futures, options, spot, indices. For any other type, known or not, the symbol decides. */
 export const isOtherType = (typ: unknown): boolean => /^(FFCC|FFIC|FFMC|O|IFXXXP|M)/.test(String(typ));
 
-/** Bitcoin in a fiat currency is inverse, contracts of one unit of it; of the others the symbol does not tell. */
+/** Bitcoin in a fiat currency is inverse, with contracts of one unit of it; other symbols imply no unit. */
 export const impliedQuantity = (
   symbol: string,
 ): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => {
@@ -30,7 +30,7 @@ export type BookTable = 'orderBookL2' | 'orderBookL2_25';
 export const isBookTable = (table: unknown): table is BookTable =>
   table === 'orderBookL2' || table === 'orderBookL2_25';
 
-/** The venue numbers nothing: a chain says only where a book begins. */
+/** The venue numbers nothing: a chain shows only where a book starts. */
 export const toChain = (symbol: string, table: BookTable, isPartial: boolean): Chain => {
   const unnumbered = { symbol, first: null, last: null, previous: null };
   if (!isPartial) return { ...unnumbered, kind: 'update' };
@@ -38,7 +38,7 @@ export const toChain = (symbol: string, table: BookTable, isPartial: boolean): C
   return { ...unnumbered, kind: 'snapshot', full: { bids: isWhole, asks: isWhole } };
 };
 
-/** Chain of a frame of levels; an empty partial names its symbol in its filter only. */
+/** Chain of a frame of levels; an empty partial has its symbol in its filter only. */
 export const readChain = (text: string): Chain | null => {
   const [, table, action] = /^\{"table":"(orderBookL2(?:_25)?)","action":"([a-z]+)"/.exec(text.slice(0, 100)) ?? [];
   if (!isBookTable(table)) return null;
@@ -49,7 +49,7 @@ export const readChain = (text: string): Chain | null => {
   return toChain(symbol, table, action === 'partial');
 };
 
-/** `instrument:XBTUSD` of a frame of it; null for tables that may rest. */
+/** Subscription of a frame, such as `instrument:XBTUSD`; null for tables that may be quiet. */
 export const readSubscription = (text: string): string | null => {
   if (!text.startsWith('{"table":"instrument"')) return null;
   const symbol = /"symbol":"([^"\\]+)"/.exec(text.slice(Math.max(text.indexOf('"data":['), 0)))?.[1];
@@ -58,7 +58,7 @@ export const readSubscription = (text: string): string | null => {
 
 const MINUTE_MS = 60_000;
 
-/** The minute of a frame of bins: one comes when its minute is over, stamped with its end. */
+/** The minute of a frame of bins: each arrives after its minute, stamped with its end. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {
   const action = /^\{"table":"tradeBin1m","action":"(partial|insert)"/.exec(text.slice(0, 60))?.[1];
   if (action === undefined) return null;

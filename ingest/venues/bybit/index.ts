@@ -1,7 +1,7 @@
 // Bybit linear (USDT, USDC) and inverse perpetuals, API v5. https://bybit-exchange.github.io/docs/v5/intro, checked 2026-11-21.
 //
 // One ticker topic carries last, mark, index, funding, open interest and 24 h figures; books are a snapshot and deltas on the socket; candles of
-// mark and index prices are told by REST only. Dated futures share the sockets and are never mapped.
+// mark and index prices are published by REST only. Dated futures share the sockets and are never mapped.
 
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
@@ -12,13 +12,13 @@ import {
   askedMinutes,
   bookConfirmation,
   candlesRequest,
-  confirmRequest,
   planBybit,
   STREAMS_PER_CONNECTION,
+  toConfirmRequest,
   toRenewal,
   withoutRefused,
 } from './plan.ts';
-import { marketOf, quantityUnitOf, readChain, readClosedMinute, readSubscription } from './symbols.ts';
+import { readChain, readClosedMinute, readSubscription, toMarket, toQuantityUnit } from './symbols.ts';
 
 const ENDPOINTS = {
   rest: 'https://api.bybit.com',
@@ -26,7 +26,7 @@ const ENDPOINTS = {
   inverse_ws: 'wss://stream.bybit.com/v5/public/inverse',
 };
 
-/** The socket sends its own snapshots; then each `u` is the last one plus one. A repeat of the last says nothing new. */
+/** The socket sends its own snapshots; then each `u` is the last one plus one. A repeat of the last is skipped. */
 const bookRule: BookRule = {
   style: 'stream',
   bufferLimit: 0,
@@ -44,13 +44,13 @@ export const bybit: Venue = {
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
     subscribePerSecond: 10,
-    // 600 requests in five seconds a host; past them the venue refuses for ten minutes.
+    // 600 requests in five seconds a host; above that the venue refuses for ten minutes.
     restWeightPerMinute: 7_200,
     restBurst: { most: 600, ms: 5_000 },
     // 500 in five minutes.
     connectionsPerMinute: 60,
   },
-  // Tickers come every 100 ms at most and leave out what did not change: what was said holds until the connection is lost (F-02).
+  // Tickers arrive every 100 ms at most and omit unchanged members: a value is valid until the connection is lost (F-02).
   layers: {
     ticker: ON_CHANGE,
     mark: ON_CHANGE,
@@ -76,7 +76,7 @@ export const bybit: Venue = {
     if (text.includes('"topic":"')) return 'data';
     const head = text.slice(0, 400);
     if (head.includes('"success":false')) return 'error';
-    // A pong names its operation `ping` or `pong`, by market.
+    // The operation of a pong is `ping` or `pong`, by market.
     return /"(op|ret_msg)":"p[io]ng"/.test(head) ? 'heartbeat' : 'ack';
   },
   ping: { everyMs: 20_000, frame: '{"op":"ping"}' },
@@ -86,14 +86,14 @@ export const bybit: Venue = {
   subscriptionOf: readSubscription,
   renew: toRenewal,
   without: withoutRefused,
-  confirm: confirmRequest,
+  confirm: toConfirmRequest,
   closedMinute: readClosedMinute,
   candles: candlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) => ({
-    venue_kind: marketOf(venueSymbol),
+    venue_kind: toMarket(venueSymbol),
     contract_size: '1',
-    quantity_unit: quantityUnitOf(venueSymbol),
+    quantity_unit: toQuantityUnit(venueSymbol),
   }),
   map: mapMessage,
 };

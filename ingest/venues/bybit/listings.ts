@@ -23,8 +23,8 @@ import { isDated, type Market } from './symbols.ts';
 
 const MS_PER_MINUTE = 60_000;
 /**
- * Folds instruments-info. Listings before their launch are another answer, which comes first and is held until the market's own: so a listing
- * that launches passes from one to the other within a scope. Another page (`cursor`) is a scope of its own; we ask for pages of 1,000.
+ * Folds instruments-info. Listings before their launch are a separate answer, which comes first and is held until the market's own: so a
+ * launching listing moves from one to the other within a scope. Another page (`cursor`) is a scope of its own; we request pages of 1,000.
  */
 export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   const request = parseRequest(message.request);
@@ -71,7 +71,7 @@ const toListings = (result: Fields, source: Source): readonly ListingRecord[] =>
       values: toValues(instrument, source.market),
     }));
 
-/** What has a date in its symbol or is named a future (`LinearFutures`) is none; another type, known or not, is no date. */
+/** False for a date in the symbol or a future type (`LinearFutures`); any other type, known or not, is undated. */
 const isPerpetual = ({ symbol, contractType }: Fields): boolean =>
   !isDated(readText(symbol, 'symbol')) && !/Futures$/.test(String(contractType));
 
@@ -119,7 +119,7 @@ const toValues = (instrument: Fields, market: Market): ListingValues => {
       contract_size: quantity,
     },
     quantity_unit: quantity,
-    ...fundingInterval(instrument.fundingInterval),
+    ...readFundingInterval(instrument.fundingInterval),
     funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
     rules_normalisation: rules.normalisation,
     candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
@@ -132,19 +132,19 @@ const toValues = (instrument: Fields, market: Market): ListingValues => {
     bands: BANDS,
     oi_sides: 'two',
     listed_at: readMsOrNull(instrument.launchTime, 'launchTime'),
-    // For a perpetual the time of its end; zero: none is set.
+    // End time of a perpetual; zero: none is set.
     delisted_at: readMsOrNull(instrument.deliveryTime, 'deliveryTime'),
   };
 };
 
-/** `SHIB1000`, besides the forms that all venues write. */
+/** `SHIB1000`, besides the forms that all venues use. */
 const splitAsset = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
   const [, stem, behind] = /^([A-Z]{2,})(10{3,7})$/.exec(asset) ?? [];
   return stem === undefined || behind === undefined ? splitMultiplier(asset) : { base: stem, multiplier: behind };
 };
 
 /** Minutes. */
-const fundingInterval = (value: unknown): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
+const readFundingInterval = (value: unknown): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
   const minutes = readCountOrNull(value, 'fundingInterval');
   if (minutes === null || minutes === 0) return { funding_interval: null, funding_interval_source: null };
   return { funding_interval: formatDuration(minutes * MS_PER_MINUTE), funding_interval_source: 'venue' };
@@ -163,7 +163,7 @@ type Rules = Readonly<Record<Rule, Digits | null>> & {
   readonly normalisation: Readonly<Record<string, FieldTransform>>;
 };
 
-/** Trading rules with the place each came from (V-03). */
+/** Trading rules with the venue field of each (V-03). */
 const readRules = (instrument: Fields): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: Rule): Digits | null => {

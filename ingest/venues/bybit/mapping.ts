@@ -1,15 +1,15 @@
-// What every mapper of Bybit's messages shares: the message's source, its stamp, the record around its values.
+// Shared by the mappers of Bybit's messages: the message's source, its stamp, and the record around its values.
 import type { Digits, Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import type { MapContext, Mapped, MapState } from '../contract/mapping.ts';
 import { bindRecords } from '../shared/shape.ts';
 import { readAmountOrNull, readText } from '../shared/wire.ts';
-import { isDated, quantityUnitOf } from './symbols.ts';
+import { isDated, toQuantityUnit } from './symbols.ts';
 
 export type MessageSource = {
   readonly receivedAt: Micros;
   readonly context: MapContext;
   readonly state: MapState;
-  /** Of the request; empty for frames. */
+  /** The request's query; empty for frames. */
   readonly query: URLSearchParams;
 };
 
@@ -24,12 +24,12 @@ export const toMapped = <R extends NormalisedRecord>(
   element: unknown,
 ): Mapped => toRecord<R>({ symbol, venueTs, receivedAt: source.receivedAt }, layer, values, element);
 
-/** Symbol of an element, null when it is no perpetual's. */
+/** Symbol of an element, null when it is no perpetual. */
 export const readSymbol = (value: unknown): string | null => {
   const symbol = readText(value, 'symbol');
   return isDated(symbol) ? null : symbol;
 };
 
-/** The turnover of an inverse listing counts the base asset: it is no amount of quote. */
+/** The turnover of an inverse listing counts the base asset: it is no quote amount. */
 export const readTurnover = (symbol: string, value: unknown, name: string): Digits | null =>
-  quantityUnitOf(symbol) === 'base' ? readAmountOrNull(value, name) : null;
+  toQuantityUnit(symbol) === 'base' ? readAmountOrNull(value, name) : null;

@@ -24,7 +24,7 @@ import {
 } from '../shared/wire.ts';
 import { type MessageSource, readSymbol, readTurnover, type Stamps, toMapped } from './mapping.ts';
 import { CONFIRMING_LEVELS } from './plan.ts';
-import { answerChain, bookKind, quantityUnitOf, toChain } from './symbols.ts';
+import { answerChain, bookKind, toChain, toQuantityUnit } from './symbols.ts';
 import { mapTickerAnswer, mapTickerFrame } from './tickers.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a'] });
@@ -63,7 +63,7 @@ const mapAnswer = (endpoint: string | null, body: Fields, source: MessageSource)
 };
 
 type FrameMapper = (frame: Fields, source: MessageSource) => readonly Mapped[];
-/** `sentAt`: the answer's own stamp, milliseconds. */
+/** `sentAt`: the answer's stamp in milliseconds. */
 type AnswerMapper = (result: Fields, source: MessageSource & { readonly sentAt: unknown }) => readonly Mapped[];
 
 // ---- books ----
@@ -87,7 +87,7 @@ const mapBookFrame: FrameMapper = (frame, source) => {
   return [chain ? { ...mapped, chain } : mapped];
 };
 
-/** The answer's depth is another than the socket's: it is never joined, but its id may confirm the book. */
+/** The answer's depth differs from the socket's: it is never joined, but its id may confirm the book. */
 const mapBookAnswer: AnswerMapper = (result, source) => {
   const symbol = readSymbol(result.s);
   if (symbol === null) return [];
@@ -125,7 +125,7 @@ const toTrade = (trade: Fields, source: MessageSource, names: TradeNames): reado
     side,
     price: readPrice(trade[price], price),
     quantity: readAmount(trade[size], size),
-    quantity_unit: quantityUnitOf(symbol),
+    quantity_unit: toQuantityUnit(symbol),
   };
   return [toMapped({ symbol, venueTs: readMsOrNull(trade[time], time), source }, 'trade', values, trade)];
 };
@@ -141,7 +141,7 @@ const mapLiquidation: FrameMapper = (frame, source) =>
 
 type LiquidationNames = readonly [symbol: string, time: string, side: string, price: string, size: string];
 
-/** The side is the position's (`Buy`: a long was closed) and the price is where it was bankrupt, no fill. */
+/** The side is the position's (`Buy`: a long was closed); the price is the bankruptcy price, no fill. */
 const toLiquidation = (element: Fields, source: MessageSource, names: LiquidationNames): readonly Mapped[] => {
   const [symbolName, time, side, price, size] = names;
   const symbol = readSymbol(element[symbolName]);
@@ -152,7 +152,7 @@ const toLiquidation = (element: Fields, source: MessageSource, names: Liquidatio
     price: readPrice(element[price], price),
     price_kind: 'bankruptcy' as const,
     quantity: readAmount(element[size], size),
-    quantity_unit: quantityUnitOf(symbol),
+    quantity_unit: toQuantityUnit(symbol),
   };
   return [toMapped({ symbol, venueTs: readMsOrNull(element[time], time), source }, 'liquidation', values, element)];
 };
@@ -161,7 +161,7 @@ const mapPastOpenInterest: AnswerMapper = (result, source) => {
   const symbol = readSymbol(result.symbol);
   if (symbol === null) return [];
   return readElements(result.list).map((row) => {
-    const values = { oi: readAmount(row.openInterest, 'openInterest'), oi_unit: quantityUnitOf(symbol) };
+    const values = { oi: readAmount(row.openInterest, 'openInterest'), oi_unit: toQuantityUnit(symbol) };
     return toMapped({ symbol, venueTs: readMsOrNull(row.timestamp, 'timestamp'), source }, 'oi', values, row);
   });
 };
@@ -226,7 +226,7 @@ const toCandle = (at: Stamps, element: unknown, fields: CandleFields): Mapped =>
     low: readPrice(fields.low, 'low'),
     close: readPrice(fields.close, 'close'),
     volume: isTraded ? readAmount(fields.volume, 'volume') : null,
-    volume_unit: isTraded ? quantityUnitOf(at.symbol) : null,
+    volume_unit: isTraded ? toQuantityUnit(at.symbol) : null,
     turnover: isTraded ? readTurnover(at.symbol, fields.turnover, 'turnover') : null,
     trades: null,
     closed: fields.closed,
@@ -239,8 +239,8 @@ const mapTickers: FrameMapper = (frame, source) => {
   const symbol = readSymbol(data.symbol);
   if (symbol === null) return [];
   const cs = frame.cs === undefined ? null : readId(frame.cs, 'cs');
-  const said = { venueTs: readMsOrNull(frame.ts, 'ts'), cs };
-  return mapTickerFrame({ symbol, source }, data, { ...said, isFull: frame.type === 'snapshot' });
+  const position = { venueTs: readMsOrNull(frame.ts, 'ts'), cs };
+  return mapTickerFrame({ symbol, source }, data, { ...position, isFull: frame.type === 'snapshot' });
 };
 
 const mapTickersAnswer: AnswerMapper = (result, source) =>

@@ -7,18 +7,18 @@ import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { byAge, chunks, isOpen } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
-import { type Market, marketOf } from './symbols.ts';
+import { type Market, toMarket } from './symbols.ts';
 
-/** Levels a side of the book we follow, sent every 200 ms. */
+/** Levels a side of the followed book, sent every 200 ms. */
 const BOOK_DEPTH = 1000;
-/** The venue limits the characters of all topics of a connection to 21,000; fewer keep a lost socket small. */
+/** The venue limits the characters of all topics of a connection to 21,000; fewer limit the loss of one socket. */
 const BOOKS_PER_CONNECTION = 50;
 const PRICES_PER_CONNECTION = 100;
 export const STREAMS_PER_CONNECTION = 4 * PRICES_PER_CONNECTION;
-/** A request that names one unknown topic is refused whole. */
+/** The venue refuses a whole request for one unknown topic. */
 const TOPICS_PER_FRAME = 10;
 const SILENCE_MS = 30_000;
-/** A delta leaves out, or repeats, what is as before. A third of each layer's bound is left for the answer (F-03). */
+/** A delta omits or repeats unchanged members. A third of each layer's bound is left for the answer (F-03). */
 const TICKER_MEMBERS: readonly WatchedMember[] = [
   { name: 'lastPrice', confirmAfterMs: 20_000 },
   { name: 'markPrice', confirmAfterMs: 20_000 },
@@ -26,13 +26,13 @@ const TICKER_MEMBERS: readonly WatchedMember[] = [
   { name: 'volume24h', confirmAfterMs: 80_000 },
   { name: 'fundingRate', confirmAfterMs: 200_000 },
 ];
-/** The docs: a candle is sent every 1 to 60 seconds. */
+/** Documented: a candle is sent every 1 to 60 seconds. */
 const CANDLE_SILENCE_MS = 120_000;
 /** No age limit is documented. */
 const RENEW_AFTER_MS = 23 * 3_600_000;
 /**
- * Every minute's candle must be recorded within 100 s of its end (N-11). Two requests a listing: 15 a second of the venue's 120 with 600
- * listings, of which the collector takes 72 for what comes again by itself.
+ * Every minute's candle must be recorded within 100 s of its end (N-11). Two requests a listing: with 600 listings 15 a second of the venue's
+ * 120, of which the collector uses 72 for periodic requests.
  */
 const PRICE_CANDLES_EVERY_MS = 80_000;
 
@@ -48,7 +48,7 @@ export const planBybit = (listings: readonly ListingRecord[], env: PlanEnv): Slo
   const open = byAge(listings.filter(isOpen));
   return Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) =>
     (['linear', 'inverse'] as const).flatMap((market) => {
-      const mine = open.filter((l) => marketOf(l.venue_symbol) === market && env.shardOf(l.venue_symbol) === shard);
+      const mine = open.filter((l) => toMarket(l.venue_symbol) === market && env.shardOf(l.venue_symbol) === shard);
       const group = { market, shard, listings: mine, endpoints: env.endpoints };
       return mine.length === 0 ? [] : [...planBooks(group), ...planPrices(group), toPriceCandles(group)];
     }),
@@ -68,7 +68,7 @@ const planBooks = (group: Group): Slot[] =>
     return toSocket(group, { id, layers, chunk, topics, watched: [{ subscriptions: topics, silenceMs: SILENCE_MS }] });
   });
 
-/** Trades, candles and liquidations may rest for long; tickers, which do not, share their socket and tell that it lives. */
+/** Trades, candles and liquidations may be quiet for long; tickers, which are not, share their socket and show that it is alive. */
 const planPrices = (group: Group): Slot[] =>
   chunks(group.listings, PRICES_PER_CONNECTION).map((chunk, i) => {
     const tickers = listTopics('tickers', chunk);
@@ -111,13 +111,13 @@ const toSocket = (group: Group, { id, layers, chunk, topics, watched }: SocketPl
 const toFrames = (op: 'subscribe' | 'unsubscribe', topics: readonly string[]): string[] =>
   chunks(topics, TOPICS_PER_FRAME).map((args, i) => JSON.stringify({ req_id: String(i + 1), op, args }));
 
-/** A new subscription begins with the whole book or ticker. */
+/** A new subscription starts with the whole book or ticker. */
 export const toRenewal = (topics: readonly string[]): string[] => [
   ...toFrames('unsubscribe', topics),
   ...toFrames('subscribe', topics),
 ];
 
-/** `error:handler not found,topic:tickers.X` names the first topic that is none; the request is asked again without it. */
+/** `error:handler not found,topic:tickers.X` names the first unknown topic; the request is sent again without it. */
 export const withoutRefused = (refusal: string, request: string): string | null => {
   const topic = /topic:([\w.-]+)/.exec(refusal)?.[1];
   if (topic === undefined || !request.includes(`"${topic}"`)) return null;
@@ -130,12 +130,12 @@ export const withoutRefused = (refusal: string, request: string): string | null 
 
 const get = (path: string, venueSymbol: string, endpoints: Endpoints): PollRequest => {
   const [name, query = ''] = path.split('?');
-  const subject = `category=${marketOf(venueSymbol)}&symbol=${encodeURIComponent(venueSymbol)}`;
+  const subject = `category=${toMarket(venueSymbol)}&symbol=${encodeURIComponent(venueSymbol)}`;
   const url = `${endpoints.rest}/v5/market/${name}?${subject}${query === '' ? '' : `&${query}`}`;
   return { method: 'GET', url, weight: 1 };
 };
 
-/** The minute that runs and those that ended since the last answer. */
+/** The running minute and those that ended since the last answer. */
 const toPriceCandles = ({ market, shard, listings, endpoints }: Group): Slot => ({
   kind: 'poll',
   id: `${market}-price-candles.${shard}`,
@@ -154,20 +154,20 @@ const toPriceCandles = ({ market, shard, listings, endpoints }: Group): Slot => 
 
 const MINUTE_MS = 60_000;
 
-/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which shows that it is over. */
+/** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which shows that the last is over. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const limit = (toMs - fromMs) / MINUTE_MS + 2;
   const range = `interval=1&start=${fromMs}&end=${toMs + MINUTE_MS}&limit=${limit}`;
   return get(`kline?${range}`, venue_symbol, endpoints);
 };
 
-/** The whole ticker of one listing. */
-export const confirmRequest = (topic: string, endpoints: Endpoints): SymbolRequest | null => {
+/** Requests the whole ticker of one listing. */
+export const toConfirmRequest = (topic: string, endpoints: Endpoints): SymbolRequest | null => {
   const symbol = /^tickers\.(.+)$/.exec(topic)?.[1];
   return symbol === undefined ? null : { symbol, request: get('tickers', symbol, endpoints) };
 };
 
-/** Levels of an answer that is asked for its update id only: it is numbered like the book we follow (docs of market/orderbook). */
+/** Levels of an answer that is requested for its update id only: it is numbered like the followed book (docs of market/orderbook). */
 export const CONFIRMING_LEVELS = '1';
 
 export const bookConfirmation: NonNullable<Venue['bookConfirmation']> = ({ venue_symbol }, endpoints) =>
@@ -178,7 +178,7 @@ const PRICES: Readonly<Record<string, PriceType>> = {
   'mark-price-kline': 'mark',
   'index-price-kline': 'index',
 };
-/** Candles of an answer, newest first, where the request does not say. */
+/** Default number of candles in an answer, newest first. */
 const DEFAULT_LIMIT = 200;
 
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {

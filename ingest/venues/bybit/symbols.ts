@@ -1,4 +1,4 @@
-// What Bybit's symbols and topics say by themselves: market, unit, what is no perpetual, and the chain of a book message.
+// What Bybit's symbols and topics imply: market, unit, what is no perpetual, and the chain of a book message.
 
 import type { BookRecord, QuantityUnit } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
@@ -7,16 +7,16 @@ import type { Chain } from '../shared/book-sync.ts';
 export type Market = 'linear' | 'inverse';
 
 /** `BTCUSD` is inverse; `BTCUSDT` and the USDC perpetual `BTCPERP` are linear. */
-export const marketOf = (symbol: string): Market => (symbol.endsWith('USD') ? 'inverse' : 'linear');
+export const toMarket = (symbol: string): Market => (symbol.endsWith('USD') ? 'inverse' : 'linear');
 /** Linear books, trades, open interest and volume count the base asset, inverse ones US dollars. */
-export const quantityUnitOf = (symbol: string): QuantityUnit => (marketOf(symbol) === 'linear' ? 'base' : 'quote');
+export const toQuantityUnit = (symbol: string): QuantityUnit => (toMarket(symbol) === 'linear' ? 'base' : 'quote');
 /** `BTCUSDT-25DEC26`, `BTC-25DEC26`, options (`BTC-6JAN23-17500-C`) and inverse futures by month code (`BTCUSDU23`). */
 export const isDated = (symbol: string): boolean => symbol.includes('-') || /USD[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
 
-/** The best level alone repeats itself every three seconds and is never the book we follow: it has no chain. */
+/** The best level alone is repeated every three seconds and is never the followed book: it has no chain. */
 const TOP_DEPTH = '1';
 
-/** Kind of a book message: `u` 1 is the whole book after a restart of the venue's service, whatever its type says. */
+/** Kind of a book message: `u` 1 is the whole book after a restart of the venue's service, whatever its type. */
 export const bookKind = (type: unknown, u: bigint): BookRecord['values']['kind'] =>
   type === 'snapshot' || u === 1n ? 'snapshot' : 'update';
 
@@ -25,11 +25,11 @@ type BookIds = {
   readonly depth: string;
   readonly kind: BookRecord['values']['kind'];
   readonly u: bigint;
-  /** Levels of the two sides; null where nobody counted. */
+  /** Number of levels of the two sides; null when not counted. */
   readonly levels: { readonly bids: number; readonly asks: number } | null;
 };
 
-/** `u` rises by one a message. A snapshot with fewer levels than its depth is all there is. */
+/** `u` rises by one a message. A snapshot with fewer levels than its depth is complete. */
 export const toChain = ({ symbol, depth, kind, u, levels }: BookIds): Chain | null => {
   if (depth === TOP_DEPTH) return null;
   const chain: Chain = { symbol, kind, first: kind === 'snapshot' ? null : u, last: u, previous: null };
@@ -37,7 +37,7 @@ export const toChain = ({ symbol, depth, kind, u, levels }: BookIds): Chain | nu
   return { ...chain, full: { bids: levels.bids < Number(depth), asks: levels.asks < Number(depth) } };
 };
 
-/** Of an answer: the id its book stands at. */
+/** Chain of an answer, with the update id of its book. */
 export const answerChain = (symbol: string, u: bigint): Chain => ({
   symbol,
   kind: 'snapshot',
@@ -46,7 +46,7 @@ export const answerChain = (symbol: string, u: bigint): Chain => ({
   previous: null,
 });
 
-/** The ids stand behind the levels, so the end of the text is looked at. */
+/** The ids follow the levels, so the end of the text is read. */
 export const readChain = (text: string): Chain | null => {
   if (text.startsWith('{"retCode":')) return readAnswerChain(text);
   const [, depth, symbol] = /"topic":"orderbook\.(\d+)\.([^"\\]+)"/.exec(text.slice(0, 200)) ?? [];
@@ -64,12 +64,12 @@ const readAnswerChain = (text: string): Chain | null => {
   return symbol === undefined || u === undefined ? null : answerChain(symbol, BigInt(u));
 };
 
-/** Topics that never rest for long. */
+/** Topics that are never quiet for long. */
 const STEADY = /"topic":"((?:tickers|kline\.1|orderbook\.\d+)\.[^"\\]+)"/;
 
 export const readSubscription = (text: string): string | null => STEADY.exec(text.slice(0, 200))?.[1] ?? null;
 
-/** The minute that a candle frame closes; `start` and `confirm` stand in one object. */
+/** The minute that a candle frame closes; `start` and `confirm` are members of one object. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {
   const symbol = /"topic":"kline\.1\.([^"\\]+)"/.exec(text.slice(0, 200))?.[1];
   if (symbol === undefined) return null;

@@ -14,7 +14,7 @@ export type Urgency = (typeof URGENCIES)[number];
 export type PollRequest = VenueRequest & {
   /** `poll` unless stated. */
   readonly urgency?: Urgency;
-  /** `{since}` in the URL is replaced by the instant so long before the request is sent, in Unix seconds. */
+  /** `{since}` in the URL is replaced by the send time minus this, in Unix seconds. */
   readonly sinceMs?: number;
 };
 
@@ -27,9 +27,9 @@ export type Cover = { readonly layers: readonly string[]; readonly symbols: read
 /** Subscriptions of a socket that are never quiet for long; names are the venue's own. */
 export type Watched = {
   readonly subscriptions: readonly string[];
-  /** Silent so long, a subscription is renewed (F-02: the layer's freshness default). */
+  /** After this silence a subscription is renewed (F-02: the layer's freshness default). */
   readonly silenceMs: number;
-  /** Silent so long, its value is requested by `confirm` (F-03). */
+  /** After this silence its value is requested by `confirm` (F-03). */
   readonly confirmAfterMs?: number;
   /** Members that frames may leave out or repeat: the value is requested when one of them has not changed for its time, whatever else came. */
   readonly members?: readonly WatchedMember[];
@@ -67,7 +67,7 @@ export type PollSlot = {
 
 export type Slot = SocketSlot | PollSlot;
 
-/** At most so many in any span of `ms`; the collector uses four fifths of it. */
+/** At most `most` in any span of `ms`; the collector uses four fifths of it. */
 export type Burst = { readonly most: number; readonly ms: number };
 
 /** How one layer is delivered: decides its horizon (F-02). */
@@ -139,7 +139,7 @@ export type VenueFeed = {
   readonly subscriptionOf?: (text: string) => string | null;
   /** Frames that end and begin silent subscriptions. */
   readonly renew?: (subscriptions: readonly string[]) => readonly string[];
-  /** A subscribe frame without what an `error` frame refuses of it, where the venue refuses the whole frame; null: the error is about something else. */
+  /** A subscribe frame without what an `error` frame refuses of it, where the venue refuses it whole; null: the error is about something else. */
   readonly without?: (refusal: string, request: string) => string | null;
   /** Requests the newest value of a quiet subscription. */
   readonly confirm?: (subscription: string, endpoints: Endpoints) => SymbolRequest | null;

@@ -47,7 +47,7 @@ export type VenueListings = {
   readonly decode?: (bytes: Uint8Array) => Uint8Array;
 };
 
-/** An answer received so long after a minute's end has the complete minute, or proves that it had no trades (H-12). */
+/** An answer received this long after a minute's end has the complete minute, or proves that it had no trades (H-12). */
 export const MINUTE_SETTLES_MS = 10_000;
 
 /**

@@ -23,7 +23,7 @@ export type AskedMinutes = {
   /** First and last minute; null: the oldest of the answer, the one that runs. */
   readonly from: Micros | null;
   readonly to: Micros | null;
-  /** An answer with so many is cut: it covers the minutes between its oldest and its newest. */
+  /** An answer with this many candles is truncated: it covers the minutes between its oldest and its newest. */
   readonly limit: number;
 };
 

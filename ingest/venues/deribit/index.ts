@@ -1,7 +1,7 @@
 // Deribit perpetuals, inverse in USD and linear in USDC or USDT. https://docs.deribit.com, checked 2026-11-21.
 //
-// JSON-RPC over one socket: a ticker says price, mark, index, funding, open interest and the day; options, dated futures and combos share the
-// channels and are never mapped. Inverse instruments count amounts of USD, linear ones of base. Figures are JSON numbers.
+// JSON-RPC over one socket: a ticker has price, mark, index, funding, open interest and the day's figures; options, dated futures and combos
+// share the channels and are never mapped. Inverse instruments count amounts of USD, linear ones of base. Figures are JSON numbers.
 
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
@@ -11,23 +11,23 @@ import { mapMessage, readChain, readChannel, readNewestMinute } from './messages
 import {
   askedMinutes,
   candlesRequest,
-  confirmRequest,
   planDeribit,
   STREAMS_PER_CONNECTION,
   toCall,
+  toConfirmRequest,
   toRenewal,
 } from './plan.ts';
-import { isLinear, quantityUnitOf } from './symbols.ts';
+import { isLinear, toQuantityUnit } from './symbols.ts';
 
 const ENDPOINTS = { rest: 'https://www.deribit.com/api/v2', ws: 'wss://streams.deribit.com/ws/api/v2' };
 
-/** The subscription brings the whole book; each change names the change before it. A hole is cured by a new subscription of that book only. */
+/** The subscription sends the whole book; each change names the change before it. Only a new subscription of that book repairs a gap. */
 const bookRule: BookRule = {
   style: 'stream',
   bufferLimit: 0,
   continues: ({ last }, next) => {
     if (next.previous === last) return 'apply';
-    // A repeat says nothing new; any other id is a hole, or ids that began anew.
+    // A repeat is skipped; any other id is a gap, or a restarted numbering.
     return next.last === last ? 'skip' : 'break';
   },
 };
@@ -53,7 +53,7 @@ export const deribit: Venue = {
     stats: ON_CHANGE,
     venue_depth: ON_CHANGE,
     trades: ON_CHANGE,
-    // A mark of each trade that filled one.
+    // The venue marks each trade that filled a liquidation.
     liquidation: { ...ON_CHANGE, completeness: 'full' },
     candles: ON_CHANGE,
   },
@@ -78,14 +78,14 @@ export const deribit: Venue = {
   bookRule,
   subscriptionOf: readChannel,
   renew: toRenewal,
-  confirm: confirmRequest,
+  confirm: toConfirmRequest,
   newestMinute: readNewestMinute,
   candles: candlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) => ({
     venue_kind: isLinear(venueSymbol) ? 'linear' : 'inverse',
     contract_size: '1',
-    quantity_unit: quantityUnitOf(venueSymbol),
+    quantity_unit: toQuantityUnit(venueSymbol),
   }),
   map: (_state, message, context) => mapMessage(message, context),
 };

@@ -21,7 +21,7 @@ import { isLinear, isPerpetual } from './symbols.ts';
 /** An instrument without an end expires in the year 3000; ours end in 2100. */
 const NO_END_MS = 4_102_444_800_000;
 
-/** `get_instruments` of a currency, or of `any`; known by its rows, which no other answer has. */
+/** `get_instruments` of a currency, or of `any`; recognised by its rows, which no other answer has. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   if (message.kind !== 'response') return null;
   return readMessage(message.payload, (body) => {
@@ -40,7 +40,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
 const isInstrument = (row: unknown): row is Fields =>
   isFields(row) && 'instrument_name' in row && 'expiration_timestamp' in row && 'tick_size' in row;
 
-/** Words of what is no perpetual; another word, known or not, leaves it to the name. */
+/** Kinds other than perpetual; for any other kind, known or not, the name decides. */
 const OTHER_KINDS: ReadonlySet<unknown> = new Set(['option', 'spot', 'future_combo', 'option_combo']);
 const DATED_PERIODS: ReadonlySet<unknown> = new Set(['day', 'week', 'month']);
 
@@ -62,7 +62,7 @@ const toListing = (instrument: Fields, { sentAt, receivedAt }: Stamps): ListingR
   };
 };
 
-/** Since 2025 the venue's word; before it a flag. */
+/** The venue's status since 2025; a flag before. */
 const STATUSES = words({
   open: 'tradeable',
   created: 'pre_launch',
@@ -91,7 +91,7 @@ const toValues = (instrument: Fields, venue_symbol: string): ListingValues => {
   const venue_kind = readKind(instrument, venue_symbol);
   const quantity = venue_kind === 'linear' ? 'base' : 'quote';
   const endMs = readCountOrNull(instrument.expiration_timestamp, 'expiration_timestamp') || NO_END_MS;
-  // Amounts are multiples of the venue's contract size: it is the step, not what one unit of a quantity is worth.
+  // Amounts are multiples of the venue's contract size: it is the step, not the worth of one unit.
   const lot_size = readRuleOrNull('lot_size', instrument.contract_size, 'contract_size');
   const tick_size = readRuleOrNull('tick_size', instrument.tick_size, 'tick_size');
   const min_qty = readRuleOrNull('min_qty', instrument.min_trade_amount, 'min_trade_amount');

@@ -29,7 +29,7 @@ import {
   readText,
   refusal,
 } from '../shared/wire.ts';
-import { isLinear, isPerpetual, quantityUnitOf, symbolsOfIndex } from './symbols.ts';
+import { isLinear, isPerpetual, listSymbolsOfIndex, toQuantityUnit } from './symbols.ts';
 
 const record = bindRecords('deribit');
 
@@ -65,7 +65,7 @@ const mapNotification = ({ channel, data }: Fields, source: Source): readonly Ma
   }
 };
 
-/** An answer is told by its shape: summaries, a ticker, a book with its ticker, past trades, or candles (which name no instrument). */
+/** An answer is recognised by its shape: summaries, a ticker, a book with its ticker, past trades, or candles (without an instrument). */
 const mapResult = (result: unknown, query: URLSearchParams | undefined, source: Source): readonly Mapped[] => {
   if (Array.isArray(result)) return result.filter(isFields).flatMap((row) => mapSummary(row, source));
   if (!isFields(result)) return [];
@@ -85,7 +85,7 @@ const mapTicker = (ticker: Fields, { receivedAt }: Source): readonly Mapped[] =>
   return [...toLast(at, ticker), ...toMark(at, ticker), ...toFunding(at, ticker), ...toDay(at, ticker)];
 };
 
-/** A row of `get_book_summary_by_currency` or `_by_instrument`: a ticker without an index, its day's figures beside the others. */
+/** A row of `get_book_summary_by_currency` or `_by_instrument`: a ticker without an index, with the day's figures beside the others. */
 const mapSummary = (row: Fields, source: Source): readonly Mapped[] => {
   if (!('instrument_name' in row && 'mark_price' in row)) return [];
   const { last: last_price, creation_timestamp: timestamp } = row;
@@ -107,7 +107,7 @@ const toMark = (at: At, ticker: Fields): readonly Mapped[] => {
   return mark === null && index === null ? [] : [record(at, 'mark', { mark, index }, ticker)];
 };
 
-/** `current_funding` is what accrues now, stated for eight hours; `funding_8h` is what the last eight hours cost. */
+/** `current_funding` accrues now, stated for eight hours; `funding_8h` is the cost of the last eight hours. */
 const toFunding = (at: At, ticker: Fields): readonly Mapped[] => {
   const funding = readFigureOrNull(ticker.current_funding, 'current_funding');
   return funding === null
@@ -118,7 +118,7 @@ const toFunding = (at: At, ticker: Fields): readonly Mapped[] => {
 /** The day's volume is in base for both kinds; the change is a percentage, null without trades. */
 const toDay = (at: At, ticker: Fields): readonly Mapped[] => {
   const oi = readAmountOrNull(ticker.open_interest, 'open_interest');
-  const oiRecord = oi === null ? [] : [record(at, 'oi', { oi, oi_unit: quantityUnitOf(at.symbol) }, ticker)];
+  const oiRecord = oi === null ? [] : [record(at, 'oi', { oi, oi_unit: toQuantityUnit(at.symbol) }, ticker)];
   if (!isFields(ticker.stats)) return oiRecord;
   const { volume, volume_usd, volume_notional, price_change } = ticker.stats;
   const percent = readFigureOrNull(price_change, 'price_change');
@@ -133,7 +133,7 @@ const toDay = (at: At, ticker: Fields): readonly Mapped[] => {
   return [...oiRecord, ...(isEmpty ? [] : [record(at, 'stats', stats, ticker)])];
 };
 
-/** `perpetual.<instrument>`: its index; what it calls interest is not read. */
+/** `perpetual.<instrument>`: its index; its `interest` is not read. */
 const mapPerpetual = (symbol: string, data: Fields, { receivedAt }: Source): readonly Mapped[] => {
   if (!isPerpetual(symbol)) return [];
   const at = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt };
@@ -143,14 +143,14 @@ const mapPerpetual = (symbol: string, data: Fields, { receivedAt }: Source): rea
 const mapIndex = (data: Fields, { receivedAt, context }: Source): readonly Mapped[] => {
   const index = readPrice(data.price, 'price');
   const venueTs = readMsOrNull(data.timestamp, 'timestamp');
-  return symbolsOfIndex(readText(data.index_name, 'index_name'), context).map((symbol) =>
+  return listSymbolsOfIndex(readText(data.index_name, 'index_name'), context).map((symbol) =>
     record({ symbol, venueTs, receivedAt }, 'mark', { mark: null, index }, data),
   );
 };
 
 // ---- book ----
 
-/** `book.<instrument>.<interval>` is whole, then changes; `book.<instrument>.none.<depth>.<interval>` repeats its best levels. */
+/** `book.<instrument>.<interval>` is whole, then changes; `book.<instrument>.none.<depth>.<interval>` repeats the best levels. */
 const mapBook = (channel: readonly string[], data: Fields, source: Source): readonly Mapped[] => {
   if (channel.length > 3) return channel[2] === 'none' ? mapLevels(data, source) : [];
   const symbol = readText(data.instrument_name, 'instrument_name');
@@ -165,7 +165,7 @@ const mapBook = (channel: readonly string[], data: Fields, source: Source): read
   return [{ ...record(at, 'book', { kind: 'update', bids, asks, sequence }, data), chain }];
 };
 
-/** Before 2021 there was no `type`, and a snapshot was what had no change before it. */
+/** Before 2021 there was no `type`; a snapshot was a message without a previous change. */
 const toChain = (data: Fields, symbol: string): Chain => {
   const last = BigInt(readId(data.change_id, 'change_id'));
   const isSnapshot = data.type === 'snapshot' || (data.type === undefined && data.prev_change_id === undefined);
@@ -201,7 +201,7 @@ const HEAD_LENGTH = 200;
 export const readChannel = (text: string): string | null =>
   /"channel":"([^"\\]+)"/.exec(text.slice(0, HEAD_LENGTH))?.[1] ?? null;
 
-/** Members of the data come in any order, after the channel. */
+/** The members of the data come in any order, after the channel. */
 export const readChain = (text: string): Chain | null => {
   const symbol = /"channel":"book\.([^".]+)\.[^".]+"/.exec(text.slice(0, HEAD_LENGTH))?.[1];
   const last = /"change_id":(\d{1,40})/.exec(text)?.[1];
@@ -215,7 +215,7 @@ export const readChain = (text: string): Chain | null => {
     : { symbol, kind: 'update', first: null, last: BigInt(last), previous: BigInt(previous) };
 };
 
-/** The minute that a notification of candles tells. */
+/** The minute of a notification of candles. */
 export const readNewestMinute = (text: string): ClosedMinute | null => {
   const symbol = /"channel":"chart\.trades\.([^".]+)\.1"/.exec(text.slice(0, HEAD_LENGTH))?.[1];
   if (symbol === undefined || !isPerpetual(symbol)) return null;
@@ -228,7 +228,7 @@ export const readNewestMinute = (text: string): ClosedMinute | null => {
 const mapTrades = (data: unknown, source: Source): readonly Mapped[] =>
   readList(data, 'trades').flatMap((item) => mapTrade(readFields(item, 'trade'), source));
 
-/** A trade, and the liquidations it filled. */
+/** Maps a trade, and the liquidations it filled. */
 const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = readText(trade.instrument_name, 'instrument_name');
   if (!isPerpetual(symbol)) return [];
@@ -237,19 +237,19 @@ const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const at = { symbol, venueTs: readMsOrNull(trade.timestamp, 'timestamp'), receivedAt };
   const id = readIdText(trade.trade_id, 'trade_id');
   const price = readPrice(trade.price, 'price');
-  const amount = { quantity: readAmount(trade.amount, 'amount'), quantity_unit: quantityUnitOf(symbol) };
+  const amount = { quantity: readAmount(trade.amount, 'amount'), quantity_unit: toQuantityUnit(symbol) };
   const fill = { price, price_kind: 'fill' as const, ...amount };
   return [
     record(at, 'trade', { id, side: direction, price, ...amount }, trade),
-    // Of two in one trade, which has one id, the second is told apart.
-    ...closedSides(trade.liquidation, direction).map((side, i) =>
+    // Two liquidations of one trade share its id: the second gets a suffix.
+    ...listClosedSides(trade.liquidation, direction).map((side, i) =>
       record(at, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side, ...fill }, trade),
     ),
   ];
 };
 
-/** Who was liquidated: `T` the taker, `M` the maker, who did the opposite, `MT` both. A sale closes a long. */
-const closedSides = (liquidation: unknown, taker: 'buy' | 'sell'): readonly ('long' | 'short')[] => {
+/** The liquidated party: `T` the taker, `M` the maker, whose side is opposite, `MT` both. A sale closes a long. */
+const listClosedSides = (liquidation: unknown, taker: 'buy' | 'sell'): readonly ('long' | 'short')[] => {
   const closedByTaker = taker === 'sell' ? 'long' : 'short';
   const closedByMaker = taker === 'sell' ? 'short' : 'long';
   switch (liquidation) {
@@ -268,7 +268,7 @@ const closedSides = (liquidation: unknown, taker: 'buy' | 'sell'): readonly ('lo
   }
 };
 
-/** `chart.trades.<instrument>.1`: volume in base, cost in quote; nothing says whether the candle is closed. */
+/** `chart.trades.<instrument>.1`: volume in base, cost in quote; no member marks the candle as closed. */
 const mapCandle = (channel: readonly string[], data: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = channel[2] ?? '';
   if (channel[1] !== 'trades' || channel[3] !== '1' || !isPerpetual(symbol)) return [];

@@ -8,21 +8,21 @@ import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { chunks, type Place, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
-/** Channels of a connection; the docs allow so many in one request. */
+/** Channels of a connection; the docs allow as many in one request. */
 export const STREAMS_PER_CONNECTION = 500;
 const BOOKS_PER_CONNECTION = 400;
 /** Three channels each. */
 const PRICES_PER_CONNECTION = 160;
 /** Channels named by one request. */
 const CHANNELS_PER_FRAME = 100;
-/** The venue asks back after so many seconds of silence, and closes the socket when it is not answered. */
+/** The venue sends a test request after this many seconds of silence, and closes the socket when it gets no answer. */
 const HEARTBEAT_S = 30;
 const SILENCE_MS = 30_000;
 /** A third of the bounds of ticker, mark and book is left for the answer (F-03). */
 const CONFIRM_AFTER_MS = 20_000;
-/** A book that rests says nothing, and a new subscription brings it whole. */
+/** A quiet book sends nothing; a new subscription sends it whole. */
 const BOOK_SILENCE_MS = 20_000;
-/** The docs: a minute without trades is told too, with the last price and no volume. */
+/** Documented: a minute without trades is sent too, with the last price and no volume. */
 const CANDLE_SILENCE_MS = 120_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
@@ -61,7 +61,7 @@ const toBooks = (symbols: readonly string[]): SocketPlan => {
   };
 };
 
-/** Trades may rest for long; tickers, which do not, share their socket and tell that it lives. Liquidations are marks of trades. */
+/** Trades may be quiet for long; tickers, which are not, share their socket and show that it is alive. Liquidations are marks of trades. */
 const toPrices = (symbols: readonly string[]): SocketPlan => {
   const tickers = listChannels('ticker', symbols, '100ms');
   const candles = listChannels('chart.trades', symbols, '1');
@@ -99,7 +99,7 @@ export const toCall = (id: number, method: string, params: unknown): string =>
 const toChannelCalls = (method: 'public/subscribe' | 'public/unsubscribe', channels: readonly string[]): string[] =>
   chunks(channels, CHANNELS_PER_FRAME).map((some, i) => toCall(i + 2, method, { channels: some }));
 
-/** What is subscribed already would go on as it is. */
+/** Unsubscribes first: subscribing to an active channel changes nothing. */
 export const toRenewal = (channels: readonly string[]): string[] => [
   ...toChannelCalls('public/unsubscribe', channels),
   ...toChannelCalls('public/subscribe', channels),
@@ -115,20 +115,20 @@ const get = (method: string, query: string, { rest }: Endpoints): VenueRequest =
 
 const MINUTE_MS = 60_000;
 
-/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`; those without trades are told too. */
+/** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one; minutes without trades are sent too. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const range = `start_timestamp=${fromMs}&end_timestamp=${toMs + MINUTE_MS}&resolution=1`;
   return get('get_tradingview_chart_data', `instrument_name=${encodeURIComponent(venue_symbol)}&${range}`, endpoints);
 };
 
-/** The whole ticker of one listing. */
-export const confirmRequest = (channel: string, endpoints: Endpoints): SymbolRequest | null => {
+/** Requests the whole ticker of one listing. */
+export const toConfirmRequest = (channel: string, endpoints: Endpoints): SymbolRequest | null => {
   const symbol = /^ticker\.([^.]+)\./.exec(channel)?.[1];
   if (symbol === undefined) return null;
   return { symbol, request: get('ticker', `instrument_name=${encodeURIComponent(symbol)}`, endpoints) };
 };
 
-/** The most candles of an answer. */
+/** Maximum number of candles in an answer. */
 const CANDLES_LIMIT = 5_000;
 
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {

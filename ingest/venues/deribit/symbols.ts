@@ -1,4 +1,4 @@
-// What Deribit's instrument names say by themselves: kind, unit, and which perpetuals use an index.
+// What Deribit's instrument names imply: kind, unit, and the perpetuals that use an index.
 import type { QuantityUnit } from '../../../schemas/records.ts';
 import type { MapContext } from '../contract/mapping.ts';
 
@@ -7,10 +7,10 @@ export const isPerpetual = (instrument: string): boolean => /^[A-Z0-9]+(_[A-Z0-9
 /** A pair before the dash is settled in its quote. */
 export const isLinear = (instrument: string): boolean => instrument.includes('_');
 /** Books, trades and open interest: amounts of base (linear) or of USD (inverse). */
-export const quantityUnitOf = (instrument: string): QuantityUnit => (isLinear(instrument) ? 'base' : 'quote');
+export const toQuantityUnit = (instrument: string): QuantityUnit => (isLinear(instrument) ? 'base' : 'quote');
 
-/** Perpetuals that use an index such as `btc_usd`: the known ones, or before any is known the one of that name. */
-export const symbolsOfIndex = (index: string, { listings }: MapContext): readonly string[] => {
+/** Perpetuals that use an index such as `btc_usd`: the known ones, or while none is known the one with that name. */
+export const listSymbolsOfIndex = (index: string, { listings }: MapContext): readonly string[] => {
   if (listings.size > 0)
     return [...listings.values()].filter(({ values }) => values.pair === index).map((listing) => listing.venue_symbol);
   const [base = '', quote = ''] = index.toUpperCase().split('_');

@@ -1,8 +1,8 @@
 // dYdX v4 perpetuals, from its indexer. https://docs.dydx.xyz, checked 2026-11-21.
 //
-// One channel says oracle price, funding, open interest and turnover of every market; a book a market. Positions are margined at the oracle
-// price: it is the mark, and there is no index beside it. Hardly anything has a venue stamp. Books have no sequence, and cross for real, because
-// validators see orders at different moments; a crossed book is not served (L-03).
+// One channel carries oracle price, funding, open interest and turnover of every market; a book has a channel for each market. Positions are
+// margined at the oracle price: it is the mark, and there is no separate index. Most messages have no venue stamp. Books have no sequence, and
+// really cross, because validators see orders at different moments; a crossed book is not served (L-03).
 
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
@@ -13,7 +13,7 @@ import { askedMinutes, candlesRequest, planDydx, STREAMS_PER_CONNECTION, toRenew
 
 const ENDPOINTS = { rest: 'https://indexer.dydx.trade', ws: 'wss://indexer.dydx.trade/v4/ws' };
 
-/** Nothing numbers a book's messages: what comes after the subscription's snapshot goes on from it. */
+/** Book messages have no numbers: each continues the subscription's snapshot. */
 const bookRule: BookRule = { style: 'stream', bufferLimit: 0, continues: () => 'apply' };
 
 export const dydx: Venue = {
@@ -21,8 +21,8 @@ export const dydx: Venue = {
   name: 'dYdX',
   docs: 'https://docs.dydx.xyz',
   endpoints: ENDPOINTS,
-  // The indexer closes what subscribes to one channel of one market more than twice a second (dydxprotocol/v4-chain@02d669f1,
-  // `indexer/services/socks/src/lib/subscription.ts`); it asks its own database for each. REST: 100 requests in 10 s.
+  // The indexer closes a connection that subscribes to one channel of one market more than twice a second (dydxprotocol/v4-chain@02d669f1,
+  // `indexer/services/socks/src/lib/subscription.ts`); it queries its own database for each. REST: 100 requests in 10 s.
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
     subscribePerSecond: 6,
@@ -38,7 +38,7 @@ export const dydx: Venue = {
     stats: ON_CHANGE,
     venue_depth: ON_CHANGE,
     trades: ON_CHANGE,
-    // A mark of each trade that filled one; what was deleveraged met no order and is no trade.
+    // The venue marks each trade that filled a liquidation; a deleveraging matched no order and is no trade.
     liquidation: { ...ON_CHANGE, completeness: 'full' },
     candles: ON_CHANGE,
   },

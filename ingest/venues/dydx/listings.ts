@@ -6,7 +6,7 @@ import { elementTexts } from '../shared/elements.ts';
 import { TIMEFRAMES } from '../shared/shape.ts';
 import { type Fields, isFields, readFields, readMessage, readRuleOrNull, readText, words } from '../shared/wire.ts';
 
-/** Known by its member `markets`; one scope, whole. */
+/** Recognised by its member `markets`; one scope, complete. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   if (message.kind !== 'response') return null;
   return readMessage(message.payload, (body) => {
@@ -41,7 +41,7 @@ const STATUSES = words({
   FINAL_SETTLEMENT: 'settling',
 });
 
-/** `BTC-USD`; markets that anyone may list name the pool too: `BUFFI,UNISWAP_V3,0X4C1B…-USD`. */
+/** `BTC-USD`; permissionless markets include the pool: `BUFFI,UNISWAP_V3,0X4C1B…-USD`. */
 const splitTicker = (ticker: string): { readonly asset: string; readonly base: string; readonly quote: string } => {
   const dash = ticker.lastIndexOf('-');
   const asset = dash < 0 ? ticker : ticker.slice(0, dash);

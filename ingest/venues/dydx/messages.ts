@@ -40,11 +40,11 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
     return Array.isArray(frame.errors) || message.kind === 'frame' ? [] : mapAnswer(frame, message);
   });
 
-/** `subscribed` has the endpoint's answer; `channel_data` one change, `channel_batch_data` several. */
+/** `subscribed` has the endpoint's answer; `channel_data` has one change, `channel_batch_data` several. */
 const mapFrame = ({ type, channel, id, contents }: Fields, receivedAt: Received): readonly Mapped[] => {
   const isFirst = type === 'subscribed';
   if (!isFirst && type !== 'channel_data' && type !== 'channel_batch_data') return [];
-  // Some changes say nothing.
+  // Some changes are empty.
   if (contents === undefined || contents === null) return [];
   const parts = type === 'channel_batch_data' ? readList(contents, 'contents') : [contents];
   return parts.flatMap((part) => {
@@ -67,7 +67,7 @@ const mapFrame = ({ type, channel, id, contents }: Fields, receivedAt: Received)
   });
 };
 
-/** Books and trades name their market in the request only. */
+/** Books and trades have their market in the request only. */
 const mapAnswer = (body: Fields, { request, received_at }: VenueMessage): readonly Mapped[] => {
   if (isFields(body.markets)) return mapMarkets(body, received_at);
   if (Array.isArray(body.candles)) return mapCandles(body.candles, received_at);
@@ -81,7 +81,7 @@ const mapAnswer = (body: Fields, { request, received_at }: VenueMessage): readon
 
 // ---- markets ----
 
-/** `markets` are whole, `trading` what changed of them, `oraclePrices` have a time. */
+/** `markets` are whole, `trading` has their changes, `oraclePrices` have a time. */
 const mapMarkets = ({ markets, trading, oraclePrices }: Fields, receivedAt: Received): readonly Mapped[] => [
   ...listEntries(markets).flatMap(([symbol, market]) => mapMarket({ symbol, venueTs: null, receivedAt }, market)),
   ...listEntries(trading).flatMap(([symbol, market]) => mapMarket({ symbol, venueTs: null, receivedAt }, market)),
@@ -99,14 +99,14 @@ const listEntries = (value: unknown): readonly (readonly [string, Fields])[] =>
     ? []
     : Object.entries(readFields(value, 'markets')).map(([symbol, market]) => [symbol, readFields(market, symbol)]);
 
-/** Each member stands for itself: none needs what was said before. */
+/** The members are independent: none needs an earlier value. */
 const mapMarket = (at: At, market: Fields): readonly Mapped[] => [
   ...toMark(at, market.oraclePrice, market),
   ...toFunding(at, market),
   ...toDay(at, market),
 ];
 
-/** Before its first price a market says zero or null. */
+/** Before its first price a market has zero or null. */
 const toMark = (at: At, price: unknown, element: Fields): readonly Mapped[] => {
   const mark = readAmountOrNull(price, 'oraclePrice');
   return mark === null || mark === '0' ? [] : [record(at, 'mark', { mark, index: null }, element)];
@@ -133,7 +133,7 @@ const toDay = (at: At, market: Fields): readonly Mapped[] => {
 
 // ---- book ----
 
-/** Levels a side of a snapshot at most; a side with fewer is all there is. */
+/** Maximum number of levels a side of a snapshot; a side with fewer is complete. */
 const LEVELS = 100;
 
 const mapSnapshot = (symbol: string, contents: Fields, receivedAt: Received): readonly Mapped[] => {
@@ -153,7 +153,7 @@ const readSnapshotSide = (side: unknown, name: string): Level[] =>
     return [readPrice(price, 'price'), readAmount(size, 'size')];
   });
 
-/** A side that did not change is left out. */
+/** An unchanged side is omitted. */
 const mapUpdate = (symbol: string, contents: Fields, receivedAt: Received): readonly Mapped[] => {
   const bids = readLevels(contents.bids ?? [], 'bids');
   const asks = readLevels(contents.asks ?? [], 'asks');
@@ -163,7 +163,7 @@ const mapUpdate = (symbol: string, contents: Fields, receivedAt: Received): read
   return [{ ...record({ symbol, venueTs: null, receivedAt }, 'book', values, contents), chain }];
 };
 
-/** A frame of the book channel; an answer's symbol is in its request. */
+/** Chain of a frame of the book channel; an answer has its symbol in its request. */
 export const readChain = (text: string): Chain | null => {
   const head = text.slice(0, HEAD_LENGTH);
   if (head.includes('"channel":"v4_orderbook"')) {
@@ -181,7 +181,7 @@ export const readChain = (text: string): Chain | null => {
 
 const HEAD_LENGTH = 500;
 
-/** Channel and id of a frame; null for the channel of all markets, which has none. */
+/** Channel and id of a frame; null for the channel of all markets, which has no id. */
 export const readSubscription = (text: string): string | null => {
   const [head = ''] = text.slice(0, HEAD_LENGTH).split('"contents":', 1);
   const channel = /"channel":"(\w+)"/.exec(head)?.[1];
@@ -189,7 +189,7 @@ export const readSubscription = (text: string): string | null => {
   return channel === undefined || id === undefined ? null : `${channel}/${id}`;
 };
 
-/** The minute that a frame of candles tells, the newest where it tells several. */
+/** The newest minute of a frame of candles. */
 export const readNewestMinute = (text: string): ClosedMinute | null => {
   const symbol = /^v4_candles\/(.+)\/1MIN$/.exec(readSubscription(text) ?? '')?.[1];
   const openMs = symbol === undefined ? Number.NaN : Date.parse(/"startedAt":"([^"]+)"/.exec(text)?.[1] ?? '');
@@ -201,7 +201,7 @@ export const readNewestMinute = (text: string): ClosedMinute | null => {
 const mapTrades = (symbol: string, contents: Fields, receivedAt: Received): readonly Mapped[] =>
   readList(contents.trades, 'trades').flatMap((item) => mapTrade(symbol, readFields(item, 'trade'), receivedAt));
 
-/** A trade, and the liquidation it filled: `LIQUIDATED` says that the taker was. `DELEVERAGED` is no trade of the market. */
+/** Maps a trade, and the liquidation it filled: `LIQUIDATED` means that the taker was liquidated. `DELEVERAGED` is no trade of the market. */
 const mapTrade = (symbol: string, trade: Fields, receivedAt: Received): readonly Mapped[] => {
   if (trade.type === 'DELEVERAGED') return [];
   const taker = readTaker(trade.side, ['BUY', 'SELL'], 'side');
@@ -219,7 +219,7 @@ const mapTrade = (symbol: string, trade: Fields, receivedAt: Received): readonly
 const mapCandles = (candles: readonly unknown[], receivedAt: Received): readonly Mapped[] =>
   candles.flatMap((candle) => mapCandle(candle, receivedAt));
 
-/** `startedAt` is the start; nothing says whether the candle is closed. */
+/** `startedAt` is the start; no member marks the candle as closed. */
 const mapCandle = (value: unknown, receivedAt: Received): readonly Mapped[] => {
   const candle = readFields(value, 'candle');
   if (candle.resolution !== '1MIN') return [];

@@ -1,10 +1,10 @@
-// dYdX's slots: one socket of all markets, sockets of books, trades and candles; subscriptions, and requests that fill minutes in.
+// dYdX's slots: one socket of all markets, sockets of books, trades and candles; subscriptions, and requests that fill in minutes.
 
 import { formatInstant, MICROS_PER_MS } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
-import { readNumber, readRequest, shifted, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, shift, toAsked } from '../shared/asked.ts';
 import { spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
@@ -14,7 +14,7 @@ export const STREAMS_PER_CONNECTION = 3 * PER_CHANNEL;
 /** Sockets are planned half full, so that a hash seldom overfills one. */
 const LISTINGS_PLANNED = 16;
 const SILENCE_MS = 30_000;
-/** A book that rests says nothing, and a new subscription brings it whole: before its bound of 30 s (F-03). */
+/** A quiet book sends nothing; a new subscription sends it whole, before its bound of 30 s (F-03). */
 const BOOK_SILENCE_MS = 20_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
@@ -30,7 +30,7 @@ export const planDydx = (listings: readonly ListingRecord[], env: PlanEnv): Slot
     covers: [{ layers: ['mark', 'funding', 'oi', 'stats'], symbols: null }],
     ...age,
   };
-  // Markets in final settlement stay listed for good and have no book.
+  // Markets in final settlement stay listed permanently and have no book.
   const traded = listings.filter(({ values }) => values.status !== 'settling');
   const sockets = spreadListings(traded, env, {
     sockets: toPowerOfTwo(traded.length / LISTINGS_PLANNED),
@@ -43,7 +43,7 @@ export const planDydx = (listings: readonly ListingRecord[], env: PlanEnv): Slot
         id: `market.${tag}`,
         shards: [shard],
         url,
-        // Trades and candles may rest; books, which seldom do, share their socket and tell that it lives.
+        // Trades and candles may be quiet; books, which seldom are, share their socket and show that it is alive.
         subscribe: [...books, ...symbols.flatMap(listEvents)].map((name) => toCommand('subscribe', name)),
         covers: [{ layers: ['book', 'venue_depth', 'trades', 'liquidation', 'candles'], symbols }],
         ...age,
@@ -56,7 +56,7 @@ export const planDydx = (listings: readonly ListingRecord[], env: PlanEnv): Slot
 
 const listEvents = (symbol: string): readonly string[] => [`v4_trades/${symbol}`, `v4_candles/${symbol}/1MIN`];
 
-/** The number of sockets doubles when it must: a new listing does not move the others. */
+/** The number of sockets doubles when needed: a new listing does not move the others. */
 const toPowerOfTwo = (wanted: number): number => 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, wanted))));
 
 type Command = 'subscribe' | 'unsubscribe';
@@ -68,7 +68,7 @@ const toCommand = (type: Command, subscription: string): string => {
   return toFrame(type, subscription.slice(0, slash), subscription.slice(slash + 1));
 };
 
-/** What is subscribed already is refused. */
+/** Unsubscribes first: the venue refuses an active subscription. */
 export const toRenewal = (subscriptions: readonly string[]): string[] =>
   subscriptions.flatMap((name) => [toCommand('unsubscribe', name), toCommand('subscribe', name)]);
 
@@ -76,7 +76,7 @@ const MINUTE_MS = 60_000;
 
 const toIso = (ms: number): string => formatInstant(ms * MICROS_PER_MS);
 
-/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`; `toISO` is exclusive. */
+/** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one; `toISO` is exclusive. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const limit = (toMs - fromMs) / MINUTE_MS + 2;
   const range = `fromISO=${toIso(fromMs)}&toISO=${toIso(toMs + 2 * MINUTE_MS)}&limit=${limit}`;
@@ -84,7 +84,7 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
   return { method: 'GET', url: `${endpoints.rest}/${path}?resolution=1MIN&${range}`, weight: 1 };
 };
 
-/** Candles of an answer, newest first, where the request does not say. */
+/** Default number of candles in an answer, newest first. */
 const DEFAULT_LIMIT = 100;
 
 const toMs = (iso: string | null): number | null => (iso === null ? null : Date.parse(iso));
@@ -93,7 +93,7 @@ export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   const { path = '', query = NO_QUERY } = readRequest(message, '"candles"') ?? {};
   const symbol = /\/candles\/perpetualMarkets\/([^/]+)$/.exec(path)?.[1];
   if (symbol === undefined || query.get('resolution') !== '1MIN') return null;
-  const bounds = { fromMs: toMs(query.get('fromISO')), toMs: shifted(toMs(query.get('toISO')), -1) };
+  const bounds = { fromMs: toMs(query.get('fromISO')), toMs: shift(toMs(query.get('toISO')), -1) };
   return toAsked([decodeURIComponent(symbol)], 'trade', {
     ...bounds,
     limit: readNumber(query, 'limit') ?? DEFAULT_LIMIT,

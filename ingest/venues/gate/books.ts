@@ -17,11 +17,11 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { type Frame, readSeconds, type Source, sentAt, toMapped } from './mapping.ts';
-import { isPerpetual, parseStream, snapshotChain, updateChain } from './symbols.ts';
+import { isPerpetual, parseStream, toSnapshotChain, updateChain } from './symbols.ts';
 
 const NAMES = ['p', 's'] as const;
 
-/** One side may be left out of a message that does not touch it. */
+/** A message omits a side that it does not change. */
 const orNone = (value: unknown): unknown => value ?? [];
 
 const readIds = (result: Fields): { readonly first: bigint; readonly last: bigint } => ({
@@ -45,12 +45,12 @@ export const mapStream: Frame = (result, envelope, source) => {
   const stream = parseStream(readText(body.s, 's'));
   if (stream === null || !isPerpetual(stream.symbol)) return [];
   const sides = { bids: readLevels(orNone(body.b), 'b'), asks: readLevels(orNone(body.a), 'a') };
-  const full = fullSides(sides, stream.depth);
+  const full = toFullSides(sides, stream.depth);
   return [toBook(body, { symbol: stream.symbol, sides, full }, { envelope, source })];
 };
 
-/** A side with fewer levels than asked has no more. */
-const fullSides = ({ bids, asks }: Sides, depth: number): FullSides => ({
+/** A side with fewer levels than requested is complete. */
+const toFullSides = ({ bids, asks }: Sides, depth: number): FullSides => ({
   bids: bids.length < depth,
   asks: asks.length < depth,
 });
@@ -71,7 +71,7 @@ const toBook = (
     return { ...toMapped(at, 'book', { kind: 'update', ...sides, sequence }, body), chain: updateChain(symbol, ids) };
   const whole = sortSides(sides.bids, sides.asks);
   const mapped = toMapped(at, 'book', { kind: 'snapshot', ...whole, sequence }, body);
-  return { ...mapped, chain: snapshotChain(symbol, ids.last, full) };
+  return { ...mapped, chain: toSnapshotChain(symbol, ids.last, full) };
 };
 
 /** The old channel: first a whole book, then single changes; the sign of a size is its side. */
@@ -88,7 +88,7 @@ const mapOldWhole: Frame = (result, envelope, source) => {
   const sequence = id === '0' ? null : id;
   const at = { symbol, venueTs, receivedAt: source.receivedAt };
   const mapped = toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, body);
-  return [withChain(mapped, sequence === null ? null : snapshotChain(symbol, BigInt(sequence)))];
+  return [withChain(mapped, sequence === null ? null : toSnapshotChain(symbol, BigInt(sequence)))];
 };
 
 const withChain = (mapped: Mapped, chain: Chain | null): Mapped => (chain === null ? mapped : { ...mapped, chain });
@@ -109,7 +109,7 @@ const mapOldChanges = (rows: readonly unknown[], envelope: Fields, source: Sourc
   });
 };
 
-/** A size of zero does not say its side: the level is gone from whichever held it. */
+/** A size of zero has no side: the level is removed from both. */
 const toSides = (changes: readonly Fields[]): Sides => {
   const sides: { readonly bids: Level[]; readonly asks: Level[] } = { bids: [], asks: [] };
   for (const { p, s } of changes) {
@@ -122,7 +122,7 @@ const toSides = (changes: readonly Fields[]): Sides => {
   return sides;
 };
 
-/** The body leaves out whose book it is. `update` is when the book changed last, `current` when it was sent, in seconds. */
+/** The body omits the symbol. `update` is the time of the book's last change, `current` the time of sending, in seconds. */
 export const mapBookAnswer = (body: unknown, source: Source): readonly Mapped[] => {
   const symbol = source.query.get('contract');
   if (symbol === null || symbol === '')
@@ -137,6 +137,6 @@ export const mapBookAnswer = (body: unknown, source: Source): readonly Mapped[] 
   if (sequence === null) return [mapped];
   const limit = source.query.get('limit');
   if (limit !== null && !/^\d+$/.test(limit)) throw badFrame('limit is no number of levels');
-  const full = limit === null ? undefined : fullSides(sides, Number(limit));
-  return [{ ...mapped, chain: snapshotChain(symbol, BigInt(sequence), full) }];
+  const full = limit === null ? undefined : toFullSides(sides, Number(limit));
+  return [{ ...mapped, chain: toSnapshotChain(symbol, BigInt(sequence), full) }];
 };

@@ -1,7 +1,7 @@
 // Gate perpetuals, settled in USDT and in bitcoin. https://www.gate.com/docs/developers/futures/ws/en, checked 2026-11-21.
 //
-// A socket path and a REST folder for each settlement currency. Books are diffs over a REST snapshot of the best 100 levels: larger ones are
-// cached for half a minute by the venue. Candles of all three prices come by socket.
+// One socket path and one REST folder for each settlement currency. Books are diffs over a REST snapshot of the best 100 levels: the venue caches
+// larger ones for half a minute. Candles of all three prices come by socket.
 
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
@@ -33,13 +33,13 @@ const ENDPOINTS = {
   btc_ws: 'wss://fx-ws.gateio.ws/v4/ws/btc',
 };
 
-/** The first diff holds the id after the snapshot's, then each begins where the last one ended. */
+/** The first diff holds the id after the snapshot's; then each begins where the last one ended. */
 const bookRule: BookRule = {
   style: 'snapshot',
   bufferLimit: 300,
   continues: ({ last, joined }, next) => {
     if (next.first === null || next.last === null) return 'break';
-    // A repeat says nothing new; an older id in a joined book is a numbering that began anew.
+    // A repeat is skipped; an older id in a joined book is a restarted numbering.
     if (next.last <= last) return joined && next.last !== last ? 'break' : 'skip';
     const isNext = joined ? next.first === last + 1n : next.first <= last + 1n;
     return isNext ? 'apply' : 'break';
@@ -51,12 +51,12 @@ export const gate: Venue = {
   name: 'Gate',
   docs: 'https://www.gate.com/docs/developers/futures/ws/en',
   endpoints: ENDPOINTS,
-  // Sizes of contracts that trade in fractions come as decimals only to those who ask.
+  // Without this header the sizes of contracts that trade in fractions are not sent as decimals.
   headers: { 'x-gate-size-decimal': '1' },
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
     subscribePerSecond: 10,
-    // 200 in ten seconds a path; all paths together stay below that of one.
+    // 200 in ten seconds a path; all paths together stay below the limit of one.
     restWeightPerMinute: 1_200,
     restBurst: { most: 200, ms: 10_000 },
     connectionsPerMinute: 60,
@@ -70,7 +70,7 @@ export const gate: Venue = {
     stats: ON_CHANGE,
     venue_depth: ON_CHANGE,
     trades: ON_CHANGE,
-    // Those of a second and contract in one message, since 2026-08-20.
+    // One message contains all of a second and contract, since 2026-08-20.
     liquidation: { ...ON_CHANGE, completeness: 'full' },
     candles: ON_CHANGE,
   },

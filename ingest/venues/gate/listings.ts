@@ -20,7 +20,7 @@ import {
 } from '../shared/wire.ts';
 import { isPerpetual, type Market } from './symbols.ts';
 
-/** `contracts` is a market's whole; `contracts/BTC_USDT` a scope of its own. */
+/** `contracts` is a whole market; `contracts/BTC_USDT` is a scope of its own. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   if (message.kind !== 'response') return null;
   const path = parseRequest(message.request)?.path ?? '';
@@ -94,7 +94,7 @@ const toValues = (contract: Fields, market: Market): ListingValues => {
   };
 };
 
-/** Seconds; zero means: not known. */
+/** Seconds; zero means: unknown. */
 const readSeconds = (value: unknown): Micros | null => {
   const seconds = readCountOrNull(value, 'time') ?? 0;
   return seconds === 0 ? null : seconds * 1_000_000;
@@ -108,7 +108,7 @@ const STATUSES = words({
   circuit_breaker: 'halted',
 });
 
-/** Without the word: a contract being delisted takes orders that close positions, until none is left. */
+/** Without `status`: a contract being delisted accepts closing orders until no position is left. */
 const toStatus = ({ status, in_delisting, position_size }: Fields): string => {
   if (status !== undefined && status !== null && status !== '') return STATUSES[String(status)] ?? 'unknown';
   if (in_delisting === false) return 'tradeable';
@@ -120,7 +120,7 @@ type Rules = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'tick_size' | 
   readonly normalisation: Readonly<Record<string, FieldTransform>>;
 };
 
-/** Trading rules with the place each came from (V-03). */
+/** Trading rules with the venue field of each (V-03). */
 const readRules = (contract: Fields, market: Market): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: string, venue_field: string): Digits | null => {
@@ -130,9 +130,9 @@ const readRules = (contract: Fields, market: Market): Rules => {
   };
   const figures = { tick_size: read('tick_size', 'order_price_round'), min_qty: read('min_qty', 'order_size_min') };
   const size = readFigureOrNull(contract.quanto_multiplier, 'quanto_multiplier');
-  // Zero: the contract is worth one of the quote currency, whatever the price.
+  // Zero: the contract is worth one unit of the quote currency at any price.
   if (size === '0') return { ...figures, venue_kind: 'inverse', contract_size: '1', normalisation };
-  // Settled in another currency than it is quoted in: the size is an amount of that, neither base nor quote.
+  // The settlement currency differs from the quote: the size is an amount of the former, neither base nor quote.
   if (market === 'btc') return { ...figures, venue_kind: 'quanto', contract_size: null, normalisation };
   const contract_size = readRuleOrNull('contract_size', size, 'quanto_multiplier');
   if (contract_size !== null)

@@ -1,4 +1,4 @@
-// What every mapper of Gate's messages shares: the message's source, its stamps, the record around its values.
+// Shared by the mappers of Gate's messages: the message's source, its stamps, and the record around its values.
 import type { Micros } from '../../../schemas/records.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { bindRecords } from '../shared/shape.ts';
@@ -24,6 +24,6 @@ export const readSeconds = (value: unknown, name: string): Micros | null => {
   return at === 0 ? null : at;
 };
 
-/** Milliseconds of old envelopes are missing. */
+/** Older envelopes have no milliseconds. */
 export const sentAt = ({ time_ms, time }: Fields): Micros | null =>
   readMsOrNull(time_ms, 'time_ms') ?? readSeconds(time, 'time');

@@ -58,7 +58,7 @@ const mapAnswer = (path: string | null, body: unknown, source: Source): readonly
   return ANSWERS.get(endpoint)?.(body, source) ?? [];
 };
 
-/** Elements of a result: a list, a list within a list (2021), or one alone; those of perpetuals. */
+/** Perpetuals' elements of a result: a list, a list within a list (2021), or a single one. */
 const listElements = (result: unknown): readonly Fields[] =>
   [result]
     .flat(2)
@@ -84,7 +84,7 @@ const mapTicker = (ticker: Fields, at: At): readonly Mapped[] => [
   ...toStats(at, ticker),
 ];
 
-/** The venue writes zero where there is no price yet. */
+/** The venue sends zero while there is no price. */
 const readPriceUnlessZero = (value: unknown, name: string): Digits | null => {
   const digits = readAmountOrNull(value, name);
   return digits === '0' ? null : digits;
@@ -134,7 +134,7 @@ const mapContractStats: Frame = (result, _envelope, source) =>
 
 // ---- trades, liquidations ----
 
-/** Positive sizes were bought by the taker. */
+/** Positive sizes: the taker bought. */
 const toSigned = (value: unknown, name: string): { readonly isNegative: boolean; readonly amount: Digits } => {
   const digits = readFigure(value, name);
   const isNegative = digits.startsWith('-');
@@ -150,7 +150,7 @@ const readTradeStamp = ({ create_time_ms, create_time }: Fields): Micros | null 
   return fine ?? readSeconds(create_time, 'create_time');
 };
 
-/** An internal trade is the insurance fund's or an auto-deleveraging. */
+/** An internal trade belongs to the insurance fund or an auto-deleveraging. */
 const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
   listElements(result)
     .filter(({ is_internal }) => is_internal !== true)
@@ -171,12 +171,12 @@ const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
       return [toMapped(toAt(trade, readTradeStamp(trade), source), 'trade', values, trade)];
     });
 
-/** Frames have `time` in milliseconds, as the docs say since 2026-08-20; before, they wrote `time_ms`. */
+/** `time` is in milliseconds, as documented since 2026-08-20; older frames have `time_ms`. */
 const readOrderStamp = ({ time_ms, time }: Fields): Micros | null =>
   readMsOrNull(time_ms, 'time_ms') ??
   (/^\d{13}$/.test(String(time)) ? readMsOrNull(time, 'time') : readSeconds(time, 'time'));
 
-/** The liquidation's order: one that sells (a size below zero) closes a long. */
+/** The liquidation's order: a sale (a size below zero) closes a long. */
 const mapLiquidations: Frame = (result, envelope, source) =>
   listElements(result).map((order) => {
     const { isNegative, amount } = toSigned(order.size, 'size');
@@ -191,7 +191,7 @@ const mapLiquidations: Frame = (result, envelope, source) =>
     return toMapped(toAt(order, readOrderStamp(order) ?? sentAt(envelope), source), 'liquidation', values, order);
   });
 
-/** The answer names the position instead: above zero it was a long. A position closed in steps stands in each with its whole size: what was closed is the order's. */
+/** The answer has the position instead: above zero it was a long. Each step of a close repeats the whole position, so the order's size is read. */
 const mapPastLiquidations = (body: unknown, source: Source): readonly Mapped[] =>
   listElements(body).map((order) => {
     const { isNegative } = toSigned(order.size, 'size');
@@ -245,7 +245,7 @@ const mapCandleAnswer = (body: unknown, source: Source): readonly Mapped[] => {
 
 type CandleOf = { readonly priceType: PriceType; readonly turnover: Digits | null };
 
-/** `w` says whether the window is closed. */
+/** `w` marks a closed window. */
 const toCandle = (at: At, candle: Fields, { priceType, turnover }: CandleOf): Mapped => {
   const open_time = readSeconds(candle.t, 't');
   if (open_time === null) throw badFrame('t is no instant');

@@ -1,4 +1,4 @@
-// Gate's slots: sockets of books, of prices with trades and liquidations, of candles; the frames and requests they need.
+// Gate's slots: sockets of books, of prices with trades and liquidations, of candles; their frames and requests.
 
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
@@ -7,29 +7,29 @@ import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
-import { MARKETS, type Market, marketOf } from './symbols.ts';
+import { MARKETS, type Market, toMarket } from './symbols.ts';
 
-/** Three channels of a contract share a socket of prices, three of another one of candles; the docs name no limit, fewer keep a lost socket small. */
+/** Three channels of a contract share a socket of prices, three more one of candles; no limit is documented, fewer limit the loss of one socket. */
 const CONTRACTS_PER_CONNECTION = 60;
 export const STREAMS_PER_CONNECTION = 3 * CONTRACTS_PER_CONNECTION;
-/** About so many contracts share a socket. */
+/** Approximate number of contracts on a socket. */
 const ABOUT = 50;
-/** Some 600 contracts in USDT; a handful in bitcoin. */
+/** About 600 contracts in USDT; a few in bitcoin. */
 const BOOK_SOCKETS: Readonly<Record<Market, number>> = { usdt: 6, btc: 1 };
 const CONTRACTS_PER_FRAME = 50;
 const DEPTH = 100;
 const SILENCE_MS = 30_000;
-/** A mark price that never changes in so long is none that lives. */
+/** A mark price that does not change in this time is not live. */
 const MARK_CANDLE_SILENCE_MS = 120_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
-/** Requests carry the time they are made at; a public channel does not look at it, and a plan has no clock. */
+/** Requests carry their send time; public channels ignore it, and a plan has no clock. */
 const REQUEST_TIME = 1_700_000_000;
 
 export const PING = JSON.stringify({ time: REQUEST_TIME, channel: 'futures.ping' });
 
 export const planGate = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
   MARKETS.flatMap((market) => {
-    const own = listings.filter((listing) => isOpen(listing) && marketOf(listing.venue_symbol) === market);
+    const own = listings.filter((listing) => isOpen(listing) && toMarket(listing.venue_symbol) === market);
     const sockets = Math.ceil(own.length / ABOUT);
     const plan = (feed: Feed): Slot[] => planSockets(own, env, { market, ...feed });
     return [
@@ -45,7 +45,7 @@ type Feed = {
   readonly id: string;
   readonly layers: readonly string[];
   readonly frames: (symbols: readonly string[]) => readonly string[];
-  /** Channels that never rest for long: trades and liquidations may. */
+  /** Channels that are never quiet for long: trades and liquidations may be. */
   readonly watched: (symbols: readonly string[]) => readonly Watched[];
   readonly sockets: number;
   readonly most?: number;
@@ -54,7 +54,7 @@ type Feed = {
 const toFrame = (event: 'subscribe' | 'unsubscribe', channel: string, payload: readonly string[]): string =>
   JSON.stringify({ time: REQUEST_TIME, channel: `futures.${channel}`, event, payload });
 
-/** One contract a frame. No depth is named: with one the venue is silent about levels that leave it. */
+/** One contract a frame. No depth is given: with a depth the venue does not report levels that leave it. */
 const BOOKS = {
   id: 'order_book_update',
   layers: ['book', 'venue_depth'],
@@ -75,7 +75,7 @@ const PRICES = {
   ],
 };
 
-/** One series a frame: `mark_` and `index_` before a contract name its other prices. */
+/** One series a frame: the prefixes `mark_` and `index_` select the other prices. */
 const CANDLES = {
   id: 'candlesticks',
   layers: ['candles'],
@@ -111,7 +111,7 @@ const planSockets = (
     },
   });
 
-/** A new subscription begins with the newest value. */
+/** A new subscription starts with the newest value. */
 export const toRenewal = (subscriptions: readonly string[]): string[] => {
   const listNames = (channel: string): string[] =>
     subscriptions.filter((name) => name.startsWith(`${channel}:`)).map((name) => name.slice(channel.length + 1));
@@ -124,7 +124,7 @@ export const toRenewal = (subscriptions: readonly string[]): string[] => {
 
 type Request = { readonly channel?: unknown; readonly payload?: readonly string[] };
 
-/** A refused list of contracts is asked for again without the one that the refusal names. */
+/** A refused list of contracts is sent again without the one named in the refusal. */
 export const withoutRefused = (refusal: string, request: string): string | null => {
   const { channel, payload = [], ...rest } = JSON.parse(request) as Request;
   const message = /"message":"([^"\\]*)"/.exec(refusal)?.[1] ?? '';
@@ -141,7 +141,7 @@ export const withoutRefused = (refusal: string, request: string): string | null 
 const get = (path: string, symbol: string, { query, endpoints }: { query: string; endpoints: Endpoints }) =>
   ({
     method: 'GET',
-    url: `${endpoints.rest}/futures/${marketOf(symbol)}/${path}?contract=${encodeURIComponent(symbol)}&${query}`,
+    url: `${endpoints.rest}/futures/${toMarket(symbol)}/${path}?contract=${encodeURIComponent(symbol)}&${query}`,
     weight: 1,
   }) satisfies VenueRequest;
 
@@ -150,13 +150,13 @@ export const bookSnapshot: NonNullable<Venue['bookSnapshot']> = ({ venue_symbol 
 
 const MINUTE_MS = 60_000;
 
-/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which shows that it is over; bounds are in seconds. */
+/** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which shows that the last is over; bounds are in seconds. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const query = `interval=1m&from=${fromMs / 1_000}&to=${(toMs + MINUTE_MS) / 1_000}`;
   return get('candlesticks', venue_symbol, { query, endpoints });
 };
 
-/** The most points of an answer between two instants; without them, and without a limit, it tells the newest 100. */
+/** Maximum number of points between two instants; without bounds and limit an answer has the newest 100. */
 const CANDLES_LIMIT = 2_000;
 const DEFAULT_LIMIT = 100;
 

@@ -1,4 +1,4 @@
-// What Gate's symbols and book frames say by themselves: market, kind, and the chain of a book message.
+// What Gate's symbols and book frames imply: market, kind, and the chain of a book message.
 import type { ListingValues } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
@@ -9,13 +9,13 @@ export const isPerpetual = (symbol: string): boolean => /^[^_]+_[^_]+$/.test(sym
 /** The currency contracts settle in names the venue's endpoints. */
 export type Market = 'usdt' | 'btc';
 export const MARKETS: readonly Market[] = ['usdt', 'btc'];
-export const marketOf = (symbol: string): Market => (symbol.endsWith('_USD') ? 'btc' : 'usdt');
+export const toMarket = (symbol: string): Market => (symbol.endsWith('_USD') ? 'btc' : 'usdt');
 
 type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
 
 /** Settled in bitcoin: bitcoin itself is inverse, contracts of one USD; everything else quanto. */
 export const impliedQuantity = (symbol: string): SymbolQuantity => {
-  if (marketOf(symbol) === 'usdt') return { venue_kind: 'linear', contract_size: null, quantity_unit: 'contracts' };
+  if (toMarket(symbol) === 'usdt') return { venue_kind: 'linear', contract_size: null, quantity_unit: 'contracts' };
   const isInverse = symbol === 'BTC_USD';
   return {
     venue_kind: isInverse ? 'inverse' : 'quanto',
@@ -24,7 +24,7 @@ export const impliedQuantity = (symbol: string): SymbolQuantity => {
   };
 };
 
-/** `ob.BTC_USDT.400`: a book of so many levels a side. */
+/** `ob.BTC_USDT.400`: a book with 400 levels a side. */
 export const parseStream = (stream: string): { readonly symbol: string; readonly depth: number } | null => {
   const [, symbol, depth] = /^ob\.(.+)\.(\d+)$/.exec(stream) ?? [];
   return symbol === undefined ? null : { symbol, depth: Number(depth) };
@@ -40,7 +40,7 @@ export const updateChain = (symbol: string, { first, last }: Ids): Chain => ({
   previous: null,
 });
 
-export const snapshotChain = (symbol: string, last: bigint, full?: Chain['full']): Chain => ({
+export const toSnapshotChain = (symbol: string, last: bigint, full?: Chain['full']): Chain => ({
   symbol,
   kind: 'snapshot',
   first: null,
@@ -49,7 +49,7 @@ export const snapshotChain = (symbol: string, last: bigint, full?: Chain['full']
   full,
 });
 
-/** Chain of a book frame, or of a snapshot's body (which leaves its symbol out). */
+/** Chain of a book frame, or of a snapshot's body (which omits its symbol). */
 export const readChain = (text: string): Chain | null => {
   const channel = /"channel":"futures\.([a-z_]+)"/.exec(text.slice(0, 300))?.[1];
   if (channel === undefined) return readBodyChain(text);
@@ -63,19 +63,19 @@ export const readChain = (text: string): Chain | null => {
   if (symbol === undefined || !isPerpetual(symbol)) return null;
   const isFull = /"full":true/.test(result);
   return isFull
-    ? snapshotChain(symbol, BigInt(last))
+    ? toSnapshotChain(symbol, BigInt(last))
     : updateChain(symbol, { first: BigInt(first), last: BigInt(last) });
 };
 
 const readBodyChain = (text: string): Chain | null => {
   const id = text.includes('"asks":[') && text.includes('"current":') ? /"id":(\d+)/.exec(text)?.[1] : undefined;
-  return id === undefined ? null : snapshotChain('', BigInt(id));
+  return id === undefined ? null : toSnapshotChain('', BigInt(id));
 };
 
 const readChannel = (text: string): string | undefined =>
   /"channel":"futures\.([a-z_]+)"/.exec(text.slice(0, 300))?.[1];
 
-/** `tickers:BTC_USDT`, `candlesticks:mark_BTC_USDT` of a frame of it; null for channels that may rest. */
+/** Subscription of a frame, such as `tickers:BTC_USDT`, `candlesticks:mark_BTC_USDT`; null for channels that may be quiet. */
 export const readSubscription = (text: string): string | null => {
   const channel = readChannel(text);
   if (channel !== 'tickers' && channel !== 'candlesticks') return null;
@@ -86,7 +86,7 @@ export const readSubscription = (text: string): string | null => {
 
 type Candle = ClosedMinute & { readonly isClosed: boolean | null };
 
-/** The newest minute of trades in a frame; null closed where the venue does not say. */
+/** The newest minute of trades in a frame; closed is null where the venue does not state it. */
 const readCandle = (text: string): Candle | null => {
   if (readChannel(text) !== 'candlesticks') return null;
   const candles = [...text.matchAll(/\{[^{}]*"n":"1m_(?!mark_|index_)([^"\\]+)"[^{}]*\}/g)];
@@ -98,14 +98,14 @@ const readCandle = (text: string): Candle | null => {
   return { symbol, openMs: Number(open) * 1_000, isClosed: flag === undefined ? null : flag === 'true' };
 };
 
-/** The minute that a frame says is closed. */
+/** The minute that a frame marks as closed. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {
   if (!text.includes('"w":true')) return null;
   const candle = readCandle(text);
   return candle?.isClosed === true ? { symbol: candle.symbol, openMs: candle.openMs } : null;
 };
 
-/** The newest minute of a frame that does not say whether it is closed: not all of them do. */
+/** The newest minute of a frame without the closed mark, which not all frames have. */
 export const readNewestMinute = (text: string): ClosedMinute | null => {
   const candle = readCandle(text);
   return candle?.isClosed === null ? { symbol: candle.symbol, openMs: candle.openMs } : null;

@@ -1,7 +1,7 @@
 // HTX perpetual swaps, USDT-margined and coin-margined. https://www.htx.com/en-us/opend/newApiPages, checked 2026-11-21.
 //
-// Each market has a socket for trading data and one for notices; marks and indexes of both come from a third. Frames are gzip. The venue pings,
-// in two styles, and closes what does not answer. Open interest is only asked for. Every quantity counts contracts.
+// Each market has a socket for trading data and one for notices; a third carries marks and indexes of both. Frames are gzip. The venue pings,
+// in two styles, and closes connections that do not answer. Open interest is only published by request. Every quantity counts contracts.
 
 import type { Delivery } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
@@ -18,7 +18,7 @@ import {
   STREAMS_PER_CONNECTION,
   toRenewal,
 } from './plan.ts';
-import { inflate, marketOf, readChain, readClosedMinute, readSubscription } from './symbols.ts';
+import { inflate, readChain, readClosedMinute, readSubscription, toMarket } from './symbols.ts';
 
 const ENDPOINTS = {
   rest: 'https://api.hbdm.com',
@@ -29,7 +29,7 @@ const ENDPOINTS = {
   index_ws: 'wss://api.hbdm.com/ws_index',
 };
 
-/** Pushed every 60 seconds, say the docs: two of them (F-02). */
+/** Documented: pushed every 60 seconds; two intervals (F-02). */
 const FUNDING: Delivery = {
   policy: 'on',
   cadence: FUNDING_EVERY_MS,
@@ -43,7 +43,7 @@ const POLLED: Delivery = {
   horizonSource: 'assumed',
 };
 
-/** `high_freq` counts its messages: each version is the last one and one more. Only a new subscription brings a snapshot. */
+/** `high_freq` numbers its messages: each version is the last one plus one. Only a new subscription sends a snapshot. */
 const bookRule: BookRule = {
   style: 'stream',
   bufferLimit: 0,
@@ -57,7 +57,7 @@ export const htx: Venue = {
   endpoints: ENDPOINTS,
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
-    // 40 messages a second; pongs are some of them.
+    // 40 messages a second, pongs included.
     subscribePerSecond: 20,
     // 800 a second for market data, 120 in three for reference data.
     restWeightPerMinute: 1200,
@@ -72,7 +72,7 @@ export const htx: Venue = {
     stats: ON_CHANGE,
     venue_depth: ON_CHANGE,
     trades: ON_CHANGE,
-    // The docs: each order that the liquidation account takes over; no limit is named.
+    // Documented: each order that the liquidation account takes over, without a limit.
     liquidation: { ...ON_CHANGE, completeness: 'full' },
     candles: ON_CHANGE,
   },
@@ -110,7 +110,7 @@ export const htx: Venue = {
   candles: candlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) => ({
-    venue_kind: marketOf(venueSymbol),
+    venue_kind: toMarket(venueSymbol),
     contract_size: null,
     quantity_unit: 'contracts',
   }),

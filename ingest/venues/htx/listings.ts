@@ -26,7 +26,7 @@ type Hours = Readonly<Record<string, number>>;
 
 const MS_PER_HOUR = 3_600_000;
 
-/** Notes the settlement periods of the elements; an answer of contract info is its market's whole reference. */
+/** Notes the settlement periods of the elements; an answer of contract info is the whole reference of its market. */
 export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   const path = parseRequest(message.request)?.path ?? '';
   const [, api, endpoint] = /\/(linear-swap|swap)-api\/v1\/(swap_query_elements|swap_contract_info)$/.exec(path) ?? [];
@@ -132,7 +132,7 @@ const toValues = (item: Fields, code: string, { market, hours }: Source): Listin
       contract_size: market === 'linear' ? 'base' : 'quote',
     },
     quantity_unit: 'contracts',
-    // Eight hours is the venue's usual period; only the elements say which contracts have another.
+    // Eight hours is the venue's usual period; the elements name the contracts with another.
     funding_interval: formatDuration((known ?? 8) * MS_PER_HOUR),
     funding_interval_source: known === undefined ? 'assumed' : 'venue',
     funding_normalisation: { venue_field: 'funding_rate', transform: 'string_to_number' },

@@ -28,9 +28,9 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { readAnswer } from './listings.ts';
-import { fullSides, isChained, isSwap, marketOf, readDepth, splitChannel, toChain } from './symbols.ts';
+import { isChained, isSwap, readDepth, splitChannel, toChain, toFullSides, toMarket } from './symbols.ts';
 
-/** What surrounds an element: its channel's contract (null: the element names its own), and the message's send time. */
+/** Context of an element: its channel's contract (null: the element has its own), and the message's send time. */
 type Source = {
   readonly receivedAt: Micros;
   readonly isFrame: boolean;
@@ -65,7 +65,7 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
 
 type Channel = ReturnType<typeof splitChannel>;
 
-/** Frames and some answers name their channel; it holds one `tick` or, when the past was asked for, `data`. */
+/** Frames and some answers have a channel, with one `tick` or, in answers about the past, `data`. */
 const mapChannel = (message: Fields, channel: Channel, source: Source): readonly Mapped[] => {
   if (channel === null) return [];
   const { symbol, topic } = channel;
@@ -78,7 +78,7 @@ const mapChannel = (message: Fields, channel: Channel, source: Source): readonly
 const listElements = ({ tick, data }: Fields): readonly Fields[] =>
   tick === undefined ? readList(data, 'data').map((item) => readFields(item, 'data')) : [readFields(tick, 'tick')];
 
-/** Pushes of the notification socket: `public.*.funding_rate` and its like. */
+/** Pushes of the notification socket, such as `public.*.funding_rate`. */
 const mapNotice = (message: Fields, source: Source): readonly Mapped[] => {
   const topic = /^public\.[^.]+\.(\w+)$/.exec(readText(message.topic, 'topic'))?.[1];
   const mapper = topic === undefined ? undefined : NOTICES.get(topic);
@@ -87,7 +87,7 @@ const mapNotice = (message: Fields, source: Source): readonly Mapped[] => {
     : readElements(message.data, 'data').flatMap((element) => mapper(element, source));
 };
 
-/** An answer that names no channel. */
+/** An answer without a channel. */
 const mapAnswer = (answer: Fields, path: string, source: Source): readonly Mapped[] => {
   const mapper = ANSWERS.get(path.slice(path.lastIndexOf('/') + 1));
   if (!mapper) return [];
@@ -102,7 +102,7 @@ const mapAnswer = (answer: Fields, path: string, source: Source): readonly Mappe
 const readElements = (value: unknown, name: string): readonly Fields[] =>
   Array.isArray(value) ? value.map((item) => readFields(item, name)) : [readFields(value, name)];
 
-/** What an element is about; null when that is no swap. The first of `stamps` that is there is its time, else the message's. */
+/** Symbol and time of an element; null when it is no swap. The time is the first of `stamps` that exists, else the message's. */
 const readAt = (element: Fields, source: Source, stamps: readonly string[] = ['ts']): At | null => {
   const symbol = source.symbol ?? readText(element.contract_code, 'contract_code');
   if (!isSwap(symbol)) return null;
@@ -117,7 +117,7 @@ const ofSwap =
     return at === null ? [] : map(at, element);
   };
 
-/** `vol` counts contracts, but where `number_of` does it is the turnover (the second version of the batch). */
+/** `vol` counts contracts; where `number_of` counts them, `vol` is the turnover (the second version of the batch). */
 const mapDetail = ofSwap((at, element) => {
   const last = readAmountOrNull(element.close, 'close');
   const isBatch = element.number_of !== undefined;
@@ -132,9 +132,9 @@ const mapDetail = ofSwap((at, element) => {
 
 /** Coin-margined swaps have no turnover in dollars. */
 const readTurnover = (symbol: string, element: Fields): string | null =>
-  marketOf(symbol) === 'linear' ? readAmountOrNull(element.trade_turnover, 'trade_turnover') : null;
+  toMarket(symbol) === 'linear' ? readAmountOrNull(element.trade_turnover, 'trade_turnover') : null;
 
-/** Index at the close of the running period: the newest there is. Other price types look back. */
+/** Index at the close of the running period, the newest one. Other price types refer to the past. */
 const mapBasis = ofSwap((at, element) => [
   toMapped(at, 'mark', { mark: null, index: readPrice(element.index_price, 'index_price') }, element),
 ]);
@@ -146,7 +146,7 @@ const mapIndex = ofSwap(
   ['index_ts'],
 );
 
-/** The venue pushes its mark as the running minute's candle: the close is the mark now. Past minutes (answers) are candles alone. */
+/** The venue pushes its mark as the running minute's candle: the close is the current mark. Past minutes (answers) are only candles. */
 const mapMarkMinute: Mapper = (element, source) => {
   const at = readAt(element, source);
   if (at === null) return [];
@@ -163,7 +163,7 @@ const mapFunding = ofSwap((at, element) => {
   return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at }, element)];
 });
 
-/** v5 names the coming settlement and the one after it, which tell the interval. */
+/** v5 has the coming settlement and the one after it, which define the interval. */
 const mapNextFunding = ofSwap((at, element) => {
   const next_funding_at = readMsOrNull(element.funding_time, 'funding_time');
   const after = readMsOrNull(element.next_funding_time, 'next_funding_time');
@@ -176,12 +176,12 @@ const mapNextFunding = ofSwap((at, element) => {
   return [toMapped(at, 'funding', values, element)];
 });
 
-/** Of contracts (`volume`), coins (`amount`) and quote (`value`) the unit of trades and books. */
+/** Contracts (`volume`) are the unit of trades and books; coins (`amount`) and quote (`value`) are not read. */
 const mapOpenInterest = ofSwap((at, element) => [
   toMapped(at, 'oi', { oi: readAmount(element.volume, 'volume'), oi_unit: 'contracts' }, element),
 ]);
 
-/** An empty side is left out. */
+/** An empty side is omitted. */
 const readLevelsOrNone = (value: unknown, name: string): readonly Level[] =>
   value === undefined || value === null ? [] : readLevels(value, name);
 
@@ -200,11 +200,11 @@ const mapDepth =
     const mapped = toMapped(at, 'book', values, element);
     if (!source.isFrame || !isChained(topic)) return [mapped];
     const chain = toChain(at.symbol, isUpdate, version === null ? null : BigInt(version));
-    const full = fullSides(readDepth(topic) ?? 0, { bids: bids.length, asks: asks.length });
+    const full = toFullSides(readDepth(topic) ?? 0, { bids: bids.length, asks: asks.length });
     return [{ ...mapped, chain: isUpdate ? chain : { ...chain, full } }];
   };
 
-/** Trades come in the `data` of a tick. One without direction has no taker: the venue marks so what was no trade of the market. */
+/** Trades come in the `data` of a tick. One without direction has no taker: it was no trade of the market. */
 const mapTrades: Mapper = (element, source) =>
   readList(element.data, 'data').flatMap((item) => {
     const trade = readFields(item, 'trade');
@@ -223,7 +223,7 @@ const mapTrades: Mapper = (element, source) =>
 
 const SIDES = ['buy', 'sell'] as const;
 
-/** The order that closes: a sale closes a long. Its price is the bankruptcy price, by the docs. */
+/** The closing order: a sale closes a long. Its price is the bankruptcy price (documented). */
 const mapLiquidation = ofSwap(
   (at, element) => {
     const values = {
@@ -239,7 +239,7 @@ const mapLiquidation = ofSwap(
   ['created_at'],
 );
 
-/** v5 names the position that was closed; a one-way one is `both`, and the order's side tells which way it stood. */
+/** v5 has the closed position; a one-way one is `both`, and the order's side shows its direction. */
 const mapClosedPosition = ofSwap(
   (at, element) => {
     const { position_side, side } = element;
@@ -257,7 +257,7 @@ const mapClosedPosition = ofSwap(
   ['liquidation_time'],
 );
 
-/** `id` is the start in seconds. Mark and index candles have zeros where volumes would be: they are none. */
+/** `id` is the start in seconds. Mark and index candles have zeros as volumes; they are no figures. */
 const toCandle = (at: At, element: Fields, priceType: PriceType): Mapped => {
   const seconds = readCountOrNull(element.id, 'id');
   const open_time = seconds === null ? null : readMsOrNull(seconds * 1000, 'id');

@@ -1,4 +1,4 @@
-// HTX's slots: sockets of books, of trades and candles, of marks and indexes; one of notices and one poll a market; the request that fills in minutes.
+// HTX's slots: sockets of books, of trades and candles, of marks and indexes; one of notices and one poll a market; fill-in requests.
 
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
@@ -7,9 +7,9 @@ import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
-import { type Market, marketOf } from './symbols.ts';
+import { type Market, toMarket } from './symbols.ts';
 
-/** The docs limit no subscriptions, but normal connections to 30: two hundred contracts need twenty. */
+/** The docs limit no subscriptions, but connections to 30: two hundred contracts need twenty. */
 export const STREAMS_PER_CONNECTION = 200;
 export const FUNDING_EVERY_MS = 60_000;
 export const OI_EVERY_MS = 5_000;
@@ -18,11 +18,11 @@ const RENEW_AFTER_MS = 23 * 3_600_000;
 
 export const planHtx = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
   (['linear', 'inverse'] as const).flatMap((market) => {
-    const members = listings.filter((l) => isOpen(l) && marketOf(l.venue_symbol) === market);
+    const members = listings.filter((l) => isOpen(l) && toMarket(l.venue_symbol) === market);
     return members.length === 0 ? [] : planMarket(market, members, env);
   });
 
-/** Books apart from prices, so that a busy book never delays a mark. Trades and candles may rest; the day's figures of all share their socket. */
+/** Books have their own sockets, so that a busy book never delays a mark. Trades and candles may be quiet; the day's figures share their socket. */
 const planMarket = (market: Market, members: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const { endpoints } = env;
   const market_ws = endpoints[`${market}_ws`];
@@ -49,7 +49,7 @@ const planMarket = (market: Market, members: readonly ListingRecord[], env: Plan
       layers: ['mark', 'price_candles'],
       about: 40,
       topics: ['mark_price.1min', 'basis.1min.close', 'index.1min'],
-      // Pushed once they change.
+      // Pushed with the first change.
       steady: ['mark_price.1min', 'index.1min'],
     }),
     planNotices(market, members, env),
@@ -61,10 +61,10 @@ type SocketPlan = {
   readonly name: string;
   readonly url: string | undefined;
   readonly layers: readonly string[];
-  /** About so many listings share a socket. */
+  /** Approximate number of listings on a socket. */
   readonly about: number;
   readonly topics: readonly string[];
-  /** Of those, what never rests for long. */
+  /** The topics that are never quiet for long. */
   readonly steady: readonly string[];
 };
 
@@ -94,7 +94,7 @@ const listChannels = (listings: readonly ListingRecord[], topics: readonly strin
 const watch = (subscriptions: readonly string[]): Watched[] =>
   subscriptions.length === 0 ? [] : [{ subscriptions, silenceMs: SILENCE_MS }];
 
-/** One channel a frame; a book in increments has to be asked for as such. */
+/** One channel a frame; an incremental book must be requested as such. */
 const toSubscribe = (sub: string): string =>
   JSON.stringify(sub.endsWith('.high_freq') ? { sub, data_type: 'incremental', id: sub } : { sub, id: sub });
 
@@ -102,8 +102,8 @@ export const toRenewal = (channels: readonly string[]): string[] =>
   channels.flatMap((channel) => [JSON.stringify({ unsub: channel, id: channel }), toSubscribe(channel)]);
 
 /**
- * One topic tells the rates of all contracts of a market, and nothing between two rounds; another their liquidations, which may rest for long: the
- * rates tell that the socket lives.
+ * One topic carries the rates of all contracts of a market, once a round; another their liquidations, which may be quiet for long: the rates
+ * show that the socket is alive.
  */
 const planNotices = (market: Market, members: readonly ListingRecord[], { endpoints, shards }: PlanEnv): Slot => ({
   kind: 'socket',
@@ -133,15 +133,15 @@ const openInterestUrl = (market: Market, { rest }: Endpoints): string =>
 const listSymbols = (listings: readonly ListingRecord[]): string[] =>
   listings.map(({ venue_symbol }) => venue_symbol).toSorted();
 
-/** Bounds are seconds and inclusive: the last one is that of the minute after `toMs`, which shows that it is over. */
+/** Bounds are inclusive seconds: the last one covers the minute after `toMs`, which shows that `toMs` is over. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, { rest }) => {
-  const api = marketOf(venue_symbol) === 'linear' ? 'linear-swap-ex' : 'swap-ex';
+  const api = toMarket(venue_symbol) === 'linear' ? 'linear-swap-ex' : 'swap-ex';
   const range = `from=${fromMs / 1000}&to=${toMs / 1000 + 119}`;
   const url = `${rest}/${api}/market/history/kline?contract_code=${encodeURIComponent(venue_symbol)}&period=1min&${range}`;
   return { method: 'GET', url, weight: 1 };
 };
 
-/** The most candles of an answer. */
+/** Maximum number of candles in an answer. */
 const CANDLES_LIMIT = 2_000;
 
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {

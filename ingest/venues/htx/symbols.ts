@@ -1,4 +1,4 @@
-// What HTX's contract codes, channels and bytes say by themselves: market, multiplier, the chain of a book message, the inflated frame.
+// What HTX's contract codes, channels and bytes imply: market, multiplier, the chain of a book message, the inflated frame.
 import { gunzipSync } from 'node:zlib';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain, FullSides } from '../shared/book-sync.ts';
@@ -8,8 +8,8 @@ export type Market = 'linear' | 'inverse';
 /** `BTC-USDT` and `BTC-USD`; dated contracts have a third part (`BTC-USDT-211231`, `BTC-USDT-CQ`, `BTC-USDT-FUTURES`). */
 export const isSwap = (code: string): boolean => /^[^-.*\s]+-[^-.*\s]+$/.test(code);
 
-/** Coin-margined swaps are quoted in dollars and nothing else is. */
-export const marketOf = (code: string): Market => (code.endsWith('-USD') ? 'inverse' : 'linear');
+/** Only coin-margined swaps are quoted in dollars. */
+export const toMarket = (code: string): Market => (code.endsWith('-USD') ? 'inverse' : 'linear');
 
 export const splitSymbol = (code: string): { readonly base: string; readonly quote: string } => {
   const [base = '', quote = ''] = code.split('-');
@@ -22,26 +22,26 @@ export const splitChannel = (channel: string): { readonly symbol: string; readon
   return symbol === undefined || topic === undefined ? null : { symbol, topic };
 };
 
-/** Unmerged levels: `step0` is 150 a side and whole each time, `step6` its best 20, `size_N.high_freq` a snapshot and then what changed. */
+/** Unmerged levels: `step0` is 150 a side and whole each time, `step6` its best 20, `size_N.high_freq` a snapshot and then changes. */
 const DEPTH = /^depth\.(?:(step0|step6)|size_(\d+)\.high_freq)$/;
 
-/** Levels a side the channel sends; null when it is no channel of unmerged levels. */
+/** Levels a side the channel sends; null for a channel of merged levels. */
 export const readDepth = (topic: string): number | null => {
   const [, step, size] = DEPTH.exec(topic) ?? [];
   if (step !== undefined) return step === 'step0' ? 150 : 20;
   return size === undefined ? null : Number(size);
 };
 
-/** The best 20 of `step6` stand beside the book, not in its chain. */
+/** The best 20 of `step6` are not part of the book's chain. */
 export const isChained = (topic: string): boolean => topic !== 'depth.step6';
 
-/** A side with fewer levels than the channel sends has no more. */
-export const fullSides = (depth: number, counts: { readonly bids: number; readonly asks: number }): FullSides => ({
+/** A side with fewer levels than the channel sends is complete. */
+export const toFullSides = (depth: number, counts: { readonly bids: number; readonly asks: number }): FullSides => ({
   bids: counts.bids < depth,
   asks: counts.asks < depth,
 });
 
-/** `high_freq` numbers its messages one by one; `step0` has a second as its version, and needs none: it is whole each time. */
+/** `high_freq` numbers its messages consecutively. The version of `step0` is a second, and needs none: it is whole each time. */
 export const toChain = (symbol: string, isUpdate: boolean, version: bigint | null): Chain => ({
   symbol,
   kind: isUpdate ? 'update' : 'snapshot',
@@ -50,7 +50,7 @@ export const toChain = (symbol: string, isUpdate: boolean, version: bigint | nul
   previous: null,
 });
 
-/** Chain of a frame of the book; answers of REST have a `status` and stand outside it. */
+/** Chain of a frame of the book; REST answers have a `status` and are not part of it. */
 export const readChain = (text: string): Chain | null => {
   const [, channel] = /"ch":"(market\.[^"]+\.depth\.[^"]+)"/.exec(text) ?? [];
   const named = channel === undefined ? null : splitChannel(channel);
@@ -61,13 +61,13 @@ export const readChain = (text: string): Chain | null => {
   return toChain(named.symbol, text.includes('"event":"update"'), version === undefined ? null : BigInt(version));
 };
 
-/** The channel of a frame of marks or indexes; null for what may rest. */
+/** The channel of a frame of marks or indexes; null for channels that may be quiet. */
 export const readSubscription = (text: string): string | null =>
   /^\{"ch":"(market\.[^".]+\.(?:mark_price|index)\.1min)"/.exec(text)?.[1] ?? null;
 
 const MINUTE_MS = 60_000;
 
-/** The minute of a candle that was sent after its end. No frame says so, and the last one within a minute may lack its last trades. */
+/** The minute of a candle sent after its end. No frame marks it, and the last frame within a minute may lack its last trades. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {
   const symbol = /^\{"ch":"market\.([^".]+)\.kline\.1min"/.exec(text)?.[1];
   const sentMs = /"ts":(\d+)/.exec(text)?.[1];
@@ -77,10 +77,10 @@ export const readClosedMinute = (text: string): ClosedMinute | null => {
   return Number(sentMs) >= openMs + MINUTE_MS ? { symbol, openMs } : null;
 };
 
-/** Frames inflate to less than this; what does not is left as it came, and is then no JSON. */
+/** Frames inflate to less than this; a larger one stays compressed, and is then no JSON. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** Frames are gzip; answers of REST come inflated, and recordings hold frames inflated or in base64. */
+/** Frames are gzip; REST answers are not, and recordings hold frames inflated or in base64. */
 export const inflate = (bytes: Uint8Array): Uint8Array => {
   const packed = isBase64Gzip(bytes) ? Buffer.from(Buffer.from(bytes).toString('latin1'), 'base64') : bytes;
   if (packed[0] !== 0x1f || packed[1] !== 0x8b) return bytes;
@@ -91,5 +91,5 @@ export const inflate = (bytes: Uint8Array): Uint8Array => {
   }
 };
 
-/** The base64 of gzip's first three bytes; no JSON begins so. */
+/** The base64 of gzip's first three bytes; no JSON starts so. */
 const isBase64Gzip = (bytes: Uint8Array): boolean => Buffer.from(bytes.subarray(0, 4)).toString('latin1') === 'H4sI';

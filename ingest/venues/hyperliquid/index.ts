@@ -1,8 +1,8 @@
 // Hyperliquid perpetuals, its own and those of builders (HIP-3). https://hyperliquid.gitbook.io/hyperliquid-docs, checked 2026-11-21.
 //
-// Everything is asked by POST to one path, so answers are told apart by their shape. Coin names are case-sensitive (`kPEPE` is a thousand
-// PEPE); a builder's coin carries its market's name (`xyz:AAPL`). Spot pairs (`@2`, `PURR/USDC`) and outcomes (`#10`) share the channels and
-// are never mapped. No last price, no liquidations and no times of prices are public.
+// Every request is a POST to one path, so answers are distinguished by their shape. Coin names are case-sensitive (`kPEPE` is a thousand
+// PEPE); a builder's coin has its market as prefix (`xyz:AAPL`). Spot pairs (`@2`, `PURR/USDC`) and outcomes (`#10`) share the channels and
+// are never mapped. Last prices, liquidations and times of prices are not public.
 
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
@@ -42,13 +42,13 @@ export const hyperliquid: Venue = {
     liquidation: NOT_PUBLISHED,
     candles: ON_CHANGE,
   },
-  /** Names of collateral tokens first: a builder's market is quoted in its own. */
+  /** Requests the names of collateral tokens first: a builder's market is quoted in its own. */
   reference: (endpoints) => [ask(endpoints, { type: 'spotMeta' }, 20), ask(endpoints, { type: 'allPerpMetas' }, 20)],
   referenceEveryMs: 300_000,
   mapReference,
   plan: planHyperliquid,
   classify: (text) => {
-    // It answers no subscription.
+    // The greeting acknowledges no subscription.
     if (text === GREETING) return 'heartbeat';
     const channel = /"channel":"([a-zA-Z]+)"/.exec(text)?.[1];
     if (channel === 'pong') return 'heartbeat';

@@ -19,7 +19,7 @@ import {
 import { withinBudget } from './budget.ts';
 
 /** `xyz:AAPL` belongs to the builder's market `xyz`; the venue's own coins have no prefix. */
-export const marketOf = (coin: string): string => (coin.includes(':') ? (coin.split(':', 1)[0] ?? '') : '');
+export const toMarket = (coin: string): string => (coin.includes(':') ? (coin.split(':', 1)[0] ?? '') : '');
 /** `@2` and `PURR/USDC` are spot pairs, `#10` and `+10` are outcomes. */
 export const isPerpetual = (coin: string): boolean => !/^[@#+]|\//.test(coin);
 
@@ -38,10 +38,10 @@ export const listMetas = (body: unknown): readonly Fields[] => {
 export const listCoins = (meta: Fields): readonly Fields[] =>
   readList(meta.universe, 'universe').map((coin) => readFields(coin, 'coin'));
 
-/** Collateral tokens by index: USDC for the venue's own perpetuals, the others as observed, all as spotMeta names them once it was asked. */
+/** Collateral tokens by index: USDC for the venue's own perpetuals, the others as observed; spotMeta overrides them once received. */
 const KNOWN_TOKENS = words({ 0: 'USDC', 235: 'USDE', 360: 'USDH' });
 
-/** Folds spotMeta (names of tokens), then allPerpMetas. The scope of a single meta is its market. */
+/** Folds spotMeta (names of tokens), then allPerpMetas. A single meta's scope is its market. */
 export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   if (message.kind !== 'response') return null;
   return readMessage(message.payload, (body) => {
@@ -56,7 +56,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     const isWhole = Array.isArray(body) && body.every(isMeta);
     const listings = metas.flatMap((meta) => toListings(meta, { tokens, receivedAt: message.received_at }));
     return {
-      scope: isWhole ? 'all' : `market ${marketOf(String(listCoins(first)[0]?.name ?? ''))}`,
+      scope: isWhole ? 'all' : `market ${toMarket(String(listCoins(first)[0]?.name ?? ''))}`,
       listings: isWhole ? withinBudget(listings) : listings,
       elements: () => elementTexts(message.payload, 'name'),
     };
@@ -76,7 +76,7 @@ type Source = {
   readonly receivedAt: Micros;
 };
 
-/** A market whose collateral has no known name cannot say what its prices are quoted in: it waits for spotMeta. */
+/** A market with an unnamed collateral has no known quote: it waits for spotMeta. */
 const toListings = (meta: Fields, source: Source): readonly ListingRecord[] => {
   const { tokens, receivedAt } = source;
   const index = readId(meta.collateralToken ?? 0, 'collateralToken');
@@ -92,7 +92,7 @@ const toListings = (meta: Fields, source: Source): readonly ListingRecord[] => {
       received_at: receivedAt,
       values: {
         ...toValues(coin, venue_symbol, quote.toUpperCase()),
-        // A universe keeps what is delisted and never says since when.
+        // A universe keeps delisted coins without the time of their end.
         delisted_at: null,
       },
     };
@@ -100,7 +100,7 @@ const toListings = (meta: Fields, source: Source): readonly ListingRecord[] => {
 };
 
 const toValues = (coin: Fields, venue_symbol: string, quote: string): Omit<ListingValues, 'delisted_at'> => {
-  const market = marketOf(venue_symbol);
+  const market = toMarket(venue_symbol);
   const asset = market === '' ? venue_symbol : venue_symbol.slice(market.length + 1);
   const { base, multiplier } = splitMultiplier(asset);
   const sizeDecimals = readCountOrNull(coin.szDecimals, 'szDecimals');
@@ -118,7 +118,7 @@ const toValues = (coin: Fields, venue_symbol: string, quote: string): Omit<Listi
     status: coin.isDelisted === true ? 'delisted' : 'tradeable',
     contract_size: '1',
     multiplier,
-    // A price has at most five significant figures and 6 - szDecimals decimals: no fixed step, and the endpoint names none.
+    // A price has at most five significant figures and 6 - szDecimals decimals: no fixed step, and the endpoint has none.
     tick_size: null,
     lot_size: toStep(sizeDecimals),
     min_qty: null,
@@ -145,6 +145,6 @@ const toValues = (coin: Fields, venue_symbol: string, quote: string): Omit<Listi
 /** 10^-n. */
 const toStep = (decimals: number): Digits => (decimals === 0 ? '1' : `0.${'0'.repeat(decimals - 1)}1`);
 
-/** A small `k` before the name stands for a thousand (V-04); `KAS` is a name. */
+/** A small `k` before the name means a thousand (V-04); `KAS` is a name. */
 const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } =>
   /^k[A-Z0-9]{2,}$/.test(asset) ? { base: asset.slice(1), multiplier: '1000' } : { base: asset, multiplier: '1' };

@@ -27,16 +27,16 @@ import {
   readText,
   refusal,
 } from '../shared/wire.ts';
-import { isMeta, isPerpetual, listCoins, listMetas, marketOf } from './listings.ts';
+import { isMeta, isPerpetual, listCoins, listMetas, toMarket } from './listings.ts';
 
 const record = bindRecords('hyperliquid');
 
-/** Levels a side of a book message that is not thinned; a side with fewer is all there is. */
+/** Levels a side of a complete book message; a side with fewer has no more. */
 const LEVELS = 20;
 
 type Source = { readonly state: MapState; readonly receivedAt: VenueMessage['received_at'] };
 
-/** The first frame of a connection, the one that is no JSON (hyperliquid-python-sdk@04f25f28, `websocket_manager.py`: the venue's own client). */
+/** The first frame of a connection, which is no JSON (hyperliquid-python-sdk@04f25f28, `websocket_manager.py`: the venue's own client). */
 export const GREETING = 'Websocket connection established.';
 
 const isGreeting = ({ byteLength, buffer, byteOffset }: Uint8Array): boolean =>
@@ -82,12 +82,12 @@ const mapFrame = ({ channel, data }: Fields, source: Source): readonly Mapped[] 
   }
 };
 
-/** Requests carry their question in the body, which is not recorded: answers are told apart by their shape. */
+/** The parameters are in the request's body, which is not recorded: answers are distinguished by their shape. */
 const mapAnswer = (body: unknown, source: Source): readonly Mapped[] => {
   if (isFields(body) && 'levels' in body) return mapBook(body, source);
   const metas = listMetas(body);
   if (metas.length > 0) {
-    rememberCoins(metas, source);
+    storeCoins(metas, source);
     return Array.isArray(body) && Array.isArray(body[1]) ? mapMarketContexts(body, source) : [];
   }
   if (!Array.isArray(body)) return [];
@@ -100,7 +100,7 @@ const mapAnswer = (body: unknown, source: Source): readonly Mapped[] => {
 
 // ---- book ----
 
-/** A whole book; the venue leaves a side out when nothing rests there. */
+/** A whole book; the venue omits an empty side. */
 const mapBook = (book: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = readText(book.coin, 'coin');
   if (!isPerpetual(symbol)) return [];
@@ -108,7 +108,7 @@ const mapBook = (book: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const sides = sortSides(toLevels(levels[0]), toLevels(levels[1]));
   const at = { symbol, venueTs: readMsOrNull(book.time, 'time'), receivedAt };
   const full = { bids: sides.bids.length < LEVELS, asks: sides.asks.length < LEVELS };
-  // `fast` books are thinner by an unstated number of levels.
+  // `fast` books have fewer levels, by an undocumented number.
   const chain: Chain = book.fast === true ? snapshotChain(symbol) : { ...snapshotChain(symbol), full };
   return [{ ...record(at, 'book', { kind: 'snapshot', ...sides, sequence: null }, book), chain }];
 };
@@ -116,7 +116,7 @@ const mapBook = (book: Fields, { receivedAt }: Source): readonly Mapped[] => {
 const toLevels = (side: unknown): readonly Level[] =>
   side === undefined || side === null ? [] : readNamedLevels(side, ['px', 'sz'], 'levels');
 
-/** Book messages stand alone: no ids. */
+/** Book messages are whole and have no ids. */
 export const readChain = (text: string): Chain | null => {
   const head = text.slice(0, 200);
   if (!head.includes('"channel":"l2Book"') && !(/^\{"(coin|time|levels)":/.test(head) && text.includes('"levels":')))
@@ -135,7 +135,7 @@ export const readSubscription = (text: string): string | null => {
   return channel === undefined || coin === undefined ? null : `${channel} ${coin}`;
 };
 
-/** The minute that a frame of candles tells. */
+/** The minute of a frame of candles. */
 export const readNewestMinute = (text: string): ClosedMinute | null => {
   const [channel, symbol] = readSubscription(text)?.split(' ') ?? [];
   if (channel !== 'candle' || symbol === undefined || !text.includes('"i":"1m"')) return null;
@@ -159,7 +159,7 @@ const toMark = (at: At, context: Fields, element: unknown): readonly Mapped[] =>
   return mark === null && index === null ? [] : [record(at, 'mark', { mark, index }, element)];
 };
 
-/** A coin without a price says zero. */
+/** A coin without a price has zero. */
 const readPriceOrNone = (value: unknown, name: string): Digits | null => {
   const digits = readAmountOrNull(value, name);
   return digits === '0' ? null : digits;
@@ -191,13 +191,13 @@ const mapMarketContexts = ([meta, contexts]: readonly unknown[], source: Source)
   return zip(coins, readList(contexts, 'contexts'), source);
 };
 
-/** Contexts of every market, by place: read only with the metas at hand. A universe only grows, so it may be longer than the contexts. */
+/** Contexts of every market, by index: read only with the metas at hand. A universe only grows, so it may be longer than the contexts. */
 const mapAllContexts = ({ ctxs }: Fields, source: Source): readonly Mapped[] => {
   if (source.state.coins === undefined)
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the contexts name no coins and no meta is known');
   return readList(ctxs, 'ctxs').flatMap((item) => {
     const [market, contexts] = readList(item, 'ctxs');
-    const coins = coinsByMarket(source.state)[`market ${String(market)}`];
+    const coins = readCoinsByMarket(source.state)[`market ${String(market)}`];
     const values = readList(contexts, 'ctxs');
     if (coins !== undefined && coins.length >= values.length) return zip(coins, values, source);
     note('unknown_listing');
@@ -212,26 +212,26 @@ const zip = (coins: readonly string[], contexts: readonly unknown[], source: Sou
   });
 
 type CoinsByMarket = Readonly<Record<string, readonly string[]>>;
-const coinsByMarket = (state: MapState): CoinsByMarket => (state.coins as CoinsByMarket | undefined) ?? {};
+const readCoinsByMarket = (state: MapState): CoinsByMarket => (state.coins as CoinsByMarket | undefined) ?? {};
 
-const rememberCoins = (metas: readonly Fields[], { state }: Source): void => {
+const storeCoins = (metas: readonly Fields[], { state }: Source): void => {
   const named = metas.map((meta) => {
     const coins = listCoins(meta).map((coin) => readText(coin.name, 'name'));
-    return [`market ${marketOf(coins[0] ?? '')}`, coins] as const;
+    return [`market ${toMarket(coins[0] ?? '')}`, coins] as const;
   });
-  state.coins = { ...coinsByMarket(state), ...Object.fromEntries(named) };
+  state.coins = { ...readCoinsByMarket(state), ...Object.fromEntries(named) };
 };
 
 // ---- trades ----
 
-/** Coins whose first message has come. */
-const heardCoins = (state: MapState): readonly string[] => (state.heard as readonly string[] | undefined) ?? [];
+/** Coins whose first message has arrived. */
+const listStartedCoins = (state: MapState): readonly string[] => (state.heard as readonly string[] | undefined) ?? [];
 
-/** When the subscription of a coin was acknowledged, by `coin <name>`. */
+/** Acknowledgement instants of the subscriptions, by `coin <name>`. */
 type Acknowledged = Readonly<Record<string, Micros>>;
 const acknowledged = (state: MapState): Acknowledged => (state.acknowledged as Acknowledged | undefined) ?? {};
 
-/** The past follows at once on the acknowledgement; where it did not come, what comes later is new. */
+/** The past follows the acknowledgement at once; messages after this time are new. */
 const PAST_WITHIN: Micros = 10_000_000;
 
 const isOverdue = ({ state, receivedAt }: Source, coin: string): boolean => {
@@ -239,26 +239,26 @@ const isOverdue = ({ state, receivedAt }: Source, coin: string): boolean => {
   return since !== undefined && receivedAt - since > PAST_WITHIN;
 };
 
-/** The first message of a coin after subscribing repeats the past: it is noted, not printed. */
+/** The first message of a coin after its subscription repeats the past: it is noted, not recorded. */
 const mapLiveTrades = (trades: readonly unknown[], source: Source): readonly Mapped[] => {
-  const heard = heardCoins(source.state);
+  const started = listStartedCoins(source.state);
   const coins = new Set(trades.map((trade) => readText(readFields(trade, 'trade').coin, 'coin')));
-  const first = [...coins].filter((coin) => !heard.includes(coin));
+  const first = [...coins].filter((coin) => !started.includes(coin));
   const past = first.filter((coin) => !isOverdue(source, coin));
   const mapped = trades
     .map((trade) => readFields(trade, 'trade'))
     .filter(({ coin }) => !past.includes(String(coin)))
     .flatMap((trade) => mapTrade(trade, source));
-  if (first.length > 0) source.state.heard = [...heard, ...first];
+  if (first.length > 0) source.state.heard = [...started, ...first];
   return mapped;
 };
 
-/** A new subscription brings its past again. */
+/** A new subscription sends its past again. */
 const forgetTrades = (data: unknown, { state, receivedAt }: Source): readonly Mapped[] => {
   const subscription = isFields(data) && isFields(data.subscription) ? data.subscription : {};
   if (subscription.type !== 'trades') return [];
   const coin = String(subscription.coin);
-  state.heard = heardCoins(state).filter((one) => one !== coin);
+  state.heard = listStartedCoins(state).filter((one) => one !== coin);
   state.acknowledged = { ...acknowledged(state), [`coin ${coin}`]: receivedAt };
   return [];
 };
@@ -281,7 +281,7 @@ const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
 
 // ---- candles ----
 
-/** `t` is the start, `T` the last millisecond; nothing says whether the candle is closed. */
+/** `t` is the start, `T` the last millisecond; no member marks the candle as closed. */
 const mapCandle = (value: unknown, { receivedAt }: Source): readonly Mapped[] => {
   const candle = readFields(value, 'candle');
   const symbol = readText(candle.s, 's');

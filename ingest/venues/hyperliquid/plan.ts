@@ -1,4 +1,4 @@
-// Hyperliquid's slots: sockets that hold everything of their coins; subscriptions, and requests that fill minutes in.
+// Hyperliquid's slots: sockets with all channels of their coins; subscriptions, and requests that fill in minutes.
 
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
@@ -8,26 +8,26 @@ import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { type Place, spreadListings } from '../shared/shape.ts';
 import { hasEvents } from './budget.ts';
 
-/** An address opens ten connections: these, and the successor of one. */
+/** An address may open ten connections: these, and one successor. */
 const MOST_SOCKETS = 9;
-/** About so many subscriptions share a socket. */
+/** Approximate number of subscriptions on a socket. */
 const SUBSCRIPTIONS_PLANNED = 100;
 const SILENCE_MS = 30_000;
-/** A context says nothing that a request could ask for by coin; a new subscription brings it, before the bounds of mark and open interest (F-03). */
+/** No request returns a context by coin; a new subscription sends it, before the bounds of mark and open interest (F-03). */
 const CONTEXT_SILENCE_MS = 20_000;
-/** Subscriptions die one by one while their socket lives; trades of a coin that rests for so long are subscribed again for nothing. */
+/** Subscriptions may die on a live socket. After this time trades are subscribed again, needlessly for a quiet coin. */
 const EVENTS_SILENCE_MS = 300_000;
-/** No age limit is documented; a subscription may die on a socket that lives, so sockets are not kept for days. */
+/** No age limit is documented; a subscription may die on a live socket, so sockets are not kept for days. */
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
-/** All of a coin on one socket, so that a new coin replaces one socket only: while both are open, their subscriptions count twice. */
+/** All channels of a coin on one socket, so that a new coin replaces one socket only: while both are open, their subscriptions count twice. */
 export const planHyperliquid = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
   spreadListings(listings, env, {
     sockets: countSockets(listings, env.shards),
     slot: (members, place) => toSocket(members, place, env.endpoints.ws ?? ''),
   });
 
-/** A whole number a shard; it doubles when it must, so that a new coin does not move the others. */
+/** A whole number for each shard; it doubles when needed, so that a new coin does not move the others. */
 const countSockets = (listings: readonly ListingRecord[], shards: number): number => {
   const subscriptions = listings.reduce((sum, listing) => sum + (hasEvents(listing) ? 4 : 2), 0);
   const wanted = 2 ** Math.ceil(Math.log2(Math.max(1, subscriptions / SUBSCRIPTIONS_PLANNED)));
@@ -36,10 +36,10 @@ const countSockets = (listings: readonly ListingRecord[], shards: number): numbe
 
 const toSocket = (members: readonly ListingRecord[], { shard, tag }: Place, url: string): Slot => {
   const symbols = members.map(({ venue_symbol }) => venue_symbol);
-  const told = members.filter(hasEvents).map(({ venue_symbol }) => venue_symbol);
+  const withEvents = members.filter(hasEvents).map(({ venue_symbol }) => venue_symbol);
   const of = (kind: string, coins: readonly string[]): readonly string[] => coins.map((coin) => `${kind} ${coin}`);
   const [books, contexts] = [of('l2Book', symbols), of('activeAssetCtx', symbols)];
-  const events = [...of('trades', told), ...of('candle', told)];
+  const events = [...of('trades', withEvents), ...of('candle', withEvents)];
   return {
     kind: 'socket',
     id: `coins.${tag}`,
@@ -48,7 +48,7 @@ const toSocket = (members: readonly ListingRecord[], { shard, tag }: Place, url:
     subscribe: [...books, ...contexts, ...events].map((name) => toFrame('subscribe', name)),
     covers: [
       { layers: ['book', 'venue_depth', 'mark', 'funding', 'oi', 'stats'], symbols },
-      ...(told.length === 0 ? [] : [{ layers: ['trades', 'candles'], symbols: told }]),
+      ...(withEvents.length === 0 ? [] : [{ layers: ['trades', 'candles'], symbols: withEvents }]),
     ],
     silenceMs: SILENCE_MS,
     renewAfterMs: RENEW_AFTER_MS,
@@ -66,7 +66,7 @@ const toFrame = (method: 'subscribe' | 'unsubscribe', name: string): string => {
   return JSON.stringify({ method, subscription: { type, coin, ...interval } });
 };
 
-/** What is subscribed already is refused; a new subscription begins with the newest book or context. */
+/** Unsubscribes first: the venue refuses an active subscription. A new one starts with the newest book or context. */
 export const toRenewal = (names: readonly string[]): string[] =>
   names.flatMap((name) => [toFrame('unsubscribe', name), toFrame('subscribe', name)]);
 
@@ -80,14 +80,14 @@ export const ask = (endpoints: Readonly<Record<string, string>>, body: unknown, 
 });
 
 const MINUTE_MS = 60_000;
-/** The docs: 20, and one more for up to sixty candles. */
+/** Documented: 20, and one more for up to sixty candles. */
 const CANDLES_WEIGHT = 21;
 
-/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`; both bounds are inclusive. */
+/** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one; both bounds are inclusive. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const req = { coin: venue_symbol, interval: '1m', startTime: fromMs, endTime: toMs + MINUTE_MS };
   const request = ask(endpoints, { type: 'candleSnapshot', req }, CANDLES_WEIGHT);
-  // The question stands in the body: its answer may be an empty list, and only the URL is recorded with it. A fragment is not sent.
+  // The parameters are in the body, but only the URL is recorded, and an answer may be an empty list. A fragment is not sent.
   const question = new URLSearchParams({
     coin: venue_symbol,
     startTime: `${req.startTime}`,
@@ -96,10 +96,10 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
   return { ...request, url: `${request.url}#candleSnapshot?${question}` };
 };
 
-/** The most candles of an answer. */
+/** Maximum number of candles in an answer. */
 const CANDLES_LIMIT = 5_000;
 
-/** Bounds are inclusive. An answer about a minute without candles is an empty list. */
+/** Bounds are inclusive. The answer about a minute without candles is an empty list. */
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   const [, question] = /#candleSnapshot\?(\S+)$/.exec(message.request ?? '') ?? [];
   if (question === undefined || readRequest(message, '[') === null) return null;

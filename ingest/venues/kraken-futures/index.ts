@@ -1,7 +1,7 @@
 // Kraken Futures perpetuals (PF multi-collateral, PI inverse). https://docs.kraken.com/exchange/api-reference/futures-websocket, checked 2026-11-21.
 //
-// One socket path for everything but candles, which are told by REST only; a book's snapshot comes with its subscription, then one price level a
-// message. Liquidations are marked on trades.
+// One socket path for everything but candles, which are published by REST only; a book's snapshot comes with its subscription, then one price level
+// a message. Liquidations are marked on trades.
 
 import type { Delivery } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
@@ -10,7 +10,7 @@ import { ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, candlesRequest, planKrakenFutures, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';
-import { quantityOf, readChain, readSubscription } from './symbols.ts';
+import { readChain, readSubscription, toQuantity } from './symbols.ts';
 
 const ENDPOINTS = {
   rest: 'https://futures.kraken.com/derivatives/api/v3',
@@ -18,16 +18,16 @@ const ENDPOINTS = {
   ws: 'wss://futures.kraken.com/ws/v1',
 };
 
-/** Asked for when it is over (F-02). */
+/** Requested once the minute is over (F-02). */
 const EVERY_MINUTE: Delivery = { policy: 'on', cadence: 60_000, horizonMs: 120_000, horizonSource: 'assumed' };
 
-/** `seq` of a product rises by one a message; a snapshot stands at its own. */
+/** `seq` of a product rises by one a message; a snapshot has its own. */
 const bookRule: BookRule = {
   style: 'stream',
   bufferLimit: 0,
   continues: ({ last }, next) => {
     if (next.last === null) return 'break';
-    // A repeat says nothing new; an older number is a feed that began anew.
+    // A repeat is skipped; an older number is a restarted feed.
     if (next.last === last) return 'skip';
     return next.last === last + 1n ? 'apply' : 'break';
   },
@@ -73,11 +73,11 @@ export const krakenFutures: Venue = {
   bookRule,
   subscriptionOf: readSubscription,
   renew: toRenewal,
-  // No frame tells of minutes: each is asked for when it is over.
+  // No frame has minutes: each is requested once it is over.
   closedMinute: () => null,
   candles: candlesRequest,
   askedMinutes,
   impliedQuantity: (venueSymbol) =>
-    quantityOf(venueSymbol) ?? { venue_kind: null, contract_size: null, quantity_unit: 'contracts' },
+    toQuantity(venueSymbol) ?? { venue_kind: null, contract_size: null, quantity_unit: 'contracts' },
   map: (_state, message) => mapMessage(message),
 };

@@ -18,9 +18,9 @@ import {
   refusal,
   words,
 } from '../shared/wire.ts';
-import { quantityOf, type SymbolQuantity } from './symbols.ts';
+import { type SymbolQuantity, toQuantity } from './symbols.ts';
 
-/** `instruments` names everything at once, also instruments with a maturity and indices. */
+/** `instruments` contains everything at once, also instruments with a maturity and indices. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   if (!isInstruments(message)) return null;
   return readMessage(message.payload, (body) => {
@@ -34,7 +34,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   });
 };
 
-/** By its request, or where that is not known by its only member. */
+/** Recognised by its request, or without one by its only member. */
 const isInstruments = ({ kind, request, payload }: VenueMessage): boolean => {
   if (kind !== 'response') return false;
   if (request !== null) return parseRequest(request)?.path.endsWith('/api/v3/instruments') ?? false;
@@ -47,7 +47,7 @@ const toListings = (answer: Fields, message: VenueMessage): readonly ListingReco
     .filter(isFields)
     .flatMap((instrument): ListingRecord[] => {
       const venue_symbol = readText(instrument.symbol, 'symbol');
-      const quantity = quantityOf(venue_symbol);
+      const quantity = toQuantity(venue_symbol);
       if (quantity === null) return [];
       const values = toValues(instrument, quantity, venue_ts);
       const { received_at } = message;
@@ -112,12 +112,12 @@ const toStatus = (instrument: Fields, isAhead: boolean): string => {
   return isAhead ? 'pre_launch' : 'halted';
 };
 
-/** Kraken's own names of assets that the rest of the world calls otherwise (V-04). */
+/** The venue's own names of assets (V-04). */
 const ALIASES = words({ XBT: 'BTC', XDG: 'DOGE' });
 
 type Assets = { readonly base: string; readonly alias: string | null; readonly quote: string };
 
-/** Older answers name no assets: they stand in the symbol, `pi_xbtusd`. */
+/** Older answers have no assets: they are part of the symbol, `pi_xbtusd`. */
 const readAssets = (instrument: Fields, symbol: string): Assets => {
   const [, symbolBase, symbolQuote] = /^.._(.+)(USDT|USDC|USD|EUR|XBT)$/.exec(symbol.toUpperCase()) ?? [];
   const asset = readText(instrument.base ?? symbolBase, 'base');
@@ -134,7 +134,7 @@ type Rules = Readonly<Record<'contract_size' | 'tick_size' | 'lot_size', Digits 
 
 const PRECISION = 'contractValueTradePrecision';
 
-/** Trading rules with the place each came from (V-03). */
+/** Trading rules with the venue field of each (V-03). */
 const readRules = (instrument: Fields): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: string, venue_field: string): Digits | null => {
@@ -152,7 +152,7 @@ const readRules = (instrument: Fields): Rules => {
   return { tick_size, lot_size: toStep(qty_decimals), qty_decimals, contract_size, normalisation };
 };
 
-/** Below zero, quantities come in tens, hundreds, thousands: -3 for PEPE. */
+/** Below zero, quantities are multiples of ten, a hundred, a thousand: -3 for PEPE. */
 const readPrecision = (value: unknown): number | null => {
   if (value === undefined || value === null) return null;
   const decimals = Number(value);

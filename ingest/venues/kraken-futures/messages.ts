@@ -1,6 +1,6 @@
 // Kraken Futures' frames and answers as normalised records (records.md). Instruments with a maturity and indices are never mapped.
 //
-// Figures are JSON numbers. A frame of the feed `ticker` always holds everything; a figure of zero may be left out (the docs), and is then none.
+// Figures are JSON numbers. A frame of the feed `ticker` is always complete; a figure of zero may be omitted (the docs), and is then null.
 import { percentToFraction } from '../../../schemas/decimals.ts';
 import type { Digits, Level, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
@@ -33,11 +33,11 @@ import {
   readText,
   refusal,
 } from '../shared/wire.ts';
-import { quantityOf, type SymbolQuantity, toChain } from './symbols.ts';
+import { type SymbolQuantity, toChain, toQuantity } from './symbols.ts';
 
 type Source = {
   readonly receivedAt: Micros;
-  /** Of the request; empty where it is not known. */
+  /** The request's path; empty when unknown. */
   readonly path: string;
   readonly query: URLSearchParams;
 };
@@ -73,10 +73,10 @@ const mapFrame: Mapper = (body, source) => {
   return PASSED_OVER.has(body.feed) ? [] : unread();
 };
 
-/** Null when it is no perpetual. */
+/** Null when the symbol is no perpetual. */
 const readSubject = (symbol: unknown, venueTs: Micros | null, source: Source): Subject | null => {
   const name = readText(symbol, 'symbol');
-  const quantity = quantityOf(name);
+  const quantity = toQuantity(name);
   return quantity === null ? null : { ...quantity, symbol: name, venueTs, receivedAt: source.receivedAt };
 };
 
@@ -96,7 +96,7 @@ const mapTicker: Mapper = (body, source) => {
   ];
 };
 
-/** Top of book with the day's figures, and no stamp. */
+/** Top of book with the day's figures, without a stamp. */
 const mapTickerLite: Mapper = (body, source) => {
   const subject = readSubject(body.product_id, readMsOrNull(body.time, 'time'), source);
   return subject === null ? [] : toStats(subject, body, ['volume', 'change']);
@@ -119,7 +119,7 @@ const mapTickers: Mapper = (body, source) => {
   });
 };
 
-/** A last price of zero means that nothing was traded yet. */
+/** A last price of zero means no trade yet. */
 const toTicker = (subject: Subject, body: Fields): Mapped[] => {
   const last = readAmountOrNull(body.last, 'last');
   return last === null || last === '0' ? [] : [toMapped(subject, 'ticker', { last }, body)];
@@ -131,7 +131,7 @@ const toMark = (subject: Subject, body: Fields, [markName, indexName]: readonly 
   return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index }, body)];
 };
 
-/** The rate of the current hour, paid at its end; an end of zero says that there is none. */
+/** The rate of the current hour, paid at its end; an end of zero means no funding. */
 const toFunding = (subject: Subject, body: Fields): Mapped[] => {
   const funding = readFigureOrNull(body.relative_funding_rate, 'relative_funding_rate');
   const next_funding_at = readMsOrNull(body.next_funding_rate_time, 'next_funding_rate_time');
@@ -162,7 +162,7 @@ const toStats = (subject: Subject, body: Fields, [volumeName, changeName]: reado
 
 const SIDES = ['buy', 'sell'] as const;
 
-/** A size below zero was seen; it is none. */
+/** A size below zero was observed; it means zero. */
 const readSize = (value: unknown): Digits => {
   const size = readFigure(value, 'qty');
   return size.startsWith('-') ? '0' : size;
@@ -197,7 +197,7 @@ const readSizedLevels = (value: unknown, name: string): readonly Level[] =>
         return [readPrice(level.price, name), readSize(level.qty)];
       });
 
-/** Without a sequence: it stands outside the chain of the feed. */
+/** Has no sequence: it is not part of the feed's chain. */
 const mapOrderBook: Mapper = (body, source) => {
   const subject = readSubject(
     readAsked(source, 'order book'),
@@ -219,7 +219,7 @@ const readAsked = ({ query }: Source, what: string): string => {
 
 // ---- trades ----
 
-/** What is marked as a position handed over: to a market maker, or back to those who won (auto-deleveraging). */
+/** Types of a transferred position: to a market maker, or back to the winning side (auto-deleveraging). */
 const HANDED_OVER: ReadonlySet<unknown> = new Set(['assignment', 'termination', 'unwind']);
 
 const mapTrade: Mapper = (body, source) => {
@@ -237,7 +237,7 @@ const mapHistory: Mapper = (body, source) => {
     });
 };
 
-/** A trade with a liquidated taker is a liquidation too: what it sold was a long. */
+/** A trade with a liquidated taker is a liquidation too: its sale closed a long. */
 const toTrades = (
   subject: Subject,
   body: Fields,
@@ -266,7 +266,7 @@ const toTrades = (
   return [trade, toMapped(subject, 'liquidation', liquidation, body)];
 };
 
-/** Executions of the market history: the taker's order says what was done. */
+/** Executions of the market history: the taker's order has the side. */
 const mapExecutions: Mapper = (body, source) =>
   readList(body.elements, 'elements').flatMap((element) => {
     const event = readFields(readFields(element, 'element').event, 'event');
@@ -293,7 +293,7 @@ const mapCandles: Mapper = (body, source) => {
   return readList(body.candles, 'candles').map((candle) => toCandle(subject, readFields(candle, 'candle'), priceType));
 };
 
-/** Mark and index candles have a volume of zero: it is none. */
+/** Mark and index candles have a volume of zero; it is no figure. */
 const toCandle = (subject: Subject, candle: Fields, price_type: PriceType): Mapped => {
   const open_time = readMsOrNull(candle.time, 'time');
   if (open_time === null) throw badFrame('time is no instant');
@@ -315,7 +315,7 @@ const toCandle = (subject: Subject, candle: Fields, price_type: PriceType): Mapp
   return toMapped(subject, 'candle', values, candle);
 };
 
-/** The first repeats the past, the other says only that the venue lives. */
+/** The first repeats the past, the other shows only that the venue is alive. */
 const PASSED_OVER: ReadonlySet<string> = new Set(['trade_snapshot', 'heartbeat']);
 
 const FEEDS: ReadonlyMap<string, Mapper> = new Map([
@@ -326,7 +326,7 @@ const FEEDS: ReadonlyMap<string, Mapper> = new Map([
   ['trade', mapTrade],
 ]);
 
-/** Answers by the member that names them, whatever was asked. */
+/** Answers by their characteristic member, independent of the request. */
 const ANSWERS: readonly (readonly [string, Mapper])[] = [
   ['tickers', mapTickers],
   ['ticker', mapTickers],

@@ -8,7 +8,7 @@ import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
-/** The docs name no limit on products; some 300 listings over four sockets keep a lost one small. */
+/** The docs limit no products; some 300 listings over four sockets limit the loss of one. */
 const SOCKETS = 4;
 const PRODUCTS_PER_CONNECTION = 100;
 /** Two feeds of a product share a socket. */
@@ -17,14 +17,14 @@ const PRODUCTS_PER_FRAME = 50;
 const SILENCE_MS = 30_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 /**
- * Every minute's candle must be recorded within 100 s of its end (N-11). Two requests a listing: 15 a second with 600 listings, beside the 10
- * a second that ask for their minutes of trades; 37 may be used for both.
+ * Every minute's candle must be recorded within 100 s of its end (N-11). Two requests a listing: 15 a second with 600 listings, beside 10 a
+ * second for their minutes of trades; 37 may be used for both.
  */
 const PRICE_CANDLES_EVERY_MS = 80_000;
-/** The minute that runs and the two before it. */
+/** The running minute and the two before it. */
 const PRICE_CANDLES_SINCE_MS = 180_000;
 
-/** Books apart from prices, so that a busy book never delays a mark. */
+/** Books have their own sockets, so that a busy book never delays a mark. */
 export const planKrakenFutures = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => [
   ...planSockets(listings, env, { id: 'book', feeds: ['book'], layers: ['book', 'venue_depth'], watched: [] }),
   ...planSockets(listings, env, {
@@ -42,7 +42,7 @@ type SocketPlan = {
   readonly id: string;
   readonly feeds: readonly string[];
   readonly layers: readonly string[];
-  /** Feeds that never rest for long: trades may, tickers share their socket and tell that it lives. */
+  /** Feeds that are never quiet for long: trades may be; tickers share their socket and show that it is alive. */
   readonly watched: readonly string[];
 };
 
@@ -71,10 +71,10 @@ const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: Soc
 const toFrames = (event: 'subscribe' | 'unsubscribe', feed: string, symbols: readonly string[]): string[] =>
   chunks(symbols, PRODUCTS_PER_FRAME).map((product_ids) => JSON.stringify({ event, feed, product_ids }));
 
-/** A new subscription begins with the newest ticker, or the whole book. */
+/** A new subscription starts with the newest ticker, or the whole book. */
 export const toRenewal = (subscriptions: readonly string[]): string[] => {
   const byFeed = Object.entries(Object.groupBy(subscriptions, (name) => name.slice(0, name.indexOf(':'))));
-  const frames = (event: 'subscribe' | 'unsubscribe'): string[] =>
+  const listFrames = (event: 'subscribe' | 'unsubscribe'): string[] =>
     byFeed.flatMap(([feed, names = []]) =>
       toFrames(
         event,
@@ -82,7 +82,7 @@ export const toRenewal = (subscriptions: readonly string[]): string[] => {
         names.map((name) => name.slice(feed.length + 1)),
       ),
     );
-  return [...frames('unsubscribe'), ...frames('subscribe')];
+  return [...listFrames('unsubscribe'), ...listFrames('subscribe')];
 };
 
 // ---- requests ----
@@ -116,7 +116,7 @@ const planPriceCandles = (listings: readonly ListingRecord[], env: PlanEnv): Slo
 
 const MINUTE_MS = 60_000;
 
-/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which shows that it is over. */
+/** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which shows that the last is over. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const request = getCandles('trade', venue_symbol, endpoints);
   return { ...request, url: `${request.url}?from=${fromMs / 1_000}&to=${(toMs + MINUTE_MS) / 1_000}` };
@@ -124,7 +124,7 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
 
 const PRICES: Readonly<Record<string, 'trade' | 'mark' | 'index'>> = { trade: 'trade', mark: 'mark', spot: 'index' };
 
-/** An answer that is cut says so: it covers what lies between the candles it tells. */
+/** A truncated answer is marked as such: it covers the minutes between its oldest and its newest candle. */
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   const { path = '', query = NO_QUERY } = readRequest(message, '"candles"') ?? {};
   const [, type = '', symbol] = /\/charts\/v1\/([^/]+)\/([^/]+)\/1m$/.exec(path) ?? [];

@@ -1,4 +1,4 @@
-// What Kraken Futures' symbols and book frames say by themselves: kind, unit of quantities, and the chain of a book message.
+// What Kraken Futures' symbols and book frames imply: kind, unit of quantities, and the chain of a book message.
 import type { ListingValues } from '../../../schemas/records.ts';
 import type { Chain } from '../shared/book-sync.ts';
 
@@ -14,27 +14,27 @@ const KINDS: Readonly<Record<string, SymbolQuantity>> = {
   PV: { venue_kind: 'linear', contract_size: '1', quantity_unit: 'contracts' },
 };
 
-/** Null: no perpetual. Old reference answers write symbols in lower case. */
-export const quantityOf = (symbol: string): SymbolQuantity | null =>
+/** Null: no perpetual. Old reference answers have symbols in lower case. */
+export const toQuantity = (symbol: string): SymbolQuantity | null =>
   (symbol[2] === '_' ? KINDS[symbol.slice(0, 2).toUpperCase()] : undefined) ?? null;
 
-/** Snapshots hold the whole book of the venue, whatever its depth. */
+/** Snapshots contain the venue's whole book, whatever its depth. */
 export const toChain = (symbol: string, kind: Chain['kind'], sequence: bigint): Chain => {
   if (kind === 'update') return { symbol, kind, first: sequence, last: sequence, previous: null };
   return { symbol, kind, first: null, last: sequence, previous: null, full: { bids: true, asks: true } };
 };
 
-/** Chain of a `book` or `book_snapshot` frame; what names them stands before the levels. */
+/** Chain of a `book` or `book_snapshot` frame; feed and product precede the levels. */
 export const readChain = (text: string): Chain | null => {
   const head = text.slice(0, 400);
   const feed = /"feed":"(book|book_snapshot)"/.exec(head)?.[1];
   const symbol = /"product_id":"([^"\\]+)"/.exec(head)?.[1];
   const sequence = /"seq":(\d+)/.exec(head)?.[1];
-  if (feed === undefined || symbol === undefined || sequence === undefined || quantityOf(symbol) === null) return null;
+  if (feed === undefined || symbol === undefined || sequence === undefined || toQuantity(symbol) === null) return null;
   return toChain(symbol, feed === 'book' ? 'update' : 'snapshot', BigInt(sequence));
 };
 
-/** `ticker:PF_XBTUSD`, `book:PF_XBTUSD` of a frame of it; null for trades, which may rest. A ticker names its feed behind its figures. */
+/** Subscription of a frame, such as `ticker:PF_XBTUSD`; null for trades, which may be quiet. A ticker has its feed after its figures. */
 export const readSubscription = (text: string): string | null => {
   const feed = /"feed":"(ticker|book)(?:_snapshot)?"/.exec(text.slice(0, 600))?.[1];
   const symbol = /"product_id":"([^"\\]+)"/.exec(text.slice(0, 600))?.[1];

@@ -1,7 +1,7 @@
 // KuCoin Futures perpetuals, linear and inverse. https://www.kucoin.com/docs-new/3470081w0, checked 2026-11-21.
 //
-// Sockets have no address of their own: each connection asks for one with a token. Books are a snapshot by REST and one level a message; open
-// interest and the coming settlement are published in the list of contracts only, which is polled. No liquidations are public.
+// Sockets have no fixed address: each connection requests one with a token. Books are a snapshot by REST and one level a message; open
+// interest and the coming settlement are only in the list of contracts, which is polled. Liquidations are not public.
 
 import type { Delivery } from '../contract/feed.ts';
 import { VenueError } from '../contract/listings.ts';
@@ -12,7 +12,7 @@ import { readFields, readList, readMessage, readText } from '../shared/wire.ts';
 import { mapReference, readAnswer } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, candlesRequest, POLL_MS, planKucoin, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';
-import { quantityOf, readChain, readClosedMinute, readSubscription } from './symbols.ts';
+import { readChain, readClosedMinute, readSubscription, toQuantity } from './symbols.ts';
 
 const ENDPOINTS = { rest: 'https://api-futures.kucoin.com' };
 
@@ -21,13 +21,13 @@ const EVERY_SECOND: Delivery = { policy: 'on', cadence: 1_000, horizonMs: 2_000,
 const EVERY_5_SECONDS: Delivery = { policy: 'on', cadence: 5_000, horizonMs: 10_000, horizonSource: 'documented' };
 const POLLED: Delivery = { policy: 'on', cadence: POLL_MS, horizonMs: 2 * POLL_MS, horizonSource: 'assumed' };
 
-/** Updates up to the snapshot are dropped, then each sequence is the last one plus one. The snapshot of a book that never had an order stands at 0 or -1. */
+/** Updates up to the snapshot are dropped, then each sequence is the last one plus one. The snapshot of a book without any order has 0 or -1. */
 const bookRule: BookRule = {
   style: 'snapshot',
   bufferLimit: 2_000,
   continues: ({ last, joined }, next) => {
     if (next.last === null) return 'break';
-    // A repeat says nothing new; an older id in a joined book is a numbering that began anew.
+    // A repeat is skipped; an older id in a joined book is a restarted numbering.
     if (next.last <= last) return joined && next.last !== last ? 'break' : 'skip';
     return next.last === last + 1n || (!joined && last <= 0n) ? 'apply' : 'break';
   },
@@ -67,7 +67,7 @@ export const kucoin: Venue = {
     if (/"type":"(pong|welcome)"/.test(text)) return 'heartbeat';
     return text.includes('"type":"error"') ? 'error' : 'ack';
   },
-  /** A connection without a ping for 60 s is closed; 18 s is what its address asks for. */
+  /** A connection without a ping for 60 s is closed; its address states an interval of 18 s. */
   ping: { everyMs: 18_000, frame: '{"id":"ping","type":"ping"}' },
   prepare: {
     request: (slotUrl) => ({ method: 'POST', url: slotUrl, weight: 10 }),
@@ -85,7 +85,7 @@ export const kucoin: Venue = {
   closedMinute: readClosedMinute,
   candles: candlesRequest,
   askedMinutes,
-  impliedQuantity: quantityOf,
+  impliedQuantity: toQuantity,
   map: (_state, message, context) => mapMessage(message, context),
 };
 

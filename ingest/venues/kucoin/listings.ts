@@ -23,7 +23,7 @@ import {
 } from '../shared/wire.ts';
 import { isDated } from './symbols.ts';
 
-/** `contracts/active` names everything at once; the answer about one contract is a scope of its own. */
+/** `contracts/active` contains everything at once; the answer about one contract is a scope of its own. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   const name = /\/api\/v1\/contracts\/([^/]+)$/.exec(parseRequest(message.request)?.path ?? '')?.[1];
   if (name === undefined) return null;
@@ -46,7 +46,7 @@ export const readAnswer = (body: unknown): unknown => {
   return answer.data;
 };
 
-/** Contracts with a delivery date are `FFICSX` and have it in their symbol; another type than `FFWCSX`, known or not, is no date. */
+/** Contracts with a delivery date are `FFICSX` and have it in their symbol; any type but `FFWCSX`, known or not, is undated. */
 export const isPerpetual = ({ symbol, type }: Fields): boolean =>
   type !== 'FFICSX' && !isDated(readText(symbol, 'symbol'));
 
@@ -73,7 +73,7 @@ const STATUSES = words({
   Closed: 'delisted',
 });
 
-/** The venue's own names of assets that the rest of the world calls otherwise (V-04). */
+/** The venue's own names of assets (V-04). */
 const ALIASES = words({ XBT: 'BTC' });
 
 const toValues = (contract: Fields): ListingValues => {
@@ -129,14 +129,14 @@ const toValues = (contract: Fields): ListingValues => {
   };
 };
 
-/** `isQuanto` is true of some linear contracts: what a contract is settled in decides. */
+/** `isQuanto` is true for some linear contracts: the settlement currency decides. */
 const readKind = (contract: Fields): ListingValues['venue_kind'] => {
   if (typeof contract.isInverse !== 'boolean') throw badFrame('isInverse is no flag');
   if (contract.isInverse) return 'inverse';
   return contract.settleCurrency === contract.quoteCurrency ? 'linear' : 'quanto';
 };
 
-/** Milliseconds between settlements; the current one first, for the venue changes it at will. */
+/** Milliseconds between settlements; the current one takes precedence, because the venue may change it at any time. */
 export const readInterval = (contract: Fields): number | null =>
   readCountOrNull(contract.currentFundingRateGranularity, 'currentFundingRateGranularity') ||
   readCountOrNull(contract.fundingRateGranularity, 'fundingRateGranularity') ||
@@ -147,7 +147,7 @@ type Rules = Readonly<Record<'tick_size' | 'lot_size', Digits | null>> & {
   readonly normalisation: Readonly<Record<string, FieldTransform>>;
 };
 
-/** Trading rules with the place each came from (V-03). A lot of an inverse contract is written below zero: -1 is one dollar. */
+/** Trading rules with the venue field of each (V-03). The lot of an inverse contract is negative: -1 is one dollar. */
 const readRules = (contract: Fields): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: string, venue_field: string): Digits | null => {

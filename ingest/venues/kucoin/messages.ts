@@ -34,19 +34,19 @@ import { isPerpetual, readAnswer, readInterval } from './listings.ts';
 import {
   isDated,
   isInverse,
+  listSymbolsOfIndex,
   readStamp,
-  symbolOfFunding,
-  symbolsOfIndex,
+  toFundedSymbol,
+  toVolumeUnit,
   updateChain,
-  volumeUnitOf,
 } from './symbols.ts';
 
 type Source = {
   readonly receivedAt: Micros;
   readonly context: MapContext;
-  /** Of a frame's topic, of a request's path or query; null where neither names one. */
+  /** From a frame's topic, or a request's path or query; null without either. */
   readonly asked: string | null;
-  /** Of the request; empty for frames. */
+  /** The request's query; empty for frames. */
   readonly query: URLSearchParams;
 };
 
@@ -102,7 +102,7 @@ const mapAnswer = (
   );
 };
 
-/** The message's own symbol goes before the one that was asked for; null when it is no perpetual. */
+/** The message's own symbol, else the requested one; null when it is no perpetual. */
 const readSymbol = (data: Fields, { asked }: Source): string | null => {
   const named = data.symbol ?? asked;
   if (named === null)
@@ -111,7 +111,7 @@ const readSymbol = (data: Fields, { asked }: Source): string | null => {
   return isDated(symbol) ? null : symbol;
 };
 
-/** Runs `map` for a perpetual, stamped by the member named. */
+/** Runs `map` for a perpetual, with the stamp from the given member. */
 const ofSymbol =
   (stamp: string, map: (at: At, data: Fields) => readonly Mapped[]): Mapper =>
   (data, source) => {
@@ -122,7 +122,7 @@ const ofSymbol =
 
 // ---- prices ----
 
-/** A last price of zero or none means that nothing was traded yet. */
+/** A last price of zero or none means no trade yet. */
 const toTicker = (at: At, data: Fields, name: string): Mapped[] => {
   const last = readAmountOrNull(data[name], name);
   return last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, data)];
@@ -139,7 +139,7 @@ type DayNames = Readonly<Record<'volume' | 'turnover', string>>;
 const toStats = (at: At, data: Fields, { volume, turnover }: DayNames): Mapped[] => {
   const values = {
     volume_24h: readAmountOrNull(data[volume], volume),
-    volume_unit: volumeUnitOf(at.symbol),
+    volume_unit: toVolumeUnit(at.symbol),
     turnover_24h: isInverse(at.symbol) ? null : readAmountOrNull(data[turnover], turnover),
     change_24h: readFigureOrNull(data.priceChgPct, 'priceChgPct'),
   };
@@ -156,18 +156,18 @@ const mapDay = ofSymbol('ts', (at, data) => [
 const mapMark = ofSymbol('timestamp', (at, data) => toMark(at, data, 'markPrice'));
 const mapCurrentMark = ofSymbol('timePoint', (at, data) => toMark(at, data, 'value'));
 
-/** An index goes to each listing that uses it. */
+/** An index is recorded for each listing that uses it. */
 const mapIndex: Mapper = (data, source) =>
   readList(data.dataList, 'dataList').flatMap((item) => {
     const entry = readFields(item, 'index');
     const index = readPrice(entry.value, 'value');
     const venueTs = readStamp(entry.timePoint, 'timePoint');
-    return symbolsOfIndex(readText(entry.symbol, 'symbol'), source.context).map((symbol) =>
+    return listSymbolsOfIndex(readText(entry.symbol, 'symbol'), source.context).map((symbol) =>
       toMapped({ symbol, venueTs, receivedAt: source.receivedAt }, 'mark', { mark: null, index }, entry),
     );
   });
 
-/** One subject, two figures: by the minute the rate of the coming settlement, at a settlement the rate just settled, which is the past. */
+/** One subject, two figures: each minute the rate of the coming settlement, at a settlement the rate just settled, which is the past. */
 const PREDICTED_MS = 60_000;
 
 const mapFunding = ofSymbol('timestamp', (at, data) => {
@@ -176,9 +176,9 @@ const mapFunding = ofSymbol('timestamp', (at, data) => {
   return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, data)];
 });
 
-/** `timePoint` is the settlement before, no stamp of the rate. */
+/** `timePoint` is the previous settlement, no stamp of the rate. */
 const mapCurrentFunding: Mapper = (data, source) => {
-  const symbol = symbolOfFunding(readText(data.symbol, 'symbol'));
+  const symbol = toFundedSymbol(readText(data.symbol, 'symbol'));
   const values = {
     funding: readFigure(data.value, 'value'),
     funding_interval_ms: readCountOrNull(data.granularity, 'granularity') || null,
@@ -187,7 +187,7 @@ const mapCurrentFunding: Mapper = (data, source) => {
   return [toMapped({ symbol, venueTs: null, receivedAt: source.receivedAt }, 'funding', values, data)];
 };
 
-/** Everything of a contract but its book; no stamp. `nextFundingRateTime` is what remains, not an instant. */
+/** All data of a contract but its book; no stamp. `nextFundingRateTime` is the remaining time, not an instant. */
 const mapContract: Mapper = (data, source) => {
   if (!isPerpetual(data)) return [];
   const symbol = readText(data.symbol, 'symbol');
@@ -263,7 +263,7 @@ const mapTrade = ofSymbol('ts', (at, data) => {
   return [toMapped(at, 'trade', values, data)];
 });
 
-/** `[start in seconds, open, close, high, low, volume, lots]`, of which the docs call the volume wrong; never said to be closed. */
+/** `[start in seconds, open, close, high, low, volume, lots]`; the docs name the volume wrongly. Never marked as closed. */
 const mapCandle = ofSymbol('time', (at, data) => {
   const [start, open, close, high, low, , volume] = readList(data.candles, 'candles');
   const seconds = readCountOrNull(start, 'candles');
@@ -278,7 +278,7 @@ const mapKline: Mapper = (data, source) => {
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the candles name no symbol and their request is not known');
   }
   const [startMs, open, high, low, close, volume, turnover] = readList(data.row, 'candle');
-  // Indices and premiums are asked for by their own names, which begin with a dot.
+  // Indices and premiums are requested by their own names, which start with a dot.
   if (granularity !== '1' || source.asked.startsWith('.') || isDated(source.asked)) return [];
   const at = { symbol: source.asked, venueTs: null, receivedAt: source.receivedAt };
   return [toCandle(at, data.row, { startMs, open, high, low, close, volume, turnover })];
@@ -306,7 +306,7 @@ const toCandle = (at: At, element: unknown, parts: CandleParts): Mapped => {
   return toMapped(at, 'candle', values, element);
 };
 
-/** By topic and subject: one topic may carry several. The last two are answers as recorders wrap them. */
+/** By topic and subject: a topic may have several. The last two are answers as wrapped by recorders. */
 const TOPICS: ReadonlyMap<string, Mapper> = new Map([
   ['/contractMarket/ticker ticker', mapTicker],
   ['/contractMarket/snapshot snapshot.24h', mapDay],

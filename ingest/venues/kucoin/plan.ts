@@ -9,12 +9,12 @@ import { NO_QUERY } from '../shared/wire.ts';
 
 /** A connection holds at least 100 topics; a topic names one kind and one symbol. */
 export const STREAMS_PER_CONNECTION = 100;
-/** Symbols one subscription may name. */
+/** Maximum number of symbols in one subscription. */
 const SYMBOLS_PER_FRAME = 50;
 const SILENCE_MS = 30_000;
-/** The day's figures come every five seconds; the layer's bound (F-03). */
+/** The day's figures arrive every five seconds; this is the layer's bound (F-03). */
 const DAY_SILENCE_MS = 120_000;
-/** Tokens hold for 24 h. */
+/** Tokens are valid for 24 h. */
 const RENEW_AFTER_MS = 23 * 3_600_000;
 export const POLL_MS = 6_000;
 
@@ -25,7 +25,7 @@ const CANDLES = '/contractMarket/limitCandle';
 type SocketKind = {
   readonly name: string;
   readonly topics: readonly string[];
-  /** About so many listings share a socket. */
+  /** Approximate number of listings on a socket. */
   readonly about: number;
   readonly layers: readonly string[];
 };
@@ -36,7 +36,7 @@ const BOOKS: SocketKind = {
   about: 40,
   layers: ['book', 'venue_depth'],
 };
-/** Books apart from prices, so that a busy book never delays a mark. Trades and candles may rest; marks tell that their socket lives. */
+/** Books have their own sockets, so that a busy book never delays a mark. Trades and candles may be quiet; marks show that their socket is alive. */
 const PRICES: SocketKind = {
   name: 'price',
   topics: [INSTRUMENT, DAY, '/contractMarket/execution', CANDLES],
@@ -94,7 +94,7 @@ const toSocket = (
 
 const toTopic = (topic: string, symbol: string): string => `${topic}:${symbol}${topic === CANDLES ? '_1min' : ''}`;
 
-/** One frame names symbols of one kind. */
+/** One frame has symbols of one kind. */
 const toFrames = (type: 'subscribe' | 'unsubscribe', topics: readonly string[]): string[] => {
   const kinds = [...new Set(topics.map((topic) => topic.slice(0, topic.indexOf(':'))))];
   return kinds.flatMap((kind) => {
@@ -110,14 +110,14 @@ export const toRenewal = (topics: readonly string[]): string[] => [
   ...toFrames('subscribe', topics),
 ];
 
-/** To the last millisecond of the minute after `toMs`, which shows that it is over. */
+/** Ends with the last millisecond of the minute after `toMs`, which shows that `toMs` is over. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, { rest }) => ({
   method: 'GET',
   url: `${rest}/api/v1/kline/query?symbol=${encodeURIComponent(venue_symbol)}&granularity=1&from=${fromMs}&to=${toMs + 119_999}`,
   weight: 3,
 });
 
-/** The fewest candles that any version of its docs grants an answer. */
+/** The smallest maximum of an answer in any version of the docs. */
 const CANDLES_LIMIT = 200;
 
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {

@@ -1,4 +1,4 @@
-// What KuCoin's symbols and topics say by themselves: kind, unit, index, stamps, and the chain of a book message.
+// What KuCoin's symbols and topics imply: kind, unit, index, stamps, and the chain of a book message.
 import type { ListingValues, Micros, QuantityUnit } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { MapContext } from '../contract/mapping.ts';
@@ -13,17 +13,17 @@ export const isDated = (symbol: string): boolean => /M[FGHJKMNQUVXZ]\d{2}$/.test
 export const isInverse = (symbol: string): boolean => symbol.endsWith('USDM');
 
 /** Books, trades, open interest and candles count lots. */
-export const quantityOf = (symbol: string): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => ({
+export const toQuantity = (symbol: string): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => ({
   venue_kind: isInverse(symbol) ? 'inverse' : 'linear',
   contract_size: isInverse(symbol) ? '1' : null,
   quantity_unit: 'contracts',
 });
 
-/** The day's volume counts coins, of inverse contracts lots; their turnover counts coins and is none in quote. */
-export const volumeUnitOf = (symbol: string): QuantityUnit => (isInverse(symbol) ? 'contracts' : 'base');
+/** The day's volume counts coins, or lots for inverse contracts, whose turnover counts coins and is no quote amount. */
+export const toVolumeUnit = (symbol: string): QuantityUnit => (isInverse(symbol) ? 'contracts' : 'base');
 
-/** Listings that use an index (`.KXBTUSDT`): the known ones, or before any is known the perpetual of that name. */
-export const symbolsOfIndex = (index: string, { listings }: MapContext): readonly string[] => {
+/** Listings that use an index (`.KXBTUSDT`): the known ones, or while none is known the perpetual with that name. */
+export const listSymbolsOfIndex = (index: string, { listings }: MapContext): readonly string[] => {
   if (listings.size > 0) {
     return [...listings.values()].filter(({ values }) => values.pair === index).map((l) => l.venue_symbol);
   }
@@ -33,15 +33,15 @@ export const symbolsOfIndex = (index: string, { listings }: MapContext): readonl
 };
 
 /** `.XBTUSDTMFPI8H` is the funding rate of `XBTUSDTM`. */
-export const symbolOfFunding = (name: string): string => /^\.(.+M)FPI(?:\d+H)?$/.exec(name)?.[1] ?? name;
+export const toFundedSymbol = (name: string): string => /^\.(.+M)FPI(?:\d+H)?$/.exec(name)?.[1] ?? name;
 
-/** 2001 in microseconds, and in nanoseconds: the venue stamps in all three, on one topic in two of them. */
+/** 2001 in microseconds, and in nanoseconds: the venue stamps in all three units, two of them on one topic. */
 const FIRST_MICROS = 10n ** 15n;
 const FIRST_NANOS = 10n ** 18n;
 /** 2100-01-01 in microseconds, the end of our range (N-03). */
 const LATEST_MICROS = 4_102_444_800_000_000n;
 
-/** Milliseconds, microseconds or nanoseconds, told apart by their size, to microseconds; what is finer is cut. Null, absent and zero: no stamp. */
+/** Milliseconds, microseconds or nanoseconds, distinguished by their size, to microseconds (truncated). Null, absent and zero: no stamp. */
 export const readStamp = (value: unknown, name: string): Micros | null => {
   if (value === undefined || value === null) return null;
   const stamp = BigInt(readId(value, name));
@@ -51,7 +51,7 @@ export const readStamp = (value: unknown, name: string): Micros | null => {
   return Number(micros);
 };
 
-/** Chain of an update, or of a whole book's body. Other topics of the book (`level2Depth5`) stand outside it. */
+/** Chain of an update, or of a whole book's body. Other topics of the book (`level2Depth5`) are not part of it. */
 export const readChain = (text: string): Chain | null => {
   const sequence = /"sequence":\s*"?(-?\d{1,40})\b/.exec(text)?.[1];
   if (sequence === undefined) return null;
@@ -70,13 +70,13 @@ export const updateChain = (symbol: string, sequence: bigint): Chain => ({
   previous: sequence - 1n,
 });
 
-/** The topic of a frame of marks or of the day's figures, which come at stated rates; null for what may rest. */
+/** The topic of a frame of marks or of the day's figures, which arrive at stated rates; null for topics that may be quiet. */
 export const readSubscription = (text: string): string | null =>
   /"topic":"(\/contract\/instrument:[^",]+|\/contractMarket\/snapshot:[^",]+)"/.exec(text)?.[1] ?? null;
 
 const MINUTE_MS = 60_000;
 
-/** The minute of a candle that was sent after its end. No frame says so, and the last one within a minute may lack the trades of its last second. */
+/** The minute of a candle sent after its end. No frame marks it, and the last frame within a minute may lack the trades of its last second. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {
   const symbol = /"topic":"\/contractMarket\/limitCandle:([^",]+)_1min"/.exec(text)?.[1];
   const start = /"candles":\["(\d+)"/.exec(text)?.[1];

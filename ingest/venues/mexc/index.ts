@@ -1,7 +1,7 @@
 // MEXC perpetuals, linear and inverse. https://www.mexc.com/api-docs/futures/websocket-api, checked 2026-11-21.
 //
-// One socket path for everything, one subscription a symbol. Updates of a book are merged over 200 ms and cover a range of versions; the
-// snapshot they continue is asked for. No liquidations are public.
+// One socket path for everything, one subscription a symbol. Updates of a book are merged over 200 ms and cover a range of versions; their
+// snapshot is requested by REST. Liquidations are not public.
 
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
@@ -9,19 +9,19 @@ import { NOT_PUBLISHED, ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, candlesRequest, planMexc, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';
-import { quantityOf, readChain, readNewestMinute, readSubscription } from './symbols.ts';
+import { readChain, readNewestMinute, readSubscription, toQuantity } from './symbols.ts';
 
 const ENDPOINTS = { rest: 'https://api.mexc.com', ws: 'wss://contract.mexc.com/edge' };
 
 const SNAPSHOT_LEVELS = 1_000;
 
-/** An update that ends at or before the book is old, one that begins behind the next version leaves a hole; sizes are absolute, so one that straddles is applied whole. */
+/** Updates up to the book's version are skipped; a start after the next version is a gap. Sizes are absolute: an overlap is applied whole. */
 const bookRule: BookRule = {
   style: 'snapshot',
   bufferLimit: 500,
   continues: ({ last, joined }, next) => {
     if (next.first === null || next.last === null) return 'break';
-    // A repeat says nothing new; an older version in a joined book is a numbering that began anew.
+    // A repeat is skipped; an older version in a joined book is a restarted numbering.
     if (next.last <= last) return joined && next.last !== last ? 'break' : 'skip';
     return next.first <= last + 1n ? 'apply' : 'break';
   },
@@ -52,7 +52,7 @@ export const mexc: Venue = {
     liquidation: NOT_PUBLISHED,
     candles: ON_CHANGE,
   },
-  /** Funding cycles first: the contracts do not tell them. */
+  /** Requests the funding cycles first: the contracts do not have them. */
   reference: (endpoints) =>
     ['funding_rate', 'detail'].map((name) => ({
       method: 'GET' as const,
@@ -67,7 +67,7 @@ export const mexc: Venue = {
     if (text.includes('"channel":"pong"')) return 'heartbeat';
     return text.includes('"channel":"rs.error"') ? 'error' : 'ack';
   },
-  /** A socket without a ping for a minute is closed, whatever comes over it. */
+  /** A socket without a ping for a minute is closed, whatever other traffic it has. */
   ping: { everyMs: 15_000, frame: '{"method":"ping"}' },
   sequence: readChain,
   bookRule,
@@ -81,6 +81,6 @@ export const mexc: Venue = {
   newestMinute: readNewestMinute,
   candles: candlesRequest,
   askedMinutes,
-  impliedQuantity: quantityOf,
+  impliedQuantity: toQuantity,
   map: (_state, message) => mapMessage(message),
 };

@@ -19,10 +19,10 @@ import {
 } from '../shared/wire.ts';
 import { carriesPriceCandles } from './plan.ts';
 
-/** Milliseconds by venue symbol, as the answers about funding said. */
+/** Milliseconds by venue symbol, from the answers about funding. */
 type Cycles = Record<string, number>;
 
-/** Notes the cycles of a funding answer; the list of contracts is the whole reference, the answer about one a scope of its own. */
+/** Notes the cycles of a funding answer. The list of contracts is the whole reference, the answer about one a scope of its own. */
 export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   const path = parseRequest(message.request)?.path ?? '';
   const isFunding = /\/contract\/funding_rate(\/[^/]+)?$/.test(path) && !path.endsWith('/history');
@@ -71,7 +71,7 @@ export const readCycle = (item: Fields): number | null => {
   return hours === null || hours === 0 ? null : hours * MS_PER_HOUR;
 };
 
-/** `futureType` 2 has a delivery date, and a third part in its symbol; another number than 1, known or not, is no date. */
+/** `futureType` 2 has a delivery date, and a third part in its symbol; any number but 1, known or not, is undated. */
 const isPerpetual = ({ symbol, futureType }: Fields): boolean =>
   String(futureType) !== '2' && !/_\d+$/.test(readText(symbol, 'symbol'));
 
@@ -158,7 +158,7 @@ type Rules = {
   readonly normalisation: Readonly<Record<string, FieldTransform>>;
 };
 
-/** Trading rules with the place each came from (V-03). */
+/** Trading rules with the venue field of each (V-03). */
 const readRules = (item: Fields): Rules => {
   const read = (rule: keyof typeof FIGURES): Digits | null => readRuleOrNull(rule, item[FIGURES[rule]], FIGURES[rule]);
   const figures = {

@@ -1,5 +1,5 @@
-// MEXC's frames and answers as normalised records (records.md). Not read: changes of contracts (the reference is asked for), past funding,
-// books by steps of price. The venue sends its figures as JSON numbers, now and then with an exponent.
+// MEXC's frames and answers as normalised records (records.md). Not read: changes of contracts (the reference is polled), past funding,
+// books by steps of price. The venue sends figures as JSON numbers, sometimes with an exponent.
 import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
@@ -32,11 +32,11 @@ import { isInverse, updateChain } from './symbols.ts';
 
 type Source = {
   readonly receivedAt: Micros;
-  /** Of the frame or of the request's path; elements that name their own go before. */
+  /** From the frame or the request's path; an element's own symbol takes precedence. */
   readonly symbol: unknown;
-  /** Of the frame: when it was sent. */
+  /** Send time of the frame. */
   readonly sentAt: Micros | null;
-  /** Of the request; empty for frames. */
+  /** The request's query; empty for frames. */
   readonly query: URLSearchParams;
 };
 
@@ -90,7 +90,7 @@ const mapAnswer = (
   return toElements(readAnswer(body)).flatMap((element) => mapper(element, source));
 };
 
-/** Of its own stamps the first that is there, else when the frame was sent. */
+/** The first of the element's stamps that exists, else the frame's send time. */
 const toAt = (element: Fields, { receivedAt, symbol, sentAt }: Source, stamps: readonly string[]): At => {
   const named = element.symbol ?? symbol;
   if (named === undefined) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the message names no symbol');
@@ -111,7 +111,7 @@ const mapTicker: Mapper = (element, source) => {
   ];
 };
 
-/** A last price of zero or none means that nothing was traded yet. */
+/** A last price of zero or none means no trade yet. */
 const toTicker = (at: At, element: Fields): Mapped[] => {
   const last = readAmountOrNull(element.lastPrice, 'lastPrice');
   return last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)];
@@ -134,7 +134,7 @@ const toOpenInterest = (at: At, element: Fields): Mapped[] => {
   return oi === null ? [] : [toMapped(at, 'oi', { oi, oi_unit: 'contracts' }, element)];
 };
 
-/** `amount24` of an inverse contract counts coins and is no turnover in quote. */
+/** `amount24` of an inverse contract counts coins and is no quote amount. */
 const toStats = (at: At, element: Fields): Mapped[] => {
   const volume_24h = readAmountOrNull(element.volume24, 'volume24');
   const change_24h = readFigureOrNull(element.riseFallRate, 'riseFallRate');
@@ -190,7 +190,7 @@ const mapTop: Mapper = (element, source) => {
 const mapWhole: Mapper = (element, source) => {
   const { at, bids, asks, version } = readBook(element, source);
   const limit = Number(source.query.get('limit') ?? 0);
-  // A side with fewer levels than asked has no more.
+  // A side with fewer levels than requested is complete.
   const full = limit === 0 ? undefined : { bids: bids.length < limit, asks: asks.length < limit };
   const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: version };
   const chain = { ...snapshotChain(at.symbol, BigInt(version)), full };
@@ -201,7 +201,7 @@ const mapWhole: Mapper = (element, source) => {
 
 /** `T`: the taker bought (1) or sold (2). */
 const mapTrade: Mapper = (element, source) => {
-  const side = readTaker(sideWord(element.T), ['1', '2'], 'T');
+  const side = readTaker(toSideWord(element.T), ['1', '2'], 'T');
   if (side === null) return [];
   const values = {
     id: element.i === undefined ? null : readId(element.i, 'i'),
@@ -214,18 +214,18 @@ const mapTrade: Mapper = (element, source) => {
 };
 
 /** A number, or its text. */
-const sideWord = (value: unknown): unknown => (typeof value === 'number' ? String(value) : value);
+const toSideWord = (value: unknown): unknown => (typeof value === 'number' ? String(value) : value);
 
 type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'q' | 'a', unknown>>;
 
-/** `t` is the start in seconds; never said to be closed. */
+/** `t` is the start in seconds; never marked as closed. */
 const mapKline: Mapper = (element, source) => {
   if (element.interval !== 'Min1') return [];
   const { t, o, h, l, c, q, a } = element;
   return [toCandle(toAt(element, source, []), element, { fields: { t, o, h, l, c, q, a }, priceType: 'trade' })];
 };
 
-/** Columns `time open high low close vol amount`. Minutes where the request does not say otherwise. */
+/** Columns `time open high low close vol amount`. The request's default is minutes. */
 const mapKlines =
   (priceType: PriceType): Mapper =>
   (element, source) => {
@@ -272,7 +272,7 @@ const readStart = (value: unknown): Micros => {
   return at;
 };
 
-/** The last is an answer as recorders wrap it. */
+/** The last is an answer as wrapped by recorders. */
 const CHANNELS: ReadonlyMap<string, Mapper> = new Map([
   ['push.ticker', mapTicker],
   ['push.tickers', mapTicker],

@@ -1,4 +1,4 @@
-// MEXC's slots: sockets of books, of prices and trades, of funding; a poll of candles of mark and index prices; the request that fills in minutes.
+// MEXC's slots: sockets of books, of prices and trades, of funding; a poll of candles of mark and index prices; fill-in requests.
 
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot } from '../contract/feed.ts';
@@ -8,7 +8,7 @@ import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { byAge, hasPriceCandles, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
-/** The docs name no limit; 150 are known to work. */
+/** The docs state no limit; 150 are known to work. */
 export const STREAMS_PER_CONNECTION = 150;
 const SILENCE_MS = 30_000;
 /** Rates are pushed when they change, about once a minute. */
@@ -16,28 +16,28 @@ const FUNDING_SILENCE_MS = 120_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 /** Every minute's candle must be recorded within 100 s of its end (N-11). */
 const PRICE_CANDLES_EVERY_MS = 80_000;
-/** The minute that runs and those that ended since the last answer; without a start the venue sends 2,000. */
+/** The running minute and those that ended since the last answer; without a start the venue sends 2,000. */
 const PRICE_CANDLES_SINCE_MS = 180_000;
 /**
- * Listings, the oldest, whose candles of mark and index prices are asked for, two requests each: 60 a minute. Of 600 a minute the collector takes
- * 360 for what comes again by itself; minutes of the many that rest need the most of it.
+ * Number of listings, the oldest, whose candles of mark and index prices are requested, with two requests each: 60 a minute. Of 600 a minute the
+ * collector uses 360 for periodic requests; minutes of the many quiet listings need most of them.
  */
 const PRICE_CANDLES_OF = 40;
 
 type SocketKind = {
   readonly name: string;
   readonly channels: readonly string[];
-  /** About so many listings share a socket. */
+  /** Approximate number of listings on a socket. */
   readonly about: number;
   readonly layers: readonly string[];
   readonly silenceMs: number;
-  /** Channels that never rest for long. */
+  /** Channels that are never quiet for long. */
   readonly steady: readonly string[];
 };
 
 /**
- * Books apart from prices, so that a busy book never delays a mark; funding apart from tickers, which tell a rate without its settlement. Trades and
- * candles may rest: tickers tell that their socket lives.
+ * Books have their own sockets, so that a busy book never delays a mark; funding too, because tickers have a rate without its settlement.
+ * Trades and candles may be quiet: tickers show that their socket is alive.
  */
 const KINDS: readonly SocketKind[] = [
   {
@@ -117,7 +117,7 @@ export const toRenewal = (subscriptions: readonly string[]): string[] =>
 
 // ---- requests ----
 
-/** Symbols for whose candles of mark and index prices there is room. */
+/** Symbols whose candles of mark and index prices fit the budget. */
 export const carriesPriceCandles = (listings: readonly ListingRecord[]): ReadonlySet<string> =>
   new Set(
     byAge(listings.filter(isOpen))
@@ -157,12 +157,12 @@ const toKlines = (path: string, range: string, { rest }: Endpoints): PollRequest
   weight: 1,
 });
 
-/** In seconds, to the last one of the minute after `toMs`, which shows that it is over. */
+/** In seconds, to the last one of the minute after `toMs`, which shows that `toMs` is over. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) =>
   toKlines(encodeURIComponent(venue_symbol), `start=${fromMs / 1000}&end=${toMs / 1000 + 119}`, endpoints);
 
 const PRICES: Readonly<Record<string, PriceType>> = { fair_price: 'mark', index_price: 'index' };
-/** The most candles of an answer. */
+/** Maximum number of candles in an answer. */
 const CANDLES_LIMIT = 2_000;
 
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {

@@ -1,4 +1,4 @@
-// What MEXC's symbols and book messages say by themselves: kind, and the range of versions a message covers.
+// What MEXC's symbols and book messages imply: kind, and the range of versions a message covers.
 import type { ListingValues } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
@@ -7,8 +7,8 @@ import { snapshotChain } from '../shared/shape.ts';
 /** `BTC_USD` is settled in coins; `BTC_USDT`, `BTC_USDC` and `BTC_USD1` in their quote. */
 export const isInverse = (symbol: string): boolean => symbol.endsWith('_USD');
 
-/** Every quantity counts contracts; what one is worth only the listing knows. */
-export const quantityOf = (symbol: string): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => ({
+/** Every quantity counts contracts; only the listing has their worth. */
+export const toQuantity = (symbol: string): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => ({
   venue_kind: isInverse(symbol) ? 'inverse' : 'linear',
   contract_size: null,
   quantity_unit: 'contracts',
@@ -16,7 +16,7 @@ export const quantityOf = (symbol: string): Pick<ListingValues, 'venue_kind' | '
 
 type Range = { readonly begin: bigint | null; readonly end: bigint };
 
-/** A merged update covers the versions `begin` to `end`, another its own only. */
+/** A merged update covers the versions `begin` to `end`, any other only its own. */
 export const updateChain = (symbol: string, { begin, end }: Range): Chain => ({
   symbol,
   kind: 'update',
@@ -25,7 +25,7 @@ export const updateChain = (symbol: string, { begin, end }: Range): Chain => ({
   previous: null,
 });
 
-/** Chain of an update, or of a whole book's body, which leaves its symbol out. Other channels of the book stand outside it. */
+/** Chain of an update, or of a whole book's body, which omits its symbol. Other channels of the book are not part of it. */
 export const readChain = (text: string): Chain | null => {
   const id = (name: string): bigint | null => {
     const digits = new RegExp(`"${name}":\\s*"?(\\d{1,40})\\b`).exec(text)?.[1];
@@ -42,13 +42,13 @@ export const readChain = (text: string): Chain | null => {
 
 const readSymbol = (text: string): string | undefined => /"symbol":\s*"([^"\\]+)"/.exec(text)?.[1];
 
-/** `ticker:BTC_USDT` of a frame of it; null for what may rest. */
+/** Subscription of a frame, such as `ticker:BTC_USDT`; null for channels that may be quiet. */
 export const readSubscription = (text: string): string | null => {
   const symbol = text.includes('"channel":"push.ticker"') ? readSymbol(text) : undefined;
   return symbol === undefined ? null : `ticker:${symbol}`;
 };
 
-/** The minute a candle is about, which stands for the newest: none is marked as closed. */
+/** The minute of a candle, taken as the newest: none is marked as closed. */
 export const readNewestMinute = (text: string): ClosedMinute | null => {
   if (!text.includes('"channel":"push.kline"') || !text.includes('"interval":"Min1"')) return null;
   const symbol = readSymbol(text);

@@ -12,11 +12,11 @@ import { mapMessage } from './messages.ts';
 import {
   askedMinutes,
   candlesRequest,
-  confirmRequest,
   planOkx,
   RENEW_EVERY_MS,
   referenceRequests,
   STREAMS_PER_CONNECTION,
+  toConfirmRequest,
   toRenewal,
   withoutRefused,
 } from './plan.ts';
@@ -29,10 +29,13 @@ const ENDPOINTS = {
   business_ws: 'wss://ws.okx.com/ws/v5/business',
 };
 
-/** The docs say every 30 to 90 seconds: two of the longest (F-02). */
+/** Documented: every 30 to 90 seconds; two of the longest (F-02). */
 const FUNDING: Delivery = { policy: 'on', cadence: 90_000, horizonMs: 180_000, horizonSource: 'documented' };
 
-/** Each `prevSeqId` is the last `seqId`; a quiet book repeats its id as its own predecessor. Messages without ids prove nothing about a book that has one; a repeat of the last says nothing new. */
+/**
+ * Each `prevSeqId` is the last `seqId`; a quiet book repeats its id as its own predecessor. Messages without ids prove nothing about a book
+ * with one. A repeat of the last message is skipped.
+ */
 const bookRule: BookRule = {
   style: 'stream',
   bufferLimit: 0,
@@ -66,7 +69,7 @@ export const okx: Venue = {
     stats: ON_CHANGE,
     venue_depth: ON_CHANGE,
     trades: ON_CHANGE,
-    // At most one a second and contract: a lower bound.
+    // The venue publishes at most one a second and contract: a lower bound.
     liquidation: { ...ON_CHANGE, completeness: 'sampled' },
     candles: ON_CHANGE,
   },
@@ -77,7 +80,7 @@ export const okx: Venue = {
   classify: (text) => {
     if (text === 'pong') return 'heartbeat';
     if (!text.startsWith('{"event":"') && !text.startsWith('{"id":"')) return 'data';
-    // `notice` announces that the venue is about to close the connection (64008).
+    // `notice` announces that the venue will close the connection (64008).
     return /"event":"(error|notice|channel-conn-count-error)"/.test(text.slice(0, 100)) ? 'error' : 'ack';
   },
   ping: { everyMs: 20_000, frame: 'ping' },
@@ -86,7 +89,7 @@ export const okx: Venue = {
   subscriptionOf: readSubscription,
   renew: toRenewal,
   without: withoutRefused,
-  confirm: confirmRequest,
+  confirm: toConfirmRequest,
   closedMinute: readClosedMinute,
   candles: candlesRequest,
   askedMinutes,

@@ -21,16 +21,16 @@ import {
 } from '../shared/wire.ts';
 import { isSwap, splitSymbol } from './symbols.ts';
 
-/** Milliseconds by venue symbol, as the answers about funding said. */
+/** Milliseconds by venue symbol, from the answers about funding. */
 type Intervals = Record<string, number>;
 
-/** Notes the intervals of a funding-rate answer, if it gives any; an instruments answer about swaps is the whole reference. */
+/** Notes the intervals of a funding-rate answer, if any; an instruments answer about swaps is the whole reference. */
 export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   const request = parseRequest(message.request);
   const endpoint = /\/api\/v5\/public\/(funding-rate|instruments)$/.exec(request?.path ?? '')?.[1];
   if (endpoint === undefined) return null;
   return readMessage(message.payload, (body) => {
-    // Without it the listings say no interval, but there are listings.
+    // Without this answer the listings have no interval, but they exist.
     if (endpoint === 'funding-rate' && isRefused(body)) return null;
     const data = readAnswer(body);
     if (endpoint === 'funding-rate') {
@@ -39,7 +39,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
       return null;
     }
     const swaps = data.filter(isPerpetual);
-    // An answer about spot or dated contracts says nothing of ours, and nothing of what was delisted.
+    // An answer about spot or dated contracts does not concern our listings, nor which were delisted.
     if (swaps.length === 0) return null;
     const intervals = (state.intervals ?? {}) as Intervals;
     return {
@@ -50,7 +50,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
   });
 };
 
-/** Words of what is no swap; another word, known or not, leaves it to the name. */
+/** Types other than swap; for any other type, known or not, the name decides. */
 const OTHER_TYPES: ReadonlySet<unknown> = new Set(['SPOT', 'MARGIN', 'FUTURES', 'OPTION']);
 
 const isPerpetual = ({ instType, instId }: Fields): boolean =>
@@ -73,7 +73,7 @@ const toIntervals = (data: readonly Fields[]): Intervals =>
     }),
   );
 
-/** The coming settlement and the one after it tell the interval, which the venue changes at will (8, 6, 4, 2 or 1 hours). */
+/** The coming settlement and the one after it define the interval, which the venue may change at any time (8, 6, 4, 2 or 1 hours). */
 export const readInterval = (item: Fields): number | null => {
   const coming = readMsOrNull(item.fundingTime, 'fundingTime');
   const after = readMsOrNull(item.nextFundingTime, 'nextFundingTime');
@@ -127,7 +127,7 @@ const toValues = (item: Fields, symbol: string, interval: number | undefined): L
     post_only: null,
     status: readStatus(item),
     contract_size: rules.contract_size,
-    // A contract may be worth a million coins, but its price is that of one.
+    // A contract may contain a million coins, but its price is for one.
     multiplier: '1',
     tick_size: rules.tick_size,
     lot_size: rules.lot_size,

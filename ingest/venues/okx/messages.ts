@@ -1,5 +1,5 @@
 // OKX's frames and answers as normalised records (records.md). Not read: top of book (`bbo-tbt`), settled funding rates, instruments that are
-// no swaps. Quantities are contracts everywhere. `checksum` is not looked at: the venue sends 0 since 2026.
+// no swaps. Quantities are contracts everywhere. `checksum` is ignored: the venue sends 0 since 2026.
 import type { Digits, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
@@ -26,7 +26,7 @@ import {
   refusal,
 } from '../shared/wire.ts';
 import { readAnswer, readInterval } from './listings.ts';
-import { fullSides, isChained, isFirst, isSwap, symbolsOfIndex, toChain } from './symbols.ts';
+import { isChained, isFirst, isSwap, listSymbolsOfIndex, toChain, toFullSides } from './symbols.ts';
 
 type Source = {
   readonly receivedAt: number;
@@ -35,7 +35,7 @@ type Source = {
   readonly channel: string;
   /** `snapshot` or `update` of a frame of the book. */
   readonly action: unknown;
-  /** Of the frame's argument or of the request; elements that name their own instrument go before. */
+  /** From the frame's argument or the request; an element's own instrument takes precedence. */
   readonly instId: string | null;
 };
 
@@ -60,7 +60,7 @@ export const mapMessage = (message: VenueMessage, context: MapContext): readonly
   );
 };
 
-/** The one frame that is no JSON. */
+/** The only frame that is no JSON. */
 const isPong = (payload: Uint8Array): boolean => payload.length === 4 && Buffer.from(payload).toString() === 'pong';
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
@@ -89,13 +89,13 @@ const mapAnswer = (body: unknown, source: Source, { path, query }: Request): rea
   const endpoint = /\/api\/v5\/((?:market|public)\/.+)$/.exec(path)?.[1] ?? '';
   const mapper = ANSWERS.get(endpoint);
   if (!mapper) return [];
-  // `bar` is one minute where the request leaves it out.
+  // The default of `bar` is one minute.
   if (endpoint.endsWith('candles') && (query.get('bar') ?? '1m') !== '1m') return [];
   const data = readAnswer(body);
   return data.flatMap((item) => mapper(item, { ...source, instId: query.get('instId') }));
 };
 
-/** What an element is about: its own instrument, else the argument's; null when that is no swap. */
+/** Symbol of an element: its own instrument, else the argument's; null when it is no swap. */
 const readSwap = (element: Fields, source: Source): string | null => {
   const instId = readInstrument(element, source);
   return isSwap(instId) ? instId : null;
@@ -120,7 +120,7 @@ const ofSwap =
     return symbol === null ? [] : map(toAt(symbol, element, source), element, source);
   };
 
-/** A last price of zero or none means that nothing was traded yet. `volCcy24h` counts base: it is no turnover. */
+/** A last price of zero or none means no trade yet. `volCcy24h` counts base: it is no turnover. */
 const mapTicker = ofSwap((at, element) => {
   const last = readAmountOrNull(element.last, 'last');
   const volume_24h = readAmountOrNull(element.vol24h, 'vol24h');
@@ -135,15 +135,15 @@ const mapMark = ofSwap((at, element) => [
   toMapped(at, 'mark', { mark: readPrice(element.markPx, 'markPx'), index: null }, element),
 ]);
 
-/** An index goes to each listing that uses it. */
+/** An index is recorded for each listing that uses it. */
 const mapIndex: Mapper = (element, source) => {
   const index = readPrice(element.idxPx, 'idxPx');
-  return symbolsOfIndex(readInstrument(element, source), source.context).map((symbol) =>
+  return listSymbolsOfIndex(readInstrument(element, source), source.context).map((symbol) =>
     toMapped(toAt(symbol, element, source), 'mark', { mark: null, index }, element),
   );
 };
 
-/** `fundingTime` is the coming settlement; `nextFundingRate` is for the one after it and not ours. */
+/** `fundingTime` is the coming settlement; `nextFundingRate` is for the one after it and is not read. */
 const mapFunding = ofSwap((at, element) => {
   const funding = readFigureOrNull(element.fundingRate, 'fundingRate');
   const next_funding_at = readMsOrNull(element.fundingTime, 'fundingTime');
@@ -151,7 +151,7 @@ const mapFunding = ofSwap((at, element) => {
   return [toMapped(at, 'funding', { funding, funding_interval_ms: readInterval(element), next_funding_at }, element)];
 });
 
-/** Of contracts and coins (`oiCcy`) the unit of trades and books. */
+/** Contracts are the unit of trades and books; coins (`oiCcy`) are not read. */
 const mapOpenInterest = ofSwap((at, element) => [
   toMapped(at, 'oi', { oi: readAmount(element.oi, 'oi'), oi_unit: 'contracts' }, element),
 ]);
@@ -172,7 +172,7 @@ const mapBook = ofSwap((at, element, { channel, action }) => {
   const chain = toChain(at.symbol, { action, last, previous });
   if (!isFirst(action, previous))
     return [{ ...toMapped(at, 'book', { kind: 'update', bids, asks, sequence }, element), chain }];
-  const full = fullSides(channel, { bids: bids.length, asks: asks.length });
+  const full = toFullSides(channel, { bids: bids.length, asks: asks.length });
   const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence };
   return [{ ...toMapped(at, 'book', values, element), chain: { ...chain, full } }];
 });
@@ -192,7 +192,7 @@ const mapTrade = ofSwap((at, element) => {
   return [toMapped(at, 'trade', values, element)];
 });
 
-/** `posSide` is the position that was closed, `bkPx` its bankruptcy price: no fill is told. */
+/** `posSide` is the closed position, `bkPx` its bankruptcy price: the fill is not published. */
 const mapLiquidations: Mapper = (element, source) => {
   const symbol = readSwap(element, source);
   if (symbol === null) return [];
@@ -210,7 +210,7 @@ const mapLiquidations: Mapper = (element, source) => {
   });
 };
 
-/** One-way positions are `net`: the order's side tells which way they stood. */
+/** One-way positions are `net`: the order's side shows their direction. */
 const readClosedSide = ({ posSide, side }: Fields): 'long' | 'short' => {
   if (posSide === 'long' || posSide === 'short') return posSide;
   return readSide(side, SIDES, 'side') === 'sell' ? 'long' : 'short';
@@ -237,7 +237,7 @@ const mapPriceCandle =
     const row = readList(element.row, 'candle');
     const asked = readInstrument(element, source);
     const ofAsked = isSwap(asked) ? [asked] : [];
-    const symbols = priceType === 'mark' ? ofAsked : symbolsOfIndex(asked, source.context);
+    const symbols = priceType === 'mark' ? ofAsked : listSymbolsOfIndex(asked, source.context);
     const untraded = { volume: null, volume_unit: null, turnover: null };
     const closed = row[5] === undefined ? null : readConfirm(row[5]);
     return symbols.map((symbol) => toCandle(symbol, row, { ...untraded, priceType, closed, source }));

@@ -4,34 +4,34 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Cover, PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { readNumber, readRequest, shifted, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, shift, toAsked } from '../shared/asked.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { toIndex } from './symbols.ts';
 
-/** Channels a connection holds; the docs name no limit, fewer keep a lost socket small. */
+/** Channels of a connection; the docs state no limit, and fewer limit the loss of one socket. */
 export const STREAMS_PER_CONNECTION = 250;
 /** Arguments of one frame, which the docs limit to 64 KB. */
 const ARGUMENTS_PER_FRAME = 100;
-/** A connection may send 480 requests to subscribe or unsubscribe an hour. A renewal is two of them: 400, and 80 for books that broke. */
+/** A connection may send 480 subscribe or unsubscribe requests an hour. A renewal takes two: 400 in all, and 80 for broken books. */
 export const RENEW_EVERY_MS = 18_000;
-/** About so many listings share a socket, and at most `most`: six channels of prices each, one of books, three of candles. */
+/** Approximate and maximum number of listings on a socket: six channels of prices each, one of books, three of candles. */
 const SOCKETS = { prices: { about: 25, most: 40 }, books: { about: 40, most: 80 }, candles: { about: 50, most: 80 } };
 const SILENCE_MS = 30_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 /** A third of the bound of ticker, mark and open interest is left for the answer (F-03). */
 const CONFIRM_AFTER_MS = 20_000;
-/** The docs: funding every 30 to 90 seconds, an index that rests each minute. */
+/** Documented: funding every 30 to 90 seconds, a quiet index each minute. */
 const FUNDING_CONFIRM_MS = 100_000;
 const FUNDING_SILENCE_MS = 120_000;
 const INDEX_SILENCE_MS = 90_000;
 /**
- * A book that rests says so each minute only, and a REST answer has no id that could confirm it: it is subscribed again, which brings the whole
- * book, before the bound of 30 s (F-03): 10 s and the time between two looks.
+ * A quiet book sends a message only each minute, and a REST answer has no id that could confirm it. It is subscribed again, which sends the
+ * whole book, before the bound of 30 s (F-03): 10 s and the interval between two checks.
  */
 const BOOK_SILENCE_MS = 10_000;
 const MARK_CANDLE_SILENCE_MS = 60_000;
-/** A minute without trades may leave these alone. */
+/** A minute without trades may have no candle here. */
 const CANDLE_SILENCE_MS = 180_000;
 
 type Argument = { readonly channel: string; readonly instId?: string; readonly instType?: string };
@@ -78,7 +78,7 @@ const watch = (args: readonly Argument[], rule: Omit<Watched, 'subscriptions'>):
   ...rule,
 });
 
-/** Trades may rest for long; prices, which do not, share their socket and tell that it lives. */
+/** Trades may be quiet for long; prices, which are not, share their socket and show that it is alive. */
 const toPrices = (listings: readonly ListingRecord[]): SocketPlan => {
   const symbols = listNames(listings);
   const steady = listArguments(['tickers', 'mark-price', 'open-interest'], symbols);
@@ -120,8 +120,8 @@ const toCandles = (listings: readonly ListingRecord[]): SocketPlan => {
 };
 
 /**
- * All liquidations come in one channel, which concerns every shard and may rest for long. The mark price of one listing, sent each ten seconds at
- * least, tells that the socket lives; it is no reading, since the socket does not cover it.
+ * All liquidations arrive in one channel, which concerns every shard and may be quiet for long. The mark price of one listing, sent at least every
+ * ten seconds, shows that the socket is alive; it is no reading, since the socket does not cover it.
  */
 const planLiquidations = (open: readonly ListingRecord[], { shards, endpoints }: PlanEnv): Slot[] => {
   const [oldest] = open.toSorted(
@@ -160,13 +160,13 @@ const toArgument = (subscription: string): Argument => {
   return { channel: subscription.slice(0, colon), instId: subscription.slice(colon + 1) };
 };
 
-/** A new subscription begins with the newest value, or the whole book. */
+/** A new subscription starts with the newest value, or the whole book. */
 export const toRenewal = (subscriptions: readonly string[]): string[] => {
   const args = subscriptions.map(toArgument);
   return [...toFrames('unsubscribe', args), ...toFrames('subscribe', args)];
 };
 
-/** `Wrong URL or channel:books,instId:X doesn't exist` (60018): the request is asked again without what is no more. */
+/** `Wrong URL or channel:books,instId:X doesn't exist` (60018): the request is sent again without the ended instrument. */
 export const withoutRefused = (refusal: string, request: string): string | null => {
   const [, channel, instId] = /channel:([\w-]+),instId:([\w-]+)/.exec(refusal) ?? [];
   const { args, ...rest } = JSON.parse(request) as { readonly args: readonly Argument[] };
@@ -176,7 +176,7 @@ export const withoutRefused = (refusal: string, request: string): string | null 
 
 // ---- requests ----
 
-/** Weights say the limit of a path: 40 requests in two seconds weigh 2 each, 20 weigh 4, 10 weigh 8. All paths together stay below that of one. */
+/** Weights express the limit of a path: 40 requests in two seconds weigh 2 each, 20 weigh 4, 10 weigh 8. All paths together stay below one limit. */
 const get = (path: string, query: string, { endpoints, weight }: { endpoints: Endpoints; weight: number }) =>
   ({ method: 'GET', url: `${endpoints.rest}/api/v5/${path}?${query}`, weight }) satisfies VenueRequest;
 
@@ -187,7 +187,7 @@ export const referenceRequests: Venue['reference'] = (endpoints) => [
 
 const MINUTE_MS = 60_000;
 
-/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`; both bounds of the query are exclusive. */
+/** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one; both bounds of the query are exclusive. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const limit = (toMs - fromMs) / MINUTE_MS + 2;
   const range = `before=${fromMs - 1}&after=${toMs + MINUTE_MS + 1}&limit=${limit}`;
@@ -196,7 +196,7 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
 
 type Confirming = { readonly path: string; readonly query: string; readonly weight: number };
 
-/** What tells the newest value of a channel. */
+/** The request for the newest value of a channel. */
 const CONFIRMING: Readonly<Record<string, Confirming>> = {
   tickers: { path: 'market/ticker', query: '', weight: 4 },
   'mark-price': { path: 'public/mark-price', query: 'instType=SWAP&', weight: 8 },
@@ -204,7 +204,7 @@ const CONFIRMING: Readonly<Record<string, Confirming>> = {
   'funding-rate': { path: 'public/funding-rate', query: '', weight: 8 },
 };
 
-export const confirmRequest = (subscription: string, endpoints: Endpoints): SymbolRequest | null => {
+export const toConfirmRequest = (subscription: string, endpoints: Endpoints): SymbolRequest | null => {
   const { channel, instId: symbol = '' } = toArgument(subscription);
   const asking = CONFIRMING[channel];
   if (asking === undefined) return null;
@@ -212,14 +212,14 @@ export const confirmRequest = (subscription: string, endpoints: Endpoints): Symb
   return { symbol, request: get(asking.path, query, { endpoints, weight: asking.weight }) };
 };
 
-/** Candles of an answer, newest first, where the request does not say. */
+/** Default number of candles in an answer, newest first. */
 const DEFAULT_LIMIT = 100;
 
-/** `before` and `after` are earlier and later than all that is told. */
+/** `before` and `after` are exclusive: earlier and later than every candle of the answer. */
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   const { path = '', query = NO_QUERY } = readRequest(message) ?? {};
   const symbol = query.get('instId');
   if (!path.endsWith('/market/candles') || symbol === null || query.get('bar') !== '1m') return null;
-  const [fromMs, toMs] = [shifted(readNumber(query, 'before'), 1), shifted(readNumber(query, 'after'), -1)];
+  const [fromMs, toMs] = [shift(readNumber(query, 'before'), 1), shift(readNumber(query, 'after'), -1)];
   return toAsked([symbol], 'trade', { fromMs, toMs, limit: readNumber(query, 'limit') ?? DEFAULT_LIMIT });
 };

@@ -1,4 +1,4 @@
-// What OKX's symbols and book frames say by themselves: kind, quote, index, and the chain of a book message.
+// What OKX's symbols and book frames imply: kind, quote, index, and the chain of a book message.
 
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { MapContext } from '../contract/mapping.ts';
@@ -15,18 +15,18 @@ export const splitSymbol = (instId: string): { readonly base: string; readonly q
 
 export const isInverse = (instId: string): boolean => /^[^-]+-USD-SWAP$/.test(instId);
 
-/** Index of a pair: contracts in USDC follow the dollar's since 2023-04-20. */
+/** Index of a pair: contracts in USDC use the dollar's since 2023-04-20. */
 export const toIndex = (pair: string): string => pair.replace(/-USDC$/, '-USD');
 
-/** Listings that use an index: the known ones, or before any is known the perpetual of that name. */
-export const symbolsOfIndex = (index: string, { listings }: MapContext): readonly string[] => {
+/** Listings that use an index: the known ones, or while none is known the perpetual with that name. */
+export const listSymbolsOfIndex = (index: string, { listings }: MapContext): readonly string[] => {
   if (listings.size === 0) return [`${index}-SWAP`];
   return [...listings.values()]
     .filter(({ values }) => values.pair === index || (values.pair !== null && toIndex(values.pair) === index))
     .map(({ venue_symbol }) => venue_symbol);
 };
 
-/** Levels a side of the channels that send a snapshot and then what changed. */
+/** Levels a side of the channels that send a snapshot and then changes. */
 const DEPTHS: ReadonlyMap<string, number> = new Map([
   ['books', 400],
   ['books-l2-tbt', 400],
@@ -35,17 +35,17 @@ const DEPTHS: ReadonlyMap<string, number> = new Map([
 
 export const isChained = (channel: string): boolean => DEPTHS.has(channel);
 
-/** A side with fewer levels than its channel sends has no more. */
-export const fullSides = (channel: string, counts: { readonly bids: number; readonly asks: number }): FullSides => {
+/** A side with fewer levels than its channel sends is complete. */
+export const toFullSides = (channel: string, counts: { readonly bids: number; readonly asks: number }): FullSides => {
   const depth = DEPTHS.get(channel) ?? 0;
   return { bids: counts.bids < depth, asks: counts.asks < depth };
 };
 
-/** A channel's first message has no predecessor (`prevSeqId` -1); messages of 2022 and before have no ids at all. */
+/** A channel's first message has no predecessor (`prevSeqId` -1); messages until 2022 have no ids. */
 export const isFirst = (action: unknown, previous: bigint | null): boolean =>
   action === 'snapshot' || (action === undefined && (previous === null || previous === -1n));
 
-/** Chain of a frame of the book; the levels stand between the head and the ids. */
+/** Chain of a frame of the book; the levels are between the head and the ids. */
 export const readChain = (text: string): Chain | null => {
   const channel = /"channel":"(books[^"]*)"/.exec(text)?.[1];
   const symbol = /"instId":"([^"\\]+)"/.exec(text)?.[1];
@@ -68,7 +68,7 @@ export const toChain = (symbol: string, { action, last, previous }: Ids): Chain 
 
 const ARGUMENT_LENGTH = 160;
 
-/** `tickers:BTC-USDT-SWAP` of a frame of it; null for channels about all swaps. */
+/** Subscription of a frame, such as `tickers:BTC-USDT-SWAP`; null for channels about all swaps. */
 export const readSubscription = (text: string): string | null => {
   const argument = /^\{"arg":\{[^}]*\}/.exec(text.slice(0, ARGUMENT_LENGTH))?.[0] ?? '';
   const channel = /"channel":"([^"\\]+)"/.exec(argument)?.[1];
@@ -76,7 +76,7 @@ export const readSubscription = (text: string): string | null => {
   return channel === undefined || instId === undefined ? null : `${channel}:${instId}`;
 };
 
-/** The minute that a frame of candles of trades closes: the last of a row's nine columns says so. */
+/** The minute that a frame of candles of trades closes: marked by the last of a row's nine columns. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {
   if (!text.slice(0, ARGUMENT_LENGTH).includes('"candle1m"')) return null;
   const [channel, symbol] = readSubscription(text)?.split(':') ?? [];

@@ -1,4 +1,4 @@
-// What requests of candles of a minute ask for: bounds in milliseconds as whole minutes.
+// The minutes that a request of candles covers: bounds in milliseconds as whole minutes.
 import type { Micros, PriceType } from '../../../schemas/records.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { AskedMinutes } from '../contract/mapping.ts';
@@ -9,28 +9,28 @@ const MINUTE_MS = 60_000;
 
 type AskedRequest = { readonly path: string; readonly query: URLSearchParams };
 
-/** The request of an answer whose body holds `member` (where it names its candles); null of everything else. */
+/** The request of an answer whose body contains `member` (where it has its candles); null otherwise. */
 export const readRequest = ({ kind, request, payload }: VenueMessage, member = ''): AskedRequest | null => {
   if (kind !== 'response') return null;
   const body = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   return body.includes(member) ? parseRequest(request) : null;
 };
 
-/** A figure of the query; null when it is not there. */
+/** A number of the query; null when absent. */
 export const readNumber = (query: URLSearchParams, name: string): number | null => {
   const text = query.get(name);
   return text === null || text === '' ? null : Number(text);
 };
 
 type Bounds = {
-  /** Instants, both inclusive, between which minutes open. */
+  /** Inclusive bounds of the minutes' open instants. */
   readonly fromMs: number | null;
   readonly toMs: number | null;
-  /** Most that the venue tells in one answer. */
+  /** Maximum number of candles in one answer. */
   readonly limit: number;
 };
 
-const scaled = (ms: number | null, round: (minutes: number) => number): Micros | null =>
+const toWholeMinutes = (ms: number | null, round: (minutes: number) => number): Micros | null =>
   ms === null ? null : round(ms / MINUTE_MS) * MINUTE_MS * MICROS_PER_MS;
 
 /** Null when a bound is no instant. */
@@ -40,8 +40,8 @@ export const toAsked = (
   { fromMs, toMs, limit }: Bounds,
 ): AskedMinutes | null => {
   if ([fromMs, toMs, limit].some(Number.isNaN)) return null;
-  return { symbols, price_type, from: scaled(fromMs, Math.ceil), to: scaled(toMs, Math.floor), limit };
+  return { symbols, price_type, from: toWholeMinutes(fromMs, Math.ceil), to: toWholeMinutes(toMs, Math.floor), limit };
 };
 
 /** `by` later; null stays null. */
-export const shifted = (ms: number | null, by: number): number | null => (ms === null ? null : ms + by);
+export const shift = (ms: number | null, by: number): number | null => (ms === null ? null : ms + by);

@@ -1,4 +1,4 @@
-// Source texts of a reference answer's elements: each listing's object as the venue wrote it, cut out of the bytes (V-02, `include_raw`).
+// Source texts of a reference answer's elements: each listing's object in the venue's own text, cut out of the bytes (V-02, `include_raw`).
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -8,8 +8,8 @@ const CLOSE = 0x7d;
 
 const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** Place after the text whose quote stands at `from`. */
-const endOfText = (bytes: Buffer, from: number): number => {
+/** Position after the string whose quote is at `from`. */
+const findTextEnd = (bytes: Buffer, from: number): number => {
   for (let at = from + 1; at < bytes.length; at++) {
     if (bytes[at] === BACKSLASH) at++;
     else if (bytes[at] === QUOTE) return at + 1;
@@ -23,15 +23,15 @@ const skipSpace = (bytes: Buffer, from: number): number => {
   return at;
 };
 
-const textAt = (bytes: Buffer, from: number, end: number): string =>
+const readText = (bytes: Buffer, from: number, end: number): string =>
   JSON.parse(bytes.subarray(from, end).toString('utf8')) as string;
 
 type Opened = { readonly from: number; name: string | null };
 type Cut = { readonly depth: number; readonly text: string };
 
 /**
- * The texts of the objects of `payload` by what their member `member` says; of several that say the same, the first of the outermost.
- * `payload` is JSON that was read already. The texts are copies: a part of a string would keep the whole answer in memory.
+ * The texts of the objects of `payload` by the value of their member `member`; of equal values the first outermost object wins.
+ * `payload` is valid JSON. The texts are copies: a slice of a string would keep the whole answer in memory.
  */
 export const elementTexts = (payload: Uint8Array, member: string): ReadonlyMap<string, string> => {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
@@ -39,13 +39,13 @@ export const elementTexts = (payload: Uint8Array, member: string): ReadonlyMap<s
   const open: Opened[] = [];
   const cuts = new Map<string, Cut>();
 
-  /** The member's value, when the text from `from` to `end` is its key and it is a text. */
+  /** The member's value, when the string from `from` to `end` is its key and the value is a string. */
   const readName = (from: number, end: number): string | null => {
     if (end - from !== key.length || bytes.compare(key, 0, key.length, from, end) !== 0) return null;
     const colon = skipSpace(bytes, end);
     if (bytes[colon] !== COLON) return null;
     const value = skipSpace(bytes, colon + 1);
-    return bytes[value] === QUOTE ? textAt(bytes, value, endOfText(bytes, value)) : null;
+    return bytes[value] === QUOTE ? readText(bytes, value, findTextEnd(bytes, value)) : null;
   };
 
   const close = (end: number): void => {
@@ -61,7 +61,7 @@ export const elementTexts = (payload: Uint8Array, member: string): ReadonlyMap<s
     if (byte === OPEN) open.push({ from: at, name: null });
     else if (byte === CLOSE) close(at + 1);
     else if (byte === QUOTE) {
-      const end = endOfText(bytes, at);
+      const end = findTextEnd(bytes, at);
       const element = open.at(-1);
       if (element !== undefined) element.name = readName(at, end) ?? element.name;
       at = end - 1;

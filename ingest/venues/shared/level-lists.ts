@@ -1,19 +1,19 @@
-// Levels of a book read from the text of its message, where they are most of it: by one scan, and without JSON.parse making an array and two
-// strings of each first. Whatever is not spelt plainly (an exponent, a sign, a space, a price of zero) is left to JSON.parse and its readers.
+// Reads the levels of a book from the message's text, where they are most of it: by one scan, without JSON.parse allocating an array and two
+// strings for each. Anything but the plain form (an exponent, a sign, a space, a price of zero) is left to JSON.parse and its readers.
 import type { Digits, Level } from '../../../schemas/records.ts';
 import { parseMessage } from './long-numbers.ts';
 
-/** How a venue writes the levels of its books. */
+/** The form of a venue's book levels. */
 export type LevelForm = {
   /** Members that hold a list of levels each. */
   readonly names: readonly string[];
-  /** Members of a level that is an object: price, size, others that are figures; a level that is a list begins with price and size. */
+  /** Members of a level that is an object: price, size, other figures. A level that is a list starts with price and size. */
   readonly keys?: readonly string[];
-  /** The member holds both sides: a list of two lists. */
+  /** The member contains both sides: a list of two lists. */
   readonly isPaired?: true;
 };
 
-/** A list of levels that was read from the text; in JSON it is what the venue wrote. */
+/** A list of levels read from the text; in JSON it is the venue's own text. */
 export class LevelList {
   readonly levels: readonly Level[];
   readonly #text: string;
@@ -29,7 +29,7 @@ export class LevelList {
 type Lists = LevelList | readonly LevelList[];
 type Cut = { readonly name: string; readonly from: number; readonly to: number; readonly lists: Lists };
 
-/** A message without its levels (`null` stands for each list), and the lists by the member's name. */
+/** A message without its levels (`null` replaces each list), and the lists by the member's name. */
 export type CutMessage = { readonly rest: string; readonly lists: ReadonlyMap<string, Lists> };
 
 const QUOTE = 0x22;
@@ -42,16 +42,16 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Longer figures are judged by their own reader. */
+/** Longer figures are left to the general reader. */
 const LONGEST_FIGURE = 60;
 
-/** In a shorter message the few levels are parsed as soon as looked for. */
+/** A shorter message has few levels: a scan is not faster than the parse. */
 const SHORTEST_CUT = 400;
 
-/** Place in the text behind what was read last. */
+/** Position in the text after the last read. */
 let end = 0;
 
-/** The figure that begins at `from`, in quotes or bare, under N-05 rule 1; null when it is spelt any other way than `12`, `0.5` or `12.50`. */
+/** The figure at `from`, in quotes or bare, under N-05 rule 1; null unless its form is `12`, `0.5` or `12.50`. */
 const scanFigure = (text: string, from: number): Digits | null => {
   const isQuoted = text.charCodeAt(from) === QUOTE;
   const first = isQuoted ? from + 1 : from;
@@ -72,15 +72,19 @@ const scanFigure = (text: string, from: number): Digits | null => {
   return text.slice(first, point < 0 ? at : Math.max(point, last + 1));
 };
 
-/** Which of the labels begins at `at`, most likely the one at its own place; -1 when none does. */
-const labelAt = (text: string, at: number, { labels, place }: { labels: readonly string[]; place: number }): number => {
+/** Index of the label at `at`, most likely the one at its own place; -1 for none. */
+const findLabel = (
+  text: string,
+  at: number,
+  { labels, place }: { labels: readonly string[]; place: number },
+): number => {
   const own = labels[place];
   return own !== undefined && text.startsWith(own, at)
     ? place
     : labels.findIndex((label) => text.startsWith(label, at));
 };
 
-/** The level that begins at `from`; null when it is not spelt plainly. */
+/** The level at `from`; null when it has not the plain form. */
 const scanLevel = (text: string, from: number, labels: readonly string[] | null): Level | null => {
   const open = text.charCodeAt(from);
   const isObject = open === OPEN_OBJECT && labels !== null;
@@ -90,7 +94,7 @@ const scanLevel = (text: string, from: number, labels: readonly string[] | null)
   let size: Digits | null = null;
   let at = from + 1;
   for (let place = 0; ; place++) {
-    const member = isObject ? labelAt(text, at, { labels, place }) : place;
+    const member = isObject ? findLabel(text, at, { labels, place }) : place;
     if (member < 0) return null;
     const figure = scanFigure(text, isObject ? at + (labels[member] as string).length : at);
     if (figure === null) return null;
@@ -134,7 +138,7 @@ const scanPair = (text: string, from: number, labels: readonly string[] | null):
   return [first, second];
 };
 
-/** Cuts the lists out of the text of a message; null when it has none, or one that is not spelt plainly. */
+/** Cuts the lists out of a message's text; null without lists, or when one has not the plain form. */
 export const createCutter = ({ names, keys, isPaired }: LevelForm): ((text: string) => CutMessage | null) => {
   const members = names.map((name) => ({ name, label: `"${name}":`, start: `"${name}":[` }));
   const labels = keys?.map((key) => `"${key}":`) ?? null;
@@ -157,7 +161,7 @@ export const createCutter = ({ names, keys, isPaired }: LevelForm): ((text: stri
       text,
       cuts.toSorted((a, b) => a.from - b.from),
     );
-    // A member that is there twice could be either.
+    // A duplicate member would be ambiguous.
     const isTwice = members.some(({ label }) => rest.indexOf(label) !== rest.lastIndexOf(label));
     return isTwice ? null : { rest, lists: new Map(cuts.map((cut) => [cut.name, cut.lists])) };
   };
@@ -173,7 +177,7 @@ const withoutCuts = (text: string, cuts: readonly Cut[]): string => {
   return rest + text.slice(from);
 };
 
-/** Puts the lists where they were cut out; answers how many found their place. */
+/** Inserts the lists where they were cut out; returns how many found their place. */
 export const placeLists = (value: unknown, lists: CutMessage['lists']): number => {
   if (typeof value !== 'object' || value === null) return 0;
   let placed = 0;

@@ -1,13 +1,13 @@
-// JSON.parse that keeps the digits of numbers which no double holds.
+// JSON.parse that keeps the digits of numbers that exceed a double.
 //
-// A JSON number of up to fifteen significant digits comes out of a double as it went in (IEEE 754: any such decimal is the only one of its length
-// near its double); longer ones are kept as `LongNumber`. So messages are parsed once, and only those that hold a long number, which few do, by the
-// much slower way that sees each number's source text.
+// A JSON number of up to fifteen significant digits survives a double unchanged (IEEE 754: any such decimal is the only one of its length
+// near its double); longer ones are kept as `LongNumber`. So messages are parsed once, and only the few with a long number by the much slower
+// reviver, which gets each number's source text.
 
 /** ES2026; not in the compiler's library yet. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
 
-/** A number that a double may not hold, as the venue wrote it; in JSON it is that number again. */
+/** A number that may exceed a double, in the venue's own text; in JSON it is that number again. */
 export class LongNumber {
   readonly text: string;
   constructor(text: string) {
@@ -22,11 +22,11 @@ export class LongNumber {
 }
 
 /**
- * Sixteen digits or more, zeros ahead and behind not counted (nanoseconds that are whole milliseconds have thirteen); of whole numbers of sixteen
+ * Sixteen digits or more, without leading and trailing zeros (nanoseconds that are whole milliseconds have thirteen); of integers with sixteen
  * digits those that may be above 2^53.
  */
 const LONG = /[[:,]\s*-?(?:[1-9](?=[\d.]{16})[\d.]{14,}[1-9]|9\d{15}|0\.(?:0*[1-9]\d{15}|0{99}))/;
-/** Exponents that leave what a double holds exactly, and overflow or vanish; told apart from ids in a second look, since hardly any text has either. */
+/** Exponents beyond the exact range of a double, which overflow or vanish. A second test excludes ids, because hardly any text matches either. */
 const MAYBE_FAR = /\d[eE][-+]?\d{3}/;
 const FAR = /[[:,]\s*-?[\d.]+[eE][-+]?\d{3}/;
 
@@ -34,7 +34,7 @@ const isDigitOrPoint = (code: number): boolean => (code >= 48 && code <= 57) || 
 
 const LONG_RUN = 16;
 
-/** Whether so many digits and points stand in a row: one of every sixteen characters is then one of them, the others need no look. */
+/** Whether sixteen consecutive digits or points exist: then one of every sixteen characters is one, so the others are skipped. */
 const hasLongRun = (text: string): boolean => {
   for (let at = LONG_RUN - 1; at < text.length; at += LONG_RUN) {
     if (!isDigitOrPoint(text.charCodeAt(at))) continue;
@@ -47,7 +47,7 @@ const hasLongRun = (text: string): boolean => {
   return false;
 };
 
-/** A message that is a number alone is not looked at: no venue says anything so. */
+/** A message that is a bare number is not tested: no venue sends one. */
 const holdsLongNumber = (text: string): boolean =>
   (hasLongRun(text) && LONG.test(text)) || (MAYBE_FAR.test(text) && FAR.test(text));
 
@@ -56,6 +56,6 @@ const keepLong = (_key: string, value: unknown, context: { readonly source?: str
     ? new LongNumber(context.source)
     : value;
 
-/** Throws what `JSON.parse` throws. */
+/** Throws the errors of `JSON.parse`. */
 export const parseMessage = (text: string): unknown =>
   holdsLongNumber(text) ? JSON.parse(text, keepLong as (key: string, value: unknown) => unknown) : JSON.parse(text);

@@ -1,4 +1,4 @@
-// What several venues' files shape alike: the record around mapped values, sides of a snapshot, sockets by a stable spread.
+// Shapes shared by several venues: the record around mapped values, sides of a snapshot, sockets by a stable spread.
 
 import { isPriceOff } from '../../../schemas/layers.ts';
 import type { Digits, Level, ListingRecord, Micros, NormalisedRecord } from '../../../schemas/records.ts';
@@ -14,13 +14,13 @@ const OFF: Delivery = { policy: 'off', cadence: 'live', horizonMs: null, horizon
 export const NOT_PUBLISHED: Delivery = { ...OFF, policy: 'not_published' };
 export const ON_CHANGE: Delivery = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
 
-/** The listing without layers that the venue's limits leave no room for (V-03a). */
+/** The listing without the layers that exceed the venue's limits (V-03a). */
 export const leaveOff = (listing: ListingRecord, off: readonly string[]): ListingRecord => ({ ...listing, off });
 
-/** Whether candles of mark and index prices are collected of a listing. */
+/** Whether candles of mark and index prices are collected for a listing. */
 export const hasPriceCandles = ({ off }: ListingRecord): boolean => !isPriceOff(off, 'mark');
 
-/** What a record says about besides its values. */
+/** The context of a record besides its values. */
 export type At = { readonly symbol: string; readonly venueTs: Micros | null; readonly receivedAt: Micros };
 
 /** `of(at, layer, values, element)` builds a venue's mapped records. */
@@ -43,8 +43,8 @@ export const bindRecords =
     element,
   });
 
-/** Prices rise (`1`) or fall (`-1`); what a venue sends in order, as most do, is only looked at. */
-const ordered = (levels: readonly Level[], direction: 1 | -1): readonly Level[] => {
+/** Sorts prices ascending (`1`) or descending (`-1`); levels already in order, which most venues send, are only checked. */
+const sortLevels = (levels: readonly Level[], direction: 1 | -1): readonly Level[] => {
   for (let at = 1; at < levels.length; at++) {
     if (direction * comparePrices((levels[at] as Level)[0], (levels[at - 1] as Level)[0]) < 0)
       return levels.toSorted((a, b) => direction * comparePrices(a[0], b[0]));
@@ -52,28 +52,28 @@ const ordered = (levels: readonly Level[], direction: 1 | -1): readonly Level[] 
   return levels;
 };
 
-/** Of figures above zero, by their digits: the longer whole part is more, else the first digit that differs decides. */
+/** Compares positive figures by their digits: the longer whole part is larger, else the first different digit decides. */
 const comparePrices = (a: Digits, b: Digits): number => {
   if (a === b) return 0;
-  const wholes = wholeLength(a) - wholeLength(b);
+  const wholes = countWholeDigits(a) - countWholeDigits(b);
   return wholes === 0 ? (a < b ? -1 : 1) : wholes;
 };
 
-const wholeLength = (digits: Digits): number => {
+const countWholeDigits = (digits: Digits): number => {
   const point = digits.indexOf('.');
   return point < 0 ? digits.length : point;
 };
 
-/** Levels of a book's message, best first where it is whole. */
+/** Levels of a book message, best first when it is whole. */
 export type Sides = { readonly bids: readonly Level[]; readonly asks: readonly Level[] };
 
 /** A snapshot's sides, best first. */
 export const sortSides = (bids: readonly Level[], asks: readonly Level[]): Sides => ({
-  bids: ordered(bids, -1),
-  asks: ordered(asks, 1),
+  bids: sortLevels(bids, -1),
+  asks: sortLevels(asks, 1),
 });
 
-/** The chain of a message that is whole by itself. */
+/** The chain of a message that is whole. */
 export const snapshotChain = (symbol: string, last: bigint | null = null): Chain => ({
   symbol,
   kind: 'snapshot',
@@ -82,20 +82,20 @@ export const snapshotChain = (symbol: string, last: bigint | null = null): Chain
   previous: null,
 });
 
-/** Everything that can be listened to. */
+/** Listings that can be subscribed to. */
 export const isOpen = ({ values }: ListingRecord): boolean =>
   values.status !== 'delisted' && values.status !== 'pre_launch';
 
 type Spread = {
   readonly sockets: number;
-  /** Most listings a socket takes; more of them make another. */
+  /** Maximum number of listings on a socket; more make another. */
   readonly most?: number;
   readonly slot: (listings: readonly ListingRecord[], place: Place) => Slot;
 };
 /** `tag` is unique among the slots of one spread. */
 export type Place = { readonly shard: number; readonly tag: string };
 
-/** Open listings spread over about `sockets` sockets by their names: a new listing changes one socket, whatever the order. */
+/** Spreads open listings over about `sockets` sockets by their names: a new listing changes one socket, whatever the order. */
 export const spreadListings = (
   listings: readonly ListingRecord[],
   env: PlanEnv,
@@ -105,7 +105,7 @@ export const spreadListings = (
   const groups = new Map<string, { readonly place: Place; readonly members: ListingRecord[] }>();
   for (const listing of listings.filter(isOpen)) {
     const shard = env.shardOf(listing.venue_symbol);
-    // Salted: the same hash already chose the shard.
+    // Salted, because the same hash already chose the shard.
     const tag = `${shard}.${shardOf(`socket ${listing.venue_symbol}`, perShard)}`;
     const group = groups.get(tag) ?? { place: { shard, tag }, members: [] };
     groups.set(tag, group);
@@ -114,15 +114,15 @@ export const spreadListings = (
   return [...groups.values()]
     .toSorted((a, b) => (a.place.tag < b.place.tag ? -1 : 1))
     .flatMap(({ place, members }) =>
-      chunks(members.toSorted(bySymbol), most ?? members.length).map((some, i) =>
+      chunks(members.toSorted(compareSymbols), most ?? members.length).map((some, i) =>
         slot(some, most === undefined ? place : { ...place, tag: `${place.tag}.${i}` }),
       ),
     );
 };
 
-const bySymbol = (a: ListingRecord, b: ListingRecord): number => (a.venue_symbol < b.venue_symbol ? -1 : 1);
+const compareSymbols = (a: ListingRecord, b: ListingRecord): number => (a.venue_symbol < b.venue_symbol ? -1 : 1);
 
-/** Oldest first, so that a new listing changes what comes last only. */
+/** Oldest first, so that a new listing changes only the end. */
 export const byAge = (listings: readonly ListingRecord[]): readonly ListingRecord[] =>
   listings.toSorted(
     (a, b) => (a.values.listed_at ?? 0) - (b.values.listed_at ?? 0) || (a.venue_symbol < b.venue_symbol ? -1 : 1),
@@ -131,12 +131,12 @@ export const byAge = (listings: readonly ListingRecord[]): readonly ListingRecor
 export const chunks = <T>(items: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 
-/** `1000PEPE`, `10000000AIDOGE`, `1000X`, `1MBABYDOGE`: one listed unit stands for so many of the base (V-04). `1INCH` is a name. */
+/** `1000PEPE`, `10000000AIDOGE`, `1000X`, `1MBABYDOGE`: one listed unit is that many of the base (V-04). `1INCH` is a name. */
 export const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
   const [, ahead, name] = /^(10{3,7}|1M)([A-Z][A-Z0-9]*)$/.exec(MILLIONS[asset] ?? asset) ?? [];
   if (ahead === undefined || name === undefined) return { base: asset, multiplier: '1' };
   return { base: name, multiplier: ahead === '1M' ? '1000000' : ahead };
 };
 
-/** Names whose `M` is a million, as their price shows; that of MANA is not. */
+/** Names whose `M` means a million, as their price shows; MANA's does not. */
 const MILLIONS = words({ MBABYDOGE: '1MBABYDOGE' });

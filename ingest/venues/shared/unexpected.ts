@@ -1,6 +1,6 @@
-// What a venue sends that its file does not know, counted by kind: the first live minutes judge what no recording holds.
+// Counts, by kind, what a venue sends that its file does not know: the first live minutes show what no recording contains.
 //
-// Mappers give records only, and are synchronous: what they pass over is noted beside the call, and `watchUnexpected` reads the notes after it.
+// Mappers return records only, and are synchronous: they note what they skip, and `watchUnexpected` reads the notes after the call.
 import { type Unexpected, VenueError, VenueRefusal } from '../contract/listings.ts';
 import type { MappedVenue } from '../contract/mapping.ts';
 
@@ -8,16 +8,16 @@ type Report = (kind: Unexpected) => void;
 
 let report: Report | null = null;
 
-/** Notes what a mapper passes over. Without a watch nobody counts. */
+/** Notes what a mapper skips. Without a watch nothing is counted. */
 export const note = (kind: Unexpected): void => report?.(kind);
 
-/** What a message of a channel that is not read gives. */
+/** The result for a channel that is not read. */
 export const unread = (): readonly [] => {
   note('unread_channel');
   return [];
 };
 
-/** The venue with its mapping watched: `count` is called once for each thing passed over, unreadable message and listing of unknown status. */
+/** The venue with its mapping watched: `count` is called for each skipped part, unreadable message and listing with an unknown status. */
 export const watchUnexpected = <V extends MappedVenue>(venue: V, count: Report): V => {
   const watch = <T>(run: () => T): T => {
     const outer = report;
@@ -25,7 +25,7 @@ export const watchUnexpected = <V extends MappedVenue>(venue: V, count: Report):
     try {
       return run();
     } catch (error) {
-      const kind = kindOf(error);
+      const kind = findKind(error);
       if (kind !== null) count(kind);
       throw error;
     } finally {
@@ -44,7 +44,7 @@ export const watchUnexpected = <V extends MappedVenue>(venue: V, count: Report):
   };
 };
 
-const kindOf = (error: unknown): Unexpected | null => {
+const findKind = (error: unknown): Unexpected | null => {
   if (error instanceof VenueRefusal) return 'refusal';
   return error instanceof VenueError ? error.kind : null;
 };

@@ -1,4 +1,4 @@
-// Readers of venue messages: JSON in, checked figures, ids and instants out; whatever is wrong becomes a `VenueError`.
+// Readers of venue messages: JSON in, checked figures, ids and instants out; any fault becomes a `VenueError`.
 import { canonicalDigits, isPositive, plainDouble } from '../../../schemas/decimals.ts';
 import { parseInstant } from '../../../schemas/instants.ts';
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
@@ -9,12 +9,12 @@ import { note } from './unexpected.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** What the engine says when an object is taken as text whose own members `toString` and `valueOf` are no functions: JSON may name them so. */
+/** The engine's error for the conversion of an object whose `toString` and `valueOf` are no functions: JSON may contain such names. */
 const isNoWord = (error: unknown): boolean => error instanceof TypeError && /to primitive value/.test(error.message);
 
 type Cutter = (text: string) => CutMessage | null;
 
-/** The message with its level lists read from the text by `cut`, or parsed whole. */
+/** Parses the message, with its level lists read from the text by `cut` if possible. */
 const parseCut = (text: string, cut: Cutter): unknown => {
   const found = cut(text);
   if (found === null) return parseMessage(text);
@@ -36,12 +36,12 @@ export const readMessage = <T>(payload: Uint8Array, map: (message: unknown, text
   }
 };
 
-/** A table looked up by a venue's word: it knows only its own, and not what every object has (`constructor`). */
+/** A lookup table with only its own keys, without inherited ones such as `constructor`. */
 export const words = (table: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.assign(Object.create(null) as Record<string, string>, table);
 
 export const badFrame = (what: string, kind?: Unexpected): VenueError => new VenueError('VENUE_BAD_FRAME', what, kind);
-/** Of a member that is not there, or is no `what`. */
+/** The error for a member that is absent, or is no `what`. */
 const notA = (value: unknown, what: string): VenueError =>
   badFrame(what, value === undefined ? 'missing_member' : 'bad_shape');
 export const refusal = (what: string): VenueRefusal => new VenueRefusal(what.slice(0, 120));
@@ -66,7 +66,7 @@ export const readText = (value: unknown, name: string): string => {
   return value;
 };
 
-/** A figure that must be there; may be negative or zero. */
+/** A required figure; may be negative or zero. */
 export const readFigure = (value: unknown, name: string): Digits => {
   try {
     if (typeof value === 'string') return canonicalDigits(value);
@@ -82,14 +82,14 @@ export const readFigure = (value: unknown, name: string): Digits => {
 export const readFigureOrNull = (value: unknown, name: string): Digits | null =>
   value === undefined || value === null || value === '' ? null : readFigure(value, name);
 
-export const readPrice = (value: unknown, name: string): Digits => positive(readFigure(value, name), name);
+export const readPrice = (value: unknown, name: string): Digits => requirePositive(readFigure(value, name), name);
 
 export const readPriceOrNull = (value: unknown, name: string): Digits | null => {
   const digits = readFigureOrNull(value, name);
-  return digits === null ? null : positive(digits, name);
+  return digits === null ? null : requirePositive(digits, name);
 };
 
-const positive = (digits: Digits, name: string): Digits => {
+const requirePositive = (digits: Digits, name: string): Digits => {
   if (!isPositive(digits)) throw badFigure(name, digits);
   return digits;
 };
@@ -104,7 +104,7 @@ export const readAmount = (value: unknown, name: string): Digits => {
 export const readAmountOrNull = (value: unknown, name: string): Digits | null =>
   value === undefined || value === null || value === '' ? null : readAmount(value, name);
 
-/** A rule of trading: a step or a size is above zero, a smallest amount (`min_`) not below it. What is neither, is none. */
+/** A trading rule: a step or a size above zero, a minimum (`min_`) not below it. Any other value is none. */
 export const readRuleOrNull = (rule: string, value: unknown, name: string): Digits | null => {
   const digits = readFigureOrNull(value, name);
   if (digits === null || isPositive(digits)) return digits;
@@ -115,14 +115,14 @@ export const readRuleOrNull = (rule: string, value: unknown, name: string): Digi
 
 /** A venue's id as decimal text (may exceed 2^53). */
 export const readId = (value: unknown, name: string): string => {
-  // Above 2^53 too: a number whose digits a double does not hold is a long one.
+  // An id above 2^53 arrives as a `LongNumber`, so this number is exact.
   if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 1e21) return String(value);
   const text = value instanceof LongNumber ? value.text : value;
   if (typeof text !== 'string' || !/^-?\d{1,40}$/.test(text)) throw notA(value, `${name} is no id`);
   return text;
 };
 
-/** A venue's id that is any text; one that is a number keeps its digits. */
+/** An id of any text; a number keeps its digits. */
 export const readIdText = (value: unknown, name: string): string =>
   typeof value === 'string' && value !== '' ? value : readId(value, name);
 
@@ -134,7 +134,7 @@ export const readCountOrNull = (value: unknown, name: string): number | null => 
   return count;
 };
 
-/** Latest instant a venue may stamp: 2100-01-01, the end of our range (N-03). */
+/** Latest accepted instant: 2100-01-01, the end of our range (N-03). */
 const LATEST_MS = 4_102_444_800_000;
 
 /** Unix milliseconds to microseconds. Zero and absent mean: no stamp. */
@@ -145,10 +145,10 @@ export const readMsOrNull = (value: unknown, name: string): Micros | null => {
   return ms * 1000;
 };
 
-/** Rows of one message mostly have one stamp. */
+/** Caches the last stamp: most rows of a message share one. */
 let lastInstant: { readonly text: unknown; readonly at: Micros } = { text: '', at: 0 };
 
-/** RFC 3339 text to microseconds, what is finer cut (records.md). Null, absent and empty mean: no stamp. */
+/** RFC 3339 text to microseconds, truncated (records.md). Null, absent and empty mean: no stamp. */
 export const readInstantOrNull = (value: unknown, name: string): Micros | null => {
   if (value === undefined || value === null || value === '') return null;
   if (value === lastInstant.text) return lastInstant.at;
@@ -167,7 +167,7 @@ export const readLevels = (value: unknown, name: string): readonly Level[] => {
   });
 };
 
-/** The same of levels that are objects; `names` are those of price and size. */
+/** The same for levels that are objects; `names` are those of price and size. */
 export const readNamedLevels = (
   value: unknown,
   [priceName, sizeName]: readonly [string, string],
@@ -182,21 +182,21 @@ export const readNamedLevels = (
 
 type SideWords = readonly [buy: unknown, sell: unknown];
 
-/** The side of an order or a level, in the venue's words. */
+/** The side of an order or a level, by the venue's words. */
 export const readSide = (value: unknown, [buy, sell]: SideWords, name: string): 'buy' | 'sell' => {
   if (value === buy) return 'buy';
   if (value === sell) return 'sell';
   throw badFrame(`${name} is no side`, 'unknown_side');
 };
 
-/** The taker's side; null, and counted, for a trade that has none: it is no record (V-03a). */
+/** The taker's side; null, and counted, for a trade without one: it is not recorded (V-03a). */
 export const readTaker = (value: unknown, words: SideWords, name: string): 'buy' | 'sell' | null => {
   if (value !== undefined && value !== null && value !== '') return readSide(value, words, name);
   note('no_side');
   return null;
 };
 
-/** Of a message that answers no request. */
+/** The query of a message without a request. */
 export const NO_QUERY = new URLSearchParams();
 
 /** Method, path and query of a recorded or sent request: `GET https://host/path?a=b`, the same without method, or `GET /path`. Null: it is none. */

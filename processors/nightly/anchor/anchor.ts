@@ -1,4 +1,4 @@
-// The anchor step: from D+7 02:00 UTC the root of the day is posted, and the step ends when it is confirmed (AN-02, AN-12).
+// The anchor step: from D+7 02:00 UTC it posts the root of the day, and ends when the transaction is confirmed (AN-02, AN-12).
 
 import { DAY_MS, type Day } from '../day.ts';
 import { openIncident } from '../incidents.ts';
@@ -9,7 +9,7 @@ import { PostingError } from './posting.ts';
 
 const DUE_MS = 7 * DAY_MS + 2 * 3_600_000;
 
-/** What is posted, and how it is told to those who watch. */
+/** What the step needs of the context. */
 export type Anchoring = Pick<
   NightlyContext,
   'database' | 'anchors' | 'nowMs' | 'metrics' | 'log' | 'reached' | 'signal'
@@ -41,17 +41,17 @@ const post = async (closed: ClosedDay, anchoring: Anchoring): Promise<string> =>
   return `${closed.root} in block ${receipt.block} of ${chain.network}${chain.binding ? '' : ', not binding'}: ${hash}`;
 };
 
-/** What a person must see to: an incident that stays, an error in the log once. */
+/** Reports what needs an operator: one incident, and one error in the log. */
 const report = async ({ day }: ClosedDay, { fault, message }: PostingError, anchoring: Anchoring): Promise<void> => {
   const { database, log } = anchoring;
   const note = `The root of ${day} is not anchored: ${message}.`;
-  // Settings are wrong for all days at once.
+  // Wrong settings concern all days.
   const subject = fault === 'misconfigured' ? 'settings' : day;
   const isNew = await openIncident(database, { kind: `anchor_${fault}`, subject, note, details: { day, fault } });
   if (isNew) log.error({ day, fault }, note);
 };
 
-/** Posts a closed day and keeps what stood in the way. Answers one line for operators. */
+/** Posts a closed day and records what prevented it. Returns one line for operators. */
 export const anchorDay = async (closed: ClosedDay, anchoring: Anchoring): Promise<string> => {
   try {
     return await post(closed, anchoring);

@@ -1,4 +1,4 @@
-// The chain that day roots are posted on, as the poster asks it. No error of it shows the address of the node, which may hold a key.
+// Client of the chain that day roots are posted on. Its errors never contain the address of the node, which may include a key.
 import {
   BaseError,
   createPublicClient,
@@ -18,13 +18,13 @@ import { ANCHOR_ABI } from './contract.ts';
 const ANSWERS_WITHIN_MS = 10_000;
 /** Depth of a confirmed block (AN-03). */
 const BINDING_DEPTH = 64;
-/** Nodes bound the blocks that one question about events may span; the least bound known is 10,000. */
+/** Nodes limit the block range of one query for events; the smallest known limit is 10,000. */
 const PAGE_BLOCKS = 9_000;
 /** A block of Base lasts 2 s and its base fee rises by at most a tenth of itself: twice the fee holds for several blocks. */
 const BASE_FEE_FACTOR = 2n;
 const NO_ROOT = '0'.repeat(64);
 
-/** The node does not answer, or answers with an error. `isRefusal`: it was reached and refused what was asked. */
+/** The node does not answer, or answers with an error. `isRefusal`: the node was reached and refused the request. */
 export class ChainError extends Error {
   override readonly name = 'ChainError';
   readonly isRefusal: boolean;
@@ -36,7 +36,7 @@ export class ChainError extends Error {
 
 /** Wei per unit of gas. */
 export type Fees = { readonly maxFee: bigint; readonly priorityFee: bigint };
-/** What the market asks for now. */
+/** The current market fees. */
 export type Market = Fees & { readonly baseFee: bigint };
 export type Receipt = {
   readonly succeeded: boolean;
@@ -52,27 +52,27 @@ export type AnchorChain = ChainIdentity & {
   /** Head - block + 1 of a confirmed transaction (AN-03). */
   readonly confirmations: number;
   readonly head: () => Promise<number>;
-  /** `0x` where there is no contract. */
+  /** `0x` without a contract. */
   readonly codeAt: (address: Hex) => Promise<Hex>;
   /** In lower case. */
   readonly ownerOf: (contract: Hex) => Promise<Hex>;
   /** 64 hex digits; null: the day is not posted. */
   readonly rootOf: (contract: Hex, day: Day) => Promise<string | null>;
-  /** Transactions of the address that are mined. */
+  /** Number of the address's mined transactions. */
   readonly nonceOf: (address: Hex) => Promise<number>;
   readonly market: () => Promise<Market>;
-  /** Rejects with a refusal that says why when the transaction would revert or cannot be paid. */
+  /** Rejects with a refusal and its reason when the transaction would revert or cannot be paid. */
   readonly gasFor: (call: Call) => Promise<bigint>;
-  /** Null while no block of the chain holds the transaction. */
+  /** Null while no block of the chain contains the transaction. */
   readonly receiptOf: (hash: Hex) => Promise<Receipt | null>;
-  /** Whether the node has it, mined or waiting. */
+  /** Whether the node has the transaction, mined or pending. */
   readonly isKnown: (hash: Hex) => Promise<boolean>;
   readonly send: (raw: Hex) => Promise<void>;
-  /** The transaction that posted the day, by its event; looks back from the head to `fromBlock`. */
+  /** The transaction that posted the day, found by its event; searches back from the head to `fromBlock`. */
   readonly findAnchored: (contract: Hex, day: Day, fromBlock: number) => Promise<Hex | null>;
 };
 
-const wordsOf = (error: unknown): string => {
+const describeError = (error: unknown): string => {
   if (!(error instanceof BaseError)) return error instanceof Error ? error.message : String(error);
   const cause = error.walk((one) => one instanceof BaseError && !(one.cause instanceof BaseError));
   const { shortMessage, details } = cause instanceof BaseError ? cause : error;
@@ -83,16 +83,19 @@ const isAway = (error: unknown): boolean =>
   !(error instanceof BaseError) ||
   error.walk((one) => one instanceof HttpRequestError || one instanceof TimeoutError) !== null;
 
-/** Asks, and rejects with ChainError only. */
+/** Runs a query; rejects with ChainError only. */
 const ask = async <T>(what: string, question: () => Promise<T>): Promise<T> => {
   try {
     return await question();
   } catch (error) {
-    throw new ChainError(`${what}: ${wordsOf(error).replaceAll(/\bhttps?:\/\/\S+/g, 'the node')}`, !isAway(error));
+    throw new ChainError(
+      `${what}: ${describeError(error).replaceAll(/\bhttps?:\/\/\S+/g, 'the node')}`,
+      !isAway(error),
+    );
   }
 };
 
-/** Null for what the node does not know. */
+/** Null for objects unknown to the node. */
 const orNull = async <T>(question: Promise<T>): Promise<T | null> => {
   try {
     return await question;
@@ -118,7 +121,7 @@ const readReceipt = async (client: PublicClient, hash: Hex): Promise<Receipt | n
   const receipt = await orNull(client.getTransactionReceipt({ hash }));
   if (receipt === null) return null;
   const block = await client.getBlock({ blockNumber: receipt.blockNumber, includeTransactions: false });
-  // A node may still know the receipt of a block that a reorganisation has removed.
+  // A node may still return the receipt of a block that a reorganisation has removed.
   if (block.hash !== receipt.blockHash) return null;
   return {
     succeeded: receipt.status === 'success',
@@ -150,13 +153,13 @@ const readMarket = async (client: PublicClient): Promise<Market> => {
   return { baseFee: baseFee ?? 0n, maxFee: (baseFee ?? 0n) * BASE_FEE_FACTOR + priorityFee, priorityFee };
 };
 
-/** Which chain a node serves: a chain is what its first block is (AN-04). Rejects with ChainError while the node does not answer. */
+/** Identifies the node's chain by its first block (AN-04). Rejects with ChainError while the node does not answer. */
 export const identifyChain = async (rpcUrl: string): Promise<ChainIdentity> => {
   const { network, genesisHash } = await identify(connect(rpcUrl));
   return { network, genesisHash };
 };
 
-/** Rejects with ChainError while the node does not answer; so does every question. */
+/** Rejects with ChainError while the node does not answer; so does every method. */
 export const openAnchorChain = async (rpcUrl: string): Promise<AnchorChain> => {
   const client = connect(rpcUrl);
   const identity = await identify(client);

@@ -16,7 +16,7 @@ export const ANCHOR_CONFIG = {
   },
 } as const satisfies ConfigSpec;
 
-/** A setting that is null is not set: posting is refused with its name. */
+/** Null means not set: posting is then refused with the setting's name. */
 export type AnchorSettings = {
   readonly rpcUrl: string | null;
   readonly contract: string | null;

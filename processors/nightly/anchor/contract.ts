@@ -1,4 +1,4 @@
-// The anchor contract as the service uses it: its calls and event, and the committed artefact (AN-08).
+// The anchor contract as used by the service: its calls and event, and the committed artefact (AN-08).
 import { readFileSync } from 'node:fs';
 import { encodeDeployData, encodeFunctionData, type Hex, parseAbi } from 'viem';
 import { toDayNumber } from '../../../schemas/anchor-chain.ts';
@@ -22,13 +22,13 @@ const ARTEFACT = JSON.parse(
   readFileSync(new URL('../../../infra/contract/AnchorRoots.json', import.meta.url), 'utf8'),
 ) as Artefact;
 
-/** The code that a chain holds at the address of a contract of ours. */
+/** The code at the address of a deployed contract of ours. */
 export const DEPLOYED_CODE = ARTEFACT.deployedBytecode;
 
-/** What the transaction of a deployment carries. */
+/** Data of a deployment transaction. */
 export const deployData = (owner: Hex): Hex =>
   encodeDeployData({ abi: ANCHOR_ABI, bytecode: ARTEFACT.bytecode, args: [owner] });
 
-/** What the transaction that posts a day carries; `root` as 64 hex digits. */
+/** Data of the transaction that posts a day; `root` as 64 hex digits. */
 export const postData = (day: Day, root: string): Hex =>
   encodeFunctionData({ abi: ANCHOR_ABI, functionName: 'post', args: [toDayNumber(day), `0x${root}`] });

@@ -1,12 +1,12 @@
-// What is to be done next for a day root or a deployment: pure, from what PostgreSQL holds and what the chain answers (AN-03).
+// Decides the next action for a day root or a deployment: pure, from PostgreSQL's records and the chain's answers (AN-03).
 import type { Hex } from 'viem';
 import type { Fees, Market, Receipt } from './chain.ts';
 
-/** A transaction that waits longer is sent with a higher fee once the market asks for more than it offers. */
+/** A transaction that waits longer is sent with a higher fee once the market's fee is above its own. */
 export const STUCK_MS = 60_000;
 
 export type TransactionState = 'open' | 'mined' | 'reverted' | 'replaced';
-/** A transaction we signed, as it is stored. */
+/** A transaction that we signed, as stored. */
 export type Signed = Fees & {
   readonly hash: Hex;
   readonly nonce: number;
@@ -14,25 +14,25 @@ export type Signed = Fees & {
   readonly signedAtMs: number;
   readonly state: TransactionState;
 };
-/** With what the chain says of it. */
+/** With its state on the chain. */
 export type Seen = Signed & { readonly receipt: Receipt | null; readonly isKnown: boolean };
 
 export type NonceAction =
   | { readonly kind: 'mined'; readonly transaction: Seen; readonly receipt: Receipt }
-  /** Another transaction of the owner has the nonce, one that is not ours. */
+  /** A transaction of the owner that is not ours has the nonce. */
   | { readonly kind: 'lost' }
-  /** The very same bytes. */
+  /** Sends the same bytes. */
   | { readonly kind: 'send'; readonly transaction: Seen }
   | { readonly kind: 'replace'; readonly transaction: Seen; readonly fees: Fees }
   | { readonly kind: 'wait'; readonly transaction: Seen };
 
-/** Nodes take another transaction of the same nonce only when both fees are at least a tenth higher. */
+/** Nodes accept a replacement with the same nonce only when both fees are at least a tenth higher. */
 const raise = (held: bigint, market: bigint): bigint => {
   const least = (held * 9n + 7n) / 8n;
   return market > least ? market : least;
 };
 
-/** `sameNonce` holds one or more transactions that we signed with one nonce; at most one of them can be mined. */
+/** `sameNonce` contains the transactions that we signed with one nonce; at most one of them can be mined. */
 export const decideNonce = (
   sameNonce: readonly [Seen, ...Seen[]],
   { mined, market, nowMs }: { readonly mined: number; readonly market: Market; readonly nowMs: number },
@@ -42,7 +42,7 @@ export const decideNonce = (
   if (sameNonce[0].nonce < mined) return { kind: 'lost' };
   const transaction = sameNonce.reduce((best, one) => (one.maxFee > best.maxFee ? one : best));
   const { maxFee, priorityFee, signedAtMs, isKnown } = transaction;
-  // A node drops a transaction that no block can take, and refuses it when it is sent again.
+  // A node drops a transaction that no block can include, and refuses it when it is sent again.
   const isDropped = !isKnown && maxFee < market.baseFee;
   const isStuck = isDropped || nowMs - signedAtMs >= STUCK_MS;
   if (isStuck && (market.maxFee > maxFee || market.priorityFee > priorityFee)) {
@@ -54,13 +54,13 @@ export const decideNonce = (
 
 export type Landed = { readonly hash: Hex; readonly receipt: Receipt };
 export type Situation = {
-  /** What the chain holds where ours belongs. */
+  /** What the chain has at our place. */
   readonly held: 'nothing' | 'ours';
   /** The transaction that put it there. */
   readonly landed: Landed | null;
-  /** A transaction of this purpose reverted in this round. */
+  /** A transaction of this purpose that reverted in this round. */
   readonly reverted: Hex | null;
-  /** The newest one that is not decided. */
+  /** The newest undecided one. */
   readonly open: Hex | null;
   readonly head: number;
   readonly confirmations: number;
@@ -77,7 +77,7 @@ export const decideNext = ({ held, landed, reverted, open, head, confirmations }
     const isDeep = head - landed.receipt.block + 1 >= confirmations;
     return isDeep ? { kind: 'confirmed', landed } : { kind: 'wait', hash: landed.hash, landed };
   }
-  // A node that is behind: the receipt is there and the value is not yet.
+  // The node lags: it has the receipt but not yet the value.
   if (landed !== null) return { kind: 'wait', hash: landed.hash, landed };
   if (open !== null) return { kind: 'wait', hash: open, landed: null };
   return reverted === null ? { kind: 'sign' } : { kind: 'reverted', hash: reverted };

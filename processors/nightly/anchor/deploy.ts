@@ -1,17 +1,17 @@
-// Deploys the anchor contract of an owner, once on each chain; killed anywhere it goes on where it was (AN-08).
+// Deploys an owner's anchor contract, once on each chain; resumes after a kill at any point (AN-08).
 import type { Pool } from 'pg';
 import { getContractAddress, type Hex } from 'viem';
 import { DEPLOYED_CODE, deployData } from './contract.ts';
 import { recordContract, repeatInTurn } from './poster.ts';
-import { advance, type Poster, type Purpose, senderOf } from './posting.ts';
+import { advance, type Poster, type Purpose, toSender } from './posting.ts';
 import type { Queries } from './transactions.ts';
 
-/** `block` is null for a contract that was deployed elsewhere. */
+/** `block` is null for a contract deployed elsewhere. */
 export type Deployed = { readonly contract: Hex; readonly block: number | null; readonly isNew: boolean };
 
-/** The newest contract of the owner that the chain still holds. */
+/** The owner's newest contract that the chain still has. */
 const findDeployed = async (queries: Queries, poster: Poster): Promise<Deployed | null> => {
-  const { genesisHash, sender } = senderOf(poster);
+  const { genesisHash, sender } = toSender(poster);
   const { rows } = await queries.query<{ contract: Hex; block: number | null }>(
     `select contract, block::int as block from anchor_contracts where genesis_hash = $1 and owner = $2 order by added_at desc`,
     [genesisHash, sender],
@@ -21,10 +21,10 @@ const findDeployed = async (queries: Queries, poster: Poster): Promise<Deployed 
   return null;
 };
 
-const addressOf = ({ owner }: Poster, nonce: number): Hex =>
+const computeAddress = ({ owner }: Poster, nonce: number): Hex =>
   getContractAddress({ from: owner.address, nonce: BigInt(nonce) }).toLowerCase() as Hex;
 
-const purposeOf = (poster: Poster): Purpose => ({
+const toPurpose = (poster: Poster): Purpose => ({
   ...{ day: null, contract: null },
   data: deployData(poster.owner.address),
   held: async (kept) => {
@@ -33,10 +33,10 @@ const purposeOf = (poster: Poster): Purpose => ({
     return 'nothing';
   },
   find: async () => null,
-  addressOf: (nonce) => addressOf(poster, nonce),
+  computeAddress: (nonce) => computeAddress(poster, nonce),
 });
 
-const contractOf = async (queries: Queries, poster: Poster, hash: Hex): Promise<Hex> => {
+const findContract = async (queries: Queries, poster: Poster, hash: Hex): Promise<Hex> => {
   const { rows } = await queries.query<{ contract: Hex }>(
     'select contract from anchor_transactions where genesis_hash = $1 and tx_hash = $2',
     [poster.chain.genesisHash, hash],
@@ -45,18 +45,18 @@ const contractOf = async (queries: Queries, poster: Poster, hash: Hex): Promise<
   return rows[0].contract;
 };
 
-/** Answers the contract of this owner on this chain; deploys it when there is none. */
+/** Returns this owner's contract on this chain; deploys it if there is none. */
 export const deployContract = async (database: Pool, poster: Poster): Promise<Deployed> => {
   let deployed: Deployed | null = null;
   const owner = poster.owner.address.toLowerCase() as Hex;
   await repeatInTurn(database, { poster, signal: undefined }, async (queries) => {
     deployed ??= await findDeployed(queries, poster);
     if (deployed !== null) return { isDone: true, moved: false, state: 'deployed' };
-    const progress = await advance(purposeOf(poster), poster, queries);
+    const progress = await advance(toPurpose(poster), poster, queries);
     const state = `transaction ${progress.kind === 'confirmed' ? progress.landed.hash : progress.hash}`;
     if (progress.kind === 'waiting') return { isDone: false, moved: progress.moved, state };
     const { hash, receipt } = progress.landed;
-    const contract = await contractOf(queries, poster, hash);
+    const contract = await findContract(queries, poster, hash);
     await recordContract(queries, poster.chain, { contract, owner, block: receipt.block });
     poster.reached('confirmed');
     deployed = { contract, block: receipt.block, isNew: true };

@@ -1,4 +1,4 @@
-// Posts the root of one closed day and follows it until it is confirmed; PostgreSQL says at every moment how far it is (AN-03).
+// Posts the root of one closed day and follows it until confirmation; PostgreSQL has its state at every moment (AN-03).
 import type { Pool } from 'pg';
 import type { Hex } from 'viem';
 import type { AnchorStatus } from '../../../schemas/anchor-chain.ts';
@@ -24,7 +24,7 @@ export type ClosedDay = {
 
 const READ = `select to_char(day, 'YYYY-MM-DD') as day, day_root as root, status, binding, genesis_hash as "genesisHash", contract,
   tx_hash as "txHash", block::int as block from anchor_days`;
-/** Days of another chain or contract begin anew. */
+/** Restarts days that belong to another chain or contract. */
 const BEGIN = `update anchor_days set network = $2, binding = $3, genesis_hash = $4, contract = $5, status = 'pending', tx_hash = null,
   block = null, block_hash = null, anchored_at = null, confirmed_at = null, problem = null
   where day = $1 and (genesis_hash, contract) is distinct from ($4, $5)`;
@@ -32,7 +32,7 @@ const RECORD = `update anchor_days set status = $2, tx_hash = coalesce($3, tx_ha
   confirmed_at = case when $2 = 'confirmed' then coalesce(confirmed_at, now()) end, problem = null where day = $1`;
 const RECORD_PROBLEM = `update anchor_days set problem = $2, status = case when $3 then 'failed' else status end where day = $1`;
 
-/** Null: the day is not closed, or has no rows and so no root. */
+/** Null: the day is not closed, or has no rows and therefore no root. */
 export const readClosedDay = async (queries: Queries, day: Day): Promise<ClosedDay | null> =>
   (await queries.query<ClosedDay>(`${READ} where day = $1`, [day])).rows[0] ?? null;
 
@@ -40,7 +40,7 @@ export const readClosedDay = async (queries: Queries, day: Day): Promise<ClosedD
 export const readClosedDays = async (queries: Queries): Promise<readonly ClosedDay[]> =>
   (await queries.query<ClosedDay>(`${READ} order by day`)).rows;
 
-/** Whether nothing is left to be done: a binding day for ever, another while its chain still holds the root. */
+/** Whether nothing is left to do: permanently for a binding day, otherwise while its chain still has the root. */
 export const isSettled = async ({ day, root, status, ...known }: ClosedDay, chain: AnchorChain): Promise<boolean> => {
   if (status !== 'confirmed') return false;
   if (known.binding === true) return true;
@@ -48,13 +48,13 @@ export const isSettled = async ({ day, root, status, ...known }: ClosedDay, chai
   return (await chain.rootOf(known.contract, day)) === root;
 };
 
-/** Keeps why an attempt ended; `failed` when a person must look. */
+/** Records why an attempt ended; `failed` when an operator must act. */
 export const recordProblem = async (database: Pool, day: Day, error: unknown): Promise<void> => {
   const text = error instanceof Error ? error.message : String(error);
   await database.query(RECORD_PROBLEM, [day, text.slice(0, 1_000), error instanceof PostingError]);
 };
 
-const purposeOf = ({ day, root }: ClosedDay, contract: Hex, { chain }: { readonly chain: AnchorChain }): Purpose => ({
+const toPurpose = ({ day, root }: ClosedDay, contract: Hex, { chain }: { readonly chain: AnchorChain }): Purpose => ({
   ...{ day, contract },
   data: postData(day, root),
   held: async () => {
@@ -63,7 +63,7 @@ const purposeOf = ({ day, root }: ClosedDay, contract: Hex, { chain }: { readonl
     return held === root ? 'ours' : 'other';
   },
   find: () => chain.findAnchored(contract, day, 0),
-  addressOf: () => contract,
+  computeAddress: () => contract,
 });
 
 const recordProgress = async (queries: Queries, day: Day, progress: Progress): Promise<void> => {
@@ -74,14 +74,14 @@ const recordProgress = async (queries: Queries, day: Day, progress: Progress): P
   await queries.query(RECORD, [day, status, hash, block, blockHash, minedAt]);
 };
 
-const stateOf = (progress: Progress): string => {
+const toState = (progress: Progress): string => {
   if (progress.landed !== null) return `transaction ${progress.landed.hash} in block ${progress.landed.receipt.block}`;
   return progress.kind === 'waiting' && progress.hash !== null
     ? `transaction ${progress.hash} waits`
     : 'nothing was sent';
 };
 
-/** Throws for a day whose transaction may still be mined on Base itself while the settings name another chain. */
+/** Throws for a day whose transaction may still be mined on Base while the settings name another chain. */
 const refuseLeavingBase = ({ day, binding, status, genesisHash }: ClosedDay, chain: AnchorChain): void => {
   if (binding !== true || status === 'pending' || genesisHash === chain.genesisHash) return;
   throw new PostingError(
@@ -90,7 +90,7 @@ const refuseLeavingBase = ({ day, binding, status, genesisHash }: ClosedDay, cha
   );
 };
 
-/** One round of one day: what is on the chain, what is done about it, what PostgreSQL says of it. */
+/** One round of one day: reads the chain, acts, and records the state in PostgreSQL. */
 export const advanceDay = async (
   closed: ClosedDay,
   { poster, contract, queries }: { readonly poster: Poster; readonly contract: Hex; readonly queries: Queries },
@@ -99,14 +99,14 @@ export const advanceDay = async (
   const { day } = closed;
   refuseLeavingBase(closed, chain);
   await queries.query(BEGIN, [day, chain.network, chain.binding, chain.genesisHash, contract]);
-  const progress = await advance(purposeOf(closed, contract, poster), poster, queries);
+  const progress = await advance(toPurpose(closed, contract, poster), poster, queries);
   await recordProgress(queries, day, progress);
   if (progress.kind === 'confirmed') reached('confirmed');
   else if (progress.hash !== null) reached('noted');
   return progress;
 };
 
-/** Posts until the day is confirmed. Rejects when a person must see to it, when the node is away, and when it takes too long. */
+/** Posts until the day is confirmed. Rejects when an operator must act, when the node is unreachable, and after a timeout. */
 export const postDay = async (
   closed: ClosedDay,
   {
@@ -129,7 +129,7 @@ export const postDay = async (
     return {
       isDone: progress.kind === 'confirmed',
       moved: progress.kind === 'waiting' && progress.moved,
-      state: stateOf(progress),
+      state: toState(progress),
     };
   });
   if (landed === null) throw new Error(`${closed.day} is not confirmed`);

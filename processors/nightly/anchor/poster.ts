@@ -1,4 +1,4 @@
-// Opens a poster on the chain of the settings, and gives its rounds to one process at a time.
+// Opens a poster on the configured chain, and grants its rounds to one process at a time.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Hex } from 'viem';
@@ -6,20 +6,20 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { type AnchorChain, openAnchorChain } from './chain.ts';
 import type { AnchorSettings } from './config.ts';
 import { DEPLOYED_CODE } from './contract.ts';
-import { type Poster, PostingError, senderOf } from './posting.ts';
+import { type Poster, PostingError, toSender } from './posting.ts';
 import type { Queries } from './transactions.ts';
 
 /** First half of the advisory lock (an arbitrary constant); the second is a hash of chain and owner. */
 const LOCK = 7_305_122;
-/** A block of Base. */
+/** Block time of Base. */
 const LOOK_EVERY_MS = 2_000;
-/** The runner has other steps: a posting that takes longer goes on at its next attempt. */
+/** The runner has other steps: a longer posting continues at its next attempt. */
 const PATIENCE_MS = 600_000;
 
 const KEY = /^0x[0-9a-fA-F]{64}$/;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
-/** The account of a private key. No message shows the key. */
+/** The account of a private key. No message contains the key. */
 export const openOwner = (ownerKey: string | null): PrivateKeyAccount => {
   if (ownerKey === null) throw new PostingError('misconfigured', 'set ANCHOR_OWNER_KEY: nobody can sign');
   if (!KEY.test(ownerKey))
@@ -36,7 +36,7 @@ export const openChain = ({ rpcUrl }: AnchorSettings): Promise<AnchorChain> => {
   return openAnchorChain(rpcUrl);
 };
 
-/** The contract of the settings in lower case, once the chain holds our code there. */
+/** The configured contract in lower case, once the chain has our code there. */
 export const checkContract = async (chain: AnchorChain, { contract }: AnchorSettings): Promise<Hex> => {
   if (contract === null)
     throw new PostingError('misconfigured', 'set ANCHOR_CONTRACT: `npm run anchors -- deploy` makes one');
@@ -48,7 +48,7 @@ export const checkContract = async (chain: AnchorChain, { contract }: AnchorSett
   throw new PostingError('misconfigured', `${chain.network} (genesis ${chain.genesisHash}) has ${found} at ${address}`);
 };
 
-/** Remembers a contract that was found on the chain with our code. */
+/** Records a contract with our code that was found on the chain. */
 export const recordContract = async (
   queries: Queries,
   { network, genesisHash, binding }: AnchorChain,
@@ -61,7 +61,7 @@ export const recordContract = async (
   );
 };
 
-/** Throws unless the key is that of the contract's owner, who alone may post (AN-08). */
+/** Throws unless the key belongs to the contract's owner, who alone may post (AN-08). */
 export const checkOwner = async ({ chain, owner }: Poster, contract: Hex): Promise<void> => {
   const entitled = await chain.ownerOf(contract);
   const own = owner.address.toLowerCase();
@@ -72,9 +72,13 @@ export const checkOwner = async ({ chain, owner }: Poster, contract: Hex): Promi
     );
 };
 
-/** Runs `work` on the connection that holds the lock, which ends with it; null: another process has it. */
-const inTurn = async <T>(database: Pool, poster: Poster, work: (queries: Queries) => Promise<T>): Promise<T | null> => {
-  const { genesisHash, sender } = senderOf(poster);
+/** Runs `work` on the connection that holds the lock, which is released with it; null: another process has the lock. */
+const runInTurn = async <T>(
+  database: Pool,
+  poster: Poster,
+  work: (queries: Queries) => Promise<T>,
+): Promise<T | null> => {
+  const { genesisHash, sender } = toSender(poster);
   const lock = [LOCK, `${genesisHash} ${sender}`];
   const client = await database.connect();
   let broken: Error | undefined;
@@ -99,7 +103,7 @@ const inTurn = async <T>(database: Pool, poster: Poster, work: (queries: Queries
 
 type Turn = { readonly isDone: boolean; readonly moved: boolean; readonly state: string };
 
-/** Repeats `round` until it is done. Rejects with the state reached when that takes longer than the runner can wait. */
+/** Repeats `round` until it is done. Rejects with the last state when that takes longer than the runner can wait. */
 export const repeatInTurn = async (
   database: Pool,
   { poster, signal }: { readonly poster: Poster; readonly signal: AbortSignal | undefined },
@@ -108,7 +112,7 @@ export const repeatInTurn = async (
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     signal?.throwIfAborted();
-    const turn = await inTurn(database, poster, round);
+    const turn = await runInTurn(database, poster, round);
     if (turn?.isDone === true) return;
     if (performance.now() > deadline)
       throw new Error(`not confirmed yet: ${turn?.state ?? 'another process is posting'}`);

@@ -1,4 +1,4 @@
-// One round of posting: looks at PostgreSQL and the chain, does one thing, and leaves both so that the next round goes on from there after any kill.
+// One round of posting: reads PostgreSQL and the chain, takes one action, and leaves both so that the next round can resume after any kill.
 import { type Hex, keccak256, parseTransaction, type TransactionSerializableEIP1559 } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import type { Day } from '../day.ts';
@@ -15,11 +15,11 @@ import {
   storeSigned,
 } from './transactions.ts';
 
-/** Places of a posting in their order: tests end the process at each of them. `noted`: PostgreSQL says that it was sent. */
+/** Places of a posting in their order: tests end the process at each. `noted`: PostgreSQL records that it was sent. */
 export const POSTING_PLACES = ['locked', 'looked', 'signed', 'stored', 'sent', 'noted', 'mined', 'confirmed'] as const;
 export type PostingPlace = (typeof POSTING_PLACES)[number];
 
-/** Why someone must look before the day can be posted; it is `failed` until a later attempt finds it mended. */
+/** Why an operator must act before the day can be posted; it stays `failed` until a later attempt succeeds. */
 export type PostingFault = 'foreign_root' | 'reverted' | 'refused' | 'misconfigured';
 export class PostingError extends Error {
   override readonly name = 'PostingError';
@@ -38,30 +38,30 @@ export type Poster = {
   readonly count: (event: TransactionEvent) => void;
 };
 
-/** What is to be on the chain: the root of a day, or a contract. */
+/** The target on the chain: the root of a day, or a contract. */
 export type Purpose = {
   readonly day: Day | null;
-  /** Of a deployment: null, the address comes from the nonce. */
+  /** For a deployment null: the address follows from the nonce. */
   readonly contract: Hex | null;
   readonly data: Hex;
-  /** What the chain holds where ours belongs. */
+  /** What the chain has at our place. */
   readonly held: (kept: readonly Kept[]) => Promise<'nothing' | 'ours' | 'other'>;
-  /** Hash of the transaction that put ours there, where it is none that we know. */
+  /** Hash of the transaction that posted ours, if it is unknown here. */
   readonly find: () => Promise<Hex | null>;
-  readonly addressOf: (nonce: number) => Hex;
+  readonly computeAddress: (nonce: number) => Hex;
 };
 
 export type Progress =
   | { readonly kind: 'confirmed'; readonly landed: Landed }
-  /** `moved`: something was sent or changed, another look is due at once. */
+  /** `moved`: something was sent or changed, so the next round runs at once. */
   | { readonly kind: 'waiting'; readonly hash: Hex | null; readonly landed: Landed | null; readonly moved: boolean };
 
-export const senderOf = ({ chain, owner }: Poster): Sender => ({
+export const toSender = ({ chain, owner }: Poster): Sender => ({
   genesisHash: chain.genesisHash,
   sender: owner.address.toLowerCase() as Hex,
 });
 
-/** Refusals of the node are for a person; everything else is tried again as it was. */
+/** Refusals of the node need an operator; any other failure is retried unchanged. */
 const refusable = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work;
@@ -71,7 +71,7 @@ const refusable = async <T>(work: Promise<T>): Promise<T> => {
   }
 };
 
-/** Sends stored bytes. A node that has them already is no failure. */
+/** Sends stored bytes. A node that already has them is no failure. */
 const sendStored = async ({ hash, raw }: Pick<Kept, 'hash' | 'raw'>, poster: Poster, queries: Queries) => {
   const { chain, reached, count } = poster;
   try {
@@ -80,14 +80,14 @@ const sendStored = async ({ hash, raw }: Pick<Kept, 'hash' | 'raw'>, poster: Pos
     if (!(await chain.isKnown(hash))) throw error;
   }
   reached('sent');
-  await recordSend(queries, senderOf(poster), hash);
+  await recordSend(queries, toSender(poster), hash);
   count('sent');
 };
 
 type Hands = { readonly poster: Poster; readonly queries: Queries };
 type Unsigned = Pick<TransactionSerializableEIP1559, 'to' | 'data' | 'gas'> & { readonly nonce: number };
 
-/** Signs, stores, sends: in this order, so that what is on the chain is always known here. Answers the hash. */
+/** Signs, stores, sends, in this order, so that every transaction on the chain is known here. Returns the hash. */
 const signAndSend = async (
   unsigned: Unsigned & Pick<Kept, 'day' | 'contract'>,
   { maxFee, priorityFee }: Fees,
@@ -110,7 +110,7 @@ const signAndSend = async (
     signedAtMs: nowMs(),
     state: 'open',
   };
-  await storeSigned(queries, senderOf(poster), kept);
+  await storeSigned(queries, toSender(poster), kept);
   count('signed');
   reached('stored');
   await refusable(sendStored(kept, poster, queries));
@@ -119,7 +119,7 @@ const signAndSend = async (
 
 type SeenKept = Kept & Seen;
 
-const lookAt = (kept: readonly Kept[], { chain }: Poster): Promise<SeenKept[]> =>
+const readReceipts = (kept: readonly Kept[], { chain }: Poster): Promise<SeenKept[]> =>
   Promise.all(
     kept.map(async (one) => {
       const receipt = await chain.receiptOf(one.hash);
@@ -127,7 +127,7 @@ const lookAt = (kept: readonly Kept[], { chain }: Poster): Promise<SeenKept[]> =
     }),
   );
 
-/** What became of the transactions of one nonce. */
+/** Outcome of the transactions of one nonce. */
 type NonceOutcome = {
   readonly hash: Hex | null;
   readonly landed: Landed | null;
@@ -135,14 +135,14 @@ type NonceOutcome = {
   readonly moved: boolean;
 };
 
-/** Moves the transactions of one nonce on: a nonce that is stuck holds back all later ones, whatever day they post. */
+/** Advances the transactions of one nonce: a stuck nonce blocks all later ones, whatever day they post. */
 const moveNonce = async (
   sameNonce: readonly [SeenKept, ...SeenKept[]],
   now: { readonly mined: number; readonly market: Market },
   { poster, queries }: Hands,
 ): Promise<NonceOutcome> => {
   const { count, nowMs } = poster;
-  const sender = senderOf(poster);
+  const sender = toSender(poster);
   const hashes = sameNonce.map(({ hash }) => hash);
   const action = decideNonce(sameNonce, { ...now, nowMs: nowMs() });
   switch (action.kind) {
@@ -164,7 +164,7 @@ const moveNonce = async (
     case 'send':
     case 'wait': {
       const { hash } = action.transaction;
-      // Also those whose block a reorganisation has removed.
+      // Includes transactions whose block a reorganisation has removed.
       await recordState(queries, sender, { hashes, state: 'open' });
       if (action.kind === 'send') await refusable(sendStored(action.transaction, poster, queries));
       return { hash, landed: null, reverted: null, moved: action.kind === 'send' };
@@ -182,7 +182,7 @@ const moveNonce = async (
   }
 };
 
-/** Gas of the trial and a third more: the trial and the block may differ in what a storage slot costs. */
+/** Gas of the trial and a third more: the cost of a storage slot may differ between the trial and the block. */
 const withReserve = (gas: bigint): bigint => (gas * 4n) / 3n;
 
 const refuseForeign = (day: Day | null): never => {
@@ -191,7 +191,7 @@ const refuseForeign = (day: Day | null): never => {
 
 type Look = {
   readonly held: 'nothing' | 'ours';
-  /** Transactions of the owner that are mined. */
+  /** Number of the owner's mined transactions. */
   readonly mined: number;
   readonly market: Market;
   readonly seen: readonly SeenKept[];
@@ -199,21 +199,21 @@ type Look = {
 
 const look = async (purpose: Purpose, poster: Poster, queries: Queries): Promise<Look> => {
   const { chain, owner, reached } = poster;
-  const kept = await readUndecided(queries, senderOf(poster), purpose);
+  const kept = await readUndecided(queries, toSender(poster), purpose);
   const held = await purpose.held(kept);
   if (held === 'other') return refuseForeign(purpose.day);
-  // The nonce before the receipts: whatever it counts has its receipt by then.
+  // Read before the receipts, so that every transaction it counts has a receipt.
   const mined = await chain.nonceOf(owner.address);
   const market = await chain.market();
-  const seen = await lookAt(kept, poster);
+  const seen = await readReceipts(kept, poster);
   reached('looked');
   return { held, mined, market, seen };
 };
 
-const isOf = ({ day, contract }: Purpose, kept: Kept): boolean =>
+const belongsTo = ({ day, contract }: Purpose, kept: Kept): boolean =>
   kept.day === day && (contract === null || kept.contract === contract);
 
-/** Moves every nonce on; answers what became of those of this purpose, newest last. */
+/** Advances every nonce; returns the outcomes of this purpose, newest last. */
 const moveAll = async (
   purpose: Purpose,
   { seen, mined, market }: Look,
@@ -223,7 +223,7 @@ const moveAll = async (
   for (const [first, ...rest] of Map.groupBy(seen, ({ nonce }) => nonce).values()) {
     if (first === undefined) continue;
     const outcome = await moveNonce([first, ...rest], { mined, market }, { poster, queries });
-    if (isOf(purpose, first)) outcomes.push(outcome);
+    if (belongsTo(purpose, first)) outcomes.push(outcome);
   }
   return outcomes;
 };
@@ -239,10 +239,10 @@ const signNew = async (purpose: Purpose, { seen, mined, market }: Look, hands: H
   const nonce = Math.max(mined, ...seen.map((one) => one.nonce + 1));
   const call = { to: purpose.contract, data: purpose.data };
   const gas = withReserve(await refusable(chain.gasFor({ from: owner.address, ...call })));
-  return signAndSend({ ...call, gas, nonce, day: purpose.day, contract: purpose.addressOf(nonce) }, market, hands);
+  return signAndSend({ ...call, gas, nonce, day: purpose.day, contract: purpose.computeAddress(nonce) }, market, hands);
 };
 
-/** One look and what follows from it. Rejects with PostingError for what a person must see, ChainError while the node is away. */
+/** Reads the state once and acts on it. Rejects with PostingError when an operator must act, ChainError while the node is unreachable. */
 export const advance = async (purpose: Purpose, poster: Poster, queries: Queries): Promise<Progress> => {
   const { chain, reached } = poster;
   const found = await look(purpose, poster, queries);

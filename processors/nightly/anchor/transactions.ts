@@ -1,4 +1,4 @@
-// Every transaction we signed, in PostgreSQL: written before it is sent, so that a kill never leaves one we do not know.
+// Every transaction we signed, in PostgreSQL: stored before it is sent, so that after a kill none is unknown.
 import type { Pool } from 'pg';
 import type { Hex } from 'viem';
 import type { Day } from '../day.ts';
@@ -7,9 +7,9 @@ import type { Signed, TransactionState } from './decide.ts';
 /** A pool, or the connection that holds the lock of the poster. */
 export type Queries = Pick<Pool, 'query'>;
 
-/** Which transactions: those of one sender on one chain. */
+/** Selects the transactions of one sender on one chain. */
 export type Sender = { readonly genesisHash: string; readonly sender: Hex };
-/** Null: the deployment of a contract. */
+/** `day` null: the deployment of a contract. */
 export type Kept = Signed & { readonly day: Day | null; readonly contract: Hex };
 
 type Row = {
@@ -26,7 +26,7 @@ type Row = {
 
 const COLUMNS = `tx_hash as hash, to_char(day, 'YYYY-MM-DD') as day, contract, nonce, raw, max_fee_per_gas as max_fee,
   max_priority_fee_per_gas as priority_fee, signed_at, state`;
-/** What is open, whoever it is for, because nonces are mined in order; and what was mined for `day`, because a block may be removed. */
+/** Open transactions of any purpose, because nonces are mined in order; and mined ones of `day`, because a block may be removed. */
 const UNDECIDED = `select ${COLUMNS} from anchor_transactions where genesis_hash = $1 and sender = $2
   and (state = 'open' or (state = 'mined' and day is not distinct from $3 and ($4::text is null or contract = $4)))
   order by nonce, max_fee_per_gas`;
@@ -42,7 +42,7 @@ const toKept = ({ nonce, max_fee, priority_fee, signed_at, hash, day, contract, 
   signedAtMs: signed_at.getTime(),
 });
 
-/** `contract` null: of any contract, for a deployment, whose address is not known before it is signed. */
+/** `contract` null: any contract, for a deployment, whose address is unknown before it is signed. */
 export const readUndecided = async (
   queries: Queries,
   { genesisHash, sender }: Sender,

@@ -1,4 +1,4 @@
-// The three files of a listing, table and day: the same rows in the same order, the same rows always the same bytes (AR-03, AR-07).
+// The three files of a listing, table and day: same rows, same order; equal rows always give equal bytes (AR-03, AR-07).
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,10 +11,10 @@ import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts'
 export const ARCHIVE_FORMATS = ['parquet', 'csv', 'jsonl'] as const;
 export type ArchiveFormat = (typeof ARCHIVE_FORMATS)[number];
 
-/** `leafIndex` is the place among the leaves of the partition, null until the day is closed. */
+/** `leafIndex`: position among the leaves of the partition, null until the day is closed. */
 export type FileRow = LeafRow & { readonly leafIndex: number | null };
 
-/** A finished file: its path, and what its manifest states. */
+/** A finished file: its path, and its data for the manifest. */
 export type WrittenFile = {
   readonly format: ArchiveFormat;
   readonly path: string;
@@ -23,21 +23,21 @@ export type WrittenFile = {
 };
 
 const ZSTD_LEVEL = 6;
-/** Texts are compressed in pieces of one size, so that the bytes do not depend on how rows came. */
+/** Text is compressed in pieces of one size, so that the bytes do not depend on how rows arrive. */
 const PIECE_BYTES = 256 * 1024;
 
 /** Columns of a file: those of the anchored row, then two that are not hashed (AR-03). */
-const fileColumns = ({ columns }: AnchoredTable): readonly Pick<AnchoredColumn, 'name' | 'kind'>[] => [
+const listFileColumns = ({ columns }: AnchoredTable): readonly Pick<AnchoredColumn, 'name' | 'kind'>[] => [
   ...columns,
   { name: 'recorded_at', kind: 'instant' },
   { name: 'leaf_index', kind: 'integer' },
 ];
 
-/** A file that is hashed and measured as it is written, and durable when it is closed. */
+/** A file that is hashed and measured while written, and durable once closed. */
 type HashedFile = {
   readonly write: (bytes: Uint8Array) => Promise<void>;
   readonly close: () => Promise<WrittenFile>;
-  /** Closes what is still open; what was written stays. */
+  /** Closes files that are still open; written bytes stay. */
   readonly release: () => Promise<void>;
 };
 
@@ -82,7 +82,7 @@ const toParquetCell = (kind: AnchoredKind, cell: string | boolean | null): Parqu
 
 export const openParquetRows = async (table: AnchoredTable, path: string): Promise<RowWriter> => {
   const file = await openHashed('parquet', path);
-  const columns = fileColumns(table).map(({ name, kind }) => ({ name, kind: PARQUET_KINDS[kind] }));
+  const columns = listFileColumns(table).map(({ name, kind }) => ({ name, kind: PARQUET_KINDS[kind] }));
   const parquet = openParquet(columns, { write: file.write });
   return {
     append: (rows) =>
@@ -110,13 +110,13 @@ const openTextRows = async (
   const written = (async () => {
     for await (const piece of zstd) await file.write(piece as Uint8Array);
   })();
-  // A full disk ends the compression at any moment; the next `put` or `finish` reports it.
+  // A full disk may end the compression at any moment; the next `put` or `finish` reports it.
   written.catch(() => undefined);
   let held = Buffer.from(header);
   const put = async (piece: Buffer): Promise<void> => {
     const failure = await new Promise<Error | null | undefined>((settle) => zstd.write(piece, settle));
     if (failure == null) return;
-    // Why the stream ended, rather than that it has ended.
+    // Throws the cause of the stream's end rather than the fact.
     await written;
     throw failure;
   };
@@ -137,25 +137,25 @@ const openTextRows = async (
   };
 };
 
-const csvCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-const textOf = (cell: string | boolean | number | null): string => (cell === null ? '' : csvCell(String(cell)));
-const recordedText = ({ recordedAt }: FileRow): string | null =>
+const toCsvCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const toCellText = (cell: string | boolean | number | null): string => (cell === null ? '' : toCsvCell(String(cell)));
+const formatRecordedAt = ({ recordedAt }: FileRow): string | null =>
   recordedAt === null ? null : formatInstantMicros(recordedAt);
 
 const openCsvRows = (table: AnchoredTable, path: string): Promise<RowWriter> =>
   openTextRows('csv', path, {
-    header: `${fileColumns(table)
+    header: `${listFileColumns(table)
       .map(({ name }) => name)
       .join(',')}\n`,
-    line: (row) => `${[...row.cells, recordedText(row), row.leafIndex].map(textOf).join(',')}\n`,
+    line: (row) => `${[...row.cells, formatRecordedAt(row), row.leafIndex].map(toCellText).join(',')}\n`,
   });
 
 const openJsonRows = (table: AnchoredTable, path: string): Promise<RowWriter> => {
-  const labels = fileColumns(table).map(({ name }, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+  const labels = listFileColumns(table).map(({ name }, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`);
   return openTextRows('jsonl', path, {
     header: '',
     line: (row) => {
-      const cells = [...row.cells, recordedText(row), row.leafIndex];
+      const cells = [...row.cells, formatRecordedAt(row), row.leafIndex];
       return `${cells.map((cell, at) => `${labels[at]}${JSON.stringify(cell)}`).join('')}}\n`;
     },
   });
@@ -165,17 +165,17 @@ export type RowFiles = {
   readonly append: (rows: readonly FileRow[]) => Promise<void>;
   /** The files, durable on this machine's disk. */
   readonly finish: () => Promise<readonly WrittenFile[]>;
-  /** To be called however the writing ended. */
+  /** Must be called after any outcome. */
   readonly release: () => Promise<void>;
 };
 
-/** Waits for all of them also when one fails, so that nothing is being written when the failure is seen. */
+/** Waits for all of them even if one fails, so that nothing is being written when the failure is reported. */
 const settleAll = async <T>(works: readonly Promise<T>[]): Promise<T[]> => {
   await Promise.allSettled(works);
   return Promise.all(works);
 };
 
-/** Opens the files of one listing, table and day in `folder`, which exists and holds nothing else of these names. */
+/** Opens the files of one listing, table and day in `folder`, which exists and contains no file with these names. */
 export const openRowFiles = async (table: AnchoredTable, folder: string): Promise<RowFiles> => {
   const writers = await Promise.all([
     openParquetRows(table, join(folder, 'rows.parquet')),

@@ -1,4 +1,4 @@
-// The archive step: files of a day at D+1 06:00 UTC, and of the days before it again when rows were added (AR-03).
+// The archive step: writes a day's files at D+1 06:00 UTC, and rewrites those of earlier days when rows were added (AR-03).
 
 import { countLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
@@ -9,19 +9,19 @@ import { DAY_MS, type Day, dayAfter, startOf } from '../day.ts';
 import type { NightlyContext, Step } from '../step.ts';
 import { readDayListings, readInstruments } from './listings.ts';
 import { forgetFile, readClosing, readReplaced, readSets, recordSet } from './manifest.ts';
-import { fixTiers, tierOf } from './tiers.ts';
+import { findTier, fixTiers } from './tiers.ts';
 import { type ArchiveTarget, writeSet } from './write-set.ts';
 
 const DUE_MS = DAY_MS + 6 * 3_600_000;
-/** A day is written at 06:00 of the next one and may be rewritten on the five after it. */
+/** A day is written at 06:00 of the next day and may be rewritten on the five after it. */
 const REWRITTEN_DAYS = 5;
-/** Links end after 15 minutes; an hour is on the safe side of any clock. */
+/** Links expire after 15 minutes; an hour allows for clock differences. */
 const LINKS_END_MS = 3_600_000;
 
-/** Of the steps that write sets of files: the archive of a day rewrites sets of five others, and the closing ends that. */
+/** Lock of the steps that write sets of files: the archive of a day rewrites sets of five others, until their closing. */
 export const ARCHIVE_LOCK = 'archive';
 
-/** Places of the step in their order: tests end the process at each of them. */
+/** Places of the step in their order: tests end the process at each. */
 export const ARCHIVE_PLACES = ['tiers-fixed', 'rows-written', 'file-stored', 'set-recorded', 'file-removed'] as const;
 
 export const archiveTarget = ({ database, questdb, namespace, store, reached }: NightlyContext): ArchiveTarget => {
@@ -39,7 +39,7 @@ export const refuseUnsealed = async (day: Day, { historyWatermark }: NightlyCont
 
 type Written = { sets: number; rows: number };
 
-/** Writes what is new of a day: sets whose count of rows has changed since they were written. */
+/** Writes a day's new files: sets whose number of rows has changed since the last write. */
 const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> => {
   const target = archiveTarget(context);
   const now: Micros = context.nowMs() * 1_000;
@@ -59,7 +59,7 @@ const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> =
       const held = known.get(`${table.layer}|${listing.id}`);
       const question = { table, listing: listing.id, day, closedAt: now };
       if (held?.final === true || held?.rows === (await countLeafRows(target, question))) continue;
-      const tier = tierOf(tiers, listing.instrument);
+      const tier = findTier(tiers, listing.instrument);
       const set = await writeSet(target, { table, listing, day, tier, closedAt: now, leaves: null });
       if (set === null) continue;
       await recordSet(context.database, set);

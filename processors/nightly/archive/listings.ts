@@ -1,4 +1,4 @@
-// Which listings have rows of a day, and whose instrument they are.
+// Lists the listings with rows on a day, and their instruments.
 
 import { daySlice, type LeafSource, sliceConditions } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import type { AnchoredTable } from '../../../schemas/anchored.ts';
@@ -17,7 +17,7 @@ export type DayListing = {
 const INSTRUMENTS = (table: string): string => `SELECT listing, instrument FROM (
 SELECT listing, instrument FROM '${table}' WHERE written_at <= $1 LATEST ON written_at PARTITION BY listing)`;
 
-/** Instruments by listing, as they were listed at the end of the day or later. */
+/** Instruments by listing, as of the end of the day or later. */
 export const readInstruments = async (
   { questdb, namespace }: LeafSource,
   now: string,

@@ -1,4 +1,4 @@
-// What the archive holds, in PostgreSQL: a set of files is told only once every one of them is in the store (AR-01, AR-03).
+// The archive's contents, in PostgreSQL: a set of files is visible only once all of its files are in the store (AR-01, AR-03).
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../../../infra/runtime/postgres/postgres.ts';
 import { ANCHOR_SCHEMA_VERSION } from '../../../schemas/anchored.ts';
@@ -7,7 +7,7 @@ import type { ArchiveFormat } from '../anchored/row-files.ts';
 import type { Day } from '../day.ts';
 import type { Tier } from './tiers.ts';
 
-/** Whose rows of which day a set of files holds. */
+/** Listing, layer and day of a set of files. */
 export type SetName = {
   readonly day: Day;
   readonly venue: string;
@@ -25,7 +25,7 @@ export type FileSet = SetName & {
   readonly instrument: string;
   readonly tier: Tier;
   readonly rows: number;
-  /** Of a final set: place of its first leaf in the partition; null until the day is closed. */
+  /** For a final set the position of its first leaf in the partition; null until the day is closed. */
   readonly firstLeaf: number | null;
   readonly files: readonly StoredFile[];
 };
@@ -41,7 +41,7 @@ const REPLACE = `update archive_files set replaced_at = now()
 const PUT_FILE = `insert into archive_files (object_key, day, venue, venue_symbol, layer, format, bytes, sha256)
   values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (object_key) do update set replaced_at = null`;
 
-/** Makes `set` the current one, inside a transaction of the caller's; a final set stays as it is. */
+/** Makes `set` current, inside the caller's transaction; a final set is never replaced. */
 export const putSet = async (client: PoolClient, set: FileSet): Promise<void> => {
   const name = [set.day, set.venue, set.venueSymbol, set.layer];
   const { rowCount } = await client.query(PUT_SET, [
@@ -68,7 +68,7 @@ export const readSets = async (database: Pool, day: Day): Promise<readonly Recor
   return rows.map((row) => ({ ...row, day }));
 };
 
-/** Files that nothing names any more and whose links have ended. */
+/** Files without a reference whose links have expired. */
 export const readReplaced = async (database: Pool, before: Date): Promise<readonly string[]> => {
   const { rows } = await database.query<{ object_key: string }>(
     'select object_key from archive_files where replaced_at < $1',
@@ -81,7 +81,7 @@ export const forgetFile = async (database: Pool, key: string): Promise<void> => 
   await database.query('delete from archive_files where object_key = $1 and replaced_at is not null', [key]);
 };
 
-/** The closing instant; null while none is fixed. */
+/** The closing instant; null until it is fixed. */
 export const readClosing = async (database: Pool, day: Day): Promise<Micros | null> => {
   const { rows } = await database.query<{ closed_at: Date | null }>(
     'select closed_at from archive_days where day = $1',

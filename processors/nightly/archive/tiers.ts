@@ -5,7 +5,7 @@ import type { Digits } from '../../../schemas/records.ts';
 import { type Day, dayAfter } from '../day.ts';
 
 export type Tier = 'core' | 'top100' | 'other';
-/** Instrument to tier; an instrument that is not named is `other`. */
+/** Tier by instrument; an absent instrument is `other`. */
 export type Tiers = Readonly<Record<string, Exclude<Tier, 'other'>>>;
 
 const CORE = 20;
@@ -40,9 +40,9 @@ export const rankInstruments = (midnights: readonly Turnover[]): Tiers => {
   );
 };
 
-export const tierOf = (tiers: Tiers, instrument: string): Tier => tiers[instrument] ?? 'other';
+export const findTier = (tiers: Tiers, instrument: string): Tier => tiers[instrument] ?? 'other';
 
-/** The tiers of a day: those that its first run fixed, else fixed now from the 30 midnights up to the end of the day. */
+/** The tiers of a day: as fixed by its first run, else fixed now from the 30 midnights up to the end of the day. */
 export const fixTiers = async (database: Pool, day: Day): Promise<Tiers> => {
   const end = dayAfter(day);
   const { rows } = await database.query<{ turnover: Turnover }>(

@@ -1,4 +1,4 @@
-// Writes the files of one listing, table and day into the store. Whoever names them in the manifest afterwards makes them the current ones.
+// Writes the files of one listing, table and day into the store. They become current when the caller records them in the manifest.
 import type { Pool } from 'pg';
 import type { ObjectStore } from '../../../infra/runtime/object-store.ts';
 import { type LeafSource, readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
@@ -11,7 +11,7 @@ import type { DayListing } from './listings.ts';
 import type { FileSet, StoredFile } from './manifest.ts';
 import type { Tier } from './tiers.ts';
 
-/** `reached` is called at places that a kill must not leave half. */
+/** `reached` is called at places where a kill must leave no partial state. */
 export type ArchiveTarget = LeafSource & {
   readonly database: Pool;
   readonly store: ObjectStore;
@@ -24,18 +24,18 @@ export type SetQuestion = {
   readonly day: Day;
   readonly tier: Tier;
   readonly closedAt: Micros;
-  /** Of a closed day: the place of the listing's first leaf in its partition, and who takes the leaves in order. */
+  /** For a closed day the position of the listing's first leaf in its partition, and the receiver of the leaves in order. */
   readonly leaves: { readonly first: number; readonly take: (leaf: Hash) => void | Promise<void> } | null;
 };
 
-/** Characters that encodeURIComponent leaves as they are and a key does not hold. */
+/** Also encodes the characters that encodeURIComponent keeps and a key must not contain. */
 const encodeKey = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 
 const ENDINGS = { parquet: 'parquet', csv: 'csv.zst', jsonl: 'jsonl.zst' } as const;
 
-/** Named by its hash, so that a link made for it never leads to other bytes (AR-02, AR-06). */
-const keyOf = ({ day, table, listing }: SetQuestion, { format, sha256 }: WrittenFile): string =>
+/** The key contains the hash, so that a link never leads to other bytes (AR-02, AR-06). */
+const makeKey = ({ day, table, listing }: SetQuestion, { format, sha256 }: WrittenFile): string =>
   `${day}/${table.layer}/${encodeKey(listing.id)}/${sha256}.${ENDINGS[format]}`;
 
 const storeFiles = async (
@@ -45,7 +45,7 @@ const storeFiles = async (
 ): Promise<StoredFile[]> => {
   const stored: StoredFile[] = [];
   for (const file of files) {
-    const key = keyOf(question, file);
+    const key = makeKey(question, file);
     await store.put(key, file.path);
     reached?.('file-stored');
     stored.push({ key, format: file.format, bytes: file.bytes, sha256: file.sha256 });
@@ -53,7 +53,7 @@ const storeFiles = async (
   return stored;
 };
 
-/** Writes every row of the question; answers how many there are. */
+/** Writes every row of the question; returns their number. */
 const writeRows = async (target: ArchiveTarget, question: SetQuestion, files: RowFiles): Promise<number> => {
   const { table, listing, day, closedAt, leaves } = question;
   const write = createRowWriter(table);
@@ -67,7 +67,7 @@ const writeRows = async (target: ArchiveTarget, question: SetQuestion, files: Ro
   return rows;
 };
 
-/** The set to be recorded; null for a listing without rows, which has none. Rejects with ENOSPC on a full disk, nothing of the set is stored then. */
+/** The set to record; null for a listing without rows. Rejects with ENOSPC on a full disk, before anything is stored. */
 export const writeSet = async (target: ArchiveTarget, question: SetQuestion): Promise<FileSet | null> => {
   const { table, listing, day, leaves } = question;
   const folder = await target.store.workFolder(`${day}-${table.table}${leaves === null ? '' : '-final'}`);

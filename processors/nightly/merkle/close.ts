@@ -1,4 +1,4 @@
-// The close step: at D+7 00:00 UTC the rows of a day are its leaves for ever. Trees, final files, the root of the day (AN-02, AN-12).
+// The close step: at D+7 00:00 UTC a day's rows become its leaves permanently. Builds trees, final files, the root of the day (AN-02, AN-12).
 import { treeKey } from '../../../schemas/anchor-chain.ts';
 import { ANCHORED_TABLES, type AnchoredTable, partitionText } from '../../../schemas/anchored.ts';
 import { formatInstantMicros } from '../../../schemas/instants.ts';
@@ -8,7 +8,7 @@ import type { Micros } from '../../../schemas/records.ts';
 import { ARCHIVE_LOCK, archiveTarget } from '../archive/archive.ts';
 import { type DayListing, readDayListings, readInstruments } from '../archive/listings.ts';
 import { type FileSet, readClosing } from '../archive/manifest.ts';
-import { fixTiers, type Tiers, tierOf } from '../archive/tiers.ts';
+import { findTier, fixTiers, type Tiers } from '../archive/tiers.ts';
 import { writeSet } from '../archive/write-set.ts';
 import { DAY_MS, type Day, startOf } from '../day.ts';
 import { openIncident } from '../incidents.ts';
@@ -20,7 +20,7 @@ const DUE_MS = 7 * DAY_MS;
 /** Cold classes in the order of leaves (AN-07). */
 const CLASSES = ['core', 'top100', 'other'];
 
-/** Places of the step in their order: tests end the process at each of them. */
+/** Places of the step in their order: tests end the process at each. */
 export const CLOSE_PLACES = [
   ...['closing-fixed', 'rows-written', 'file-stored', 'tree-written', 'tree-stored', 'partition-recorded'],
   'day-recorded',
@@ -33,7 +33,7 @@ type Closing = {
   readonly instruments: ReadonlyMap<string, string>;
 };
 
-/** The closing instant: of an earlier run, else D+7; earlier by hand, the newest whole millisecond that history W has passed. */
+/** The closing instant: that of an earlier run, else D+7; for an early run by hand the newest whole millisecond before history W. */
 const chooseClosing = async (day: Day, { database, historyWatermark, early }: NightlyContext): Promise<Micros> => {
   const reached = await historyWatermark();
   const regular = (startOf(day) + DUE_MS) * 1_000;
@@ -45,15 +45,15 @@ const chooseClosing = async (day: Day, { database, historyWatermark, early }: Ni
   return closedAt;
 };
 
-/** Listings by cold class; within a class they keep their order by venue and symbol. */
+/** Listings by cold class; within a class in the order of venue and symbol. */
 const orderListings = (listings: readonly DayListing[], tiers: Tiers): DayListing[] => {
-  const classOf = ({ instrument }: DayListing): number => CLASSES.indexOf(tierOf(tiers, instrument));
-  return [...listings].sort((a, b) => classOf(a) - classOf(b));
+  const toClass = ({ instrument }: DayListing): number => CLASSES.indexOf(findTier(tiers, instrument));
+  return [...listings].sort((a, b) => toClass(a) - toClass(b));
 };
 
 type FinalSets = { readonly sets: readonly FileSet[]; readonly finished: FinishedTree | null };
 
-/** Final files of a table, and its tree in the work folder. */
+/** Writes the final files of a table, and its tree in the work folder. */
 const writeFinal = async (table: AnchoredTable, closing: Closing, context: NightlyContext): Promise<FinalSets> => {
   const { day, closedAt, tiers } = closing;
   const target = archiveTarget(context);
@@ -63,7 +63,7 @@ const writeFinal = async (table: AnchoredTable, closing: Closing, context: Night
   try {
     for (const listing of orderListings(await readDayListings(target, table, closing), tiers)) {
       context.signal?.throwIfAborted();
-      const tier = tierOf(tiers, listing.instrument);
+      const tier = findTier(tiers, listing.instrument);
       const leaves = { first, take: tree.append };
       const set = await writeSet(target, { table, listing, day, tier, closedAt, leaves });
       if (set === null) continue;
@@ -76,7 +76,7 @@ const writeFinal = async (table: AnchoredTable, closing: Closing, context: Night
   }
 };
 
-/** Final files and tree of a table: nothing of it is told before all of it is in the store. Answers the rows. */
+/** Stores the final files and tree of a table, and records them only once all are in the store. Returns the number of rows. */
 const closePartition = async (table: AnchoredTable, closing: Closing, context: NightlyContext): Promise<number> => {
   const { day } = closing;
   const { store } = archiveTarget(context);
@@ -94,7 +94,7 @@ const closePartition = async (table: AnchoredTable, closing: Closing, context: N
 };
 
 /** The root over the leaves of the partitions; null for a day without rows. */
-const rootOfDay = (leaves: readonly string[]): string | null => {
+const computeDayRoot = (leaves: readonly string[]): string | null => {
   const tree = createTree();
   for (const leaf of leaves) tree.append(Buffer.from(leaf, 'hex'));
   return tree.root()?.toString('hex') ?? null;
@@ -128,7 +128,7 @@ export const close: Step = {
       progress(`${day} close: ${rows} leaves of ${table.table}`);
     }
     const partitions = await readPartitions(database, day);
-    const root = rootOfDay(partitions.map(({ leaf }) => leaf));
+    const root = computeDayRoot(partitions.map(({ leaf }) => leaf));
     if (root === null) return 'no rows: the day has no root';
     await recordDay(database, day, root);
     context.reached?.('day-recorded');

@@ -1,4 +1,4 @@
-// What is known of closed days, in PostgreSQL: the closing instant, partitions with their final sets, the day's root.
+// Records of closed days, in PostgreSQL: the closing instant, partitions with their final sets, the day's root.
 import type { Pool } from 'pg';
 import { inTransaction } from '../../../infra/runtime/postgres/postgres.ts';
 import { ANCHOR_SCHEMA_VERSION, type Partition } from '../../../schemas/anchored.ts';
@@ -6,7 +6,7 @@ import type { Micros } from '../../../schemas/records.ts';
 import { type FileSet, putSet, readClosing } from '../archive/manifest.ts';
 import type { Day } from '../day.ts';
 
-/** Fixes the closing instant of a day whose tiers are fixed; answers the one that holds, of an earlier run if there was one. */
+/** Fixes the closing instant of a day with fixed tiers; returns the effective one, which may be an earlier run's. */
 export const fixClosing = async (database: Pool, day: Day, closedAt: Micros): Promise<Micros> => {
   await database.query('update archive_days set closed_at = $2 where day = $1 and closed_at is null', [
     day,
@@ -17,7 +17,7 @@ export const fixClosing = async (database: Pool, day: Day, closedAt: Micros): Pr
 
 export type ClosedPartition = Partition & { readonly leaf: string };
 
-/** Partitions that are complete, in the order of the day tree. */
+/** Complete partitions, in the order of the day tree. */
 export const readPartitions = async (database: Pool, day: Day): Promise<readonly ClosedPartition[]> => {
   const { rows } = await database.query<{ table: string; rows: string; root: string; leaf: string }>(
     `select table_name as "table", rows, root, leaf from anchor_partitions where day = $1 order by table_name collate "C"`,
@@ -26,7 +26,7 @@ export const readPartitions = async (database: Pool, day: Day): Promise<readonly
   return rows.map((row) => ({ ...row, day, rows: Number(row.rows) }));
 };
 
-/** Makes a partition and the final sets of its listings true at once: a kill leaves both or neither. */
+/** Records a partition and the final sets of its listings in one transaction: a kill leaves both or neither. */
 export const recordPartition = (
   database: Pool,
   { day, table, rows, root, leaf, treeKey }: ClosedPartition & { readonly treeKey: string },
@@ -48,7 +48,7 @@ export const recordDay = async (database: Pool, day: Day, root: string): Promise
   );
 };
 
-/** Sets of a closed day that have no leaf: rows that were archived and could not be read at the closing. */
+/** Sets of a closed day without a leaf: their rows were archived but not readable at the closing. */
 export const readLostSets = async (database: Pool, day: Day): Promise<readonly string[]> => {
   const { rows } = await database.query<{ name: string }>(
     `select layer || ' of ' || venue || ':' || venue_symbol as name from archive_sets where day = $1 and not final order by 1`,

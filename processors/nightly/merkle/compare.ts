@@ -1,4 +1,4 @@
-// Stored rows of closed days compared with the kept hashes of their leaves, whole partitions, each at least every 30 days (AN-05).
+// Compares stored rows of closed days with the kept hashes of their leaves, whole partitions, each at least every 30 days (AN-05).
 import { compareLeaves, type LeafRange } from '../../../infra/runtime/kept-leaves.ts';
 import { countLeafRows, readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
@@ -11,7 +11,7 @@ import { openIncident } from '../incidents.ts';
 import type { NightlyContext, Step } from '../step.ts';
 
 const DUE_MS = 7 * 3_600_000;
-/** A night that is missed leaves time for another. */
+/** Leaves time for another attempt after a missed night. */
 const EVERY_DAYS = 28;
 
 type Due = {
@@ -20,7 +20,7 @@ type Due = {
   readonly treeKey: string;
   readonly closedAt: Date;
 };
-/** Rows past retention are in their final files only; a day on the safe side. Partitions that differ are looked at every night. */
+/** Rows past retention exist in their final files only; one day of margin. Partitions that differ are compared every night. */
 const DUE = `select to_char(p.day, 'YYYY-MM-DD') as day, p.table_name as "table", p.tree_key as "treeKey", d.closed_at as "closedAt"
 from anchor_partitions p join archive_days d using (day) join anchor_days using (day)
 where p.day > case when p.table_name in ('trades', 'liquidations') then $1::date else $2::date end

@@ -1,4 +1,4 @@
-// The kept hashes of a tree as one file, written leaf by leaf in bounded memory: leaves, then every sixth level (schemas/merkle/tiles.ts).
+// Writes the kept hashes of a tree to one file, leaf by leaf in bounded memory: leaves, then every sixth level (schemas/merkle/tiles.ts).
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import type { Hash } from '../../../schemas/merkle/hash.ts';
 import { isKept, TILE_HEIGHT } from '../../../schemas/merkle/tiles.ts';
 import { createTree } from '../../../schemas/merkle/tree.ts';
 
-/** Hashes held of a level before they go to disk: 128 KiB. */
+/** Hashes of a level buffered before a write: 128 KiB. */
 const PIECE_HASHES = 4_096;
 
 type LevelFile = {
@@ -38,14 +38,14 @@ export type TreeFile = {
   readonly append: (leaf: Hash) => void | Promise<void>;
   /** The file, durable on this machine's disk; null for a tree without leaves, which has no root (AN-09). */
   readonly finish: () => Promise<FinishedTree | null>;
-  /** To be called however the writing ended. */
+  /** Must be called after any outcome. */
   readonly release: () => Promise<void>;
 };
 
-/** `most` bounds the kept levels: 2^48 leaves have nine. */
+/** Maximum number of kept levels: 2^48 leaves have nine. */
 const KEPT_LEVELS = 9;
 
-/** Writes into `folder`, which exists and holds nothing else. */
+/** Writes into `folder`, which exists and is empty. */
 export const openTreeFile = async (folder: string): Promise<TreeFile> => {
   const levels = await Promise.all(
     Array.from({ length: KEPT_LEVELS }, (_, at) => openLevel(join(folder, `level-${String(at * TILE_HEIGHT)}`))),

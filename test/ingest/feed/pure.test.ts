@@ -202,8 +202,8 @@ t.test('a silent subscription is named once for each silence, a quiet one before
     { subscriptions: ['c'], silenceMs: 50_000 },
   ];
   const watch = createSubscriptionWatch(watched, 0);
-  watch.heard('a', '{}', 15_000);
-  watch.heard('unknown', '{}', 15_000);
+  watch.take('a', '{}', 15_000);
+  watch.take('unknown', '{}', 15_000);
   t.equal(watch.quiet(19_999), null);
   t.equal(watch.quiet(20_000), 'b');
   t.equal(watch.quiet(20_000), null, 'it was just asked for');
@@ -223,14 +223,14 @@ t.test('a member that frames leave out or repeat is asked for, though others of 
     { name: 'fundingRate', confirmAfterMs: 50_000 },
   ];
   const watch = createSubscriptionWatch([{ subscriptions: ['a'], silenceMs: 30_000, members }], 0);
-  watch.heard('a', '{"lastPrice":"1","fundingRate":"0.1"}', 1_000);
-  watch.heard('a', '{"lastPrice":"2"}', 10_000);
-  watch.heard('a', '{"lastPrice":"2","bid1Price":"1.9"}', 20_000);
-  watch.heard('a', '{"bid1Price":"1.8"}', 29_000);
+  watch.take('a', '{"lastPrice":"1","fundingRate":"0.1"}', 1_000);
+  watch.take('a', '{"lastPrice":"2"}', 10_000);
+  watch.take('a', '{"lastPrice":"2","bid1Price":"1.9"}', 20_000);
+  watch.take('a', '{"bid1Price":"1.8"}', 29_000);
   t.equal(watch.quiet(29_999), null);
   t.equal(watch.quiet(30_000), 'a');
   t.equal(watch.quiet(49_999), null, 'the answer said all of it');
-  watch.heard('a', '{"lastPrice":"3"}', 49_999);
+  watch.take('a', '{"lastPrice":"3"}', 49_999);
   t.equal(watch.quiet(69_998), null);
   t.equal(watch.quiet(69_999), 'a');
   t.same(watch.silent(70_000), [], 'it never rested');
@@ -377,14 +377,14 @@ t.test('a minute on the boundary of two spans is asked for, and what comes after
   const aliveFrom = (): number | null => span;
   const link = { venue, endpoints: {}, watched: [], closed, aliveFrom, wallMs: () => nowMs };
   const watch = createLinkWatch({ ...link, candles: ['AAA'] });
-  for (const told of ['6', '7', '8', '9']) watch.heard(told);
+  for (const told of ['6', '7', '8', '9']) watch.take(told);
   nowMs = minute(10) + 20_000;
   span = 2;
-  watch.heard('10');
+  watch.take('10');
   const asked = watch.next('candle');
   t.equal(asked?.request.url, '8-9', 'the ninth was told before the pause only');
   asked?.filled();
-  watch.heard('11');
+  watch.take('11');
   nowMs = minute(11) + 20_000;
   t.equal(watch.next('candle'), null);
 
@@ -393,7 +393,7 @@ t.test('a minute on the boundary of two spans is asked for, and what comes after
   t.equal(late?.request.url, '11-12');
   span = null;
   late?.filled();
-  watch.heard('13');
+  watch.take('13');
   t.equal(watch.next('candle'), null);
   span = 3;
   t.equal(createLinkWatch({ ...link, candles: ['AAA'] }).next('candle')?.request.url, '11-12');

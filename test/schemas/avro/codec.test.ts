@@ -5,7 +5,15 @@ import { isDeepStrictEqual } from 'node:util';
 import avro from 'avsc';
 import fc from 'fast-check';
 import t from 'tap';
-import { AvroError, codecOf, codecs, liveHead, mdCodec, SUBJECT_IDS, schemaText } from '../../../schemas/avro/codec.ts';
+import {
+  AvroError,
+  codecs,
+  createVersionedCodec,
+  liveHead,
+  mdCodec,
+  SUBJECT_IDS,
+  schemaText,
+} from '../../../schemas/avro/codec.ts';
 import type { ListingVersion, LiveEntry, MdLayer, RawMessage, WatermarkEntry } from '../../../schemas/topics.ts';
 import { listing, SUBJECTS } from './values.ts';
 
@@ -132,8 +140,8 @@ const readsOld = (newer: avro.Schema, older: avro.Schema): boolean => {
 };
 
 t.test('a reader resolves older versions, writes the newest, and refuses ids it does not know', (t) => {
-  const before = codecOf<object>('made', [{ id: 1, schema: OLD }]);
-  const now = codecOf<object>('made', [
+  const before = createVersionedCodec<object>('made', [{ id: 1, schema: OLD }]);
+  const now = createVersionedCodec<object>('made', [
     { id: 1, schema: OLD },
     { id: 7, schema: NEW },
   ]);
@@ -141,7 +149,7 @@ t.test('a reader resolves older versions, writes the newest, and refuses ids it 
   t.same(plain(now.decode(now.encode({ a: 'x', b: 5 }))), { a: 'x', b: 5 });
   t.equal(now.id, 7);
   t.throws(() => before.decode(now.encode({ a: 'x', b: 5 })), /made: schema id 7 is not one of its 1/);
-  t.throws(() => codecOf('made', []), AvroError);
+  t.throws(() => createVersionedCodec('made', []), AvroError);
   t.end();
 });
 
