@@ -1,4 +1,4 @@
-// What PostgreSQL says of one key: its facts and the day's counted requests (AC-01).
+// One key in PostgreSQL: its facts and the day's counted requests (AC-01).
 import type { Pool } from 'pg';
 import type { Micros } from '../../schemas/records.ts';
 import { QUOTAS } from '../contract/quotas.ts';

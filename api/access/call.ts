@@ -47,8 +47,8 @@ export type CallPayment = {
   /** Step 9, once the request was found lawful. A refusal locks nothing. */
   readonly take: () => Promise<Refused | null>;
   /**
-   * Step 11: a complete answer is charged; of anything else the payment is let go and may be presented again. What was not taken has no
-   * end, and the first end stands. Rejects never.
+   * Step 11: charges a complete answer; for any other end it releases the payment, which may be presented again. A call that was not admitted
+   * has no end, and only the first end counts. Never rejects.
    */
   readonly end: (left: AnswerEnd) => Promise<void>;
 };
@@ -67,7 +67,7 @@ export type Payment = CallPayment | PlanPayment;
 
 /** What the checks know of payments. */
 export type PaymentChecks = {
-  /** Step 3: what to pay, or that the address has asked too often. */
+  /** Step 3: what to pay, or that the address has sent too many requests. */
   readonly challenge: (call: Call, price: Price) => Refused;
   /** Step 4: the header has the shape of a payment that may be presented now. */
   readonly present: (call: Call, price: Price) => Promise<Payment | Refused>;

@@ -1,4 +1,4 @@
-// What one process holds and owes of one key: permits in hand, what goes back, what is to be told (AC-03). Values and arithmetic only.
+// What one process holds and owes of one key: permits in hand, permits to return, counts to report (AC-03). Values and arithmetic only.
 import type { Refusal } from '../contract/limits.ts';
 import type { PlanLimits } from '../contract/plans.ts';
 import type { Ask, Grant } from './permits.ts';
@@ -6,7 +6,7 @@ import type { Ask, Grant } from './permits.ts';
 export const DAY_MS = 86_400_000;
 /** The share of a second's permits that a process may hold: what `kill -9` can cost a key. */
 const AHEAD_S = 0.25;
-/** A reached day is asked about again after this: a limit may have been raised, a request may not have counted. */
+/** A reached day limit is requested again after this: a limit may have been raised, a request may not have counted. */
 const DAY_AGAIN_MS = 1_000;
 
 export type Limits = Pick<PlanLimits, 'requests_per_second' | 'burst' | 'requests_per_day'> & {
@@ -29,11 +29,11 @@ export type Held = {
   /** Admitted and not finished. */
   open: number;
   waiting: number;
-  /** Handed out this day to all processes, as the store last said; null before it said anything. */
+  /** Granted this day to all processes, by the store's last answer; null before its first. */
   granted: number | null;
-  /** Correction of `granted` that the store was not told yet. */
+  /** Correction of `granted` that was not reported to the store yet. */
   dayChange: number;
-  /** Correction that it was told and has not confirmed. */
+  /** Correction that was reported and that the store has not confirmed. */
   untold: number;
   used: Record<string, number>;
   refused: { readonly limit: 'requests_per_second' | 'requests_per_day'; readonly untilMs: number } | null;
@@ -85,7 +85,7 @@ const askOf = (held: Held): Ask => ({
   used: {},
 });
 
-/** Asks for permits alone. What the store was not told of the day moves the limit instead. */
+/** Requests permits alone. A correction that was not reported to the store moves the limit instead. */
 export const wish = (held: Held): Ask => ({
   ...askOf(held),
   waiting: held.waiting,
@@ -116,7 +116,7 @@ export const refusalOf = ({ limit, untilMs }: NonNullable<Held['refused']>, limi
 
 export const secondsToMidnight = (nowMs: number): number => Math.max(1, Math.ceil((DAY_MS - (nowMs % DAY_MS)) / 1_000));
 
-/** Granted permits come into hand, or say why there are none. */
+/** Takes granted permits into hand, or notes why there are none. */
 export const receive = (held: Held, grant: Grant, nowMs: number): void => {
   held.permits += grant.permits;
   held.refused = grant.permits > 0 ? null : refusedBy(grant, held, nowMs);

@@ -10,7 +10,7 @@ const SHAPE = /^sk_[0-9A-Za-z]{36}$/;
 const SHAPE_WITHIN = /sk_[0-9A-Za-z]{36}/g;
 const DISPLAYED = 8;
 
-/** CRC-32 of what stands before it, modulo 62^4, most significant character first. */
+/** CRC-32 of the text before it, modulo 62^4, most significant character first. */
 const checksumOf = (body: string): string => {
   let rest = crc32(body) % ALPHABET.length ** CHECKSUM_LENGTH;
   let text = '';

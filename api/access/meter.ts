@@ -41,15 +41,15 @@ export class Meter {
   #isAlone = false;
   #takenAlone = 0;
   readonly #held = new Map<string, Held>();
-  /** Counts of a day that is over, still to be told. */
+  /** Counts of a past day, still to be reported. */
   #past: Ask[] = [];
-  /** Told, and its answer did not come: it is told again as it is, before anything else. */
+  /** A report whose answer did not arrive: it is repeated unchanged, before anything else. */
   #unconfirmed: Telling | null = null;
   #lastTelling = 0;
   #tellings: Promise<void> = Promise.resolve();
   #awayUntilMs = 0;
 
-  /** Places at once of keys; requests in flight stand there under the key's name. */
+  /** Concurrent places of keys; requests in flight are counted under the key's name. */
   readonly places: Places;
 
   constructor(permits: Permits = localPermits(), places: Places = new Places()) {
@@ -57,7 +57,7 @@ export class Meter {
     this.places = places;
   }
 
-  /** Takes a permit and a place in flight, or says which limit is reached. Every admitted request must be finished. */
+  /** Takes a permit and a place in flight, or returns the limit that is reached. Every admitted request must be finished. */
   async admit(keyId: string, limits: Limits, nowMs: number): Promise<Refusal | null> {
     const most = limits.concurrent_requests;
     if (most !== null && this.places.isFull(keyId, most)) return tooMany(most);
@@ -134,12 +134,12 @@ export class Meter {
     return this.places.busy(keyId);
   }
 
-  /** Whether this process has heard where the key's day stands. */
+  /** Whether this process knows the key's usage of the day. */
   knows(keyId: string): boolean {
     return (this.#held.get(keyId)?.granted ?? null) !== null;
   }
 
-  /** Tells the store what is owed of this key and hears where its day stands; of `others` only what is owed. Rejects when the store is away. */
+  /** Reports to the store what is owed of this key and reads its day; of `others` only what is owed. Rejects when the store is unavailable. */
   async report(
     keyId: string,
     limits: Limits,
@@ -220,7 +220,7 @@ export class Meter {
       if (grant === undefined) return false;
       this.#together();
       held.tokens = grant.tokens;
-      // Permits of a day that ended meanwhile are worth nothing; whoever waits asks again.
+      // Permits of a day that ended meanwhile are void; a waiting request asks again.
       if (held.day !== dayNumber(ask)) return true;
       held.granted = grant.granted;
       receive(held, grant, nowMs);
@@ -233,8 +233,8 @@ export class Meter {
   }
 
   /**
-   * While the store is away: this process's share of the plan, from what the bucket was last known to hold. It is owed to the
-   * bucket and told to the day later, so that in the end no more passed than the plan says.
+   * While the store is unavailable: this process's share of the plan, from the last known level of the bucket. It is owed to the
+   * bucket and reported to the day later, so that in the end no more requests passed than the plan allows.
    */
   async #takeAlone(held: Held, nowMs: number): Promise<Grant> {
     const { limits } = held;

@@ -1,4 +1,4 @@
-// Where places of keys are told and asked for: a table in PostgreSQL for all processes, or nobody.
+// Reports and requests places of keys: through a table in PostgreSQL for all processes, or nowhere.
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 
@@ -20,7 +20,7 @@ export type PlaceStore = {
 };
 export type PlaceAnswer = {
   readonly grants: readonly PlaceGrant[];
-  /** Nothing was known of this process: it must tell everything. */
+  /** The store knew nothing of this process: it must report everything. */
   readonly isForgotten: boolean;
   /** How many processes live, this one included. */
   readonly processes: number;
@@ -38,11 +38,11 @@ export const localPlaces = (): PlaceStore => ({
   }),
 });
 
-/** The channel on which PostgreSQL tells that a process wants places which others may not use. */
+/** The PostgreSQL channel for a process that needs places which others may not use. */
 export const PLACES_CHANNEL = 'key_places';
 
 type GrantRow = {
-  /** Null in the row that speaks of the process itself. */
+  /** Null in the row about the process itself. */
   readonly name: string | null;
   readonly granted: number;
   readonly others_busy: number;

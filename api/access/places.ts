@@ -11,7 +11,7 @@ const WAIT_MS = 150;
 const ASK_AGAIN_MS = 15;
 /** After a refusal the key is taken for full for this long, so that refusing costs no query each. */
 const FULL_MS = 50;
-/** A process is seen, and what is in use is told, this often; the store forgets a process after five seconds. */
+/** A process reports itself and its use this often; the store forgets a process after five seconds. */
 const SEEN_EVERY_MS = 500;
 const ANSWER_MS = 1_000;
 /** After a failure the store is left alone for this long, and the process counts by itself. */
@@ -19,7 +19,7 @@ const AWAY_MS = 2_000;
 
 type Told = { readonly held: number; readonly busy: number };
 const NOTHING: Told = { held: 0, busy: 0 };
-/** Equal to nothing that can be: it is told again. */
+/** Equal to no possible value, so it is reported again. */
 const UNKNOWN: Told = { held: -1, busy: -1 };
 
 type Held = {
@@ -108,7 +108,7 @@ export class Places {
     return this.#held.get(name)?.busy ?? 0;
   }
 
-  /** In use in all processes: exact here, elsewhere as told within the last half second. */
+  /** In use in all processes: exact for this process, for others as reported within the last half second. */
   async busyEverywhere(name: string, most: number): Promise<number> {
     const held = this.#of(name, most);
     held.told = UNKNOWN;
@@ -116,7 +116,7 @@ export class Places {
     return held.busy + held.othersBusy;
   }
 
-  /** Gives back what is idle and says that this process lives; `idleMs` 0 gives back everything free. */
+  /** Returns idle places and reports that this process is alive; `idleMs` 0 returns all free places. */
   async settle({ idleMs = IDLE_MS }: { readonly idleMs?: number } = {}): Promise<void> {
     const now = performance.now();
     let isOwing = now - this.#seenAt >= SEEN_EVERY_MS;
@@ -139,7 +139,7 @@ export class Places {
     return held;
   }
 
-  /** The next exchange: one at a time, and whoever asks meanwhile shares the one after it. */
+  /** The next exchange: one at a time; callers that arrive meanwhile share the one after it. */
   #exchange(): Promise<void> {
     this.#next ??= this.#exchanging.then(() => {
       const running = this.#tell();

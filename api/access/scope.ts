@@ -22,7 +22,7 @@ const servedOf = ({ turnover }: StoredTurnover, live: LiveMemory): Turnover | nu
   return within.size === 0 ? null : within;
 };
 
-/** Scopes by the stored turnover of the day; until one is stored, by the memory copy as it stands with each listing change. */
+/** Scopes by the stored turnover of the day; until one is stored, by the memory copy as of each listing change. */
 export const scopeChooser = (live: LiveMemory, stored: () => StoredTurnover | null = () => null): ChooseScope => {
   const chosen = new Map<PlanCode, Chosen>();
   return (plan, at) => {

@@ -1,4 +1,4 @@
-// The checks of a request before its body is read, in the order of E-01: URL, credentials, payment, limits of the key. None of them stands elsewhere.
+// The checks of a request before its body is read, in the order of E-01: URL, credentials, payment, limits of the key. They are only here.
 import { CATALOGUE, type ErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { ArchiveManifest } from '../contract/archive.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
@@ -43,7 +43,7 @@ const KEY_NAMES = new Set([
   'bearer',
 ]);
 
-/** Step 2: a key in the URL stands in logs and histories, so it is refused and marked (E-02). */
+/** Step 2: a key in the URL is written to logs and histories, so it is refused and marked (E-02). */
 export const refuseKeyInUrl = (
   { query }: Pick<Call, 'query'>,
   { keys, onFault }: Pick<AccessDeps, 'keys' | 'onFault'>,
@@ -111,7 +111,7 @@ const checkCredentials: Step = async (call, deps) => {
   return hasPayment(call) || call.price === null ? null : deps.payments.challenge(call, call.price);
 };
 
-/** What a price depends on must be there before anything is asked for it (AR-02). What is bought is this very path. */
+/** The data that a price depends on must exist before a payment is requested (AR-02). The payment buys this very path. */
 const quotePrice = async (call: Call, quote: NonNullable<Endpoint['quote']>, deps: AccessDeps) => {
   const quoted = await quote(call, deps.manifest ?? null);
   if (quoted === 'unknown')
@@ -142,7 +142,7 @@ const ACCOUNT_LIMITS: Limits = {
   concurrent_requests: null,
 };
 
-/** An account answer counts what this process has not told yet. */
+/** An account answer counts what this process has not reported yet. */
 const reportFirst = ({ keyId, plan }: Account, nowMs: number, meter: Meter): Promise<Refused | null> =>
   meter.report(keyId, plan.limits, { nowMs, others: QUOTAS.map((quota) => quotaName(keyId, quota)) }).then(
     () => null,
@@ -169,12 +169,12 @@ const meterKey: Step = async (call, { meter }) => {
     call.leases.request = (status) => meter.finish(meteredAs, requestClass, status);
     return isAccount ? reportFirst(call.account, call.nowMs, meter) : null;
   }
-  // The headers of the answer say where the day stands, which a process may not have heard yet.
+  // The headers of the answer state the day's usage, which a process may not have received yet.
   if (isAccount && !meter.knows(keyId)) await reportFirst(call.account, call.nowMs, meter);
   return refuseLimit(isAccount ? 'An account call' : `The plan ${plan.name}`, refusal);
 };
 
-/** The name that streams of a key stand under. */
+/** The name under which streams of a key are counted. */
 export const streamsOf = (keyId: string): string => `${keyId}/streams`;
 const STREAM_RETRY_S = 5;
 

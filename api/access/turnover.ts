@@ -32,7 +32,7 @@ const measureVenue = ({ listings }: LiveVenue, at: Micros): OfVenue => {
   return { byInstrument, listed, measured };
 };
 
-/** `whole`: every served venue has said whether it publishes statistics, and those that do have them of nearly all their listings. */
+/** `whole`: every served venue has reported whether it publishes statistics, and those that do have them for nearly all their listings. */
 export type Measured = 'nothing' | 'half' | 'whole';
 
 /** New listings of a venue wait for their first statistics. */

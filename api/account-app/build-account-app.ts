@@ -80,7 +80,7 @@ const openSite = async (deps: AccountAppDeps): Promise<Site> => {
 
 type Failure = { readonly statusCode?: number };
 
-/** What the person behind a failed request is told; what happened stands in the log alone. */
+/** The text for the person behind a failed request; only the log has the cause. */
 const problemOf = (error: Failure): { status: number; code: string; text: string } => {
   const { statusCode: status = 500 } = error;
   if (error instanceof PasswordsBusy)

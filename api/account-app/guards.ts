@@ -37,7 +37,7 @@ export const addSessions = (app: FastifyInstance, site: Site): void => {
   });
 };
 
-/** A browser says where a write comes from; a program, which says nothing, has no session that another site could use. */
+/** A browser states the origin of a write; a program states none, and has no session that another site could use. */
 export const comesFromElsewhere = (
   { headers }: Pick<FastifyRequest, 'headers'>,
   { urls }: Pick<Site, 'urls'>,

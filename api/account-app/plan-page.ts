@@ -17,7 +17,7 @@ const PATH = '/plan';
 
 const countOr = (count: number | null, words: string): string => (count === null ? words : figure(count));
 
-/** The lines that a person compares plans by; all limits of a key stand in GET /v2/account. */
+/** The lines that a person compares plans by; GET /v2/account has all limits of a key. */
 const LINES: readonly (readonly [label: string, of: (plan: Plan) => string])[] = [
   ['Price, 30 days', ({ price_usd }) => (price_usd === 0 ? 'Free' : `$${price_usd}`)],
   ['Venues', ({ venues }) => countOr(venues, 'All')],

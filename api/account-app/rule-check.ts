@@ -1,4 +1,4 @@
-// What the form of a rule is told before it is saved: every fault of its query, and what it matches at this moment, asked of the data API.
+// Checks the form of a rule before it is saved, through the data API: every fault of its query, and what it matches now.
 import { fetchBytes } from '../../infra/runtime/http.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { pageKeyOf } from '../accounts/page-key.ts';

@@ -59,7 +59,7 @@ export const addRulesJson = (app: FastifyInstance, site: Site): void => {
   app.put<OneRule>(`${PATH}/:rule_id`, signedIn, (request, reply) =>
     answer(reply, async () => {
       const { rule_id: ruleId } = request.params;
-      // Whose it is comes first: of another's rule nothing is told but that it is not there.
+      // Ownership is checked first: for another account's rule the only answer is that it does not exist.
       await findRule(pool, ruleId, accountOf(request));
       const draft = await checkDraft(site, request.body);
       const owner = { accountId: accountOf(request), actor: actorOf(request) };

@@ -43,7 +43,7 @@ export const faultList = ({ errors }: ServiceError): Content =>
 
 const shown = (codes: readonly string[]): string => codesWords(codes.slice(0, SHOWN_CODES), codes.length);
 
-/** What a valid query matches at this moment; null: the data API could not be asked. */
+/** What a valid query matches now; null: the data API could not be queried. */
 export const matchedNow = (now: MatchedNow | null): Content => {
   if (now === null)
     return message('warn', html`<p>The query is valid. What it matches now cannot be read at this moment.</p>`);
@@ -107,7 +107,7 @@ export const ruleForm = (site: Site, exchange: Exchange, { path, fields, verb }:
     </p>
   </form>`;
 
-/** A form of one button; what it is about stands in its name for those who hear it. */
+/** A form of one button; the accessible name of the button contains its subject. */
 export const oneButton = (
   site: Site,
   exchange: Exchange,

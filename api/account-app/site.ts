@@ -32,14 +32,14 @@ export type Site = {
   readonly wallets: MessageChain;
   /** Makes the keys of connections. */
   readonly connectionSecret: Buffer;
-  /** Opens the explorer to whoever is not signed in: the key that is used for them. Null: it is for those who are. */
+  /** The key that opens the explorer to users who are not signed in. Null: it is open only to signed-in users. */
   readonly explorerKey: string | null;
   /** A node of the chain on which days are anchored. */
   readonly chainUrl: string | null;
   /** Of all modules: what else ends with an account, and what else is kept about it. */
   readonly onClose: readonly OnClose[];
   readonly exportParts: readonly ExportPart[];
-  /** The venues are simulated, and every page says so. */
+  /** The venues are simulated, and every page states that. */
   readonly simulated: boolean;
   /** Whether letters are sent; otherwise they wait for the operator. */
   readonly sendsMail: boolean;
@@ -68,7 +68,7 @@ declare module 'fastify' {
     session: Session | null;
   }
   interface FastifyContextConfig {
-    /** Requests of other sites and of programs are meant for it: no session is read, no origin and no form token is asked for. */
+    /** The route serves requests of other sites and of programs: no session is read, no origin and no form token is required. */
     isForeign?: boolean;
   }
 }

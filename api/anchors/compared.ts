@@ -12,7 +12,7 @@ import { parseInstant } from '../../schemas/instants.ts';
 import { HASH_BYTES, hashLeaf } from '../../schemas/merkle/hash.ts';
 import type { RowName } from './row-choice.ts';
 
-/** Of 8,640 rows each is 112 KB. The one that was asked longest ago goes. */
+/** An entry of 8,640 rows is 112 KB. The least recently requested entry is removed. */
 const MOST = 256;
 
 /** What chooses a row, by its place among the leaves of the listing. */

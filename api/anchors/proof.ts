@@ -126,7 +126,7 @@ const findRow = async (question: ProofQuestion, kept: KeptHashes, deps: ProofDep
   const digest = await compared.digest(asked);
   const { note, places } = notePlaces(table);
   const found = await compareRows(question, leaves, { kept, deps, note });
-  // Whoever asked this need not wait for what helps the next.
+  // The caller does not wait for this: it only helps the next request.
   if (found.difference === null) compared.remember(asked, digest, places).catch(() => undefined);
   return found;
 };
@@ -152,7 +152,7 @@ export const proveRow = async (question: ProofQuestion, deps: ProofDeps): Promis
   const { table, day } = question;
   const partitionIndex = day.partitions.findIndex((partition) => partition.table === table.table);
   const partition = day.partitions[partitionIndex];
-  // No store holds a symbol that is no text, and neither is asked for one.
+  // No store holds a symbol that is no text, so the store is not queried for one.
   if (partition === undefined || !isStorable(question.venueSymbol)) throw noRow(question);
   if (partition.changed) throw changed(table.table, day.day);
   const kept = { store: deps.store, treeKey: partition.treeKey };

@@ -1,4 +1,4 @@
-// Which row of a listing, table and day a proof is asked of (AN-06).
+// Chooses the row of a listing, table and day that a proof is requested for (AN-06).
 import { type AnchoredCell, type AnchoredTable, placeOf } from '../../schemas/anchored.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';

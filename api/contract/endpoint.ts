@@ -34,12 +34,12 @@ export type Quote =
 export type Endpoint<Input = unknown> = {
   readonly name: string;
   readonly method: 'GET' | 'POST';
-  /** Parameters of the path stand in braces. */
+  /** Parameters of the path are in braces. */
   readonly path: string;
   /** `open` needs no key; `required` needs one, or a payment when there is a price. */
   readonly key: 'open' | 'required';
   readonly class: RequestClass;
-  /** A good answer is a 302 to what was asked for. */
+  /** A good answer is a 302 to the requested resource. */
   readonly redirects?: true;
   /** Price of a call in atomic USDC; null cannot be paid per call. */
   readonly price: number | null;
@@ -48,7 +48,7 @@ export type Endpoint<Input = unknown> = {
   /** Seconds an answer may be cached (N-14); null: `no-store`. */
   readonly cacheS: number | null;
   readonly summary: string;
-  /** It will go, and every answer says when (VER-01). */
+  /** It will be removed, and every answer states when (VER-01). */
   readonly deprecated?: Deprecation;
   /** The tool server offers it to agents, under its name (T-02). */
   readonly tool?: true;

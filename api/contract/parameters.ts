@@ -58,5 +58,5 @@ export const WHERE_CODES: readonly ErrorCode[] = [
   'DQL_DUPLICATE_CLAUSE',
   'DQL_COMPLEXITY',
 ];
-/** What may be wrong with how much of the market is asked for. */
+/** The possible errors of the requested part of the market. */
 export const SCOPE_CODES: readonly ErrorCode[] = ['DQL_LIMIT', 'PLAN_LIMIT', 'PLAN_VENUE_NOT_INCLUDED'];

@@ -43,7 +43,7 @@ class NotAnswered extends Error {
   }
 }
 
-/** What a page says whose directory or scope could not be read. */
+/** The problem that a page shows when its directory or scope could not be read. */
 export const problemOf = (error: unknown): Problem =>
   error instanceof NotAnswered && error.status === BUSY.status ? BUSY : AWAY;
 
@@ -104,7 +104,7 @@ export const openDirectory = ({ urls, nowMs }: Site): (() => Promise<Directory>)
 
 type Account = Omit<Scope, 'mayReadRaw'> & { readonly plan: { readonly code: string } };
 
-/** What the key of whoever asks may see; asking is not counted. */
+/** Reads what the caller's key may see; reading it is not counted. */
 export const openScopes = (site: Site): ((request: FastifyRequest) => Promise<Scope>) => {
   const keys = openExplorerKeys(site.pool, site.connectionSecret);
   return async ({ session }) => {

@@ -48,7 +48,7 @@ export const sendExplorer = (site: Site, exchange: Exchange, content: PageConten
       <noscript><p class="message warn">The explorer is live: it needs JavaScript, from this site alone.</p></noscript>`,
   });
 
-/** Seconds after which a page whose directory or scope could not be read is asked for again. */
+/** Seconds after which the browser reloads a page whose directory or scope could not be read. */
 const READ_AGAIN_S = '5';
 
 /** Sends why a page's directory or scope could not be read (503, 429), with `Retry-After`. */

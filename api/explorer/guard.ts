@@ -1,4 +1,4 @@
-// Who may look: whoever is signed in, and everybody where the operator has opened the explorer with a key of its own (EXPLORER_KEY).
+// Access to the explorer: signed-in users, and everybody where the operator has opened it with a key of its own (EXPLORER_KEY).
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { requireSession } from '../account-app/guards.ts';
 import type { Site } from '../account-app/site.ts';

@@ -1,4 +1,4 @@
-// One instrument: venues side by side and live, its history as charts whose holes say why, candles, book, liquidations.
+// One instrument: live figures of its venues side by side, history charts with the causes of holes, candles, book, liquidations.
 import type { FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { type Content, sendProblem } from '../account-app/shell.ts';
@@ -175,7 +175,7 @@ const body = (shown: Shown): Content =>
 const readQuery = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
 const UNKNOWN = { status: 404, code: 'NOT_FOUND', text: 'No venue of your plan lists this instrument.' };
 
-/** Whole venues, as many as a stream of the plan may tell of. */
+/** Whole venues, as many as a stream of the plan may contain. */
 const fitting = (
   instrument: string,
   listed: readonly BoardListing[],

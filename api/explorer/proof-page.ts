@@ -9,7 +9,7 @@ import { requireExplorer } from './guard.ts';
 
 const STATUS_MS = 3_000;
 
-/** The newest anchored day as the status says it; null while it is not known. */
+/** The newest anchored day according to the status; null while it is not known. */
 const newestDay = async ({ urls }: Site): Promise<string | null> => {
   try {
     const answer = await fetch(`${urls.api}/status.json`, { signal: AbortSignal.timeout(STATUS_MS) });

@@ -39,9 +39,9 @@ export const RELAYED: readonly RelayedCall[] = [
   openCall('POST', '/dql/parse'),
 ];
 
-/** Of the browser's request. Nothing that says who asks: no cookie, no origin, no address. */
+/** Headers of the browser's request to send on. None identifies the user: no cookie, no origin, no address. */
 const SENT = ['accept', 'accept-encoding', 'content-type', 'last-event-id', 'x-service-max-bytes'] as const;
-/** Of the answer. Nothing that is said to the holder of the key alone. */
+/** Headers of the answer to return. None is meant for the holder of the key alone. */
 const GIVEN = [
   ...['content-type', 'content-encoding', 'content-length', 'content-disposition', 'vary', 'location', 'retry-after'],
   ...['ratelimit', 'ratelimit-policy', 'x-accel-buffering', 'deprecation', 'sunset'],
@@ -104,7 +104,7 @@ type RelayDeps = {
 
 type Relay = RelayDeps & {
   readonly dispatcher: Dispatcher;
-  /** The key of whoever asks. */
+  /** The key of the caller. */
   readonly findKey: (request: FastifyRequest) => Promise<string | null>;
 };
 

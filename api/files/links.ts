@@ -6,7 +6,7 @@ import { LINK_S, writeLink } from './link.ts';
 import { readObjectName } from './object-name.ts';
 
 export type FileLinks = {
-  /** Rejects while the database is away and has not told it yet. */
+  /** Rejects while the database is unavailable and has not returned it before. */
   readonly secret: () => Promise<Uint8Array>;
   readonly store: ObjectStore;
   /** A URL that leads to the file for 15 minutes, and its end in milliseconds since 1970. */

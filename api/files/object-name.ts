@@ -1,4 +1,4 @@
-// What the key of an archive file tells of it: its hash, its media type, the name under which it is saved.
+// What the key of an archive file contains: its hash, its media type, the name under which it is saved.
 
 export type ObjectName = { readonly sha256: string; readonly type: string; readonly disposition: string };
 

@@ -44,7 +44,7 @@ export type HistoryOptions = {
 };
 type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
-/** What an answer says at one instant; `gapCause` null: nothing was ever received. */
+/** The answer at one instant; `gapCause` null: nothing was ever received. */
 type Said = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
 
 const sayInstants = (series: readonly StoredRow[], instants: readonly Micros[]): Said[] => {
@@ -68,7 +68,7 @@ const say = (series: readonly StoredRow[], layer: ReadingLayer, asked: Asked): r
   }
 };
 
-/** Outside its life a listing has nothing to say (H-07); a period in which it still spoke is answered by what it said. */
+/** Outside its life a listing has no reading (H-07); a period in which it still reported is answered with its report. */
 const withinLife = (said: Said, unlisted: readonly Span[], { mode }: Asked): Said => {
   if (!unlisted.some(({ from, to }) => said.at >= from && said.at < to)) return said;
   return said.row === null || mode === 'at' ? { at: said.at, row: null, gapCause: 'not_listed' } : said;
@@ -211,7 +211,7 @@ export const whatFits = (asked: Asked, share: number): string => {
   return `A window of about ${seconds}s fits, or narrow where or layers.`;
 };
 
-/** Answers stop growing at the limit: what was done by then says how much of the window would have fitted (H-08). */
+/** Answers stop growing at the limit; the part that was done gives the share of the window that would have fitted (H-08). */
 const refuseTooLarge = (bytes: number, share: number, { asked, itemsLimit }: HistoryOptions): void => {
   if (bytes <= itemsLimit) return;
   const hint = whatFits(asked, (itemsLimit / bytes) * share);

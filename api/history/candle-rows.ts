@@ -13,7 +13,7 @@ import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { type HistoryReader, places } from './store.ts';
 
-/** A period as it was sealed, or as it stands while its last minutes are not. */
+/** A period as sealed, or as it is now while its last minutes are not sealed. */
 export type StoredCandle = {
   readonly openTime: Micros;
   /** Null: it exists. */
@@ -113,7 +113,7 @@ const fromRow = ({ at, texts, instants, integers, figures: digits }: Row): Store
 
 type Recent = { readonly sealed: readonly StoredCandle[]; readonly provisional: readonly StoredCandle[] };
 
-/** Copies what memory holds. Must be done before the store is asked: what leaves memory meanwhile stands in the store. */
+/** Copies what memory holds. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
 const recentOf = (live: LiveMemory, { listing }: Selected, question: CandleQuestion): Recent => {
   const history = live.historyWatermark(listing.venue) ?? 0;
   const sealed: StoredCandle[] = [];

@@ -80,7 +80,7 @@ const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Pol
   return pricePolicyOf(capability, options.asked.priceType, version);
 };
 
-/** What is said of the period that opens at `openTime` (L-07, H-07, H-11, H-16f, H-16k). */
+/** Decides the answer for the period that opens at `openTime` (L-07, H-07, H-11, H-16f, H-16k). */
 const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefined): Verdict => {
   const { selected, options } = subject;
   const { length } = options.asked;
@@ -112,7 +112,7 @@ const countOf = ({ minutes, options }: Subject, openTime: Micros, candle: Stored
 type Volume = { readonly volume: JsonValue; readonly conversion?: JsonValue; readonly reason?: string };
 const NO_VOLUME: Volume = { volume: null };
 
-/** Volume in the unit asked for, with the listing version of its record and the mark of the period's end (N-07, H-16k, DQL-33h). */
+/** Volume in the requested unit, with the listing version of its record and the mark of the period's end (N-07, H-16k, DQL-33h). */
 const volumeOf = (subject: Subject, candle: StoredCandle): Volume => {
   const { selected, marks, options } = subject;
   const { units: mode, asked } = options;
@@ -241,7 +241,7 @@ export const whatFits = ({ from, to, length }: CandlesAsked, share: number): str
   return `A window of about ${window / 1_000_000}s fits: send to ${formatInstant(from + window)}, or narrow where.`;
 };
 
-/** Answers stop growing at the limit: what was done by then says how much of the window would have fitted. */
+/** Answers stop growing at the limit; the part that was done gives the share of the window that would have fitted. */
 const refuseTooLarge = (bytes: number, share: number, { asked, itemsLimit }: CandleOptions): void => {
   if (bytes <= itemsLimit) return;
   const hint = whatFits(asked, (itemsLimit / bytes) * share);

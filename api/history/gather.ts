@@ -10,7 +10,7 @@ import { joinSeries, type ReadingRow, type RecentSeries } from './series.ts';
 import type { HistoryReader, Range, RowQuestion, Rows, StoredSpan } from './store.ts';
 import { fromRow, type StoredReading, type StoredRow } from './stored-row.ts';
 
-/** What is asked of time. `from` and `to` of periods lie on boundaries. */
+/** The requested instants. `from` and `to` of periods lie on boundaries. */
 export type Asked =
   | (Span & { readonly mode: 'interval'; readonly length: Micros })
   | (Span & { readonly mode: 'raw' })
@@ -22,7 +22,7 @@ export const windowMicros = (layer: ReadingLayer): Micros => LAYERS[layer].windo
 const NEAR: Micros = 120_000_000;
 const SPANS_PER_STATEMENT = 200;
 
-/** Copies what memory holds of a listing's layer. Must be done before the store is asked: what leaves memory meanwhile stands in the store. */
+/** Copies a listing's layer from memory. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
 export const recentOf = (live: LiveMemory, { listing }: Selected, layer: ReadingLayer): RecentSeries => {
   const history = live.historyWatermark(listing.venue) ?? 0;
   const sealed: StoredRow[] = [];
@@ -152,7 +152,7 @@ export const gatherLosses = async (
   latest: Micros,
 ): Promise<Losses> => {
   const spans = new Map<string, readonly StoredSpan[]>();
-  // As it was before the store is asked: up to there nothing is missing from what the store answers.
+  // Taken before the store is queried: up to these watermarks the store's answer is complete.
   const visible = new Map([...live.venues()].map(({ venue }) => [venue, live.historyWatermark(venue) ?? 0] as const));
   for (const [venue, rows] of byVenue(heard)) {
     const connections = [...new Set(rows.map(({ reading }) => reading.conn_id))].sort();
@@ -165,7 +165,7 @@ export const gatherLosses = async (
   }
   return (venue, reading, at) => {
     const stored = storedLoss(spans.get(`${venue}|${reading.conn_id}`) ?? [], reading.received_at, at);
-    // Memory does not know when a loss was recorded, so it is asked only about what the store cannot show yet.
+    // Memory does not know when a loss was recorded, so it is used only for what the store cannot show yet.
     if (stored !== null || at + SEALS_AFTER <= (visible.get(venue) ?? 0)) return stored;
     return live.venue(venue)?.connections.lostAt(reading.conn_id, reading.received_at) ?? null;
   };

@@ -78,10 +78,10 @@ const rowObject = (event: Event, { listing, version: current }: Selected, units:
 
 type Completeness = 'full' | 'sampled' | 'none';
 
-/** What the venue says of how many it publishes; a layer that is not collected has none to show. */
+/** How completely the venue publishes liquidations; `none` for a layer that is not collected. */
 const completenessOf = (live: LiveMemory, { listing, version }: Selected, at: Micros): Completeness => {
   const versions = live.venue(listing.venue)?.capabilities ?? [];
-  // Before the first version nothing was known of the venue: it is told by what came to be known.
+  // Before the first version nothing was known of the venue, so its first version applies.
   const capability = versionAt(versions, at) ?? versions[0] ?? null;
   if (listingPolicyOf(capability, 'liquidation', version) !== 'on') return 'none';
   return capability?.layers['liquidation']?.completeness ?? 'sampled';

@@ -3,7 +3,7 @@ import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StoredReading, StoredRow } from './stored-row.ts';
 
-/** What memory held before the store was asked: sealed rows it may not show yet, and windows that are not sealed. */
+/** What memory held before the store was queried: sealed rows it may not show yet, and windows that are not sealed. */
 export type RecentSeries = { readonly sealed: readonly StoredRow[]; readonly provisional: readonly StoredRow[] };
 
 const inOrder = (a: StoredRow, b: StoredRow): number =>
@@ -20,7 +20,7 @@ export const joinSeries = (stored: readonly StoredRow[], recent: RecentSeries): 
   return open.length === 0 ? rows : [...rows, ...open].sort(inOrder);
 };
 
-/** A row that tells what was the last thing heard in its window. */
+/** A row with the last reading of its window. */
 export type ReadingRow = StoredRow & { readonly reading: StoredReading };
 const isReading = (row: StoredRow): row is ReadingRow => row.reading !== null;
 
@@ -44,7 +44,7 @@ const lastEndedBy = (rows: readonly StoredRow[], at: Micros): number => {
 export const newestAt = (readings: readonly ReadingRow[], at: Micros): ReadingRow | null =>
   readings[lastEndedBy(readings, at)] ?? null;
 
-/** What an answer says of a period `(start, end]` or of an instant: a reading, or why there is none. */
+/** The answer for a period `(start, end]` or for an instant: a reading, or why there is none. */
 export type Answered = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
 
 export type Period = { readonly start: Micros; readonly end: Micros };

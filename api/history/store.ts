@@ -32,7 +32,7 @@ export type StoredSpan = {
   readonly cause: string | null;
 };
 
-/** The store could not be asked: away, or not made yet. Anything else that fails is our own fault. */
+/** The store cannot be queried: it is unavailable or not created yet. Any other failure is a fault of this service. */
 const isAway = (error: Error): boolean =>
   !('severity' in error) || /does not exist|could not open|table is dropped/i.test(error.message);
 const isTimeout = (error: Error): boolean => /timeout, query aborted|statement timeout|timed out/i.test(error.message);
@@ -51,7 +51,7 @@ const tooSlow = () =>
 /** A statement about the values of its `IN`, which `values` or the text hold already. None: it has no lines, and `IN ()` is no SQL. */
 export type ListQuery = QuestdbQuery & { readonly among: readonly string[] };
 
-/** `$1, $2 …` for `values` after those that stand already. */
+/** `$1, $2 …` for `values`, after the parameters that exist already. */
 export const places = (values: readonly unknown[], before: number): string =>
   values.map((_, i) => `$${before + i + 1}`).join(', ');
 

@@ -7,7 +7,7 @@ import type { Digits, Micros } from '../../schemas/records.ts';
 import { columnOf } from '../../schemas/tables.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 
-/** What a row keeps of the reading, or invalidation, that stands for its window. */
+/** What a row keeps of the reading, or invalidation, of its window. */
 export type StoredReading = Pick<
   Reading,
   | 'layer'
@@ -32,7 +32,7 @@ export type StoredRow = {
   readonly at: Micros;
   readonly late: boolean;
   readonly srcOffset: number;
-  /** Null: nothing came in the window; `gapCause` says why. */
+  /** Null: nothing arrived in the window; `gapCause` gives the reason. */
   readonly reading: StoredReading | null;
   readonly gapCause: GapCause | null;
 };

@@ -73,7 +73,7 @@ const frame = (
 /** What a page has besides its text. */
 type Extras = { readonly above?: Content; readonly below?: Content };
 
-/** `above` stands below the title. */
+/** `above` is shown below the title. */
 const articleOf = (rendered: RenderedPage, above: Content): Content => {
   const { html: text } = rendered;
   const end = text.indexOf('</h1>') + '</h1>'.length;

@@ -10,7 +10,7 @@ export const endpointSlug = ({ name }: Pick<Endpoint, 'name'>): string => `endpo
 
 export type EndpointPage = { readonly endpoint: Endpoint; readonly anchor: string; readonly markdown: string };
 export type EndpointParts = {
-  /** What stands before and after the endpoints: the list of them, layers, causes of gaps. */
+  /** The text before and after the endpoints: the list of them, layers, causes of gaps. */
   readonly common: string;
   readonly pages: readonly EndpointPage[];
 };

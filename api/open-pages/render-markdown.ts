@@ -125,7 +125,7 @@ const newParser = (): Parser => {
     const id = `code-${i}`;
     return `<div class="copyable">${pre(` id="${id}"`)}<button type="button" class="quiet small" data-copy="${id}" hidden>Copy</button></div>`;
   };
-  // Which page it stands on is given with each rendering.
+  // The page that contains the image is passed with each rendering.
   parser.renderer.rules['image'] = (tokens, i, _options, env) =>
     drawing(String((tokens[i] as Token).attrGet('src')), (env as { readonly page: DocsPage }).page);
   parser.renderer.rules['code_block'] = (tokens, i) =>

@@ -1,4 +1,4 @@
-// `/status`: /status.json and /incidents.json as a page that needs no script; while the API does not answer, what it said last with its age.
+// `/status`: /status.json and /incidents.json as a page without script; while the API does not answer, its last answer with its age.
 import { html } from 'htm/preact';
 import { table } from '../account-app/components.ts';
 import { type Content, sendPage } from '../account-app/shell.ts';

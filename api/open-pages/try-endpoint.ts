@@ -127,7 +127,7 @@ const termsOf = ({ request }: Exchange, { key }: Endpoint): string => {
     : 'Runs by the plan of your account and counts in its limits; no key of yours is needed.';
 };
 
-/** Signed out: the request and the recorded answer stand above; the sign-in leads back here. */
+/** Signed out: the request and the recorded answer are above; the sign-in leads back here. */
 const signedOut = (endpoint: Endpoint): Content =>
   html`<p>
     The request and a recorded answer stand above.${' '}

@@ -1,4 +1,4 @@
-// What stands above the table of venues: which of them are served here, and when each was heard last.
+// The part above the table of venues: the venues served here, and when each last sent a message.
 import { html } from 'htm/preact';
 import { message, table } from '../account-app/components.ts';
 import type { Content } from '../account-app/shell.ts';

@@ -15,7 +15,7 @@ export const compileRule = ({ query, units }: AskedQuery, codes: Codes): Compile
     isRule: true,
   });
 
-/** As `compileRule`; the faults name the member that the text stands in. */
+/** As `compileRule`; the faults name the member that contains the text. */
 export const checkRule = (draft: AskedQuery, codes: Codes): Compiled => {
   try {
     return compileRule(draft, codes);

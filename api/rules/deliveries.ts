@@ -51,7 +51,7 @@ type Claimed = TransitionRow & {
   readonly name: string;
 };
 
-/** What a receiver is told; \`id\` is the same however often it comes. */
+/** The body that a receiver gets; \`id\` is the same for every attempt. */
 const buildBody = (claimed: Claimed): string => {
   const { transitionId, ruleId, at, from, to, reason, matched, matchedTotal } = toTransition(claimed);
   return JSON.stringify({

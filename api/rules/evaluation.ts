@@ -86,7 +86,7 @@ type VenueAt = {
   readonly watermark: Micros;
 };
 
-/** The market at one instant of the log, shared by every question that is asked of it. */
+/** The market at one instant of the log, shared by all its evaluations. */
 export class MarketAt {
   readonly at: Micros;
   readonly #market: Market;

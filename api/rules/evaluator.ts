@@ -1,5 +1,5 @@
 // Evaluates the rules of this process's shards, each at its instants, as the log reaches them (AG-03, AG-06): the clock is the served
-// watermark. What an instant is worth depends on the log alone, so whoever evaluates it, and when, makes no difference.
+// watermark. The result for an instant depends on the log alone, so it makes no difference which process evaluates it, or when.
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';

@@ -1,4 +1,4 @@
-// Moves of rules as they happen, for streams of their accounts: PostgreSQL tells every process of each, and each reads what somebody follows.
+// Moves of rules as they happen, for streams of their accounts: PostgreSQL notifies every process of each, and each reads what is followed.
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { formatInstant } from '../../schemas/instants.ts';

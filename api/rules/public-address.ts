@@ -10,7 +10,7 @@ const CLOSED_4 = [
   ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
   ...['224.0.0.0/4', '240.0.0.0/4'],
 ];
-/** Of version 6 only global unicast is open, less what stands for an address of version 4 (6to4, Teredo) and documentation. */
+/** Of version 6 only global unicast is open, less the forms of a version 4 address (6to4, Teredo) and documentation. */
 const OPEN_6 = ['2000::/3'];
 const CLOSED_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 

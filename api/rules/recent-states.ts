@@ -9,7 +9,7 @@ import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
 
 /** How long what was replaced is kept: longer than a lease and the start of a process together. */
 const KEPT: Micros = 30_000_000;
-/** What is applied may be this far ahead of the watermark that was told. */
+/** Applied entries may be this far ahead of the published watermark. */
 const AHEAD: Micros = 1_000_000;
 /** `drop-oldest`: what is older cannot be evaluated any more. */
 const MOST_CHANGES = 400_000;
@@ -23,7 +23,7 @@ type Task = {
   head: number;
   newest: Micros;
   hasDropped: boolean;
-  /** Instants from here on can be told. */
+  /** Instants from here on can be evaluated. */
   from: Micros;
 };
 
@@ -41,7 +41,7 @@ export class RecentStates {
   readonly #ends = new Map<string, Micros>();
   readonly #mostChanges: number;
   #count = 0;
-  /** From the start, until it is known that there is no rule: a process that begins hears the last minutes of the log. */
+  /** True from the start until it is known that there is no rule: a process that starts reads the last minutes of the log. */
   #isKeeping = true;
   /** Of what was applied before keeping began nothing is known. */
   #since: Micros = 0;
@@ -76,7 +76,7 @@ export class RecentStates {
     return this.#count;
   }
 
-  /** The earliest instant that can be told of every task heard since keeping began. */
+  /** The earliest instant that can be evaluated for every task received since keeping began. */
   get from(): Micros {
     let from = this.#since;
     for (const task of this.#tasks.values()) from = Math.max(from, task.from);
@@ -104,9 +104,9 @@ export class RecentStates {
     return knownAt !== undefined && knownAt > at ? null : lost;
   }
 
-  /** Takes over what was noted of the entries before those that were heard here. */
+  /** Takes over what was noted of the entries before those that this copy received. */
   #join(past: RecentStates): void {
-    // Kept anew since: what came before is not asked for.
+    // Keeping began anew since: the earlier entries are not needed.
     if (!this.#isKeeping || this.#since > 0) return;
     for (const [key, knownAt] of past.#ends) this.#ends.set(key, Math.min(this.#ends.get(key) ?? knownAt, knownAt));
     for (const { venue, listings } of past.#live.venues()) {
@@ -144,7 +144,7 @@ export class RecentStates {
     this.#drop(task);
   }
 
-  /** Several tasks tell of one end: the first of the log counts, whichever is heard first. */
+  /** Several tasks report one end: the first of the log counts, whichever arrives first. */
   #noteEnd(venue: string, connId: string, { to, recordedAt }: { to: Micros; recordedAt: Micros }): void {
     const key = `${venue}|${connId}|${to}`;
     this.#ends.set(key, Math.min(this.#ends.get(key) ?? recordedAt, recordedAt));

@@ -7,7 +7,7 @@ import { type FreshnessInput, freshnessFaults, freshnessLimits } from '../live/b
 export const RULE_UNITS = ['published', 'base', 'quote'] as const;
 export type RuleUnits = (typeof RULE_UNITS)[number];
 
-/** What an owner says of a rule. */
+/** A rule as its owner writes it. */
 export type RuleDraft = {
   readonly name: string;
   /** DQL text without `as of`, `select`, `order by`. */

@@ -46,7 +46,7 @@ export const fromRow = (row: RuleRow): Rule => ({
   updatedAt: row.updated_at,
 });
 
-/** What a change is made by: an account of its own rules, an operator (null) of all; `actor` stands in the versions. */
+/** Who makes a change: an account its own rules, an operator (null) all; `actor` is written to the versions. */
 export type Owner = { readonly accountId: string | null; readonly actor: string };
 
 const INSERT = `
@@ -69,7 +69,7 @@ const RESET_STATE = `
 const KEEP_STATE = `update rule_states set version = $2 where rule_id = $1`;
 const MOVE = `
   insert into rule_transitions (rule_id, version, at, from_state, to_state, reason) values ($1, $2, $3, $4, 'unknown', $5)`;
-/** What was done to a rule stands in the audit of its account, whoever did it. */
+/** The audit of the account has every change of a rule, whoever made it. */
 const AUDIT = `
   insert into account_events (account_id, action, actor, details)
   values ($1, $2, case when $3 = 'account ' || $1 then 'owner' else $3 end, jsonb_build_object('rule_id', $4::text, 'name', $5::text))`;
@@ -133,20 +133,20 @@ export const createRule = (pool: Pool, draft: RuleDraft, of: { accountId: string
     return rule;
   });
 
-/** Whether two drafts ask the same: what one was found to be says nothing of another question. */
+/** Whether two drafts have the same query: a state of one query does not apply to another. */
 const asksTheSame = (a: RuleDraft, b: RuleDraft): boolean =>
   a.query === b.query && a.units === b.units && JSON.stringify(a.freshness) === JSON.stringify(b.freshness);
 
 const moveState = async (client: PoolClient, { ruleId, version }: Rule, reason: RuleReason): Promise<void> => {
   const { rows } = await client.query<{ state: RuleState; after: string }>(HELD_STATE, [ruleId]);
   const { state, after } = rows[0] ?? { state: 'unknown', after: '0' };
-  // Moves of a rule are in the order of their instants, also where a clock stands back.
+  // Moves of a rule are in the order of their instants, even when a clock goes back.
   const at = Math.max(nowMicros(), readMicros(after));
   await client.query(RESET_STATE, [ruleId, version, reason, at]);
   if (state !== 'unknown') await client.query(MOVE, [ruleId, version, at, state, reason]);
 };
 
-/** Changes a rule; what it does not say stays. The query was checked before. Throws ServiceError NOT_FOUND of another's rule too. */
+/** Changes a rule; members it leaves out stay. The query was checked before. Throws ServiceError NOT_FOUND of another's rule too. */
 export const changeRule = (
   pool: Pool,
   { ruleId, draft: change }: { ruleId: string; draft: Partial<RuleDraft> },
@@ -194,7 +194,7 @@ export const listRules = async (pool: Queryable, accountId: string | null): Prom
   return rows.map(fromRow);
 };
 
-/** What a rule was last found to be, for its owner; nobody is noted as told. */
+/** The last state of a rule, for its owner; it is not marked as delivered. */
 export type OwnState = {
   readonly state: RuleState;
   readonly reason: RuleReason | null;

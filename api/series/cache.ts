@@ -1,5 +1,5 @@
 // The series cache: columns by listing, member and timeframe, filled on demand from the store and then extended by `live`, so that a
-// live screen reads no database once warm. Bounded by bytes; the columns that were not asked for longest go first.
+// live screen reads no database once warm. Bounded by bytes; the columns that were not requested for longest are removed first.
 import type { Micros } from '../../schemas/records.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { LiveEntry } from '../../schemas/topics.ts';
@@ -11,13 +11,13 @@ import { Column } from './column.ts';
 import { type ColumnSpec, groupId, isQuantitySpec, lengthOf, periodAt, specId } from './column-spec.ts';
 import { countsForSeries, fillFromMemory, fillFromStore, putRow, type Reach, spanOf, type Target } from './load.ts';
 
-/** A column asked for, and how many of its newest elements. */
+/** A requested column and the number of its newest elements. */
 export type Need = { readonly spec: ColumnSpec; readonly bars: number };
 
 /** Where evaluation gets its columns from; undefined: was not loaded. */
 export type Columns = { readonly columnOf: (listing: Selected['listing'], spec: ColumnSpec) => Column | undefined };
 
-/** Periods loaded beyond those asked: the newest may not be usable yet, and time moves on. */
+/** Periods loaded beyond the requested ones: the newest may not be usable yet, and time moves on. */
 const MARGIN = 64;
 const MOST_BYTES = 256 * 1_048_576;
 
@@ -122,7 +122,7 @@ export class SeriesCache implements Columns {
     return this.#columns.get(keyOf(listing, specId(spec)))?.column;
   }
 
-  /** Null: everything asked is held. Else a promise that it will be; rejects as the store does. `begin` gives a reader. */
+  /** Null: everything requested is held. Otherwise a promise that resolves once it is; it rejects as the store does. `begin` gives a reader. */
   ensure(
     listings: readonly Selected[],
     needs: readonly Need[],

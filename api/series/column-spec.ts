@@ -3,7 +3,7 @@ import { parseDuration } from '../../schemas/durations.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 
-/** `present`: 1 for every candle that exists, whatever it says. */
+/** `present`: 1 for every candle that exists, whatever its values. */
 export type CandleMember = 'open' | 'high' | 'low' | 'close' | 'volume' | 'present';
 
 /** Rows a column is made of: one statement reads the members of one group together. */

@@ -7,7 +7,7 @@ const BYTES_A_FIGURE = 8;
 /** Newest periods whose digits are kept: a figure is printed only of the newest usable one, which lies at most 100 s back. */
 const PERIODS_WITH_DIGITS = 8;
 
-/** What a row says for a period. */
+/** The value of a row for one period. */
 export type PeriodValue = {
   /** NaN: no element. */
   readonly value: number;
@@ -17,7 +17,7 @@ export type PeriodValue = {
   readonly recorded?: Micros;
   /** Where the double does not give the figure back (N-05 rule 1). */
   readonly digits?: Digits | undefined;
-  /** What the row counts in, where it says so. Kept by the same columns as `recorded`. */
+  /** The unit of the row's quantities, where the row has one. Kept by the same columns as `recorded`. */
   readonly unit?: QuantityUnit | null | undefined;
 };
 
@@ -59,7 +59,7 @@ export class Column {
     return this.#kept().length * this.#values.length * BYTES_A_FIGURE + (this.#units?.length ?? 0);
   }
 
-  /** Puts an element; of several of one period the last received counts, and a repeat says the same. Older than the first is dropped. */
+  /** Puts an element. The last received element of a period counts; a repeat has the same value. Drops elements before the first period. */
   put(period: number, { value, received, recorded = Number.NaN, digits, unit = null }: PeriodValue): void {
     if (period < this.#first) return;
     if (period - this.#first >= this.#values.length) this.#moveTo(period);
@@ -103,7 +103,7 @@ export class Column {
     return this.#recorded === null ? null : this.#copyOf(this.#recorded, last, count);
   }
 
-  /** As `copy`, of what the rows count in; null where one does not say, or the column keeps no units. */
+  /** As `copy`, for the units of the rows; null where a row has no unit, or the column keeps no units. */
   copyUnits(last: number, count: number): readonly (QuantityUnit | null)[] {
     const start = last - count + 1 - this.#first;
     return Array.from({ length: count }, (_, i) => UNITS[this.#units?.[start + i] ?? 0] ?? null);

@@ -1,4 +1,4 @@
-// Fills columns: with rows that memory holds, then with what the store has of the periods asked.
+// Fills columns: with rows from memory, then with rows of the requested periods from the store.
 import { fitsDouble } from '../../schemas/decimals.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import { hasQuantity, LAYERS } from '../../schemas/layers.ts';
@@ -25,7 +25,7 @@ const tableOf = (group: ColumnGroup): string => (group.kind === 'candles' ? 'can
 
 const NONE = Number.NaN;
 
-/** As a row states it: only our own words stand there. */
+/** The unit as the row states it: rows contain only the service's own units. */
 const unitOf = (text: string | null | undefined): QuantityUnit | null => (text ?? null) as QuantityUnit | null;
 
 /** Digits that a double does not give back, of the kind of row whose figures are printed as they are (N-05 rule 1, D-49). */
@@ -57,7 +57,7 @@ export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column
   column.put(periodOfWindow(end, lengthOf(spec)), { ...figureOf(row, spec), received, recorded });
 };
 
-/** Rows that the store may not show yet. Must be done before the store is asked: what leaves memory meanwhile stands there. */
+/** Copies rows that the store may not show yet. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
 export const fillFromMemory = (live: LiveMemory, target: Target): void => {
   for (const { row, sealed } of live.recentRows(target.venue, tableOf(target.spec), target.symbol)) {
     if (countsForSeries(row, sealed)) putRow(row, target);

@@ -122,7 +122,7 @@ const fieldOf = (request: FastifyRequest, name: string): string | null => {
   return typeof value === 'string' ? value : null;
 };
 
-/** `/connect/{uid}`; the cookie of the provider says which browser may answer it. */
+/** `/connect/{uid}`; the cookie of the provider determines which browser may answer it. */
 export const connectPage = (app: FastifyInstance, site: Site, consents: Consents): void => {
   const show = createShow(site);
   const path = '/connect/:uid';

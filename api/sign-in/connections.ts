@@ -23,7 +23,7 @@ export type Allowed = {
   readonly instead: string | null;
 };
 
-/** What stands behind tokens: the provider's grant. */
+/** The provider's grant, which tokens belong to. */
 export type LiveConnection = {
   readonly connection_id: string;
   readonly account_id: string;

@@ -16,7 +16,7 @@ export type Asking = {
   readonly answeredTo: string | null;
 };
 
-/** The request of a browser: its cookie says which interaction it may answer. */
+/** The request of a browser: its cookie determines which interaction it may answer. */
 export type Browser = { readonly req: IncomingMessage; readonly res: ServerResponse };
 
 const nameOf = (name: unknown): string | null => (typeof name === 'string' && name.trim() !== '' ? name : null);

@@ -13,7 +13,7 @@ export type Exchange = {
   readonly address: string;
   /** What was posted to the token endpoint, as it is passed on. */
   readonly form: URLSearchParams | null;
-  /** Set when a browser is to be told what is wrong on a page of ours: the provider has answered nothing then. */
+  /** Set to show the browser an error on a page of ours: the provider has answered nothing then. */
   problem: Problem | null;
 };
 

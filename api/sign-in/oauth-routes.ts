@@ -22,7 +22,7 @@ export type OauthDeps = {
 const BODY_BYTES = 16_384;
 /** Asked by programs and by pages of other sites: no session of ours is looked at. */
 const FOREIGN = { config: { isForeign: true } };
-/** What limits these stands in this file. */
+/** The limits of these routes are in this file. */
 const OWN_LIMITS = { config: { isForeign: true, rateLimit: false as const } };
 const FORM = 'application/x-www-form-urlencoded';
 const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
@@ -34,7 +34,7 @@ const REGISTERED: readonly string[] = [
   ...['software_id', 'software_version'],
 ];
 
-/** What the provider gets: no secret, whatever was asked for. A body that is no JSON object goes on as it is, to be refused. */
+/** What the provider receives: no secret, whatever was requested. A body that is no JSON object passes unchanged, to be refused. */
 export const rewriteRegistration = (body: Buffer): Buffer => {
   try {
     const asked: unknown = JSON.parse(body.toString());
@@ -61,7 +61,7 @@ const withBody = (raw: IncomingMessage, body: Buffer): IncomingMessage => {
   }) as IncomingMessage;
 };
 
-/** The provider makes addresses and cookies from what stands here, so it is never what a client sent. */
+/** The provider makes addresses and cookies from these headers, so they are never what a client sent. */
 const stateOrigin = (raw: IncomingMessage, issuer: string): void => {
   const { protocol, host } = new URL(issuer);
   raw.headers['x-forwarded-proto'] = protocol.slice(0, -1);

@@ -1,4 +1,4 @@
-// The OAuth provider with the settings that make it what T-08 says: public clients, code with PKCE S256, one scope, one resource, every time a page.
+// The OAuth provider with the settings of T-08: public clients, code with PKCE S256, one scope, one resource, every time a page.
 import { generateKeyPairSync } from 'node:crypto';
 import Provider, { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { isStorableJson } from '../../infra/runtime/postgres/storable.ts';
@@ -156,7 +156,7 @@ const configurationOf = (deps: ProviderDeps): Configuration => ({
 
 export const createProvider = (deps: ProviderDeps): Provider => {
   const provider = new Provider(deps.issuer, configurationOf(deps));
-  // Addresses of links and cookies are those of the issuer, whatever stands before this process: see exchanges.ts.
+  // Addresses of links and cookies are those of the issuer, whatever proxy is before this process: see exchanges.ts.
   provider.proxy = true;
   provider.use(deps.exchanges.middleware);
   return provider;

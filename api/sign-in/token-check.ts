@@ -1,4 +1,4 @@
-// Whether an access token is good, for the tool server alone: asked on the private listener, which wants a secret.
+// Checks an access token for the tool server alone: on the private listener, which requires a secret.
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../../infra/runtime/log.ts';

@@ -51,8 +51,8 @@ export type Units = {
   /** Outside any transaction. */
   readonly alone: Query;
   /**
-   * Runs `work` in the transaction that it is called in, or in one of its own: that one is kept when `isKept` says so of the result, and a
-   * rejection undoes it.
+   * Runs `work` in the current transaction, or in one of its own. Its own is committed when `isKept` accepts the result, and rolled back on a
+   * rejection.
    */
   readonly run: <T>(work: () => Promise<T>, isKept?: (result: T) => boolean) => Promise<T>;
 };

@@ -32,7 +32,7 @@ const watchFaults = (area: HTMLTextAreaElement, told: HTMLElement, units: HTMLSe
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ query: area.value, units: units?.value }),
     }).catch(() => null);
-    // An answer to an earlier text says nothing of this one.
+    // An answer to an earlier text does not apply to this one.
     if (number !== asked) return;
     const checked = answer === null ? null : ((await answer.json().catch(() => null)) as Checked | null);
     const isFaulty = (checked?.errors ?? []).length > 0;

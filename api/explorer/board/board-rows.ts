@@ -65,7 +65,7 @@ const measureRange = (figures: RowFigures): number | null => {
   return all.length < 2 ? null : Math.max(...all) - Math.min(...all);
 };
 
-/** What a row is sorted by; null: there is nothing, and the row stands last either way. */
+/** The figure to sort a row by; null: there is none, and the row comes last in either direction. */
 export const sortFigure = (figures: RowFigures, { by }: Sort): number | null =>
   by === SORT_BY_RANGE ? measureRange(figures) : (figures.get(by)?.[0] ?? null);
 

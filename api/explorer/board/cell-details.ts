@@ -1,4 +1,4 @@
-// Everything about one cell in lines of words and text: the whole digits, who said it when, how long it holds, why it is withheld.
+// The details of one cell as labelled lines: all digits, who reported it and when, how long it is valid, why it is withheld.
 import { ageOf, type Cell } from './cell.ts';
 import { ageText } from './figure-text.ts';
 import type { Reading } from './reading.ts';

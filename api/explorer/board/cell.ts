@@ -9,7 +9,7 @@ export type Cell =
   | { readonly kind: 'withheld'; readonly label: string; readonly words: string; readonly ageMs: number | null }
   /** Never there: not published, not collected. */
   | { readonly kind: 'absent'; readonly label: string; readonly words: string }
-  /** The stream has not told of it. */
+  /** The stream has not sent a reading yet. */
   | { readonly kind: 'waiting' };
 
 export type CellTime = {
@@ -17,11 +17,11 @@ export type CellTime = {
   readonly nowMs: number;
   /** Freshness bound of the layer, as `hello` states it. */
   readonly boundMs: number;
-  /** Since when the page hears nothing; null: it hears. */
+  /** When the page lost the stream; null: it receives the stream. */
   readonly lostSinceMs: number | null;
 };
 
-/** The stream says so within a second of the moment (ST-07); only when it does not, the page withholds by itself. */
+/** The stream reports the change within a second (ST-07); only when it does not, the page withholds the figure by itself. */
 const GRACE_MS = 2_000;
 
 const msOf = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
@@ -41,7 +41,7 @@ const withheld = (reading: Reading, nowMs: number, { reason, cause }: Why): Cell
   ageMs: ageOf(reading, nowMs),
 });
 
-/** What the page can see by itself, should the stream not say it; null while the figure may be shown. */
+/** The reason that the page can derive by itself if the stream does not report it; null while the figure may be shown. */
 const ownReason = (reading: Reading, { nowMs, boundMs, lostSinceMs }: CellTime): string | null => {
   if (lostSinceMs !== null) return 'stream_lost';
   const until = msOf(reading.valid_until);

@@ -1,4 +1,4 @@
-// What a board can show: where each measure stands in a reading, how its figures are written, by which steps they are coloured.
+// What a board can show: the place of each measure in a reading, the form of its figures, the steps of its colours.
 import type { Form } from './figure-text.ts';
 
 export type MeasureId = 'funding' | 'funding_8h' | 'basis' | 'oi' | 'spread' | 'depth_bid' | 'depth_ask';

@@ -42,7 +42,7 @@ const emptiness = (row: HistoryRow, member: string): Empty | null => {
 const sameHole = (hole: Hole | undefined, { reason, cause }: Empty, fromMs: number): boolean =>
   hole !== undefined && hole.reason === reason && hole.cause === cause && hole.toMs === fromMs;
 
-/** `stepMs`: how much time a row stands for; of stored rows the layer's own window. */
+/** `stepMs`: the time that a row covers; for stored rows the layer's own window. */
 export const buildLine = (
   name: string,
   rows: readonly HistoryRow[],

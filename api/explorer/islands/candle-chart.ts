@@ -62,7 +62,7 @@ const dataOf = ({ from, to, items }: Answer): ChartData => {
   const candles = rows.map(candleOf);
   const line: Line = {
     name: items[0]?.venue ?? '',
-    // The crosshair stands in the middle of a candle.
+    // The crosshair is in the middle of a candle.
     xs: rows.map(({ open_time, close_time }) => (Date.parse(open_time) + Date.parse(close_time)) / 2),
     ys: candles.map((candle) => candle?.close ?? Number.NaN),
     digits: rows.map(({ open, high, low, close, volume }, i) =>

@@ -178,7 +178,7 @@ const paintCandles = ({ on, data, frame, palette }: Paint, range: Range): number
     on.stroke();
     const width = Math.floor((to - from) * 0.7);
     const [top, bottom] = [yOf(range, frame, Math.max(open, close)), yOf(range, frame, Math.min(open, close))];
-    // Hollow when it rose: colour alone says nothing to some.
+    // A rising candle is hollow: some readers do not see colours.
     if (width < 3) continue;
     if (close >= open) {
       on.fillStyle = palette.panel;
@@ -236,7 +236,7 @@ const paintLane = (paint: Paint, place: number): void => {
   on.fillText(line.name, frame.left - 6, (upper + lower) / 2, GUTTER - 8);
 };
 
-/** Draws everything but the crosshair; says how many points it drew. */
+/** Draws everything but the crosshair; returns how many points it drew. */
 export const paintChart = (paint: Paint): number => {
   const { on, data, frame } = paint;
   on.clearRect(0, 0, frame.width, frame.height);

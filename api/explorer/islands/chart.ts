@@ -1,4 +1,4 @@
-// A chart on the page: its canvas, a crosshair for pointer and keyboard, what stands at an instant in words, and all of it as a table.
+// A chart on the page: its canvas, a crosshair for pointer and keyboard, the values at an instant as text, and all values as a table.
 import { clockText, instantText } from '../board/figure-text.ts';
 import { type Hole, holeAt, type Line, nearestPoint } from '../chart/line.ts';
 import { type ChartData, frameOf, type Palette, paintChart, strokeOf, xOf } from './chart-paint.ts';
@@ -26,7 +26,7 @@ const element = <K extends keyof HTMLElementTagNameMap>(
 
 const holeText = ({ label, words }: Hole): string => `hole, ${label}: ${words}`;
 
-/** What a line says at an instant: its digits, or why there are none. */
+/** The text of a line at an instant: its digits, or why there are none. */
 const lineText = (line: Line, ms: number, toText: (digits: string) => string): string => {
   const hole = holeAt(line, ms);
   if (hole !== null) return holeText(hole);
@@ -174,7 +174,7 @@ export class Chart {
     on.stroke();
   }
 
-  /** What stands at the crosshair, or at the end. */
+  /** Shows the values at the crosshair, or at the end. */
   #read(): void {
     const data = this.#data;
     if (data === null) return;

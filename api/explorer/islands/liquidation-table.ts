@@ -1,4 +1,4 @@
-// Liquidations of the last stretch of time, newest first, and the stretches in which nothing could be heard.
+// Recent liquidations, newest first, and the stretches in which the service received nothing.
 import { formText, instantText } from '../board/figure-text.ts';
 import { reasonLabel, reasonWords } from '../board/reason-words.ts';
 import { whileSeen } from './history-charts.ts';

@@ -115,7 +115,7 @@ export class LiveCells {
     this.#ask();
   }
 
-  /** Ages go on, and horizons pass, whether or not something is said. */
+  /** Ages grow and horizons pass even when no event arrives. */
   refresh(): void {
     this.#dirty = new Set(this.#cells);
     this.#ask();

@@ -1,4 +1,4 @@
-// The one stream of a page: opened, watched, opened again; what it says goes to a picture, and how often it said something is counted.
+// The one stream of a page: opens, watches and reopens it; puts its readings into a picture and counts its events.
 import { Picture, type Told } from '../board/picture.ts';
 import { ServerClock } from '../board/server-clock.ts';
 import { callApi, openStream, Refused } from './call.ts';
@@ -24,7 +24,7 @@ export type FeedEvents = {
 const HEARTBEATS_MISSED = 3;
 const FIRST_SILENCE_MS = 45_000;
 const WAITS_MS = [1_000, 2_000, 5_000, 10_000, 30_000];
-/** Until `hello` has said the bounds: none is wider. */
+/** Used until `hello` has sent the bounds: none is wider. */
 const SECONDS = /^(\d+)s$/;
 
 export class LiveFeed {
@@ -50,7 +50,7 @@ export class LiveFeed {
   get state(): FeedState {
     return this.#state;
   }
-  /** By the service's clock; null while the stream is heard. */
+  /** By the service's clock; null while the stream is received. */
   get lostSinceMs(): number | null {
     return this.#lostSinceMs;
   }
@@ -113,7 +113,7 @@ export class LiveFeed {
     this.#tries = 0;
     this.#silenceMs = HEARTBEATS_MISSED * beat;
     this.#bounds = freshness;
-    // Without resumption everything is told anew.
+    // Without resumption the stream sends everything again.
     if (!resumed) this.picture.clear();
     this.#tell('live', 'Live');
   }
@@ -139,7 +139,7 @@ export class LiveFeed {
     return void this.#ask();
   }
 
-  /** The browser does not say why a stream is refused: the same call without it does. */
+  /** The browser does not report why a stream was refused: the same call without the stream does. */
   async #ask(): Promise<void> {
     this.close();
     const stop = new AbortController();

@@ -1,4 +1,4 @@
-// What pages with live cells do alike: say whether figures are live, count what came, pause and go on.
+// The common part of pages with live cells: shows whether figures are live, counts updates, pauses and resumes.
 import type { Told } from '../board/picture.ts';
 import { listingKey } from '../board/reading.ts';
 import { roveCells, showTips } from './cell-tip.ts';

@@ -179,7 +179,7 @@ const conclusion = (steps: readonly ProofStep[]): string => {
     : `Proven: all ${count} steps hold, the root on the chain among them.`;
 };
 
-/** Checks the text as it stands. */
+/** Checks the current text. */
 const check = async (): Promise<void> => {
   showFaults([]);
   head.textContent = 'Recomputing…';

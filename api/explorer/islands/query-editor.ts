@@ -98,7 +98,7 @@ const colours = ViewPlugin.fromClass(
 
 const plain = (type: string, labels: readonly string[]): Completion[] => labels.map((label) => ({ label, type }));
 
-/** After `venue =` and `venue in (` stand venues, and so on. */
+/** Venues follow `venue =` and `venue in (`, and so on. */
 const AFTER: readonly (readonly [RegExp, (catalogue: Catalogue) => readonly string[]])[] = [
   [/\bvenue\s*(?:=|in\s*\([^)]*)\s*$/, ({ venues }) => venues],
   [/\bbase\s*(?:=|in\s*\([^)]*)\s*$/, ({ assets }) => assets],
@@ -132,7 +132,7 @@ const anywhere = ({ fields, sources, functions }: Catalogue): Completion[] => [
   ...plain('keyword', KEYWORDS),
 ];
 
-/** What may stand where the cursor is, from the catalogue that the service answers. */
+/** Completes what is allowed at the cursor, from the catalogue of the service. */
 const completeFrom =
   (catalogue: () => Catalogue | null): CompletionSource =>
   ({ state, pos, explicit }) => {

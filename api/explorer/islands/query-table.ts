@@ -1,4 +1,4 @@
-// Answers of screens and snapshots as one kind of table: what a cell shows, what stands behind it, and what is withheld and why. No page is touched.
+// Answers of screens and snapshots as one kind of table: text of cells, their details, what is withheld and why. Touches no page.
 
 export type Cell = {
   /** As it is drawn; digits of the API, long computed ones shortened and marked. */

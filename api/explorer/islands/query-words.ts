@@ -39,7 +39,7 @@ export const splitWords = (text: string): Word[] =>
     to: found.index + found[0].length,
   }));
 
-/** The clause `as of` of a query: where it stands and the instant that it names; null when there is none. */
+/** Finds the clause `as of` of a query: its place and its instant; null when there is none. */
 export const findAsOf = (text: string): { readonly from: number; readonly to: number; readonly at: string } | null => {
   const words = splitWords(text);
   const at = words.findIndex((word, i) => word.text === 'as' && words[i + 1]?.text === 'of');

@@ -1,4 +1,4 @@
-// The query page: what is asked stands in the address, is checked while it is typed, and is answered as a table.
+// The query page: the address contains the query; it is checked while it is typed, and the answer is shown as a table.
 import { type ApiFault, callApi, callJson, Refused } from './call.ts';
 import { asCsv, asCurl, asPythonCode, asTypeScript, type Call } from './query-code.ts';
 import { type Catalogue, createEditor } from './query-editor.ts';
@@ -69,7 +69,7 @@ const readQuestion = (): Question => ({
   at: asOf.value.trim(),
 });
 
-/** The address of a question; what is as it always is stands not in it. */
+/** The address of a query; it leaves out defaults. */
 const addressOf = ({ mode, q, layers, units, unknown, at }: Question): string => {
   const query = new URLSearchParams({ q });
   if (mode === 'snapshots') {
@@ -113,7 +113,7 @@ const showFaults = (faults: readonly ApiFault[]): void => {
 
 type Parsed = { readonly complexity: { readonly nodes: number; readonly bars: number; readonly cost: number } };
 
-/** What the service finds in the text; a selection is checked when it is asked. */
+/** Returns the faults that the service finds in the text; a selection is checked only when it is run. */
 const check = async (text: string): Promise<readonly ApiFault[]> => {
   if (modeOf() !== 'screen' || text.trim() === '') {
     showFaults([]);
@@ -133,7 +133,7 @@ const check = async (text: string): Promise<readonly ApiFault[]> => {
   }
 };
 
-/** The controls of the instant say what the text says. */
+/** Sets the controls of the instant from the text. */
 const showInstant = (): void => {
   if (modeOf() === 'screen') asOf.value = findAsOf(editor.text())?.at ?? '';
   const at = Date.parse(asOf.value);

@@ -1,4 +1,4 @@
-// One bubble for a whole page: what `data-tip` of an element says, while the pointer is on it or it has the focus; Escape closes it.
+// One bubble for a whole page: shows `data-tip` of an element while the pointer is on it or it has the focus; Escape closes it.
 
 const GAP_PX = 6;
 const MARGIN_PX = 8;
