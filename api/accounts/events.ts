@@ -1,4 +1,4 @@
-// The audit of an account: each change is told in the transaction that makes it, and what is told is never changed.
+// The audit of an account: each change is written in its own transaction, and an entry is never changed.
 import type { Pool } from 'pg';
 
 /** A pool, or the client of a transaction. */

@@ -12,7 +12,7 @@ export type Letter = {
   readonly body: string;
 };
 
-/** Written in the transaction of what the letter tells of. */
+/** Written in the transaction of the event that the letter reports. */
 export const writeLetter = async (db: Db, { accountId, recipient, subject, body }: Letter): Promise<void> => {
   await db.query('insert into mail_outbox (account_id, recipient, subject, body) values ($1, $2, $3, $4)', [
     accountId,
@@ -42,7 +42,7 @@ const BACKLOG = `
 const LOOK_EVERY_MS = 3_000;
 /** Letters on their way at a time. */
 const AT_ONCE = 5;
-/** A server that accepts a connection and says nothing holds up so many letters for so long, and nothing else. */
+/** A server that accepts a connection and sends nothing delays so many letters for so long, and nothing else. */
 const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 } as const;
 
 export type MailServer = { readonly url: string; readonly from: string };

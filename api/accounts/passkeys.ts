@@ -51,7 +51,7 @@ export const listPasskeys = async (db: Db, accountId: string): Promise<readonly 
 
 export type Adding = { readonly accountId: string; readonly email: string; readonly binding: string };
 
-/** What the browser is asked to make a passkey with. */
+/** The options with which the browser makes a passkey. */
 export const askNewPasskey = async (
   db: Db,
   { accountId, email, binding }: Adding,
@@ -119,7 +119,7 @@ export const addPasskey = async (
   });
 };
 
-/** `accountId`: only a passkey of this account will do; null: of any, which then says who it is. */
+/** `accountId`: only a passkey of this account is accepted; null: any passkey, which then identifies its account. */
 export const askPasskey = async (
   db: Db,
   { binding, accountId }: { readonly binding: string; readonly accountId: string | null },
@@ -167,7 +167,7 @@ export const checkPasskey = async (
 };
 
 const REMOVE = 'delete from account_passkeys where credential_id = $1 and account_id = $2 returning name';
-/** Without a passkey nothing else can be asked for after the password. */
+/** Without a passkey no second factor can be required after the password. */
 const UNNEEDED = `update accounts set needs_passkey = false where account_id = $1
   and not exists (select 1 from account_passkeys where account_id = $1)`;
 /** The last way in is not removed. */

@@ -11,7 +11,7 @@ export const LONGEST_PASSWORD = 256;
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 /** Of four threads that Node has for such work: the others stay free for files and names. */
 const AT_ONCE = 2;
-/** `refuse`: whoever comes when so many wait is told to come again. At 25 ms each that is half a second. */
+/** `refuse`: a caller that arrives when so many wait gets the answer to retry. At 25 ms each that is half a second. */
 const MOST_WAITING = 40;
 
 /** Too many ask for a password to be checked at this moment. */

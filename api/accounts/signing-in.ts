@@ -1,4 +1,4 @@
-// Signing up, in and back in by a code: each is one transaction, and says the same of an address with an account and of one without.
+// Sign-up, sign-in and recovery by a code: each is one transaction, and answers alike for an address with an account and without one.
 import type { Pool } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { createAccount, findAccount, setPassword } from './accounts.ts';
@@ -19,7 +19,7 @@ export type Credentials = {
 };
 
 export type SignedIn = { readonly is: 'in'; readonly token: string; readonly accountId: string };
-/** `wait`: too many tries. `wrong`: nothing more is said. `passkey`: the password was right and is not enough. */
+/** `wait`: too many tries. `wrong`: the cause is not disclosed. `passkey`: the password was right and is not enough. */
 export type SignInOutcome =
   | SignedIn
   | { readonly is: 'wrong' }
@@ -58,7 +58,7 @@ export const beginSignedIn = (
     return { is: 'in', token, accountId };
   });
 
-/** `note` tells the audit of a failure after the answer has gone: a write would show that there is an account. */
+/** `note` writes a failure to the audit after the answer has been sent: a write before it would reveal that there is an account. */
 export const signIn = async (
   pool: Pool,
   credentials: Credentials,
@@ -79,7 +79,7 @@ export const signIn = async (
   return beginSignedIn(pool, { accountId, agent, method: 'password' });
 };
 
-/** A new password for whoever has a code; every session ends. A mailed code is not enough where a passkey is asked for. */
+/** A new password for the holder of a code; every session ends. A mailed code is not enough where a passkey is required. */
 export const resetPassword = async (
   pool: Pool,
   credentials: Credentials & { readonly code: string },
@@ -111,7 +111,7 @@ export const resetPassword = async (
   return outcome;
 };
 
-/** Mails a code to the account of the address, if there is one; whoever asks is told the same. */
+/** Mails a code to the account of the address, if there is one; the caller gets the same answer in both cases. */
 export const mailCode = async (
   pool: Pool,
   {

@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { Db } from './events.ts';
 
-/** What is over, by table. Each condition is answered by an index. Ends of connections stand in `processors/nightly/sign-in.ts`. */
+/** Expired rows, by table. Each condition uses an index. `processors/nightly/sign-in.ts` deletes ends of connections. */
 const OVER: readonly (readonly [table: string, condition: string])[] = [
   // A day without a try forgets them anyway (`take_try`).
   ['sign_in_tries', "last_at < now() - interval '1 day'"],

@@ -17,7 +17,7 @@ const LEAST_BYTES = 4_096;
 /** Items as JSON that a table may be made of: 100,000 rows of any layer are less (H-08). */
 const TABLE_SOURCE_BYTES = 8 * RESPONSE_BYTES;
 const RETRY_AFTER_S = '5';
-/** What differs between two answers that say the same: the instant of evaluation, which a cursor holds too, and ages. */
+/** The differences between two equal answers: the instant of evaluation, which a cursor contains too, and ages. */
 const VOLATILE = /"(?:evaluated_at|as_of|next_cursor)":"[^"]*"|"age_ms":-?\d+/g;
 
 /** Bytes that `X-Service-Max-Bytes` lowers the answer to (T-04); null when it is no number within the range. */
@@ -145,7 +145,7 @@ export const WRONG_MEDIA_TYPE: ServiceError = serviceError(
   { hint: 'Send Content-Type: application/json.' },
 );
 
-/** Codes of the HTTP parser that can be told more of. */
+/** Codes of the HTTP parser with a text of their own. */
 const UNREADABLE: Readonly<Record<string, readonly [message: string, hint: string]>> = {
   HPE_HEADER_OVERFLOW: ['The URL and headers are larger than 16 KiB.', 'Shorten them; long selections go in a body.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['The request did not come to its end in time.', 'Send it again, in one go.'],

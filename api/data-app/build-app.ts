@@ -36,7 +36,7 @@ import { addVerifyDocs } from './verify-docs.ts';
 const BODY_BYTES = 65_536;
 /** A client that dribbles its request holds a socket no longer than this. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Classes whose answers may be asked for as rows, their envelope in headers (N-15). */
+/** Classes whose answers may be requested as rows, their envelope in headers (N-15). */
 const ROW_CLASSES: ReadonlySet<string> = new Set(['history', 'candles', 'liquidations']);
 
 /** Envelope members as a browser must be let read them. */
@@ -167,7 +167,7 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
       method: operation.method,
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { operation },
-      // Refusals say it too.
+      // Refusals have the headers too.
       onRequest: async (_request, reply) => {
         if (ending !== null) reply.headers(ending);
       },
@@ -178,7 +178,7 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
 
 type Methods = Map<string, { readonly shape: RegExp; readonly known: Set<string> }>;
 
-/** Methods of every path, to tell a wrong method from a wrong path; `*` alone is the preflights' and no path. */
+/** Methods of every path, to distinguish a wrong method from a wrong path; `*` alone is the preflights' and no path. */
 const methodsOf = (app: FastifyInstance): Methods => {
   const methods: Methods = new Map<string, { readonly shape: RegExp; readonly known: Set<string> }>();
   app.addHook('onRoute', ({ url, method }) => {
@@ -209,7 +209,7 @@ const sendNotFound = (methods: Methods, request: FastifyRequest, reply: FastifyR
   );
 };
 
-/** Step 1 of E-01: what has no route is told before its body is looked at. */
+/** Step 1 of E-01: a request without a route is refused before its body is looked at. */
 const addRouteCheck = (app: FastifyInstance, methods: Methods): void => {
   app.addHook('onRequest', async (request, reply) =>
     request.is404 ? sendNotFound(methods, request, reply) : undefined,
@@ -231,9 +231,9 @@ const setReceipt = (request: FastifyRequest, reply: FastifyReply): void => {
   if (request.url.startsWith('/v2')) reply.header('x-service-receipt', request.receiptId);
 };
 
-/** What is no HTTP request, is too long in its head, or does not come to its end: told as every failure is, and the connection ends. */
+/** Answers a request that is no HTTP, has too large a head, or does not end, as every failure is answered; then ends the connection. */
 const answerUnreadable = (error: Error & { readonly code?: string }, socket: Duplex): void => {
-  // As Node's own handler asks it: into an answer that has begun nothing can be said.
+  // The check of Node's own handler: an answer that has begun cannot take another.
   const { _httpMessage: begun } = socket as { readonly _httpMessage?: ServerResponse | null };
   if (error.code === 'ECONNRESET' || !socket.writable || begun?.headersSent === true) {
     socket.destroy();

@@ -1,4 +1,4 @@
-// The OpenAPI document as it is served: each shape stands once under `components.schemas`, and every place refers to it by name (OP-01).
+// The OpenAPI document as it is served: each shape is defined once under `components.schemas`, and every place refers to it by name (OP-01).
 import { STREAM_EVENTS } from '../stream/events.ts';
 import { described, type OpenApi, type OpenApiOptions, openApiOf } from './openapi.ts';
 import { SHAPE_PLACES } from './openapi-shapes.ts';
@@ -65,7 +65,7 @@ const shapeAt = (roots: Roots, place: string): Shape => {
   return unwrapped(found);
 };
 
-/** Replaces what has a name by a reference, and collects what it stands for. */
+/** Replaces each named shape by a reference, and collects its definition. */
 class Names {
   readonly schemas: Record<string, Shape> = {};
   readonly #names = new Map<string, string>();
@@ -84,7 +84,7 @@ class Names {
     }
   }
 
-  /** What a place says of itself stays there. */
+  /** A place's own description stays there. */
   refer(shape: Shape): Shape {
     const name = this.#names.get(identifyShape(shape));
     if (name === undefined) return withParts(shape, (part) => this.refer(part));

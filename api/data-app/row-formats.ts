@@ -109,13 +109,13 @@ const writeNdjson = async (table: Table): Promise<Buffer> => {
   return Buffer.from(lines.join(''));
 };
 
-/** RFC 4180. Absent and null are both empty: the status says why. */
+/** RFC 4180. Absent and null are both empty: the status gives the reason. */
 const csvCell = (cell: string | null | undefined): string => {
   if (cell === null || cell === undefined) return '';
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 };
 
-/** Columns stand in the order in which they first appear, so an earlier line only lacks cells at its end. */
+/** Columns are in the order in which they first appear, so an earlier line only lacks cells at its end. */
 const writeCsv = async (table: Table): Promise<Buffer> => {
   const { numberFormat, onBytes } = table;
   const columns = new Map(LEADING.map((name, index) => [name, index]));

@@ -106,7 +106,7 @@ const enumFault = ({ instancePath, params, data }: ErrorObject, name: string): A
   return fault(instancePath, `${name} is ${show(data)}, not one of its values.`, hint);
 };
 
-/** Faults of the alternatives of a union whose own kind fits what was sent; those of the other kinds say nothing. */
+/** Faults of the alternatives of a union whose own kind fits what was sent; those of the other kinds have no meaning. */
 const withoutOtherKinds = (errors: readonly ErrorObject[]): readonly ErrorObject[] => {
   let kept = errors;
   for (const union of errors.filter((e) => e.keyword === 'anyOf')) {

@@ -113,7 +113,7 @@ export const addStream = (
     return reply;
   };
   app.route({ method: 'GET', url: STREAM.path, config: { operation: STREAM }, handler: start });
-  // Clients are told before their connections are closed.
+  // Clients get a last event before their connections are closed.
   app.addHook('preClose', async () => {
     openings.stop();
     hub.close();

@@ -56,7 +56,7 @@ export const periodOf = (written: OwnTimeframe, findings: Findings): Period => {
   const { text, place } = written;
   if (text === null) return 'unknown';
   const period = timeframeNamed(text);
-  // One of more than nine digits is no duration, which is told already (DQL-34e).
+  // One of more than nine digits is no duration, which is reported already (DQL-34e).
   if (period === undefined && !/^\d{10}/.test(text)) unsupported(text, place, findings);
   return period ?? 'unknown';
 };
@@ -262,7 +262,7 @@ const refuseTimeframe = (node: CallNode, spec: FunctionSpec, findings: Findings)
   });
 };
 
-/** Nobody knows what stands where in a call that is not known, and whether it would have said at which timeframe they are read. */
+/** Checks the arguments of an unknown function: their places and the timeframe they are read at are unknown. */
 export const checkArgumentsOfUnknown = (args: readonly Node[], where: Where, { check, findings }: Tools): void => {
   for (const arg of args.filter((one) => !isLiteral(one))) {
     findings.faults.without('DQL_TIMEFRAME_REQUIRED', () => {

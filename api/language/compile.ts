@@ -68,7 +68,7 @@ export type Demands = {
   readonly refuseQuantitySums: boolean;
   /** Why T cannot be answered; null: it can. */
   readonly outOfRange: (at: Micros) => Words | null;
-  /** The query is asked again and again, as of now, and only whether it holds (AG-01). */
+  /** The query is evaluated again and again, as of now, and only for whether it holds (AG-01). */
   readonly isRule?: true;
 };
 const NO_DEMANDS: Demands = { where: null, refuseQuantitySums: false, outOfRange: () => null };

@@ -10,7 +10,7 @@ import type { CallNode, Node, SourceNode } from './tree.ts';
 
 export type Complexity = { readonly nodes: number; readonly bars: number; readonly cost: number };
 
-/** A series call that stands in no other, or a bare source: what is read once for each listing. */
+/** A series call inside no other, or a bare source: what is read once for each listing. */
 export type Atom = {
   readonly node: CallNode | SourceNode;
   readonly period: Timeframe | undefined;
@@ -70,7 +70,7 @@ const windowOf = (spec: FunctionSpec, { args }: CallNode): number => {
   return node?.type === 'number' ? Number(node.value) : 0;
 };
 
-/** Elements read by a node (DQL-31); a field counts only where it stands as S, that is, with a period. */
+/** Elements read by a node (DQL-31); a field counts only in the place of S, that is, with a period. */
 export const barsOf = (node: Node): number => {
   switch (node.type) {
     case 'source':
@@ -147,7 +147,7 @@ const countNodes = (query: CheckedQuery): { nodes: number; quantifiers: number; 
 /** Limits that hold whether or not the query has other faults. `depth` is the deepest chain as written. */
 export const checkSize = (query: CheckedQuery, depth: number, faults: Faults): void => {
   const { nodes, quantifiers } = countNodes(query);
-  // A query cut off at its nesting has told so.
+  // A query cut off at its nesting has this fault already.
   if (!faults.has('DQL_COMPLEXITY')) {
     refuseOver(faults, {
       figure: depth,

@@ -354,7 +354,7 @@ export class ExpressionParser {
 
   /**
    * Calls, quantifiers and aggregates in one chain: one past what `depth` allows is not read, so no text can overflow the stack.
-   * Where reading stops inside, what was read is left as `enclose` has it, so that it is looked at where it stands.
+   * Where reading stops inside, `enclose` wraps what was read, so that it is checked in its place.
    */
   #nested(token: Token, read: () => Node, enclose: (parts: Node[]) => Node): Node {
     if (this.#calls === NESTED_CALLS) {

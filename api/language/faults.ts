@@ -1,4 +1,4 @@
-// All faults of a query in one answer: at most twenty, ordered by place; only those told are put into words (E-05, Q-02).
+// All faults of a query in one answer: at most twenty, ordered by place; only those returned get a text (E-05, Q-02).
 import { type ApiError, type ErrorCode, type Position, ServiceError } from '../../schemas/errors.ts';
 import type { Source, Span } from './source.ts';
 
@@ -50,7 +50,7 @@ export class Faults {
     return this.#faults.some((fault) => fault.code !== code);
   }
 
-  /** `words` runs only for the faults that are told: suggestions cost, and a caller can make thousands of faults. */
+  /** `words` runs only for the faults that are returned: suggestions cost, and a caller can make thousands of faults. */
   add(code: ErrorCode, place: Place, words: Words | (() => Words)): void {
     this.addAt(code, this.#originOf(place), words);
   }
@@ -60,7 +60,7 @@ export class Faults {
     this.#faults.push({ code, origin, words: typeof words === 'function' ? words : () => words });
   }
 
-  /** Faults of the code that `check` finds are not told: what is wrong already has made them. */
+  /** Faults of the code that `check` finds are not reported: they follow from an earlier fault. */
   without(code: ErrorCode, check: () => void): void {
     const before = this.#faults.length;
     check();

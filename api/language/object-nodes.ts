@@ -202,7 +202,7 @@ export class NodeReader {
     this.shape = shape;
   }
 
-  /** The node at `path`; `broken` after a fault. A member that is missing has told its fault already. */
+  /** The node at `path`; `broken` after a fault. A missing member has reported its fault already. */
   read(value: unknown, path: string): Node {
     const place = { path };
     if (value === undefined) return broken(place);

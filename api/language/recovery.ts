@@ -2,7 +2,7 @@
 import { Halt, type TokenStream } from './token-stream.ts';
 import type { Node } from './tree.ts';
 
-/** Where reading stops, what is whole is left here; whoever goes on makes it part of a broken node, so that its faults are found too. */
+/** Where reading stops, whole nodes are left here; the parser that goes on puts them into a broken node, so that their faults are found too. */
 export class Recovery {
   readonly #stream: TokenStream;
   readonly #left: Node[] = [];
@@ -22,7 +22,7 @@ export class Recovery {
     return this.#left.splice(0);
   }
 
-  /** Reads what stands behind nodes that are whole. */
+  /** Reads what follows nodes that are whole. */
   behind<T>(before: readonly Node[], read: () => T): T {
     try {
       return read();
@@ -32,7 +32,7 @@ export class Recovery {
     }
   }
 
-  /** Reads what is looked at otherwise than what surrounds it; `enclose` makes the node that says so of the parts left inside. */
+  /** Reads a part that is checked otherwise than what surrounds it; `enclose` makes the node for the parts left inside. */
   inside(read: () => Node, enclose: (parts: Node[]) => Node): Node {
     const start = this.#left.length;
     try {

@@ -1,4 +1,4 @@
-// A selection as every form of it is read into: five keys, each with the codes asked for and where they stood (S-01, S-02).
+// A selection, the result of every form of it: five keys, each with the requested codes and their places (S-01, S-02).
 import type { ApiError } from '../../schemas/errors.ts';
 
 export const SELECTION_KEYS = ['instrument', 'base', 'venue', 'quote', 'symbol'] as const;

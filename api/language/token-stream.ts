@@ -90,7 +90,7 @@ export class TokenStream {
     return (word === 'as' && following === 'of') || (word === 'order' && following === 'by');
   }
 
-  /** Reading cannot go on: `wanted` should stand here. A token that is none has told its fault already, as has one where reading stopped. */
+  /** Reading cannot go on: `wanted` is expected here. An invalid token has reported its fault already, as has one where reading stopped. */
   stop(wanted: string, hint: string): never {
     const { token } = this;
     if (token.kind !== 'invalid' && token !== this.#stoppedAt) {

@@ -1,4 +1,4 @@
-// Alive spans of connections, by connection: says when the connection a reading came on was lost (F-01, F-02).
+// Alive spans of connections, by connection: when the connection of a reading was lost (F-01, F-02).
 import type { Micros } from '../../schemas/records.ts';
 import type { Span } from '../../schemas/topics.ts';
 
@@ -64,7 +64,7 @@ export class ConnectionBook {
   }
 }
 
-/** Of the first span that does not begin before `from`; a connection that often falls silent has thousands, and the newest is asked for most. */
+/** Place of the first span that does not begin before `from`. An unstable connection has thousands, and the newest is read most often. */
 const placeOf = (spans: readonly Span[], from: Micros): number => {
   let i = spans.length;
   while (i > 0 && (spans[i - 1] as Span).from >= from) i -= 1;

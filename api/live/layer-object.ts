@@ -26,7 +26,7 @@ export type LayerQuestion = {
 
 type Members = { readonly [member: string]: JsonValue | undefined };
 
-/** One side of a book to the depth asked: prices and sizes are strings in every format (L-06), sizes in the unit asked at their own price (N-07). */
+/** One side of a book to the requested depth: prices and sizes are strings in every format (L-06), sizes in the requested unit (N-07). */
 const sideOf = (levels: BookLevels['bids'], reading: Reading, question: LayerQuestion): JsonValue => {
   const { units: mode, version, depth } = question;
   const shown = levels.slice(0, depth);
@@ -54,7 +54,7 @@ const headOf = ({ status, reason, gap_cause }: StatusAnswer, reading: Reading | 
   received_at: instantOrNull(reading?.received_at ?? null),
 });
 
-/** Members after them. Numbers of a stale reading stand under `withheld`, and only when asked for (L-09). */
+/** Members after them. Numbers of a stale reading are under `withheld`, and only when requested (L-09). */
 const tailOf = (
   { status, valid_until: validUntil }: StatusAnswer,
   question: LayerQuestion,
@@ -86,7 +86,7 @@ type Frame = Pick<LayerQuestion, 'units' | 'numberFormat' | 'includeRaw' | 'vers
   readonly head: string;
   readonly tail: string;
 };
-/** Of readings that were asked for while present, one frame for each way to ask: readings never change and are asked for often. */
+/** Frames of present readings, one per form of request: readings never change and are requested often. */
 const frames = new WeakMap<Reading, Frame[]>();
 
 const framesOf = (reading: Reading): Frame[] => {
@@ -100,7 +100,7 @@ const framesOf = (reading: Reading): Frame[] => {
 const isSameMark = (a: Mark | null, b: Mark | null): boolean =>
   a === b || (a?.digits === b?.digits && a?.receivedAt === b?.receivedAt);
 
-/** What was made for somebody who asked in the same way; it holds for its listing version, mark and end. */
+/** Finds or makes the frame for this form of request; it is valid for its listing version, mark and end. */
 const frameOf = (reading: Reading, question: LayerQuestion, answer: StatusAnswer): Frame => {
   const { units, numberFormat, includeRaw, version } = question;
   const mark = markFor(reading, question, question.mark);
@@ -125,7 +125,7 @@ const frameOf = (reading: Reading, question: LayerQuestion, answer: StatusAnswer
 export const layerObject = (asked: LayerQuestion): JsonValue => {
   const answer = statusAt(asked);
   const { status, age_ms, venue_age_ms } = answer;
-  // A layer that is off or not published has no reading to speak of, even if one is remembered.
+  // A layer that is off or not published has no reading, even if one is in memory.
   const reading = status === 'off' || status === 'not_published' ? null : asked.reading;
   if (status === 'present' && reading !== null && (asked.depth ?? 0) === 0) {
     const { head, tail } = frameOf(reading, asked, answer);

@@ -30,7 +30,7 @@ const ASCENDING = Object.fromEntries(
   READING_LAYERS.map((layer) => [layer, Object.keys(LAYERS[layer].members).sort()]),
 ) as unknown as Readonly<Record<ReadingLayer, readonly string[]>>;
 
-/** Members that a reading has, or says why it has not; ascending. */
+/** Members that a reading has, or has a null reason for; ascending. */
 const namesOf = ({ layer, values, null_reasons }: Measured): readonly string[] =>
   ASCENDING[layer].filter((member) => values[member] !== undefined || null_reasons[member] !== undefined);
 
@@ -79,7 +79,7 @@ export const orNone = (nullReasons: Readonly<Record<string, string>>): Record<st
   return undefined;
 };
 
-/** Quantities in the unit asked for; what cannot be converted is null with its reason. */
+/** Quantities in the requested unit; one that cannot be converted is null with its reason. */
 const converted = (
   reading: Measured,
   names: readonly string[],
@@ -103,7 +103,7 @@ const converted = (
   return { values, nullReasons: orNone(nullReasons), conversion: conversionOf(version, mark) };
 };
 
-/** Members of a reading in the units asked for. */
+/** Members of a reading in the requested units. */
 export const makeMembers = (reading: Measured, question: MembersQuestion, mark: Mark | null): Members => {
   const names = namesOf(reading);
   const converts = question.units !== 'published' && names.some((member) => isQuantity(reading.layer, member));

@@ -1,5 +1,5 @@
 // The memory copy: newest readings, connections, listings and watermarks of every venue, as the tasks published them.
-// Single-threaded and synchronous: whoever reads without awaiting reads one consistent state (F-05).
+// Single-threaded and synchronous: a caller that reads without awaiting reads one consistent state (F-05).
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -42,7 +42,7 @@ export type AppliedEntry = {
   readonly message: LiveMessage;
   /** Of the last entry of its partition before it. */
   readonly before: Place;
-  /** What it carries; a reading is decoded when it is asked of the message. */
+  /** Its content; a reading is decoded when the message is read. */
   readonly entry: LiveEntry | null;
   /** The reading that a reading took the place of. */
   readonly replaced: HeldReading | null;
@@ -106,8 +106,8 @@ export class LiveMemory {
   }
 
   /**
-   * Applies what one entry says of the present, of the stretch between a round and the end that the log had: it is left to another copy to keep
-   * (`join`), so rows are passed over unread and no observer hears of it.
+   * Applies the part of an entry that concerns the present, for the stretch between a round and the end that the log had. Another copy keeps
+   * that stretch (`join`), so rows are skipped unread and no observer is called.
    */
   applyTail(venueCode: string, partition: number, bytes: Buffer): void {
     const venue = this.#require(venueCode);
@@ -230,7 +230,7 @@ export class LiveMemory {
     this.#whole.inherit(heir);
   }
 
-  /** Joins what `past`, told nothing yet, will hear up to where this copy began to keep: call what this answers when it stands there. */
+  /** Joins `past`, still empty, which will apply the log up to where this copy began to keep: call the returned function once it is there. */
   join(past: LiveMemory): () => void {
     const takeOver = this.#whole.begin(past);
     return () => {

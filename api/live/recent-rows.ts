@@ -52,7 +52,7 @@ export class RecentRow {
     this.#log.free(this.#place);
   }
 
-  /** The same object whenever it is asked for, as long as the row is held. */
+  /** The same object for every read, as long as the row is held. */
   get row(): Row {
     this.#row ??= codecs.live.decode(this.#log.at(this.#place)).row as Row;
     return this.#row;
@@ -60,7 +60,7 @@ export class RecentRow {
 }
 
 export class RecentRows {
-  /** In order of first appearance, which is the order of the log: the oldest stand first. */
+  /** In order of first appearance, which is the order of the log: the oldest come first. */
   readonly #rows = new Map<string, RecentRow>();
   readonly #log = new ByteLog();
   readonly #bySeries = new Map<string, Map<string, RecentRow>>();

@@ -35,7 +35,7 @@ export class Whole<Copy> {
     this.#heirs.push(heir);
   }
 
-  /** Readies the heirs of a copy that has been told nothing yet; what it answers makes everything whole, at once. */
+  /** Prepares the heirs of an empty copy; the returned function makes everything whole, at once. */
   begin(past: Copy): () => void {
     const takeOver = this.#heirs.map((heir) => heir(past));
     return () => {

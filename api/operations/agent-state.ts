@@ -1,4 +1,4 @@
-// GET /v2/agent/state: what the rules of an account, or rules that others share, were found to be, and what the caller was told before (AG-02 to AG-06).
+// GET /v2/agent/state: states of the rules of an account, or of shared rules, and the state that the caller received before (AG-02 to AG-06).
 import Type, { type Static } from 'typebox';
 import { formatDuration } from '../../schemas/durations.ts';
 import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
@@ -81,7 +81,7 @@ const idFaults = (ids: readonly string[]): ApiError[] => {
   ];
 };
 
-/** Without a key: malformed names are told before anything is asked for them; each distinct one costs the same (AG-05). */
+/** Without a key: malformed names are refused before a payment is requested for them; each distinct one costs the same (AG-05). */
 const quote = async ({ query }: Sent): Promise<Quote> => {
   const ids = query.getAll('rule_id').flatMap((text) => text.split(','));
   const errors = idFaults(ids);
@@ -112,7 +112,7 @@ const askedBy = (input: Input, { rules, caller, payer }: Context): Asked => {
   return { rules, caller: { payer }, ids };
 };
 
-/** Every name unknown, or of a rule that the caller may not read: which of both is told to nobody. */
+/** Refuses when every name is unknown, or of a rule that the caller may not read; no caller learns which. */
 const refuseNone = (ids: readonly string[] | null, found: number): void => {
   if (ids === null || found > 0) return;
   throw serviceError('NOT_FOUND', 'None of the rules named can be read.', {

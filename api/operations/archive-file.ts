@@ -59,7 +59,7 @@ const nameOf = ({ listing, layer, day }: Input): SetName => {
 const noFile = (message: string): Error =>
   serviceError('NOT_FOUND', message, { hint: 'GET /v2/archive lists the files.' });
 
-/** Without a key: what names no file is not there, before anything is asked for it; the rest costs what its tier does. */
+/** Without a key: a name of no file is not found before a payment is requested for it; every other file costs what its tier does. */
 const quote = async ({ params, query }: Sent, manifest: ArchiveManifest | null): Promise<Quote> => {
   const format = query.get('format') ?? 'parquet';
   const input = params as Input;
@@ -72,7 +72,7 @@ const quote = async ({ params, query }: Sent, manifest: ArchiveManifest | null):
   return { price, class: file.tier === 'top100' ? 'archive_top100' : 'archive' };
 };
 
-/** The file that is asked for, within the plan. */
+/** Finds the requested file, within the plan. */
 const findFile = async (input: Input, { archive, evaluatedAt, scopeOf, live, plan }: Context): Promise<ArchiveFile> => {
   if (archive === null || plan === null) throw serviceError('UNAVAILABLE', 'The archive cannot be read now.');
   const name = nameOf(input);

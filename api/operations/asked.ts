@@ -54,7 +54,7 @@ export const attempt = <T>(work: () => T, found: ApiError[]): T | null => {
   }
 };
 
-/** What `read` gives; its errors and those `found` before are of one step, and told in one list (E-01). */
+/** What `read` returns; its errors and those `found` before are of one step, and are returned in one list (E-01). */
 export const collected = <T>(found: readonly ApiError[], read: () => T): T => {
   if (found.length === 0) return read();
   const errors = [...found];
@@ -96,7 +96,7 @@ export const listingLimit = (count: number, limit: number): ApiError[] => {
   return [{ code: 'DQL_LIMIT', message, hint: 'Narrow where, by venue, quote or base.', path: '/where' }];
 };
 
-/** Venues an answer speaks of: those of its items, or all it could have spoken of when it has none. */
+/** Venues of an answer: those of its items, or all possible ones when it has none. */
 export const venuesAsked = (selected: readonly Selected[], names: Names, live: LiveMemory): ReadonlySet<string> => {
   if (selected.length > 0) return new Set(selected.map(({ listing }) => listing.venue));
   if (names.venue !== undefined) return new Set(names.venue.map((n) => n.code));

@@ -104,7 +104,7 @@ const timeframeFaults = (text: string | undefined): ApiError[] => {
   return [{ code: 'DQL_TIMEFRAME_UNSUPPORTED', message, hint, path: '/timeframe' }];
 };
 
-/** Faults of shape that the schema cannot say. */
+/** Faults of shape that the schema cannot express. */
 const refine = ({ timeframe, from, to }: Partial<Input>): ApiError[] => [
   ...(timeframe !== undefined && parseDuration(timeframe) === null
     ? [shapeFault('/timeframe', `"${timeframe.slice(0, 40)}" is not a duration.`, 'Write one unit, such as 1h.')]

@@ -40,7 +40,7 @@ export const readCursor = (text: string): Cursor | null => {
   }
 };
 
-/** Whether a listing stands after the cursor in (venue, venue_symbol) order. */
+/** Whether a listing comes after the cursor in (venue, venue_symbol) order. */
 export const isAfter = (
   listing: { readonly venue: string; readonly venueSymbol: string },
   { venue, venueSymbol }: Cursor,

@@ -1,4 +1,4 @@
-// GET /v2/dql/catalogue: what a query may say: fields, sources, functions, codes, limits (V-06).
+// GET /v2/dql/catalogue: what a query may contain: fields, sources, functions, codes, limits (V-06).
 import Type from 'typebox';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
@@ -87,7 +87,7 @@ const Output = Type.Object({
   number_formats: Codes,
 });
 
-/** A venue as the catalogue sees it: what it says it publishes, and its listings of now. */
+/** The facts of a venue for the catalogue: what it publishes by its own statement, and its current listings. */
 type VenueFacts = {
   readonly venue: string;
   readonly capability: CapabilityVersion | null;
@@ -110,7 +110,7 @@ const factsOf = (live: LiveMemory, at: Micros): VenueFacts[] =>
     listed: listedAt(listings.values(), at),
   }));
 
-/** Whether no listing of the venue has it; a venue without listings says nothing. */
+/** Whether no listing of the venue has it; false for a venue without listings. */
 const isAbsentEverywhere = ({ listed }: VenueFacts, lacks: (version: ListingVersion) => boolean): boolean =>
   listed.length > 0 && listed.every(lacks);
 

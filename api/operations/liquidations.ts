@@ -95,7 +95,7 @@ const Output = Type.Object({
   }),
 });
 
-/** Faults of shape that the schema cannot say. */
+/** Faults of shape that the schema cannot express. */
 const refine = ({ from, to, cursor }: Partial<Input>): ApiError[] => [
   ...(cursor === undefined || readCursor(cursor) !== null ? [] : [WRONG_CURSOR]),
   ...instantFaults(from, '/from'),

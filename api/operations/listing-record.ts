@@ -27,7 +27,7 @@ type Kept = keyof typeof RETENTION_DAYS;
 const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 const durationOrNull = (ms: number | null): string | null => (ms === null ? null : formatDuration(ms));
 
-/** What the events and candles say instead of a sampling window and a bound, and how long they are kept. */
+/** The members that events and candles have instead of a sampling window and a bound, and how long they are kept. */
 const OTHER_LAYERS: readonly (readonly [name: string, Pick<LayerFacts, 'historyCadence' | 'kept'>])[] = [
   [CANDLES.name, { historyCadence: BASE_TIMEFRAME, kept: 'candles' }],
   ...EVENTS.map(({ name }) => [name, { historyCadence: 'raw', kept: 'events' }] as const),
@@ -92,7 +92,7 @@ const layersOf = (
   return byKey(entries);
 };
 
-/** Rules that are quantities, in the unit asked for; null when they cannot be converted (N-07). */
+/** Rules that are quantities, in the requested unit; null when they cannot be converted (N-07). */
 const rulesOf = ({ record }: ListingVersion, { units: mode, mark }: RecordOptions) => {
   const { values } = record;
   const convert = (
@@ -126,7 +126,7 @@ const pickUnits = (
   contract_size: units.contract_size,
 });
 
-/** The record of a listing as its version says, seen at `at`. */
+/** The record of a listing by its version, as of `at`. */
 export const listingRecord = (
   listing: LiveListing,
   { version, capability }: { readonly version: ListingVersion; readonly capability: CapabilityVersion | null },

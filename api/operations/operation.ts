@@ -78,7 +78,7 @@ export type Answer = {
   readonly numberFormat: NumberFormat;
   /** Rows as values, where they may also be requested as a table (N-15); empty unless the context keeps them. */
   readonly groups?: readonly RowGroup[];
-  /** Gaps that stand beside the rows of `items`: a table has no rows for them, so their count is a header (N-15). */
+  /** Gaps beside the rows of `items`: a table has no rows for them, so their count is a header (N-15). */
   readonly gaps?: number;
   /** What would fit when a share of the answer does: the hint of a refusal (H-08). */
   readonly fits?: (share: number) => string;

@@ -30,7 +30,7 @@ export const PastVersions = {
 export type PastQuestion = { readonly names: Names; readonly plan: Plan; readonly span: Span };
 
 /**
- * The listings that were listed at some time of the span. Names outside the plan are told with what else `refused` finds, given how many
+ * The listings that were listed at some time of the span. Names outside the plan are reported with the faults that `refused` finds, given how many
  * listings there are (E-01 step 8).
  */
 export const selectPast = (
@@ -48,7 +48,7 @@ export const selectPast = (
   return selected;
 };
 
-/** Where the span's rows are read; a ServiceError when nobody can say all of them now or within moments. */
+/** The sources of the span's rows; a ServiceError when not all rows can be read now or within moments. */
 export const pastSources = async (
   span: Span,
   selected: readonly Selected[],

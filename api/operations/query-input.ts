@@ -38,7 +38,7 @@ export const QUERY_CODES: readonly ErrorCode[] = [
   'DQL_ARGUMENT',
 ];
 
-/** Faults that the schema cannot say: both forms, none, another version. */
+/** Faults that the schema cannot express: both forms, none, another version. */
 export const queryFaults = ({ query, query_object, dql }: Body, spoilt: Spoilt): ApiError[] => {
   const errors: ApiError[] = [];
   if (dql !== undefined && dql !== VERSION) {

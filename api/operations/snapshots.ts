@@ -139,7 +139,7 @@ const selectWithin = (input: Input, names: Names, context: Context): Selected[] 
   return selected;
 };
 
-/** The newest instant up to which everything recorded has been applied, over the venues asked (F-05). */
+/** The newest instant up to which everything recorded has been applied, over the requested venues (F-05). */
 const servedAt = ({ live, evaluatedAt }: Context, venues: ReadonlySet<string>): Micros => {
   let least = Number.POSITIVE_INFINITY;
   for (const venue of venues) least = Math.min(least, live.watermark(venue) ?? Number.POSITIVE_INFINITY);

@@ -43,7 +43,7 @@ const outlineOf = ({ example: { output } }: Endpoint): Json =>
 
 type Place = 'pathParams' | 'queryParams' | 'body';
 
-/** Where the members of an input stand in the request, with their names. */
+/** The place of an input's members in the request, with their names. */
 const placesOf = ({ method, path, input }: Endpoint): readonly (readonly [Place, (name: string) => boolean])[] => {
   if (method === 'POST') return [['body', () => true]];
   const { properties = {} } = input as Schema;

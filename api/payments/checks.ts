@@ -77,7 +77,7 @@ const openKey = ({ plan, key, keyId, expiresAt, transaction, network, payer, rec
   };
 };
 
-/** What stands in the way of a payment before its request is looked at (P-11); `claim`: its plan waits to be delivered. */
+/** The obstacle to a payment before its request is looked at (P-11); `claim`: its plan waits to be delivered. */
 const hindrance = (
   standing: Standing,
   { payload }: SignedPayment,
@@ -109,7 +109,7 @@ const createRefusals = (deps: ChecksDeps): Refusals => {
   return { refuse, refuseNotTaken };
 };
 
-/** What a bid buys, once nothing stands in its way. */
+/** What a bid buys, once it has no obstacle. */
 const createPayments = ({ challenges, terms }: ChecksDeps, { refuse, refuseNotTaken }: Refusals) => {
   const callPayment = (asked: Asked, open: PaymentDesk): CallPayment => {
     let isOpen = false;

@@ -25,7 +25,7 @@ export type DeskDeps = {
   readonly log: Logger;
 };
 
-/** Why a payment is not taken: a reason of P-03, too many of the payer's are unsettled, or nobody can tell now. */
+/** Why a payment is not taken: a reason of P-03, too many of the payer's are unsettled, or it cannot be decided now. */
 export type NotTaken = { readonly refused: string } | 'limit' | 'away';
 
 export type Bid = {

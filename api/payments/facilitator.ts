@@ -1,4 +1,4 @@
-// The facilitator over HTTP: verifies a payment, sends it to the chain. What it does not answer clearly is told apart from what it refuses.
+// The facilitator over HTTP: verifies a payment, sends it to the chain. An unclear answer is distinguished from a refusal.
 import { HTTPFacilitatorClient } from '@x402/core/server';
 import {
   FacilitatorResponseError,

@@ -9,7 +9,7 @@ const STANDARD = /^[A-Za-z0-9+/]+={0,2}$/;
 const URL_SAFE = /^[A-Za-z0-9_-]+={0,2}$/;
 
 const Address = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' });
-/** BigInt('') is 0 and BigInt('0x10') is 16, so digits are asked for. */
+/** BigInt('') is 0 and BigInt('0x10') is 16, so digits are required. */
 const Digits = Type.String({ pattern: '^[0-9]{1,78}$' });
 const Accepted = Type.Object({
   scheme: Type.String(),
@@ -40,7 +40,7 @@ const shape = Compile(Payment);
 export type Accepted = Static<typeof Accepted>;
 /** Hex in lower case: the same authorisation has one spelling. */
 export type SignedPayment = {
-  /** What the caller copied from the challenge. It is not signed: it only says which entry is meant. */
+  /** What the caller copied from the challenge. It is not signed: it only identifies the entry. */
   readonly accepted: Accepted;
   readonly payload: { readonly signature: string; readonly authorization: Static<typeof Authorization> };
 };

@@ -15,7 +15,7 @@ const LATE: Reason = 'invalid_exact_evm_payload_authorization_valid_before';
 
 const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
-/** Without `kind` the amount alone tells a plan from a call: no class costs what a plan does. */
+/** Without `kind` the amount alone distinguishes a plan from a call: no class costs what a plan does. */
 const means = ({ amount, extra }: Accepted, entry: Offer): boolean => {
   if (amount !== entry.amount) return false;
   if (extra?.kind === undefined) return true;

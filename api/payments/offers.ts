@@ -5,7 +5,7 @@ export type PaymentTerms = {
   /** CAIP-2 name of an EVM chain: `eip155:8453`. */
   readonly network: string;
   readonly asset: string;
-  /** Receiver's address; null: nothing can be bought, and the challenge says so by offering nothing. */
+  /** Receiver's address; null: nothing can be bought, and the challenge offers nothing. */
   readonly payTo: string | null;
   /** EIP-712 domain of the token. */
   readonly token: { readonly name: string; readonly version: string };

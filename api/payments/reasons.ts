@@ -29,7 +29,7 @@ const SPELLINGS: Readonly<Record<string, Reason>> = {
   invalid_exact_evm_nonce_already_used: 'already_presented',
 };
 
-/** Reasons that say our own configuration is wrong: answered 503, with an alarm. */
+/** Reasons that mean our own configuration is wrong: answered 503, with an alarm. */
 const OUR_FAULTS: ReadonlySet<string> = new Set([
   'invalid_exact_evm_token_name_mismatch',
   'invalid_exact_evm_token_version_mismatch',
@@ -43,7 +43,7 @@ const OUR_FAULTS: ReadonlySet<string> = new Set([
   'unsupported_scheme',
   'invalid_scheme',
 ]);
-/** Reasons that say nothing about the payment: the facilitator could not look. */
+/** Reasons unrelated to the payment: the facilitator could not check it. */
 const NOT_LOOKED: ReadonlySet<string> = new Set(['unexpected_verify_error']);
 
 /** A reason as it may be shown: free text of a facilitator never reaches a caller, and the 402 stays a header (P-01). */

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { within } from '../../infra/runtime/within.ts';
 import type { PaymentState } from './store.ts';
 
-/** A database that says nothing for this long is away. */
+/** A database that does not answer for this long is unavailable. */
 const ANSWER_MS = 2_000;
 
 export type Receipt = {

@@ -1,4 +1,4 @@
-// A bought key that was lost: whoever signs with the wallet that paid gets another one with the same expiry, once a message (P-06).
+// Recovers a lost bought key: the signer with the wallet that paid gets another key with the same expiry, once per message (P-06).
 import type { Pool, PoolClient } from 'pg';
 import { type Hex, recoverMessageAddress } from 'viem';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
@@ -8,7 +8,7 @@ import { type Purchase, replaceKey } from './purchases.ts';
 /** A signed message is good for so long after the instant it states. */
 const MESSAGE_MS = 600_000;
 
-/** What is asked of the chain: whether a contract wallet takes the message for its own. */
+/** The query to the chain: whether a contract wallet accepts the message as its own. */
 export type MessageChain = Pick<PaymentChain, 'isMessageOf'>;
 
 export type Recovery = {

@@ -52,7 +52,7 @@ const decide = async (deps: SettlementDeps, open: OpenPayment, said: Settled): P
     if (said.is === 'unknown') return UNKNOWN;
     return { is: 'failed', reason: said.reason, payersFault: !(await deps.chain.canPay(open)) };
   } catch (err) {
-    // While it is away it is asked every few seconds; the age of what is unknown is the alarm.
+    // While the chain is unavailable it is queried every few seconds; the age of unknown payments raises the alarm.
     deps.log.debug({ err, receipt_id: open.receiptId }, 'the chain does not answer about a payment');
     return UNKNOWN;
   }
@@ -74,7 +74,7 @@ const record = async (deps: SettlementDeps, open: OpenPayment, decision: Decisio
   count(decision.is);
 };
 
-/** What the database does not take now stands as `settling`; its lease ends, and the chain is asked. */
+/** When the database does not take the outcome, the payment remains `settling`; its lease ends, and the chain is queried. */
 const settleOpen = async (deps: SettlementDeps, open: OpenPayment): Promise<void> => {
   const said = await deps.facilitator.settle(open);
   await record(deps, open, await decide(deps, open, said));
@@ -94,7 +94,7 @@ const reconcile = async (deps: SettlementDeps, open: OpenPayment): Promise<void>
 export type Settlement = {
   /** Settles what was served, unless another process has taken it up. Rejects never. */
   readonly settle: (receiptId: string) => Promise<void>;
-  /** The outcome for whoever waits for it; nothing is recorded. */
+  /** The outcome for a caller that waits for it; nothing is recorded. */
   readonly decide: (open: OpenPayment) => Promise<Decision>;
   /** Payments that this process answers or settles: while it lives no other one takes them up. */
   readonly held: Set<string>;
@@ -157,7 +157,7 @@ export const startSettlement = (deps: SettlementDeps): Settlement => {
   };
 };
 
-/** Sweeps one after the other; a database that is away is told once. */
+/** Sweeps one after the other; an unavailable database is logged once. */
 const repeat = (sweep: () => Promise<void>, log: Logger): (() => Promise<void>) => {
   const stopping = new AbortController();
   let isAway = false;

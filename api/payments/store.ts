@@ -4,7 +4,7 @@ import { within } from '../../infra/runtime/within.ts';
 import type { PlanCode } from '../contract/plans.ts';
 import type { Settleable } from './facilitator.ts';
 
-/** A database that says nothing for this long is away. */
+/** A database that does not answer for this long is unavailable. */
 const ANSWER_MS = 2_000;
 /** A process renews it every second while it answers or settles; without it another one takes the payment up. */
 const LEASE_S = 15;

@@ -1,4 +1,4 @@
-// What a listing's columns say at T: which period is the newest usable one, and copies of the elements that the query reads (DQL-26, DQL-27).
+// A listing's columns at T: the newest usable period, and copies of the elements that the query reads (DQL-26, DQL-27).
 import { serviceError } from '../../schemas/errors.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
@@ -19,7 +19,7 @@ import { type Unknown, unknown } from './values.ts';
 /** What each element of a column of quantities counts in; null where there is no element. */
 type Units = readonly (QuantityUnit | null)[];
 
-/** A column as it stood: its elements, or why nothing can be said of them. `recorded` only of what is to be converted, `units` of quantities. */
+/** A column as captured: its elements, or why they are unknown. `recorded` only for columns to convert, `units` for quantities. */
 export type CapturedColumn = {
   readonly elements: Elements;
   readonly end: Micros;
@@ -61,7 +61,7 @@ const lacksField = (spec: ColumnSpec & { kind: 'layer' }, { version }: Selected)
   return (FIELDS.get(spec.member)?.needs ?? []).some((name) => not_published.includes(name));
 };
 
-/** Why nothing can be said of a column whatever is stored; null: its elements speak. */
+/** Why a column is unknown whatever is stored; null: its elements count. */
 const absenceOf = (spec: ColumnSpec, selected: Selected, { capability, stateLag }: CaptureOptions): Unknown | null => {
   const { version } = selected;
   const policy =
@@ -125,7 +125,7 @@ const explain = (
 
 type Stretch = { readonly spec: ColumnSpec; readonly last: number; readonly bars: number };
 
-/** As the rows say, else as the listing counted when they were recorded; null of what is no quantity. */
+/** The units of the rows, else those of the listing when they were recorded; null for a column that is no quantity. */
 const unitsOf = (column: Column, { spec, last, bars }: Stretch, { listing, version }: Selected): Units | null => {
   if (!isQuantitySpec(spec)) return null;
   const [values, recorded] = [column.copy(last, bars), column.copyRecorded(last, bars)];
@@ -137,7 +137,7 @@ const unitsOf = (column: Column, { spec, last, bars }: Stretch, { listing, versi
   });
 };
 
-/** As published, figures of different units cannot stand in one window: only those in the newest one's unit are known (N-07). */
+/** As published, one window cannot mix figures of different units: only those in the newest one's unit are known (N-07). */
 const inOneUnit = ({ values, reasons: given }: Elements, units: Units): Elements => {
   const unit = units.findLast((one, i) => one !== null && !Number.isNaN(values[i] as number));
   let reasons = given;
@@ -169,7 +169,7 @@ const captureColumn = (
   };
 };
 
-/** What nothing can be said of now still counts in its unit (N-08). */
+/** A column that is unknown now still has its unit (N-08). */
 const captureAbsence = (
   absence: Unknown,
   { spec, bars }: Need,

@@ -20,7 +20,7 @@ export type ConvertDeps = { readonly live: LiveMemory; readonly begin: () => His
 /** The mark at the end of a period, when it was present there. */
 type Marks = (end: Micros) => Digits | null;
 
-/** What an element counts in: as its row says, else as its listing does. */
+/** The unit of an element: that of its row, else that of its listing. */
 const unitAt = ({ units }: CapturedColumn, i: number, version: ListingVersion): QuantityUnit =>
   unitCounted({ quantity_unit: units?.[i] ?? null }, version);
 
@@ -52,7 +52,7 @@ const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: Conver
   );
 };
 
-/** The column's elements in the unit asked, and the digits of the newest. */
+/** The column's elements in the requested unit, and the digits of the newest. */
 const convert = (
   facts: Facts,
   column: CapturedColumn,

@@ -1,5 +1,5 @@
-// Evaluates a checked expression over the listings of one instrument: total and without short circuit (DQL-14 to DQL-24). What a listing
-// says for a field, a series or a depth comes from the reader that is handed in.
+// Evaluates a checked expression over the listings of one instrument: total and without short circuit (DQL-14 to DQL-24). The caller
+// passes the reader that gives a listing's fields, series and depths.
 import { parseDuration } from '../../schemas/durations.ts';
 import { type Arithmetic, operate } from '../language/operators.ts';
 import { sumOf } from '../language/sums.ts';

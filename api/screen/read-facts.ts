@@ -25,7 +25,7 @@ export type Reading = {
   readonly budget: Budget;
 };
 
-/** Facts being read: what memory says is taken at once, the rest when it is complete. */
+/** Facts being read: those from memory are taken at once, the rest when it is complete. */
 export type PendingFacts = { readonly complete: () => Promise<Facts[]> };
 
 const requireStore = (history: HistoryStore | null): HistoryReader => {
@@ -45,7 +45,7 @@ const factsOf = (
   of: { layers: (one: Selected, i: number) => LayerStates; windows: (one: Selected) => Windows },
 ): Facts[] => selected.map((one, i) => ({ ...one, terms, layers: of.layers(one, i), windows: of.windows(one) }));
 
-/** Quantities of series in the unit asked; nothing to do for most queries. */
+/** Quantities of series in the requested unit; nothing to do for most queries. */
 const inUnits = async (plan: Plan, facts: Facts[], { live, history, terms, budget }: Reading): Promise<Facts[]> => {
   const specs = plan.needs.map(({ spec }) => spec).filter(isQuantitySpec);
   if (terms.units === 'published' || specs.length === 0) return facts;
@@ -54,7 +54,7 @@ const inUnits = async (plan: Plan, facts: Facts[], { live, history, terms, budge
 
 // ---- now ----
 
-/** What memory says at an instant: now, or a moment ago (the rules). Whatever is read of one instant is of one state. */
+/** The state of memory at an instant: now, or a moment ago (the rules). All reads of one instant see one state. */
 export type Moment = {
   readonly viewOf: (one: Selected) => Pick<VenueView, 'capability' | 'stateLag'>;
   readonly layersOf: (one: Selected) => LayerStates;
@@ -138,6 +138,6 @@ const readPast = (plan: Plan, selected: readonly Selected[], reading: Reading): 
   return { complete };
 };
 
-/** Begins to read; the store is asked only in `complete`. Throws ServiceError past the budget, and while a store that is needed is away. */
+/** Begins to read; queries the store only in `complete`. Throws ServiceError over the budget, and while a needed store is unavailable. */
 export const readFacts = (plan: Plan, selected: readonly Selected[], reading: Reading): PendingFacts =>
   plan.query.asOf === null ? readLive(plan, selected, reading) : readPast(plan, selected, reading);

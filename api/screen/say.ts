@@ -1,4 +1,4 @@
-// What a listing says for each leaf of a query: its value with unit, stamps, age, status and reason (L-10, DQL-15, DQL-20, DQL-25, DQL-29).
+// The value of a listing for each leaf of a query, with unit, stamps, age, status and reason (L-10, DQL-15, DQL-20, DQL-25, DQL-29).
 import type { Status } from '../../schemas/freshness.ts';
 import { MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
@@ -55,7 +55,7 @@ const QUANTITY_UNITS: readonly string[] = ['base', 'contracts', 'quote'] satisfi
 
 type Quantity = { readonly digits: Digits; readonly unit: QuantityUnit; readonly version: ListingVersion };
 
-/** A quantity in the unit asked for; null: it cannot be converted (N-07). */
+/** A quantity in the requested unit; null: it cannot be converted (N-07). */
 const converted = ({ digits, unit, version }: Quantity, facts: Facts): Digits | null => {
   const { units: mode } = facts.terms;
   const listing = version.record.values;
@@ -85,7 +85,7 @@ const ruleOf = (name: 'tick_size' | 'lot_size' | 'min_qty', facts: Facts): Said 
 
 const isPresent = (facts: Facts): boolean => layerOf(facts, 'mark').answer.status === 'present';
 
-/** Reference fields; those of the instrument say the same at each of its listings. */
+/** Reference fields; those of the instrument are the same for each of its listings. */
 const sayReference = (name: string, facts: Facts, group: readonly Facts[]): Said => {
   const { listing, version } = facts;
   switch (name) {
@@ -112,7 +112,7 @@ type Member = { readonly value: Value; readonly unit: string; readonly digits: D
 type StatusReason = Pick<Said, 'status' | 'reason'>;
 
 /**
- * What a layer says, with the stamps of its reading; one that is off or not published has none to speak of. A literal of every member:
+ * The value of a layer with the stamps of its reading; a layer that is off or not published has none. A literal of every member:
  * thousands are made a query, and spreading parts into one costs several times as much.
  */
 const saidOf = (
@@ -146,7 +146,7 @@ const timeToFunding = ({ instants }: StoredReading, at: Micros): Value => {
 const versionOf = ({ recorded_at }: StoredReading, { listing, version }: Facts): ListingVersion =>
   versionAt(listing.versions, recorded_at) ?? version;
 
-/** A member of a reading that holds; one that is null says why (L-02, DQL-33c). */
+/** A member of a reading that is valid; one that is null has a reason (L-02, DQL-33c). */
 const memberOf = (reading: StoredReading, member: string, facts: Facts): Member => {
   const unit = unitOfMember(member, reading.layer, facts);
   if (member === 'time_to_funding') return { value: timeToFunding(reading, facts.terms.at), unit, digits: null };
@@ -295,7 +295,7 @@ const saySeries = (leaf: CallNode | SourceNode, facts: Facts): Said => {
     if (column.receivedAt !== null && column.receivedAt > (receivedAt ?? 0)) receivedAt = column.receivedAt;
   }
   const ageMs = receivedAt === null ? null : Math.floor((facts.terms.at - receivedAt) / MICROS_PER_MS);
-  // A bare source says what was published; everything else is computed.
+  // A bare source has digits as published; everything else is computed.
   const digits = leaf.type === 'source' && value.kind === 'number' ? ([...read.values()][0]?.digits ?? null) : null;
   return { ...said, value, digits, ...statusOf(value), receivedAt, ageMs, period: { ...said.period, end } };
 };
@@ -306,7 +306,7 @@ const sayField = ({ name }: FieldNode, facts: Facts, group: readonly Facts[]): S
   return sayMember(layer, name, facts);
 };
 
-/** What a listing of an instrument says for a leaf; `group` are all the instrument's selected listings. */
+/** The value of a leaf for a listing of an instrument; `group` are all the instrument's selected listings. */
 export const say = (leaf: Leaf, facts: Facts, group: readonly Facts[]): Said => {
   if (leaf.type === 'field') return sayField(leaf, facts, group);
   if (leaf.type === 'source') return saySeries(leaf, facts);

@@ -190,7 +190,7 @@ const stampsOf = (node: Node, instrument: Instrument, element: Element) => {
   return oldest === null ? { received_at: null, age_ms: null } : ownStamps(oldest);
 };
 
-/** What stands behind an aggregate: every contributing and every open element (DQL-21). */
+/** The parts of an aggregate: every contributing and every open element (DQL-21). */
 const partObject = (node: AggregateNode, instrument: Instrument, element: Element): Json => {
   const value = instrument.value(node.expr, element);
   const said = isLeaf(node.expr) ? instrument.said(node.expr, element) : null;

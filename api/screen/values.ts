@@ -41,7 +41,7 @@ const rank = ({ status, reason }: Unknown): number =>
 export const firstUnknown = (unknowns: readonly Unknown[]): Unknown =>
   unknowns.reduce((first, other) => (rank(other) < rank(first) ? other : first), unknowns[0] ?? NO_VALUE);
 
-/** Nothing that the venue could have said is missing: such an element does not take part in an aggregate (DQL-21). */
+/** Nothing that the venue could have published is missing: such an element does not take part in an aggregate (DQL-21). */
 export const isAbsent = (value: Value): boolean =>
   value.kind === 'unknown' && (value.status === 'not_published' || value.status === 'off');
 
@@ -71,7 +71,7 @@ const isTrue = (op: Comparison, a: number, b: number): boolean => {
 
 type Bounds = { readonly low: number; readonly high: number };
 
-/** An interval against a known number: known when every value within says the same (DQL-17). */
+/** An interval against a known number: known when every value within has the same result (DQL-17). */
 const compareBounds = (op: Comparison, { low, high }: Bounds, k: number): Truth => {
   if (op === '=') return k < low || k > high ? false : null;
   const [atLow, atHigh] = [isTrue(op, low, k), isTrue(op, high, k)];

@@ -78,7 +78,7 @@ export const selectListings = (
 
 const unique = (named: readonly Named[] | undefined): string[] => [...new Set((named ?? []).map((n) => n.code))].sort();
 
-/** Pairs that were asked for by both names and that nothing was selected for (S-05). */
+/** Pairs that were requested by both names and for which nothing was selected (S-05). */
 export const missingPairs = (names: Names, selected: readonly Selected[]): MissingPair[] => {
   const found = new Set<string>();
   for (const { listing, version } of selected) {

@@ -40,7 +40,7 @@ export const startServiceLevels = (live: LiveMemory, nowMicros: () => Micros): S
   };
   const timer = setInterval(sampleLag, SAMPLE_MS).unref();
   return {
-    // Refusals are quick, and say nothing of how long an answer takes.
+    // Refusals are quick, and would distort how long an answer takes.
     observeAnswer: ({ route, status, ms }) => {
       if (route.startsWith('/v2/') && status < 300) quantilesFor(answers, route).add(ms, nowMs());
     },

@@ -26,16 +26,16 @@ import { RowBatches, rowLayerOf } from './row-events.ts';
 import { gapData, Stream } from './stream.ts';
 import { TrackBoard } from './track-board.ts';
 
-/** The clock is looked at this often: a change that time brings is told well within a second (ST-07). */
+/** The clock is checked this often: a change that time brings is sent well within a second (ST-07). */
 const TICK_MS = 250;
 const TICK: Micros = TICK_MS * 1_000;
 /** Clocks of nodes differ by less: one that is further off alarms. */
 const CLOCKS_APART: Micros = 1_000_000;
 const ROTATE: Micros = 86_400_000_000;
-/** Kinds of entries that change what a stream tells, besides rows it tells; the others only move its place. */
+/** Kinds of entries that change what a stream sends, besides rows; the others only move its place. */
 const CHANGING: ReadonlySet<string> = new Set<LiveEntry['kind']>(['reading', 'connection', 'listing', 'capability']);
 
-/** What streams are told of later, too. */
+/** Entries that streams may need later, too. */
 const isKept = ({ kind }: LiveMessage, entry: LiveEntry | null): boolean =>
   CHANGING.has(kind) || (entry !== null && rowLayerOf(entry) !== null);
 
@@ -47,7 +47,7 @@ const asApplied = ({ venue, partition, message, before, replaced }: AppliedEntry
 type Moment = { readonly toldAt: Micros; readonly tasksKey: string; readonly lagging: boolean; readonly text: string };
 const NO_MOMENT: Moment = { toldAt: 0, tasksKey: '', lagging: false, text: '' };
 
-/** A stream waits longer than a call: what it has missed cannot be asked for again once it has begun anew. */
+/** A stream waits longer than a call: what it has missed cannot be requested again once it has begun anew. */
 const MISSED_WITHIN_MS = 60_000;
 
 export type HubDeps = {
@@ -105,7 +105,7 @@ export class StreamHub {
     });
   }
 
-  /** `onDelivered` hears after each hand-over to the clients' sockets of the time since the oldest of its records was appended to the log. */
+  /** Calls `onDelivered` after each write to the clients' sockets with the time since the oldest of its records was appended to the log. */
   watchDelivery(onDelivered: (age: Micros) => void): void {
     this.#onDelivered = onDelivered;
   }
@@ -140,7 +140,7 @@ export class StreamHub {
     return stream;
   }
 
-  /** Tells one client what is no part of the log: it stands under the id that was told last. */
+  /** Sends one client an event that is no part of the log, under the id that was sent last. */
   tellBeside(stream: Stream, event: string, data: string): void {
     if (!this.#streams.has(stream)) return;
     const now = this.#advanceAll();
@@ -157,7 +157,7 @@ export class StreamHub {
   #greet(stream: Stream, lastEventId: string | null, now: Micros): void {
     const { request, tasks } = stream;
     const sent = lastEventId === null ? null : parseEventId(lastEventId, request.selection, tasks);
-    // The node that told it may have a clock ahead of this one's: what is due until then is told here when it is due.
+    // The node that issued it may have a clock ahead of this one's: what is due until then is sent here when it is due.
     const id =
       sent === null || sent.toldAt > now + CLOCKS_APART ? null : { ...sent, toldAt: Math.min(sent.toldAt, now) };
     const resumed = id !== null && this.#ring.covers(id.places);
@@ -224,7 +224,7 @@ export class StreamHub {
     return now;
   }
 
-  /** What one turn of the loop tells goes to each client in few writes. */
+  /** The events of one turn of the loop go to each client in few writes. */
   #scheduleFlush(): void {
     if (this.#isFlushScheduled) return;
     this.#isFlushScheduled = true;
@@ -237,7 +237,7 @@ export class StreamHub {
     });
   }
 
-  /** Rows that have gathered are told under the place of the last of them: no id may pass them untold. */
+  /** Rows that have gathered are sent under the place of the last of them: no id may pass unsent rows. */
   #endRows(): void {
     if (this.#rows.tell()) this.#commit(this.#nowMicros());
   }
@@ -246,7 +246,7 @@ export class StreamHub {
     for (const stream of this.#streams) if (stream.hasDrafts) stream.commit(this.#idOf(stream, now));
   }
 
-  /** The id of a stream that has been told everything up to now: its selection, and what all streams of its tasks share. */
+  /** The id of a stream that has received everything up to now: its selection, and what all streams of its tasks share. */
   #idOf({ tasks, tasksKey, request }: Stream, toldAt: Micros): string {
     const lagging = request.venues.some((venue) => this.#board.isBehind(venue));
     const moment = this.#moment;
@@ -276,7 +276,7 @@ export class StreamHub {
     this.#ring.begin(task, place);
   }
 
-  /** Takes in one applied entry of `live`. What was due before it is told first; what is not above the task's place is a repeat. */
+  /** Takes in one applied entry of `live`. Changes due before it are sent first; an entry not above the task's place is a repeat. */
   #apply(applied: Applied, entry: LiveEntry | null): void {
     const { venue, task, message } = applied;
     if (!this.#places.has(task)) this.#begin(task, applied.before);

@@ -1,4 +1,4 @@
-// A stream's listings as they come, change and go (ST-03 `listing`, ST-08), now or told again to one that resumes.
+// A stream's listings as they come, change and go (ST-03 `listing`, ST-08), now or replayed to a stream that resumes.
 import { writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry } from '../../schemas/topics.ts';
@@ -14,7 +14,7 @@ export type Changed = {
   readonly live: LiveMemory;
   readonly board: TrackBoard;
   readonly now: Micros;
-  /** Told of every version that is followed: one may say when the listing will end. */
+  /** Called for every version that is followed: a version may state when the listing will end. */
   readonly awaitEnd: (selected: Selected) => void;
 };
 
@@ -58,7 +58,7 @@ const tell = (
 export const listingOf = (live: LiveMemory, { listing: version }: LiveEntry): LiveListing | undefined =>
   version === null ? undefined : live.venue(version.venue)?.listings.get(version.venue_symbol);
 
-/** A version of a listing has come, or its end: follows it, lets it go, or tells its new record. */
+/** Handles a version of a listing, or its end: follows it, lets it go, or sends its new record. */
 export const changeListing = (stream: Stream, listing: LiveListing, changed: Changed): void => {
   const { live, board, now } = changed;
   const key = listingKey(listing.venue, listing.venueSymbol);
@@ -80,7 +80,7 @@ export const changeListing = (stream: Stream, listing: LiveListing, changed: Cha
   }
 };
 
-/** A listing's change of the past, told again; what was told, null for nothing. One that was added has its snapshots told too. */
+/** Replays a past change of a listing; returns the change, null for none. An added listing has its snapshots sent too. */
 export const retellListing = (stream: Stream, entry: LiveEntry, changed: Changed): ListingChange | null => {
   const { live } = changed;
   const listing = listingOf(live, entry);
@@ -97,7 +97,7 @@ export const retellListing = (stream: Stream, entry: LiveEntry, changed: Changed
   return change;
 };
 
-/** Listings that came to an end that was known ahead: no entry says so. `told` are those whose end an entry said. */
+/** Ends of listings that were known ahead, so that no entry reports them. `told` are those whose end an entry reported. */
 export const retellEnds = (
   stream: Stream,
   { since, told }: { readonly since: Micros; readonly told: ReadonlySet<string> },

@@ -25,18 +25,18 @@ export type Merged = { readonly from: Micros; readonly to: Micros; readonly drop
 export type OutboxDeps = {
   readonly out: Writable;
   readonly nowMicros: () => Micros;
-  /** Data of the `gap` that says how many updates were merged. */
+  /** Data of the `gap` with the number of merged updates. */
   readonly gapData: (merged: Merged) => string;
-  /** More than 16 MiB wait: whoever owns the outbox says goodbye. */
+  /** More than 16 MiB wait: the owner of the outbox sends goodbye. */
   readonly onOverflow: () => void;
 };
 
 const textOf = ({ id, event, data }: Frame): string => `id: ${id}\nevent: ${event}\ndata: ${data}\n\n`;
 
-/** An update says what changed before it says the state: the search ends there. */
+/** An update has its change before its state: the search ends there. */
 const CHANGE = /"change":"(\w+)"/;
 
-/** An update that stands for another kind of change too says both. */
+/** An update that replaces one with another kind of change has both kinds. */
 const absorb = (older: Frame, newer: Frame): Frame =>
   CHANGE.exec(older.data)?.[1] === CHANGE.exec(newer.data)?.[1]
     ? newer
@@ -44,7 +44,7 @@ const absorb = (older: Frame, newer: Frame): Frame =>
 
 export class Outbox {
   readonly #deps: OutboxDeps;
-  /** In the order to send; merged frames stand under their key. */
+  /** In the order to send; merged frames are under their key. */
   #waiting = new Map<string | symbol, Waiting>();
   #bytes = 0;
   #isSlow = false;

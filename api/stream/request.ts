@@ -1,4 +1,4 @@
-// GET /v2/stream as it is asked for: its declaration, and what a lawful request selects and how it is printed (ST-01, ST-08).
+// GET /v2/stream: the declaration of its input, and what a valid request selects and how it is printed (ST-01, ST-08).
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { type ApiError, nearest } from '../../schemas/errors.ts';
@@ -122,13 +122,13 @@ export type StreamRequest = {
   readonly layers: readonly ReadingLayer[];
   /** Layers of rows, ascending. */
   readonly rows: readonly RowLayer[];
-  /** Of the candles, when they are asked for. */
+  /** Of the candles, when they are requested. */
   readonly timeframe: Timeframe;
   readonly format: Format;
   readonly withSnapshots: boolean;
-  /** Moves of the account's rules are told too; they are no part of what an id resumes. */
+  /** Moves of the account's rules are sent too; they are no part of what an id resumes. */
   readonly withRules: boolean;
-  /** Venues it can ever speak of, ascending. */
+  /** Venues that it can ever contain, ascending. */
   readonly venues: readonly string[];
   /** Name of all of this in event ids. */
   readonly selection: string;
@@ -183,7 +183,7 @@ const codesOf = (names: Names): unknown =>
 const selectionName = (parts: unknown): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 11);
 
-/** What is asked, within the plan. Throws ServiceError with everything that is not. */
+/** Reads the request, within the plan. Throws ServiceError with all its faults. */
 export const readRequest = (
   { input, names }: { readonly input: StreamInput; readonly names: Names },
   { live, plan, choice, at }: { live: LiveMemory; plan: Plan; choice: ScopeChoice; at: Micros },

@@ -14,15 +14,15 @@ export type ResumeDeps = {
   readonly live: LiveMemory;
   readonly ring: Ring;
   readonly now: Micros;
-  /** Id of the places given, with statuses told as in the id resumed from. */
+  /** Id of the places given, with statuses as of the id resumed from. */
   readonly idOf: (places: ReadonlyMap<string, Place>) => string;
-  /** Tells the stream of a listing's change as of the entry, and answers which; one that was added is told anew. */
+  /** Sends the stream a listing's change as of the entry, and returns the change; an added listing is sent anew. */
   readonly tellListing: (stream: Stream, entry: LiveEntry) => ListingChange | null;
-  /** Tells the stream of listings that ended since without an entry that says so; `told` are ends that were told. */
+  /** Sends the stream the ends of listings since then that no entry reports; `told` are ends that were sent. */
   readonly tellEnds: (stream: Stream, told: ReadonlySet<string>) => void;
 };
 
-/** What the client knew when it was told the id. */
+/** What the client knew when it received the id. */
 class Memory {
   /** Readings then of what has been read since, by track. */
   readonly readings = new Map<string, Reading | null>();
@@ -40,7 +40,7 @@ class Memory {
     }
   }
 
-  /** The status it was told, or null when that cannot be derived. */
+  /** The status it received, or null when that cannot be derived. */
   told(track: Track<Stream>, id: EventId, live: LiveMemory): Told | null {
     const { venue: code } = track.listing;
     const venue = live.venue(code);
@@ -53,14 +53,14 @@ class Memory {
   }
 }
 
-/** Tells one reading of the past as it was; the status it had then is what is told from here on. */
+/** Sends one past reading as it was; later statuses are compared with the status it had then. */
 const tellReading = (
   track: Track<Stream>,
   told: Told | null,
   { live, stream, reading }: { live: LiveMemory; stream: Stream; reading: Reading },
 ): Told | null => {
   const venue = live.venue(track.listing.venue);
-  // As it was told live: the moment it was read, which is never before it was received.
+  // As it was sent live: at the moment it was read, which is never before it was received.
   const at = Math.max(reading.recorded_at, reading.received_at);
   const version = track.version(at);
   if (venue === undefined || version === null) return told;
@@ -71,7 +71,7 @@ const tellReading = (
   return answer;
 };
 
-/** Replays into the stream, whose tracks stand at `now`, everything after the id. */
+/** Replays everything after the id into the stream, whose tracks are as of `now`. */
 export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
   const { live, ring, now, idOf, tellListing, tellEnds } = deps;
   const entries = [...ring.after(id.places)];

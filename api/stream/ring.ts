@@ -23,7 +23,7 @@ export type Applied = {
   readonly replaced: HeldReading | null;
 };
 
-/** An entry that is held. What it carries is decoded when it is asked for, which must be before the next one is pushed. */
+/** An entry that is held. Its content is decoded when it is read, which must be before the next one is pushed. */
 export type RingEntry = Place & {
   readonly venue: string;
   readonly task: string;
@@ -249,7 +249,7 @@ export class Ring {
     const task = this.#tasks[columns.task[row] as number] as Task;
     task.floor = { offset: columns.offset[row] as number, index: columns.index[row] as number };
     const track = this.#tracks[columns.track[row] as number];
-    // What comes after its newest is told what it replaced.
+    // The entry after its newest needs the reading that it replaced.
     if (track !== undefined && track.newest > this.#first) track.copyBefore(this.#bytesOf(this.#first));
     this.#bytes.free({ chunk: columns.chunk[row] as number });
     this.#first++;

@@ -1,4 +1,4 @@
-// Trades, liquidations and decided candles as streams tell them: rows of the log, each once, as they come (ST-03 `event`, `candle`).
+// Trades, liquidations and decided candles as streams send them: rows of the log, each once, as they come (ST-03 `event`, `candle`).
 import { formatInstant } from '../../schemas/instants.ts';
 import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
 import { CANDLE_PRICES } from '../../schemas/layers/candle.ts';
@@ -19,7 +19,7 @@ const LAYER_OF: ReadonlyMap<string, RowLayer> = new Map(
   [...ROW_STREAMS].map(([streamed, { table }]) => [table, streamed] as const),
 );
 
-/** The layer of an entry that streams tell as a row; null for all others. Late rows are part of no answer (N-11). */
+/** The layer of an entry that streams send as a row; null for all others. Late rows are part of no answer (N-11). */
 export const rowLayerOf = ({ kind, row }: LiveEntry): RowLayer | null => {
   if (row === null || row.flags.late === true) return null;
   const layer = LAYER_OF.get(row.table) ?? null;
@@ -75,7 +75,7 @@ const count = (value: number | undefined): JsonValue => rawJson(String(value ?? 
 
 type Volume = { readonly volume: Digits | null; readonly conversion?: JsonValue };
 
-/** A candle's volume in the unit asked for (N-07). */
+/** A candle's volume in the requested unit (N-07). */
 const volumeOf = (row: Row, context: Context): Volume => {
   const { volume: digits } = row.figures;
   const { version, format } = context;
@@ -158,7 +158,7 @@ export class RowBatches {
     const [layer, { row, symbol }, venue] = [rowLayerOf(entry), entry, this.#live.venue(code)];
     if (layer === null || row === null || venue === undefined) return;
     const kind = kindOf(layer, row);
-    // What stands together in one event; candles stand alone.
+    // Rows of one place go into one event; candles are sent alone.
     const place = `${code}|${symbol}|${layer}|${layer === 'candles' ? `${kind.timeframe}|${kind.priceType}|${row.at}` : ''}`;
     const told = new Set<string>();
     for (const stream of streams) {

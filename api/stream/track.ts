@@ -1,4 +1,4 @@
-// One listing and layer as printed for one format: its reading and status as told, and when time alone may change it (F-04, ST-03, ST-07).
+// One listing and layer as printed for one format: its reading and status as sent, and when time alone may change it (F-04, ST-03, ST-07).
 import { type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
@@ -29,7 +29,7 @@ export class Track<Reader> {
   readonly readers = new Set<Reader>();
   reading: Reading | null = null;
   told: Told = { status: 'missing', reason: 'no_value', gap_cause: null };
-  /** Soonest moment that stands in the queue of moments. */
+  /** Soonest moment in the queue of moments. */
   queuedAt: Micros = Number.POSITIVE_INFINITY;
 
   constructor(listing: LiveListing, layer: ReadingLayer, format: Format) {

@@ -33,7 +33,7 @@ export type CalledEndpoint = {
 /** Rejects when the API cannot be reached, does not answer in time, or the caller has gone. */
 export type CallApi = (endpoint: CalledEndpoint, args: Arguments, caller: Caller) => Promise<ApiAnswer>;
 
-/** A selection as a URL takes it. An object that is no selection goes as it is: the API says what is wrong with it. */
+/** A selection as a URL takes it. An object that is no selection passes unchanged: the API reports what is wrong with it. */
 const whereText = (where: unknown): string =>
   Value.Check(Where, where) && typeof where === 'object'
     ? printSelection(selectionOf(where, ''))

@@ -13,7 +13,7 @@ const MOST_OF_A_BATCH = 20;
 const BATCH_REVISION = '2025-03-26';
 /** Change streams are the one thing that the protocol library answers as events only; nothing here changes by itself. */
 const STREAMED = 'subscriptions/listen';
-/** Headers that say what the body says, and are checked against it. */
+/** Headers that repeat members of the body, and are checked against it. */
 const PROTOCOL_HEADERS = ['content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'] as const;
 
 export type Posted = {

@@ -1,4 +1,4 @@
-// What a failed call says to a model: the API's errors, what to do next, and whether to repeat the call (T-05).
+// The text of a failed call for a model: the API's errors, what to do next, and whether to repeat the call (T-05).
 import { type ApiError, CATALOGUE, type ErrorCode } from '../../schemas/errors.ts';
 import type { ApiAnswer } from './call-api.ts';
 
@@ -39,7 +39,7 @@ const NEXT: Partial<Readonly<Record<ErrorCode, (error: ApiError, waitS: number) 
   UNAVAILABLE: ({ hint }, waitS) => hint ?? waitWords(waitS),
 };
 
-/** The errors of an answer; an answer of something that stands before the API has none. */
+/** The errors of an answer; an answer of a proxy before the API has none. */
 const errorsOf = (text: string): readonly ApiError[] => {
   try {
     const { errors } = JSON.parse(text) as { readonly errors?: readonly ApiError[] };

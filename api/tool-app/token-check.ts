@@ -4,7 +4,7 @@ import { Value } from 'typebox/value';
 import { Agent } from 'undici';
 import { within } from '../../infra/runtime/within.ts';
 
-/** Who waits longer is told to come again (T-07). */
+/** A caller that waits longer gets the answer to retry (T-07). */
 const ANSWER_MS = 2_000;
 
 /** `key` is what the API is called with instead of the token. */
@@ -20,7 +20,7 @@ const Answer = Type.Union([
   Type.Object({ active: Type.Literal(true), key: Type.String() }),
 ]);
 
-/** Tokens are 43 characters; keys have another length, so neither is ever asked for as the other. */
+/** Tokens are 43 characters; keys have another length, so neither is ever looked up as the other. */
 const TOKEN = /^[\w-]{43}$/;
 export const isToken = (text: string): boolean => TOKEN.test(text);
 

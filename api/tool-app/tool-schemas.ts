@@ -29,7 +29,7 @@ export type Schema = {
   readonly additionalProperties?: boolean;
 };
 
-/** Rows of a page unless the caller says otherwise (T-04). */
+/** Rows of a page unless the caller requests another number (T-04). */
 export const PAGE_ROWS = 20;
 
 const MOST_CHARACTERS = 512;
@@ -154,10 +154,10 @@ export const toolInput = ({ properties, required, example }: Input): Schema => (
   additionalProperties: false,
 });
 
-/** Members of members are told this deep; below, a type is enough. */
+/** Members are described to this depth; below, a type is enough. */
 const DEEP_WORDS = 2;
 
-/** Whether there is anything to check: of members that may be anything nothing is said. */
+/** Whether there is anything to check: members that may be anything are left out. */
 const isTold = ({ type, enum: values, anyOf }: Schema): boolean =>
   type !== undefined || values !== undefined || anyOf !== undefined;
 

@@ -160,7 +160,7 @@ export const catalogue = async (run: Run): Promise<void> => {
   print(run, { objects: [answer], rows: rows.catalogueRows(answer), note: `catalogue ${answer.catalogue}` });
 };
 
-/** Its canonical text and its cost; a fault is underlined by whoever reports errors. */
+/** Prints its canonical text and its cost; the reporter of errors underlines a fault. */
 export const checkQuery = async (run: Run, query: string): Promise<void> => {
   const answer = await run.client.dqlParse({ query }, signalOf(run));
   const { nodes, bars, cost } = answer.complexity;

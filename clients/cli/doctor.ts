@@ -1,4 +1,4 @@
-// `perp doctor`: what stands between the user and an answer, one line a check, and what is stale and why.
+// `perp doctor`: checks everything between the user and an answer, one line a check, and shows what is stale and why.
 import { ApiError, type Client, type SnapshotsAnswer } from '../typescript/src/index.ts';
 import { EXIT, exitCodeOf } from './exit.ts';
 import type { Row } from './output.ts';
@@ -12,7 +12,7 @@ export type Finding = {
   readonly exit?: number;
 };
 
-/** An answer's age is told by its clock; more than this between the two and ages mean little. */
+/** An answer's age depends on the service's clock; with more than this between the two clocks, ages mean little. */
 const CLOCK_WARN_MS = 1_000;
 const DAYS_LEFT_WARN = 3;
 const DAY_MS = 86_400_000;

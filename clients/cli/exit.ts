@@ -13,7 +13,7 @@ export class UsageError extends Error {
   }
 }
 
-/** A run that ends with a code and says nothing more. */
+/** A run that ends with a code and prints nothing more. */
 export class Ended extends Error {
   readonly code: number;
 

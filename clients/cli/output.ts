@@ -1,4 +1,4 @@
-// Answers as people and programs read them: a table on a terminal, else an object a line; CSV and files of tables when asked for.
+// Answers as people and programs read them: a table on a terminal, else an object a line; CSV and files of tables on request.
 import { stripVTControlCharacters, styleText } from 'node:util';
 
 export type Cell = string | number | boolean | null | undefined;

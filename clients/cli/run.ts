@@ -31,7 +31,7 @@ export const textOption = (options: Options, name: string): string | undefined =
 
 const FORMATS: readonly Format[] = ['table', 'json', 'csv', 'parquet'];
 
-/** A table on a terminal, else an object a line, unless told. */
+/** Default: a table on a terminal, else an object a line. */
 const formatOf = (options: Options, { out }: World): Format => {
   const chosen = FORMATS.filter((format) => options[format] === true || options['output'] === format);
   if (chosen.length > 1) throw new UsageError(`Both ${chosen.join(' and ')} are asked for.`, 'Give one format.');
@@ -74,7 +74,7 @@ export const numberOption = (options: Options, name: string): number | undefined
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `--last 2h`, or `--from` and `--to`; the last hour when nothing is said. */
+/** `--last 2h`, or `--from` and `--to`; default the last hour. */
 export const periodOf = (options: Options, nowMs: number): { readonly from: string; readonly to: string } => {
   const from = textOption(options, 'from');
   const last = textOption(options, 'last') ?? '1h';

@@ -7,9 +7,9 @@ import { type LiveEvent, type LiveOptions, type LiveRequest, live } from './live
 import { pages, windows } from './windows.ts';
 
 export type ClientOptions = {
-  /** API key; the variable PERP_API_KEY unless told, null for none. */
+  /** API key; default the variable PERP_API_KEY, null for none. */
   readonly key?: string | null;
-  /** Address of the service; the variable PERP_BASE_URL unless told, else the demo's. */
+  /** Address of the service; default the variable PERP_BASE_URL, else the demo's. */
   readonly baseUrl?: string;
   /** Figures as numbers (`json`), or as text with the venue's digits (`string`). */
   readonly numberFormat?: 'json' | 'string';
@@ -28,10 +28,10 @@ export type ClientOptions = {
 type OperationName = keyof Operations;
 type RequestOf<Name extends OperationName> = Operations[Name]['request'];
 type AnswerOf<Name extends OperationName, F extends Digits> = Operations<F>[Name]['answer'];
-/** Operations that take nothing, or nothing that must be said. */
+/** Operations without input, or without required input. */
 type Optional<Name extends OperationName> = Record<never, never> extends RequestOf<Name> ? Name : never;
 
-/** A request may be left out where nothing of it must be said. */
+/** A request may be left out where it has no required member. */
 type Ask<Name extends OperationName, F extends Digits> =
   Name extends Optional<Name>
     ? (request?: RequestOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name, F>>
@@ -45,7 +45,7 @@ export type TableFormat = 'parquet' | 'csv' | 'ndjson';
 
 export type Client<F extends Digits = number> = { readonly [Name in OperationName]: Ask<Name, F> } & {
   readonly baseUrl: string;
-  /** Every page; a period of history or candles that is too long for one answer is asked for in parts. */
+  /** Every page; a period of history or candles that is too long for one answer is requested in parts. */
   readonly pages: <Name extends PagedName>(
     name: Name,
     request: RequestOf<Name>,

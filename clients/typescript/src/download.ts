@@ -108,7 +108,7 @@ type Session = { readonly client: Client | Client<string>; readonly options: Dow
 const fetchOnce = async ({ client, options, told }: Session, { file, format, path }: Wanted) => {
   const { listing, layer, day } = file;
   const link = await client.archiveFile({ listing, layer, day, format }, signalOf(options));
-  // The list states the hash of Parquet alone: only the link says whether another format is there already.
+  // The list states the hash of Parquet alone: only the link shows whether another format is there already.
   if (format !== file.format && (await isHeld(path, link))) return link;
   const target = { link, path, part: `${path}.${link.sha256.slice(0, 16)}.part` };
   await fetchRest(target, told, options.signal);

@@ -7,7 +7,7 @@ export type ClientCode =
   | 'UNREACHABLE'
   /** An answer came that is none of the API, such as a proxy's page. */
   | 'BAD_ANSWER'
-  /** A file that was fetched has another hash than the list says. */
+  /** A downloaded file has another hash than in the list. */
   | 'BAD_FILE';
 export type AnyCode = ErrorCode | ClientCode;
 

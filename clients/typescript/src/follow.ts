@@ -12,7 +12,7 @@ import { durationMs } from './windows.ts';
 
 /** Events that wait while history is read, or for it; more wait in the network, and then at the service (ST-06). */
 const WAITING_EVENTS = 50_000;
-/** History is asked again from so long before the newest reading: a row is written with the end of its window, which is 60 s at most. */
+/** History is requested again from so long before the newest reading: a row is written with the end of its window, which is 60 s at most. */
 const OVERLAP_MS = 120_000;
 /** An answer about instants older than this is settled, unless the service is behind (N-11). */
 const UNSETTLED_MS = 150_000;
@@ -28,7 +28,7 @@ type Greeting<F extends Digits> = { readonly from: string; readonly to: string; 
 
 class Follower<F extends Digits> {
   readonly #request: FollowRequest;
-  /** Instant from which on readings are told. */
+  /** Instant from which on readings are delivered. */
   readonly #begin: string;
   readonly #options: FollowOptions;
   readonly #sources: FollowSources<F>;
@@ -91,7 +91,7 @@ class Follower<F extends Digits> {
   }
 
   async *#handle(event: Incoming<F>): AsyncGenerator<Followed<F>, void, void> {
-    // Snapshots, and the gap that goes before them, are told with the past.
+    // Snapshots, and the gap before them, are delivered with the past.
     if (!['snapshot', 'gap', 'again', 'hello'].includes(event.event)) yield* this.#greet();
     switch (event.event) {
       case 'hello':
@@ -99,7 +99,7 @@ class Follower<F extends Digits> {
         return;
       case 'gap':
         this.#options.onGap?.({ source: 'live', ...event.data });
-        // What expired is asked for with the hello before it.
+        // The expired part is requested with the hello before it.
         if (event.data.reason !== 'resume_expired') yield* this.#lost(event.data);
         return;
       case 'snapshot':
@@ -115,7 +115,7 @@ class Follower<F extends Digits> {
     }
   }
 
-  /** The stream is over: what it said is told, whatever history may still come to know. */
+  /** The stream is over: its events are delivered, whatever history may still add. */
   async *#end(): AsyncGenerator<Followed<F>, void, void> {
     yield* this.#greet();
     for (const seam of this.#seams.values()) seam.giveUp();
@@ -123,13 +123,13 @@ class Follower<F extends Digits> {
     this.#gaps.endAll(() => true);
   }
 
-  /** Where history is asked from: the beginning, and later a little before what was told last. */
+  /** The start of the next request to history: the beginning, and later a little before the last delivered reading. */
   #since(): string {
     const { newest } = this.#marks;
     return this.#isBegun && newest !== null ? this.#before(newest) : this.#begin;
   }
 
-  /** So long before an instant, at the beginning of a window and a period; no earlier than what is asked. */
+  /** So long before an instant, at the beginning of a window and a period; no earlier than the request. */
   #before(instant: string, ms = OVERLAP_MS): string {
     const before = Math.floor((Date.parse(instant) - ms) / this.#stepMs) * this.#stepMs;
     return before > Date.parse(this.#begin) ? iso(before) : this.#begin;
@@ -155,8 +155,8 @@ class Follower<F extends Digits> {
   }
 
   /**
-   * Tells what is settled as it comes. The rest waits for the stream, which says how far it is wanted, and for what is not known yet.
-   * `snapshots` are what the stream began with; null after a gap, when what it says next may come at any time.
+   * Delivers what is settled as it comes. The rest waits for the stream, which bounds the rows needed, and for what is not known yet.
+   * `snapshots` are the first events of the stream; null after a gap, when its next event may come at any time.
    */
   async *#past(
     from: string,
@@ -180,7 +180,7 @@ class Follower<F extends Digits> {
     this.#schedule();
   }
 
-  /** What is certainly settled is asked for apart: of a long past the rest is little. Parts meet where windows and periods end. */
+  /** What is certainly settled is requested apart: of a long past the rest is little. Parts meet where windows and periods end. */
   #parts(from: string, to: string): HistoryRequest[] {
     const { since: _, depth: __, interval, ...request } = this.#request;
     const mode = interval === undefined ? { raw: true } : { interval };
@@ -194,7 +194,7 @@ class Follower<F extends Digits> {
     });
   }
 
-  /** Answers of history; while the service is away it is asked again, from where it left off. */
+  /** Answers of history; while the service is unavailable it is requested again, from where it left off. */
   async *#answers(request: HistoryRequest): AsyncGenerator<HistoryAnswer<F>, void, void> {
     let { from } = request;
     for (let failures = 0; !this.#stop.signal.aborted; failures += 1) {
@@ -272,14 +272,14 @@ class Follower<F extends Digits> {
       return;
     }
     yield* this.#release([placeOf(event)]);
-    // The stream is not read any further meanwhile, and the service is told so by the network.
+    // The stream is not read any further meanwhile, and flow control of the network slows the service.
     while (this.#waiting > WAITING_EVENTS && !this.#stop.signal.aborted) {
       await pause(this.#options.againMs ?? AGAIN_MS, this.#stop.signal);
       yield* this.#askAgain();
     }
   }
 
-  /** Tells of these places what can be told by now, all of them in one order. */
+  /** Delivers what these places can deliver now, all of them in one order. */
   *#release(places: Iterable<string> = [...this.#seams.keys()]): Generator<Followed<F>, void, void> {
     const items: Item<F>[] = [];
     for (const place of places) {

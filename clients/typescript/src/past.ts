@@ -4,7 +4,7 @@ import type { Followed, FollowedGap } from './followed.ts';
 import { comparable } from './told.ts';
 import { durationMs } from './windows.ts';
 
-/** A layer may be asked for by another name than the stream has for it. */
+/** Some layers have another name in requests than in the stream. */
 const ALIASES: Readonly<Record<string, string>> = { venue_depth: 'book_bands' };
 /** A window that nobody knows after this is taken for one that nobody will know. */
 const GIVE_UP_MS = 600_000;
@@ -34,7 +34,7 @@ const ascending = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
 const isKnown = ({ at, status, gap_cause, received_at }: HistoryRow<Digits>, cadence: string): boolean => {
   if (received_at === null) return status !== 'missing' || (gap_cause ?? 'unknown') !== 'unknown';
   const cadenceMs = durationMs(cadence);
-  // A row that stands at its receipt is the row of its window; one of a period may be of an earlier window than the last.
+  // A row at its receipt is the row of its window; one of a period may be of an earlier window than the last.
   return at === received_at || !Number.isFinite(cadenceMs) || Date.parse(received_at) > Date.parse(at) - cadenceMs;
 };
 
@@ -95,7 +95,7 @@ export const hasFigures = ({ status, withheld }: Pick<HistoryRow<Digits>, 'statu
 
 type Run = FollowedGap & { readonly source: 'history' };
 
-/** Windows without a reading that follow each other with the same cause are told as one gap, once. */
+/** Adjacent windows without a reading and with the same cause are delivered as one gap, once. */
 export class GapRuns {
   readonly #tell: (gap: FollowedGap) => void;
   readonly #runs = new Map<string, Run>();

@@ -1,11 +1,11 @@
-// What a resumed stream tells a second time: a connection may be cut between two events of one step, and the step is then told anew (ST-05).
+// Removes what a resumed stream sends a second time: a connection may break between two events of one step, which is then sent again (ST-05).
 import type { StreamEvent } from './api-types.ts';
 
 type Listed = { readonly venue: string; readonly venue_symbol: string };
 
 const placeOf = ({ venue, venue_symbol }: Listed): string => `${venue}|${venue_symbol}`;
 
-/** Names of what an event tells; an event without one is told as often as it comes. */
+/** Names of an event's content; an event without one is delivered as often as it comes. */
 const namesOf = (event: StreamEvent): readonly string[] => {
   switch (event.event) {
     case 'update': {
@@ -27,18 +27,18 @@ const namesOf = (event: StreamEvent): readonly string[] => {
   }
 };
 
-/** Remembers what was told since the last place that the stream can be resumed at. */
+/** Remembers what was delivered since the last place that the stream can be resumed at. */
 export class Repeats {
   #told = new Set<string>();
   #isResumed = false;
 
-  /** A connection has begun; without resumption everything is told anew, on purpose. */
+  /** A connection has begun; without resumption everything is sent again, on purpose. */
   begin(isResumed: boolean): void {
     this.#isResumed = isResumed;
     if (!isResumed) this.#told.clear();
   }
 
-  /** The event without what was told before; null when nothing is left of it. */
+  /** The event without what was delivered before; null when nothing is left of it. */
   without<Event extends StreamEvent>(event: Event): Event | null {
     const names = namesOf(event as StreamEvent);
     if (!this.#isResumed || !names.some((name) => this.#told.has(name))) return event;
