@@ -15,7 +15,7 @@ export type KeyFacts = {
   readonly used: Readonly<Record<string, number>>;
 };
 
-/** Facts of a key on a UTC day; null when there is no such key. Rejects when the store is away. */
+/** Facts of a key on a UTC day; null when there is no such key. Rejects when the store is unavailable. */
 export type AccountStore = { readonly read: (keyId: string, day: string) => Promise<KeyFacts | null> };
 
 type Row = Omit<KeyFacts, 'created_at' | 'expires_at' | 'plan_since'> & {

@@ -44,7 +44,7 @@ export type CallPayment = {
   readonly buys: 'call';
   /** Address that pays, lower case. */
   readonly payer: string;
-  /** Step 9, once the request was found lawful. A refusal locks nothing. */
+  /** Step 9, once the request was found valid. A refusal locks nothing. */
   readonly take: () => Promise<Refused | null>;
   /**
    * Step 11: charges a complete answer; for any other end it releases the payment, which may be presented again. A call that was not admitted

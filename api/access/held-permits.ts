@@ -93,7 +93,7 @@ export const wish = (held: Held): Ask => ({
   dayLimit: held.limits.requests_per_day - held.dayChange - held.untold,
 });
 
-/** What is owed goes into the ask, and is owed no longer; its part of the day is untold until it is confirmed. */
+/** Moves what is owed into the ask; its part of the day is unconfirmed until the store answers. */
 export const takeAsk = (held: Held): Ask => {
   const { returned, dayChange, used } = held;
   held.untold += dayChange;

@@ -8,7 +8,7 @@ import { hashKey } from './keys.ts';
 
 /** Half of the 60 s of E-03; notices of changes only make it sooner, so a lost listening connection breaks no promise. */
 const FRESH_MS = 30_000;
-/** While PostgreSQL is away, keys known good go on being good for this long: a node alone cut off still keeps the 60 s of E-03. */
+/** While PostgreSQL is unavailable, keys known good stay good for this long: a node alone cut off still keeps the 60 s of E-03. */
 const STALE_MS = 55_000;
 /** A database that does not answer for this long is unavailable. */
 const ANSWER_MS = 2_000;
@@ -66,7 +66,7 @@ class CachedKeys implements KeyStore {
   readonly #pool: Pick<Pool, 'query'>;
   readonly #good = new Map<string, Cached>();
   readonly #refused = new Map<string, Cached>();
-  /** Lookups under way: many requests of one key ask once. */
+  /** Lookups under way: many requests of one key share a lookup. */
   readonly #asked = new Map<string, { readonly notices: number; readonly found: Promise<Found> }>();
   /** A row read before a notice may be the one from before the change: it answers once and is not kept. */
   #notices = 0;
@@ -108,7 +108,7 @@ class CachedKeys implements KeyStore {
     this.#epoch += 1;
   };
 
-  /** One lookup for all that ask at once, unless a notice came after it began. */
+  /** One lookup for all concurrent callers, unless a notice came after it began. */
   #lookUpOnce(hash: Buffer, id: string, nowMs: number): Promise<Found> {
     const under = this.#asked.get(id);
     if (under !== undefined && under.notices === this.#notices) return under.found;

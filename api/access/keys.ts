@@ -25,7 +25,7 @@ const checksumOf = (body: string): string => {
 export const randomCharacters = (count: number): string =>
   Array.from({ length: count }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 
-/** So many base62 characters of a digest, as good as random to who does not know its secret. */
+/** So many base62 characters of a digest: random to anyone without its secret. */
 export const base62Of = (digest: Buffer, count: number): string => {
   let rest = BigInt(`0x${digest.toString('hex')}`);
   return Array.from({ length: count }, () => {

@@ -1,5 +1,5 @@
 // Counters of keys: requests per second, per day and at once, and the other things a plan counts by day (AC-02, AC-03). A process
-// takes a few permits at a time from the store that all processes share, so most requests ask nobody, and no number of
+// takes a few permits at a time from the store that all processes share, so most requests need no query, and no number of
 // processes admits more than the plan.
 import type { Logger } from '../../infra/runtime/log.ts';
 import { within } from '../../infra/runtime/within.ts';
@@ -23,9 +23,9 @@ import {
 import { type Ask, type Grant, localPermits, type Permits, type Telling } from './permits.ts';
 import { Places } from './places.ts';
 
-/** Permits nobody used for this long go back to where other processes find them. */
+/** Permits unused for this long are returned to where other processes find them. */
 const IDLE_MS = 500;
-/** A key nobody used for this long is forgotten. */
+/** A key unused for this long is forgotten. */
 const FORGET_MS = 60_000;
 /** A request waits no longer than this for the store; then its process meters alone. */
 const ANSWER_MS = 1_000;
@@ -36,7 +36,7 @@ const UNCOUNTED = new Set([401, 429, 304]);
 
 export class Meter {
   readonly #permits: Permits;
-  /** Buckets for while the store is away; thrown away when it is back. */
+  /** Buckets for while the store is unavailable; discarded once it is back. */
   #alone: Permits = localPermits();
   #isAlone = false;
   #takenAlone = 0;
@@ -149,7 +149,7 @@ export class Meter {
     await within(this.#tell([this.#of(keyId, limits, nowMs), ...owing], nowMs), ANSWER_MS);
   }
 
-  /** Tells all counts, here and of places, and gives back what was not used; `idleMs` 0 gives back everything. Rejects when the store is away. */
+  /** Reports all counts, of places too, and returns unused permits; `idleMs` 0 returns all of them. Rejects when the store is unavailable. */
   async settle(nowMs: number, { idleMs = IDLE_MS }: { readonly idleMs?: number } = {}): Promise<void> {
     // Never rejects: a process without the store counts by itself.
     const placesSettled = this.places.settle({ idleMs });
@@ -204,7 +204,7 @@ export class Meter {
     }
   }
 
-  /** Permits of the store; false when it is away or late. What comes late is taken in all the same. */
+  /** Permits of the store; false when it is unavailable or late. A late answer is taken in all the same. */
   async #askStore(held: Held, nowMs: number): Promise<boolean> {
     if (nowMs < this.#awayUntilMs || held.isAsking) return false;
     const isAnswered = await within(this.#exchange(held, nowMs), ANSWER_MS).catch(() => false);
@@ -259,7 +259,7 @@ export class Meter {
     this.#isAlone = false;
   }
 
-  /** One telling at a time. */
+  /** One report at a time. */
   #tell(owing: readonly Held[], nowMs: number): Promise<void> {
     const told = this.#tellings.then(() => this.#tellNow(owing, nowMs));
     this.#tellings = told.catch(() => undefined);

@@ -35,7 +35,7 @@ export type Grant = {
 };
 
 export type Permits = {
-  /** Takes permits: one grant an ask, in their order. Rejects when the store does not answer. */
+  /** Takes permits: one grant per ask, in their order. Rejects when the store does not answer. */
   readonly exchange: (asks: readonly Ask[], nowMs: number) => Promise<readonly Grant[]>;
   /** The same for counts and returned permits. A report that is repeated under its number, since its answer was lost, counts once. */
   readonly tell: (telling: Telling, nowMs: number) => Promise<readonly Grant[]>;

@@ -15,7 +15,7 @@ export type PlaceAsk = {
 export type PlaceGrant = { readonly granted: number; readonly othersBusy: number };
 
 export type PlaceStore = {
-  /** One grant an ask, in their order. Rejects when the store does not answer; whatever it did, the next telling puts right. */
+  /** One grant per ask, in their order. Rejects when the store does not answer; the next report corrects whatever it did. */
   readonly exchange: (asks: readonly PlaceAsk[]) => Promise<PlaceAnswer>;
 };
 export type PlaceAnswer = {

@@ -1,10 +1,10 @@
-// Places at once of keys, requests being answered and open streams, counted over all processes (AC-02, ST-08). A process holds
-// places that the store granted; one that is free serves the next request without asking, and goes back when somebody wants it.
+// Concurrent places of keys, for requests being answered and open streams, counted over all processes (AC-02, ST-08). A process holds
+// places that the store granted; a free one serves the next request without a query, and is returned when another process needs it.
 import { setTimeout as pause } from 'node:timers/promises';
 import { within } from '../../infra/runtime/within.ts';
 import { localPlaces, type PlaceAnswer, type PlaceAsk, type PlaceGrant, type PlaceStore } from './place-store.ts';
 
-/** A free place nobody used for this long goes back. */
+/** A free place that is unused for this long is returned. */
 const IDLE_MS = 500;
 /** Others are given this long to give back places they hold and do not use. */
 const WAIT_MS = 150;
@@ -92,7 +92,7 @@ export class Places {
     await this.giveBackIdle(name);
   }
 
-  /** Somebody wants places of this name: what is free here goes back. */
+  /** Another process needs places of this name: free ones here are returned. */
   async giveBackIdle(name: string): Promise<void> {
     const held = this.#held.get(name);
     if (held !== undefined && giveBack(held)) await this.#exchange();
@@ -162,7 +162,7 @@ export class Places {
     });
   }
 
-  /** From the store; while it is away, from what this process counts by itself. Never rejects. */
+  /** From the store; while it is unavailable, from what this process counts by itself. Never rejects. */
   async #ask(asks: readonly PlaceAsk[]): Promise<readonly PlaceGrant[]> {
     const now = performance.now();
     if (now >= this.#awayUntil && !this.#isLate) {
@@ -190,7 +190,7 @@ export class Places {
     }));
   }
 
-  /** A telling that comes late must not overtake the next one: until it has ended there is none. */
+  /** A late report must not overtake the next one: there is none until this one has ended. */
   async #exchangeOnce(asks: readonly PlaceAsk[]): Promise<PlaceAnswer> {
     this.#isLate = true;
     try {

@@ -125,7 +125,7 @@ const quotePrice = async (call: Call, quote: NonNullable<Endpoint['quote']>, dep
   return null;
 };
 
-/** Step 4: a payment of lawful shape that may be presented now. */
+/** Step 4: a payment of valid shape that may be presented now. */
 const presentPayment: Step = async (call, { payments }) => {
   if (call.price === null) return null;
   const outcome = await payments.present(call, call.price);

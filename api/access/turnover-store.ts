@@ -34,7 +34,7 @@ const PATIENCE: Micros = 120_000_000;
 export type TurnoverKeeper = {
   /** The newest known; null while none is stored. */
   readonly current: () => StoredTurnover | null;
-  /** Looks for a newer one now; rejects when the store is away. */
+  /** Looks for a newer one now; rejects when the store is unavailable. */
   readonly refresh: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };

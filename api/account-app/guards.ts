@@ -1,4 +1,4 @@
-// Who is signed in, and whose requests are refused: the session of each request, origins of other sites, forms without their token (AC-05).
+// The session of each request, and refused requests: origins of other sites, forms without their token (AC-05).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FORM_FIELD } from './form-tokens.ts';
 import { sendProblem } from './shell.ts';
@@ -87,7 +87,7 @@ export const addWriteChecks = (app: FastifyInstance, site: Site): void => {
   });
 };
 
-/** Where somebody goes after the sign-in: a path of this site, or `fallback`. `//host` and `/\host` lead elsewhere. */
+/** The address after the sign-in: a path of this site, or `fallback`. `//host` and `/\host` lead elsewhere. */
 export const safeNext = (next: unknown, fallback = '/keys'): string =>
   typeof next === 'string' && /^\/(?![/\\])[\x21-\x7e]*$/.test(next) && !next.includes('\\') && next.length <= 2_000
     ? next

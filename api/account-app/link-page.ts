@@ -88,7 +88,7 @@ const link = async (site: Site, exchange: Exchange) => {
   });
 };
 
-/** Signatures that one address may try a minute: each may ask the chain. */
+/** Signatures that one address may try a minute: each may query the chain. */
 const SIGNATURES = { max: 20, timeWindow: '1 minute' };
 
 export const linkPage: SiteModule = {

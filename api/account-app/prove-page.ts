@@ -1,4 +1,4 @@
-// /prove: who changes how one signs in, hours after signing in, shows the password or a passkey again.
+// /prove: a user who changes sign-in methods hours after signing in must present the password or a passkey again.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { findAccount } from '../accounts/accounts.ts';
@@ -17,7 +17,7 @@ import type { Site, SiteModule } from './site.ts';
 const PATH = '/prove';
 const PROOF_MS = 12 * 3_600_000;
 
-/** A hook for changes that let somebody in: the session is new, or has just been proven. */
+/** A hook for changes that grant access: the session is new, or has just been proven. */
 export const requireProof =
   (site: Site) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {

@@ -7,7 +7,7 @@ import { type Catalogue, checkRule, fetchCatalogue, toCodes } from '../rules/che
 import { type RuleDraft, readDraft } from '../rules/rule.ts';
 import type { Site } from './site.ts';
 
-/** A form that is checked while somebody types does not read the catalogue each time. */
+/** A form that is checked while the user types does not read the catalogue each time. */
 const CATALOGUE_MS = 10_000;
 const TIMEOUT_MS = 10_000;
 const MOST_BYTES = 4_000_000;
@@ -27,7 +27,7 @@ const readCatalogue = async (site: Site): Promise<Held> => {
 
 export type Word = { readonly word: string; readonly says: string };
 
-/** Words that a query may have, with what each is. */
+/** Words that a query may have, each with its kind. */
 export const readWords = async (site: Site): Promise<readonly Word[]> => {
   const { catalogue } = await readCatalogue(site);
   const { fields, sources, functions, venues, currencies, assets, instruments } = catalogue;

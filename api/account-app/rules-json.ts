@@ -1,4 +1,4 @@
-// `GET|POST /api/rules`, `PUT|DELETE /api/rules/{rule_id}`: the rules of who is signed in, as JSON (AC-04, AG-01).
+// `GET|POST /api/rules`, `PUT|DELETE /api/rules/{rule_id}`: the rules of the signed-in user, as JSON (AC-04, AG-01).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Session } from '../accounts/sessions.ts';
@@ -28,7 +28,7 @@ const answer = async (reply: FastifyReply, work: () => Promise<FastifyReply>): P
   }
 };
 
-/** For the form while somebody types: `POST /api/rules/check` with `query` and `units`; `GET /api/rules/words` for completion. */
+/** For the form while the user types: `POST /api/rules/check` with `query` and `units`; `GET /api/rules/words` for completion. */
 const addEditorJson = (app: FastifyInstance, site: Site): void => {
   const signedIn = { onRequest: requireSession };
   app.post(`${PATH}/check`, signedIn, (request, reply) =>

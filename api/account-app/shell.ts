@@ -103,7 +103,7 @@ const page = (site: Site, exchange: Exchange, content: PageContent): VNode => ht
   </body>
 </html>`;
 
-/** Sends a page; what somebody is signed in for, or a form is on, is kept by no cache. */
+/** Sends a page; no cache keeps a page of a signed-in user or with a form. */
 export const sendPage = (site: Site, exchange: Exchange, content: PageContent): FastifyReply => {
   const text = `<!doctype html>${render(page(site, exchange, content))}`;
   const { request, reply } = exchange;

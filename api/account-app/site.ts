@@ -26,9 +26,9 @@ export type Site = {
   readonly forms: FormTokens;
   readonly assets: Assets;
   readonly urls: SiteUrls;
-  /** Of all modules, in their order: `member` for who is signed in, `open` for everyone. */
+  /** Of all modules, in their order: `member` for signed-in users, `open` for everyone. */
   readonly nav: { readonly member: readonly NavEntry[]; readonly open: readonly NavEntry[] };
-  /** Asks contract wallets about their signatures. */
+  /** Queries contract wallets about their signatures. */
   readonly wallets: MessageChain;
   /** Makes the keys of connections. */
   readonly connectionSecret: Buffer;
@@ -64,7 +64,7 @@ export type SiteModule = {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who is signed in; null: nobody. */
+    /** The session of the signed-in user; null: none. */
     session: Session | null;
   }
   interface FastifyContextConfig {

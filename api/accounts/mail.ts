@@ -24,7 +24,7 @@ export const writeLetter = async (db: Db, { accountId, recipient, subject, body 
 
 type Due = { readonly mail_id: string; readonly recipient: string; readonly subject: string; readonly body: string };
 
-/** Taken for ten minutes: a process that dies meanwhile leaves it to the next. A letter about a code of yesterday helps nobody. */
+/** Taken for ten minutes: a process that dies meanwhile leaves it to the next. A letter about a code of yesterday is useless. */
 const TAKE = `
   update mail_outbox m set due_at = now() + interval '10 minutes', failures = failures + 1
   where mail_id in (select mail_id from mail_outbox where sent_at is null and due_at <= now() and made_at > now() - interval '1 day'
@@ -58,7 +58,7 @@ export type MailDeps = {
   readonly count: (outcome: 'sent' | 'failed') => void;
 };
 
-/** What the log may hold of a failure: servers repeat addresses in their words, so those are left out. */
+/** What the log may hold of a failure: servers repeat addresses in their messages, so those are left out. */
 const causeOf = (error: unknown) => {
   const { code, responseCode, command } = error as { code?: string; responseCode?: number; command?: string };
   return { code, response_code: responseCode, command };

@@ -1,4 +1,4 @@
-// The key by which a page asks the data API in the name of who is signed in: derived for each account, stored as its hash, good for an hour.
+// The key with which a page calls the data API for the signed-in user: derived for each account, stored as its hash, valid for an hour.
 import { openDerivedKeys } from '../access/derived-keys.ts';
 import { displayOf, hashKey } from '../access/keys.ts';
 import { makeKeyId } from '../contract/ids.ts';

@@ -13,7 +13,7 @@ const makeCode = (): string => {
   return (text.match(/.{4}/g) ?? []).join('-');
 };
 
-/** As it was made, whatever letters somebody typed for digits. */
+/** As it was made, even when letters were typed for digits. */
 const normalCode = (text: string): string =>
   text
     .toUpperCase()

@@ -47,7 +47,7 @@ export const signUp = async (
   });
 };
 
-/** Begins a session of somebody who has proven who they are. */
+/** Begins a session of a user who has proven their identity. */
 export const beginSignedIn = (
   pool: Pool,
   { accountId, agent, method }: { readonly accountId: string; readonly agent: string; readonly method: string },

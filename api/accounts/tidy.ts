@@ -15,7 +15,7 @@ const OVER: readonly (readonly [table: string, condition: string])[] = [
   ['mail_outbox', "made_at < now() - interval '2 days' and sent_at is null"],
   ['mail_outbox', "made_at < now() - interval '90 days'"],
   ['recovery_codes', "kind = 'mailed' and expires_at < now() - interval '1 day'"],
-  // Consent pages that nobody answered, codes and tokens.
+  // Consent pages without an answer, codes and tokens.
   ['oidc_items', 'expires_at < now()'],
 ];
 
@@ -25,14 +25,14 @@ const ROWS = 1_000;
 const STATEMENTS = 20;
 const EVERY_MS = 60_000;
 
-/** Whoever comes to rows that another process is deleting passes them over. */
+/** Skips rows that another process is deleting. */
 const statementOf = (table: string, condition: string): string => `
   delete from ${table} where ctid = any (array(
     select ctid from ${table} where ${condition} limit ${ROWS} for update skip locked))`;
 
 export type CountTidied = (table: string, rows: number) => void;
 
-/** One round over all tables. Rejects when the store is away; what was done until then stays done. */
+/** One round over all tables. Rejects when the store is unavailable; tables done before that stay done. */
 export const tidyOnce = async (db: Db, count: CountTidied): Promise<void> => {
   for (const [table, condition] of OVER) {
     for (let i = 0; i < STATEMENTS; i++) {

@@ -5,7 +5,7 @@ import type { Db } from './events.ts';
 
 export type Subject = { readonly kind: 'mail' | 'network'; readonly value: string };
 
-/** Tries without a wait, and the longest wait. A whole office may share an address of the network; nobody shares a mailbox. */
+/** Tries without a wait, and the longest wait. A whole office may share an address of the network, but not a mailbox. */
 const LIMITS = { mail: { free: 5, mostS: 300 }, network: { free: 60, mostS: 60 } } as const;
 
 /** Neither address is stored, only its hash. */

@@ -36,7 +36,7 @@ export const notePlaces = (table: AnchoredTable) => {
   };
 };
 
-/** As `createRowTest` chooses among readings: the row of a `seq`, else the newest by then that is not late; -1 when there is none. */
+/** As `createRowTest` chooses among readings: the row of a `seq`, else the newest up to `at` that is not late; -1 when there is none. */
 export const placeOfRow = ({ at, seq, late }: Places, name: Pick<RowName, 'at' | 'seq'>): number => {
   if (name.seq !== null) return seq.indexOf(name.seq);
   return at.findLastIndex((held, place) => held <= name.at && late[place] === false);
@@ -79,7 +79,7 @@ const nameOf = ({ question, kept }: Asked): string => `${kept.treeKey} ${questio
 
 export const createComparedListings = (): ComparedListings => {
   const held = new Map<string, Compared>();
-  /** A store that cannot make it, or is away for a moment: rows are compared one by one. */
+  /** Null when the store cannot make it, or is unavailable for a moment: rows are then compared one by one. */
   const digest = ({ source, question }: Asked): Promise<string | null> =>
     digestLeafRows(source, question).catch(() => null);
   return {

@@ -53,7 +53,7 @@ const finishWith = (reply: FastifyReply, finish: () => void): (() => void) => {
   };
   reply.raw.once('finish', once);
   reply.raw.once('close', once);
-  // A client that left while its key was checked causes no more events.
+  // The connection of a client that left while its key was checked emits no more events.
   if (reply.raw.destroyed) once();
   return once;
 };

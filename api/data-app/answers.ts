@@ -95,7 +95,7 @@ const bodyOf = async (answer: Answer, operation: Operation, { request, reply }: 
     metadata: settledAs === undefined ? {} : { items_sha256: settledAs },
     onBytes: (bytes, share) => {
       if (bytes > limit) throw tooLarge(bytes, limit, hintOf(answer, operation, (share * limit) / bytes));
-      // Nobody waits for it any more.
+      // No client waits for it any more.
       if (reply.raw.destroyed) throw serviceError('UNAVAILABLE', 'The client has gone.');
     },
   });

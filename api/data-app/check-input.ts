@@ -36,7 +36,7 @@ const withoutFaulty = (members: Members, faults: readonly ApiError[]): Members =
 
 const spoiltBy = (faults: readonly ApiError[]): Spoilt => new Set(faults.flatMap((error) => pathOf(error).slice(0, 1)));
 
-/** Limits of the language belong to step 8, which judges lawful requests only. */
+/** Limits of the language belong to step 8, which judges valid requests only. */
 const inOneList = (errors: readonly ApiError[]): ServiceError => {
   const lawless = errors.filter(({ code }) => code !== 'DQL_COMPLEXITY');
   return new ServiceError(lawless.length > 0 ? lawless : errors);

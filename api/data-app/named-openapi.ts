@@ -40,7 +40,7 @@ const withParts = (shape: Shape, change: (part: Shape) => Shape): Shape => {
   };
 };
 
-/** Shapes that differ in nothing but words are one. */
+/** Shapes that differ only in descriptions are one. */
 const withoutWords = ({ description: _, ...shape }: Shape): Shape => withParts(shape, withoutWords);
 const identifyShape = (shape: Shape): string => JSON.stringify(withoutWords(shape));
 

@@ -1,4 +1,4 @@
-// Members that one object of a JSON text names twice: which of them is meant nobody knows, and JSON.parse keeps the last in silence (N-13).
+// Members that one object of a JSON text names twice: their meaning is ambiguous, and JSON.parse silently keeps the last (N-13).
 
 export type MemberPath = readonly (string | number)[];
 

@@ -46,7 +46,7 @@ const LEADING = ['venue', 'venue_symbol', 'instrument', 'quote'];
 /** Rows worked on before other requests get their turn. */
 const AT_A_TIME = 500;
 
-/** Told the bytes made so far, and of what share of the rows; what it throws ends the work. */
+/** Called with the bytes made so far, and the share of the rows; what it throws ends the work. */
 type Progress = (bytes: number, share: number) => void;
 
 type Table = {

@@ -20,7 +20,7 @@ type StreamDeps = {
   readonly keys: KeyStore;
   readonly nowMicros: () => Micros;
   readonly choose: ChooseScope;
-  /** Moves of rules, for those who ask for them. */
+  /** Moves of rules, for the streams that request them. */
   readonly moves?: RuleMoves;
 };
 

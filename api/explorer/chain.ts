@@ -8,7 +8,7 @@ import { requireExplorer } from './guard.ts';
 
 export const CHAIN_PATH = '/api/explore/chain';
 
-/** What the verifier asks a node for; nothing of them changes anything. */
+/** The methods that the verifier calls on a node; none changes anything. */
 const METHODS: ReadonlySet<unknown> = new Set(['eth_chainId', 'eth_getCode', 'eth_call', 'eth_getTransactionReceipt']);
 const MOST_PARAMS = 2_000;
 const MOST_BYTES = 1_000_000;

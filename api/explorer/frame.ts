@@ -37,7 +37,7 @@ const tabs = (url: string): Content => {
   </nav>`;
 };
 
-/** Sends a page of the explorer: wide, with the bar of its pages above the body and the style `explorer` besides its own; packed for who is not signed in. */
+/** Sends a page of the explorer: wide, with the bar of its pages above the body and the style `explorer` besides its own; packed if signed out. */
 export const sendExplorer = (site: Site, exchange: Exchange, content: PageContent): FastifyReply =>
   sendPage(site, exchange, {
     width: 'wide',

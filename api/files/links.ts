@@ -13,7 +13,7 @@ export type FileLinks = {
   readonly make: (key: string, nowMs: number) => Promise<{ readonly url: string; readonly endsMs: number }>;
 };
 
-/** The key of the installation; the first process that asks makes it. */
+/** The key of the installation; the first process that reads it makes it. */
 export const readLinkSecret = async (pool: Pick<Pool, 'query'>): Promise<Uint8Array> => {
   await pool.query('insert into link_key (secret) values ($1) on conflict do nothing', [randomBytes(32)]);
   const { rows } = await pool.query<{ secret: Buffer }>('select secret from link_key');

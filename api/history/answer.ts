@@ -235,7 +235,7 @@ const itemText = (selected: Selected, texts: LayerTexts): string => {
 const groupsOf = (selected: Selected, texts: LayerTexts): readonly RowGroup[] =>
   Object.entries(texts).map(([layer, { rows }]) => ({ head: { ...nameListing(selected), layer }, rows }));
 
-/** The items of an answer. Throws ServiceError past the limits, and while the store is away. */
+/** The items of an answer. Throws ServiceError past the limits, and while the store is unavailable. */
 export const historyItems = async (
   sources: Sources,
   selected: readonly Selected[],

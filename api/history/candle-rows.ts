@@ -46,7 +46,7 @@ const SELECT =
   ` ${CANDLE_FIGURES.join(', ')}, trades, quantity_unit,` +
   ' minutes_expected, minutes_present, minutes_no_trades, status, digits, null_reasons';
 
-/** Why a candle that exists has no volume: nobody publishes one of marks and indices, a traded period lacks it where one of its minutes does. */
+/** Why a candle that exists has no volume: marks and indices have none; a traded period lacks it where one of its minutes does. */
 export const noVolumeReason = (priceType: PriceType): 'no_value' | 'venue_capability' =>
   priceType === 'trade' ? 'no_value' : 'venue_capability';
 

@@ -248,7 +248,7 @@ const refuseTooLarge = (bytes: number, share: number, { asked, itemsLimit }: Can
   throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${itemsLimit}.`, { hint });
 };
 
-/** The items of an answer. Throws ServiceError past the limits, and while the store is away. */
+/** The items of an answer. Throws ServiceError past the limits, and while the store is unavailable. */
 export const candleItems = async (
   sources: Sources,
   selected: readonly Selected[],

@@ -143,7 +143,7 @@ const joinGaps = (gaps: readonly StoredGap[], { from, to }: Span): StoredGap[] =
 /** No gap row crosses a midnight, so one that reaches into the window ends at most this long after it. */
 const DAY: Micros = 86_400_000_000;
 
-/** What the venue's tasks have not come to yet: nobody knows what happened there (H-15, H-16k). A settled answer has none. */
+/** Spans that the venue's tasks have not reached yet: their content is unknown (H-15, H-16k). A settled answer has none. */
 const unheard = (live: LiveMemory, venue: string, { from, to }: Span): StoredGap[] => {
   // What the store shows was sealed, however far behind this copy is.
   const sealed = (live.historyWatermark(venue) ?? 0) - SEALS_AFTER;

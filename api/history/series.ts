@@ -56,7 +56,7 @@ export const periodsOf = (from: Micros, to: Micros, length: Micros): Period[] =>
   return periods;
 };
 
-/** Cause of a period without a reading: that of the last gap that reaches into it; a window nobody has sealed is `unknown`. */
+/** Cause of a period without a reading: that of the last gap that reaches into it; a window that was never sealed is `unknown`. */
 const causeIn = (gaps: readonly StoredRow[], { start, end }: Period): GapCause => {
   // Gaps do not overlap, so only the first one that ends after the period's end can begin before it.
   const ended = lastEndedBy(gaps, end);

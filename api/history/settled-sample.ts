@@ -1,4 +1,4 @@
-// A sample of requests whose answers can never change, kept with their hashes: the nightly runner asks them again (OP-03).
+// A sample of requests whose answers can never change, kept with their hashes: the nightly runner repeats them (OP-03).
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
@@ -48,7 +48,7 @@ type Kept = {
   readonly earliest_s: number;
 };
 
-/** A plan that narrows makes another question of the same words, so only whole ones are kept. */
+/** A plan that narrows gives the same request another meaning, so only requests of whole plans are kept. */
 const keptOf = ({ path, input, itemsSha256, plan }: SettledAnswer): Kept | null => {
   const earliest = (plan !== null && narrows(plan)) || !isStorableJson(input) ? null : earliestOf(input);
   const text = JSON.stringify(input);
@@ -57,7 +57,7 @@ const keptOf = ({ path, input, itemsSha256, plan }: SettledAnswer): Kept | null 
   return { hash, path, request: input, items_sha256: itemsSha256, earliest_s: earliest / 1_000_000 };
 };
 
-/** Writes once a second what was noted. While PostgreSQL is away the sample is thinner: nothing waits for it. */
+/** Writes once a second what was noted. While PostgreSQL is unavailable the sample is thinner: nothing waits for it. */
 export const keepSettledSample = (pool: Pool, log: Logger): SettledSample => {
   let waiting: Kept[] = [];
   let permits = BURST;

@@ -37,7 +37,7 @@ const isAway = (error: Error): boolean =>
   !('severity' in error) || /does not exist|could not open|table is dropped/i.test(error.message);
 const isTimeout = (error: Error): boolean => /timeout, query aborted|statement timeout|timed out/i.test(error.message);
 
-/** What a caller is answered when the store fails: to repeat the call while it is away or slow; a fault of our own stays what it is. */
+/** Turns a failure of the store into an answer to retry while it is unavailable or slow; a fault of this service stays as it is. */
 export const explainStore = (error: unknown): unknown =>
   error instanceof Error && (isAway(error) || isTimeout(error))
     ? serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a minute.' })

@@ -60,7 +60,7 @@ const depthOf = ({ condition, select, orderBy }: Query): number =>
     0,
   );
 
-/** What screen asks of a query besides (S-06, DQL-07, DQL-24). */
+/** The further requirements of a screen (S-06, DQL-07, DQL-24). */
 export type Demands = {
   /** Selection of the body; its codes name their place in it. */
   readonly where: Selection | null;

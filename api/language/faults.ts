@@ -2,7 +2,7 @@
 import { type ApiError, type ErrorCode, type Position, ServiceError } from '../../schemas/errors.ts';
 import type { Source, Span } from './source.ts';
 
-/** Where something stood: in the text, at a JSON pointer of the object, or (limits of the whole) nowhere. */
+/** The place of something: in the text, at a JSON pointer of the object, or (limits of the whole) none. */
 export type Place = Span | { readonly path: string } | null;
 export type Words = { readonly message: string; readonly hint: string };
 type Origin = { readonly position: Position } | { readonly path: string } | Record<never, never>;
@@ -55,7 +55,7 @@ export class Faults {
     this.addAt(code, this.#originOf(place), words);
   }
 
-  /** As `add`, for what carries its place in the answer's own words. */
+  /** As `add`, for what carries its place in the form of the answer. */
   addAt(code: ErrorCode, origin: Origin, words: Words | (() => Words)): void {
     this.#faults.push({ code, origin, words: typeof words === 'function' ? words : () => words });
   }
@@ -73,7 +73,7 @@ export class Faults {
     return this.#source === null ? {} : { position: this.#source.positionOf(place) };
   }
 
-  /** The first twenty in order, in words. */
+  /** The first twenty in order, with their texts. */
   told(): ApiError[] {
     const told = this.#faults.sort(inOrder).slice(0, MOST_TOLD);
     return told.map(({ code, origin, words }): ApiError => ({ code, ...words(), ...origin }));

@@ -11,7 +11,7 @@ export class Recovery {
     this.#stream = stream;
   }
 
-  /** Of `and` and `or` the sides: the last may have gone on, so that nobody knows whether it is a condition. */
+  /** Of `and` and `or` the sides: the last may have gone on, so it is unknown whether it is a condition. */
   leave(node: Node): void {
     if (node.type === 'and' || node.type === 'or') this.#left.push(...node.args);
     else this.#left.push(node);

@@ -5,7 +5,7 @@ export const SELECTION_KEYS = ['instrument', 'base', 'venue', 'quote', 'symbol']
 export type SelectionKey = (typeof SELECTION_KEYS)[number];
 
 export type Position = NonNullable<ApiError['position']>;
-/** Where a code stood in the request: a place in the text form, a JSON pointer in the object form. */
+/** The place of a code in the request: a position in the text form, a JSON pointer in the object form. */
 export type Origin = { readonly position: Position } | { readonly path: string };
 export type Code = { readonly text: string; readonly origin: Origin };
 export type Selection = Partial<Readonly<Record<SelectionKey, readonly Code[]>>>;

@@ -6,7 +6,7 @@ import { Source } from './source.ts';
 
 /** Thrown where reading stops after its fault was noted; the parsers catch it where they can go on. */
 export class Halt extends Error {}
-/** One for all: nobody reads its stack, and making one costs more than the reading around it. */
+/** One for all: its stack is never read, and making one costs more than the reading around it. */
 export const HALT = new Halt();
 
 const CLAUSE_WORDS = new Set(['timeframe', 'select', 'where']);

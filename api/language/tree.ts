@@ -76,7 +76,7 @@ export type Node =
   | BrokenNode;
 
 export type OrderKey = { readonly expr: Node; readonly descending: boolean };
-/** T of a query about the past, and where it stood. */
+/** T of a query about the past, and its place. */
 export type AsOf = { readonly at: Micros; readonly place: Place };
 export type Query = {
   readonly condition: Node | null;

@@ -1,4 +1,4 @@
-// An entry of `live` as it came, and the newest readings of a listing: decoded when somebody looks, which of most nobody does.
+// An entry of `live` as it came, and the newest readings of a listing: decoded on first use, since most are never used.
 import { codecs, type LiveHead, liveHead } from '../../schemas/avro/codec.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';

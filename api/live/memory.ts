@@ -47,7 +47,7 @@ export type AppliedEntry = {
   /** The reading that a reading took the place of. */
   readonly replaced: HeldReading | null;
 };
-/** Told of every applied entry of `live`, after it. */
+/** Called for every applied entry of `live`, after it. */
 export type Observer = (applied: AppliedEntry) => void;
 
 export class LiveMemory {

@@ -36,7 +36,7 @@ export class RoundChoice {
     return this.#isOldEnough;
   }
 
-  /** Where the round of the last marker begins, when nobody else wrote in between; null while none was read. */
+  /** Where the round of the last marker begins, when no other owner wrote in between; null while none was read. */
   get begins(): number | null {
     return this.#begins;
   }

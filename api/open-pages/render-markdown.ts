@@ -6,7 +6,7 @@ import anchor from 'markdown-it-anchor';
 import type { DocsPage } from './pages.ts';
 
 export type Heading = { readonly id: string; readonly title: string; readonly level: number };
-/** A heading with the words below it, for the search. */
+/** A heading with the text below it, for the search. */
 export type Passage = { readonly id: string; readonly title: string; readonly text: string };
 export type RenderedPage = {
   readonly html: string;
@@ -39,7 +39,7 @@ const resolveLink = (href: string, { file }: DocsPage, pages: readonly DocsPage[
   return `/docs/${page.slug}${fragment === undefined ? '' : `#${fragment}`}`;
 };
 
-/** Links that lead nowhere keep their words; alignment becomes a class, for the CSP refuses styles in markup. */
+/** Links without a target keep their text; alignment becomes a class, for the CSP refuses styles in markup. */
 const adjust = (tokens: readonly Token[], page: DocsPage, pages: readonly DocsPage[]): void => {
   let isDropped = false;
   for (const token of tokens) {

@@ -24,7 +24,7 @@ const propertiesOf = ({ input }: Endpoint): Readonly<Record<string, Property>> =
 const requiredOf = ({ input }: Endpoint): readonly string[] =>
   (input as { readonly required?: readonly string[] }).required ?? [];
 
-/** The example; what it asks of the past is the hour up to now. */
+/** The example; where it requests the past, the hour up to now. */
 const exampleOf = ({ example }: Endpoint, nowMs: number): Readonly<Record<string, unknown>> => {
   const window: Readonly<Record<string, string>> = {
     from: new Date(nowMs - HOUR_MS).toISOString(),
@@ -135,7 +135,7 @@ const signedOut = (endpoint: Endpoint): Content =>
     <a href="/sign-up">make an account</a>: the plan Free costs nothing.
   </p>`;
 
-/** Whoever is signed in, and everybody where the explorer is open. */
+/** Signed-in users, and everybody where the explorer is open. */
 const mayRun = (site: Site, { request }: Exchange): boolean => request.session !== null || isOpen(request, site);
 
 export const trySection = (site: Site, exchange: Exchange, { endpoint, trial }: Tried): Content =>

@@ -90,7 +90,7 @@ const quote = async ({ query }: Sent): Promise<Quote> => {
 
 const distinct = ({ rule_id: ids }: Input): readonly string[] | null => (ids === undefined ? null : [...new Set(ids)]);
 
-// ---- who asks ----
+// ---- the caller ----
 
 type Asked = { readonly rules: AgentRules; readonly caller: RuleCaller; readonly ids: readonly string[] | null };
 

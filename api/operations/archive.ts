@@ -125,7 +125,7 @@ const toItem = (file: ArchiveFile, scope: FileScope): JsonValue => ({
   included: fileRefusals(file, scope).length === 0,
 });
 
-/** Every listing ever seen that the selection names; null selects everything, also what nobody lists any more. */
+/** Every listing ever seen that the selection names; null selects everything, also delisted ones. */
 const listingsOf = (input: Input, names: Names, { live, evaluatedAt }: Context) => {
   if (input.where === undefined) return null;
   return selectListings(names, directoryOf(live), { at: evaluatedAt, since: 0 }).map(({ listing }) => listing);

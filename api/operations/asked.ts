@@ -1,4 +1,4 @@
-// What the operations over listings ask and check alike: a plan, selection, layers, how many listings, the scope they state.
+// Common input and checks of the operations over listings: a plan, selection, layers, how many listings, the scope they state.
 import Type, { type Static } from 'typebox';
 import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';

@@ -22,7 +22,7 @@ export type Caller = {
   /** Whose call it is; never shown. */
   readonly keyId: string;
   readonly plan: Plan;
-  /** Null when the key is gone; rejects when the store of keys is away. */
+  /** Null when the key is gone; rejects when the store of keys is unavailable. */
   readonly read: (day: string) => Promise<KeyFacts | null>;
   /** Open streams and requests being answered, over all processes. */
   readonly streams: () => Promise<number>;
@@ -54,7 +54,7 @@ export type Context = {
   readonly plan: Plan | null;
   /** Null on an open endpoint without a key. */
   readonly caller: Caller | null;
-  /** Address that pays for the call, lower case; null when a key or nobody does. */
+  /** Address that pays for the call, lower case; null when a key or no one does. */
   readonly payer: string | null;
   /** Venues and instruments that a narrowing plan covers today. */
   readonly scopeOf: (plan: Plan) => ScopeChoice;
@@ -96,7 +96,7 @@ export type Operation<Input = unknown, Understood = unknown> = ReadableEndpoint<
 
 type Optional = 'input' | 'refine' | 'understand' | 'judge';
 
-/** Declares an operation; its input arrives at `run` only when steps 6 and 7 found it lawful. */
+/** Declares an operation; its input arrives at `run` only when steps 6 and 7 found it valid. */
 export const defineOperation = <S extends TSchema, Understood = undefined>(
   operation: Omit<Operation<Static<S>, Understood>, Optional> & {
     readonly input: S;
@@ -109,7 +109,7 @@ export const defineOperation = <S extends TSchema, Understood = undefined>(
 
 const NOTHING_SPOILT: Spoilt = new Set();
 
-/** The answer to an input of lawful shape, as a request without faults gets it. */
+/** The answer to an input of valid shape, as a request without faults gets it. */
 export const answerTo = (
   { understand, run }: Operation,
   input: unknown,

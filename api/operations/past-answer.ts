@@ -63,10 +63,10 @@ export const pastSources = async (
 type Past = {
   readonly plan: Plan;
   readonly selected: readonly Selected[];
-  /** Last instant of the answer: its versions are those of then. */
+  /** Last instant of the answer, which determines the versions. */
   readonly until: Micros;
   readonly settled: boolean;
-  /** Whether rows may come that count although the answer is settled: then nobody may keep it for good. */
+  /** Whether late rows may still count although the answer is settled: then it must not be cached for good. */
   readonly mayGrow?: boolean;
   /** The operation's own members. */
   readonly members: Readonly<Record<string, JsonValue | undefined>>;

@@ -140,7 +140,7 @@ const placedSelection = (selection: Selection): Selection =>
     ]),
   );
 
-/** T outside what is known of listings, in words. */
+/** The message for a T outside what is known of listings. */
 const outOfRange = (at: Micros, { live, evaluatedAt }: Reading) => {
   const earliest = earliestKnown(directoryOf(live).listings);
   if (at <= evaluatedAt && (earliest === null || at >= earliest)) return null;

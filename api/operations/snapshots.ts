@@ -123,7 +123,7 @@ const rawRefusal = (input: Input, plan: Plan): ApiError[] =>
       ]
     : [];
 
-/** Checks of step 8 in one list, then what is left is lawful (E-01). */
+/** Checks of step 8 in one list, after which the rest is valid (E-01). */
 const selectWithin = (input: Input, names: Names, context: Context): Selected[] => {
   const { live, evaluatedAt } = context;
   const plan = requirePlan(context);

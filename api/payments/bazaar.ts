@@ -10,7 +10,7 @@ type Schema = {
   readonly required?: readonly string[];
 };
 
-/** The types of a member, without its words and values: the challenge also travels as a header. */
+/** The types of a member, without its description and values: the challenge also travels as a header. */
 const memberOf = ({ type, enum: values = [], anyOf = [] }: Schema): Json => {
   const types = [
     ...new Set([type ?? [], values.map((value) => typeof value), anyOf.map((of) => of.type ?? [])].flat(2)),

@@ -15,7 +15,7 @@ const TOKEN = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ]);
 
-/** In lower case viem asks for no checksum. */
+/** In lower case viem requires no checksum. */
 const toHex = (address: string): Hex => address.toLowerCase() as Hex;
 
 export type Looked =

@@ -51,7 +51,7 @@ const outcomeOf = ({ success, errorReason = '', transaction }: Settlement): Sett
 const whyOf = (error: unknown): string =>
   error instanceof FacilitatorResponseError ? error.name : error instanceof Error ? error.name : 'no answer';
 
-/** `headers` go with every request, for a facilitator that wants to know who asks. */
+/** `headers` go with every request, for a facilitator that identifies its callers. */
 export const openFacilitator = (url: string, headers: Readonly<Record<string, string>>): Facilitator => {
   const createAuthHeaders = async () => ({ verify: { ...headers }, settle: { ...headers }, supported: { ...headers } });
   const clientOf = (timeoutMs: number) => new HTTPFacilitatorClient({ url, timeoutMs, createAuthHeaders });

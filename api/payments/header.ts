@@ -1,4 +1,4 @@
-// The payment header both ways: base64 of JSON in, a payment of lawful shape out; and settlements as headers (P-01, P-08).
+// The payment header both ways: base64 of JSON in, a payment of valid shape out; and settlements as headers (P-01, P-08).
 import type { IncomingHttpHeaders } from 'node:http';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -62,7 +62,7 @@ const decode = (text: string): unknown => {
   }
 };
 
-/** Faults that have words of their own. */
+/** Faults that have a text of their own. */
 const faultOf = (sent: Readonly<Record<string, unknown>>): string | null => {
   if (sent.x402Version !== 2) return 'Use x402 version 2.';
   const { accepted, payload } = sent;

@@ -1,4 +1,4 @@
-// Why a payment is refused, in the words of a 402 (P-03). Facilitators spell the same reasons in their own ways.
+// Why a payment is refused, with the reasons of a 402 (P-03). Facilitators spell the same reasons in their own ways.
 
 export const REASONS = [
   'insufficient_funds',
@@ -59,7 +59,7 @@ export const readReason = (reason: string | undefined): Verdict => {
   return { refused: sayReason(given) };
 };
 
-/** The reason in our words. */
+/** The reason in our spelling. */
 export const sayReason = (given: string): string => {
   const known =
     REASONS.find((one) => one === given) ?? (Object.hasOwn(SPELLINGS, given) ? SPELLINGS[given] : undefined);

@@ -19,7 +19,7 @@ export type Receipt = {
 };
 
 export type Receipts = {
-  /** Null: no payment has this receipt. Rejects when the database is away. */
+  /** Null: no payment has this receipt. Rejects when the database is unavailable. */
   readonly find: (receiptId: string) => Promise<Receipt | null>;
 };
 

@@ -15,12 +15,12 @@ export type Recovery = {
   /** The transaction that settled the purchase, and the wallet it shows as payer. */
   readonly transaction: string;
   readonly payer: string;
-  /** ISO 8601, from the page that asks for the signature. */
+  /** ISO 8601, from the page that requests the signature. */
   readonly issuedAt: string;
   readonly signature: string;
 };
 
-/** What the wallet shows and signs (EIP-191). It names the service, so that no other one can ask for it. */
+/** The text that the wallet shows and signs (EIP-191). It names the service, so that no other service can request it. */
 export const recoveryMessage = (
   baseUrl: string,
   { transaction, issuedAt }: Pick<Recovery, 'transaction' | 'issuedAt'>,

@@ -101,7 +101,7 @@ export type Settlement = {
   readonly stop: () => Promise<void>;
 };
 
-/** Says once that payments wait too long, and again when others do. */
+/** Logs once that payments wait too long, and again when others do. */
 const watchOverdue = ({ store, log }: SettlementDeps): (() => Promise<void>) => {
   let isAlarmed = false;
   return async () => {

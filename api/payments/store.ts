@@ -144,7 +144,7 @@ const toStanding = (row: StandingRow): Standing => ({
   unsettled: row.unsettled,
 });
 
-/** Every function rejects when the database is away. */
+/** Every function rejects when the database is unavailable. */
 export const openPaymentStore = (pool: Pick<Pool, 'query'>) => {
   const ask = <R extends object>(text: string, values: readonly unknown[] = []) =>
     within(pool.query<R & Record<string, unknown>>(text, [...values]), ANSWER_MS);

@@ -100,7 +100,7 @@ class Instants {
     return evaluated;
   }
 
-  /** Rules that ask the same under the same scope are evaluated once. */
+  /** Rules with the same query under the same scope are evaluated once. */
   async #groupsOf(
     at: Micros,
     rules: readonly HeldRule[],
@@ -216,7 +216,7 @@ class Loop {
     const { pool, count, nowMicros } = this.#deps;
     const { from } = this.#recent;
     const rules = this.#book.take(at, from);
-    // The market of then is not known any more: these processes were away, or cannot keep up.
+    // The market at that instant is no longer known: these processes were down, or cannot keep up.
     if (at < from) return count.skipped(rules.length);
     await recordEvaluations(pool, await this.#instants.evaluate(at, rules));
     count.lag(nowMicros() - at);

@@ -20,8 +20,8 @@ export type RuleMoves = {
   /** A move was made, by whichever process. */
   readonly note: (transitionId: string) => void;
   /**
-   * Tells the state of every rule of the key's account, then each move, until the answer is called. What is followed begins before the
-   * states are read, so that no move lies between them.
+   * Sends the state of every rule of the key's account, then each move, until the returned function is called. It subscribes before it reads
+   * the states, so that no move is lost between them.
    */
   readonly follow: (keyId: string, tell: TellMove) => () => void;
 };

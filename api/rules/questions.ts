@@ -1,4 +1,4 @@
-// What a rule asks, ready to be evaluated: compiled once a text, shared by every rule that asks the same (AG-03).
+// The query of a rule, ready to be evaluated: compiled once per text, shared by every rule with the same query (AG-03).
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
@@ -109,5 +109,5 @@ export class Selections {
   }
 }
 
-/** A fault that belongs to the rule, in words for the log; anything else is ours. */
+/** A fault that belongs to the rule, as text for the log; anything else is ours. */
 export const isFaultOfRule = (error: unknown): error is ServiceError => error instanceof ServiceError;

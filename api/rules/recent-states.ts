@@ -1,4 +1,4 @@
-// The memory copy as it stood a moment ago: what each reading took the place of, and when ends of connections became known. So an instant
+// The memory copy as of a moment ago: what each reading replaced, and when ends of connections became known. So an instant
 // is evaluated over exactly what was recorded up to it, by whichever process and however late within the time that is kept.
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';

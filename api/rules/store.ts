@@ -69,7 +69,7 @@ const RESET_STATE = `
 const KEEP_STATE = `update rule_states set version = $2 where rule_id = $1`;
 const MOVE = `
   insert into rule_transitions (rule_id, version, at, from_state, to_state, reason) values ($1, $2, $3, $4, 'unknown', $5)`;
-/** The audit of the account has every change of a rule, whoever made it. */
+/** The audit of the account has every change of a rule, by any actor. */
 const AUDIT = `
   insert into account_events (account_id, action, actor, details)
   values ($1, $2, case when $3 = 'account ' || $1 then 'owner' else $3 end, jsonb_build_object('rule_id', $4::text, 'name', $5::text))`;

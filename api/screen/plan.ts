@@ -29,7 +29,7 @@ export type Plan = {
   readonly shown: Readonly<Record<Level, readonly Shown[]>>;
 };
 
-/** Tells a leaf from other nodes of its type, for the compiler: `abs` is a call and no leaf. */
+/** Distinguishes a leaf from other nodes of its type, for the compiler: `abs` is a call and no leaf. */
 declare const LEAF: unique symbol;
 type LeafNode = Leaf & { readonly [LEAF]: true };
 

@@ -57,7 +57,7 @@ export class Budget {
     try {
       const done = await Promise.race([work.then((value) => ({ value })), late]);
       if (typeof done === 'object') return done.value;
-      // What is still being read fills the cache for the next call; nobody waits for its failure.
+      // Reads under way fill the cache for the next call; their failure is ignored.
       work.catch(() => undefined);
       throw this.#refusal();
     } finally {

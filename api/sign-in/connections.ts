@@ -69,7 +69,7 @@ const CREATE = `
     select account_id, 'connection_allowed', 'owner', jsonb_build_object('connection_id', $7::text, 'client_name', $9::text) from created)
   insert into connections (connection_id, account_id, client_id, client_name, redirect_uri, key_id, created_at, expires_at)
   select $7, account_id, $8, $9, $10, key_id, $11::timestamptz, expires_at from created`;
-/** The key never outlives its connection, even when nobody cleans up. */
+/** The key never outlives its connection, even without a clean-up. */
 const PROLONG = `
   with prolonged as (
     update connections set expires_at = $2 where connection_id = $1 and ended_at is null returning key_id),
@@ -125,7 +125,7 @@ export type ConnectionDeps = {
   readonly nowMs: () => number;
 };
 
-/** Every function rejects when the database is away. What is called in a transaction of `units` is part of it. */
+/** Every function rejects when the database is unavailable. What is called in a transaction of `units` is part of it. */
 export const openConnections = ({ units, keyOf, nowMs }: ConnectionDeps) => {
   const now = (): Date => new Date(nowMs());
   const { query } = units;
@@ -157,7 +157,7 @@ export const openConnections = ({ units, keyOf, nowMs }: ConnectionDeps) => {
       }),
     live: async (connectionId: string): Promise<LiveConnection | null> =>
       (await query<LiveConnection>(LIVE, [connectionId, now()])).rows[0] ?? null,
-    /** Until the transaction ends nobody else renews or ends it. */
+    /** Until the transaction ends no other one renews or ends it. */
     lock: async (connectionId: string): Promise<void> => void (await query(LOCK, [connectionId])),
     /** A code or a refresh token was given out: the connection lives as long as that, and its plan is read again. */
     prolong: async (connectionId: string, until: Date): Promise<void> => {

@@ -5,10 +5,10 @@ import { type Connections, NoRoom } from './connections.ts';
 import { isLoopbackRedirect } from './redirects.ts';
 import type { Units } from './units.ts';
 
-/** Who asks for what, as the page shows it. */
+/** The client and what it requests, as the page shows it. */
 export type Asking = {
   readonly clientId: string;
-  /** As the client calls itself; nobody has verified it. */
+  /** The client's own name for itself; it is not verified. */
   readonly clientName: string | null;
   readonly redirectUri: string;
   readonly isLoopback: boolean;

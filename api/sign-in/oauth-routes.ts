@@ -20,7 +20,7 @@ export type OauthDeps = {
 };
 
 const BODY_BYTES = 16_384;
-/** Asked by programs and by pages of other sites: no session of ours is looked at. */
+/** Called by programs and by pages of other sites: no session of ours is looked at. */
 const FOREIGN = { config: { isForeign: true } };
 /** The limits of these routes are in this file. */
 const OWN_LIMITS = { config: { isForeign: true, rateLimit: false as const } };
@@ -75,7 +75,7 @@ const tooMany = (reply: FastifyReply, waitS: number): FastifyReply =>
     .headers({ ...NO_STORE, ...ANY_ORIGIN, 'retry-after': String(waitS) })
     .send({ error: 'temporarily_unavailable', error_description: `try again in ${waitS} seconds` });
 
-/** Pages of any origin may ask; stock clients send the protocol's version with every request. */
+/** Allowed for pages of any origin; stock clients send the protocol's version with every request. */
 const sendPreflight = (reply: FastifyReply, method: 'GET' | 'POST'): FastifyReply =>
   reply
     .code(204)

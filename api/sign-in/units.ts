@@ -8,7 +8,7 @@ export type Query = <R extends QueryResultRow>(text: string, values: readonly un
 class Unit {
   readonly #pool: Pool;
   #client: PoolClient | null = null;
-  /** The provider asks several things at once, a connection answers one after the other. */
+  /** The provider sends several queries at once, a connection answers one after the other. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(pool: Pool) {

@@ -30,7 +30,7 @@ export const startServiceLevels = (live: LiveMemory, nowMicros: () => Micros): S
   const delivery = new SlidingQuantiles();
   const nowMs = (): number => nowMicros() / 1_000;
   const sampleLag = (): void => {
-    // Until it has read the log to its end the copy serves nobody, and is as far behind as what it reads is old.
+    // Until the copy has read the log to its end it serves no request, and its delay is the age of what it reads.
     if (!live.isReady()) return;
     const at = nowMicros();
     for (const { venue } of live.venues()) {

@@ -149,7 +149,7 @@ export class StreamHub {
     this.#scheduleFlush();
   }
 
-  /** Says goodbye to every client. */
+  /** Sends every client its last event. */
   close(): void {
     for (const stream of [...this.#streams]) stream.end('shutdown');
   }
@@ -205,7 +205,7 @@ export class StreamHub {
     return { live: this.#live, board: this.#board, now, awaitEnd };
   }
 
-  /** Tells everything that time alone has changed up to now, listings that end among it: no id may pass one untold. */
+  /** Sends everything that time alone has changed up to now, also ends of listings: no id may pass an unsent one. */
   #advance(): Micros {
     const now = this.#nowMicros();
     for (let due = this.#ends.take(now); due !== null; due = this.#ends.take(now))

@@ -39,7 +39,7 @@ const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
 
 type Documents = ReturnType<typeof metadataDocuments>;
 
-/** Step 1 of T-07. The documents of sign-in are for pages of any origin, whose browsers may ask before they read. */
+/** Step 1 of T-07. The documents of sign-in are for pages of any origin, whose browsers may send a preflight before they read. */
 const addHostCheck = (app: FastifyInstance, deps: ToolAppDeps, documents: Documents): void => {
   app.addHook('onRequest', async (request, reply) => {
     const { headers, method, url } = request;
@@ -96,7 +96,7 @@ const addEndpoint = (app: FastifyInstance, deps: ToolAppDeps, path: string): voi
   });
 };
 
-/** Bodies that are no message: the framework's refusals in the words of the protocol. */
+/** Bodies that are no message: the framework's refusals as errors of the protocol. */
 const addFailures = (app: FastifyInstance, log: Logger): void => {
   app.setErrorHandler((error: { readonly statusCode?: number }, _request, reply) => {
     const { statusCode = 500 } = error;

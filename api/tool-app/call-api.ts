@@ -6,10 +6,10 @@ import { selectionOf, Where } from '../language/where-object.ts';
 
 /** Bytes of an answer that model clients commonly still take (T-04). */
 export const MOST_BYTES = 65_536;
-/** Longer than any budget of the API; who waits longer asks a service that has hung. */
+/** Longer than any budget of the API: past it the service hangs. */
 const TIMEOUT_MS = 30_000;
 
-/** Who calls, and until when somebody waits for the answer. */
+/** The caller, and how long it waits for the answer. */
 export type Caller = {
   /** Key that the call counts on. */
   readonly key: string;

@@ -1,4 +1,4 @@
-// Asks the sign-in service about an access token, on every request: the tool server keeps nothing, so an ended connection ends at once (T-10).
+// Checks an access token with the sign-in service, on every request: the tool server keeps nothing, so an ended connection ends at once (T-10).
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { Agent } from 'undici';

@@ -12,7 +12,7 @@ export type ToolWords = {
   readonly example?: (hourAgo: HourAgo) => Arguments;
 };
 
-/** By name of the tool. A tool without words has the summary, the question and the example of its operation. */
+/** By name of the tool. A tool without an entry has the summary, the question and the example of its operation. */
 export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
   venues: {
     title: 'Venues',

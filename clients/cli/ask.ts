@@ -1,4 +1,4 @@
-// Commands that ask one question and print its answer.
+// Commands that send one request and print its answer.
 import type {
   AgentStateRequest,
   BooksRequest,

@@ -17,7 +17,7 @@ export class Picture {
   #gaps = 0;
   /** Of the service's clock against this machine's: ages are by the service's. */
   #aheadMs = 0;
-  /** What the connection is doing, in a word. */
+  /** The state of the connection. */
   connection = 'connecting';
 
   take(event: LiveEvent<string>, nowMs: number): void {

@@ -3,7 +3,7 @@ import { browserSupportsWebAuthn, startAuthentication, startRegistration } from 
 
 type Options = { readonly optionsJSON: never };
 
-/** Rejects with the site's own words when it refuses. */
+/** Rejects with the site's own message when it refuses. */
 const post = async (url: string, body: unknown = {}): Promise<Record<string, unknown>> => {
   const answer = await fetch(url, {
     method: 'POST',

@@ -1,4 +1,4 @@
-// The query of a rule while it is written: faults with their places, and words that complete the one at the cursor.
+// The query of a rule while it is written: faults with their places, and completion of the word at the cursor.
 
 type Fault = {
   readonly message: string;

@@ -23,7 +23,7 @@ type Book = {
 };
 type Answer = { readonly evaluated_at: string; readonly liquidity_note: string; readonly items: readonly Book[] };
 
-/** Each look is a counted request: a page that is left alone stops asking. */
+/** Each refresh is a counted request: a page that is left alone stops its requests. */
 const REFRESH_MS = 5_000;
 const MOST_REFRESHES = 60;
 const DEPTH = 10;

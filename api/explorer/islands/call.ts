@@ -11,7 +11,7 @@ export type ApiFault = {
   readonly path?: string | null;
 };
 
-/** The API refused, or did not answer; `faults` are its words. */
+/** The API refused, or did not answer; `faults` are its errors. */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly status: number;
@@ -36,7 +36,7 @@ const faultsOf = async (answer: Response): Promise<readonly ApiFault[]> => {
 
 type Asked = { readonly body?: unknown; readonly accept?: string; readonly signal?: AbortSignal };
 
-/** Asks for a path below `/v2` (`/snapshots`); a body makes it a POST. Throws `Refused`, or the AbortError of `signal`. */
+/** Requests a path below `/v2` (`/snapshots`); a body makes it a POST. Throws `Refused`, or the AbortError of `signal`. */
 export const callApi = async (path: string, { body, accept = 'application/json', signal }: Asked = {}) => {
   let answer: Response;
   try {
@@ -54,7 +54,7 @@ export const callApi = async (path: string, { body, accept = 'application/json',
   return answer;
 };
 
-/** The JSON of an answer. Ask with `number_format: "string"` where digits matter: a number of JavaScript has only 17 of them. */
+/** The JSON of an answer. Request `number_format: "string"` where digits matter: a number of JavaScript has only 17 of them. */
 export const callJson = async <T>(path: string, asked: Asked = {}): Promise<T> =>
   (await (await callApi(path, asked)).json()) as T;
 

@@ -114,7 +114,7 @@ const paintAxes = ({ on, data, frame, palette }: Paint, range: Range): void => {
   }
 };
 
-/** Points in each path; what is joined has no hole between it. Says how many points it drew. */
+/** Draws points as paths; joined points have no hole between them. Returns how many points it drew. */
 const paintLine = ({ on, data, frame, palette }: Paint, range: Range, place: number): number => {
   const line = data.lines[place] as Line;
   const { colour, dash } = strokeOf(place, palette);

@@ -196,7 +196,7 @@ export class Chart {
     this.#cross.setAttribute('aria-valuetext', `${clockText(ms)}. ${spoken.join('. ')}`);
   }
 
-  /** The same as a table, newest first, once somebody opens it. */
+  /** The same as a table, newest first, once it is opened. */
   #tell(): void {
     const data = this.#data;
     if (data === null || this.#figure.querySelector('details')?.open !== true) return;

@@ -97,7 +97,7 @@ export class LiveCells {
     setInterval(() => this.refresh(), AGES_EVERY_MS);
   }
 
-  /** By the service's clock, or the instant at which somebody pressed pause. */
+  /** By the service's clock, or the instant of the pause. */
   nowMs(): number {
     return this.#frozenMs ?? this.#feed.nowMs();
   }

@@ -3,7 +3,7 @@ import { Picture, type Told } from '../board/picture.ts';
 import { ServerClock } from '../board/server-clock.ts';
 import { callApi, openStream, Refused } from './call.ts';
 
-/** `lost`: it comes again by itself; `refused`: the service does not want it now; `paused`: somebody pressed the button. */
+/** `lost`: it reconnects by itself; `refused`: the service does not accept it now; `paused`: the user pressed the button. */
 export type FeedState = 'connecting' | 'live' | 'lost' | 'refused' | 'paused' | 'ended';
 
 export type FeedCounts = { snapshots: number; updates: number; connections: number };

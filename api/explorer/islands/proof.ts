@@ -1,4 +1,4 @@
-// The proof page: asks for the proof of a row and recomputes each step with the verifier that outsiders run.
+// The proof page: requests the proof of a row and recomputes each step with the verifier that outsiders run.
 import { type ProofStep, verifyProofText } from '../../../infra/verify/verify.mjs';
 import { type ApiFault, callApi, callJson, Refused } from './call.ts';
 import { element } from './query-view.ts';

@@ -1,4 +1,4 @@
-// The editor of queries: CodeMirror in a shadow root, where its style sheets are lawful under a policy that allows none in the page.
+// The editor of queries: CodeMirror in a shadow root, where its style sheets are allowed under a policy that allows none in the page.
 import { acceptCompletion, autocompletion, type Completion, type CompletionSource } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { type Diagnostic, linter, lintKeymap, setDiagnostics } from '@codemirror/lint';
@@ -36,7 +36,7 @@ export type EditorDeps = {
   readonly catalogue: () => Catalogue | null;
   readonly onChange: () => void;
   readonly onRun: () => void;
-  /** Asked a moment after the last change. */
+  /** Called a moment after the last change. */
   readonly check: (text: string) => Promise<readonly ApiFault[]>;
 };
 

@@ -30,7 +30,7 @@ const kindOf = (found: RegExpExecArray, text: string): WordKind => {
   return /^\s*\(/.test(text.slice(found.index + found[0].length)) ? 'function' : 'name';
 };
 
-/** The words of a text, in their order; what is no word of the language is left out. */
+/** The words of a text, in their order; words that are not part of the language are left out. */
 export const splitWords = (text: string): Word[] =>
   [...text.matchAll(PATTERN)].map((found) => ({
     kind: kindOf(found as RegExpExecArray, text),

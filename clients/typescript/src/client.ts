@@ -17,9 +17,9 @@ export type ClientOptions = {
   readonly retries?: number;
   /** Longest time of one attempt, reading included. */
   readonly timeoutMs?: number;
-  /** A call is not repeated when the service asks to wait longer than this. */
+  /** A call is not repeated when the service requests a longer wait than this. */
   readonly longestWaitMs?: number;
-  /** Told before each repetition. */
+  /** Called before each repetition. */
   readonly onRetry?: (retry: Retry) => void;
   /** Another fetch, such as one that pays by x402. */
   readonly fetch?: typeof fetch;

@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000;
 const AGAIN_MS = 2_000;
 const LONGEST_AGAIN = 16;
 
-/** What the queue holds besides events: it is time to ask for what was not known. */
+/** An item of the queue besides events: the unknown windows are due for another request. */
 const AGAIN = { event: 'again' } as const;
 type Incoming<F extends Digits> = LiveEvent<F> | typeof AGAIN;
 /** A stream that has begun and whose snapshots are still coming. */
@@ -215,7 +215,7 @@ class Follower<F extends Digits> {
     }
   }
 
-  /** Asks for the windows that were not known. */
+  /** Requests the windows that were not known. */
   async *#askAgain(): AsyncGenerator<Followed<F>, void, void> {
     const asked = new Map<Stretch, { from: string; readonly layers: Set<string> }>();
     for (const [place, seam] of this.#seams) {

@@ -33,7 +33,7 @@ export type Followed<F extends Digits = number> = {
 };
 
 export type FollowedGap =
-  /** Rows of history without a reading: nobody has them. */
+  /** Rows of history without a reading, which no source has. */
   | {
       readonly source: 'history';
       readonly venue: string;

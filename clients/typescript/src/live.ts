@@ -109,7 +109,7 @@ class Live<F extends Digits> {
     return this.#options.signal?.aborted === true;
   }
 
-  /** A stream that was once open comes back, however long the service is away; one that never was is given up like a call. */
+  /** A stream that was once open reconnects, however long the service is unavailable; one that never was is given up like a call. */
   #isWorthAgain({ code, status }: ApiError): boolean {
     if (code === 'BAD_ANSWER' && status === 0) return ++this.#unreadable < UNREADABLE_TRIES;
     const mayHelp = code === 'UNREACHABLE' || [429, 502, 503, 504].includes(status);

@@ -12,7 +12,7 @@ export {
 } from './download.ts';
 export { type ProofCheck, type ProofStep, verifyProofText } from './verify.mjs';
 
-/** Asks for the proof of a row and recomputes every step of it; with `rpc`, a node of the chain, up to the contract. */
+/** Requests the proof of a row and recomputes every step of it; with `rpc`, a node of the chain, up to the contract. */
 export const verifyProof = async (
   client: Client | Client<string>,
   request: AnchorProofRequest,

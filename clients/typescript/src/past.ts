@@ -6,7 +6,7 @@ import { durationMs } from './windows.ts';
 
 /** Some layers have another name in requests than in the stream. */
 const ALIASES: Readonly<Record<string, string>> = { venue_depth: 'book_bands' };
-/** A window that nobody knows after this is taken for one that nobody will know. */
+/** A window that is not known after this is taken for one that will never be. */
 const GIVE_UP_MS = 600_000;
 
 type Named = { readonly venue: string; readonly venue_symbol: string; readonly layer: string };

@@ -23,7 +23,7 @@ const stepOf = (request: Readonly<Record<string, unknown>>): number => {
 
 const isTooLong = (error: unknown): boolean => error instanceof ApiError && error.code === 'DQL_LIMIT';
 
-/** Asks for the whole period, and for half of it as long as that is too much. */
+/** Requests the whole period, and half of it as long as that is too much. */
 export async function* windows<Request extends Ranged, Answer>(
   request: Request,
   ask: (part: Request) => Promise<Answer>,
