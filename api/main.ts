@@ -45,7 +45,7 @@ import { startTools } from './tool-app/tool-config.ts';
 
 type Settings = ReturnType<typeof readConfig<typeof API_CONFIG>>;
 
-const loopbackOf = ({ WEBHOOKS_LOOPBACK: allows, SIMULATED: isSimulated }: Settings): boolean => {
+const readLoopback = ({ WEBHOOKS_LOOPBACK: allows, SIMULATED: isSimulated }: Settings): boolean => {
   if (allows && !isSimulated)
     throw new ConfigError(['WEBHOOKS_LOOPBACK is for simulated runs only: set SIMULATED too']);
   return allows;
@@ -92,7 +92,7 @@ const start = async (): Promise<Stop> => {
     choose,
     nowMicros,
     registry,
-    allowsLoopback: loopbackOf(config),
+    allowsLoopback: readLoopback(config),
     log,
   });
   const notices = listenPostgres({

@@ -72,7 +72,7 @@ export const giveBack = (held: Held): void => {
 export const usedOf = ({ granted, dayChange, untold, permits }: Held): number =>
   (granted ?? 0) + dayChange + untold - permits;
 
-const askOf = (held: Held): Ask => ({
+const toAsk = (held: Held): Ask => ({
   keyId: held.keyId,
   day: dayText(held.day),
   rate: held.limits.requests_per_second,
@@ -87,7 +87,7 @@ const askOf = (held: Held): Ask => ({
 
 /** Requests permits alone. A correction that was not reported to the store moves the limit instead. */
 export const wish = (held: Held): Ask => ({
-  ...askOf(held),
+  ...toAsk(held),
   waiting: held.waiting,
   ahead: aheadOf(held.limits),
   dayLimit: held.limits.requests_per_day - held.dayChange - held.untold,
@@ -98,7 +98,7 @@ export const takeAsk = (held: Held): Ask => {
   const { returned, dayChange, used } = held;
   held.untold += dayChange;
   Object.assign(held, { returned: 0, dayChange: 0, used: {} });
-  return { ...askOf(held), returned, dayChange, used };
+  return { ...toAsk(held), returned, dayChange, used };
 };
 
 const refusedBy = (grant: Grant, held: Held, nowMs: number): Held['refused'] =>

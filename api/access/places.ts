@@ -151,8 +151,8 @@ export class Places {
   }
 
   async #tell(): Promise<void> {
-    const owing = [...this.#held.values()].filter((held) => isUntold(held) || held.waiting > 0);
-    const asks = owing.map(askOf);
+    const owing = [...this.#held.values()].filter((held) => isUnreported(held) || held.waiting > 0);
+    const asks = owing.map(toAsk);
     const answer = await this.#ask(asks);
     owing.forEach((held, i) => {
       const [ask, grant] = [asks[i], answer[i]];
@@ -216,9 +216,9 @@ const giveBack = (held: Held): boolean => {
   return true;
 };
 
-const isUntold = ({ told, held, busy }: Held): boolean => told.held !== held || told.busy !== busy;
+const isUnreported = ({ told, held, busy }: Held): boolean => told.held !== held || told.busy !== busy;
 
-const askOf = ({ name, most, held, busy, waiting }: Held): PlaceAsk => ({
+const toAsk = ({ name, most, held, busy, waiting }: Held): PlaceAsk => ({
   name,
   most,
   held,

@@ -12,7 +12,7 @@ import type { Meter } from './meter.ts';
 export const quotaName = (keyId: string, quota: Quota): string => `${keyId}/${quota}`;
 
 /** The bucket is as large as the day: only the day limits. A process holds no more than it may of requests. */
-const limitsOf = ({ limits }: Plan, quota: Quota): Limits => {
+const toLimits = ({ limits }: Plan, quota: Quota): Limits => {
   const day = limits[LIMIT_OF_QUOTA[quota]];
   return {
     requests_per_second: day,
@@ -24,7 +24,7 @@ const limitsOf = ({ limits }: Plan, quota: Quota): Limits => {
 };
 
 const takeOne = (meter: Meter, { keyId, plan }: Account, { quota, nowMs }: Spending): Promise<Refusal | null> =>
-  meter.admit(quotaName(keyId, quota), limitsOf(plan, quota), nowMs);
+  meter.admit(quotaName(keyId, quota), toLimits(plan, quota), nowMs);
 
 export type Spending = { readonly quota: Quota; readonly count: number; readonly nowMs: number };
 

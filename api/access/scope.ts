@@ -16,7 +16,7 @@ export type ChooseScope = (plan: Plan, at: Micros) => ScopeChoice;
 type Chosen = { readonly from: string; readonly choice: ScopeChoice };
 
 /** Only venues that are served can be chosen; null when none of them was measured. */
-const servedOf = ({ turnover }: StoredTurnover, live: LiveMemory): Turnover | null => {
+const pickServed = ({ turnover }: StoredTurnover, live: LiveMemory): Turnover | null => {
   const served = new Set([...live.venues()].map(({ venue }) => venue));
   const within = new Map([...turnover].filter(([venue]) => served.has(venue)));
   return within.size === 0 ? null : within;
@@ -30,7 +30,7 @@ export const scopeChooser = (live: LiveMemory, stored: () => StoredTurnover | nu
     const from = day === null ? `${dayOf(at)} ${live.version}` : day.day;
     const held = chosen.get(plan.code);
     if (held?.from === from) return held.choice;
-    const turnover = (day === null ? null : servedOf(day, live)) ?? measureTurnover(live, at).turnover;
+    const turnover = (day === null ? null : pickServed(day, live)) ?? measureTurnover(live, at).turnover;
     const choice = chooseScope(plan, turnover);
     chosen.set(plan.code, { from, choice });
     return choice;

@@ -81,7 +81,7 @@ const openSite = async (deps: AccountAppDeps): Promise<Site> => {
 type Failure = { readonly statusCode?: number };
 
 /** The text for the person behind a failed request; only the log has the cause. */
-const problemOf = (error: Failure): { status: number; code: string; text: string } => {
+const toProblem = (error: Failure): { status: number; code: string; text: string } => {
   const { statusCode: status = 500 } = error;
   if (error instanceof PasswordsBusy)
     return { status: 503, code: 'UNAVAILABLE', text: 'Too many people sign in at this moment. Try again in a second.' };
@@ -94,7 +94,7 @@ const problemOf = (error: Failure): { status: number; code: string; text: string
 
 const addFailures = (app: FastifyInstance, site: Site): void => {
   app.setErrorHandler((error: Failure, request, reply) => {
-    const problem = problemOf(error);
+    const problem = toProblem(error);
     if (problem.status === 500)
       site.log.error({ err: error, route: request.routeOptions.url }, 'request of the account site failed');
     if (problem.status === 503) reply.header('retry-after', '1');

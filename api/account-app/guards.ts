@@ -47,7 +47,7 @@ export const comesFromElsewhere = (
   return origin !== undefined && origin !== new URL(urls.account).origin;
 };
 
-const tokenOf = (body: unknown): unknown =>
+const readToken = (body: unknown): unknown =>
   typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[FORM_FIELD] : undefined;
 
 /** Refuses writes of other sites; a form must bring its token, a JSON body cannot come from another site's form. */
@@ -73,7 +73,7 @@ export const addWriteChecks = (app: FastifyInstance, site: Site): void => {
     if (SAFE.has(request.method) || request.routeOptions.config?.isForeign === true || request.is404) return undefined;
     const isForm = !isJsonPath(request);
     const path = request.url.split('?')[0] ?? '';
-    if (isForm && !site.forms.isGood(request, path, tokenOf(request.body)))
+    if (isForm && !site.forms.isGood(request, path, readToken(request.body)))
       return sendProblem(
         site,
         { request, reply },

@@ -24,12 +24,12 @@ const LONGEST_NAME = 60;
 
 type Show = (exchange: Exchange, shown: { problem?: Content; status?: number }) => Promise<unknown>;
 
-const sessionOf = ({ session }: FastifyRequest): Session => session as Session;
+const requireSession = ({ session }: FastifyRequest): Session => session as Session;
 
 /** The new password, and a new session in the place of all. */
 const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
   const { body, headers } = exchange.request;
-  const { accountId, email } = sessionOf(exchange.request);
+  const { accountId, email } = requireSession(exchange.request);
   const password = readField(body, 'password');
   const weak = passwordFault(password, email);
   if (weak !== null) return show(exchange, { problem: fault(weak), status: 400 });
@@ -61,7 +61,7 @@ const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void =
     changePassword(site, { request, reply }, show),
   );
   app.post(`${PATH}/password/remove`, async (request, reply) => {
-    const { accountId } = sessionOf(request);
+    const { accountId } = requireSession(request);
     await inTransaction(site.pool, async (client) => {
       if ((await client.query(NO_PASSWORD, [accountId])).rowCount === 1)
         await tellEvent(client, { accountId, action: 'password_changed', details: { removed: true } });
@@ -69,7 +69,7 @@ const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void =
     return reply.redirect(PATH, 303);
   });
   app.post(`${PATH}/passkey-needed`, async (request, reply) => {
-    const { accountId } = sessionOf(request);
+    const { accountId } = requireSession(request);
     await inTransaction(site.pool, async (client) => {
       const { rows } = await client.query<{ needs_passkey: boolean }>(NEEDS, [accountId]);
       const needed = rows[0]?.needs_passkey;
@@ -83,13 +83,13 @@ const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void =
 const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void => {
   const rp = relyingParty(site);
   app.post('/api/passkeys/options', async (request, reply) => {
-    const { sessionId: binding, accountId, email } = sessionOf(request);
+    const { sessionId: binding, accountId, email } = requireSession(request);
     return reply
       .header('cache-control', 'no-store')
       .send(await askNewPasskey(site.pool, { accountId, email, binding }, rp));
   });
   app.post('/api/passkeys', async (request, reply) => {
-    const { sessionId: binding, accountId, email } = sessionOf(request);
+    const { sessionId: binding, accountId, email } = requireSession(request);
     const { response } = (request.body ?? {}) as { readonly response?: unknown };
     const name = readField(request.body, 'name', LONGEST_NAME).trim() || 'passkey';
     if (await addPasskey(site.pool, { accountId, email, binding, response, name, rp }))
@@ -103,7 +103,7 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
   app.post<{ Params: { id: string } }>(`${PATH}/passkeys/:id/remove`, async (request, reply) => {
     const removed = await removePasskey(
       site.pool,
-      sessionOf(request).accountId,
+      requireSession(request).accountId,
       request.params.id.replaceAll('\0', ''),
     );
     if (removed === 'removed') return reply.redirect(PATH, 303);
@@ -120,7 +120,7 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
 };
 
 const showCodes = async (site: Site, exchange: Exchange) => {
-  const { accountId } = sessionOf(exchange.request);
+  const { accountId } = requireSession(exchange.request);
   const codes = await inTransaction(site.pool, async (client) => {
     await tellEvent(client, { accountId, action: 'codes_made' });
     return renewCodes(client, accountId);
@@ -136,7 +136,7 @@ const showCodes = async (site: Site, exchange: Exchange) => {
 
 const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
   app.post(`${PATH}/sessions/end-others`, async (request, reply) => {
-    const { accountId, sessionId } = sessionOf(request);
+    const { accountId, sessionId } = requireSession(request);
     await inTransaction(site.pool, async (client) => {
       const ended = await endOtherSessions(client, accountId, sessionId);
       await tellEvent(client, { accountId, action: 'sessions_ended', details: { ended } });
@@ -144,7 +144,7 @@ const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
     return reply.redirect(PATH, 303);
   });
   app.post<{ Params: { id: string } }>(`${PATH}/sessions/:id/end`, async (request, reply) => {
-    const { accountId } = sessionOf(request);
+    const { accountId } = requireSession(request);
     const isEnded = await inTransaction(site.pool, async (client) => {
       const done = await endSession(client, request.params.id.replaceAll('\0', ''), accountId);
       if (done) await tellEvent(client, { accountId, action: 'session_ended' });
@@ -157,7 +157,7 @@ const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
 
 const addLeaving = (app: FastifyInstance, site: Site, show: Show): void => {
   app.get(`${PATH}/export`, { config: { rateLimit: { max: 10, timeWindow: '1 minute' } } }, async (request, reply) => {
-    const told = await exportAccount(site.pool, sessionOf(request).accountId, site.exportParts);
+    const told = await exportAccount(site.pool, requireSession(request).accountId, site.exportParts);
     return reply
       .header('cache-control', 'no-store')
       .header('content-disposition', 'attachment; filename="account.json"')
@@ -165,7 +165,7 @@ const addLeaving = (app: FastifyInstance, site: Site, show: Show): void => {
       .send(JSON.stringify(told, null, 2));
   });
   app.post(`${PATH}/close`, async (request, reply) => {
-    const { accountId, email } = sessionOf(request);
+    const { accountId, email } = requireSession(request);
     if (readField(request.body, 'confirm').trim().toLowerCase() !== email)
       return show(
         { request, reply },

@@ -51,7 +51,7 @@ export const hooksPart = async (site: Site, exchange: Exchange): Promise<Content
   </section>`;
 };
 
-const secretOf = (secret: string): Content =>
+const renderSecret = (secret: string): Content =>
   message('good', [
     html`<p>The secret of the new webhook, shown once:</p>`,
     copyable('webhook-secret', secret, { isSecret: true, wraps: true }),
@@ -74,7 +74,7 @@ export const addHookForms = (
       const url = readField(request.body, 'url', LONGEST_URL).trim();
       const wanted = { accountId: accountOf(request), url, allowsLoopback: site.simulated };
       const { secret } = await addWebhook(pool, wanted);
-      return show({ request, reply }, secretOf(secret));
+      return show({ request, reply }, renderSecret(secret));
     }),
   );
   const forms = { enable: enableWebhook, remove: removeWebhook };

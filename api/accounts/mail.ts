@@ -59,7 +59,7 @@ export type MailDeps = {
 };
 
 /** What the log may hold of a failure: servers repeat addresses in their messages, so those are left out. */
-const causeOf = (error: unknown) => {
+const toCause = (error: unknown) => {
   const { code, responseCode, command } = error as { code?: string; responseCode?: number; command?: string };
   return { code, response_code: responseCode, command };
 };
@@ -69,7 +69,7 @@ const sendOne = async (letter: Due, post: Post, { pool, log, count }: MailDeps):
     await post(letter);
   } catch (error) {
     count('failed');
-    log.warn({ mail_id: letter.mail_id, ...causeOf(error) }, 'a letter was not sent, trying again later');
+    log.warn({ mail_id: letter.mail_id, ...toCause(error) }, 'a letter was not sent, trying again later');
     await pool.query(FAILED, [letter.mail_id]);
     return;
   }

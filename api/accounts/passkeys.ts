@@ -71,7 +71,7 @@ export const askNewPasskey = async (
 };
 
 /** The challenge that an answer is to; null: its text is no answer at all. */
-const challengeOf = (response: unknown): string | null => {
+const readChallenge = (response: unknown): string | null => {
   const text = (response as { response?: { clientDataJSON?: unknown } } | null)?.response?.clientDataJSON;
   if (typeof text !== 'string') return null;
   try {
@@ -84,7 +84,7 @@ const challengeOf = (response: unknown): string | null => {
 
 /** Uses a challenge up; null: it was never given to this browser, was answered before, or is old. */
 const takeChallenge = async (db: Db, response: unknown, binding: string) => {
-  const challenge = challengeOf(response);
+  const challenge = readChallenge(response);
   if (challenge === null) return null;
   const { rows } = await db.query<{ account_id: string | null }>(TAKE, [challenge, binding]);
   return rows[0] === undefined ? null : { challenge, accountId: rows[0].account_id };

@@ -26,7 +26,7 @@ export type SignInOutcome =
   | { readonly is: 'wait'; readonly seconds: number }
   | { readonly is: 'passkey'; readonly accountId: string };
 
-const subjectsOf = ({ email, address }: Pick<Credentials, 'email' | 'address'>): readonly Subject[] => [
+const listSubjects = ({ email, address }: Pick<Credentials, 'email' | 'address'>): readonly Subject[] => [
   { kind: 'mail', value: email },
   { kind: 'network', value: address },
 ];
@@ -65,7 +65,7 @@ export const signIn = async (
   note: (accountId: string, action: AccountAction) => void,
 ): Promise<SignInOutcome> => {
   const { email, password, agent } = credentials;
-  const subjects = subjectsOf(credentials);
+  const subjects = listSubjects(credentials);
   const seconds = await takeTry(pool, subjects);
   if (seconds > 0) return { is: 'wait', seconds };
   const account = await findAccount(pool, email);
@@ -85,7 +85,7 @@ export const resetPassword = async (
   credentials: Credentials & { readonly code: string },
 ): Promise<SignInOutcome> => {
   const { email, password, agent, code } = credentials;
-  const subjects = subjectsOf(credentials);
+  const subjects = listSubjects(credentials);
   const seconds = await takeTry(pool, subjects);
   if (seconds > 0) return { is: 'wait', seconds };
   const passwordHash = await hashPassword(password);

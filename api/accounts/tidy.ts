@@ -26,7 +26,7 @@ const STATEMENTS = 20;
 const EVERY_MS = 60_000;
 
 /** Skips rows that another process is deleting. */
-const statementOf = (table: string, condition: string): string => `
+const makeStatement = (table: string, condition: string): string => `
   delete from ${table} where ctid = any (array(
     select ctid from ${table} where ${condition} limit ${ROWS} for update skip locked))`;
 
@@ -36,7 +36,7 @@ export type CountTidied = (table: string, rows: number) => void;
 export const tidyOnce = async (db: Db, count: CountTidied): Promise<void> => {
   for (const [table, condition] of OVER) {
     for (let i = 0; i < STATEMENTS; i++) {
-      const rows = (await db.query(statementOf(table, condition))).rowCount ?? 0;
+      const rows = (await db.query(makeStatement(table, condition))).rowCount ?? 0;
       count(table, rows);
       if (rows < ROWS) break;
     }

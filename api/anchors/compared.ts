@@ -75,7 +75,7 @@ export type ComparedListings = {
   readonly remember: (asked: Asked, digest: string | null, places: Places) => Promise<void>;
 };
 
-const nameOf = ({ question, kept }: Asked): string => `${kept.treeKey} ${question.listing} ${question.closedAt}`;
+const toName = ({ question, kept }: Asked): string => `${kept.treeKey} ${question.listing} ${question.closedAt}`;
 
 export const createComparedListings = (): ComparedListings => {
   const held = new Map<string, Compared>();
@@ -85,7 +85,7 @@ export const createComparedListings = (): ComparedListings => {
   return {
     digest,
     find: async (asked, name) => {
-      const key = nameOf(asked);
+      const key = toName(asked);
       const known = held.get(key);
       if (known === undefined) return null;
       const isEqual = (await digest(asked)) === known.digest;
@@ -99,7 +99,7 @@ export const createComparedListings = (): ComparedListings => {
     },
     remember: async (asked, before, places) => {
       if (before === null || (await digest(asked)) !== before) return;
-      held.set(nameOf(asked), { digest: before, places });
+      held.set(toName(asked), { digest: before, places });
       const [oldest] = held.keys();
       if (held.size > MOST && oldest !== undefined) held.delete(oldest);
     },

@@ -134,13 +134,13 @@ const findRow = async (question: ProofQuestion, kept: KeptHashes, deps: ProofDep
 const toHex = (hashes: readonly Uint8Array[]): string[] => hashes.map((hash) => Buffer.from(hash).toString('hex'));
 
 /** The path of a leaf through the tiles of its partition. Throws MerkleError when the kept hashes do not lead to the root. */
-const pathOf = async ({ index, leaf }: EqualRow, { rows: size, root }: ClosedPartition, kept: KeptHashes) => {
+const readPath = async ({ index, leaf }: EqualRow, { rows: size, root }: ClosedPartition, kept: KeptHashes) => {
   const path = await createTileReader(size, (first, count) => readHashes(kept, first, count)).path(index);
   verifyInclusion({ leaf, index, size, path }, Buffer.from(root, 'hex'));
   return toHex(path);
 };
 
-const partitionPathOf = async ({ partitions }: ClosedDay, index: number): Promise<string[]> => {
+const readPartitionPath = async ({ partitions }: ClosedDay, index: number): Promise<string[]> => {
   const leaves = Buffer.concat(partitions.map(({ leaf }) => Buffer.from(leaf, 'hex')));
   const read = async (first: number, count: number): Promise<Buffer> =>
     leaves.subarray(first * HASH_BYTES, (first + count) * HASH_BYTES);
@@ -162,6 +162,6 @@ export const proveRow = async (question: ProofQuestion, deps: ProofDeps): Promis
     throw changed(table.table, day.day);
   }
   if (row === null) throw noRow(question);
-  const [path, partitionPath] = [await pathOf(row, partition, kept), await partitionPathOf(day, partitionIndex)];
+  const [path, partitionPath] = [await readPath(row, partition, kept), await readPartitionPath(day, partitionIndex)];
   return { row, partition, path, partitionIndex, partitionPath };
 };

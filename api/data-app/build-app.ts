@@ -94,7 +94,7 @@ const addPlugins = async (app: FastifyInstance): Promise<void> => {
   });
 };
 
-const callerOf = (account: Account, { accounts, meter }: AppDeps): Caller => {
+const toCaller = (account: Account, { accounts, meter }: AppDeps): Caller => {
   const { keyId, plan } = account;
   const { places } = meter;
   return {
@@ -110,7 +110,7 @@ const callerOf = (account: Account, { accounts, meter }: AppDeps): Caller => {
 /** A paid call is answered as the top plan would, and counts nowhere. */
 const PAID_PLAN = PLANS.pro_plus;
 
-const contextOf = (
+const makeContext = (
   request: FastifyRequest,
   call: Call,
   { deps, choose }: { deps: AppDeps; choose: ChooseScope },
@@ -129,7 +129,7 @@ const contextOf = (
     itemsLimit: itemsLimitOf(request),
     keepsRows: wantsTable(request),
     plan: call.payment === null ? (call.account?.plan ?? null) : PAID_PLAN,
-    caller: call.account === null ? null : callerOf(call.account, deps),
+    caller: call.account === null ? null : toCaller(call.account, deps),
     payer: call.payment?.buys === 'call' ? call.payment.payer : null,
     scopeOf: (plan) => choose(plan, evaluatedAt),
   };
@@ -138,7 +138,7 @@ const contextOf = (
 const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope): void => {
   /** Steps 6 and 7 at a T of their own. */
   const check = (operation: Operation, request: FastifyRequest, call: Call) => {
-    const context = contextOf(request, call, { deps, choose });
+    const context = makeContext(request, call, { deps, choose });
     return { context, ...checkInput(operation, readInput(request, call), context) };
   };
   const answer = async (operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -179,7 +179,7 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
 type Methods = Map<string, { readonly shape: RegExp; readonly known: Set<string> }>;
 
 /** Methods of every path, to distinguish a wrong method from a wrong path; `*` alone is the preflights' and no path. */
-const methodsOf = (app: FastifyInstance): Methods => {
+const collectMethods = (app: FastifyInstance): Methods => {
   const methods: Methods = new Map<string, { readonly shape: RegExp; readonly known: Set<string> }>();
   app.addHook('onRoute', ({ url, method }) => {
     if (url === '*') return;
@@ -285,7 +285,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     deps.metrics.observe({ route, status, seconds: ms / 1_000 });
     levels.observeAnswer({ route, status, ms });
   });
-  const methods = methodsOf(app);
+  const methods = collectMethods(app);
   const choose = scopeChooser(deps.live, deps.turnover);
   await addPlugins(app);
   addRouteCheck(app, methods);

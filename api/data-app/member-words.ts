@@ -4,7 +4,7 @@ import type { Members } from '../../schemas/layers/layer.ts';
 import { liquidation } from '../../schemas/layers/liquidation.ts';
 
 /** Members of rows that are answered one by one, as the files of their layers describe them. */
-const sentencesOf = (members: Members): Readonly<Record<string, string>> =>
+const listSentences = (members: Members): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(members).map(([name, { sentence }]) => [name, sentence]));
 
 /** Keys are names, or the end of a path where a name alone is ambiguous; the longest end wins. */
@@ -188,8 +188,8 @@ const WORDS: Readonly<Record<string, string>> = {
   at: 'Instant of the row: status and ages are as of then.',
   late: 'Recorded too late to count in any answer but this.',
   // ---- candles, liquidations ----
-  ...sentencesOf(CANDLES.members),
-  ...sentencesOf(liquidation.members),
+  ...listSentences(CANDLES.members),
+  ...listSentences(liquidation.members),
   open_time: 'Start of the period, inclusive.',
   close_time: 'End of the period, exclusive.',
   base_candles: 'Minutes it is made of.',

@@ -147,7 +147,7 @@ const INSTANT = /(?:^|[._])(?:at|ts|until|time)$/;
 const INTEGER = /^(?:venue_)?age_ms$|^base_candles\.|^trades$|(?:^|\.)values\.levels_/;
 
 /** By its name alone, so that every file of an endpoint has the same types. Figures are texts: their digits are the venue's. */
-const kindOf = (column: string): ParquetKind => {
+const findKind = (column: string): ParquetKind => {
   if (column === 'late') return 'boolean';
   if (column.includes('null_reasons.')) return 'text';
   if (INSTANT.test(column)) return 'instant';
@@ -155,18 +155,18 @@ const kindOf = (column: string): ParquetKind => {
 };
 
 /** Of an instant as answers write it, in a fraction of the time that reading anyone's takes. */
-const microsOf = (text: string): number =>
+const toMicros = (text: string): number =>
   text.length === 24
     ? Date.parse(text) * 1_000
     : Date.parse(`${text.slice(0, 23)}Z`) * 1_000 + Number(text.slice(23, 26));
 
-const cellOf = (kind: ParquetKind, text: string | null): ParquetCell => {
+const toParquetCell = (kind: ParquetKind, text: string | null): ParquetCell => {
   if (text === null) return null;
   switch (kind) {
     case 'text':
       return text;
     case 'instant':
-      return microsOf(text);
+      return toMicros(text);
     case 'integer':
       return Number(text);
     case 'boolean':
@@ -179,13 +179,13 @@ const cellOf = (kind: ParquetKind, text: string | null): ParquetCell => {
 const writeTable = async (table: Table, metadata: Readonly<Record<string, string>>): Promise<Buffer> => {
   const { numberFormat, onBytes } = table;
   type Column = ParquetColumn & { readonly cells: ParquetCell[] };
-  const made = (name: string): Column => ({ name, kind: kindOf(name), cells: [] });
+  const made = (name: string): Column => ({ name, kind: findKind(name), cells: [] });
   const columns = new Map<string, Column>(LEADING.map((name) => [name, made(name)]));
   const set = (name: string, index: number, text: string | null): void => {
     const column = columns.get(name) ?? made(name);
     if (column.cells.length === 0) columns.set(name, column);
     while (column.cells.length < index) column.cells.push(null);
-    column.cells.push(cellOf(column.kind, text));
+    column.cells.push(toParquetCell(column.kind, text));
   };
   const rows = await visitRows(table, (row, head, { index }) => {
     const cells: Cells = { numberFormat, set: (name, cell) => set(name, index, cell) };

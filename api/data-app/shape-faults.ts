@@ -7,7 +7,7 @@ import type { Endpoint } from '../contract/endpoint.ts';
 const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true });
 const compiled = new WeakMap<TSchema, ValidateFunction>();
 
-const validatorOf = (schema: TSchema): ValidateFunction => {
+const findValidator = (schema: TSchema): ValidateFunction => {
   const held = compiled.get(schema);
   if (held !== undefined) return held;
   const validate = ajv.compile(schema);
@@ -16,7 +16,7 @@ const validatorOf = (schema: TSchema): ValidateFunction => {
 };
 
 /** Compiles an operation's schema ahead of its first request. */
-export const prepareValidator = ({ input }: Endpoint): void => void validatorOf(input);
+export const prepareValidator = ({ input }: Endpoint): void => void findValidator(input);
 
 const CLIPPED = 40;
 export const clip = (text: string): string => (text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text);
@@ -136,6 +136,6 @@ const asFault = (error: ErrorObject): ApiError => {
 
 /** What is wrong with the shape of an input, member by member. */
 export const shapeFaults = (endpoint: Endpoint, input: unknown): ApiError[] => {
-  const validate = validatorOf(endpoint.input);
+  const validate = findValidator(endpoint.input);
   return validate(input) ? [] : withoutOtherKinds(validate.errors ?? []).map(asFault);
 };

@@ -34,7 +34,7 @@ const HEADERS = {
 
 const readKey = ({ headers }: FastifyRequest): string => headers.authorization?.split(' ').at(-1) ?? '';
 
-const lastEventIdOf = ({ headers }: FastifyRequest): string | null => {
+const readLastEventId = ({ headers }: FastifyRequest): string | null => {
   const text = headers['last-event-id'];
   return typeof text === 'string' && text !== '' ? text : null;
 };
@@ -87,7 +87,7 @@ export const addStream = (
     const isInScope = () => isDeepStrictEqual(choose(account.plan, nowMicros()), choice);
     reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
     reply.raw.write(`retry: ${RETRY_MS}\n`);
-    const lastEventId = lastEventIdOf(request);
+    const lastEventId = readLastEventId(request);
     const begin = (): void => {
       const stream = hub.open({ account, request: asked, lastEventId, out: reply.raw, findKey, isInScope });
       reply.raw.once('close', () => stream.drop());

@@ -43,7 +43,7 @@ const term = (name: string, codes: readonly string[]): string[] =>
   codes.length === 0 ? [] : [`${name} in (${codes.join(', ')})`];
 
 /** The selection that gives exactly the rows of the page; null: everything that the plan covers. */
-const whereOf = ({ view: { filter }, admitted, fitting }: Shown): string | null => {
+const writeWhere = ({ view: { filter }, admitted, fitting }: Shown): string | null => {
   const bases = fitting.length < admitted.length ? distinct(fitting, 'base') : filter.bases;
   const terms = [...term('base', bases), ...term('quote', filter.quotes), ...term('venue', filter.venues)];
   return terms.length === 0 ? null : terms.join(' and ');
@@ -62,7 +62,7 @@ const knownOnly = (view: BoardView, listings: readonly BoardListing[]): BoardVie
   };
 };
 
-const shownOf = (asked: BoardView, directory: Directory, scope: Scope): Shown => {
+const makeShown = (asked: BoardView, directory: Directory, scope: Scope): Shown => {
   const inScope = withinScope(directory.listings, scope);
   const view = knownOnly(asked, inScope);
   const admitted = filterListings(inScope, view.filter);
@@ -158,7 +158,7 @@ const board = (shown: Shown): Content => {
       data-label=${measure.label}
       data-measure=${measure.id}
       data-names=${JSON.stringify(Object.fromEntries(venues.map((venue) => [venue, directory.venues.get(venue)])))}
-      data-where=${whereOf(shown) ?? undefined}
+      data-where=${writeWhere(shown) ?? undefined}
     >
       <caption class="hidden-text">${measure.label}: ${measure.words} Arrow keys lead from cell to cell.</caption>
       <thead>
@@ -205,7 +205,7 @@ const register: SiteModule['register'] = (app, site) => {
     const read = await Promise.all([directory(), scopeOf(request)]).catch(problemOf);
     if (!Array.isArray(read)) return sendUnread(site, { request, reply }, read);
     const [known, scope] = read;
-    const shown = shownOf(readBoardView(readQuery(request)), known, scope);
+    const shown = makeShown(readBoardView(readQuery(request)), known, scope);
     return sendExplorer(
       site,
       { request, reply },

@@ -52,7 +52,7 @@ const SIDE: readonly SideColumn[] = [
 const SIDE_LAYERS = ['mark', 'funding', 'oi', 'book'];
 
 const venueName = ({ directory }: Shown, venue: string): string => directory.venues.get(venue) ?? venue;
-const titleOf = (shown: Shown, listing: BoardListing): string =>
+const makeTitle = (shown: Shown, listing: BoardListing): string =>
   `${venueName(shown, listing.venue)} ${listing.venue_symbol}`;
 
 const sideTable = (shown: Shown): Content => {
@@ -117,7 +117,7 @@ const listingForm = (shown: Shown): Content => {
       <select id="listing" name="listing">
         ${listings.map(
           (listing) =>
-            html`<option value=${listingKey(listing)} selected=${listingKey(listing) === view.listing}>${titleOf(shown, listing)}</option>`,
+            html`<option value=${listingKey(listing)} selected=${listingKey(listing) === view.listing}>${makeTitle(shown, listing)}</option>`,
         )}
       </select>
     </div>
@@ -135,7 +135,7 @@ const parts = (shown: Shown): Content => {
   const { view, listings, scope } = shown;
   const chosen = listings.find((listing) => listingKey(listing) === view.listing) ?? listings[0];
   if (chosen === undefined) return null;
-  const name = titleOf(shown, chosen);
+  const name = makeTitle(shown, chosen);
   return html`<h2>Candles, book, liquidations</h2>
     ${listingForm(shown)}
     <div id="one" data-venue=${chosen.venue} data-symbol=${chosen.venue_symbol} data-price=${view.price}>

@@ -23,7 +23,7 @@ const newestDay = async ({ urls }: Site): Promise<string | null> => {
 type Asked = Readonly<Record<'day' | 'layer' | 'listing' | 'at' | 'seq', string>>;
 const NAMES = ['day', 'layer', 'listing', 'at', 'seq'] as const;
 
-const parseAsked = (query: unknown): Asked => {
+const parseRequest = (query: unknown): Asked => {
   const sent = query as Record<string, unknown>;
   return Object.fromEntries(
     NAMES.map((name) => [name, typeof sent[name] === 'string' ? sent[name].slice(0, 200) : '']),
@@ -96,7 +96,7 @@ const answerPart = (site: Site): Content =>
     </section>`;
 
 const show = async (site: Site, exchange: Exchange): Promise<ReturnType<typeof sendPage>> => {
-  const asked = parseAsked(exchange.request.query);
+  const asked = parseRequest(exchange.request.query);
   return sendExplorer(site, exchange, {
     title: 'Proof',
     description: 'The way of one row to the root that was posted on the chain, recomputed in your browser.',

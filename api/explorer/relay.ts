@@ -66,7 +66,7 @@ const readQuery = ({ url }: FastifyRequest): string => {
   return at === -1 ? '' : url.slice(at);
 };
 
-const headersOf = ({ headers }: FastifyRequest, key: string | null): Record<string, string> => {
+const pickHeaders = ({ headers }: FastifyRequest, key: string | null): Record<string, string> => {
   const sent = SENT.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]] as const] : []));
   return { ...Object.fromEntries(sent), ...(key === null ? {} : { authorization: `Bearer ${key}` }) };
 };
@@ -122,7 +122,11 @@ const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) =>
   try {
     answer = await dispatcher.request({
       ...{ origin, path: `${pathname.replace(/\/$/, '')}/v2${path}${readQuery(request)}`, method: relayed.method },
-      ...{ headers: headersOf(request, key), body: (request.body as Buffer | undefined) ?? null, signal: gone.signal },
+      ...{
+        headers: pickHeaders(request, key),
+        body: (request.body as Buffer | undefined) ?? null,
+        signal: gone.signal,
+      },
     });
   } catch {
     if (!reply.raw.destroyed) reply.header('retry-after', '5');

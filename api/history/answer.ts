@@ -47,22 +47,22 @@ type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 /** The answer at one instant; `gapCause` null: nothing was ever received. */
 type Said = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
 
-const sayInstants = (series: readonly StoredRow[], instants: readonly Micros[]): Said[] => {
+const answerInstants = (series: readonly StoredRow[], instants: readonly Micros[]): Said[] => {
   const readings = readingsOf(series);
   return instants.map((at) => ({ at, row: newestAt(readings, at), gapCause: null }));
 };
 
-const sayRaw = (series: readonly StoredRow[], asked: Asked & { mode: 'raw' }, layer: ReadingLayer): RawRow[] =>
+const answerRawRows = (series: readonly StoredRow[], asked: Asked & { mode: 'raw' }, layer: ReadingLayer): RawRow[] =>
   answerRaw(series, { from: asked.from, to: asked.to, windowMicros: windowMicros(layer) });
 
-const say = (series: readonly StoredRow[], layer: ReadingLayer, asked: Asked): readonly Said[] => {
+const answerSeries = (series: readonly StoredRow[], layer: ReadingLayer, asked: Asked): readonly Said[] => {
   switch (asked.mode) {
     case 'interval':
       return answerPeriods(series, periodsOf(asked.from, asked.to, asked.length));
     case 'at':
-      return sayInstants(series, asked.instants);
+      return answerInstants(series, asked.instants);
     case 'raw':
-      return sayRaw(series, asked, layer);
+      return answerRawRows(series, asked, layer);
     default:
       return asked satisfies never;
   }
@@ -84,7 +84,7 @@ type ListingSeries = {
   readonly options: HistoryOptions;
 };
 
-const rowOf = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }: Said): Row | null => {
+const makeRow = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }: Said): Row | null => {
   const { selected, capabilities, losses, options } = series;
   const { listing, version } = selected;
   const capability = versionAt(capabilities, at);
@@ -108,7 +108,7 @@ const rowOf = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }
 };
 
 /** Units of all members of the layer; the quantity's is that of the newest reading shown (L-05). */
-const unitsOf = (layer: ReadingLayer, { version }: Selected, said: readonly Said[], mode: UnitsMode): JsonValue => {
+const findUnits = (layer: ReadingLayer, { version }: Selected, said: readonly Said[], mode: UnitsMode): JsonValue => {
   const counted = said.findLast(({ row }) => row?.reading.quantity_unit != null)?.row?.reading ?? {
     quantity_unit: null,
   };
@@ -122,10 +122,10 @@ type LayerText = { readonly text: string; readonly count: number; readonly rows:
 const layerText = (series: ListingSeries, layer: ReadingLayer, said: readonly Said[]): LayerText => {
   const { selected, options } = series;
   const { numberFormat, units } = options;
-  const rows = said.map((one) => rowOf(series, layer, one)).filter((row) => row !== null);
+  const rows = said.map((one) => makeRow(series, layer, one)).filter((row) => row !== null);
   const texts = rows.map((row) => writeJson(row, { numberFormat }));
   const text = writeJson({
-    units: unitsOf(layer, selected, said, units),
+    units: findUnits(layer, selected, said, units),
     retention_from: formatInstant(retentionFrom('readings', selected.version, options.evaluatedAt)),
     rows: rawJson(`[${texts.join(',')}]`),
     history_cadence: formatDuration(LAYERS[layer].windowMs),
@@ -137,7 +137,7 @@ const needsMarks = ({ units, layers }: HistoryOptions): boolean =>
   units !== 'published' &&
   layers.some((layer) => Object.keys(LAYERS[layer].members).some((member) => isQuantity(layer, member)));
 
-const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 const NO_SERIES: ReadonlyMap<string, readonly StoredRow[]> = new Map();
 
@@ -156,18 +156,22 @@ const groupTexts = async (
   ]);
   const saidOf = (one: Selected, i: number): readonly Said[] => {
     const unlisted = unlistedSpans(one.listing, one.version);
-    return say(series[i]?.get(idOf(one)) ?? [], layers[i] as ReadingLayer, asked).map((said) =>
+    return answerSeries(series[i]?.get(toListingId(one)) ?? [], layers[i] as ReadingLayer, asked).map((said) =>
       withinLife(said, unlisted, asked),
     );
   };
   const bySeries = new Map(
-    layers.map((layer, i) => [layer, new Map(listings.map((one) => [idOf(one), saidOf(one, i)] as const))] as const),
+    layers.map(
+      (layer, i) => [layer, new Map(listings.map((one) => [toListingId(one), saidOf(one, i)] as const))] as const,
+    ),
   );
-  const marksOf = (one: Selected): ReadingRow[] => readingsOf(marks.get(idOf(one)) ?? []);
+  const marksOf = (one: Selected): ReadingRow[] => readingsOf(marks.get(toListingId(one)) ?? []);
   const heard = listings.flatMap((one) => [
     ...marksOf(one).map((row) => [one.listing.venue, row] as const),
     ...[...bySeries.values()].flatMap((said) =>
-      (said.get(idOf(one)) ?? []).flatMap(({ row }) => (row === null ? [] : [[one.listing.venue, row] as const])),
+      (said.get(toListingId(one)) ?? []).flatMap(({ row }) =>
+        row === null ? [] : [[one.listing.venue, row] as const],
+      ),
     ),
   ]);
   const losses = await gatherLosses({ reader, live }, heard, lastInstant(asked));
@@ -180,9 +184,9 @@ const groupTexts = async (
       };
       const series: ListingSeries = { selected, capabilities, losses, marks, options };
       const texts = layers.map(
-        (layer) => [layer, layerText(series, layer, bySeries.get(layer)?.get(idOf(selected)) ?? [])] as const,
+        (layer) => [layer, layerText(series, layer, bySeries.get(layer)?.get(toListingId(selected)) ?? [])] as const,
       );
-      return [idOf(selected), new Map(texts)];
+      return [toListingId(selected), new Map(texts)];
     }),
   );
 };
@@ -232,7 +236,7 @@ const itemText = (selected: Selected, texts: LayerTexts): string => {
   return writeJson({ ...nameListing(selected), layers });
 };
 
-const groupsOf = (selected: Selected, texts: LayerTexts): readonly RowGroup[] =>
+const listGroups = (selected: Selected, texts: LayerTexts): readonly RowGroup[] =>
   Object.entries(texts).map(([layer, { rows }]) => ({ head: { ...nameListing(selected), layer }, rows }));
 
 /** The items of an answer. Throws ServiceError past the limits, and while the store is unavailable. */
@@ -251,12 +255,12 @@ export const historyItems = async (
     const group = selected.slice(i, i + step);
     const texts = await groupTexts(sources, group, options);
     for (const one of group) {
-      const made = byKey(Object.fromEntries(texts.get(idOf(one)) ?? []));
+      const made = byKey(Object.fromEntries(texts.get(toListingId(one)) ?? []));
       const item = itemText(one, made);
       bytes += item.length;
       for (const layer of Object.values(made)) rows += layer.count;
       items.push(item);
-      if (keepsRows) groups.push(...groupsOf(one, made));
+      if (keepsRows) groups.push(...listGroups(one, made));
       refuseTooLarge(bytes, items.length / selected.length, options);
       refuseTooMany(rows, asked);
     }

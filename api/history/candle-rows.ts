@@ -114,7 +114,7 @@ const fromRow = ({ at, texts, instants, integers, figures: digits }: Row): Store
 type Recent = { readonly sealed: readonly StoredCandle[]; readonly provisional: readonly StoredCandle[] };
 
 /** Copies what memory holds. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
-const recentOf = (live: LiveMemory, { listing }: Selected, question: CandleQuestion): Recent => {
+const readRecent = (live: LiveMemory, { listing }: Selected, question: CandleQuestion): Recent => {
   const history = live.historyWatermark(listing.venue) ?? 0;
   const sealed: StoredCandle[] = [];
   const provisional: StoredCandle[] = [];
@@ -129,14 +129,14 @@ const recentOf = (live: LiveMemory, { listing }: Selected, question: CandleQuest
   return { sealed, provisional };
 };
 
-const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 const readStored = (
   reader: HistoryReader,
   listings: readonly Selected[],
   { timeframe, priceType, from, to }: CandleQuestion,
 ): Promise<Cell[][]> => {
-  const ids = listings.map(idOf);
+  const ids = listings.map(toListingId);
   const text =
     `SELECT ${SELECT} FROM ${reader.table(CANDLES.table)}` +
     ' WHERE open_time >= $1 AND open_time < $2 AND timeframe = $3 AND price_type = $4 AND NOT late' +
@@ -154,9 +154,9 @@ export const gatherCandles = async (
   listings: readonly Selected[],
   question: CandleQuestion,
 ): Promise<Candles> => {
-  const recent = listings.map((one) => [idOf(one), recentOf(live, one, question)] as const);
+  const recent = listings.map((one) => [toListingId(one), readRecent(live, one, question)] as const);
   const lines = question.from < question.to ? await readStored(reader, listings, question) : [];
-  const candles = new Map(listings.map((one) => [idOf(one), new Map<Micros, StoredCandle>()] as const));
+  const candles = new Map(listings.map((one) => [toListingId(one), new Map<Micros, StoredCandle>()] as const));
   const put = (id: string, rows: readonly StoredCandle[]): void => {
     for (const row of rows) candles.get(id)?.set(row.openTime, row);
   };

@@ -96,7 +96,7 @@ const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefi
 type Counted = { readonly expected: number; readonly present: number; readonly noTrades: number };
 
 /** Minutes of a period: as it was sealed, or by counting those that are known. */
-const countOf = ({ minutes, options }: Subject, openTime: Micros, candle: StoredCandle | undefined): Counted => {
+const countMinutes = ({ minutes, options }: Subject, openTime: Micros, candle: StoredCandle | undefined): Counted => {
   const { length } = options.asked;
   const expected = length / MINUTE;
   if (candle !== undefined) return { expected, present: candle.present, noTrades: candle.noTrades };
@@ -113,7 +113,7 @@ type Volume = { readonly volume: JsonValue; readonly conversion?: JsonValue; rea
 const NO_VOLUME: Volume = { volume: null };
 
 /** Volume in the requested unit, with the listing version of its record and the mark of the period's end (N-07, H-16k, DQL-33h). */
-const volumeOf = (subject: Subject, candle: StoredCandle): Volume => {
+const convertVolume = (subject: Subject, candle: StoredCandle): Volume => {
   const { selected, marks, options } = subject;
   const { units: mode, asked } = options;
   const digits = candle.figures.volume;
@@ -145,9 +145,9 @@ const rowObject = (subject: Subject, openTime: Micros): Row | null => {
   const verdict = judge(subject, openTime, candle);
   if (verdict !== PRESENT && !options.includeGaps) return null;
   const shown = verdict === PRESENT && candle !== undefined ? candle : null;
-  const volume = shown === null ? NO_VOLUME : volumeOf(subject, shown);
+  const volume = shown === null ? NO_VOLUME : convertVolume(subject, shown);
   const price = (name: (typeof CANDLE_PRICES)[number]) => figureOrNull(shown?.figures[name] ?? null);
-  const { expected, present, noTrades } = countOf(subject, openTime, candle);
+  const { expected, present, noTrades } = countMinutes(subject, openTime, candle);
   return {
     open_time: formatInstant(openTime),
     close_time: formatInstant(openTime + options.asked.length),
@@ -164,7 +164,7 @@ const rowObject = (subject: Subject, openTime: Micros): Row | null => {
 };
 
 /** Units of the members shown; the volume's is that of the newest candle that states one. */
-const unitsOf = ({ selected, candles, options }: Subject): JsonValue => {
+const findUnits = ({ selected, candles, options }: Subject): JsonValue => {
   const rows = [...candles.values()];
   const newest = rows.reduce<StoredCandle | null>(
     (held, row) => (row.quantityUnit !== null && row.openTime >= (held?.openTime ?? 0) ? row : held),
@@ -179,7 +179,7 @@ const unitsOf = ({ selected, candles, options }: Subject): JsonValue => {
   });
 };
 
-const rowsOf = (subject: Subject): readonly Row[] => {
+const makeRows = (subject: Subject): readonly Row[] => {
   const { asked } = subject.options;
   const rows: Row[] = [];
   for (let at = asked.from; at < asked.to; at += asked.length) {
@@ -194,7 +194,7 @@ const itemText = (subject: Subject, rows: readonly Row[]): string => {
   return writeJson(
     {
       ...nameListing(selected),
-      units: unitsOf(subject),
+      units: findUnits(subject),
       retention_from: formatInstant(retentionFrom('candles', selected.version, options.evaluatedAt)),
       rows,
     },
@@ -202,7 +202,7 @@ const itemText = (subject: Subject, rows: readonly Row[]): string => {
   );
 };
 
-const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 /** Marks at the ends of the periods of listings whose volumes convert with one: the last reading of each period, for an older one is stale. */
 const gatherMarks = async (
@@ -211,17 +211,18 @@ const gatherMarks = async (
   { asked, units }: CandleOptions,
 ): Promise<ReadonlyMap<string, Marks>> => {
   if (units === 'published') return new Map();
-  const counted = (one: Selected) => [...(candles.get(idOf(one))?.values() ?? [])].map((row) => row.quantityUnit);
+  const counted = (one: Selected) =>
+    [...(candles.get(toListingId(one))?.values() ?? [])].map((row) => row.quantityUnit);
   const converted = listings.filter((one) => mayNeedMark(one.listing, counted(one), units));
   if (converted.length === 0 || asked.from >= asked.to) return new Map();
   const recent = converted.map((one) => recentOf(live, one, 'mark'));
   const range = { after: asked.from, to: asked.to };
-  const stored = await reader.lastOfPeriods({ layer: 'mark', listings: converted.map(idOf) }, range, {
+  const stored = await reader.lastOfPeriods({ layer: 'mark', listings: converted.map(toListingId) }, range, {
     length: asked.length,
     kind: 'reading',
   });
   const rows = converted.map((one, i) =>
-    readingsOf(joinSeries(stored.get(idOf(one)) ?? [], recent[i] ?? { sealed: [], provisional: [] })),
+    readingsOf(joinSeries(stored.get(toListingId(one)) ?? [], recent[i] ?? { sealed: [], provisional: [] })),
   );
   const heard = converted.flatMap(({ listing }, i) => (rows[i] ?? []).map((row) => [listing.venue, row] as const));
   const losses = await gatherLosses({ reader, live }, heard, asked.to);
@@ -230,7 +231,7 @@ const gatherMarks = async (
       const { venue } = one.listing;
       const capabilities = live.venue(venue)?.capabilities ?? [];
       const boundMs = LAYERS.mark.freshnessMs;
-      return [idOf(one), { venue, capabilities, losses, rows: rows[i] ?? [], boundMs }] as const;
+      return [toListingId(one), { venue, capabilities, losses, rows: rows[i] ?? [], boundMs }] as const;
     }),
   );
 };
@@ -268,7 +269,7 @@ export const candleItems = async (
       gatherMarks(sources, { listings: group, candles }, options),
     ]);
     for (const one of group) {
-      const id = idOf(one);
+      const id = toListingId(one);
       const subject: Subject = {
         selected: one,
         capabilities: sources.live.venue(one.listing.venue)?.capabilities ?? [],
@@ -278,7 +279,7 @@ export const candleItems = async (
         marks: marks.get(id) ?? null,
         options,
       };
-      const rows = rowsOf(subject);
+      const rows = makeRows(subject);
       const item = itemText(subject, rows);
       bytes += item.length;
       items.push(item);

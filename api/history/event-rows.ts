@@ -120,7 +120,7 @@ export const gatherEvents = async (
   return [...events.values()];
 };
 
-const gapOf = ({ at, texts, instants }: Row): StoredGap => ({
+const toGap = ({ at, texts, instants }: Row): StoredGap => ({
   from: instants.from_at ?? at,
   to: at,
   cause: texts.gap_cause ?? 'unknown',
@@ -144,7 +144,7 @@ const joinGaps = (gaps: readonly StoredGap[], { from, to }: Span): StoredGap[] =
 const DAY: Micros = 86_400_000_000;
 
 /** Spans that the venue's tasks have not reached yet: their content is unknown (H-15, H-16k). A settled answer has none. */
-const unheard = (live: LiveMemory, venue: string, { from, to }: Span): StoredGap[] => {
+const findUnknownSpans = (live: LiveMemory, venue: string, { from, to }: Span): StoredGap[] => {
   // What the store shows was sealed, however far behind this copy is.
   const sealed = (live.historyWatermark(venue) ?? 0) - SEALS_AFTER;
   const heard = Math.max(from, live.watermark(venue) ?? from, sealed);
@@ -160,8 +160,8 @@ export const gatherGaps = async (
   const gaps = new Map<string, StoredGap[]>();
   for (const one of listings) {
     const rows = [...live.recentRows(one.listing.venue, TABLE, one.listing.venueSymbol)].map(({ row }) => row);
-    const missing = rows.filter(({ texts }) => texts.status === 'missing').map(gapOf);
-    gaps.set(idOf(one), [...missing, ...unheard(live, one.listing.venue, { from, to })]);
+    const missing = rows.filter(({ texts }) => texts.status === 'missing').map(toGap);
+    gaps.set(idOf(one), [...missing, ...findUnknownSpans(live, one.listing.venue, { from, to })]);
   }
   const ids = listings.map(idOf);
   const text =

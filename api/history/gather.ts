@@ -36,7 +36,7 @@ export const recentOf = (live: LiveMemory, { listing }: Selected, layer: Reading
   return { sealed, provisional };
 };
 
-const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 const merge = (parts: readonly Rows[]): Rows => {
   const merged: Rows = new Map();
@@ -105,15 +105,15 @@ export const gatherSeries = async (
   layer: ReadingLayer,
   { withBefore = false }: { readonly withBefore?: boolean } = {},
 ): Promise<ReadonlyMap<string, readonly StoredRow[]>> => {
-  const question: RowQuestion = { layer, listings: listings.map(idOf) };
+  const question: RowQuestion = { layer, listings: listings.map(toListingId) };
   const recent = listings.map((listing) => recentOf(live, listing, layer));
   const reads = readAsked(reader, question, asked);
   if (withBefore && asked.mode !== 'at') reads.push(reader.asOf(question, asked.from));
   const stored = merge(await Promise.all(reads));
   return new Map(
     listings.map((listing, i) => [
-      idOf(listing),
-      joinSeries(stored.get(idOf(listing)) ?? [], recent[i] as RecentSeries),
+      toListingId(listing),
+      joinSeries(stored.get(toListingId(listing)) ?? [], recent[i] as RecentSeries),
     ]),
   );
 };

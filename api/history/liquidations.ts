@@ -79,7 +79,7 @@ const rowObject = (event: Event, { listing, version: current }: Selected, units:
 type Completeness = 'full' | 'sampled' | 'none';
 
 /** How completely the venue publishes liquidations; `none` for a layer that is not collected. */
-const completenessOf = (live: LiveMemory, { listing, version }: Selected, at: Micros): Completeness => {
+const findCompleteness = (live: LiveMemory, { listing, version }: Selected, at: Micros): Completeness => {
   const versions = live.venue(listing.venue)?.capabilities ?? [];
   // Before the first version nothing was known of the venue, so its first version applies.
   const capability = versionAt(versions, at) ?? versions[0] ?? null;
@@ -88,7 +88,7 @@ const completenessOf = (live: LiveMemory, { listing, version }: Selected, at: Mi
 };
 
 /** What a listing cannot have events of: before they are kept, and while it was not listed. */
-const outsideOf = ({ listing, version }: Selected, keptFrom: Micros, { from, to }: Span): StoredGap[] => [
+const listOutside = ({ listing, version }: Selected, keptFrom: Micros, { from, to }: Span): StoredGap[] => [
   ...(from < keptFrom ? [{ from, to: Math.min(to, keptFrom), cause: 'not_retained' }] : []),
   ...unlistedSpans(listing, version)
     .map((span) => ({ from: Math.max(from, span.from, keptFrom), to: Math.min(to, span.to), cause: 'not_listed' }))
@@ -105,7 +105,7 @@ type Subject = {
 };
 
 /** Gaps of the window that begin on this page; a layer that is not collected has none. */
-const gapsOf = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, page: Span): StoredGap[] => {
+const listGaps = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, page: Span): StoredGap[] => {
   const { selected, gaps, completeness } = subject;
   if (completeness === 'none') return [];
   const keptFrom = retentionFrom('events', selected.version, evaluatedAt);
@@ -113,7 +113,7 @@ const gapsOf = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, pa
   const within = gaps
     .map((gap) => ({ ...gap, from: Math.max(gap.from, keptFrom), to: Math.min(gap.to, end) }))
     .filter((gap) => gap.from < gap.to);
-  return [...within, ...outsideOf(selected, keptFrom, asked)]
+  return [...within, ...listOutside(selected, keptFrom, asked)]
     .filter(({ from }) => from >= page.from && from < page.to)
     .sort(byStart);
 };
@@ -186,9 +186,9 @@ export const liquidationPage = async (
     const keptFrom = retentionFrom('events', one.version, evaluatedAt);
     const kept = (byListing.get(idOf(one)) ?? []).filter(({ receivedAt }) => receivedAt >= keptFrom);
     returned += kept.length;
-    const completeness = completenessOf(sources.live, one, asked.to);
+    const completeness = findCompleteness(sources.live, one, asked.to);
     const subject: Subject = { selected: one, events: kept, gaps: gaps.get(idOf(one)) ?? [], completeness };
-    const shown = gapsOf(subject, options, page);
+    const shown = listGaps(subject, options, page);
     gapCount += shown.length;
     const made = kept.map((event) => rowObject(event, one, options.units));
     if (options.keepsRows) groups.push({ head: nameListing(one), rows: made });
@@ -198,8 +198,8 @@ export const liquidationPage = async (
     items: { text: `[${items.join(',')}]`, groups },
     returned,
     gaps: gapCount,
-    next: last === undefined ? null : placeOf(last),
+    next: last === undefined ? null : toPlace(last),
   };
 };
 
-const placeOf = ({ receivedAt, venue, venueSymbol, id }: Place): Place => ({ receivedAt, venue, venueSymbol, id });
+const toPlace = ({ receivedAt, venue, venueSymbol, id }: Place): Place => ({ receivedAt, venue, venueSymbol, id });

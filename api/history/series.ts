@@ -27,7 +27,8 @@ const isReading = (row: StoredRow): row is ReadingRow => row.reading !== null;
 /** Rows with a reading or invalidation that count, in order (N-11). */
 export const readingsOf = (series: readonly StoredRow[]): ReadingRow[] =>
   series.filter(isReading).filter(({ late }) => !late);
-const gapsOf = (series: readonly StoredRow[]): StoredRow[] => series.filter((row) => row.reading === null && !row.late);
+const listGaps = (series: readonly StoredRow[]): StoredRow[] =>
+  series.filter((row) => row.reading === null && !row.late);
 
 /** Index of the last row that ended at or before `at`; -1 when none did. */
 const lastEndedBy = (rows: readonly StoredRow[], at: Micros): number => {
@@ -69,7 +70,7 @@ const causeIn = (gaps: readonly StoredRow[], { start, end }: Period): GapCause =
 /** The last reading of each period; the previous period's is not carried (H-06, mode interval). */
 export const answerPeriods = (series: readonly StoredRow[], periods: readonly Period[]): Answered[] => {
   const readings = readingsOf(series);
-  const gaps = gapsOf(series);
+  const gaps = listGaps(series);
   return periods.map((period) => {
     const newest = newestAt(readings, period.end);
     const row = newest !== null && newest.at > period.start ? newest : null;
@@ -92,7 +93,7 @@ export const answerRaw = (
   const first = Math.ceil(from / windowMicros) * windowMicros;
   const windows: Period[] = [];
   for (let end = first; end < to; end += windowMicros) windows.push({ start: end - windowMicros, end });
-  const gaps = gapsOf(series);
+  const gaps = listGaps(series);
   const silent = windows
     .filter(({ end }) => !filled.has(end))
     .map((window) => ({ at: window.end, row: null, gapCause: causeIn(gaps, window) }));

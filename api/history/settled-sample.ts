@@ -49,7 +49,7 @@ type Kept = {
 };
 
 /** A plan that narrows gives the same request another meaning, so only requests of whole plans are kept. */
-const keptOf = ({ path, input, itemsSha256, plan }: SettledAnswer): Kept | null => {
+const toKept = ({ path, input, itemsSha256, plan }: SettledAnswer): Kept | null => {
   const earliest = (plan !== null && narrows(plan)) || !isStorableJson(input) ? null : earliestOf(input);
   const text = JSON.stringify(input);
   if (earliest === null || text.length > REQUEST_BYTES) return null;
@@ -83,7 +83,7 @@ export const keepSettledSample = (pool: Pool, log: Logger): SettledSample => {
   const timer = setInterval(() => void flush(), FLUSH_MS).unref();
   return {
     note: (answer) => {
-      const kept = keptOf(answer);
+      const kept = toKept(answer);
       if (kept !== null && mayKeep()) waiting.push(kept);
     },
     stop: async () => {

@@ -28,11 +28,11 @@ type Call = {
 };
 type Tools = { readonly check: Check; readonly findings: Findings };
 
-const nameOf = ({ place, name }: CallNode): Place =>
+const toNamePlace = ({ place, name }: CallNode): Place =>
   place !== null && 'from' in place ? { from: place.from, to: place.from + name.length } : place;
 
 const unknownFunction = (node: CallNode, { faults }: Findings): void =>
-  faults.add('DQL_UNKNOWN_FUNCTION', nameOf(node), () => {
+  faults.add('DQL_UNKNOWN_FUNCTION', toNamePlace(node), () => {
     const near = nearest(node.name.slice(0, 40), FUNCTIONS.keys());
     const hint =
       near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Functions are ${[...FUNCTIONS.keys()].join(', ')}.`;
@@ -228,7 +228,7 @@ const checkArgument = (parameter: Parameter, argument: Argument, tools: Tools): 
 const isConstantPair = ({ spec }: Call, args: readonly Checked[]): boolean =>
   args.length === 2 && spec.parameters[0] === 'operand' && args.every(({ kind }) => kind === 'number');
 
-const resultOf = ({ spec, period }: Call, node: CallNode, args: readonly Checked[]): Checked => {
+const checkResult = ({ spec, period }: Call, node: CallNode, args: readonly Checked[]): Checked => {
   const [first] = args;
   const additive = spec.additive === 'always' || (spec.additive === 'argument' && first?.additive === true);
   // A rank or a change of a quantity is none itself (N-08).
@@ -309,5 +309,5 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
   const [a, b] = args;
   if (spec.parameters[0] === 'operand' && a && b) meet(a, b, { faults: findings.faults, place: node.place });
   const canonical = canonicalCall(call, args, where.series ?? findings.clause);
-  return where.series !== null && !spec.isSeries ? checked(canonical, 'broken') : resultOf(call, canonical, args);
+  return where.series !== null && !spec.isSeries ? checked(canonical, 'broken') : checkResult(call, canonical, args);
 };

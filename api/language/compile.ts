@@ -54,7 +54,7 @@ const read = (input: QueryInput): { readonly query: Query; readonly faults: Faul
   return { query: readObject(input.object, input.path, faults), faults };
 };
 
-const depthOf = ({ condition, select, orderBy }: Query): number =>
+const computeDepth = ({ condition, select, orderBy }: Query): number =>
   [condition, ...select, ...orderBy.map(({ expr }) => expr)].reduce(
     (most, node) => Math.max(most, node?.depth ?? 0),
     0,
@@ -109,7 +109,7 @@ export const compile = (input: QueryInput, codes: Codes, demands = NO_DEMANDS): 
   const query = checkQuery(parsed, { faults, codes });
   refuse(query, demands, faults);
   if (demands.isRule) refuseClauses(query, faults);
-  checkSize(query, depthOf(parsed), faults);
+  checkSize(query, computeDepth(parsed), faults);
   // Of a query that is only too large every limit is reported (DQL-32); one with other faults has no cost.
   if (faults.hasOther('DQL_COMPLEXITY') || !isWhole(query)) faults.throwIfAny();
   const complexity = checkCost(query, faults);

@@ -45,7 +45,7 @@ const visit = (node: Node, see: (node: Node) => void): void => {
 };
 
 /** The expressions of a query, in the order of its canonical text. */
-const expressionsOf = ({ condition, select, orderBy }: CheckedQuery): readonly Node[] => [
+const listExpressions = ({ condition, select, orderBy }: CheckedQuery): readonly Node[] => [
   ...(condition === null ? [] : [condition]),
   ...select,
   ...orderBy.map(({ expr }) => expr),
@@ -54,7 +54,7 @@ const expressionsOf = ({ condition, select, orderBy }: CheckedQuery): readonly N
 /** Whether every part of the query was read and kept. */
 export const isWhole = (query: CheckedQuery): boolean => {
   let whole = true;
-  for (const root of expressionsOf(query)) {
+  for (const root of listExpressions(query)) {
     visit(root, ({ type }) => {
       whole &&= type !== 'broken';
     });
@@ -65,7 +65,7 @@ export const isWhole = (query: CheckedQuery): boolean => {
 const selectionNodes = (where: Selection | null): number =>
   SELECTION_KEYS.reduce((sum, key) => sum + (where?.[key] === undefined ? 0 : 1 + where[key].length), 0);
 
-const windowOf = (spec: FunctionSpec, { args }: CallNode): number => {
+const readWindow = (spec: FunctionSpec, { args }: CallNode): number => {
   const node = args[spec.parameters.indexOf('window')];
   return node?.type === 'number' ? Number(node.value) : 0;
 };
@@ -82,7 +82,7 @@ export const barsOf = (node: Node): number => {
     case 'call': {
       const spec = FUNCTIONS.get(node.name);
       const series = node.args.reduce((most, arg) => Math.max(most, barsOf(arg)), 0);
-      return spec?.bars({ series, n: windowOf(spec, node) }) ?? 0;
+      return spec?.bars({ series, n: readWindow(spec, node) }) ?? 0;
     }
     default:
       return 0;
@@ -102,16 +102,16 @@ const collectAtoms = (node: Node, found: Map<string, Atom>): void => {
 };
 
 /** Distinct atoms: the same canonical text at the same timeframe is one (DQL-30). */
-const atomsOf = (query: CheckedQuery): readonly Atom[] => {
+const listAtoms = (query: CheckedQuery): readonly Atom[] => {
   const found = new Map<string, Atom>();
-  for (const node of expressionsOf(query)) collectAtoms(node, found);
+  for (const node of listExpressions(query)) collectAtoms(node, found);
   return [...found.values()];
 };
 
 /** Timeframes read, ascending by length; an unused clause is none of them (DQL-34b). */
 export const timeframesOf = (query: CheckedQuery): readonly Timeframe[] => {
   const read = new Set<string>();
-  for (const root of expressionsOf(query)) {
+  for (const root of listExpressions(query)) {
     visit(root, (node) => {
       if ('period' in node && node.period !== undefined) read.add(node.period);
     });
@@ -133,7 +133,7 @@ const refuseOver = (faults: Faults, { figure, most, what, hint, place = null }: 
 
 const countNodes = (query: CheckedQuery): { nodes: number; quantifiers: number; seriesCalls: number } => {
   const count = { nodes: selectionNodes(query.where), quantifiers: 0, seriesCalls: 0 };
-  for (const root of expressionsOf(query)) {
+  for (const root of listExpressions(query)) {
     visit(root, (node) => {
       count.nodes++;
       if (node.type === 'any' || node.type === 'all' || node.type === 'count' || node.type === 'agg')
@@ -172,7 +172,7 @@ export const checkSize = (query: CheckedQuery, depth: number, faults: Faults): v
 
 const depthCost = (query: CheckedQuery): number => {
   const calls = new Map<string, number>();
-  for (const root of expressionsOf(query)) {
+  for (const root of listExpressions(query)) {
     visit(root, (node) => {
       const cost = node.type === 'call' ? (FUNCTIONS.get(node.name)?.cost ?? 0) : 0;
       if (cost > 0) calls.set(printNode(node), cost);
@@ -184,7 +184,7 @@ const depthCost = (query: CheckedQuery): number => {
 /** Complexity of a query without faults; what is over a limit goes to `faults`. */
 export const checkCost = (query: CheckedQuery, faults: Faults): Complexity => {
   const { nodes, seriesCalls } = countNodes(query);
-  const atoms = atomsOf(query);
+  const atoms = listAtoms(query);
   const bars = atoms.reduce((sum, atom) => sum + atom.bars, 0);
   const largest = atoms.reduce<Atom | null>(
     (most, atom) => (most === null || atom.bars > most.bars ? atom : most),

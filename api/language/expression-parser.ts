@@ -203,7 +203,7 @@ export class ExpressionParser {
       case 'string':
         return stream.stop('an expression', 'A quoted string stands only where a code is compared.');
       case 'instant':
-        return stream.stop('an expression', `Write "as of ${formatInstantOf(token)}" as a clause.`);
+        return stream.stop('an expression', `Write "as of ${formatTokenInstant(token)}" as a clause.`);
       default:
         return token.text === '(' && token.kind === 'op' ? this.#readGroup() : stream.stop('an expression', EXPRESSION);
     }
@@ -380,7 +380,7 @@ export class ExpressionParser {
   }
 }
 
-const formatInstantOf = ({ value }: Token): string => {
+const formatTokenInstant = ({ value }: Token): string => {
   const at = parseInstant(value);
   return at === null ? '2026-01-15' : formatInstant(at);
 };

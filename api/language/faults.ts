@@ -17,15 +17,15 @@ export const clip = (text: string): string => {
   return points.length > CLIPPED || text.length > CLIPPED + 2 ? `${points.slice(0, CLIPPED).join('')}…` : text;
 };
 
-const offsetOf = ({ origin }: Fault): number =>
+const findOffset = ({ origin }: Fault): number =>
   'position' in origin ? origin.position.offset : Number.POSITIVE_INFINITY;
-const pathOf = ({ origin }: Fault): string => ('path' in origin ? origin.path : '');
+const findPath = ({ origin }: Fault): string => ('path' in origin ? origin.path : '');
 
 /** By position, then those without one by path. */
 const inOrder = (a: Fault, b: Fault): number => {
-  const [x, y] = [offsetOf(a), offsetOf(b)];
+  const [x, y] = [findOffset(a), findOffset(b)];
   if (x !== y) return x < y ? -1 : 1;
-  const [p, q] = [pathOf(a), pathOf(b)];
+  const [p, q] = [findPath(a), findPath(b)];
   return p < q ? -1 : p > q ? 1 : 0;
 };
 

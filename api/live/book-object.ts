@@ -36,13 +36,13 @@ const converter =
       mark: price,
     });
 
-const levelsOf = (side: Side, count: number, convert: Convert): JsonValue[] =>
+const toLevels = (side: Side, count: number, convert: Convert): JsonValue[] =>
   side.slice(0, count).map(([price, size]) => [price, convert(size, price)]);
 
 const count = (digits: Digits | undefined): JsonValue => (digits === undefined ? null : rawJson(digits));
 
 /** A side is complete when its levels could be counted (L-03). */
-const bandOf = (band: Band, { values }: Reading, convert: (digits: Digits) => Digits | null) => {
+const toBand = (band: Band, { values }: Reading, convert: (digits: Digits) => Digits | null) => {
   const size = (side: 'bid' | 'ask'): Digits | null => {
     const digits = values[`depth_${side}_${band}`];
     return digits === undefined ? null : convert(digits);
@@ -59,7 +59,7 @@ const bandOf = (band: Band, { values }: Reading, convert: (digits: Digits) => Di
     complete: { bid: bidLevels !== undefined, ask: askLevels !== undefined },
   };
 };
-type BandObject = ReturnType<typeof bandOf>;
+type BandObject = ReturnType<typeof toBand>;
 
 const BAND_FIGURES = ['bid', 'ask', 'bid_value', 'ask_value'] as const;
 
@@ -79,10 +79,10 @@ const presentMembers = (question: BookQuestion, book: Reading, levels: BookLevel
   const { version, units: mode, depth } = question;
   const convert = converter(question, book);
   const mark = markFor(book, question, question.mark);
-  const bids = levelsOf(levels.bids, question.levels, convert);
-  const asks = levelsOf(levels.asks, question.levels, convert);
+  const bids = toLevels(levels.bids, question.levels, convert);
+  const asks = toLevels(levels.asks, question.levels, convert);
   const bands = isSameChange(book, depth)
-    ? BANDS.map((band) => [band, bandOf(band, depth, (d) => convert(d, mark?.digits ?? null))] as const)
+    ? BANDS.map((band) => [band, toBand(band, depth, (d) => convert(d, mark?.digits ?? null))] as const)
     : undefined;
   const isUnknown = [...bids, ...asks].some((level) => Array.isArray(level) && level[1] === null);
   const unknown = [...(isUnknown ? ['size'] : []), ...unknownFigures(bands?.map(([, band]) => band) ?? [])];

@@ -19,7 +19,7 @@ export class ConnectionBook {
       this.#spans.set(span.conn_id, [span]);
       return;
     }
-    const i = placeOf(spans, span.from);
+    const i = findPlace(spans, span.from);
     spans.splice(i, spans[i]?.from === span.from ? 1 : 0, span);
   }
 
@@ -65,7 +65,7 @@ export class ConnectionBook {
 }
 
 /** Place of the first span that does not begin before `from`. An unstable connection has thousands, and the newest is read most often. */
-const placeOf = (spans: readonly Span[], from: Micros): number => {
+const findPlace = (spans: readonly Span[], from: Micros): number => {
   let i = spans.length;
   while (i > 0 && (spans[i - 1] as Span).from >= from) i -= 1;
   return i;

@@ -31,7 +31,7 @@ const ASCENDING = Object.fromEntries(
 ) as unknown as Readonly<Record<ReadingLayer, readonly string[]>>;
 
 /** Members that a reading has, or has a null reason for; ascending. */
-const namesOf = ({ layer, values, null_reasons }: Measured): readonly string[] =>
+const listNames = ({ layer, values, null_reasons }: Measured): readonly string[] =>
   ASCENDING[layer].filter((member) => values[member] !== undefined || null_reasons[member] !== undefined);
 
 export const unitOf = (member: string, layer: ReadingLayer, quantity: string): string => {
@@ -105,7 +105,7 @@ const converted = (
 
 /** Members of a reading in the requested units. */
 export const makeMembers = (reading: Measured, question: MembersQuestion, mark: Mark | null): Members => {
-  const names = namesOf(reading);
+  const names = listNames(reading);
   const converts = question.units !== 'published' && names.some((member) => isQuantity(reading.layer, member));
   if (converts) return converted(reading, names, { ...question, mark });
   return { values: plainValues(reading, names), nullReasons: orNone(reading.null_reasons), conversion: undefined };
@@ -115,7 +115,7 @@ export const makeMembers = (reading: Measured, question: MembersQuestion, mark: 
 export const unitsOf = (reading: Measured, { units: mode, version }: MembersQuestion): JsonValue => {
   const quantity = quantityUnitFor(unitCounted(reading, version), mode);
   const units: Record<string, string> = {};
-  for (const member of namesOf(reading)) units[member] = unitOf(member, reading.layer, quantity);
+  for (const member of listNames(reading)) units[member] = unitOf(member, reading.layer, quantity);
   return units;
 };
 

@@ -62,10 +62,10 @@ const adjust = (tokens: readonly Token[], page: DocsPage, pages: readonly DocsPa
   }
 };
 
-const wordsOf = (token: Token): string =>
+const readPassageText = (token: Token): string =>
   token.type === 'inline' || token.type === 'fence' || token.type === 'code_block' ? token.content : '';
 
-const passagesOf = (tokens: readonly Token[], page: DocsPage): Passage[] => {
+const listPassages = (tokens: readonly Token[], page: DocsPage): Passage[] => {
   const passages: { id: string; title: string; text: string }[] = [{ id: '', title: page.title, text: page.summary }];
   tokens.forEach((token, i) => {
     if (token.type === 'heading_open')
@@ -76,14 +76,14 @@ const passagesOf = (tokens: readonly Token[], page: DocsPage): Passage[] => {
       });
     else if (tokens[i - 1]?.type !== 'heading_open') {
       const last = passages.at(-1);
-      const words = wordsOf(token);
+      const words = readPassageText(token);
       if (last !== undefined && words !== '') last.text += ` ${words}`;
     }
   });
   return passages;
 };
 
-const headingsOf = (tokens: readonly Token[]): Heading[] =>
+const listHeadings = (tokens: readonly Token[]): Heading[] =>
   tokens.flatMap((token, i) =>
     token.type === 'heading_open'
       ? [
@@ -140,8 +140,8 @@ export const createRenderer = (pages: readonly DocsPage[]): ((page: DocsPage) =>
     adjust(tokens, page, pages);
     return {
       html: parser.renderer.render(tokens, parser.options, { page }),
-      headings: headingsOf(tokens),
-      passages: passagesOf(tokens, page),
+      headings: listHeadings(tokens),
+      passages: listPassages(tokens, page),
     };
   };
 };

@@ -14,7 +14,7 @@ const COLUMNS = [
 ];
 
 /** Of all layers; instants of one form compare as texts. */
-const lastOf = ({ layers }: VenueStatus): string | null =>
+const findLast = ({ layers }: VenueStatus): string | null =>
   layers.reduce<string | null>(
     (last, { last_received: one }) => (one !== null && (last === null || one > last) ? one : last),
     null,
@@ -26,7 +26,7 @@ const row = (venue: VenueStatus): Content => {
     <th scope="row"><a href=${`#${slugOf(venue.name)}`}>${venue.name}</a></th>
     <td>${stateTag(venue.state)}</td>
     <td class="number">${`${sum('present')} of ${sum('listings')}`}</td>
-    <td>${instant(lastOf(venue))}</td>
+    <td>${instant(findLast(venue))}</td>
   </tr>`;
 };
 

@@ -67,7 +67,7 @@ const Output = Type.Object({
 const nullableInstant = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 
 /** A bought key ends with its plan; another key may end while its plan goes on. */
-const planOf = (plan: Plan, facts: KeyFacts): JsonValue => ({
+const describePlan = (plan: Plan, facts: KeyFacts): JsonValue => ({
   code: plan.code,
   name: plan.name,
   since: formatInstant(facts.plan_since),
@@ -138,7 +138,7 @@ export const account = defineOperation({
           expires_at: nullableInstant(facts.expires_at),
           kind: facts.kind,
         },
-        plan: planOf(plan, facts),
+        plan: describePlan(plan, facts),
         venues: scope.venues ?? [...live.venues()].map(({ venue }) => venue).sort(),
         instruments: scope.instruments,
         layers: plan.layers,

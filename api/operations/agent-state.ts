@@ -100,7 +100,7 @@ const refuseForNow = (error: unknown): never => {
   throw serviceError('UNAVAILABLE', 'Rules cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
 };
 
-const askedBy = (input: Input, { rules, caller, payer }: Context): Asked => {
+const readAsked = (input: Input, { rules, caller, payer }: Context): Asked => {
   if (rules === null) return refuseForNow(null);
   const ids = distinct(input);
   if (caller !== null) return { rules, caller, ids };
@@ -121,7 +121,7 @@ const refuseNone = (ids: readonly string[] | null, found: number): void => {
 };
 
 const judge = async (input: Input, context: Context): Promise<void> => {
-  const { rules, caller, ids } = askedBy(input, context);
+  const { rules, caller, ids } = readAsked(input, context);
   refuseNone(ids, (await rules.find(ids, caller).catch(refuseForNow)).length);
 };
 
@@ -129,7 +129,7 @@ const judge = async (input: Input, context: Context): Promise<void> => {
 
 const nullable = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 
-const itemOf = (status: RuleStatus): JsonValue => ({
+const toItem = (status: RuleStatus): JsonValue => ({
   rule_id: status.rule.ruleId,
   name: status.rule.name,
   state: status.state,
@@ -163,7 +163,7 @@ const evaluateFirst = async ({ rules, caller, ids }: Asked, context: Context): P
 };
 
 const run = async (input: Input, context: Context): Promise<Answer> => {
-  const asked = askedBy(input, context);
+  const asked = readAsked(input, context);
   const { rules, caller, ids } = asked;
   if (input.fresh === true) await evaluateFirst(asked, context);
   const found = await rules.read(ids, caller, context.evaluatedAt).catch(refuseForNow);
@@ -173,7 +173,7 @@ const run = async (input: Input, context: Context): Promise<Answer> => {
     body: {
       evaluated_at: formatInstant(context.evaluatedAt),
       receipt_id: context.receiptId,
-      rules: inOrder(ids, found).map(itemOf),
+      rules: inOrder(ids, found).map(toItem),
       missing: (ids ?? []).filter((id) => !told.has(id)),
     },
     numberFormat: 'json',

@@ -52,10 +52,10 @@ const understand = ({ venue }: Partial<ProofInput>, { live }: Reading): string |
   return spelt;
 };
 
-type Asked = ReturnType<typeof askedOf>;
+type Asked = ReturnType<typeof readAsked>;
 
 /** What the parameters name, which have no faults. */
-const askedOf = (input: ProofInput, venue: string | null) => {
+const readAsked = (input: ProofInput, venue: string | null) => {
   const table = tableNamed(input.layer);
   const at = parseInstant(input.at);
   if (table === undefined || at === null || venue === null)
@@ -72,7 +72,7 @@ const askedOf = (input: ProofInput, venue: string | null) => {
 };
 
 /** What the plan has not (E-01 step 8). */
-const refusalsOf = async (asked: Asked, context: Context): Promise<ApiError[]> => {
+const listRefusals = async (asked: Asked, context: Context): Promise<ApiError[]> => {
   const { venue, venueSymbol, dayName: day, table } = asked;
   const plan = requirePlan(context);
   const versions = context.live.venue(venue)?.listings.get(venueSymbol)?.versions ?? [];
@@ -83,7 +83,10 @@ const refusalsOf = async (asked: Asked, context: Context): Promise<ApiError[]> =
   return rowRefusals({ venue, layer: table.layer, instrument }, scope, { venue: '/venue', instrument: '/symbol' });
 };
 
-const partitionOf = ({ partition, partitionIndex, partitionPath }: Proof, { partitions }: ClosedDay): JsonValue => ({
+const describePartition = (
+  { partition, partitionIndex, partitionPath }: Proof,
+  { partitions }: ClosedDay,
+): JsonValue => ({
   root: partition.root,
   leaf: partition.leaf,
   index: partitionIndex,
@@ -93,8 +96,8 @@ const partitionOf = ({ partition, partitionIndex, partitionPath }: Proof, { part
 
 const run = async (input: ProofInput, context: Context, venue: string | null): Promise<Answer> => {
   const { evaluatedAt } = context;
-  const asked = askedOf(input, venue);
-  throwAll(await refusalsOf(asked, context));
+  const asked = readAsked(input, venue);
+  throwAll(await listRefusals(asked, context));
   const anchors = requireAnchors(context);
   const day = await requireClosedDay(asked.dayName, anchors, evaluatedAt);
   const proof = await anchors.prove({ ...asked, day, evaluatedAt });
@@ -114,7 +117,7 @@ const run = async (input: ProofInput, context: Context, venue: string | null): P
       index,
       rows: proof.partition.rows,
       path: proof.path,
-      partition: partitionOf(proof, day),
+      partition: describePartition(proof, day),
       day_root: day.root,
       anchor: anchorOf(day),
       verify: anchors.verifyUrl,

@@ -50,7 +50,7 @@ const refine = ({ listing, layer, day }: Partial<Input>): ApiError[] => {
 };
 
 /** The set that the members name, which have no faults. */
-const nameOf = ({ listing, layer, day }: Input): SetName => {
+const readName = ({ listing, layer, day }: Input): SetName => {
   const colon = listing.indexOf(':');
   const name = { venue: listing.slice(0, colon), venueSymbol: listing.slice(colon + 1) };
   return { ...name, layer: archiveLayer(layer) ?? layer, day };
@@ -65,7 +65,7 @@ const quote = async ({ params, query }: Sent, manifest: ArchiveManifest | null):
   const input = params as Input;
   const isFormat = (ARCHIVE_FORMATS as readonly string[]).includes(format);
   if (manifest === null || !isFormat || refine(input).length > 0) return 'unknown';
-  const file = await manifest.find(nameOf(input), format as ArchiveFormat);
+  const file = await manifest.find(readName(input), format as ArchiveFormat);
   if (file === null) return 'unknown';
   const price = TIER_PRICES[file.tier];
   if (price === null) return 'unsold';
@@ -75,7 +75,7 @@ const quote = async ({ params, query }: Sent, manifest: ArchiveManifest | null):
 /** Finds the requested file, within the plan. */
 const findFile = async (input: Input, { archive, evaluatedAt, scopeOf, live, plan }: Context): Promise<ArchiveFile> => {
   if (archive === null || plan === null) throw serviceError('UNAVAILABLE', 'The archive cannot be read now.');
-  const name = nameOf(input);
+  const name = readName(input);
   const file = await archive.manifest.find(name, input.format ?? 'parquet');
   const versions = live.venue(name.venue)?.listings.get(name.venueSymbol)?.versions ?? [];
   const instrument = file?.instrument ?? versions.at(-1)?.record.values.instrument;

@@ -103,7 +103,7 @@ const selectWithin = (names: Names, { live, evaluatedAt, scopeOf }: Context, pla
 
 type Shown = { readonly at: Context['evaluatedAt']; readonly units: UnitsMode; readonly levels: number };
 
-const itemOf = (view: VenueView, { listing, version }: Selected, shown: Shown) => {
+const toItem = (view: VenueView, { listing, version }: Selected, shown: Shown) => {
   const { at } = shown;
   const book = listing.readings.get('book');
   const bounds = boundsOf(undefined);
@@ -132,14 +132,14 @@ const itemOf = (view: VenueView, { listing, version }: Selected, shown: Shown) =
   };
 };
 
-const itemsOf = (selected: readonly Selected[], context: Context, shown: Shown): JsonValue[] => {
+const listItems = (selected: readonly Selected[], context: Context, shown: Shown): JsonValue[] => {
   const views = new Map<string, VenueView>();
   return selected.flatMap((one): JsonValue[] => {
     const venue = context.live.venue(one.listing.venue);
     if (venue === undefined) return [];
     const view = views.get(venue.venue) ?? venueView(context.live, venue, context.evaluatedAt);
     views.set(venue.venue, view);
-    return [itemOf(view, one, shown)];
+    return [toItem(view, one, shown)];
   });
 };
 
@@ -156,7 +156,7 @@ const run = (input: Input, context: Context, names: Names): Answer => {
     liquidity_note: LIQUIDITY_NOTE,
     scope: scopeStated(plan, context),
     receipt_id: context.receiptId,
-    items: itemsOf(selected, context, { at: evaluatedAt, units, levels }),
+    items: listItems(selected, context, { at: evaluatedAt, units, levels }),
   };
   return { body, numberFormat: input.number_format ?? 'json' };
 };

@@ -91,14 +91,14 @@ const Output = Type.Object({
 });
 
 /** The timeframe meant, in catalogue spelling; null when it is not offered. */
-const timeframeOf = (text: string): Timeframe | null => {
+const readTimeframe = (text: string): Timeframe | null => {
   const ms = parseDuration(text);
   const spelt = ms === null || ms === 0 ? null : formatDuration(ms);
   return TIMEFRAMES.find((timeframe) => timeframe === spelt) ?? null;
 };
 
 const timeframeFaults = (text: string | undefined): ApiError[] => {
-  if (text === undefined || timeframeOf(text) !== null) return [];
+  if (text === undefined || readTimeframe(text) !== null) return [];
   const message = `"${text.slice(0, 40)}" is not a timeframe that is stored.`;
   const hint = `Send one of ${TIMEFRAMES.join(', ')}.`;
   return [{ code: 'DQL_TIMEFRAME_UNSUPPORTED', message, hint, path: '/timeframe' }];
@@ -115,8 +115,8 @@ const refine = ({ timeframe, from, to }: Partial<Input>): ApiError[] => [
 ];
 
 /** Periods whose open time lies in the window and that are over: bounds are moved in (H-16d). */
-const askedOf = (input: Input, evaluatedAt: Micros): CandlesAsked => {
-  const timeframe = timeframeOf(input.timeframe) ?? '1m';
+const readAsked = (input: Input, evaluatedAt: Micros): CandlesAsked => {
+  const timeframe = readTimeframe(input.timeframe) ?? '1m';
   const length = (parseDuration(timeframe) ?? 0) * 1_000;
   const from = Math.ceil((parseInstant(input.from) ?? 0) / length) * length;
   const to = Math.floor(Math.min(parseInstant(input.to) ?? 0, evaluatedAt) / length) * length;
@@ -144,15 +144,15 @@ const selectWithin = ({ asked, names, plan }: Question, context: Context): Selec
   ]);
 };
 
-const questionOf = (input: Input, context: Context, names: Names): Question => ({
-  asked: askedOf(input, context.evaluatedAt),
+const makeQuestion = (input: Input, context: Context, names: Names): Question => ({
+  asked: readAsked(input, context.evaluatedAt),
   names,
   plan: requirePlan(context),
 });
 
 const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
   const { live, evaluatedAt } = context;
-  const question = questionOf(input, context, names);
+  const question = makeQuestion(input, context, names);
   const { asked, plan } = question;
   const selected = selectWithin(question, context);
   const sources = await pastSources(asked, selected, context);
@@ -197,6 +197,6 @@ export const candles = defineOperation({
   },
   refine,
   understand: ({ where, timeframe }, { live }) => collected(timeframeFaults(timeframe), () => namesOf(where, live)),
-  judge: (input, context, names) => selectWithin(questionOf(input, context, names), context),
+  judge: (input, context, names) => selectWithin(makeQuestion(input, context, names), context),
   run,
 });

@@ -103,7 +103,7 @@ const listedAt = (listings: Iterable<LiveListing>, at: Micros): ListingVersion[]
   return listed;
 };
 
-const factsOf = (live: LiveMemory, at: Micros): VenueFacts[] =>
+const readFacts = (live: LiveMemory, at: Micros): VenueFacts[] =>
   [...live.venues()].map(({ venue, listings, capabilities }) => ({
     venue,
     capability: versionAt(capabilities, at),
@@ -135,7 +135,7 @@ const venuesWhere = (venues: readonly VenueFacts[], lacks: (facts: VenueFacts) =
 
 const catalogueBody = (live: LiveMemory, at: Micros): JsonValue => {
   const { codes, listings } = directoryOf(live);
-  const venues = factsOf(live, at);
+  const venues = readFacts(live, at);
   const current = new Set(venues.flatMap(({ listed }) => listed.map(({ record }) => record.values.instrument)));
   const instruments = spellings(codes.instrument);
   const earliest = earliestKnown(listings);

@@ -27,7 +27,7 @@ const Output = Type.Object({
   complexity: Type.Object({ nodes: Type.Integer(), bars: Type.Integer(), cost: Type.Integer() }),
 });
 
-const answerOf = (compiled: Compiled): JsonValue => {
+const toAnswer = (compiled: Compiled): JsonValue => {
   const { query, string, json, complexity } = compiled;
   return {
     dql: VERSION,
@@ -46,7 +46,7 @@ const understand = (input: Partial<Input>, { live }: Reading): Compiled | null =
 
 const run = (_input: Input, _context: Context, compiled: Compiled | null): Answer => {
   if (compiled === null) throw new Error('a body without a query is refused before');
-  return { body: answerOf(compiled), numberFormat: 'json' };
+  return { body: toAnswer(compiled), numberFormat: 'json' };
 };
 
 export const dqlParse = defineOperation({

@@ -105,21 +105,21 @@ const lastWindow = (asked: Asked, layers: readonly ReadingLayer[]): Micros => {
   return Math.max(asked.to, ...layers.map((layer) => windowEnd(asked.to - 1, LAYERS[layer].windowMs)));
 };
 
-const timesOf = (asked: Asked): Record<string, JsonValue | undefined> => ({
+const describeTimes = (asked: Asked): Record<string, JsonValue | undefined> => ({
   mode: asked.mode,
   interval: asked.mode === 'interval' ? formatDuration(asked.length / 1_000) : undefined,
   from: asked.mode === 'at' ? undefined : formatInstant(asked.from),
   to: asked.mode === 'at' ? undefined : formatInstant(asked.to),
 });
 
-const questionOf = (input: Input, context: Context, names: Names): Question => {
+const makeQuestion = (input: Input, context: Context, names: Names): Question => {
   const plan = requirePlan(context);
   return { input, asked: askedOf(input, context.evaluatedAt), names, plan, layers: layersOf(input.layers, plan) };
 };
 
 const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
   const { live, evaluatedAt } = context;
-  const question = questionOf(input, context, names);
+  const question = makeQuestion(input, context, names);
   const { asked, layers, plan } = question;
   const selected = selectWithin(question, context);
   const [until, end] = [lastInstant(asked), lastWindow(asked, layers)];
@@ -135,7 +135,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
     itemsLimit: context.itemsLimit,
     keepsRows: context.keepsRows ?? false,
   });
-  const members = { ...timesOf(asked), units, freshness: printBounds(bounds, layers) };
+  const members = { ...describeTimes(asked), units, freshness: printBounds(bounds, layers) };
   // A raw answer may still gain late rows.
   const past = { plan, selected, until, settled, mayGrow: asked.mode === 'raw', members, items, numberFormat };
   return { ...pastAnswer(past, context), fits: (share) => whatFits(asked, share) };
@@ -168,6 +168,6 @@ export const history = defineOperation({
   refine,
   understand: (input, { live, evaluatedAt }) =>
     collected(futureFaults(input, evaluatedAt), () => namesOf(input.where, live)),
-  judge: (input, context, names) => selectWithin(questionOf(input, context, names), context),
+  judge: (input, context, names) => selectWithin(makeQuestion(input, context, names), context),
   run,
 });

@@ -62,7 +62,7 @@ const layerEntry = (
 const NONE: LayerCapability = { policy: 'off', cadence_ms: null, horizon_ms: null, horizon_source: null };
 
 /** `layers` of a listing by the record's names (L-01); every kind is named, whether collected or not. */
-const layersOf = (
+const describeLayers = (
   listing: LiveListing,
   { version, capability }: { readonly version: ListingVersion; readonly capability: CapabilityVersion | null },
   at: Micros,
@@ -93,7 +93,7 @@ const layersOf = (
 };
 
 /** Rules that are quantities, in the requested unit; null when they cannot be converted (N-07). */
-const rulesOf = ({ record }: ListingVersion, { units: mode, mark }: RecordOptions) => {
+const describeRules = ({ record }: ListingVersion, { units: mode, mark }: RecordOptions) => {
   const { values } = record;
   const convert = (
     digits: Digits | null,
@@ -111,10 +111,10 @@ const rulesOf = ({ record }: ListingVersion, { units: mode, mark }: RecordOption
 };
 
 // Decoded records carry more than their members, so what is written is named.
-const transformOf = ({ venue_field, transform }: FieldTransform): JsonValue => ({ venue_field, transform });
+const toTransform = ({ venue_field, transform }: FieldTransform): JsonValue => ({ venue_field, transform });
 
-const rulesNormalisationOf = ({ rules_normalisation: rules }: ListingValues): Record<string, JsonValue> =>
-  Object.fromEntries(Object.entries(rules).map(([rule, made]) => [rule, transformOf(made)]));
+const describeRulesNormalisation = ({ rules_normalisation: rules }: ListingValues): Record<string, JsonValue> =>
+  Object.fromEntries(Object.entries(rules).map(([rule, made]) => [rule, toTransform(made)]));
 
 const pickUnits = (
   { units }: ListingValues,
@@ -134,7 +134,7 @@ export const listingRecord = (
 ): JsonValue => {
   const { record } = version;
   const { values } = record;
-  const { lot, min } = rulesOf(version, options);
+  const { lot, min } = describeRules(version, options);
   const delistedAt = version.delisted_at !== null && version.delisted_at <= options.at ? version.delisted_at : null;
   return {
     instrument: values.instrument,
@@ -161,14 +161,14 @@ export const listingRecord = (
     oi_sides: values.oi_sides,
     funding_interval: values.funding_interval,
     funding_interval_source: values.funding_interval_source,
-    funding_normalisation: values.funding_normalisation === null ? null : transformOf(values.funding_normalisation),
-    rules_normalisation: byKey(rulesNormalisationOf(values)),
+    funding_normalisation: values.funding_normalisation === null ? null : toTransform(values.funding_normalisation),
+    rules_normalisation: byKey(describeRulesNormalisation(values)),
     candles: {
       base_timeframe: values.candles.base_timeframe,
       price_types: values.candles.price_types,
       timeframes: values.candles.timeframes,
     },
-    layers: layersOf(listing, { version, capability }, options.at),
+    layers: describeLayers(listing, { version, capability }, options.at),
     not_published: values.not_published,
     bands: values.bands,
     listed_at: instantOrNull(values.listed_at),

@@ -189,7 +189,7 @@ const layersRefused = (layers: readonly string[], plan: Plan, path: string): Api
   layerRefusals(layers, plan).map((error) => ({ ...error, path }));
 
 /** The member that holds the query. */
-const pathOf = ({ query }: Input): string => (query === undefined ? '/query_object' : '/query');
+const findPath = ({ query }: Input): string => (query === undefined ? '/query_object' : '/query');
 
 type Question = {
   readonly input: Input;
@@ -209,8 +209,8 @@ const selectWithin = (
   const choice = context.scopeOf(plan);
   throwAll([
     ...refuseOutside(names, plan, choice),
-    ...layersRefused(layers, plan, pathOf(input)),
-    ...(asOf === null ? [] : reachRefusals(asOf.at, plan, { evaluatedAt, path: pathOf(input) })),
+    ...layersRefused(layers, plan, findPath(input)),
+    ...(asOf === null ? [] : reachRefusals(asOf.at, plan, { evaluatedAt, path: findPath(input) })),
     ...freshnessLimits(input.freshness),
   ]);
   return selectListings(names, directoryOf(live), { at: asOf?.at ?? evaluatedAt, narrowing: narrowingOf(choice) });
@@ -219,7 +219,7 @@ const selectWithin = (
 // ---- the answer ----
 
 /** Whose question it is and what it was: a cursor is good for the same one only (SC-05). */
-const askedBy = (input: Input, { string }: Compiled, { caller, payer }: Context): string =>
+const hashRequest = (input: Input, { string }: Compiled, { caller, payer }: Context): string =>
   createHash('sha256')
     .update(
       JSON.stringify([
@@ -233,7 +233,7 @@ const askedBy = (input: Input, { string }: Compiled, { caller, payer }: Context)
     )
     .digest('base64url');
 
-const headOf = (question: Question, selected: readonly Selected[], context: Context): ScreenResult['head'] => {
+const makeHead = (question: Question, selected: readonly Selected[], context: Context): ScreenResult['head'] => {
   const { live, evaluatedAt } = context;
   const { compiled, input, names } = question;
   const { asOf, timeframe } = compiled.query;
@@ -254,7 +254,7 @@ const headOf = (question: Question, selected: readonly Selected[], context: Cont
 
 type Pages = { readonly limit: number; readonly asked: string };
 
-const pageOf = (result: ScreenResult, from: number, of: Pages & { readonly id: string | null }): JsonValue => {
+const describePage = (result: ScreenResult, from: number, of: Pages & { readonly id: string | null }): JsonValue => {
   const { limit, asked: _asked, id } = of;
   const next = from + limit;
   return {
@@ -264,7 +264,7 @@ const pageOf = (result: ScreenResult, from: number, of: Pages & { readonly id: s
   };
 };
 
-const answerOf = (
+const makeAnswer = (
   result: ScreenResult,
   from: number,
   { context, input, pages }: { context: Context; input: Input; pages: Pages & { readonly id: string | null } },
@@ -280,7 +280,7 @@ const answerOf = (
       scope,
       receipt_id: receiptId,
       instruments: rawJson(items),
-      page: pageOf(result, from, pages),
+      page: describePage(result, from, pages),
     },
     numberFormat: input.number_format ?? 'json',
   };
@@ -321,7 +321,7 @@ const evaluate = async (question: Question, context: Context): Promise<ScreenRes
   const { plan, selected } = selectFor(question, context);
   const budget = new Budget(BUDGET_MS);
   const terms = { at: compiled.query.asOf?.at ?? evaluatedAt, units, bounds: boundsOf(input.freshness) };
-  const head = headOf(question, selected, context);
+  const head = makeHead(question, selected, context);
   const facts = readFacts(plan, selected, { live, history, terms, evaluatedAt, budget });
   await context.caller?.spend('dql', 1);
   const items = await screenItems(plan, await facts.complete(), {
@@ -332,31 +332,31 @@ const evaluate = async (question: Question, context: Context): Promise<ScreenRes
   return { head, items };
 };
 
-const questionOf = (input: Input, context: Context, compiled: Compiled | null): Question => {
+const makeQuestion = (input: Input, context: Context, compiled: Compiled | null): Question => {
   if (compiled === null) throw new Error('a body without a query is refused before');
   const names = resolveNames(compiled.query.where ?? {}, directoryOf(context.live));
   return { input, compiled, names, plan: requirePlan(context) };
 };
 
 const judge = (input: Input, context: Context, compiled: Compiled | null): void => {
-  const question = questionOf(input, context, compiled);
+  const question = makeQuestion(input, context, compiled);
   if (input.cursor === undefined) selectFor(question, context);
-  else findPage(input.cursor, askedBy(input, question.compiled, context), context);
+  else findPage(input.cursor, hashRequest(input, question.compiled, context), context);
 };
 
 const run = async (input: Input, context: Context, compiled: Compiled | null): Promise<Answer> => {
   const { live, evaluatedAt } = context;
-  const question = questionOf(input, context, compiled);
+  const question = makeQuestion(input, context, compiled);
   const limit = Math.min(input.limit ?? DEFAULT_LIMIT, question.plan.limits.screen_limit);
-  const pages: Pages = { limit, asked: askedBy(input, question.compiled, context) };
+  const pages: Pages = { limit, asked: hashRequest(input, question.compiled, context) };
   if (input.cursor !== undefined) {
     const { result, from, id } = findPage(input.cursor, pages.asked, context);
-    return answerOf(result, from, { context, input, pages: { ...pages, id } });
+    return makeAnswer(result, from, { context, input, pages: { ...pages, id } });
   }
   const result = await evaluate(question, context);
   const isLong = result.items.length > limit;
   const id = isLong ? screenPagesOf(live).keep(result, { asked: pages.asked, now: evaluatedAt }) : null;
-  return answerOf(result, 0, { context, input, pages: { ...pages, id } });
+  return makeAnswer(result, 0, { context, input, pages: { ...pages, id } });
 };
 
 export const screen = defineOperation({

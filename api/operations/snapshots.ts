@@ -152,13 +152,13 @@ const servedAt = ({ live, evaluatedAt }: Context, venues: ReadonlySet<string>): 
 };
 
 /** Pairs that do not exist (S-05): what only the plan leaves out is there, so it is looked for without it (S-07). */
-const missingOf = (names: Names, selected: readonly Selected[], { live, evaluatedAt }: Context): MissingPair[] => {
+const findMissing = (names: Names, selected: readonly Selected[], { live, evaluatedAt }: Context): MissingPair[] => {
   const missing = missingPairs(names, selected);
   if (missing.length === 0) return missing;
   return missingPairs(names, selectListings(names, directoryOf(live), { at: evaluatedAt }));
 };
 
-const itemsOf = (
+const makeItems = (
   selected: readonly Selected[],
   context: Context,
   view: { readonly layers: readonly ReadingLayer[]; readonly options: ViewOptions },
@@ -202,8 +202,8 @@ const run = (input: Input, context: Context, names: Names): Answer => {
     units: options.units,
     freshness: printBounds(options.bounds, layers),
     scope: scopeStated(plan, context),
-    items: itemsOf(selected, context, { layers, options }),
-    missing: missingOf(names, selected, context),
+    items: makeItems(selected, context, { layers, options }),
+    missing: findMissing(names, selected, context),
   };
   return { body, numberFormat: options.numberFormat };
 };

@@ -30,7 +30,7 @@ const Output = Type.Object({
   items_note: Type.Optional(Type.String()),
 });
 
-const layersOf = (venue: LiveVenue, at: Micros): JsonValue => {
+const describeLayers = (venue: LiveVenue, at: Micros): JsonValue => {
   const capability = versionAt(venue.capabilities, at);
   return byKey(Object.fromEntries(ALL_LAYERS.map(({ recordName, name }) => [recordName, policyOf(capability, name)])));
 };
@@ -58,7 +58,7 @@ const venueRecord = (live: LiveMemory, venue: LiveVenue, at: Micros): JsonValue 
     listings: listed.length,
     listings_collected: listed.filter(isCollected).length,
     since: since === null ? null : formatInstant(since),
-    layers: layersOf(venue, at),
+    layers: describeLayers(venue, at),
     state,
     state_since: stateSince === null ? null : formatInstant(stateSince),
   };

@@ -15,7 +15,11 @@ const NONE_SENT = 'PAYMENT-SIGNATURE header is required';
 const RETRY = 'Sign a new payment and repeat the call.';
 
 /** `error` names what is wrong with a payment; null: none was sent. */
-const bodyOf = ({ operation }: Call, price: Price, { error, deps }: { error: string | null; deps: ChallengeDeps }) => {
+const makeBody = (
+  { operation }: Call,
+  price: Price,
+  { error, deps }: { error: string | null; deps: ChallengeDeps },
+) => {
   const { terms, baseUrl } = deps;
   const first =
     terms.payTo === null ? 'Send a key.' : `Send a key, or sign accepts[0] and retry with PAYMENT-SIGNATURE.`;
@@ -47,7 +51,7 @@ export const challengeAnswer = (
 ): Refused => {
   const wait = deps.challenges.admit(call.address, call.nowMs);
   if (wait !== null) return tooMany(wait);
-  const body = bodyOf(call, price, { error, deps });
+  const body = makeBody(call, price, { error, deps });
   const header = Buffer.from(JSON.stringify(body)).toString('base64');
   return { status: 402, headers: { 'payment-required': header }, body };
 };

@@ -39,7 +39,7 @@ const toRequest = ({ payload, offer }: Settleable): [PaymentPayload, PaymentRequ
 
 type Settlement = { readonly success: boolean; readonly errorReason?: string; readonly transaction: string };
 
-const outcomeOf = ({ success, errorReason = '', transaction }: Settlement): Settled => {
+const readOutcome = ({ success, errorReason = '', transaction }: Settlement): Settled => {
   const hash = transaction.toLowerCase();
   if (success) return TRANSACTION.test(hash) ? { is: 'settled', transaction: hash } : { is: 'unknown', why: 'no hash' };
   const reason = sayReason(errorReason);
@@ -48,7 +48,7 @@ const outcomeOf = ({ success, errorReason = '', transaction }: Settlement): Sett
 };
 
 /** What went wrong, without the texts of the facilitator and its node. */
-const whyOf = (error: unknown): string =>
+const findCause = (error: unknown): string =>
   error instanceof FacilitatorResponseError ? error.name : error instanceof Error ? error.name : 'no answer';
 
 /** `headers` go with every request, for a facilitator that identifies its callers. */
@@ -67,11 +67,11 @@ export const openFacilitator = (url: string, headers: Readonly<Record<string, st
     },
     async settle(payment) {
       try {
-        return outcomeOf(await settler.settle(...toRequest(payment)));
+        return readOutcome(await settler.settle(...toRequest(payment)));
       } catch (error) {
-        if (!(error instanceof SettleError) || error.statusCode >= 500) return { is: 'unknown', why: whyOf(error) };
+        if (!(error instanceof SettleError) || error.statusCode >= 500) return { is: 'unknown', why: findCause(error) };
         const { errorReason = '', transaction = '' } = error;
-        return outcomeOf({ success: false, errorReason, transaction });
+        return readOutcome({ success: false, errorReason, transaction });
       }
     },
   };

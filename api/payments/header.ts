@@ -63,7 +63,7 @@ const decode = (text: string): unknown => {
 };
 
 /** Faults that have a text of their own. */
-const faultOf = (sent: Readonly<Record<string, unknown>>): string | null => {
+const findFault = (sent: Readonly<Record<string, unknown>>): string | null => {
   if (sent.x402Version !== 2) return 'Use x402 version 2.';
   const { accepted, payload } = sent;
   if (isObject(accepted) && accepted.scheme !== 'exact') return 'The scheme of the payment is not exact.';
@@ -95,7 +95,7 @@ export const decodePayment = (text: string): SignedPayment | Malformed => {
   if (!STANDARD.test(text) && !URL_SAFE.test(text)) return { malformed: NOT_BASE64 };
   const sent = decode(text);
   if (!isObject(sent)) return { malformed: NOT_JSON };
-  const fault = faultOf(sent);
+  const fault = findFault(sent);
   return fault === null ? toPayment(sent as Static<typeof Payment>) : { malformed: fault };
 };
 

@@ -35,7 +35,7 @@ export type Decision =
 const UNKNOWN: Decision = { is: 'unknown' };
 
 /** What the chain has decided; `unused`: it may still be settled. */
-const askChain = async ({ chain }: SettlementDeps, open: OpenPayment): Promise<Decision | 'unused'> => {
+const queryChain = async ({ chain }: SettlementDeps, open: OpenPayment): Promise<Decision | 'unused'> => {
   const looked = await chain.look(open, open.presentedMs);
   if (looked.is === 'paid') return { is: 'settled', transaction: looked.transaction };
   if (looked.is === 'spent') return { is: 'failed', reason: SPENT, payersFault: true };
@@ -47,7 +47,7 @@ const askChain = async ({ chain }: SettlementDeps, open: OpenPayment): Promise<D
 const decide = async (deps: SettlementDeps, open: OpenPayment, said: Settled): Promise<Decision> => {
   if (said.is === 'settled') return said;
   try {
-    const decided = await askChain(deps, open);
+    const decided = await queryChain(deps, open);
     if (decided !== 'unused') return decided;
     if (said.is === 'unknown') return UNKNOWN;
     return { is: 'failed', reason: said.reason, payersFault: !(await deps.chain.canPay(open)) };
@@ -82,7 +82,7 @@ const settleOpen = async (deps: SettlementDeps, open: OpenPayment): Promise<void
 
 /** An unknown outcome: as the chain has it, else sent again. What was sent before may still be under way, so no refusal ends it. */
 const reconcile = async (deps: SettlementDeps, open: OpenPayment): Promise<void> => {
-  const decided = await askChain(deps, open).catch(() => UNKNOWN);
+  const decided = await queryChain(deps, open).catch(() => UNKNOWN);
   if (decided === UNKNOWN) return;
   if (decided !== 'unused') return record(deps, open, decided);
   if (!(await deps.store.resume(open.receiptId))) return;

@@ -37,7 +37,7 @@ const NONE = { matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as c
 export const unknownFor = (reason: RuleReason): Outcome => ({ state: 'unknown', reason, ...NONE });
 
 /** Why an instrument is unknown, by the inputs that made it so. */
-const reasonOf = (instrument: Instrument): RuleReason => {
+const findReason = (instrument: Instrument): RuleReason => {
   const { condition } = instrument.plan.query;
   const causes = condition === null ? [] : because(condition, instrument, null).map((cause) => cause.unknown);
   switch (firstUnknown(causes).status) {
@@ -62,7 +62,7 @@ const judge = async ({ plan }: Question, facts: readonly Facts[], budget: Budget
     await budget.breathe();
   }
   if (found.matchedTotal > 0) return { state: 'true', reason: null, ...found };
-  if (first !== null) return { state: 'unknown', reason: reasonOf(first), ...found };
+  if (first !== null) return { state: 'unknown', reason: findReason(first), ...found };
   return { state: 'false', reason: null, ...found };
 };
 

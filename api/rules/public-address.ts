@@ -14,7 +14,7 @@ const CLOSED_4 = [
 const OPEN_6 = ['2000::/3'];
 const CLOSED_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
-const listOf = (subnets: readonly string[], family: 'ipv4' | 'ipv6'): BlockList => {
+const makeList = (subnets: readonly string[], family: 'ipv4' | 'ipv6'): BlockList => {
   const list = new BlockList();
   for (const subnet of subnets) {
     const [net = '', prefix] = subnet.split('/');
@@ -22,9 +22,9 @@ const listOf = (subnets: readonly string[], family: 'ipv4' | 'ipv6'): BlockList 
   }
   return list;
 };
-const closed4 = listOf(CLOSED_4, 'ipv4');
-const open6 = listOf(OPEN_6, 'ipv6');
-const closed6 = listOf(CLOSED_6, 'ipv6');
+const closed4 = makeList(CLOSED_4, 'ipv4');
+const open6 = makeList(OPEN_6, 'ipv6');
+const closed6 = makeList(CLOSED_6, 'ipv6');
 
 export const isPublicAddress = (address: string): boolean => {
   if (isIPv4(address)) return !closed4.check(address, 'ipv4');

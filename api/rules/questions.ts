@@ -66,7 +66,7 @@ export const isOutsidePlan = (names: Names, plan: Plan, choice: ScopeChoice): bo
   refuseOutside(names, plan, choice).length > 0;
 
 /** When versions of listings begin or end to hold: between two of them a selection does not change. */
-const momentsOf = ({ listings }: Directory): readonly Micros[] =>
+const listMoments = ({ listings }: Directory): readonly Micros[] =>
   listings
     .flatMap(({ versions }) => versions.flatMap(({ written_at, delisted_at }) => [written_at, delisted_at ?? 0]))
     .sort((a, b) => a - b);
@@ -87,7 +87,7 @@ export class Selections {
     const directory = directoryOf(this.#live);
     if (directory !== this.#directory) {
       this.#directory = directory;
-      this.#moments = momentsOf(directory);
+      this.#moments = listMoments(directory);
       this.#span = [0, 0];
     }
     this.#enterSpan(at);

@@ -71,7 +71,7 @@ const intervalFaults = (interval: unknown): ApiError[] => {
   return [{ code: 'DQL_LIMIT', message: `The interval "${interval}" is out of range.`, hint, path: '/interval' }];
 };
 
-const freshnessOf = (freshness: unknown): ApiError[] => {
+const checkFreshness = (freshness: unknown): ApiError[] => {
   const isText = typeof freshness === 'string';
   const isMap = typeof freshness === 'object' && freshness !== null && !Array.isArray(freshness);
   if (!isText && (!isMap || Object.values(freshness).some((bound) => typeof bound !== 'string')))
@@ -100,7 +100,7 @@ const draftFaults = (sent: Members): ApiError[] => {
     ...(units === undefined || RULE_UNITS.some((one) => one === units)
       ? []
       : [fault('/units', '"units" is out of its set.', `Use one of ${RULE_UNITS.join(', ')}.`)]),
-    ...(freshness === undefined || freshness === null ? [] : freshnessOf(freshness)),
+    ...(freshness === undefined || freshness === null ? [] : checkFreshness(freshness)),
     ...booleanFaults(sent, 'enabled'),
     ...booleanFaults(sent, 'shared'),
   ];

@@ -108,7 +108,7 @@ const toParameters = (draft: RuleDraft) => [
   ...[draft.freshness === null ? null : JSON.stringify(draft.freshness), draft.enabled, draft.shared],
 ];
 
-const tellChange = async (
+const auditChange = async (
   client: PoolClient,
   { accountId, ruleId, name }: Rule,
   { action, actor }: { readonly action: AccountAction; readonly actor: string },
@@ -127,14 +127,14 @@ export const createRule = (pool: Pool, draft: RuleDraft, of: { accountId: string
     const { rows } = await client.query<RuleRow>(INSERT, values);
     const rule = fromRow(rows[0] as RuleRow);
     await client.query(VERSION, [ruleId, rule.version, of.actor, ruleJson(rule)]);
-    await tellChange(client, rule, { action: 'rule_made', actor: of.actor });
+    await auditChange(client, rule, { action: 'rule_made', actor: of.actor });
     const reason: RuleReason = draft.enabled ? 'never_evaluated' : 'disabled';
     await client.query(BEGIN_STATE, [ruleId, rule.version, reason, nowMicros()]);
     return rule;
   });
 
 /** Whether two drafts have the same query: a state of one query does not apply to another. */
-const asksTheSame = (a: RuleDraft, b: RuleDraft): boolean =>
+const isSameQuery = (a: RuleDraft, b: RuleDraft): boolean =>
   a.query === b.query && a.units === b.units && JSON.stringify(a.freshness) === JSON.stringify(b.freshness);
 
 const moveState = async (client: PoolClient, { ruleId, version }: Rule, reason: RuleReason): Promise<void> => {
@@ -161,9 +161,9 @@ export const changeRule = (
     const { rows } = await client.query<RuleRow>(UPDATE, [ruleId, ...toParameters(draft)]);
     const rule = fromRow(rows[0] as RuleRow);
     await client.query(VERSION, [ruleId, rule.version, actor, ruleJson(rule)]);
-    await tellChange(client, rule, { action: 'rule_changed', actor });
+    await auditChange(client, rule, { action: 'rule_changed', actor });
     if (!rule.enabled && before.enabled) await moveState(client, rule, 'disabled');
-    else if (rule.enabled && (!before.enabled || !asksTheSame(before, rule)))
+    else if (rule.enabled && (!before.enabled || !isSameQuery(before, rule)))
       await moveState(client, rule, 'never_evaluated');
     else await client.query(KEEP_STATE, [ruleId, rule.version]);
     return rule;
@@ -176,7 +176,7 @@ export const removeRule = (pool: Pool, ruleId: string, { accountId, actor }: Own
     await client.query(HELD_STATE, [ruleId]);
     // Of two at once the second finds nothing.
     if ((await client.query('delete from rules where rule_id = $1', [ruleId])).rowCount === 0) throw isMissing(ruleId);
-    await tellChange(client, rule, { action: 'rule_removed', actor });
+    await auditChange(client, rule, { action: 'rule_removed', actor });
   });
 
 export const findRule = async (pool: Queryable, ruleId: string, accountId: string | null): Promise<Rule> => {

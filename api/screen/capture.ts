@@ -62,7 +62,11 @@ const lacksField = (spec: ColumnSpec & { kind: 'layer' }, { version }: Selected)
 };
 
 /** Why a column is unknown whatever is stored; null: its elements count. */
-const absenceOf = (spec: ColumnSpec, selected: Selected, { capability, stateLag }: CaptureOptions): Unknown | null => {
+const findAbsence = (
+  spec: ColumnSpec,
+  selected: Selected,
+  { capability, stateLag }: CaptureOptions,
+): Unknown | null => {
   const { version } = selected;
   const policy =
     spec.kind === 'candles'
@@ -126,7 +130,7 @@ const explain = (
 type Stretch = { readonly spec: ColumnSpec; readonly last: number; readonly bars: number };
 
 /** The units of the rows, else those of the listing when they were recorded; null for a column that is no quantity. */
-const unitsOf = (column: Column, { spec, last, bars }: Stretch, { listing, version }: Selected): Units | null => {
+const readUnits = (column: Column, { spec, last, bars }: Stretch, { listing, version }: Selected): Units | null => {
   if (!isQuantitySpec(spec)) return null;
   const [values, recorded] = [column.copy(last, bars), column.copyRecorded(last, bars)];
   return column.copyUnits(last, bars).map((stated, i) => {
@@ -157,7 +161,7 @@ const captureColumn = (
   { now, units: mode }: CaptureOptions,
 ): CapturedColumn => {
   const { spec, last, bars } = of;
-  const units = unitsOf(column, of, selected);
+  const units = readUnits(column, of, selected);
   const elements = explain(column.copy(last, bars), spec, { last, selected, now });
   return {
     elements: units === null || mode !== 'published' ? elements : inOneUnit(elements, units),
@@ -178,7 +182,7 @@ const captureAbsence = (
 ): AbsentColumn => {
   const column = absence.status === 'stale' ? columns.columnOf(selected.listing, spec) : undefined;
   if (column === undefined) return absence;
-  return { ...absence, units: unitsOf(column, { spec, bars, last: periodAt(at, lengthOf(spec)) }, selected) };
+  return { ...absence, units: readUnits(column, { spec, bars, last: periodAt(at, lengthOf(spec)) }, selected) };
 };
 
 const require = (column: Column | undefined): Column => {
@@ -194,7 +198,7 @@ export const capture = (selected: Selected, needs: readonly Need[], options: Cap
   const held = new Map<string, [ColumnSpec, Column][]>();
   for (const need of needs) {
     const { spec } = need;
-    const absence = absenceOf(spec, selected, options);
+    const absence = findAbsence(spec, selected, options);
     if (absence !== null) captured.set(specId(spec), captureAbsence(absence, need, selected, options));
     else {
       const column = require(options.columns.columnOf(selected.listing, spec));

@@ -24,7 +24,7 @@ type Marks = (end: Micros) => Digits | null;
 const unitAt = ({ units }: CapturedColumn, i: number, version: ListingVersion): QuantityUnit =>
   unitCounted({ quantity_unit: units?.[i] ?? null }, version);
 
-const columnOf = ({ windows }: Facts, spec: ColumnSpec): CapturedColumn | null => {
+const findColumn = ({ windows }: Facts, spec: ColumnSpec): CapturedColumn | null => {
   const captured: Captured | undefined = windows.get(specId(spec));
   return captured === undefined || 'kind' in captured ? null : captured;
 };
@@ -32,7 +32,7 @@ const columnOf = ({ windows }: Facts, spec: ColumnSpec): CapturedColumn | null =
 /** Marks of listings at the period ends of a column. */
 const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: ConvertDeps): Promise<Map<string, Marks>> => {
   const length = lengthOf(spec);
-  const columns = facts.map((one) => columnOf(one, spec)).filter((column) => column !== null);
+  const columns = facts.map((one) => findColumn(one, spec)).filter((column) => column !== null);
   const to = Math.max(...columns.map(({ end }) => end));
   const from = Math.min(...columns.map(({ end, elements }) => end - elements.values.length * length));
   const { live } = deps;
@@ -93,10 +93,10 @@ export const convertFacts = async (
 ): Promise<Facts[]> => {
   const windows = facts.map((one) => new Map(one.windows));
   for (const spec of specs) {
-    const marked = facts.filter((one) => mayNeedMark(one.listing, columnOf(one, spec)?.units ?? [], one.terms.units));
+    const marked = facts.filter((one) => mayNeedMark(one.listing, findColumn(one, spec)?.units ?? [], one.terms.units));
     const marks = marked.length === 0 ? new Map<string, Marks>() : await readMarks(marked, spec, deps);
     for (const [i, one] of facts.entries()) {
-      const column = columnOf(one, spec);
+      const column = findColumn(one, spec);
       if (column === null) continue;
       const of = {
         length: lengthOf(spec),

@@ -35,7 +35,7 @@ export type Parts<Element> = {
 };
 
 const truth = (value: Truth): Value => ({ kind: 'truth', value });
-const truthOf = (value: Value): Truth => (value.kind === 'truth' ? value.value : null);
+const toTruth = (value: Value): Truth => (value.kind === 'truth' ? value.value : null);
 const isUnknown = (value: Value): value is Unknown => value.kind === 'unknown';
 
 /** Binary64; with an interval nothing is known (DQL-17). */
@@ -53,7 +53,7 @@ const membership = <E>({ left, values }: InNode, environment: Environment<E>, el
 };
 
 const quantified = <E>({ type, where }: QuantifierNode, environment: Environment<E>): Value => {
-  const truths = environment.elements.map((element) => truthOf(evaluate(where, environment, element)));
+  const truths = environment.elements.map((element) => toTruth(evaluate(where, environment, element)));
   if (type === 'any') return truth(or(truths));
   if (type === 'all') return truth(and(truths));
   const known = truths.filter((t) => t === true).length;
@@ -65,7 +65,7 @@ export const partsOf = <E>({ expr, where }: AggregateNode, environment: Environm
   const contributing: { element: E; value: number }[] = [];
   const open: { element: E; value: Value }[] = [];
   for (const element of environment.elements) {
-    const holds = where === undefined ? true : truthOf(evaluate(where, environment, element));
+    const holds = where === undefined ? true : toTruth(evaluate(where, environment, element));
     const value = evaluate(expr, environment, element);
     if (holds === false || isAbsent(value)) continue;
     if (holds && value.kind === 'number') contributing.push({ element, value: value.value });
@@ -94,7 +94,7 @@ export const aggregateOf = <E>(fn: AggregateNode['fn'], { contributing, open }: 
   }
 };
 
-const callOf = <E>(node: CallNode, environment: Environment<E>, element: E | null): Value => {
+const evaluateCall = <E>(node: CallNode, environment: Environment<E>, element: E | null): Value => {
   const [argument] = node.args;
   if (node.name !== 'abs' || argument === undefined) return environment.read(node, element);
   const value = evaluate(argument, environment, element);
@@ -117,7 +117,7 @@ export const evaluate = <E>(node: Node, environment: Environment<E>, element: E 
     case 'source':
       return environment.read(node, element);
     case 'call':
-      return callOf(node, environment, element);
+      return evaluateCall(node, environment, element);
     case 'arith':
       return arithmetic(node.op, at(node.left), at(node.right));
     case 'cmp':
@@ -125,9 +125,9 @@ export const evaluate = <E>(node: Node, environment: Environment<E>, element: E 
     case 'in':
       return membership(node, environment, element);
     case 'and':
-      return truth(and(node.args.map((arg) => truthOf(at(arg)))));
+      return truth(and(node.args.map((arg) => toTruth(at(arg)))));
     case 'or':
-      return truth(or(node.args.map((arg) => truthOf(at(arg)))));
+      return truth(or(node.args.map((arg) => toTruth(at(arg)))));
     case 'any':
     case 'all':
     case 'count':

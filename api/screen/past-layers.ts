@@ -32,7 +32,7 @@ const NOT_RETAINED: LayerAnswer = {
 
 type Heard = { readonly selected: Selected; readonly layer: ReadingLayer; readonly row: ReadingRow | null };
 
-const stateOf = ({ selected, layer, row }: Heard, losses: Losses, question: PastQuestion): LayerState => {
+const toState = ({ selected, layer, row }: Heard, losses: Losses, question: PastQuestion): LayerState => {
   const { terms, live, evaluatedAt } = question;
   const { listing, version } = selected;
   const capability = versionAt(live.venue(listing.venue)?.capabilities ?? [], terms.at);
@@ -69,7 +69,7 @@ export const pastLayers = async (question: PastQuestion): Promise<ReadonlyMap<st
   for (const one of heard) {
     const id = listingId(one.selected.listing.venue, one.selected.listing.venueSymbol);
     const held = states.get(id) ?? {};
-    held[one.layer] = stateOf(one, losses, question);
+    held[one.layer] = toState(one, losses, question);
     states.set(id, held);
   }
   return states;

@@ -44,10 +44,10 @@ const levelOfLeaf = (leaf: Leaf): Level =>
   leaf.type === 'field' && FIELDS.get(leaf.name)?.scope === 'instrument' ? 'instrument' : 'venue';
 
 /** Whether an expression has a value a listing, or one for the instrument (DQL-10). */
-const levelOf = (node: Node): Level => {
+const findLevel = (node: Node): Level => {
   if (isLeaf(node)) return levelOfLeaf(node);
   if (node.type === 'any' || node.type === 'all' || node.type === 'count' || node.type === 'agg') return 'instrument';
-  return childrenOf(node).some((child) => levelOf(child) === 'venue') ? 'venue' : 'instrument';
+  return childrenOf(node).some((child) => findLevel(child) === 'venue') ? 'venue' : 'instrument';
 };
 
 const visit = (node: Node, see: (node: Node) => void): void => {
@@ -55,7 +55,7 @@ const visit = (node: Node, see: (node: Node) => void): void => {
   if (!isLeaf(node)) for (const child of childrenOf(node)) visit(child, see);
 };
 
-const rootsOf = ({ condition, select, orderBy }: CheckedQuery): Node[] => [
+const listRoots = ({ condition, select, orderBy }: CheckedQuery): Node[] => [
   ...(condition === null ? [] : [condition]),
   ...select,
   ...orderBy.map(({ expr }) => expr),
@@ -70,14 +70,14 @@ const layerOfLeaf = (leaf: Leaf): ReadingLayer | null => {
   return layer === undefined || layer === 'reference' ? null : layer;
 };
 
-const layersOf = (slots: readonly Slot[], units: UnitsMode): ReadingLayer[] => {
+const listLayers = (slots: readonly Slot[], units: UnitsMode): ReadingLayer[] => {
   const read = new Set(slots.map(({ leaf }) => layerOfLeaf(leaf)));
   // Conversions need the mark, and so does the count of venues that answered.
   if (units !== 'published' || slots.some(({ text }) => text === 'venues_answered')) read.add('mark');
   return READING_LAYERS.filter((layer) => read.has(layer));
 };
 
-const needsOf = (slots: readonly Slot[]): Need[] => {
+const listNeeds = (slots: readonly Slot[]): Need[] => {
   const needs = new Map<string, Need>();
   for (const { leaf } of slots) {
     if (!readsPeriods(leaf)) continue;
@@ -103,7 +103,7 @@ const shownNodes = ({ condition, select, orderBy }: CheckedQuery): Node[] => {
 
 const shownAt = (nodes: readonly Node[], level: Level): Shown[] => {
   const shown = new Map<string, Shown>();
-  for (const node of nodes) if (levelOf(node) === level) shown.set(printNode(node), { key: printNode(node), node });
+  for (const node of nodes) if (findLevel(node) === level) shown.set(printNode(node), { key: printNode(node), node });
   return [...shown.values()].sort((a, b) => compareBytes(a.key, b.key));
 };
 
@@ -112,7 +112,7 @@ export const planOf = (query: CheckedQuery, units: UnitsMode): Plan => {
   const slots: Slot[] = [];
   const numbers = new Map<string, number>();
   const slotOf = new Map<Node, number>();
-  for (const root of rootsOf(query)) {
+  for (const root of listRoots(query)) {
     visit(root, (node) => {
       if (!isLeaf(node)) return;
       const text = printNode(node);
@@ -127,8 +127,8 @@ export const planOf = (query: CheckedQuery, units: UnitsMode): Plan => {
     query,
     slots,
     slotOf,
-    layers: layersOf(slots, units),
-    needs: needsOf(slots),
+    layers: listLayers(slots, units),
+    needs: listNeeds(slots),
     steps: slots.reduce((sum, { leaf }) => sum + (readsPeriods(leaf) ? stepsOf(leaf) : 0), 0),
     shown: { instrument: shownAt(nodes, 'instrument'), venue: shownAt(nodes, 'venue') },
   };

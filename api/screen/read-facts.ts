@@ -33,13 +33,13 @@ const requireStore = (history: HistoryStore | null): HistoryReader => {
   throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a minute.' });
 };
 
-const venueOf = (live: LiveMemory, { listing }: Selected): LiveVenue => {
+const requireVenue = (live: LiveMemory, { listing }: Selected): LiveVenue => {
   const venue = live.venue(listing.venue);
   if (venue === undefined) throw new Error(`venue "${listing.venue}" is not served`);
   return venue;
 };
 
-const factsOf = (
+const makeFacts = (
   selected: readonly Selected[],
   terms: Terms,
   of: { layers: (one: Selected, i: number) => LayerStates; windows: (one: Selected) => Windows },
@@ -73,7 +73,7 @@ export const readFactsAt = (
   const states = selected.map((one) => moment.layersOf(one));
   const layers = (_one: Selected, i: number): LayerStates => states[i] ?? {};
   const complete = async (): Promise<Facts[]> => {
-    if (plan.needs.length === 0) return factsOf(selected, terms, { layers, windows: () => NO_WINDOWS });
+    if (plan.needs.length === 0) return makeFacts(selected, terms, { layers, windows: () => NO_WINDOWS });
     const columns = seriesCacheOf(live);
     const loading = columns.ensure(selected, plan.needs, { at: terms.at, begin: () => requireStore(history) });
     if (loading !== null) await budget.within(loading);
@@ -85,7 +85,7 @@ export const readFactsAt = (
       const when = { at, now: at, watermark, ...(byWatermark ? { byWatermark } : {}) };
       return capture(one, plan.needs, { ...when, columns, capability, stateLag, units });
     };
-    return inUnits(plan, factsOf(selected, terms, { layers, windows }), reading);
+    return inUnits(plan, makeFacts(selected, terms, { layers, windows }), reading);
   };
   return { complete };
 };
@@ -95,7 +95,7 @@ const readLive = (plan: Plan, selected: readonly Selected[], reading: Reading): 
   const views = new Map<string, VenueView>();
   for (const one of selected) {
     const { venue } = one.listing;
-    if (!views.has(venue)) views.set(venue, venueView(live, venueOf(live, one), terms.at));
+    if (!views.has(venue)) views.set(venue, venueView(live, requireVenue(live, one), terms.at));
   }
   const viewOf = ({ listing }: Selected): VenueView => views.get(listing.venue) as VenueView;
   const moment: Moment = {
@@ -120,7 +120,7 @@ const readPast = (plan: Plan, selected: readonly Selected[], reading: Reading): 
         readColumns(selected, plan.needs, { reader, live, at: terms.at, now: evaluatedAt }),
       ] satisfies [Promise<unknown>, Promise<Columns>]),
     );
-    const facts = factsOf(selected, terms, {
+    const facts = makeFacts(selected, terms, {
       layers: ({ listing }) => states.get(listingId(listing.venue, listing.venueSymbol)) ?? {},
       windows: (one) =>
         capture(one, plan.needs, {
@@ -128,7 +128,7 @@ const readPast = (plan: Plan, selected: readonly Selected[], reading: Reading): 
           now: evaluatedAt,
           watermark: null,
           columns,
-          capability: versionAt(venueOf(live, one).capabilities, terms.at),
+          capability: versionAt(requireVenue(live, one).capabilities, terms.at),
           stateLag: false,
           units: terms.units,
         }),

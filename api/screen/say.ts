@@ -38,7 +38,7 @@ export type Said = {
 
 const BARE = { digits: null, reading: null, receivedAt: null, ageMs: null, period: null, depth: null } as const;
 
-const statusOf = (value: Value): Pick<Said, 'status' | 'reason'> =>
+const toStatus = (value: Value): Pick<Said, 'status' | 'reason'> =>
   value.kind === 'unknown' ? { status: value.status, reason: value.reason } : { status: 'present', reason: null };
 
 const reference = (value: Value, unit: string, digits: Digits | null = null): Said => ({
@@ -47,7 +47,7 @@ const reference = (value: Value, unit: string, digits: Digits | null = null): Sa
   unit,
   digits,
   layer: 'reference',
-  ...statusOf(value),
+  ...toStatus(value),
 });
 
 const text = (value: string): Value => ({ kind: 'text', value });
@@ -66,7 +66,7 @@ const converted = ({ digits, unit, version }: Quantity, facts: Facts): Digits | 
 const UNIT_UNKNOWN = unknown('missing', 'unit_unknown');
 
 /** Rules of the listing: known, left out, or not published. */
-const ruleOf = (name: 'tick_size' | 'lot_size' | 'min_qty', facts: Facts): Said => {
+const readRule = (name: 'tick_size' | 'lot_size' | 'min_qty', facts: Facts): Said => {
   const { version, terms } = facts;
   const { values } = version.record;
   const digits = values[name];
@@ -86,7 +86,7 @@ const ruleOf = (name: 'tick_size' | 'lot_size' | 'min_qty', facts: Facts): Said 
 const isPresent = (facts: Facts): boolean => layerOf(facts, 'mark').answer.status === 'present';
 
 /** Reference fields; those of the instrument are the same for each of its listings. */
-const sayReference = (name: string, facts: Facts, group: readonly Facts[]): Said => {
+const readReference = (name: string, facts: Facts, group: readonly Facts[]): Said => {
   const { listing, version } = facts;
   switch (name) {
     case 'instrument':
@@ -102,7 +102,7 @@ const sayReference = (name: string, facts: Facts, group: readonly Facts[]): Said
     case 'tick_size':
     case 'lot_size':
     case 'min_qty':
-      return ruleOf(name, facts);
+      return readRule(name, facts);
     default:
       throw new Error(`"${name}" is no reference field`);
   }
@@ -115,7 +115,7 @@ type StatusReason = Pick<Said, 'status' | 'reason'>;
  * The value of a layer with the stamps of its reading; a layer that is off or not published has none. A literal of every member:
  * thousands are made a query, and spreading parts into one costs several times as much.
  */
-const saidOf = (
+const makeSaid = (
   { reading, answer }: LayerState,
   layer: ReadingLayer,
   { value, unit, digits, status, reason }: Member & StatusReason,
@@ -143,14 +143,14 @@ const timeToFunding = ({ instants }: StoredReading, at: Micros): Value => {
 };
 
 /** In force when the reading was recorded (H-16k). */
-const versionOf = ({ recorded_at }: StoredReading, { listing, version }: Facts): ListingVersion =>
+const findVersion = ({ recorded_at }: StoredReading, { listing, version }: Facts): ListingVersion =>
   versionAt(listing.versions, recorded_at) ?? version;
 
 /** A member of a reading that is valid; one that is null has a reason (L-02, DQL-33c). */
-const memberOf = (reading: StoredReading, member: string, facts: Facts): Member => {
+const readMember = (reading: StoredReading, member: string, facts: Facts): Member => {
   const unit = unitOfMember(member, reading.layer, facts);
   if (member === 'time_to_funding') return { value: timeToFunding(reading, facts.terms.at), unit, digits: null };
-  const version = versionOf(reading, facts);
+  const version = findVersion(reading, facts);
   const digits = reading.values[member];
   if (digits === undefined) {
     const reason = reading.null_reasons[member] ?? 'no_value';
@@ -170,17 +170,17 @@ const unitOfMember = (member: string, layer: ReadingLayer, facts: Facts): string
   const counted =
     reading === null
       ? unitCounted({ quantity_unit: null }, facts.version)
-      : unitCounted(reading, versionOf(reading, facts));
+      : unitCounted(reading, findVersion(reading, facts));
   return unitOf(member, layer, quantityUnitFor(counted, facts.terms.units));
 };
 
-const sayMember = (layer: ReadingLayer, member: string, facts: Facts): Said => {
+const readMemberValue = (layer: ReadingLayer, member: string, facts: Facts): Said => {
   const state = layerOf(facts, layer);
   const { reading, answer } = state;
   if (answer.status !== 'present' || reading === null) {
     const value = unknown(answer.status === 'present' ? 'missing' : answer.status, answer.reason ?? 'no_value');
     const { status, reason } = value;
-    return saidOf(state, layer, {
+    return makeSaid(state, layer, {
       value,
       unit: unitOfMember(member, layer, facts),
       digits: null,
@@ -188,15 +188,15 @@ const sayMember = (layer: ReadingLayer, member: string, facts: Facts): Said => {
       reason,
     });
   }
-  const { value, unit, digits } = memberOf(reading, member, facts);
-  if (value.kind !== 'unknown') return saidOf(state, layer, { value, unit, digits, status: 'present', reason: null });
+  const { value, unit, digits } = readMember(reading, member, facts);
+  if (value.kind !== 'unknown') return makeSaid(state, layer, { value, unit, digits, status: 'present', reason: null });
   // A figure that cannot be converted does not change what the layer is (L-07).
   const status = value === UNIT_UNKNOWN ? answer.status : value.status;
-  return saidOf(state, layer, { value, unit, digits, status, reason: value.reason });
+  return makeSaid(state, layer, { value, unit, digits, status, reason: value.reason });
 };
 
-const sayDepth = (name: string, band: string, facts: Facts): Said => {
-  const said = sayMember('venue_depth', `${name}_${band}`, facts);
+const readDepth = (name: string, band: string, facts: Facts): Said => {
+  const said = readMemberValue('venue_depth', `${name}_${band}`, facts);
   const { reading, answer } = layerOf(facts, 'venue_depth');
   const values = answer.status === 'present' ? (reading?.values ?? {}) : {};
   const side = name.includes('bid') ? 'bid' : 'ask';
@@ -205,16 +205,16 @@ const sayDepth = (name: string, band: string, facts: Facts): Said => {
 };
 
 /** `age` is known whenever there is an accepted reading, `status` always (DQL-15). */
-const sayAbout = (what: 'age' | 'status', layer: ReadingLayer, facts: Facts): Said => {
+const readAbout = (what: 'age' | 'status', layer: ReadingLayer, facts: Facts): Said => {
   const state = layerOf(facts, layer);
   const { answer } = state;
   const known = { digits: null, status: 'present', reason: null } as const;
-  if (what === 'status') return saidOf(state, layer, { ...known, value: text(answer.status), unit: 'code' });
+  if (what === 'status') return makeSaid(state, layer, { ...known, value: text(answer.status), unit: 'code' });
   const isKnown = (answer.status === 'present' || answer.status === 'stale') && answer.age_ms !== null;
   const status = answer.status === 'present' ? 'missing' : answer.status;
-  if (isKnown) return saidOf(state, layer, { ...known, value: numberOf(answer.age_ms ?? 0), unit: 'ms' });
+  if (isKnown) return makeSaid(state, layer, { ...known, value: numberOf(answer.age_ms ?? 0), unit: 'ms' });
   const value = unknown(status, answer.reason ?? 'no_value');
-  return saidOf(state, layer, { digits: null, value, unit: 'ms', status, reason: value.reason });
+  return makeSaid(state, layer, { digits: null, value, unit: 'ms', status, reason: value.reason });
 };
 
 // ---- series ----
@@ -251,7 +251,7 @@ const unitOfSeries = (node: Node, facts: Facts): string => {
   }
 };
 
-const worthOf = (atom: AtomValue): Value => {
+const toValue = (atom: AtomValue): Value => {
   if ('number' in atom) return numberOf(atom.number);
   if ('truth' in atom) return { kind: 'truth', value: atom.truth };
   return unknown('missing', REASONS[atom.reason] ?? 'no_value');
@@ -259,7 +259,7 @@ const worthOf = (atom: AtomValue): Value => {
 
 const isUnknown = (captured: Captured): captured is Unknown => 'kind' in captured;
 
-const saySeries = (leaf: CallNode | SourceNode, facts: Facts): Said => {
+const readSeriesValue = (leaf: CallNode | SourceNode, facts: Facts): Said => {
   const specs = columnsOf(leaf);
   const columns = specs.map((spec): Captured => {
     const captured = facts.windows.get(specId(spec));
@@ -278,10 +278,10 @@ const saySeries = (leaf: CallNode | SourceNode, facts: Facts): Said => {
   const absent = columns.filter(isUnknown);
   if (absent.length > 0) {
     const value = firstUnknown(absent);
-    return { ...said, value, ...statusOf(value) };
+    return { ...said, value, ...toStatus(value) };
   }
   const read = new Map(specs.map((spec, i) => [specId(spec), columns[i] as CapturedColumn]));
-  const value = worthOf(
+  const value = toValue(
     atomValue(leaf, (spec) => {
       const captured = read.get(specId(spec));
       if (captured === undefined) throw new Error(`the column ${specId(spec)} is none of the atom's`);
@@ -297,24 +297,24 @@ const saySeries = (leaf: CallNode | SourceNode, facts: Facts): Said => {
   const ageMs = receivedAt === null ? null : Math.floor((facts.terms.at - receivedAt) / MICROS_PER_MS);
   // A bare source has digits as published; everything else is computed.
   const digits = leaf.type === 'source' && value.kind === 'number' ? ([...read.values()][0]?.digits ?? null) : null;
-  return { ...said, value, digits, ...statusOf(value), receivedAt, ageMs, period: { ...said.period, end } };
+  return { ...said, value, digits, ...toStatus(value), receivedAt, ageMs, period: { ...said.period, end } };
 };
 
-const sayField = ({ name }: FieldNode, facts: Facts, group: readonly Facts[]): Said => {
+const readFieldValue = ({ name }: FieldNode, facts: Facts, group: readonly Facts[]): Said => {
   const layer = FIELDS.get(name)?.layer;
-  if (layer === undefined || layer === 'reference') return sayReference(name, facts, group);
-  return sayMember(layer, name, facts);
+  if (layer === undefined || layer === 'reference') return readReference(name, facts, group);
+  return readMemberValue(layer, name, facts);
 };
 
 /** The value of a leaf for a listing of an instrument; `group` are all the instrument's selected listings. */
 export const say = (leaf: Leaf, facts: Facts, group: readonly Facts[]): Said => {
-  if (leaf.type === 'field') return sayField(leaf, facts, group);
-  if (leaf.type === 'source') return saySeries(leaf, facts);
+  if (leaf.type === 'field') return readFieldValue(leaf, facts, group);
+  if (leaf.type === 'source') return readSeriesValue(leaf, facts);
   const { how } = functionOf(leaf);
-  if (how.by !== 'layer') return saySeries(leaf, facts);
+  if (how.by !== 'layer') return readSeriesValue(leaf, facts);
   const [argument] = leaf.args;
-  if (how.what === 'depth') return sayDepth(leaf.name, argument?.type === 'code' ? argument.value : '', facts);
+  if (how.what === 'depth') return readDepth(leaf.name, argument?.type === 'code' ? argument.value : '', facts);
   const layer = argument?.type === 'field' ? FIELDS.get(argument.name)?.layer : undefined;
   if (layer === undefined || layer === 'reference') throw new Error(`${leaf.name} takes a field of a layer`);
-  return sayAbout(how.what, layer, facts);
+  return readAbout(how.what, layer, facts);
 };

@@ -90,10 +90,10 @@ const inOrder =
     return 0;
   };
 
-const valuesOf = (shown: readonly Shown[], instrument: Instrument, element: Element | null): JsonValue =>
+const listValues = (shown: readonly Shown[], instrument: Instrument, element: Element | null): JsonValue =>
   Object.fromEntries(shown.map(({ key, node }) => [key, valueObject(node, instrument, element)]));
 
-const causesOf = (instrument: Instrument): JsonValue => {
+const listCauses = (instrument: Instrument): JsonValue => {
   const { condition } = instrument.plan.query;
   if (condition === null) return [];
   return because(condition, instrument, null)
@@ -107,17 +107,17 @@ const causesOf = (instrument: Instrument): JsonValue => {
     }));
 };
 
-const itemOf = ({ instrument, result }: Outcome): JsonValue => ({
+const toItem = ({ instrument, result }: Outcome): JsonValue => ({
   instrument: instrument.code,
   result: result === true ? 'true' : 'unknown',
-  values: valuesOf(instrument.plan.shown.instrument, instrument, null),
+  values: listValues(instrument.plan.shown.instrument, instrument, null),
   venues: instrument.elements.map((element) => ({
     venue: element.facts.listing.venue,
     symbol: element.facts.listing.venueSymbol,
     quote: element.facts.version.record.values.quote,
-    values: valuesOf(instrument.plan.shown.venue, instrument, element),
+    values: listValues(instrument.plan.shown.venue, instrument, element),
   })),
-  because: result === true ? undefined : causesOf(instrument),
+  because: result === true ? undefined : listCauses(instrument),
 });
 
 /** Listings by instrument, in the order of their codes; those of one in the order given. */
@@ -150,7 +150,7 @@ export const screenItems = async (
   const { orderBy } = plan.query;
   const items: string[] = [];
   const write = (outcome: Outcome): void => {
-    items.push(writeJson(itemOf(outcome), { numberFormat }));
+    items.push(writeJson(toItem(outcome), { numberFormat }));
   };
   const outcomes: Outcome[] = [];
   for (const [code, group] of groupsOf(facts)) {

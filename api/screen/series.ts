@@ -22,7 +22,7 @@ export type Elements = { readonly values: Float64Array; readonly reasons: Uint8A
 /** The newest elements of a column, as many as were captured. */
 export type ReadColumn = (spec: ColumnSpec) => Elements;
 
-const timeframeOf = (node: SourceNode | FieldNode | CallNode): Timeframe => {
+const requireTimeframe = (node: SourceNode | FieldNode | CallNode): Timeframe => {
   if (node.period === undefined) throw new Error(`"${node.name}" has no period after checking`);
   return node.period;
 };
@@ -30,13 +30,13 @@ const timeframeOf = (node: SourceNode | FieldNode | CallNode): Timeframe => {
 const specOfSource = (node: SourceNode): ColumnSpec => {
   const source = SOURCES.get(node.name);
   if (source === undefined) throw new Error(`"${node.name}" is no source`);
-  return { kind: 'candles', priceType: source.priceType, member: source.member, timeframe: timeframeOf(node) };
+  return { kind: 'candles', priceType: source.priceType, member: source.member, timeframe: requireTimeframe(node) };
 };
 
 const specOfField = (node: FieldNode): ColumnSpec => {
   const layer = FIELDS.get(node.name)?.layer;
   if (layer === undefined || layer === 'reference') throw new Error(`"${node.name}" is no series`);
-  return { kind: 'layer', layer, member: node.name, timeframe: timeframeOf(node) };
+  return { kind: 'layer', layer, member: node.name, timeframe: requireTimeframe(node) };
 };
 
 const CANDLES_OF = { atr: ['high', 'low', 'close'], gaps: ['present'] } as const satisfies Record<
@@ -44,7 +44,7 @@ const CANDLES_OF = { atr: ['high', 'low', 'close'], gaps: ['present'] } as const
   readonly CandleMember[]
 >;
 const tradeColumns = (node: CallNode, members: readonly CandleMember[]): ColumnSpec[] =>
-  members.map((member) => ({ kind: 'candles', priceType: 'trade', member, timeframe: timeframeOf(node) }));
+  members.map((member) => ({ kind: 'candles', priceType: 'trade', member, timeframe: requireTimeframe(node) }));
 
 export const functionOf = ({ name }: CallNode): FunctionSpec => {
   const spec = FUNCTIONS.get(name);
@@ -84,7 +84,7 @@ const once = <T>(make: (node: Node) => T): ((node: Node) => T) => {
 
 /** Columns that an expression over periods reads. */
 export const columnsOf: (node: Node) => readonly ColumnSpec[] = once(readBy);
-const columnOf = (node: Node): ColumnSpec => columnsOf(node)[0] as ColumnSpec;
+const toColumn = (node: Node): ColumnSpec => columnsOf(node)[0] as ColumnSpec;
 
 const numberAt = (node: Node | undefined): string => (node?.type === 'number' ? node.value : '0');
 
@@ -100,7 +100,7 @@ const literals = (node: Node): Arguments => {
 };
 
 /** The literal arguments of a call. */
-const argumentsOf: (node: Node) => Arguments = once(literals);
+const readArguments: (node: Node) => Arguments = once(literals);
 
 const newest = ({ values, reasons }: Elements, count: number): Elements => ({
   values: values.subarray(values.length - count),
@@ -149,7 +149,7 @@ const reasonsOver = ({ reasons }: Elements, window: number, count: number): Uint
 };
 
 const applyRule = (rule: Rule, node: CallNode, { count, read }: { count: number; read: ReadColumn }): Elements => {
-  const given = argumentsOf(node);
+  const given = readArguments(node);
   const window = rule.window(given.n);
   const inner = seriesOf(node.args[0] as Node, count + window - 1, read);
   const reasons = reasonsOver(inner, window, count);
@@ -163,7 +163,7 @@ const applyRule = (rule: Rule, node: CallNode, { count, read }: { count: number;
 };
 
 const averageTrueRange = (node: CallNode, count: number, read: ReadColumn): Elements => {
-  const { n } = argumentsOf(node);
+  const { n } = readArguments(node);
   const window = 4 * n + 1;
   const [high, low, close] = columnsOf(node).map((spec) => newest(read(spec), count + window - 1));
   if (high === undefined || low === undefined || close === undefined) throw new Error('atr reads three columns');
@@ -200,9 +200,9 @@ export const seriesOf = (node: Node, count: number, read: ReadColumn): Elements 
     case 'number':
       return constant(Number(node.value), count);
     case 'source':
-      return newest(read(columnOf(node)), count);
+      return newest(read(toColumn(node)), count);
     case 'field':
-      return newest(read(columnOf(node)), count);
+      return newest(read(toColumn(node)), count);
     case 'arith':
       return arithmetic(node, count, read);
     case 'call':
@@ -216,7 +216,7 @@ const ATR_WEIGHT = 3;
 
 const stepsOfCall = (node: CallNode, count: number): number => {
   const { how } = functionOf(node);
-  const { n } = argumentsOf(node);
+  const { n } = readArguments(node);
   switch (how.by) {
     case 'window': {
       const window = how.rule.window(n);
@@ -259,8 +259,8 @@ const crossing = (node: CallNode, holds: (a: number, b: number) => boolean, read
 
 /** Absent candles among the last n; unknown only when the n reach before what is stored (DQL-27). */
 const countGaps = (node: CallNode, read: ReadColumn): AtomValue => {
-  const { n } = argumentsOf(node);
-  const { reasons } = newest(read(columnOf(node)), n);
+  const { n } = readArguments(node);
+  const { reasons } = newest(read(toColumn(node)), n);
   if (reasons === null) return { number: 0 };
   const before = reasons.filter((reason) => reason !== 0 && reason !== GAP_AT).reduce(first, 0);
   return before === 0 ? { number: reasons.filter((reason) => reason === GAP_AT).length } : { reason: before };

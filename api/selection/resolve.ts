@@ -35,7 +35,7 @@ export const resolveNames = (selection: Selection, directory: Directory): Names 
   return names;
 };
 
-const setOf = (named: readonly Named[] | undefined): ReadonlySet<string> | null =>
+const toSet = (named: readonly Named[] | undefined): ReadonlySet<string> | null =>
   named === undefined ? null : new Set(named.map((n) => n.code));
 
 /** What a plan narrows a selection to; null does not narrow. */
@@ -59,8 +59,8 @@ export const selectListings = (
   directory: Directory,
   { at: asked, since, narrowing = NOTHING_NARROWED }: SelectOptions,
 ): Selected[] => {
-  const venue = setOf(names.venue);
-  const [instrument, base, quote, symbol] = [names.instrument, names.base, names.quote, names.symbol].map(setOf);
+  const venue = toSet(names.venue);
+  const [instrument, base, quote, symbol] = [names.instrument, names.base, names.quote, names.symbol].map(toSet);
   const holds = (set: ReadonlySet<string> | null | undefined, value: string): boolean => set == null || set.has(value);
   const selected: Selected[] = [];
   for (const listing of directory.listings) {

@@ -21,7 +21,7 @@ export type Columns = { readonly columnOf: (listing: Selected['listing'], spec: 
 const MARGIN = 64;
 const MOST_BYTES = 256 * 1_048_576;
 
-const keyOf = ({ venue, venueSymbol }: Selected['listing'], id: string): string => `${venue}|${venueSymbol}|${id}`;
+const toKey = ({ venue, venueSymbol }: Selected['listing'], id: string): string => `${venue}|${venueSymbol}|${id}`;
 
 /** The first period anything can be stored of, by the listing's life and the floor of retention. */
 const firstStored = ({ version }: Selected, spec: ColumnSpec, now: Micros): number => {
@@ -33,7 +33,7 @@ type Missing = { readonly listing: Selected; readonly spec: ColumnSpec; readonly
 type Loading = { readonly first: number; readonly target: Target; readonly done: Promise<void> };
 type Load = { readonly reader: HistoryReader; readonly live: LiveMemory; readonly last: (spec: ColumnSpec) => number };
 
-const groupsOf = (missing: readonly Missing[]): Missing[][] => {
+const groupMissing = (missing: readonly Missing[]): Missing[][] => {
   const groups = new Map<string, Missing[]>();
   for (const one of missing) {
     const id = groupId(one.spec);
@@ -46,7 +46,7 @@ const groupsOf = (missing: readonly Missing[]): Missing[][] => {
 
 /** Columns for what is missing, holding what memory has; `done` when the store has been read too. */
 const beginLoad = (missing: readonly Missing[], { reader, live, last }: Load) => {
-  const groups = groupsOf(missing).flatMap((group) => {
+  const groups = groupMissing(missing).flatMap((group) => {
     const [head] = group;
     if (head === undefined) return [];
     const first = group.reduce((least, one) => Math.min(least, one.first), head.first);
@@ -89,11 +89,11 @@ export const readColumns = async (
   for (const { group, targets } of loads) {
     group.forEach(({ listing, id }, i) => {
       const column = targets[i]?.column;
-      if (column) columns.set(keyOf(listing.listing, id), column);
+      if (column) columns.set(toKey(listing.listing, id), column);
     });
   }
   await Promise.all(loads.map(({ done }) => done));
-  return { columnOf: (listing, spec) => columns.get(keyOf(listing, specId(spec))) };
+  return { columnOf: (listing, spec) => columns.get(toKey(listing, specId(spec))) };
 };
 
 export class SeriesCache implements Columns {
@@ -119,7 +119,7 @@ export class SeriesCache implements Columns {
   }
 
   columnOf(listing: Selected['listing'], spec: ColumnSpec): Column | undefined {
-    return this.#columns.get(keyOf(listing, specId(spec)))?.column;
+    return this.#columns.get(toKey(listing, specId(spec)))?.column;
   }
 
   /** Null: everything requested is held. Otherwise a promise that resolves once it is; it rejects as the store does. `begin` gives a reader. */
@@ -135,7 +135,7 @@ export class SeriesCache implements Columns {
       const least = periodAt(at, lengthOf(spec)) - bars + 1;
       for (const listing of listings) {
         const known = firstStored(listing, spec, at);
-        const key = keyOf(listing.listing, id);
+        const key = toKey(listing.listing, id);
         if (this.#holds(key, Math.max(least, known))) continue;
         const loading = this.#loading.get(key);
         if (loading !== undefined && loading.first <= Math.max(least, known)) waits.add(loading.done);
@@ -157,7 +157,7 @@ export class SeriesCache implements Columns {
   #load(missing: readonly Missing[], at: Micros, reader: HistoryReader): Promise<void>[] {
     const last = (spec: ColumnSpec): number => periodAt(at, lengthOf(spec)) + 1;
     return beginLoad(missing, { reader, live: this.#live, last }).map(({ group, targets, done: read }) => {
-      const keys = group.map(({ listing, id }) => keyOf(listing.listing, id));
+      const keys = group.map(({ listing, id }) => toKey(listing.listing, id));
       const done = read.then(
         () => this.#finish(keys, targets),
         (error: unknown) => {

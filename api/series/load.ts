@@ -21,25 +21,25 @@ export type Target = {
   readonly column: Column;
 };
 
-const tableOf = (group: ColumnGroup): string => (group.kind === 'candles' ? 'candles' : LAYERS[group.layer].table);
+const findTable = (group: ColumnGroup): string => (group.kind === 'candles' ? 'candles' : LAYERS[group.layer].table);
 
 const NONE = Number.NaN;
 
 /** The unit as the row states it: rows contain only the service's own units. */
-const unitOf = (text: string | null | undefined): QuantityUnit | null => (text ?? null) as QuantityUnit | null;
+const toUnit = (text: string | null | undefined): QuantityUnit | null => (text ?? null) as QuantityUnit | null;
 
 /** Digits that a double does not give back, of the kind of row whose figures are printed as they are (N-05 rule 1, D-49). */
-const exactOf = (digits: Digits | undefined, spec: ColumnSpec): Digits | undefined =>
+const toExact = (digits: Digits | undefined, spec: ColumnSpec): Digits | undefined =>
   digits === undefined || spec.kind === 'layer' || fitsDouble(digits) ? undefined : digits;
 
-const figureOf = ({ texts, figures }: Row, spec: ColumnSpec): Pick<PeriodValue, 'value' | 'digits' | 'unit'> => {
+const readFigure = ({ texts, figures }: Row, spec: ColumnSpec): Pick<PeriodValue, 'value' | 'digits' | 'unit'> => {
   if (texts.status !== 'present') return { value: NONE };
   if (spec.member === 'present') return { value: 1 };
   const digits = figures[columnOf(spec.member)];
-  return { value: Number(digits ?? NONE), digits: exactOf(digits, spec), unit: unitOf(texts.quantity_unit) };
+  return { value: Number(digits ?? NONE), digits: toExact(digits, spec), unit: toUnit(texts.quantity_unit) };
 };
 
-const isOf = ({ texts }: Row, spec: ColumnSpec): boolean =>
+const isRowOf = ({ texts }: Row, spec: ColumnSpec): boolean =>
   spec.kind === 'layer' || (texts.price_type === spec.priceType && texts.timeframe === spec.timeframe);
 
 /** Whether a row of `live` can be an element. A candle counts only once it is sealed: a forming one never does (DQL-26). */
@@ -48,18 +48,18 @@ export const countsForSeries = (row: Row, sealed: boolean): boolean =>
 
 /** Puts a row of the column's table where it belongs; gaps leave their period empty. */
 export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column'>): void => {
-  if (row.table !== tableOf(spec) || !isOf(row, spec)) return;
+  if (row.table !== findTable(spec) || !isRowOf(row, spec)) return;
   const end = spec.kind === 'candles' ? (row.instants.close_time ?? row.at) : row.at;
   const received = row.instants.received_at ?? NONE;
   const recorded = row.instants.recorded_at ?? NONE;
   // A reading's row without a reading is a gap; a proved empty minute is an element that nothing was received for.
   if (spec.kind === 'layer' && Number.isNaN(received)) return;
-  column.put(periodOfWindow(end, lengthOf(spec)), { ...figureOf(row, spec), received, recorded });
+  column.put(periodOfWindow(end, lengthOf(spec)), { ...readFigure(row, spec), received, recorded });
 };
 
 /** Copies rows that the store may not show yet. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
 export const fillFromMemory = (live: LiveMemory, target: Target): void => {
-  for (const { row, sealed } of live.recentRows(target.venue, tableOf(target.spec), target.symbol)) {
+  for (const { row, sealed } of live.recentRows(target.venue, findTable(target.spec), target.symbol)) {
     if (countsForSeries(row, sealed)) putRow(row, target);
   }
 };
@@ -67,7 +67,7 @@ export const fillFromMemory = (live: LiveMemory, target: Target): void => {
 /** Periods to read, for all columns of a group. */
 export type Reach = { readonly first: number; readonly last: number };
 
-const statementOf = (
+const makeStatement = (
   group: ColumnSpec,
   { members, listings, reach }: { members: readonly string[]; listings: readonly string[]; reach: Reach },
   table: string,
@@ -93,7 +93,7 @@ const statementOf = (
   return { text, values: [from, to, ...listings], among: listings };
 };
 
-const numberOf = (cell: string | null | undefined): number =>
+const toNumber = (cell: string | null | undefined): number =>
   cell === null || cell === undefined ? NONE : Number(cell);
 
 /** The sparse `digits` of a row (design section 7). */
@@ -111,20 +111,20 @@ const fillChunk = async (reader: HistoryReader, { spec, targets, reach }: Group)
   const members = [...new Set(targets.map((target) => target.spec.member))];
   const stored = members.filter((member) => member !== 'present');
   const listings = [...byListing.keys()];
-  const query = statementOf(spec, { members, listings, reach }, reader.table(tableOf(spec)));
+  const query = makeStatement(spec, { members, listings, reach }, reader.table(findTable(spec)));
   for (const line of await reader.query(query)) {
     const [listing, period, receivedAt, recordedAt, status, digits, unit, ...cells] = line;
     const exact = parseDigits(digits);
-    const stamps = { received: numberOf(receivedAt), recorded: numberOf(recordedAt) };
+    const stamps = { received: toNumber(receivedAt), recorded: toNumber(recordedAt) };
     for (const target of byListing.get(listing ?? '') ?? []) {
       const { member } = target.spec;
-      const value = member === 'present' ? 1 : numberOf(cells[stored.indexOf(member)]);
+      const value = member === 'present' ? 1 : toNumber(cells[stored.indexOf(member)]);
       const isPresent = status === 'present';
       target.column.put(Number(period), {
         ...stamps,
         value: isPresent ? value : NONE,
         digits: isPresent ? exact?.[columnOf(member)] : undefined,
-        unit: isQuantitySpec(target.spec) ? unitOf(unit) : null,
+        unit: isQuantitySpec(target.spec) ? toUnit(unit) : null,
       });
     }
   }

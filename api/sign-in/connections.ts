@@ -82,7 +82,7 @@ const PROLONG = `
   select key_id, 'plan_changed', '${ACTOR}', jsonb_build_object('from', held.plan, 'to', $3::text)
   from changed join held using (key_id) where held.plan <> $3`;
 
-const planOf = async (query: Query, accountId: string): Promise<PlanCode> => {
+const readPlan = async (query: Query, accountId: string): Promise<PlanCode> => {
   const { rows } = await query<{ plan: PlanCode | null }>(BEST_PLAN, [accountId]);
   return rows[0]?.plan ?? 'free';
 };
@@ -139,7 +139,7 @@ export const openConnections = ({ units, keyOf, nowMs }: ConnectionDeps) => {
     const connectionId = `con_${randomUUID()}`;
     const key = keyOf(connectionId);
     await query(CREATE, [
-      ...[makeKeyId(Date.now()), accountId, hashKey(key), displayOf(key), await planOf(query, accountId)],
+      ...[makeKeyId(Date.now()), accountId, hashKey(key), displayOf(key), await readPlan(query, accountId)],
       ...[new Date(nowMs() + ALLOWED_MS), connectionId, clientId, clientName, redirectUri, now()],
     ]);
     return connectionId;
@@ -163,7 +163,7 @@ export const openConnections = ({ units, keyOf, nowMs }: ConnectionDeps) => {
     prolong: async (connectionId: string, until: Date): Promise<void> => {
       const { rows } = await query<{ account_id: string }>(ACCOUNT, [connectionId]);
       const accountId = rows[0]?.account_id ?? '';
-      await query(PROLONG, [connectionId, until, await planOf(query, accountId), now()]);
+      await query(PROLONG, [connectionId, until, await readPlan(query, accountId), now()]);
     },
     /** Ends it with its key and its tokens. */
     end: (connectionId: string, reason: EndReason): Promise<boolean> =>

@@ -107,7 +107,7 @@ const createPass = ({ provider, exchanges, issuer, sendProblem }: OauthDeps) => 
 };
 type Pass = ReturnType<typeof createPass>;
 
-const bodyOf = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+const readBody = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
 
 const addRegistration = (app: FastifyInstance, pass: Pass, { registrations, nowMs }: OauthDeps): void => {
   app.options('/oauth/register', FOREIGN, (_request, reply) => sendPreflight(reply, 'POST'));
@@ -117,7 +117,7 @@ const addRegistration = (app: FastifyInstance, pass: Pass, { registrations, nowM
     // Noted before it is done, so that many at once are not more than one after the other.
     registrations.note(request.ip, nowMs());
     reply.raw.setHeader('access-control-allow-origin', '*');
-    const status = await pass(request, reply, { kind: 'register', body: rewriteRegistration(bodyOf(request)) });
+    const status = await pass(request, reply, { kind: 'register', body: rewriteRegistration(readBody(request)) });
     if (status !== 201) registrations.takeBack(request.ip);
     return reply;
   });
@@ -128,8 +128,8 @@ const addToken = (app: FastifyInstance, pass: Pass, { mcpUrl, failures, nowMs }:
     const waitS = failures.waitS(request.ip, nowMs());
     if (waitS !== null) return tooMany(reply, waitS);
     const isForm = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() === FORM;
-    const form = isForm ? rewriteForm(new URLSearchParams(bodyOf(request).toString()), mcpUrl) : null;
-    const body = form === null ? bodyOf(request) : Buffer.from(form.toString());
+    const form = isForm ? rewriteForm(new URLSearchParams(readBody(request).toString()), mcpUrl) : null;
+    const body = form === null ? readBody(request) : Buffer.from(form.toString());
     const status = await pass(request, reply, { kind: 'token', body, form });
     if (status === 400 || status === 401) failures.note(request.ip, nowMs());
     return reply;
@@ -163,7 +163,7 @@ export const oauthRoutes =
     addRegistration(app, pass, deps);
     addToken(app, pass, deps);
     app.post('/oauth/revoke', OWN_LIMITS, async (request, reply) => {
-      await pass(request, reply, { kind: 'revoke', body: bodyOf(request) });
+      await pass(request, reply, { kind: 'revoke', body: readBody(request) });
       return reply;
     });
     for (const [path, text] of metadataDocuments({ mcpUrl: deps.mcpUrl, authUrl: deps.issuer })) {

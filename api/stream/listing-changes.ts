@@ -33,14 +33,14 @@ export const unfollowListing = (stream: Stream, key: string, board: TrackBoard):
   board.leave(stream, key);
 };
 
-const tellSnapshots = (stream: Stream, key: string, { board, now }: Changed): void => {
+const sendSnapshots = (stream: Stream, key: string, { board, now }: Changed): void => {
   for (const layer of stream.request.layers) {
     const track = stream.tracks.get(`${key}|${layer}`);
     if (track !== undefined) board.tellSnapshot(stream, track, now);
   }
 };
 
-const tell = (
+const sendListing = (
   stream: Stream,
   listing: LiveListing,
   { live, change, at }: { readonly live: LiveMemory; readonly change: ListingChange; readonly at: Micros },
@@ -67,16 +67,16 @@ export const changeListing = (stream: Stream, listing: LiveListing, changed: Cha
   if (after === null) {
     if (before === null) return;
     unfollowListing(stream, key, board);
-    tell(stream, listing, { live, change: 'delisted', at: now });
+    sendListing(stream, listing, { live, change: 'delisted', at: now });
   } else if (before === null) {
     if (stream.selected.size >= stream.request.plan.limits.stream_listings) return;
-    tell(stream, listing, { live, change: 'added', at: now });
+    sendListing(stream, listing, { live, change: 'added', at: now });
     followListing(stream, after, changed);
-    tellSnapshots(stream, key, changed);
+    sendSnapshots(stream, key, changed);
   } else if (after.version.written_at !== before.version.written_at) {
     changed.awaitEnd(after);
     stream.selected.set(key, after);
-    tell(stream, listing, { live, change: 'changed', at: now });
+    sendListing(stream, listing, { live, change: 'changed', at: now });
   }
 };
 
@@ -92,8 +92,8 @@ export const retellListing = (stream: Stream, entry: LiveEntry, changed: Changed
   const change = after === null ? 'delisted' : before === null ? 'added' : 'changed';
   const key = listingKey(listing.venue, listing.venueSymbol);
   if (change === 'added' && !stream.selected.has(key)) return null;
-  tell(stream, listing, { live, change, at });
-  if (change === 'added') tellSnapshots(stream, key, changed);
+  sendListing(stream, listing, { live, change, at });
+  if (change === 'added') sendSnapshots(stream, key, changed);
   return change;
 };
 
@@ -107,6 +107,6 @@ export const retellEnds = (
     const key = listingKey(listing.venue, listing.venueSymbol);
     if (told.has(key) || stream.selected.has(key) || selectedAs(stream.request, { live, listing, at: now }) !== null)
       continue;
-    tell(stream, listing, { live, change: 'delisted', at: now });
+    sendListing(stream, listing, { live, change: 'delisted', at: now });
   }
 };

@@ -31,7 +31,7 @@ export type OutboxDeps = {
   readonly onOverflow: () => void;
 };
 
-const textOf = ({ id, event, data }: Frame): string => `id: ${id}\nevent: ${event}\ndata: ${data}\n\n`;
+const writeFrame = ({ id, event, data }: Frame): string => `id: ${id}\nevent: ${event}\ndata: ${data}\n\n`;
 
 /** An update has its change before its state: the search ends there. */
 const CHANGE = /"change":"(\w+)"/;
@@ -97,12 +97,12 @@ export class Outbox {
     const { out } = this.#deps;
     if (!drop) {
       if (this.#merged !== null) this.#writeGap(this.#merged);
-      for (const { frame: held } of this.#waiting.values()) out.write(textOf(held));
+      for (const { frame: held } of this.#waiting.values()) out.write(writeFrame(held));
     }
     this.#isEnded = true;
     this.#waiting.clear();
     this.#bytes = 0;
-    out.end(textOf(drop ? { ...frame, id: this.#sentId } : frame));
+    out.end(writeFrame(drop ? { ...frame, id: this.#sentId } : frame));
     setTimeout(() => out.destroy(), FAREWELL_MS).unref();
   }
 
@@ -132,7 +132,7 @@ export class Outbox {
         this.#waiting.delete(key);
         this.#bytes -= frame.data.length;
         this.#sentId = frame.id;
-        text += textOf(frame);
+        text += writeFrame(frame);
         if (text.length >= BATCH_LENGTH) break;
       }
       this.#write(text);
@@ -145,7 +145,7 @@ export class Outbox {
     let sent = 0;
     while (sent < frames.length && !this.#isBlocked) {
       let text = '';
-      for (; sent < frames.length && text.length < BATCH_LENGTH; sent++) text += textOf(frames[sent] as Frame);
+      for (; sent < frames.length && text.length < BATCH_LENGTH; sent++) text += writeFrame(frames[sent] as Frame);
       this.#sentId = frames[sent - 1]?.id ?? this.#sentId;
       this.#write(text);
     }
@@ -154,7 +154,7 @@ export class Outbox {
 
   #writeGap(merged: Merged): void {
     this.#merged = null;
-    this.#write(textOf({ id: this.#sentId, event: 'gap', data: this.#deps.gapData(merged), key: null }));
+    this.#write(writeFrame({ id: this.#sentId, event: 'gap', data: this.#deps.gapData(merged), key: null }));
   }
 
   #write(text: string): void {

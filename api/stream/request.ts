@@ -141,12 +141,12 @@ const inPlan = ({ layers }: Plan, name: string): boolean =>
 const includesLayer = (plan: Plan, layer: ReadingLayer): boolean =>
   inPlan(plan, layer) || inPlan(plan, LAYERS[layer].recordName);
 
-const rowsOf = (asked: string | undefined): RowLayer[] => {
+const readRows = (asked: string | undefined): RowLayer[] => {
   const named = new Set(asked?.split(',').map((name) => ROW_NAMES.get(name)));
   return ROW_LAYERS.filter((layer) => named.has(layer));
 };
 
-const layersOf = (asked: string | undefined, plan: Plan): ReadingLayer[] => {
+const readLayers = (asked: string | undefined, plan: Plan): ReadingLayer[] => {
   const named = asked === undefined ? undefined : new Set(asked.split(',').map(layerNamed));
   const layers = READING_LAYERS.filter((layer) =>
     named === undefined ? DEFAULT_LAYERS.includes(layer) && includesLayer(plan, layer) : named.has(layer),
@@ -165,7 +165,7 @@ const layerRefusals = (layers: readonly ReadingLayer[], rows: readonly RowLayer[
     path: '/layers',
   }));
 
-const formatOf = (input: StreamInput, plan: Plan): Format => {
+const readFormat = (input: StreamInput, plan: Plan): Format => {
   const units = input.units ?? 'published';
   const numberFormat = input.number_format ?? 'json';
   const allowStale = input.allow_stale ?? false;
@@ -175,7 +175,7 @@ const formatOf = (input: StreamInput, plan: Plan): Format => {
   return { key, units, bounds, allowStale, numberFormat, depth };
 };
 
-const codesOf = (names: Names): unknown =>
+const listCodes = (names: Names): unknown =>
   Object.entries(names)
     .map(([key, named]) => [key, [...new Set(named.map(({ code }) => code))].sort()])
     .sort();
@@ -188,11 +188,11 @@ export const readRequest = (
   { input, names }: { readonly input: StreamInput; readonly names: Names },
   { live, plan, choice, at }: { live: LiveMemory; plan: Plan; choice: ScopeChoice; at: Micros },
 ): StreamRequest => {
-  const [layers, rows] = [layersOf(input.layers, plan), rowsOf(input.layers)];
+  const [layers, rows] = [readLayers(input.layers, plan), readRows(input.layers)];
   const timeframe = input.timeframe ?? '1m';
   const served = [...live.venues()].map(({ venue }) => venue);
   const venues = names.venue === undefined ? served : [...new Set(names.venue.map(({ code }) => code))].sort();
-  const format = formatOf(input, plan);
+  const format = readFormat(input, plan);
   const request: StreamRequest = {
     plan,
     names,
@@ -204,7 +204,7 @@ export const readRequest = (
     withSnapshots: input.snapshot ?? true,
     withRules: input.rules ?? false,
     venues: choice.venues === null ? venues : venues.filter((v) => choice.venues?.includes(v)),
-    selection: selectionName([codesOf(names), choice, layers, rows, timeframe, format.key]),
+    selection: selectionName([listCodes(names), choice, layers, rows, timeframe, format.key]),
   };
   throwAll([
     ...refuseOutside(names, plan, choice),

@@ -54,7 +54,7 @@ class Memory {
 }
 
 /** Sends one past reading as it was; later statuses are compared with the status it had then. */
-const tellReading = (
+const sendReading = (
   track: Track<Stream>,
   told: Told | null,
   { live, stream, reading }: { live: LiveMemory; stream: Stream; reading: Reading },
@@ -93,7 +93,7 @@ export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
     if (change === 'delisted') ended.add(listing);
     if (entry.reading !== null && track !== undefined && !anew.has(listing)) {
       const before = told.has(track.key) ? (told.get(track.key) ?? null) : memory.told(track, id, live);
-      told.set(track.key, tellReading(track, before, { live, stream, reading: entry.reading }));
+      told.set(track.key, sendReading(track, before, { live, stream, reading: entry.reading }));
     }
     rows.add({ venue, entry }, { streams: [stream], now });
     rows.tell();

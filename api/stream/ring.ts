@@ -38,7 +38,7 @@ export type RingEntry = Place & {
 /** `floor`: the newest place that is not held; what lies above it is. */
 type Task = { readonly name: string; readonly venue: string; floor: Place };
 
-const venueOf = (task: string): string => task.slice(0, task.lastIndexOf('/'));
+const readVenue = (task: string): string => task.slice(0, task.lastIndexOf('/'));
 
 /** A listing and layer. */
 class HeldTrack {
@@ -123,7 +123,7 @@ export class Ring {
     const known = this.#taskNumbers.get(task);
     if (known !== undefined) return known;
     this.#taskNumbers.set(task, this.#tasks.length);
-    return this.#tasks.push({ name: task, venue: venueOf(task), floor: place }) - 1;
+    return this.#tasks.push({ name: task, venue: readVenue(task), floor: place }) - 1;
   }
 
   /** Takes over what came before: `past` ends where this ring began, and is pushed into no more. */

@@ -32,7 +32,7 @@ const INVALID_REQUEST = -32_600;
 const sendRefused = (reply: FastifyReply, { status, headers, body }: Refused): FastifyReply =>
   reply.code(status).headers(headers).header('cache-control', 'no-store').send(body);
 
-const queryOf = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
+const readQuery = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
 
 const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
@@ -65,7 +65,7 @@ const addRefusals = (app: FastifyInstance, deps: ToolAppDeps, path: string): voi
   app.addHook('onRequest', async (request, reply) => {
     if (request.url.split('?')[0] !== path) return;
     const { method, headers } = request;
-    const outcome = await admitAsked({ method, headers, query: queryOf(request), nowMs: deps.nowMs() }, deps);
+    const outcome = await admitAsked({ method, headers, query: readQuery(request), nowMs: deps.nowMs() }, deps);
     if (!isAdmitted(outcome)) return sendRefused(reply, outcome);
     request.apiKey = outcome.key;
     return undefined;

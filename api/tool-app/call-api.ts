@@ -45,7 +45,7 @@ const parameterText = (name: string, value: unknown): string => {
 };
 
 /** Arguments as parameters of a URL: a list is a parameter given several times. */
-const queryOf = (args: Arguments): string => {
+const writeQuery = (args: Arguments): string => {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(args)) {
     for (const one of Array.isArray(value) ? value : [value]) query.append(name, parameterText(name, one));
@@ -53,7 +53,7 @@ const queryOf = (args: Arguments): string => {
   return query.size === 0 ? '' : `?${query}`;
 };
 
-const secondsOf = (header: string | string[] | undefined): number | null => {
+const readSeconds = (header: string | string[] | undefined): number | null => {
   const seconds = typeof header === 'string' ? Number(header) : Number.NaN;
   return Number.isFinite(seconds) ? seconds : null;
 };
@@ -66,7 +66,7 @@ export const createCallApi =
     const isGet = method === 'GET';
     const answer = await dispatcher.request({
       origin: baseUrl,
-      path: isGet ? `${path}${queryOf(sent)}` : path,
+      path: isGet ? `${path}${writeQuery(sent)}` : path,
       method,
       headers: {
         authorization: `Bearer ${key}`,
@@ -79,5 +79,5 @@ export const createCallApi =
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     const text = await answer.body.text();
-    return { status: answer.statusCode, retryAfterS: secondsOf(answer.headers['retry-after']), text };
+    return { status: answer.statusCode, retryAfterS: readSeconds(answer.headers['retry-after']), text };
   };

@@ -45,13 +45,13 @@ export const clipped = (line: string, columns: number): string => {
   );
 };
 
-const columnsOf = (rows: readonly Row[]): string[] => [...new Set(rows.flatMap((row) => Object.keys(row)))];
+const listColumns = (rows: readonly Row[]): string[] => [...new Set(rows.flatMap((row) => Object.keys(row)))];
 
 const isFigure = (text: string): boolean => /^-?\d[\d.,e+-]*$/.test(text);
 
 /** Rows under their names, figures to the right; a column without a value is left out. */
 export const tableLines = (rows: readonly Row[], stream: Streams['out']): readonly string[] => {
-  const columns = columnsOf(rows).filter((name) => rows.some((row) => formatCell(row[name]) !== ''));
+  const columns = listColumns(rows).filter((name) => rows.some((row) => formatCell(row[name]) !== ''));
   const texts = rows.map((row) => columns.map((name) => clean(formatCell(row[name]))));
   const widths = columns.map((name, at) =>
     texts.reduce((most, row) => Math.max(most, (row[at] ?? '').length), name.length),
@@ -69,7 +69,7 @@ const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.repla
 
 /** RFC 4180. */
 export const csvText = (rows: readonly Row[]): string => {
-  const columns = columnsOf(rows);
+  const columns = listColumns(rows);
   const lines = [columns, ...rows.map((row) => columns.map((name) => formatCell(row[name])))];
   return lines.map((line) => `${line.map(quoted).join(',')}\r\n`).join('');
 };

@@ -32,7 +32,7 @@ export const textOption = (options: Options, name: string): string | undefined =
 const FORMATS: readonly Format[] = ['table', 'json', 'csv', 'parquet'];
 
 /** Default: a table on a terminal, else an object a line. */
-const formatOf = (options: Options, { out }: World): Format => {
+const chooseFormat = (options: Options, { out }: World): Format => {
   const chosen = FORMATS.filter((format) => options[format] === true || options['output'] === format);
   if (chosen.length > 1) throw new UsageError(`Both ${chosen.join(' and ')} are asked for.`, 'Give one format.');
   return chosen[0] ?? (out.isTTY === true ? 'table' : 'json');
@@ -51,7 +51,7 @@ export const openRun = (options: Options, world: World): Run => {
     numberFormat: 'string',
     onRetry: ({ error, waitMs }) => world.err.write(`${error.code}, again in ${(waitMs / 1_000).toFixed(1)} s\n`),
   });
-  return { world, options, settings, client, format: formatOf(options, world) };
+  return { world, options, settings, client, format: chooseFormat(options, world) };
 };
 
 const LAYERS = /[\s,]+/;

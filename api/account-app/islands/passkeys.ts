@@ -30,7 +30,7 @@ const run = async ({ dataset }: HTMLElement): Promise<void> => {
   location.assign(typeof answer['next'] === 'string' ? answer['next'] : next);
 };
 
-const wordsOn = (error: unknown): string => {
+const describeError = (error: unknown): string => {
   const { name, message } = error as Error;
   if (name === 'NotAllowedError') return 'No passkey was given. Try again, or sign in another way.';
   if (name === 'InvalidStateError') return 'This device has a passkey of this account already.';
@@ -48,7 +48,7 @@ for (const box of document.querySelectorAll<HTMLElement>('[data-passkey]')) {
     try {
       await run(box);
     } catch (error) {
-      told.textContent = wordsOn(error);
+      told.textContent = describeError(error);
       told.hidden = false;
       button.disabled = false;
     }

@@ -52,7 +52,7 @@ const watchFaults = (area: HTMLTextAreaElement, told: HTMLElement, units: HTMLSe
 const BEFORE = /[A-Za-z_][\w-]*$/;
 
 /** The word that ends at the cursor; empty: there is none. */
-const begunOf = ({ value, selectionStart }: HTMLTextAreaElement): string =>
+const findBegunWord = ({ value, selectionStart }: HTMLTextAreaElement): string =>
   BEFORE.exec(value.slice(0, selectionStart))?.[0] ?? '';
 
 class Completion {
@@ -84,7 +84,7 @@ class Completion {
   }
 
   #show(): void {
-    const begun = begunOf(this.#area).toLowerCase();
+    const begun = findBegunWord(this.#area).toLowerCase();
     const begins = ({ word }: Word): boolean => word.toLowerCase().startsWith(begun) && word.toLowerCase() !== begun;
     this.#found = begun === '' ? [] : this.#words.filter(begins).slice(0, MOST_WORDS);
     if (this.#found.length === 0) return this.#hide();
@@ -132,7 +132,7 @@ class Completion {
   #take(): void {
     const word = this.#found[this.#at]?.word ?? '';
     const { selectionStart: end } = this.#area;
-    this.#area.setRangeText(word, end - begunOf(this.#area).length, end, 'end');
+    this.#area.setRangeText(word, end - findBegunWord(this.#area).length, end, 'end');
     this.#hide();
     this.#area.dispatchEvent(new Event('input', { bubbles: true }));
   }

@@ -14,7 +14,7 @@ const list = (text: string | null, spelling: (code: string) => string): readonly
 const upper = (code: string): string => code.toUpperCase();
 const lower = (code: string): string => code.toLowerCase();
 
-const sortOf = (text: string | null): Sort => {
+const readSort = (text: string | null): Sort => {
   const isDescending = text?.startsWith('-') === true;
   const by = isDescending ? text.slice(1) : (text ?? '');
   return CODE.test(by) ? { by, isAscending: !isDescending } : { by: SORT_BY_NAME, isAscending: true };
@@ -23,7 +23,7 @@ const sortOf = (text: string | null): Sort => {
 /** What cannot be understood is as if it were not there. */
 export const readBoardView = (query: URLSearchParams): BoardView => ({
   measure: measureOf(query.get('measure') ?? undefined).id,
-  sort: sortOf(query.get('sort')),
+  sort: readSort(query.get('sort')),
   filter: {
     bases: list(query.get('base'), upper),
     quotes: list(query.get('quote'), upper),

@@ -7,7 +7,7 @@ export type Detail = { readonly label: string; readonly text: string };
 
 const UNITS: Readonly<Record<string, string>> = { fraction: '(fraction)', ms: 'ms' };
 
-const instantOf = (instant: string | null | undefined): string | null =>
+const formatInstant = (instant: string | null | undefined): string | null =>
   instant === null || instant === undefined
     ? null
     : `${instant.slice(0, 10)} ${instant.slice(11, 23)} UTC`.replace('Z', '');
@@ -32,12 +32,12 @@ const line = (label: string, text: string | null): readonly Detail[] => (text ==
 export const cellDetails = (cell: Cell, reading: Reading | undefined, nowMs: number): readonly Detail[] => {
   if (reading === undefined) return figureLines(cell);
   const age = ageOf(reading, nowMs);
-  const received = instantOf(reading.received_at);
+  const received = formatInstant(reading.received_at);
   return [
     ...figureLines(cell),
     ...line('Received', received === null || age === null ? received : `${received}, ${ageText(age)} ago`),
-    ...line('Stated by the venue', instantOf(reading.venue_ts)),
-    ...line('Holds until', instantOf(reading.valid_until)),
-    ...line('Next settlement', instantOf(reading.instants?.['next_funding_at'])),
+    ...line('Stated by the venue', formatInstant(reading.venue_ts)),
+    ...line('Holds until', formatInstant(reading.valid_until)),
+    ...line('Next settlement', formatInstant(reading.instants?.['next_funding_at'])),
   ];
 };

@@ -24,11 +24,11 @@ export type CellTime = {
 /** The stream reports the change within a second (ST-07); only when it does not, the page withholds the figure by itself. */
 const GRACE_MS = 2_000;
 
-const msOf = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
+const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
 
 /** Milliseconds since we received it; null when nothing was received. */
 export const ageOf = (reading: Reading, nowMs: number): number | null => {
-  const at = msOf(reading.received_at);
+  const at = toMs(reading.received_at);
   return at === null ? null : Math.max(0, nowMs - at);
 };
 
@@ -44,7 +44,7 @@ const withheld = (reading: Reading, nowMs: number, { reason, cause }: Why): Cell
 /** The reason that the page can derive by itself if the stream does not report it; null while the figure may be shown. */
 const ownReason = (reading: Reading, { nowMs, boundMs, lostSinceMs }: CellTime): string | null => {
   if (lostSinceMs !== null) return 'stream_lost';
-  const until = msOf(reading.valid_until);
+  const until = toMs(reading.valid_until);
   if (until !== null && nowMs > until + GRACE_MS) return 'horizon_passed';
   return (ageOf(reading, nowMs) ?? 0) > boundMs + GRACE_MS ? 'freshness_bound' : null;
 };

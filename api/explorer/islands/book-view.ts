@@ -35,7 +35,7 @@ const cell = (row: HTMLTableRowElement, text: string): HTMLTableCellElement => {
   return made;
 };
 
-const tableOf = (caption: string, headings: readonly string[]): HTMLTableElement => {
+const makeTable = (caption: string, headings: readonly string[]): HTMLTableElement => {
   const table = document.createElement('table');
   table.createCaption().textContent = caption;
   const head = table.createTHead().insertRow();
@@ -55,7 +55,7 @@ const sideTable = (
   levels: readonly Level[],
   { unit, largest }: { unit: string; largest: number },
 ): HTMLElement => {
-  const table = tableOf(name, ['Price', `Size (${unit})`]);
+  const table = makeTable(name, ['Price', `Size (${unit})`]);
   const body = table.tBodies[0] as HTMLTableSectionElement;
   for (const [price, size] of levels) {
     const row = body.insertRow();
@@ -72,7 +72,7 @@ const sumText = ({ value, isComplete }: Sum): string =>
   value === null ? 'not known' : `${isComplete ? '' : 'at least '}${formText('quantity', value)}`;
 
 const bandTable = (bands: Readonly<Record<string, Band>>, quote: string): HTMLElement => {
-  const table = tableOf('Within bands of the mid', ['Band', `Bid (${quote})`, `Asked (${quote})`]);
+  const table = makeTable('Within bands of the mid', ['Band', `Bid (${quote})`, `Asked (${quote})`]);
   const body = table.tBodies[0] as HTMLTableSectionElement;
   for (const [band, { bid_value, ask_value, complete }] of Object.entries(bands).sort(
     ([a], [b]) => Number.parseInt(a, 10) - Number.parseInt(b, 10),
@@ -92,7 +92,7 @@ const withheldNote = ({ status, reason = status, gap_cause: cause }: Book): HTML
   return note;
 };
 
-const partsOf = (book: Book | undefined): readonly HTMLElement[] => {
+const makeParts = (book: Book | undefined): readonly HTMLElement[] => {
   if (book === undefined) return [];
   const { status, bids, asks, bands, quote, size_unit: unit } = book;
   if (status !== 'present' || bids === null || asks === null) return [withheldNote(book)];
@@ -116,7 +116,7 @@ export const showBook = (section: HTMLElement, listing: DOMStringMap): void => {
     try {
       const where = { venue: listing['venue'], symbol: listing['symbol'] };
       const answer = await callPatiently<Answer>('/books', { body: { where, depth: DEPTH } });
-      place.replaceChildren(...partsOf(answer.items[0]));
+      place.replaceChildren(...makeParts(answer.items[0]));
       told.textContent = `At ${clockText(Date.parse(answer.evaluated_at))}. ${answer.liquidity_note}`;
     } catch (error) {
       // What was there may no longer hold.

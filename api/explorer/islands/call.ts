@@ -25,7 +25,7 @@ export class Refused extends Error {
 
 const AWAY: ApiFault = { code: 'UNAVAILABLE', message: 'The service does not answer. Try again in a few seconds.' };
 
-const faultsOf = async (answer: Response): Promise<readonly ApiFault[]> => {
+const readFaults = async (answer: Response): Promise<readonly ApiFault[]> => {
   try {
     const { errors } = (await answer.json()) as { readonly errors?: readonly ApiFault[] };
     return errors ?? [AWAY];
@@ -50,7 +50,7 @@ export const callApi = async (path: string, { body, accept = 'application/json',
     if ((error as Error).name === 'AbortError') throw error;
     throw new Refused(0, [AWAY]);
   }
-  if (!answer.ok) throw new Refused(answer.status, await faultsOf(answer));
+  if (!answer.ok) throw new Refused(answer.status, await readFaults(answer));
   return answer;
 };
 

@@ -27,7 +27,7 @@ type Answer = {
   readonly items: readonly { readonly venue: string; readonly rows: readonly Row[] }[];
 };
 
-const holeOf = ({ open_time, close_time, status, reason, gap_cause }: Row): Hole => {
+const toHole = ({ open_time, close_time, status, reason, gap_cause }: Row): Hole => {
   const cause = gap_cause ?? null;
   // A minute that is proved to be without trades is no fault of anybody: it has no price all the same.
   const why = status === 'present' ? 'no_trades' : (reason ?? status);
@@ -49,7 +49,7 @@ const joined = (holes: readonly Hole[]): readonly Hole[] => {
   return all;
 };
 
-const candleOf = ({ open_time, close_time, open, high, low, close }: Row): Candle | null =>
+const toCandle = ({ open_time, close_time, open, high, low, close }: Row): Candle | null =>
   open === null || high === null || low === null || close === null
     ? null
     : {
@@ -57,9 +57,9 @@ const candleOf = ({ open_time, close_time, open, high, low, close }: Row): Candl
         ...{ open: Number(open), high: Number(high), low: Number(low), close: Number(close) },
       };
 
-const dataOf = ({ from, to, items }: Answer): ChartData => {
+const toChartData = ({ from, to, items }: Answer): ChartData => {
   const rows = items[0]?.rows ?? [];
-  const candles = rows.map(candleOf);
+  const candles = rows.map(toCandle);
   const line: Line = {
     name: items[0]?.venue ?? '',
     // The crosshair is in the middle of a candle.
@@ -68,7 +68,7 @@ const dataOf = ({ from, to, items }: Answer): ChartData => {
     digits: rows.map(({ open, high, low, close, volume }, i) =>
       candles[i] === null ? null : [open, high, low, close, volume ?? 'unknown'].join(' '),
     ),
-    holes: joined(rows.filter((_, i) => candles[i] === null).map(holeOf)),
+    holes: joined(rows.filter((_, i) => candles[i] === null).map(toHole)),
     late: [],
   };
   const shown = candles.filter((candle) => candle !== null);
@@ -108,7 +108,7 @@ export const showCandles = (figure: HTMLElement, { range, nowMs, listing }: Aske
           to: new Date(to).toISOString(),
         },
       });
-      chart.show(dataOf(answer));
+      chart.show(toChartData(answer));
       told.textContent = `${range.timeframe} each`;
     } catch (error) {
       told.textContent = (error as Error).message;

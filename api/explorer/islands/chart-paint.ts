@@ -57,7 +57,7 @@ export const frameOf = (width: number, height: number): Frame => ({
 export const xOf = ({ fromMs, toMs }: ChartData, { left, right }: Frame, ms: number): number =>
   left + ((ms - fromMs) / (toMs - fromMs)) * (right - left);
 
-const yOf = ({ low, high }: Range, { top, bottom }: Frame, figure: number): number =>
+const computeY = ({ low, high }: Range, { top, bottom }: Frame, figure: number): number =>
   bottom - ((figure - low) / (high - low)) * (bottom - top);
 
 /** Colour and dash of a line by its place: five colours, then the same dashed. */
@@ -98,7 +98,7 @@ const paintAxes = ({ on, data, frame, palette }: Paint, range: Range): void => {
   const ticks = hasFigures ? ticksOf({ low: range.low * times, high: range.high * times }, 5) : [];
   const step = (ticks[1] ?? 1) - (ticks[0] ?? 0);
   for (const tick of ticks) {
-    const y = Math.round(yOf(range, frame, tick / times)) + 0.5;
+    const y = Math.round(computeY(range, frame, tick / times)) + 0.5;
     on.beginPath();
     on.moveTo(frame.left, y);
     on.lineTo(frame.right, y);
@@ -119,7 +119,7 @@ const paintLine = ({ on, data, frame, palette }: Paint, range: Range, place: num
   const line = data.lines[place] as Line;
   const { colour, dash } = strokeOf(place, palette);
   const x = (point: number): number => xOf(data, frame, line.xs[point] ?? 0);
-  const y = (point: number): number => yOf(range, frame, line.ys[point] ?? 0);
+  const y = (point: number): number => computeY(range, frame, line.ys[point] ?? 0);
   on.strokeStyle = colour;
   on.fillStyle = colour;
   on.lineWidth = 1.5;
@@ -152,7 +152,7 @@ const paintLate = ({ on, data, frame, palette }: Paint, range: Range, { xs, ys, 
     const x = xOf(data, frame, xs[point] ?? 0);
     if (x - last < 3) continue;
     last = x;
-    const y = yOf(range, frame, ys[point] ?? 0);
+    const y = computeY(range, frame, ys[point] ?? 0);
     on.beginPath();
     on.moveTo(x, y - 5);
     on.lineTo(x + 5, y);
@@ -173,11 +173,14 @@ const paintCandles = ({ on, data, frame, palette }: Paint, range: Range): number
     on.fillStyle = colour;
     on.lineWidth = 1;
     on.beginPath();
-    on.moveTo(middle, yOf(range, frame, high));
-    on.lineTo(middle, yOf(range, frame, low));
+    on.moveTo(middle, computeY(range, frame, high));
+    on.lineTo(middle, computeY(range, frame, low));
     on.stroke();
     const width = Math.floor((to - from) * 0.7);
-    const [top, bottom] = [yOf(range, frame, Math.max(open, close)), yOf(range, frame, Math.min(open, close))];
+    const [top, bottom] = [
+      computeY(range, frame, Math.max(open, close)),
+      computeY(range, frame, Math.min(open, close)),
+    ];
     // A rising candle is hollow: some readers do not see colours.
     if (width < 3) continue;
     if (close >= open) {

@@ -28,7 +28,7 @@ const HEADINGS = ['Instant, UTC', 'Venue', 'Position', 'Price', 'Quantity', 'Val
 
 type Shown = { readonly atMs: number; readonly cells: readonly string[]; readonly isGap: boolean };
 
-const rowsOf = ({ venue, quote, rows, gaps }: Item): readonly Shown[] => [
+const listRows = ({ venue, quote, rows, gaps }: Item): readonly Shown[] => [
   ...rows.map(({ received_at: at, side, price, price_kind: kind, quantity, value }): Shown => {
     const atMs = Date.parse(at);
     const figures = [quantity, value].map((figure) => (figure === null ? 'not known' : formText('quantity', figure)));
@@ -53,7 +53,7 @@ const rowsOf = ({ venue, quote, rows, gaps }: Item): readonly Shown[] => [
   }),
 ];
 
-const tableOf = (items: readonly Item[]): HTMLTableElement => {
+const makeTable = (items: readonly Item[]): HTMLTableElement => {
   const table = document.createElement('table');
   const head = table.createTHead().insertRow();
   for (const text of HEADINGS) {
@@ -63,7 +63,7 @@ const tableOf = (items: readonly Item[]): HTMLTableElement => {
     head.append(heading);
   }
   const body = table.createTBody();
-  const shown = items.flatMap(rowsOf).sort((a, b) => b.atMs - a.atMs);
+  const shown = items.flatMap(listRows).sort((a, b) => b.atMs - a.atMs);
   for (const { cells, isGap } of shown.slice(0, MOST_ROWS)) {
     const row = body.insertRow();
     if (isGap) row.className = 'withheld';
@@ -93,7 +93,7 @@ export const showLiquidations = (section: HTMLElement, { where, spanMs, nowMs }:
       const frame = document.createElement('div');
       frame.className = 'table';
       Object.assign(frame, { tabIndex: 0, role: 'region', ariaLabel: 'Liquidations' });
-      frame.append(tableOf(items));
+      frame.append(makeTable(items));
       place.replaceChildren(frame);
       const sampled = items
         .filter(({ completeness }) => completeness !== 'full')

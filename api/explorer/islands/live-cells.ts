@@ -64,7 +64,7 @@ const figureText = ({ form }: LiveCell, cell: Cell): string => {
   }
 };
 
-const ageWords = ({ quote }: LiveCell, cell: Cell): string => {
+const formatAge = ({ quote }: LiveCell, cell: Cell): string => {
   const age = cell.kind === 'figure' || cell.kind === 'withheld' ? cell.ageMs : null;
   return `${quote} ${age === null ? '' : ageText(age)}`.trim();
 };
@@ -169,7 +169,7 @@ export class LiveCells {
 
   #write(cell: LiveCell): void {
     const { shown, button } = cell;
-    const [figure, age, step] = [figureText(cell, shown), ageWords(cell, shown), this.#step(cell)];
+    const [figure, age, step] = [figureText(cell, shown), formatAge(cell, shown), this.#step(cell)];
     const paint = `${shown.kind} ${figure} ${age} ${step}`;
     if (paint === cell.paint) return;
     cell.paint = paint;

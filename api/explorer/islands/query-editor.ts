@@ -157,7 +157,7 @@ const replacing = EditorView.domEventHandlers({
 });
 
 /** A fault without a place is shown below the editor alone. */
-const diagnosticsOf = (faults: readonly ApiFault[], length: number): Diagnostic[] =>
+const toDiagnostics = (faults: readonly ApiFault[], length: number): Diagnostic[] =>
   faults.flatMap(({ position, message, hint }) => {
     if (position == null) return [];
     const from = Math.min(position.offset, Math.max(0, length - 1));
@@ -185,7 +185,7 @@ export const createEditor = ({ host, text, catalogue, onChange, onRun, check }: 
         autocompletion({ override: [completeFrom(catalogue)], icons: false }),
         // Tab leads on to the next control, as everywhere: only an open list of completions takes it.
         keymap.of([...defaultKeymap, ...historyKeymap, ...lintKeymap, { key: 'Tab', run: acceptCompletion }]),
-        linter(async ({ state }) => diagnosticsOf(await check(state.doc.toString()), state.doc.length), {
+        linter(async ({ state }) => toDiagnostics(await check(state.doc.toString()), state.doc.length), {
           delay: CHECK_DELAY_MS,
         }),
         EditorView.lineWrapping,
@@ -202,7 +202,7 @@ export const createEditor = ({ host, text, catalogue, onChange, onRun, check }: 
   return {
     text: () => view.state.doc.toString(),
     setText: (to) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: to } }),
-    show: (faults) => view.dispatch(setDiagnostics(view.state, diagnosticsOf(faults, view.state.doc.length))),
+    show: (faults) => view.dispatch(setDiagnostics(view.state, toDiagnostics(faults, view.state.doc.length))),
     focus: () => view.focus(),
   };
 };

@@ -23,7 +23,7 @@ const PATTERN = new RegExp(WORDS.map(([kind, source]) => `(?<${kind}>${source})`
 const KINDS = WORDS.map(([kind]) => kind);
 const RESERVED = new Set(KEYWORDS);
 
-const kindOf = (found: RegExpExecArray, text: string): WordKind => {
+const findKind = (found: RegExpExecArray, text: string): WordKind => {
   const kind = KINDS.find((name) => found.groups?.[name] !== undefined) ?? 'op';
   if (kind !== 'name') return kind;
   if (RESERVED.has(found[0])) return 'keyword';
@@ -33,7 +33,7 @@ const kindOf = (found: RegExpExecArray, text: string): WordKind => {
 /** The words of a text, in their order; words that are not part of the language are left out. */
 export const splitWords = (text: string): Word[] =>
   [...text.matchAll(PATTERN)].map((found) => ({
-    kind: kindOf(found as RegExpExecArray, text),
+    kind: findKind(found as RegExpExecArray, text),
     text: found[0],
     from: found.index,
     to: found.index + found[0].length,

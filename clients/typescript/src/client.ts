@@ -85,14 +85,14 @@ const OPERATIONS = Object.keys(ENDPOINTS).filter((name): name is OperationName =
 type Environment = { readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> } };
 const setting = (name: string): string | undefined => (globalThis as Environment).process?.env?.[name] || undefined;
 
-const addressOf = (text: string): string => {
+const checkAddress = (text: string): string => {
   if (!/^https?:\/\/[^/]/.test(text))
     throw new TypeError(`The base URL "${text}" is not an address: write http://127.0.0.1:8080.`);
   return text.replace(/\/+$/, '');
 };
 
-const callerOf = (options: ClientOptions): Caller => ({
-  baseUrl: addressOf(options.baseUrl ?? setting('PERP_BASE_URL') ?? DEMO),
+const toCaller = (options: ClientOptions): Caller => ({
+  baseUrl: checkAddress(options.baseUrl ?? setting('PERP_BASE_URL') ?? DEMO),
   key: options.key === undefined ? (setting('PERP_API_KEY') ?? null) : options.key || null,
   // Looked up at each call: programs replace it.
   fetch: options.fetch ?? ((input, init) => fetch(input, init)),
@@ -106,13 +106,13 @@ const callerOf = (options: ClientOptions): Caller => ({
 const readJson = (response: Response): Promise<unknown> => response.json();
 const readText = (response: Response): Promise<string> => response.text();
 
-const methodsOf = (ask: (operation: EndpointName, request: object, options?: CallOptions) => Promise<unknown>) =>
+const makeMethods = (ask: (operation: EndpointName, request: object, options?: CallOptions) => Promise<unknown>) =>
   Object.fromEntries(
     OPERATIONS.map((name) => [name, (request: object = {}, options: CallOptions = {}) => ask(name, request, options)]),
   );
 
 const build = <F extends Digits>(options: ClientOptions): Client<F> => {
-  const caller = callerOf(options);
+  const caller = toCaller(options);
   const ask = (operation: EndpointName, request: object, { signal }: CallOptions = {}): Promise<unknown> =>
     call(caller, { operation, request: { ...request }, signal }, readJson);
   const goOn = (name: PagedName, request: object, callOptions?: CallOptions): AsyncGenerator<unknown> =>
@@ -130,7 +130,7 @@ const build = <F extends Digits>(options: ClientOptions): Client<F> => {
   const history = (request: object, signal: AbortSignal) => goOn('history', request, { signal });
   const sources = { live: events, history } as unknown as Parameters<typeof follow<F>>[2];
   return {
-    ...methodsOf(ask),
+    ...makeMethods(ask),
     baseUrl: caller.baseUrl,
     pages: goOn,
     table,

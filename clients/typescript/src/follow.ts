@@ -222,7 +222,7 @@ class Follower<F extends Digits> {
       for (const [stretch, open] of seam.open()) {
         const known = asked.get(stretch) ?? { from: open, layers: new Set() };
         if (open < known.from) known.from = open;
-        asked.set(stretch, { ...known, layers: known.layers.add(layerOf(place)) });
+        asked.set(stretch, { ...known, layers: known.layers.add(readLayer(place)) });
       }
     }
     for (const [stretch, { from, layers }] of asked) await this.#learn(stretch, from, layers);
@@ -239,7 +239,7 @@ class Follower<F extends Digits> {
     }
     if (this.#stop.signal.aborted) return;
     for (const [place, seam] of this.#seams) {
-      if (layers.has(layerOf(place))) seam.learn(stretch, comparable(from), held.of(place));
+      if (layers.has(readLayer(place))) seam.learn(stretch, comparable(from), held.of(place));
     }
   }
 
@@ -322,7 +322,7 @@ class Follower<F extends Digits> {
   }
 }
 
-const layerOf = (place: string): string => place.slice(place.lastIndexOf('|') + 1);
+const readLayer = (place: string): string => place.slice(place.lastIndexOf('|') + 1);
 
 /** Items of one place have ascending keys already, and stay in their order. */
 const inOrder = <F extends Digits>(items: readonly Item<F>[]): readonly Item<F>[] =>

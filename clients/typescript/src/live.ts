@@ -51,7 +51,7 @@ const parseEvent = <F extends Digits>({ id, event, data }: Frame): LiveEvent<F> 
 };
 
 /** Bytes of a body; throws when none arrive for `silenceMs`. */
-async function* chunksOf(body: ReadableStream<Uint8Array>, silenceMs: () => number): AsyncGenerator<Uint8Array> {
+async function* readChunks(body: ReadableStream<Uint8Array>, silenceMs: () => number): AsyncGenerator<Uint8Array> {
   const reader = body.getReader();
   try {
     for (;;) {
@@ -159,7 +159,7 @@ class Live<F extends Digits> {
   }
 
   async *#read(body: ReadableStream<Uint8Array>): AsyncGenerator<LiveEvent<F>, 'over' | 'again' | 'broken', void> {
-    const chunks = chunksOf(body, () => this.#silenceMs());
+    const chunks = readChunks(body, () => this.#silenceMs());
     try {
       for await (const frame of readFrames(chunks, this.#lastId)) {
         const event = parseEvent<F>(frame);

@@ -3,25 +3,25 @@ import type { StreamEvent } from './api-types.ts';
 
 type Listed = { readonly venue: string; readonly venue_symbol: string };
 
-const placeOf = ({ venue, venue_symbol }: Listed): string => `${venue}|${venue_symbol}`;
+const toPlace = ({ venue, venue_symbol }: Listed): string => `${venue}|${venue_symbol}`;
 
 /** Names of an event's content; an event without one is delivered as often as it comes. */
-const namesOf = (event: StreamEvent): readonly string[] => {
+const listNames = (event: StreamEvent): readonly string[] => {
   switch (event.event) {
     case 'update': {
       const { layer, rev, change, state } = event.data;
       return [
-        `update|${placeOf(event.data)}|${layer}|${rev}|${change === 'status' ? `${state.status}|${state.reason}` : ''}`,
+        `update|${toPlace(event.data)}|${layer}|${rev}|${change === 'status' ? `${state.status}|${state.reason}` : ''}`,
       ];
     }
     case 'event':
-      return event.data.rows.map(({ id }) => `row|${placeOf(event.data)}|${event.data.layer}|${id}`);
+      return event.data.rows.map(({ id }) => `row|${toPlace(event.data)}|${event.data.layer}|${id}`);
     case 'candle': {
       const { timeframe, price_type, row } = event.data;
-      return [`candle|${placeOf(event.data)}|${timeframe}|${price_type}|${row.open_time}`];
+      return [`candle|${toPlace(event.data)}|${timeframe}|${price_type}|${row.open_time}`];
     }
     case 'listing':
-      return [`listing|${placeOf(event.data)}|${event.data.change}|${event.data.record.received_at}`];
+      return [`listing|${toPlace(event.data)}|${event.data.change}|${event.data.record.received_at}`];
     default:
       return [];
   }
@@ -40,7 +40,7 @@ export class Repeats {
 
   /** The event without what was delivered before; null when nothing is left of it. */
   without<Event extends StreamEvent>(event: Event): Event | null {
-    const names = namesOf(event as StreamEvent);
+    const names = listNames(event as StreamEvent);
     if (!this.#isResumed || !names.some((name) => this.#told.has(name))) return event;
     if (event.event !== 'event') return null;
     const rows = event.data.rows.filter((_, at) => !this.#told.has(names[at] ?? ''));
@@ -52,6 +52,6 @@ export class Repeats {
     if (isPlace) {
       this.#told.clear();
       this.#isResumed = false;
-    } else for (const name of namesOf(event)) this.#told.add(name);
+    } else for (const name of listNames(event)) this.#told.add(name);
   }
 }
