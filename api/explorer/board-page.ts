@@ -1,5 +1,4 @@
 // The board: instruments by venues, one measure at a time, live (issue of the explorer). The address holds measure, order and filter.
-import type { FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { message } from '../account-app/components.ts';
 import type { Content } from '../account-app/shell.ts';
@@ -17,7 +16,7 @@ import {
 import { MEASURES, type Measure, measureOf, SHARE_STEPS } from './board/measures.ts';
 import { listingKey } from './board/reading.ts';
 import { type Directory, openDirectory, openScopes, problemOf, type Scope, withinScope } from './directory.ts';
-import { EXPLORE, sendExplorer, sendUnread } from './frame.ts';
+import { EXPLORE, readQuery, sendExplorer, sendUnread } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 import { cellTip, liveCell, liveLine } from './live-cell.ts';
 
@@ -194,8 +193,6 @@ const body = (shown: Shown): Content =>
             <p class="small-text"><a data-sort=${SORT_BY_RANGE} href=${boardAddress({ ...shown.view, sort: pressed(shown.view.sort, SORT_BY_RANGE) })}>Order by the widest difference between venues</a></p>`
     }
     ${cutNote(shown)}${cellTip()}`;
-
-const readQuery = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
 
 const register: SiteModule['register'] = (app, site) => {
   const directory = openDirectory(site);

@@ -1,5 +1,5 @@
 // What all pages of the explorer share: their address space, the bar that leads from one to the other, their scripts and styles.
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import {
   type Content,
@@ -36,6 +36,9 @@ const tabs = (url: string): Content => {
     </ul>
   </nav>`;
 };
+
+/** The query of a page's address. */
+export const readQuery = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
 
 /** Sends a page of the explorer: wide, with the bar of its pages above the body and the style `explorer` besides its own; packed if signed out. */
 export const sendExplorer = (site: Site, exchange: Exchange, content: PageContent): FastifyReply =>

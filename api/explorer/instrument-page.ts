@@ -1,5 +1,4 @@
 // One instrument: live figures of its venues side by side, history charts with the causes of holes, candles, book, liquidations.
-import type { FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { type Content, sendProblem } from '../account-app/shell.ts';
 import type { SiteModule } from '../account-app/site.ts';
@@ -16,7 +15,7 @@ import {
 } from './board/instrument-view.ts';
 import { listingKey } from './board/reading.ts';
 import { type Directory, openDirectory, openScopes, problemOf, type Scope, withinScope } from './directory.ts';
-import { EXPLORE, sendExplorer, sendUnread } from './frame.ts';
+import { EXPLORE, readQuery, sendExplorer, sendUnread } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 import { cellTip, liveCell, liveLine } from './live-cell.ts';
 
@@ -172,7 +171,6 @@ const body = (shown: Shown): Content =>
     </div>
     ${parts(shown)}${cellTip()}`;
 
-const readQuery = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
 const UNKNOWN = { status: 404, code: 'NOT_FOUND', text: 'No venue of your plan lists this instrument.' };
 
 /** Whole venues, as many as a stream of the plan may contain. */

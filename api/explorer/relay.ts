@@ -61,7 +61,7 @@ const buildPath = ({ path }: RelayedCall, params: Params): string | null => {
   return segments.map(encodeURIComponent).join('/').replaceAll('%3A', ':');
 };
 
-const readQuery = ({ url }: FastifyRequest): string => {
+const findQueryText = ({ url }: FastifyRequest): string => {
   const at = url.indexOf('?');
   return at === -1 ? '' : url.slice(at);
 };
@@ -121,7 +121,7 @@ const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) =>
   let answer: Dispatcher.ResponseData;
   try {
     answer = await dispatcher.request({
-      ...{ origin, path: `${pathname.replace(/\/$/, '')}/v2${path}${readQuery(request)}`, method: relayed.method },
+      ...{ origin, path: `${pathname.replace(/\/$/, '')}/v2${path}${findQueryText(request)}`, method: relayed.method },
       ...{
         headers: pickHeaders(request, key),
         body: (request.body as Buffer | undefined) ?? null,
