@@ -43,8 +43,10 @@ export type Held = {
 };
 
 /** What a process may hold of permits that so many are used of in a second. */
-export const aheadOf = ({ requests_per_second: rate, ahead }: Pick<Limits, 'requests_per_second' | 'ahead'>): number =>
-  ahead ?? Math.ceil(rate * AHEAD_S);
+export const computeAhead = ({
+  requests_per_second: rate,
+  ahead,
+}: Pick<Limits, 'requests_per_second' | 'ahead'>): number => ahead ?? Math.ceil(rate * AHEAD_S);
 
 export const nothing = () => ({
   permits: 0,
@@ -69,7 +71,7 @@ export const giveBack = (held: Held): void => {
 };
 
 /** Requests of the day over all processes, as far as this one knows. */
-export const usedOf = ({ granted, dayChange, untold, permits }: Held): number =>
+export const countUsed = ({ granted, dayChange, untold, permits }: Held): number =>
   (granted ?? 0) + dayChange + untold - permits;
 
 const toAsk = (held: Held): Ask => ({
@@ -89,7 +91,7 @@ const toAsk = (held: Held): Ask => ({
 export const wish = (held: Held): Ask => ({
   ...toAsk(held),
   waiting: held.waiting,
-  ahead: aheadOf(held.limits),
+  ahead: computeAhead(held.limits),
   dayLimit: held.limits.requests_per_day - held.dayChange - held.untold,
 });
 
@@ -109,7 +111,7 @@ const refusedBy = (grant: Grant, held: Held, nowMs: number): Held['refused'] =>
         untilMs: nowMs + Math.max(1, ((1 - grant.tokens) / held.limits.requests_per_second) * 1_000),
       };
 
-export const refusalOf = ({ limit, untilMs }: NonNullable<Held['refused']>, limits: Limits, nowMs: number): Refusal =>
+export const toRefusal = ({ limit, untilMs }: NonNullable<Held['refused']>, limits: Limits, nowMs: number): Refusal =>
   limit === 'requests_per_day'
     ? { limit, figure: limits.requests_per_day, retryAfterS: secondsToMidnight(nowMs) }
     : { limit, figure: limits.requests_per_second, retryAfterS: Math.max(1, Math.ceil((untilMs - nowMs) / 1_000)) };

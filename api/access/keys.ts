@@ -26,7 +26,7 @@ export const randomCharacters = (count: number): string =>
   Array.from({ length: count }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 
 /** So many base62 characters of a digest: random to anyone without its secret. */
-export const base62Of = (digest: Buffer, count: number): string => {
+export const toBase62 = (digest: Buffer, count: number): string => {
   let rest = BigInt(`0x${digest.toString('hex')}`);
   return Array.from({ length: count }, () => {
     const character = ALPHABET[Number(rest % BigInt(ALPHABET.length))];

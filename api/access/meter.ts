@@ -6,6 +6,7 @@ import { within } from '../../infra/runtime/within.ts';
 import type { RequestClass } from '../contract/endpoint.ts';
 import type { Refusal } from '../contract/limits.ts';
 import {
+  countUsed,
   DAY_MS,
   dayNumber,
   giveBack,
@@ -14,10 +15,9 @@ import {
   type Limits,
   nothing,
   receive,
-  refusalOf,
   secondsToMidnight,
   takeAsk,
-  usedOf,
+  toRefusal,
   wish,
 } from './held-permits.ts';
 import { type Ask, type Grant, localPermits, type Permits, type Telling } from './permits.ts';
@@ -79,7 +79,7 @@ export class Meter {
     held.waiting += 1;
     try {
       while (held.permits < 1) {
-        if (held.refused !== null && held.refused.untilMs > nowMs) return refusalOf(held.refused, limits, nowMs);
+        if (held.refused !== null && held.refused.untilMs > nowMs) return toRefusal(held.refused, limits, nowMs);
         held.refill ??= this.#refill(held, nowMs);
         await held.refill;
       }
@@ -117,7 +117,7 @@ export class Meter {
   /** `RateLimit-Policy` and `RateLimit` (AC-03); requests in flight count as used. */
   headers(keyId: string, limits: Limits, nowMs: number): { readonly policy: string; readonly state: string } {
     const held = this.#of(keyId, limits, nowMs);
-    const left = Math.min(limits.requests_per_day, Math.max(0, limits.requests_per_day - usedOf(held)));
+    const left = Math.min(limits.requests_per_day, Math.max(0, limits.requests_per_day - countUsed(held)));
     return {
       policy: `"second";q=${limits.requests_per_second};w=1, "day";q=${limits.requests_per_day};w=86400`,
       state: `"day";r=${left};t=${secondsToMidnight(nowMs)}`,
@@ -238,7 +238,7 @@ export class Meter {
    */
   async #takeAlone(held: Held, nowMs: number): Promise<Grant> {
     const { limits } = held;
-    if (usedOf(held) >= limits.requests_per_day) return { permits: 0, tokens: 0, granted: limits.requests_per_day };
+    if (countUsed(held) >= limits.requests_per_day) return { permits: 0, tokens: 0, granted: limits.requests_per_day };
     const share = 1 / this.places.processes;
     const bucket = {
       rate: limits.requests_per_second * share,

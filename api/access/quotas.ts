@@ -4,7 +4,7 @@
 import { LimitReached, type Refusal } from '../contract/limits.ts';
 import type { Plan } from '../contract/plans.ts';
 import { LIMIT_OF_QUOTA, type Quota } from '../contract/quotas.ts';
-import { aheadOf, type Limits } from './held-permits.ts';
+import { computeAhead, type Limits } from './held-permits.ts';
 import type { Account } from './key-store.ts';
 import type { Meter } from './meter.ts';
 
@@ -19,7 +19,7 @@ const toLimits = ({ limits }: Plan, quota: Quota): Limits => {
     burst: day,
     requests_per_day: day,
     concurrent_requests: null,
-    ahead: aheadOf(limits),
+    ahead: computeAhead(limits),
   };
 };
 

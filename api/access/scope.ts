@@ -43,7 +43,7 @@ export const scopeMember = (plan: Plan, choice: ScopeChoice, allVenues: readonly
     ? { venues: choice.venues ?? allVenues, instruments: plan.instruments ?? 'all', plan: plan.code }
     : undefined;
 
-export const narrowingOf = ({ venues, instruments }: ScopeChoice): Narrowing => ({
+export const toNarrowing = ({ venues, instruments }: ScopeChoice): Narrowing => ({
   venues: venues === null ? null : new Set(venues),
   instruments: instruments === null ? null : new Set(instruments),
 });

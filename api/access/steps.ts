@@ -2,7 +2,7 @@
 import { CATALOGUE, type ErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { ArchiveManifest } from '../contract/archive.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
-import { limitHeaders, type Refusal, sayLimit } from '../contract/limits.ts';
+import { describeLimit, limitHeaders, type Refusal } from '../contract/limits.ts';
 import { QUOTAS } from '../contract/quotas.ts';
 import { type Call, isRefused, type PaymentChecks, type Refused } from './call.ts';
 import type { Limits } from './held-permits.ts';
@@ -155,7 +155,7 @@ const reportFirst = ({ keyId, plan }: Account, nowMs: number, meter: Meter): Pro
   );
 
 const refuseLimit = (who: string, refusal: Refusal): Refused =>
-  refuse('RATE_LIMITED', { ...sayLimit(who, refusal), headers: limitHeaders(refusal) });
+  refuse('RATE_LIMITED', { ...describeLimit(who, refusal), headers: limitHeaders(refusal) });
 
 /** Step 5: requests of the key, by second, by day and at once (AC-03); receipts are not counted (P-10). */
 const meterKey: Step = async (call, { meter }) => {
@@ -175,7 +175,7 @@ const meterKey: Step = async (call, { meter }) => {
 };
 
 /** The name under which streams of a key are counted. */
-export const streamsOf = (keyId: string): string => `${keyId}/streams`;
+export const toStreamsName = (keyId: string): string => `${keyId}/streams`;
 const STREAM_RETRY_S = 5;
 
 /** Step 5: a place among the open streams of the key (ST-08). */
@@ -183,10 +183,10 @@ const placeStream: Step = async ({ account, operation, leases }, { meter: { plac
   if (account === null || operation.class !== 'stream') return null;
   const { keyId, plan } = account;
   const figure = plan.limits.streams;
-  if (!(await places.take(streamsOf(keyId), figure))) {
+  if (!(await places.take(toStreamsName(keyId), figure))) {
     return refuseLimit(`The plan ${plan.name}`, { limit: 'streams', figure, retryAfterS: STREAM_RETRY_S });
   }
-  leases.stream = () => void places.giveUp(streamsOf(keyId)).catch(onFault);
+  leases.stream = () => void places.giveUp(toStreamsName(keyId)).catch(onFault);
   return null;
 };
 

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { findAccount } from '../accounts/accounts.ts';
-import { askPasskey, checkPasskey } from '../accounts/passkeys.ts';
+import { checkPasskey, requestPasskey } from '../accounts/passkeys.ts';
 import { isPasswordOf } from '../accounts/passwords.ts';
 import { proveSession, type Session } from '../accounts/sessions.ts';
 import { forgiveTries, takeTry } from '../accounts/tries.ts';
@@ -75,7 +75,9 @@ export const provePage: SiteModule = {
     app.post(PATH, { config: { rateLimit: SECRET_CHECKS } }, (request, reply) => prove(site, { request, reply }));
     app.post('/api/passkeys/prove/options', async (request, reply) => {
       const { sessionId: binding, accountId } = request.session as Session;
-      return reply.header('cache-control', 'no-store').send(await askPasskey(site.pool, { binding, accountId }, rp));
+      return reply
+        .header('cache-control', 'no-store')
+        .send(await requestPasskey(site.pool, { binding, accountId }, rp));
     });
     app.post('/api/passkeys/prove', async (request, reply) => {
       const { sessionId, accountId } = request.session as Session;

@@ -1,7 +1,7 @@
 // Checks the form of a rule before it is saved, through the data API: every fault of its query, and what it matches now.
 import { fetchBytes } from '../../infra/runtime/http.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import { pageKeyOf } from '../accounts/page-key.ts';
+import { preparePageKey } from '../accounts/page-key.ts';
 import type { Codes } from '../language/codes.ts';
 import { type Catalogue, checkRule, fetchCatalogue, toCodes } from '../rules/check-rule.ts';
 import { type RuleDraft, readDraft } from '../rules/rule.ts';
@@ -74,7 +74,7 @@ export const matchNow = async (
   { query, units, freshness }: RuleDraft,
   accountId: string,
 ): Promise<MatchedNow | null> => {
-  const key = await pageKeyOf(site.pool, site.connectionSecret, accountId);
+  const key = await preparePageKey(site.pool, site.connectionSecret, accountId);
   const asked = { query, units, include_unknown: true, ...(freshness === null ? {} : { freshness }) };
   const answer = await fetchBytes({
     url: `${site.urls.api}/v2/screen`,

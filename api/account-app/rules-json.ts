@@ -14,9 +14,9 @@ const PATH = '/api/rules';
 export const LONGEST_QUERY = 65_536;
 type OneRule = { readonly Params: { readonly rule_id: string } };
 
-export const accountOf = ({ session }: FastifyRequest): string => (session as Session).accountId;
+export const requireAccountId = ({ session }: FastifyRequest): string => (session as Session).accountId;
 /** Stands in the versions of a rule. */
-export const actorOf = ({ session }: FastifyRequest): string => `account ${(session as Session).accountId}`;
+export const toActor = ({ session }: FastifyRequest): string => `account ${(session as Session).accountId}`;
 
 const answer = async (reply: FastifyReply, work: () => Promise<FastifyReply>): Promise<FastifyReply> => {
   reply.header('cache-control', 'no-store');
@@ -47,12 +47,12 @@ export const addRulesJson = (app: FastifyInstance, site: Site): void => {
   const signedIn = { onRequest: requireSession };
   addEditorJson(app, site);
   app.get(PATH, signedIn, (request, reply) =>
-    answer(reply, async () => reply.send({ items: (await listRules(pool, accountOf(request))).map(ruleJson) })),
+    answer(reply, async () => reply.send({ items: (await listRules(pool, requireAccountId(request))).map(ruleJson) })),
   );
   app.post(PATH, signedIn, (request, reply) =>
     answer(reply, async () => {
       const draft = await checkDraft(site, request.body);
-      const rule = await createRule(pool, draft, { accountId: accountOf(request), actor: actorOf(request) });
+      const rule = await createRule(pool, draft, { accountId: requireAccountId(request), actor: toActor(request) });
       return reply.code(201).send(ruleJson(rule));
     }),
   );
@@ -60,15 +60,15 @@ export const addRulesJson = (app: FastifyInstance, site: Site): void => {
     answer(reply, async () => {
       const { rule_id: ruleId } = request.params;
       // Ownership is checked first: for another account's rule the only answer is that it does not exist.
-      await findRule(pool, ruleId, accountOf(request));
+      await findRule(pool, ruleId, requireAccountId(request));
       const draft = await checkDraft(site, request.body);
-      const owner = { accountId: accountOf(request), actor: actorOf(request) };
+      const owner = { accountId: requireAccountId(request), actor: toActor(request) };
       return reply.send(ruleJson(await changeRule(pool, { ruleId, draft }, owner)));
     }),
   );
   app.delete<OneRule>(`${PATH}/:rule_id`, signedIn, (request, reply) =>
     answer(reply, async () => {
-      await removeRule(pool, request.params.rule_id, { accountId: accountOf(request), actor: actorOf(request) });
+      await removeRule(pool, request.params.rule_id, { accountId: requireAccountId(request), actor: toActor(request) });
       return reply.code(204).send();
     }),
   );

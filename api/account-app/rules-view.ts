@@ -22,7 +22,7 @@ const formatReason = (reason: string | null): string => (reason ?? 'unknown').re
 const formatCodes = (codes: readonly string[], total: number): string =>
   `${codes.join(', ')}${total > codes.length ? ` and ${total - codes.length} more` : ''}`;
 
-export const stateWords = ({ state, reason, matched, matchedTotal }: OwnState): string => {
+export const describeState = ({ state, reason, matched, matchedTotal }: OwnState): string => {
   if (state === 'unknown') return `unknown: ${formatReason(reason)}`;
   return state === 'false' ? 'false' : `true: ${formatCodes(matched, matchedTotal)}`;
 };
@@ -124,7 +124,7 @@ const ruleRow = (rule: Rule, state: OwnState | undefined): Content =>
   html`<tr class=${rule.enabled ? undefined : 'off'}>
     <th scope="row"><a href=${`${RULES_PATH}/${rule.ruleId}`}>${rule.name}</a></th>
     <td><code>${rule.query}</code></td>
-    <td>${state === undefined ? '' : tag(TONES[state.state], stateWords(state))}</td>
+    <td>${state === undefined ? '' : tag(TONES[state.state], describeState(state))}</td>
     <td>${state === undefined ? '' : when(toDate(state.since))}</td>
     <td>${rule.shared ? 'Shared' : ''}</td>
   </tr>`;
@@ -156,6 +156,6 @@ export const moveTable = (moves: readonly Transition[]): Content =>
 
 export const stateLead = (state: OwnState, rule: Rule): Content =>
   html`<p class="lead">
-    ${stateWords(state)}, since ${formatInstant(state.since)};
+    ${describeState(state)}, since ${formatInstant(state.since)};
     ${state.evaluatedAt === null ? ' not evaluated yet' : ` evaluated at ${formatInstant(state.evaluatedAt)}`}. Made on ${onDay(rule.createdAt)}.
   </p>`;

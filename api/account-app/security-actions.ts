@@ -6,13 +6,13 @@ import { readAccount, setPassword } from '../accounts/accounts.ts';
 import { closeAccount } from '../accounts/close-account.ts';
 import { tellEvent } from '../accounts/events.ts';
 import { exportAccount } from '../accounts/export-account.ts';
-import { addPasskey, askNewPasskey, removePasskey } from '../accounts/passkeys.ts';
+import { addPasskey, removePasskey, requestNewPasskey } from '../accounts/passkeys.ts';
 import { hashPassword, isPasswordOf, passwordFault } from '../accounts/passwords.ts';
 import { renewCodes } from '../accounts/recovery-codes.ts';
 import { beginSession, endOtherSessions, endSession, type Session } from '../accounts/sessions.ts';
 import { forgiveTries, takeTry } from '../accounts/tries.ts';
 import { copyable, fault, message } from './components.ts';
-import { agentOf, readField } from './fields.ts';
+import { readAgent, readField } from './fields.ts';
 import { clearSessionCookie, setSessionCookie } from './guards.ts';
 import { relyingParty } from './relying-party.ts';
 import { type Content, type Exchange, sendPage, sendProblem } from './shell.ts';
@@ -44,7 +44,7 @@ const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
     await setPassword(client, accountId, passwordHash);
     await endOtherSessions(client, accountId, null);
     await tellEvent(client, { accountId, action: 'password_changed' });
-    return (await beginSession(client, { accountId, agent: agentOf(headers) })).token;
+    return (await beginSession(client, { accountId, agent: readAgent(headers) })).token;
   });
   await forgiveTries(site.pool, subjects);
   setSessionCookie(site, exchange.reply, token);
@@ -86,7 +86,7 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
     const { sessionId: binding, accountId, email } = requireSession(request);
     return reply
       .header('cache-control', 'no-store')
-      .send(await askNewPasskey(site.pool, { accountId, email, binding }, rp));
+      .send(await requestNewPasskey(site.pool, { accountId, email, binding }, rp));
   });
   app.post('/api/passkeys', async (request, reply) => {
     const { sessionId: binding, accountId, email } = requireSession(request);

@@ -14,7 +14,7 @@ const KEEP = `
   where k.revoked_at is null and (k.plan <> excluded.plan or k.expires_at < now() + interval '30 minutes')`;
 
 /** The key of this account's pages. It goes to the data API and nowhere else. */
-export const pageKeyOf = async (db: Db, secret: Buffer, accountId: string): Promise<string> => {
+export const preparePageKey = async (db: Db, secret: Buffer, accountId: string): Promise<string> => {
   const key = openDerivedKeys(secret, 'perp account site: page keys')(accountId);
   await db.query(KEEP, [makeKeyId(Date.now()), accountId, hashKey(key), displayOf(key)]);
   return key;

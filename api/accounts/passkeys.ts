@@ -52,7 +52,7 @@ export const listPasskeys = async (db: Db, accountId: string): Promise<readonly 
 export type Adding = { readonly accountId: string; readonly email: string; readonly binding: string };
 
 /** The options with which the browser makes a passkey. */
-export const askNewPasskey = async (
+export const requestNewPasskey = async (
   db: Db,
   { accountId, email, binding }: Adding,
   rp: RelyingParty,
@@ -120,7 +120,7 @@ export const addPasskey = async (
 };
 
 /** `accountId`: only a passkey of this account is accepted; null: any passkey, which then identifies its account. */
-export const askPasskey = async (
+export const requestPasskey = async (
   db: Db,
   { binding, accountId }: { readonly binding: string; readonly accountId: string | null },
   rp: RelyingParty,

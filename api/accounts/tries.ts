@@ -1,6 +1,6 @@
 // Tries to sign in, counted over all processes by address of mail and by address of the network; beyond a few each waits longer.
 import { createHash } from 'node:crypto';
-import { sourceOf } from '../payments/challenge-meter.ts';
+import { toSource } from '../payments/challenge-meter.ts';
 import type { Db } from './events.ts';
 
 export type Subject = { readonly kind: 'mail' | 'network'; readonly value: string };
@@ -11,7 +11,7 @@ const LIMITS = { mail: { free: 5, mostS: 300 }, network: { free: 60, mostS: 60 }
 /** Neither address is stored, only its hash. */
 const hashSubject = ({ kind, value }: Subject): Buffer =>
   createHash('sha256')
-    .update(`${kind}\n${kind === 'network' ? sourceOf(value) : value}`)
+    .update(`${kind}\n${kind === 'network' ? toSource(value) : value}`)
     .digest();
 
 /** Counts a try of each subject. Seconds to wait when one of them has had too many; 0: it may be made. */

@@ -14,7 +14,7 @@ import { listingId, RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { ClosedDay, ClosedDays, ClosedPartition, ListingLeaves } from './closed-days.ts';
 import { type ComparedListings, notePlaces } from './compared.ts';
 import { DamagedFile, readFinalRows } from './final-rows.ts';
-import { createRowTest, kindOf, type RowName } from './row-choice.ts';
+import { createRowTest, findKind, type RowName } from './row-choice.ts';
 
 const DAY: Micros = 86_400_000_000;
 
@@ -60,7 +60,7 @@ const noStore = (): ServiceError => serviceError('UNAVAILABLE', 'Stored history 
 
 /** Rows of whole days are dropped when they are this old; a day on the safe side, for a window may end at 24:00. */
 const isRetained = ({ table, day, evaluatedAt }: ProofQuestion): boolean =>
-  (parseInstant(day.day) ?? 0) > evaluatedAt - (RETENTION_DAYS[kindOf(table)] - 1) * DAY;
+  (parseInstant(day.day) ?? 0) > evaluatedAt - (RETENTION_DAYS[findKind(table)] - 1) * DAY;
 
 /** The stored rows of the listing, which are those of the final file once retention has dropped the others (AR-08). */
 const storedRows = (
@@ -114,7 +114,7 @@ const findRow = async (question: ProofQuestion, kept: KeptHashes, deps: ProofDep
   const leaves = await deps.days.leavesOf({ day: day.day, venue, venueSymbol, layer: table.layer });
   if (leaves === null) return { difference: await addedRows(question, deps.stored), row: null };
   const { stored: source, compared } = deps;
-  if (source === null || compared === undefined || kindOf(table) !== 'readings' || !isRetained(question))
+  if (source === null || compared === undefined || findKind(table) !== 'readings' || !isRetained(question))
     return compareRows(question, leaves, { kept, deps });
   const listing = listingId(venue, venueSymbol);
   const asked = {

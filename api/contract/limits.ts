@@ -40,7 +40,7 @@ const HINTS: Partial<Readonly<Record<ServiceLimit, string>>> = {
 };
 
 /** The message and hint for a limit that `who` has reached. */
-export const sayLimit = (who: string, { limit, figure, retryAfterS }: Refusal) => ({
+export const describeLimit = (who: string, { limit, figure, retryAfterS }: Refusal) => ({
   message: `${who} allows ${figure} ${WORDS[limit]}.`,
   hint: HINTS[limit] ?? `Wait ${retryAfterS} second${retryAfterS === 1 ? '' : 's'}.`,
 });
@@ -54,7 +54,7 @@ export const limitHeaders = ({ limit, retryAfterS }: Refusal): Readonly<Record<s
 export class LimitReached extends ServiceError {
   readonly refusal: Refusal;
   constructor(who: string, refusal: Refusal) {
-    super([{ code: 'RATE_LIMITED', ...sayLimit(who, refusal) }]);
+    super([{ code: 'RATE_LIMITED', ...describeLimit(who, refusal) }]);
     this.refusal = refusal;
   }
 }

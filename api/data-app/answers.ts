@@ -72,7 +72,7 @@ const matches = (request: FastifyRequest, etag: string): boolean => {
 export const wantsTable = ({ headers }: FastifyRequest): boolean => acceptedFormat(headers.accept) !== 'json';
 
 /** Bytes of items as JSON that an operation may make for this request: tables are judged by their own bytes afterwards. */
-export const itemsLimitOf = (request: FastifyRequest): number =>
+export const findItemsLimit = (request: FastifyRequest): number =>
   wantsTable(request) ? TABLE_SOURCE_BYTES : RESPONSE_BYTES;
 
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };

@@ -12,7 +12,7 @@ import type { Call } from '../access/call.ts';
 import type { Account } from '../access/key-store.ts';
 import { spendQuota } from '../access/quotas.ts';
 import { type ChooseScope, scopeChooser } from '../access/scope.ts';
-import { streamsOf } from '../access/steps.ts';
+import { toStreamsName } from '../access/steps.ts';
 import { deprecationHeaders } from '../contract/deprecation.ts';
 import { errorsText } from '../contract/errors-text.ts';
 import { makeReceiptId } from '../contract/ids.ts';
@@ -22,7 +22,7 @@ import { OPERATIONS } from '../operations/index.ts';
 import type { Caller, Context, Operation } from '../operations/operation.ts';
 import { startServiceLevels } from '../status/service-levels.ts';
 import { addAccess } from './access-hook.ts';
-import { asServiceError, INTERNAL, itemsLimitOf, sendAnswer, sendErrors, unreadable, wantsTable } from './answers.ts';
+import { asServiceError, findItemsLimit, INTERNAL, sendAnswer, sendErrors, unreadable, wantsTable } from './answers.ts';
 import type { AppDeps } from './app-deps.ts';
 import { checkInput } from './check-input.ts';
 import { addOperational } from './operational.ts';
@@ -101,7 +101,7 @@ const toCaller = (account: Account, { accounts, meter }: AppDeps): Caller => {
     keyId,
     plan,
     read: (day) => accounts.read(keyId, day),
-    streams: () => places.busyEverywhere(streamsOf(keyId), plan.limits.streams),
+    streams: () => places.busyEverywhere(toStreamsName(keyId), plan.limits.streams),
     inFlight: () => places.busyEverywhere(keyId, plan.limits.concurrent_requests),
     spend: (quota, count) => spendQuota(meter, account, { quota, count, nowMs: Date.now() }),
   };
@@ -126,7 +126,7 @@ const makeContext = (
     rules: deps.rules ?? null,
     evaluatedAt,
     receiptId: request.receiptId,
-    itemsLimit: itemsLimitOf(request),
+    itemsLimit: findItemsLimit(request),
     keepsRows: wantsTable(request),
     plan: call.payment === null ? (call.account?.plan ?? null) : PAID_PLAN,
     caller: call.account === null ? null : toCaller(call.account, deps),

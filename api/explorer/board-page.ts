@@ -13,9 +13,9 @@ import {
   SORT_BY_NAME,
   SORT_BY_RANGE,
 } from './board/board-rows.ts';
-import { MEASURES, type Measure, measureOf, SHARE_STEPS } from './board/measures.ts';
+import { findMeasure, MEASURES, type Measure, SHARE_STEPS } from './board/measures.ts';
 import { listingKey } from './board/reading.ts';
-import { type Directory, openDirectory, openScopes, problemOf, type Scope, withinScope } from './directory.ts';
+import { type Directory, openDirectory, openScopes, type Scope, toProblem, withinScope } from './directory.ts';
 import { EXPLORE, readQuery, sendExplorer, sendUnread } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 import { cellTip, liveCell, liveLine } from './live-cell.ts';
@@ -74,7 +74,7 @@ const makeShown = (asked: BoardView, directory: Directory, scope: Scope): Shown 
       .slice(0, MOST_IN_LIST),
   );
   const fitting = fits.length === admitted.length ? fits : fits.filter(({ base }) => bases.has(base));
-  return { view, measure: measureOf(view.measure), directory, scope, admitted, fitting };
+  return { view, measure: findMeasure(view.measure), directory, scope, admitted, fitting };
 };
 
 const measureLinks = ({ view, scope }: Shown): Content =>
@@ -199,7 +199,7 @@ const register: SiteModule['register'] = (app, site) => {
   const scopeOf = openScopes(site);
   app.addHook('onRequest', requireExplorer(site));
   app.get(EXPLORE.board, async (request, reply) => {
-    const read = await Promise.all([directory(), scopeOf(request)]).catch(problemOf);
+    const read = await Promise.all([directory(), scopeOf(request)]).catch(toProblem);
     if (!Array.isArray(read)) return sendUnread(site, { request, reply }, read);
     const [known, scope] = read;
     const shown = makeShown(readBoardView(readQuery(request)), known, scope);

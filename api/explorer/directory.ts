@@ -44,7 +44,7 @@ class NotAnswered extends Error {
 }
 
 /** The problem that a page shows when its directory or scope could not be read. */
-export const problemOf = (error: unknown): Problem =>
+export const toProblem = (error: unknown): Problem =>
   error instanceof NotAnswered && error.status === BUSY.status ? BUSY : AWAY;
 
 const ANSWER_MS = 20_000;

@@ -14,7 +14,7 @@ import {
   readInstrumentView,
 } from './board/instrument-view.ts';
 import { listingKey } from './board/reading.ts';
-import { type Directory, openDirectory, openScopes, problemOf, type Scope, withinScope } from './directory.ts';
+import { type Directory, openDirectory, openScopes, type Scope, toProblem, withinScope } from './directory.ts';
 import { EXPLORE, readQuery, sendExplorer, sendUnread } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 import { cellTip, liveCell, liveLine } from './live-cell.ts';
@@ -197,7 +197,7 @@ const register: SiteModule['register'] = (app, site) => {
   app.addHook('onRequest', requireExplorer(site));
   app.get('/explore/:instrument', async (request, reply) => {
     const { instrument } = request.params as { readonly instrument: string };
-    const read = await Promise.all([directory(), scopeOf(request)]).catch(problemOf);
+    const read = await Promise.all([directory(), scopeOf(request)]).catch(toProblem);
     if (!Array.isArray(read)) return sendUnread(site, { request, reply }, read);
     const [known, scope] = read;
     const listed = withinScope(known.listings, scope).filter((listing) => listing.instrument === instrument);

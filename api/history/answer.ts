@@ -12,15 +12,23 @@ import { quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import type { Bounds } from '../live/bounds.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf } from '../live/listing-view.ts';
-import { isQuantity, unitCounted, unitOf } from '../live/members.ts';
+import { findListingPolicy } from '../live/listing-view.ts';
+import { findUnit, isQuantity, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { type Asked, gatherLosses, gatherSeries, type Losses, windowMicros } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
 import { retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { rowObject } from './row-object.ts';
-import { answerPeriods, answerRaw, newestAt, periodsOf, type RawRow, type ReadingRow, readingsOf } from './series.ts';
+import {
+  answerPeriods,
+  answerRaw,
+  listPeriods,
+  listReadings,
+  newestAt,
+  type RawRow,
+  type ReadingRow,
+} from './series.ts';
 import type { HistoryReader } from './store.ts';
 import type { StoredRow } from './stored-row.ts';
 
@@ -48,7 +56,7 @@ type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 type Said = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
 
 const answerInstants = (series: readonly StoredRow[], instants: readonly Micros[]): Said[] => {
-  const readings = readingsOf(series);
+  const readings = listReadings(series);
   return instants.map((at) => ({ at, row: newestAt(readings, at), gapCause: null }));
 };
 
@@ -58,7 +66,7 @@ const answerRawRows = (series: readonly StoredRow[], asked: Asked & { mode: 'raw
 const answerSeries = (series: readonly StoredRow[], layer: ReadingLayer, asked: Asked): readonly Said[] => {
   switch (asked.mode) {
     case 'interval':
-      return answerPeriods(series, periodsOf(asked.from, asked.to, asked.length));
+      return answerPeriods(series, listPeriods(asked.from, asked.to, asked.length));
     case 'at':
       return answerInstants(series, asked.instants);
     case 'raw':
@@ -94,7 +102,7 @@ const makeRow = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause
       reading: row?.reading ?? null,
       gapCause,
       late: row?.late ?? false,
-      policy: capability === null ? null : listingPolicyOf(capability, layer, versionAt(listing.versions, at)),
+      policy: capability === null ? null : findListingPolicy(capability, layer, versionAt(listing.versions, at)),
       lostAt: row === null ? null : losses(listing.venue, row.reading, at),
       boundMs: options.bounds[layer],
       retentionFrom: retentionFrom('readings', version, options.evaluatedAt),
@@ -114,7 +122,7 @@ const findUnits = (layer: ReadingLayer, { version }: Selected, said: readonly Sa
   };
   const quantity = quantityUnitFor(unitCounted(counted, version), mode);
   const members = Object.keys(LAYERS[layer].members);
-  return byKey(Object.fromEntries(members.map((member) => [member, unitOf(member, layer, quantity)])));
+  return byKey(Object.fromEntries(members.map((member) => [member, findUnit(member, layer, quantity)])));
 };
 
 type LayerText = { readonly text: string; readonly count: number; readonly rows: readonly Row[] };
@@ -165,7 +173,7 @@ const groupTexts = async (
       (layer, i) => [layer, new Map(listings.map((one) => [toListingId(one), saidOf(one, i)] as const))] as const,
     ),
   );
-  const marksOf = (one: Selected): ReadingRow[] => readingsOf(marks.get(toListingId(one)) ?? []);
+  const marksOf = (one: Selected): ReadingRow[] => listReadings(marks.get(toListingId(one)) ?? []);
   const heard = listings.flatMap((one) => [
     ...marksOf(one).map((row) => [one.listing.venue, row] as const),
     ...[...bySeries.values()].flatMap((said) =>
@@ -192,7 +200,7 @@ const groupTexts = async (
 };
 
 /** How many answers one listing and layer can have, at most. */
-export const rowsAsked = (asked: Asked, layer: ReadingLayer): number => {
+export const countRows = (asked: Asked, layer: ReadingLayer): number => {
   switch (asked.mode) {
     case 'interval':
       return Math.max(0, (asked.to - asked.from) / asked.length);
@@ -246,7 +254,7 @@ export const historyItems = async (
   options: HistoryOptions,
 ): Promise<Items> => {
   const { asked, layers, keepsRows } = options;
-  const most = Math.max(1, ...layers.map((layer) => rowsAsked(asked, layer)));
+  const most = Math.max(1, ...layers.map((layer) => countRows(asked, layer)));
   const step = Math.max(1, Math.floor(ROWS_AT_A_TIME / most));
   const items: string[] = [];
   const groups: RowGroup[] = [];

@@ -11,12 +11,12 @@ import { listingId } from '../../schemas/tables.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { pricePolicyOf } from '../live/listing-view.ts';
+import { findPricePolicy } from '../live/listing-view.ts';
 import {
-  conversionOf,
   figureOrNull,
   instantOrNull,
   type Mark,
+  makeConversion,
   mayNeedMark,
   orNone,
   unitCounted,
@@ -24,11 +24,11 @@ import {
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherMinutes, MINUTE, minuteEnd, ROWS_AT_A_TIME } from './candle-minutes.ts';
 import { type Candles, gatherCandles, noVolumeReason, type StoredCandle } from './candle-rows.ts';
-import { gatherLosses, recentOf } from './gather.ts';
+import { gatherLosses, readRecent } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
 import { retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
-import { joinSeries, readingsOf } from './series.ts';
+import { joinSeries, listReadings } from './series.ts';
 import type { HistoryReader } from './store.ts';
 
 /** Periods of `length` from `from` to `to`, both on boundaries. */
@@ -77,7 +77,7 @@ const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Pol
   const capability = versionAt(capabilities, at);
   if (capability === null) return null;
   const version = versionAt(selected.listing.versions, at) ?? selected.version;
-  return pricePolicyOf(capability, options.asked.priceType, version);
+  return findPricePolicy(capability, options.asked.priceType, version);
 };
 
 /** Decides the answer for the period that opens at `openTime` (L-07, H-07, H-11, H-16f, H-16k). */
@@ -126,7 +126,7 @@ const convertVolume = (subject: Subject, candle: StoredCandle): Volume => {
   const listing = version.record.values;
   const mark: Mark | null = marks !== null && needsMark(unit, mode, listing) ? markAt(marks, closeTime) : null;
   const converted = convertQuantity({ digits, unit, mode, listing, mark: mark?.digits ?? null });
-  const conversion = conversionOf(version, mark);
+  const conversion = makeConversion(version, mark);
   return converted === null
     ? { volume: null, conversion, reason: 'unit_unknown' }
     : { volume: figure(converted), conversion };
@@ -215,14 +215,14 @@ const gatherMarks = async (
     [...(candles.get(toListingId(one))?.values() ?? [])].map((row) => row.quantityUnit);
   const converted = listings.filter((one) => mayNeedMark(one.listing, counted(one), units));
   if (converted.length === 0 || asked.from >= asked.to) return new Map();
-  const recent = converted.map((one) => recentOf(live, one, 'mark'));
+  const recent = converted.map((one) => readRecent(live, one, 'mark'));
   const range = { after: asked.from, to: asked.to };
   const stored = await reader.lastOfPeriods({ layer: 'mark', listings: converted.map(toListingId) }, range, {
     length: asked.length,
     kind: 'reading',
   });
   const rows = converted.map((one, i) =>
-    readingsOf(joinSeries(stored.get(toListingId(one)) ?? [], recent[i] ?? { sealed: [], provisional: [] })),
+    listReadings(joinSeries(stored.get(toListingId(one)) ?? [], recent[i] ?? { sealed: [], provisional: [] })),
   );
   const heard = converted.flatMap(({ listing }, i) => (rows[i] ?? []).map((row) => [listing.venue, row] as const));
   const losses = await gatherLosses({ reader, live }, heard, asked.to);

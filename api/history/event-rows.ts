@@ -68,7 +68,7 @@ const fromRow = ({ at, texts, instants, figures }: Row): StoredLiquidation => ({
 
 const isEvent = ({ texts, flags }: Row): boolean => texts.status === 'present' && flags.late !== true;
 
-export const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+export const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 /** Events with `from <= received_at < to` (DQL-33g). */
 export type EventQuestion = Span & { readonly listings: readonly Selected[]; readonly side: Side | null };
@@ -88,7 +88,7 @@ const readEvents = async (
   limit: number | null,
 ): Promise<StoredLiquidation[]> => {
   if (from >= to) return [];
-  const ids = listings.map(idOf);
+  const ids = listings.map(toListingId);
   const text =
     `SELECT ${SELECT} FROM ${reader.table(TABLE)} WHERE received_at >= $1 AND received_at < $2 AND status = 'present' AND NOT late` +
     ` AND listing IN (${places(ids, 2)})${side === null ? '' : ` AND side = '${side}'`}` +
@@ -161,9 +161,9 @@ export const gatherGaps = async (
   for (const one of listings) {
     const rows = [...live.recentRows(one.listing.venue, TABLE, one.listing.venueSymbol)].map(({ row }) => row);
     const missing = rows.filter(({ texts }) => texts.status === 'missing').map(toGap);
-    gaps.set(idOf(one), [...missing, ...findUnknownSpans(live, one.listing.venue, { from, to })]);
+    gaps.set(toListingId(one), [...missing, ...findUnknownSpans(live, one.listing.venue, { from, to })]);
   }
-  const ids = listings.map(idOf);
+  const ids = listings.map(toListingId);
   const text =
     `SELECT listing, from_at::long from_at, received_at::long received_at, gap_cause FROM ${reader.table(TABLE)}` +
     ` WHERE received_at > $1 AND received_at < $2 AND from_at < $3 AND status = 'missing' AND listing IN (${places(ids, 3)})` +

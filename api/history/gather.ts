@@ -23,7 +23,7 @@ const NEAR: Micros = 120_000_000;
 const SPANS_PER_STATEMENT = 200;
 
 /** Copies a listing's layer from memory. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
-export const recentOf = (live: LiveMemory, { listing }: Selected, layer: ReadingLayer): RecentSeries => {
+export const readRecent = (live: LiveMemory, { listing }: Selected, layer: ReadingLayer): RecentSeries => {
   const history = live.historyWatermark(listing.venue) ?? 0;
   const sealed: StoredRow[] = [];
   const provisional: StoredRow[] = [];
@@ -56,7 +56,7 @@ const readPeriods = (reader: HistoryReader, question: RowQuestion, asked: Asked 
 };
 
 /** Runs of instants that lie near each other. */
-export const runsOf = (instants: readonly Micros[]): Micros[][] => {
+export const listRuns = (instants: readonly Micros[]): Micros[][] => {
   const runs: Micros[][] = [];
   for (const at of instants) {
     const run = runs.at(-1);
@@ -67,7 +67,7 @@ export const runsOf = (instants: readonly Micros[]): Micros[][] => {
 };
 
 const readInstants = (reader: HistoryReader, question: RowQuestion, instants: readonly Micros[]) =>
-  runsOf(instants).flatMap((run) => {
+  listRuns(instants).flatMap((run) => {
     const [first = 0, last = first] = [run[0], run.at(-1)];
     const before = reader.asOf(question, first);
     return last === first ? [before] : [before, reader.windows(question, { after: first, to: last })];
@@ -106,7 +106,7 @@ export const gatherSeries = async (
   { withBefore = false }: { readonly withBefore?: boolean } = {},
 ): Promise<ReadonlyMap<string, readonly StoredRow[]>> => {
   const question: RowQuestion = { layer, listings: listings.map(toListingId) };
-  const recent = listings.map((listing) => recentOf(live, listing, layer));
+  const recent = listings.map((listing) => readRecent(live, listing, layer));
   const reads = readAsked(reader, question, asked);
   if (withBefore && asked.mode !== 'at') reads.push(reader.asOf(question, asked.from));
   const stored = merge(await Promise.all(reads));

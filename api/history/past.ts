@@ -77,7 +77,7 @@ const newest = (written: readonly (Micros | undefined)[]): string | null => {
 };
 
 /** Versions the past was read under. */
-export const versionsOf = (selected: readonly Selected[], live: LiveMemory, at: Micros) => {
+export const listVersions = (selected: readonly Selected[], live: LiveMemory, at: Micros) => {
   const venues = new Set(selected.map(({ listing }) => listing.venue));
   return {
     listings_as_of: newest(selected.map(({ version }) => version.written_at)),

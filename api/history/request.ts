@@ -103,7 +103,7 @@ export const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
 ];
 
 /** The instants meant. Periods are moved in to boundaries and cut at now; what is left may be nothing (H-02, H-04). */
-export const askedOf = (input: Input, evaluatedAt: Micros): Asked => {
+export const readAsked = (input: Input, evaluatedAt: Micros): Asked => {
   const texts = input.at ?? (input.as_of === undefined ? undefined : [input.as_of]);
   if (texts !== undefined) return { mode: 'at', instants: texts.map((text) => parseInstant(text) ?? 0) };
   const from = parseInstant(input.from ?? '') ?? 0;

@@ -25,7 +25,7 @@ export type ReadingRow = StoredRow & { readonly reading: StoredReading };
 const isReading = (row: StoredRow): row is ReadingRow => row.reading !== null;
 
 /** Rows with a reading or invalidation that count, in order (N-11). */
-export const readingsOf = (series: readonly StoredRow[]): ReadingRow[] =>
+export const listReadings = (series: readonly StoredRow[]): ReadingRow[] =>
   series.filter(isReading).filter(({ late }) => !late);
 const listGaps = (series: readonly StoredRow[]): StoredRow[] =>
   series.filter((row) => row.reading === null && !row.late);
@@ -51,7 +51,7 @@ export type Answered = { readonly at: Micros; readonly row: ReadingRow | null; r
 export type Period = { readonly start: Micros; readonly end: Micros };
 
 /** Periods of `length` in `(from, to]`; both ends lie on boundaries. */
-export const periodsOf = (from: Micros, to: Micros, length: Micros): Period[] => {
+export const listPeriods = (from: Micros, to: Micros, length: Micros): Period[] => {
   const periods: Period[] = [];
   for (let end = from + length; end <= to; end += length) periods.push({ start: end - length, end });
   return periods;
@@ -69,7 +69,7 @@ const causeIn = (gaps: readonly StoredRow[], { start, end }: Period): GapCause =
 
 /** The last reading of each period; the previous period's is not carried (H-06, mode interval). */
 export const answerPeriods = (series: readonly StoredRow[], periods: readonly Period[]): Answered[] => {
-  const readings = readingsOf(series);
+  const readings = listReadings(series);
   const gaps = listGaps(series);
   return periods.map((period) => {
     const newest = newestAt(readings, period.end);
@@ -89,7 +89,7 @@ export const answerRaw = (
   { from, to, windowMicros }: { readonly from: Micros; readonly to: Micros; readonly windowMicros: Micros },
 ): RawRow[] => {
   const heard = series.filter(isReading).map((row) => ({ at: row.reading.received_at, row, gapCause: null }));
-  const filled = new Set(readingsOf(series).map(({ at }) => at));
+  const filled = new Set(listReadings(series).map(({ at }) => at));
   const first = Math.ceil(from / windowMicros) * windowMicros;
   const windows: Period[] = [];
   for (let end = first; end < to; end += windowMicros) windows.push({ start: end - windowMicros, end });

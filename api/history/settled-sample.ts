@@ -32,7 +32,7 @@ from jsonb_to_recordset($1) as r (hash text, path text, request jsonb, items_sha
 on conflict do nothing`;
 
 /** Earliest instant a request names; null when it names none that we know how to find, and for a further page. */
-export const earliestOf = (input: unknown): Micros | null => {
+export const findEarliest = (input: unknown): Micros | null => {
   if (typeof input !== 'object' || input === null || 'cursor' in input) return null;
   const { from, as_of, at } = input as { readonly from?: unknown; readonly as_of?: unknown; readonly at?: unknown };
   const named = [from, as_of, ...(Array.isArray(at) ? at : [])].filter((text) => typeof text === 'string');
@@ -50,7 +50,7 @@ type Kept = {
 
 /** A plan that narrows gives the same request another meaning, so only requests of whole plans are kept. */
 const toKept = ({ path, input, itemsSha256, plan }: SettledAnswer): Kept | null => {
-  const earliest = (plan !== null && narrows(plan)) || !isStorableJson(input) ? null : earliestOf(input);
+  const earliest = (plan !== null && narrows(plan)) || !isStorableJson(input) ? null : findEarliest(input);
   const text = JSON.stringify(input);
   if (earliest === null || text.length > REQUEST_BYTES) return null;
   const hash = createHash('sha256').update(`${path}\n${text}`).digest('hex');

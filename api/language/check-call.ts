@@ -10,8 +10,8 @@ import {
   type Check,
   type Checked,
   checked,
+  describeKind,
   type Findings,
-  inWords,
   isNumeric,
   meet,
   type Period,
@@ -52,7 +52,7 @@ const unsupported = (text: string, place: Place, { faults }: Findings): void =>
   });
 
 /** A timeframe as written; `unknown` after its fault. */
-export const periodOf = (written: OwnTimeframe, findings: Findings): Period => {
+export const readPeriod = (written: OwnTimeframe, findings: Findings): Period => {
   const { text, place } = written;
   if (text === null) return 'unknown';
   const period = timeframeNamed(text);
@@ -82,7 +82,7 @@ const hasBroken = ({ args }: CallNode): boolean => args.some(({ type }) => type 
 const callPeriod = (node: CallNode, where: Where, findings: Findings): Period => {
   const mayHaveOwn = node.args.at(-1)?.type === 'broken' && (where.series ?? findings.clause) === null;
   if (node.timeframe === undefined) return mayHaveOwn ? 'unknown' : inheritedPeriod(node, where, findings);
-  const own = periodOf(node.timeframe, findings);
+  const own = readPeriod(node.timeframe, findings);
   const outer = where.series;
   if (outer !== null && outer !== 'unknown' && own !== 'unknown' && own !== outer) {
     findings.faults.add('DQL_TIMEFRAME_MISMATCH', node.timeframe.place, {
@@ -178,7 +178,7 @@ const checkValue = ({ node, call }: Argument, { check, findings }: Tools): Check
   const result = check(node, call.inner);
   if (!isNumeric(result.kind)) {
     findings.faults.add('DQL_TYPE', node.place, {
-      message: `"${call.spec.name}" takes a number, not ${inWords(result.kind)}.`,
+      message: `"${call.spec.name}" takes a number, not ${describeKind(result.kind)}.`,
       hint: `Write ${call.spec.signature}.`,
     });
   }
@@ -194,7 +194,7 @@ const checkSeries = (
   const fits = parameter === 'operand' ? isNumeric(result.kind) : result.kind === 'series' || result.kind === 'broken';
   if (!fits) {
     findings.faults.add('DQL_TYPE', node.place, {
-      message: `"${call.spec.name}" takes a series, not ${inWords(result.kind)}.`,
+      message: `"${call.spec.name}" takes a series, not ${describeKind(result.kind)}.`,
       hint: 'Write a candle source such as close, a sampleable field, or a series function.',
     });
   }

@@ -17,7 +17,7 @@ export type Atom = {
   readonly bars: number;
 };
 
-export const childrenOf = (node: Node): readonly Node[] => {
+export const listChildren = (node: Node): readonly Node[] => {
   switch (node.type) {
     case 'call':
     case 'and':
@@ -41,7 +41,7 @@ export const childrenOf = (node: Node): readonly Node[] => {
 
 const visit = (node: Node, see: (node: Node) => void): void => {
   see(node);
-  for (const child of childrenOf(node)) visit(child, see);
+  for (const child of listChildren(node)) visit(child, see);
 };
 
 /** The expressions of a query, in the order of its canonical text. */
@@ -71,17 +71,17 @@ const readWindow = (spec: FunctionSpec, { args }: CallNode): number => {
 };
 
 /** Elements read by a node (DQL-31); a field counts only in the place of S, that is, with a period. */
-export const barsOf = (node: Node): number => {
+export const countBars = (node: Node): number => {
   switch (node.type) {
     case 'source':
       return 1;
     case 'field':
       return node.period === undefined ? 0 : 1;
     case 'arith':
-      return Math.max(barsOf(node.left), barsOf(node.right));
+      return Math.max(countBars(node.left), countBars(node.right));
     case 'call': {
       const spec = FUNCTIONS.get(node.name);
-      const series = node.args.reduce((most, arg) => Math.max(most, barsOf(arg)), 0);
+      const series = node.args.reduce((most, arg) => Math.max(most, countBars(arg)), 0);
       return spec?.bars({ series, n: readWindow(spec, node) }) ?? 0;
     }
     default:
@@ -94,11 +94,11 @@ const isSeriesCall = (node: Node): node is CallNode =>
 
 const collectAtoms = (node: Node, found: Map<string, Atom>): void => {
   if (node.type !== 'source' && !isSeriesCall(node)) {
-    for (const child of childrenOf(node)) collectAtoms(child, found);
+    for (const child of listChildren(node)) collectAtoms(child, found);
     return;
   }
   const key = `${printNode(node)}@${node.period}`;
-  if (!found.has(key)) found.set(key, { node, period: node.period, bars: barsOf(node) });
+  if (!found.has(key)) found.set(key, { node, period: node.period, bars: countBars(node) });
 };
 
 /** Distinct atoms: the same canonical text at the same timeframe is one (DQL-30). */
@@ -109,7 +109,7 @@ const listAtoms = (query: CheckedQuery): readonly Atom[] => {
 };
 
 /** Timeframes read, ascending by length; an unused clause is none of them (DQL-34b). */
-export const timeframesOf = (query: CheckedQuery): readonly Timeframe[] => {
+export const listTimeframes = (query: CheckedQuery): readonly Timeframe[] => {
   const read = new Set<string>();
   for (const root of listExpressions(query)) {
     visit(root, (node) => {
@@ -205,7 +205,7 @@ export const checkCost = (query: CheckedQuery, faults: Faults): Complexity => {
     hint: 'Ask in several queries.',
   });
   refuseOver(faults, {
-    figure: timeframesOf(query).length,
+    figure: listTimeframes(query).length,
     most: LIMITS.timeframes,
     what: 'Timeframes number',
     hint: 'Use fewer timeframes.',

@@ -1,5 +1,5 @@
 // What the functions over periods compute, each from one fixed window, oldest element first (DQL-28). NaN and infinities mean: no value.
-import { sumOf } from './sums.ts';
+import { computeSum } from './sums.ts';
 
 /** Elements `[from, from + length)` of a series, oldest first; every one of them is there. */
 export type Window = { readonly values: Float64Array; readonly from: number; readonly length: number };
@@ -25,7 +25,8 @@ export type Rule = { readonly window: (n: number) => number; readonly weight?: n
   | { readonly slide: Slide }
 );
 
-const computeMean = (values: ArrayLike<number>, from: number, n: number): number => sumOf(values, from, from + n) / n;
+const computeMean = (values: ArrayLike<number>, from: number, n: number): number =>
+  computeSum(values, from, from + n) / n;
 
 /** Mean of the oldest n of the 4n values, then 3n steps. */
 const ema = ({ values, from, length }: Window, n: number): number => {
@@ -63,7 +64,7 @@ const rsi: Slide = (values, window, { n, count }) => {
 };
 
 /** Averages of 4n true ranges of 4n + 1 candles, `count` of them, smoothed as `rsi` does. */
-export const atrsOf = (
+export const computeAtrs = (
   [high, low, close]: readonly [high: Float64Array, low: Float64Array, close: Float64Array],
   { n, count }: { readonly n: number; readonly count: number },
 ): Float64Array => {
@@ -86,7 +87,7 @@ const stdev = ({ values, from, length }: Window): number => {
   const mean = computeMean(values, from, length);
   const squares = new Float64Array(length);
   for (let i = 0; i < length; i++) squares[i] = ((values[from + i] as number) - mean) ** 2;
-  return Math.sqrt(sumOf(squares) / length);
+  return Math.sqrt(computeSum(squares) / length);
 };
 
 const extreme = ({ values, from, length }: Window, pick: (a: number, b: number) => number): number => {
@@ -184,7 +185,7 @@ export const RULES = {
       return (findNewest(window) - before) / before;
     },
   },
-  rolling_sum: { window: same, compute: ({ values, from, length }) => sumOf(values, from, from + length) },
+  rolling_sum: { window: same, compute: ({ values, from, length }) => computeSum(values, from, from + length) },
   percentile: { window: same, slide: percentile },
   percentile_rank: { window: same, compute: computeRank },
 } as const satisfies Readonly<Record<string, Rule>>;

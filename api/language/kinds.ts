@@ -65,7 +65,7 @@ const WORDS: Readonly<Record<Kind, string>> = {
   series: 'a series',
   broken: 'nothing',
 };
-export const inWords = (kind: Kind): string => WORDS[kind];
+export const describeKind = (kind: Kind): string => WORDS[kind];
 
 /** Two series that meet must have one timeframe (DQL-13). */
 export const meet = (a: Checked, b: Checked, { faults, place }: { faults: Faults; place: Place }): Period | null => {

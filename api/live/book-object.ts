@@ -6,7 +6,7 @@ import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits } from '../../schemas/records.ts';
 import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
 import { convertQuantity, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { conversionOf, instantOrNull, type Mark, markFor, unitCounted } from './members.ts';
+import { instantOrNull, type Mark, makeConversion, markFor, unitCounted } from './members.ts';
 
 export type BookQuestion = {
   readonly book: Reading | null;
@@ -95,7 +95,7 @@ const presentMembers = (question: BookQuestion, book: Reading, levels: BookLevel
       : { null_reasons: byKey(Object.fromEntries(unknown.map((name) => [name, 'unit_unknown']))) }),
     collected_levels: { bids: levels.collected_bids, asks: levels.collected_asks },
     ...(bands === undefined ? {} : { bands: byKey(Object.fromEntries(bands)) }),
-    ...(mode === 'published' ? {} : { conversion: conversionOf(version, mark) }),
+    ...(mode === 'published' ? {} : { conversion: makeConversion(version, mark) }),
   };
 };
 

@@ -83,7 +83,7 @@ export const freshnessLimits = (freshness: FreshnessInput | undefined): ApiError
       });
 
 /** Milliseconds of every layer. */
-export const boundsOf = (freshness: FreshnessInput | undefined): Bounds => {
+export const makeBounds = (freshness: FreshnessInput | undefined): Bounds => {
   const bounds = Object.fromEntries(READING_LAYERS.map((layer) => [layer, LAYERS[layer].freshnessMs])) as Record<
     ReadingLayer,
     number

@@ -4,7 +4,7 @@ import { type JsonValue, type NumberFormat, rawJson, writeJson } from '../../sch
 import type { Micros } from '../../schemas/records.ts';
 import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
 import { convertQuantity, type UnitsMode } from '../../schemas/units.ts';
-import { instantOrNull, instantsOf, type Mark, makeMembers, markFor, unitCounted, unitsOf } from './members.ts';
+import { instantOrNull, type Mark, makeInstants, makeMembers, makeUnits, markFor, unitCounted } from './members.ts';
 
 export type LayerQuestion = {
   readonly reading: Reading | null;
@@ -71,8 +71,8 @@ const makeTail = (
     values: present ? members?.values : {},
     ...(present ? makeLevels(question) : {}),
     null_reasons: present ? members?.nullReasons : undefined,
-    units: shown === null ? {} : unitsOf(shown, question),
-    instants: shown === null ? undefined : instantsOf(shown),
+    units: shown === null ? {} : makeUnits(shown, question),
+    instants: shown === null ? undefined : makeInstants(shown),
     conversion: members?.conversion,
     withheld: members === null || present ? undefined : { values: members.values, null_reasons: members.nullReasons },
     raw: question.includeRaw && reading !== null && reading.raw !== null ? rawJson(reading.raw) : undefined,

@@ -34,7 +34,7 @@ const ASCENDING = Object.fromEntries(
 const listNames = ({ layer, values, null_reasons }: Measured): readonly string[] =>
   ASCENDING[layer].filter((member) => values[member] !== undefined || null_reasons[member] !== undefined);
 
-export const unitOf = (member: string, layer: ReadingLayer, quantity: string): string => {
+export const findUnit = (member: string, layer: ReadingLayer, quantity: string): string => {
   const unit = LAYERS[layer].members[member] ?? 'count';
   return unit === 'quantity' ? quantity : unit;
 };
@@ -63,7 +63,7 @@ export const markFor = (
 
 /** Counts are never strings (H-16h); everything else is a market figure. */
 const printMember = (digits: Digits, layer: ReadingLayer, member: string): Figure | RawJson =>
-  unitOf(member, layer, '') === 'count' ? rawJson(digits) : figure(digits);
+  findUnit(member, layer, '') === 'count' ? rawJson(digits) : figure(digits);
 
 const plainValues = ({ layer, values: digitsOf }: Measured, names: readonly string[]): Record<string, JsonValue> => {
   const values: Record<string, JsonValue> = {};
@@ -100,7 +100,7 @@ const converted = (
     values[member] = figureOrNull(inUnit);
     if (inUnit === null) nullReasons[member] = 'unit_unknown';
   }
-  return { values, nullReasons: orNone(nullReasons), conversion: conversionOf(version, mark) };
+  return { values, nullReasons: orNone(nullReasons), conversion: makeConversion(version, mark) };
 };
 
 /** Members of a reading in the requested units. */
@@ -112,15 +112,15 @@ export const makeMembers = (reading: Measured, question: MembersQuestion, mark: 
 };
 
 /** Units of the members that a reading shows. */
-export const unitsOf = (reading: Measured, { units: mode, version }: MembersQuestion): JsonValue => {
+export const makeUnits = (reading: Measured, { units: mode, version }: MembersQuestion): JsonValue => {
   const quantity = quantityUnitFor(unitCounted(reading, version), mode);
   const units: Record<string, string> = {};
-  for (const member of listNames(reading)) units[member] = unitOf(member, reading.layer, quantity);
+  for (const member of listNames(reading)) units[member] = findUnit(member, reading.layer, quantity);
   return units;
 };
 
 /** What a converted figure was made with, so that it can be made again (N-07). */
-export const conversionOf = ({ record }: ListingVersion, mark: Mark | null): JsonValue => ({
+export const makeConversion = ({ record }: ListingVersion, mark: Mark | null): JsonValue => ({
   multiplier: figureOrNull(record.values.multiplier),
   contract_size: figureOrNull(record.values.contract_size),
   ...(mark === null ? {} : { mark: figure(mark.digits), mark_received_at: formatInstant(mark.receivedAt) }),
@@ -138,7 +138,7 @@ export const figureOrNull = (digits: Digits | null): Figure | null => (digits ==
 export const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 
 /** `instants` of a reading; none when it has none. */
-export const instantsOf = ({ instants }: Pick<Reading, 'instants'>): JsonValue | undefined => {
+export const makeInstants = ({ instants }: Pick<Reading, 'instants'>): JsonValue | undefined => {
   const names = Object.keys(instants);
   if (names.length === 0) return undefined;
   return byKey(Object.fromEntries(names.map((name) => [name, formatInstant(instants[name] ?? 0)])));

@@ -9,11 +9,11 @@ import { addVersion, type LiveListing } from './listing-book.ts';
 import { type HeldReading, type LiveMessage, messageAbove, NewestReadings } from './live-message.ts';
 import {
   createPartition,
-  historyWatermarkOf,
+  findHistoryWatermark,
+  findRecentFrom,
+  findWatermark,
   type Partition,
-  placeOf,
-  recentFromOf,
-  watermarkOf,
+  toPlace,
 } from './partition.ts';
 import type { RecentRow } from './recent-rows.ts';
 import { type Heir, Whole } from './whole.ts';
@@ -127,7 +127,7 @@ export class LiveMemory {
     const at = this.#partition(venue, partition);
     const message = messageAbove(at, bytes);
     if (message === null) return;
-    const before = placeOf(at);
+    const before = toPlace(at);
     at.offset = message.offset;
     at.index = message.index;
     const isReading = message.kind === 'reading';
@@ -159,7 +159,7 @@ export class LiveMemory {
   /** The partition has been followed to the end it had when following began. */
   markReady(venueCode: string, partition: number): void {
     const at = this.#partition(this.#require(venueCode), partition);
-    at.readyAt = placeOf(at);
+    at.readyAt = toPlace(at);
   }
 
   /** Names the partitions that must be followed before this copy may answer. */
@@ -178,7 +178,7 @@ export class LiveMemory {
 
   /** W of a venue: the smallest of its tasks'; null while one has published none. */
   watermark(venueCode: string): Micros | null {
-    return watermarkOf(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
+    return findWatermark(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
   }
 
   isBehind(venueCode: string, at: Micros): boolean {
@@ -202,12 +202,12 @@ export class LiveMemory {
 
   /** History W of a venue: the smallest of its tasks'; null while one has published none. */
   historyWatermark(venueCode: string): Micros | null {
-    return historyWatermarkOf(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
+    return findHistoryWatermark(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
   }
 
   /** Rows of a venue that ended or came after this are in this copy, whatever the history store shows. */
   recentFrom(venueCode: string): Micros {
-    return recentFromOf(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
+    return findRecentFrom(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
   }
 
   /** False from `expectPast` to `join`: then rows, and what readings took the place of, are known only of what came since this copy was ready. */

@@ -15,7 +15,7 @@ export type RenderedPage = {
 };
 
 /** As GitHub names them, so that links within the files work in both places. */
-export const slugOf = (title: string): string =>
+export const toSlug = (title: string): string =>
   title
     .trim()
     .toLowerCase()
@@ -111,7 +111,7 @@ const drawing = (source: string, { file, slug }: DocsPage): string => {
 
 const newParser = (): Parser => {
   const parser = new MarkdownIt({ html: false, linkify: false });
-  parser.use(anchor, { slugify: slugOf, tabIndex: false });
+  parser.use(anchor, { slugify: toSlug, tabIndex: false });
   parser.renderer.rules['table_open'] = () =>
     '<div class="table" role="region" aria-label="Table" tabindex="0"><table>';
   parser.renderer.rules['table_close'] = () => '</table></div>';

@@ -3,7 +3,7 @@ import { html } from 'htm/preact';
 import { message, table } from '../account-app/components.ts';
 import type { Content } from '../account-app/shell.ts';
 import type { KnownStatus, VenueStatus } from './read-status.ts';
-import { slugOf } from './render-markdown.ts';
+import { toSlug } from './render-markdown.ts';
 import { instant, stateTag } from './status-words.ts';
 
 const COLUMNS = [
@@ -23,7 +23,7 @@ const findLast = ({ layers }: VenueStatus): string | null =>
 const row = (venue: VenueStatus): Content => {
   const sum = (of: 'present' | 'listings'): number => venue.layers.reduce((total, layer) => total + layer[of], 0);
   return html`<tr>
-    <th scope="row"><a href=${`#${slugOf(venue.name)}`}>${venue.name}</a></th>
+    <th scope="row"><a href=${`#${toSlug(venue.name)}`}>${venue.name}</a></th>
     <td>${stateTag(venue.state)}</td>
     <td class="number">${`${sum('present')} of ${sum('listings')}`}</td>
     <td>${instant(findLast(venue))}</td>

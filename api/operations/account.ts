@@ -85,7 +85,7 @@ export type Today = {
   readonly archive_files: UsedOf;
 };
 
-export const todayOf = ({ limits }: Plan, { used }: Pick<KeyFacts, 'used'>, at: Micros): Today => {
+export const makeToday = ({ limits }: Plan, { used }: Pick<KeyFacts, 'used'>, at: Micros): Today => {
   const byClass = Object.fromEntries(CLASSES.map((name) => [name, used[name] ?? 0]));
   const requests = Object.values(byClass).reduce((sum, count) => sum + count, 0);
   return {
@@ -144,7 +144,7 @@ export const account = defineOperation({
         layers: plan.layers,
         history_from: days === null ? null : formatInstant(evaluatedAt - days * DAY),
         limits: { ...plan.limits },
-        today: todayOf(plan, facts, evaluatedAt),
+        today: makeToday(plan, facts, evaluatedAt),
         now: { streams, requests_in_flight: inFlight },
       },
       numberFormat: 'json',

@@ -59,7 +59,7 @@ export const requireClosedDay = async (day: string, { days }: Anchors, evaluated
 };
 
 /** `network`, and `binding` only where the chain is not Base itself (AN-04). */
-export const networkOf = ({ network, binding }: ClosedDay): { readonly [name: string]: JsonValue } => ({
+export const describeNetwork = ({ network, binding }: ClosedDay): { readonly [name: string]: JsonValue } => ({
   network,
   ...(binding ? {} : { binding: false }),
 });

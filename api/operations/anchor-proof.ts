@@ -6,12 +6,19 @@ import type { JsonValue } from '../../schemas/json.ts';
 import { throwAll } from '../access/scope.ts';
 import type { ClosedDay } from '../anchors/closed-days.ts';
 import type { Proof } from '../anchors/proof.ts';
-import { kindOf } from '../anchors/row-choice.ts';
+import { findKind } from '../anchors/row-choice.ts';
 import { rowRefusals } from '../archive/plan.ts';
 import { InstantText, SCOPE_CODES } from '../contract/parameters.ts';
 import { spelledCode, unknownCode } from '../language/codes.ts';
 import { directoryOf } from '../selection/directory.ts';
-import { Anchor, anchorOf, NetworkMembers, networkOf, requireAnchors, requireClosedDay } from './anchor-answer.ts';
+import {
+  Anchor,
+  anchorOf,
+  describeNetwork,
+  NetworkMembers,
+  requireAnchors,
+  requireClosedDay,
+} from './anchor-answer.ts';
 import { dayIn, ProofInput, proofFaults, tableNamed } from './anchor-input.ts';
 import { requirePlan } from './asked.ts';
 import answer from './examples/anchor-proof.json' with { type: 'json' };
@@ -61,13 +68,13 @@ const readAsked = (input: ProofInput, venue: string | null) => {
   if (table === undefined || at === null || venue === null)
     throw serviceError('INTERNAL', 'The service failed to answer.');
   const seq = input.seq ?? null;
-  const isTraded = kindOf(table) === 'candles' && seq === null;
+  const isTraded = findKind(table) === 'candles' && seq === null;
   return {
     ...{ table, at, venue, seq },
     venueSymbol: input.symbol,
     id: input.id ?? null,
     priceType: input.price_type ?? (isTraded ? 'trade' : null),
-    dayName: dayIn(at, kindOf(table)),
+    dayName: dayIn(at, findKind(table)),
   };
 };
 
@@ -107,7 +114,7 @@ const run = async (input: ProofInput, context: Context, venue: string | null): P
     body: {
       evaluated_at: formatInstant(evaluatedAt),
       day: day.day,
-      ...networkOf(day),
+      ...describeNetwork(day),
       schema_version: day.schemaVersion,
       layer: table.layer,
       table: table.table,

@@ -13,7 +13,7 @@ import { SelectionText } from '../language/where-object.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import { archiveLayerFaults, dayFaults } from './archive-input.ts';
-import { collected, namesOf, requirePlan } from './asked.ts';
+import { collected, readNames, requirePlan } from './asked.ts';
 import { digestOfRequest, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/archive.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
@@ -182,6 +182,6 @@ export const archive = defineOperation({
     output: answer,
   },
   refine,
-  understand: (input: Partial<Input>, { live }: Reading) => collected([], () => namesOf(input.where, live)),
+  understand: (input: Partial<Input>, { live }: Reading) => collected([], () => readNames(input.where, live)),
   run,
 });

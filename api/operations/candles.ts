@@ -26,7 +26,7 @@ import { TIMEFRAMES } from '../language/limits.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
-import { collected, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
+import { collected, listingLimit, listVenues, readNames, requirePlan } from './asked.ts';
 import answer from './examples/candles.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
@@ -156,7 +156,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const { asked, plan } = question;
   const selected = selectWithin(question, context);
   const sources = await pastSources(asked, selected, context);
-  const settled = isSettled(asked.to, context, venuesAsked(selected, names, live));
+  const settled = isSettled(asked.to, context, listVenues(selected, names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
   const items = await candleItems(sources, selected, {
     ...{ evaluatedAt, asked, units, numberFormat },
@@ -196,7 +196,7 @@ export const candles = defineOperation({
     output: answer,
   },
   refine,
-  understand: ({ where, timeframe }, { live }) => collected(timeframeFaults(timeframe), () => namesOf(where, live)),
+  understand: ({ where, timeframe }, { live }) => collected(timeframeFaults(timeframe), () => readNames(where, live)),
   judge: (input, context, names) => selectWithin(makeQuestion(input, context, names), context),
   run,
 });

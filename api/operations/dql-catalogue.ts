@@ -13,9 +13,9 @@ import { languageEntries } from '../language/catalogue.ts';
 import { spellings } from '../language/codes.ts';
 import type { CandleSource, Field } from '../language/fields.ts';
 import { LIMITS, TIMEFRAMES, VERSION } from '../language/limits.ts';
-import { boundsOf, printBounds } from '../live/bounds.ts';
+import { makeBounds, printBounds } from '../live/bounds.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { policyOf } from '../live/listing-view.ts';
+import { findPolicy } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { catalogueVersion } from './catalogue-version.ts';
@@ -115,14 +115,14 @@ const isAbsentEverywhere = ({ listed }: VenueFacts, lacks: (version: ListingVers
   listed.length > 0 && listed.every(lacks);
 
 const lacksField = (facts: VenueFacts, { layer, needs }: Field): boolean => {
-  if (layer !== 'reference' && policyOf(facts.capability, layer) === 'not_published') return true;
+  if (layer !== 'reference' && findPolicy(facts.capability, layer) === 'not_published') return true;
   return isAbsentEverywhere(facts, ({ record }) => needs.some((name) => record.values.not_published.includes(name)));
 };
 
 /** No venue publishes a volume of its mark or index (DQL-25). */
 const lacksSource = (facts: VenueFacts, { priceType, member, name }: CandleSource): boolean => {
   if (priceType !== 'trade' && member === 'volume') return true;
-  if (policyOf(facts.capability, 'candles') === 'not_published') return true;
+  if (findPolicy(facts.capability, 'candles') === 'not_published') return true;
   return isAbsentEverywhere(
     facts,
     ({ record }) =>
@@ -154,7 +154,7 @@ const catalogueBody = (live: LiveMemory, at: Micros): JsonValue => {
     instruments_delisted: instruments.filter((code) => !current.has(code)),
     timeframes: TIMEFRAMES,
     bands: BANDS,
-    freshness_defaults: printBounds(boundsOf(undefined), READING_LAYERS),
+    freshness_defaults: printBounds(makeBounds(undefined), READING_LAYERS),
     limits: { ...LIMITS, endpoints: ENDPOINT_LIMITS },
     settle_after: SETTLE_AFTER_S,
     earliest_retained: earliest === null ? null : formatInstant(earliest),

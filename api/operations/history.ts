@@ -20,11 +20,11 @@ import { historyItems, whatFits } from '../history/answer.ts';
 import type { Asked } from '../history/gather.ts';
 import { cadenceLimits, planRefusals, rawLimits, rowLimits } from '../history/limits.ts';
 import { isSettled } from '../history/past.ts';
-import { askedOf, firstInstant, futureFaults, Input, lastInstant, refine } from '../history/request.ts';
-import { boundsOf, freshnessLimits, printBounds } from '../live/bounds.ts';
+import { firstInstant, futureFaults, Input, lastInstant, readAsked, refine } from '../history/request.ts';
+import { freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
-import { collected, layerRefusals, layersOf, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
+import { collected, layerRefusals, listingLimit, listVenues, readLayers, readNames, requirePlan } from './asked.ts';
 import answer from './examples/history.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
@@ -114,7 +114,7 @@ const describeTimes = (asked: Asked): Record<string, JsonValue | undefined> => (
 
 const makeQuestion = (input: Input, context: Context, names: Names): Question => {
   const plan = requirePlan(context);
-  return { input, asked: askedOf(input, context.evaluatedAt), names, plan, layers: layersOf(input.layers, plan) };
+  return { input, asked: readAsked(input, context.evaluatedAt), names, plan, layers: readLayers(input.layers, plan) };
 };
 
 const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
@@ -124,8 +124,8 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const selected = selectWithin(question, context);
   const [until, end] = [lastInstant(asked), lastWindow(asked, layers)];
   const sources = await pastSources({ from: asked.mode === 'at' ? 0 : asked.from, to: end }, selected, context);
-  const settled = isSettled(end, context, venuesAsked(selected, names, live));
-  const bounds = boundsOf(input.freshness);
+  const settled = isSettled(end, context, listVenues(selected, names, live));
+  const bounds = makeBounds(input.freshness);
   const units = input.units ?? 'published';
   const numberFormat = input.number_format ?? 'json';
   const items = await historyItems(sources, selected, {
@@ -167,7 +167,7 @@ export const history = defineOperation({
   },
   refine,
   understand: (input, { live, evaluatedAt }) =>
-    collected(futureFaults(input, evaluatedAt), () => namesOf(input.where, live)),
+    collected(futureFaults(input, evaluatedAt), () => readNames(input.where, live)),
   judge: (input, context, names) => selectWithin(makeQuestion(input, context, names), context),
   run,
 });

@@ -16,12 +16,12 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import { SelectionText } from '../language/where-object.ts';
-import { boundsOf } from '../live/bounds.ts';
+import { makeBounds } from '../live/bounds.ts';
 import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
 import { presentMark, venueView } from '../live/listing-view.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
-import { collected, namesOf } from './asked.ts';
+import { collected, readNames } from './asked.ts';
 import { catalogueVersion } from './catalogue-version.ts';
 import { digestOfRequest, isAfter, readCursor, WRONG_CURSOR, writeCursor } from './cursor.ts';
 import answer from './examples/instruments.json' with { type: 'json' };
@@ -203,7 +203,7 @@ const findMark = (listing: LiveListing, input: Input, { live, evaluatedAt }: Con
   if (venue === undefined) return null;
   const mark = presentMark(venueView(live, venue, evaluatedAt), listing, {
     at: evaluatedAt,
-    bounds: boundsOf(undefined),
+    bounds: makeBounds(undefined),
   });
   return mark?.digits ?? null;
 };
@@ -260,6 +260,6 @@ export const instruments = defineOperation({
     output: answer,
   },
   refine,
-  understand: (input, reading) => collected(instantRange(input, reading), () => namesOf(input.where, reading.live)),
+  understand: (input, reading) => collected(instantRange(input, reading), () => readNames(input.where, reading.live)),
   run,
 });

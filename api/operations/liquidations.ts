@@ -24,7 +24,7 @@ import { InstantInput } from '../history/request.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
-import { collected, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
+import { collected, listingLimit, listVenues, readNames, requirePlan } from './asked.ts';
 import { digestOfRequest, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/liquidations.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
@@ -145,7 +145,7 @@ const cursorFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
 };
 
 const understand = (input: Partial<Input>, { live, spoilt }: Reading): Names =>
-  collected(cursorFaults(input, spoilt), () => namesOf(input.where, live));
+  collected(cursorFaults(input, spoilt), () => readNames(input.where, live));
 
 type Question = { readonly asked: Span; readonly names: Names; readonly plan: Plan };
 
@@ -181,7 +181,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   // A gap that reaches over the end is sealed with its window.
   const end = windowEnd(asked.to, GAP_WINDOW_MS);
   const sources = await pastSources({ from: asked.from, to: end }, selected, context);
-  const settled = isSettled(end, context, venuesAsked(selected, names, live));
+  const settled = isSettled(end, context, listVenues(selected, names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
   const limit = Math.min(input.limit ?? LIMIT, MOST);
   const { items, returned, gaps, next } = await liquidationPage(sources, selected, {

@@ -11,7 +11,7 @@ import type { CapabilityVersion, LayerCapability, ListingVersion } from '../../s
 import { convertQuantity, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { retentionFrom } from '../history/past.ts';
 import type { LiveListing } from '../live/listing-book.ts';
-import { listingPolicyOf } from '../live/listing-view.ts';
+import { findListingPolicy } from '../live/listing-view.ts';
 import { figureOrNull } from '../live/members.ts';
 
 export type RecordOptions = {
@@ -69,7 +69,7 @@ const describeLayers = (
 ): JsonValue => {
   const keptFrom = (kind: Kept): Micros => retentionFrom(kind, version, at);
   const capabilityOf = (layer: string): LayerCapability => {
-    const policy = listingPolicyOf(capability, layer, version);
+    const policy = findListingPolicy(capability, layer, version);
     return policy === 'on' ? (capability?.layers[layer] ?? NONE) : { ...NONE, policy };
   };
   const entries: Record<string, JsonValue> = {};

@@ -5,10 +5,10 @@ import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { type JsonValue, type NumberFormat, rawJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
+import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { awaitRecent, listingInstants, refuseHole, type Span, versionsOf } from '../history/past.ts';
+import { awaitRecent, listingInstants, listVersions, refuseHole, type Span } from '../history/past.ts';
 import type { Items } from '../history/row-groups.ts';
 import type { HistoryReader } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -42,7 +42,7 @@ export const selectPast = (
   const selected = selectListings(names, directoryOf(live), {
     at: listingInstants(live, span.to),
     since: span.from,
-    narrowing: narrowingOf(choice),
+    narrowing: toNarrowing(choice),
   });
   throwAll([...refuseOutside(names, plan, choice), ...refused(selected.length)]);
   return selected;
@@ -85,7 +85,7 @@ export const pastAnswer = (past: Past, context: Context): Answer => {
       settled,
       items_sha256: itemsSha256,
       ...members,
-      ...versionsOf(selected, context.live, until),
+      ...listVersions(selected, context.live, until),
       scope: scopeStated(plan, context),
       receipt_id: context.receiptId,
       items: rawJson(items.text),

@@ -58,7 +58,7 @@ export const queryFaults = ({ query, query_object, dql }: Body, spoilt: Spoilt):
 };
 
 /** The query of a body; null when none was left whole. */
-export const queryInputOf = ({ query, query_object }: Body): QueryInput | null => {
+export const findQueryInput = ({ query, query_object }: Body): QueryInput | null => {
   if (typeof query === 'string') return { text: query };
   if (query !== undefined) return { object: query, path: '/query' };
   return query_object === undefined ? null : { object: query_object as JsonObject, path: '/query_object' };

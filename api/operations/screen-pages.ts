@@ -67,12 +67,12 @@ export class ScreenPages {
   }
 }
 
-export const cursorOf = ({ id, from }: Pick<Page, 'id' | 'from'>): string => `${id}.${from}`;
+export const toCursor = ({ id, from }: Pick<Page, 'id' | 'from'>): string => `${id}.${from}`;
 
 const pages = new WeakMap<LiveMemory, ScreenPages>();
 
 /** The kept results of the node that a memory copy belongs to. */
-export const screenPagesOf = (live: LiveMemory): ScreenPages => {
+export const findScreenPages = (live: LiveMemory): ScreenPages => {
   const held = pages.get(live) ?? new ScreenPages();
   pages.set(live, held);
   return held;

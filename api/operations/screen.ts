@@ -6,7 +6,7 @@ import { formatInstant } from '../../schemas/instants.ts';
 import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
+import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
   IncludeSynthetic,
@@ -17,25 +17,25 @@ import {
   Units,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { isSettled, reachRefusals, versionsOf } from '../history/past.ts';
+import { isSettled, listVersions, reachRefusals } from '../history/past.ts';
 import { type Compiled, compile, type Demands } from '../language/compile.ts';
 import { VERSION } from '../language/limits.ts';
 import type { Selection } from '../language/selection.ts';
 import { Where } from '../language/where-object.ts';
-import { boundsOf, Freshness, freshnessFaults, freshnessLimits, printBounds } from '../live/bounds.ts';
+import { Freshness, freshnessFaults, freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
-import { planOf, type Plan as QueryPlan } from '../screen/plan.ts';
+import { makePlan, type Plan as QueryPlan } from '../screen/plan.ts';
 import { readFacts } from '../screen/read-facts.ts';
 import { Budget, screenItems } from '../screen/screen.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Names, resolveNames, selectListings } from '../selection/resolve.ts';
-import { attempt, collected, layerRefusals, readWhere, requirePlan, Scope, scopeStated, venuesAsked } from './asked.ts';
+import { attempt, collected, layerRefusals, listVenues, readWhere, requirePlan, Scope, scopeStated } from './asked.ts';
 import { catalogueVersion } from './catalogue-version.ts';
 import answer from './examples/screen.json' with { type: 'json' };
 import { earliestKnown } from './instruments.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
-import { QUERY_CODES, QueryMembers, queryFaults, queryInputOf } from './query-input.ts';
-import { cursorOf, type ScreenResult, screenPagesOf } from './screen-pages.ts';
+import { findQueryInput, QUERY_CODES, QueryMembers, queryFaults } from './query-input.ts';
+import { findScreenPages, type ScreenResult, toCursor } from './screen-pages.ts';
 
 const BUDGET_MS = 5_000;
 /** Additions that a slow machine does within half of the budget; a query over more of them is refused before anything is read (SC-06). */
@@ -158,7 +158,7 @@ const WRONG_CURSOR: ApiError = {
 };
 
 const cursorFaults = ({ cursor }: Partial<Input>, { live, evaluatedAt }: Reading): ApiError[] =>
-  cursor === undefined || screenPagesOf(live).has(cursor, evaluatedAt) ? [] : [WRONG_CURSOR];
+  cursor === undefined || findScreenPages(live).has(cursor, evaluatedAt) ? [] : [WRONG_CURSOR];
 
 /** The query, checked with the body's selection; of a body whose query is spoilt the selection alone. */
 const understand = (input: Partial<Input>, reading: Reading): Compiled | null => {
@@ -166,7 +166,7 @@ const understand = (input: Partial<Input>, reading: Reading): Compiled | null =>
   const directory = directoryOf(live);
   const { selection, errors: ofSelection } = bodySelection(input);
   const errors = [...cursorFaults(input, reading), ...ofSelection];
-  const query = queryInputOf(input);
+  const query = findQueryInput(input);
   if (query === null) {
     collected(errors, () => resolveNames(selection ?? {}, directory));
     return null;
@@ -213,7 +213,7 @@ const selectWithin = (
     ...(asOf === null ? [] : reachRefusals(asOf.at, plan, { evaluatedAt, path: findPath(input) })),
     ...freshnessLimits(input.freshness),
   ]);
-  return selectListings(names, directoryOf(live), { at: asOf?.at ?? evaluatedAt, narrowing: narrowingOf(choice) });
+  return selectListings(names, directoryOf(live), { at: asOf?.at ?? evaluatedAt, narrowing: toNarrowing(choice) });
 };
 
 // ---- the answer ----
@@ -227,7 +227,7 @@ const hashRequest = (input: Input, { string }: Compiled, { caller, payer }: Cont
         string,
         input.units ?? 'published',
         input.number_format ?? 'json',
-        boundsOf(input.freshness),
+        makeBounds(input.freshness),
         input.include_unknown ?? false,
       ]),
     )
@@ -237,17 +237,18 @@ const makeHead = (question: Question, selected: readonly Selected[], context: Co
   const { live, evaluatedAt } = context;
   const { compiled, input, names } = question;
   const { asOf, timeframe } = compiled.query;
-  const past = asOf === null ? { listings_as_of: null, capabilities_as_of: null } : versionsOf(selected, live, asOf.at);
+  const past =
+    asOf === null ? { listings_as_of: null, capabilities_as_of: null } : listVersions(selected, live, asOf.at);
   return {
     dql: VERSION,
     query: { string: compiled.string, json: rawJson(writeJson(compiled.json)) },
     evaluated_at: formatInstant(evaluatedAt),
     as_of: asOf === null ? null : formatInstant(asOf.at),
-    settled: asOf !== null && isSettled(asOf.at, context, venuesAsked(selected, names, live)),
+    settled: asOf !== null && isSettled(asOf.at, context, listVenues(selected, names, live)),
     catalogue: asOf === null ? undefined : catalogueVersion(live, asOf.at),
     timeframe,
     units: input.units ?? 'published',
-    freshness: printBounds(boundsOf(input.freshness), READING_LAYERS),
+    freshness: printBounds(makeBounds(input.freshness), READING_LAYERS),
     ...past,
   };
 };
@@ -260,7 +261,7 @@ const describePage = (result: ScreenResult, from: number, of: Pages & { readonly
   return {
     limit,
     returned: Math.max(0, Math.min(limit, result.items.length - from)),
-    next_cursor: id === null || next >= result.items.length ? null : cursorOf({ id, from: next }),
+    next_cursor: id === null || next >= result.items.length ? null : toCursor({ id, from: next }),
   };
 };
 
@@ -288,7 +289,7 @@ const makeAnswer = (
 
 /** The page that a cursor names, or the refusal of a cursor that names none. */
 const findPage = (cursor: string, asked: string, { live, evaluatedAt }: Context) => {
-  const page = screenPagesOf(live).find(cursor, { asked, now: evaluatedAt });
+  const page = findScreenPages(live).find(cursor, { asked, now: evaluatedAt });
   if (page !== null) return page;
   throw new ServiceError([WRONG_CURSOR]);
 };
@@ -308,7 +309,7 @@ const selectFor = (
   question: Question,
   context: Context,
 ): { readonly plan: QueryPlan; readonly selected: Selected[] } => {
-  const plan = planOf(question.compiled.query, question.input.units ?? 'published');
+  const plan = makePlan(question.compiled.query, question.input.units ?? 'published');
   const selected = selectWithin(question, plan.layers, context);
   refuseLong(plan.steps, selected.length);
   return { plan, selected };
@@ -320,7 +321,7 @@ const evaluate = async (question: Question, context: Context): Promise<ScreenRes
   const units = input.units ?? 'published';
   const { plan, selected } = selectFor(question, context);
   const budget = new Budget(BUDGET_MS);
-  const terms = { at: compiled.query.asOf?.at ?? evaluatedAt, units, bounds: boundsOf(input.freshness) };
+  const terms = { at: compiled.query.asOf?.at ?? evaluatedAt, units, bounds: makeBounds(input.freshness) };
   const head = makeHead(question, selected, context);
   const facts = readFacts(plan, selected, { live, history, terms, evaluatedAt, budget });
   await context.caller?.spend('dql', 1);
@@ -355,7 +356,7 @@ const run = async (input: Input, context: Context, compiled: Compiled | null): P
   }
   const result = await evaluate(question, context);
   const isLong = result.items.length > limit;
-  const id = isLong ? screenPagesOf(live).keep(result, { asked: pages.asked, now: evaluatedAt }) : null;
+  const id = isLong ? findScreenPages(live).keep(result, { asked: pages.asked, now: evaluatedAt }) : null;
   return makeAnswer(result, 0, { context, input, pages: { ...pages, id } });
 };
 

@@ -5,7 +5,7 @@ import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
+import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import { Layers, layerFault } from '../contract/layer-names.ts';
 import {
   Conversion,
@@ -22,20 +22,20 @@ import {
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { Where } from '../language/where-object.ts';
-import { boundsOf, Freshness, freshnessFaults, freshnessLimits, printBounds } from '../live/bounds.ts';
+import { Freshness, freshnessFaults, freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
 import { layerObjects, type VenueView, type ViewOptions, venueView } from '../live/listing-view.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type MissingPair, missingPairs, type Names, selectListings } from '../selection/resolve.ts';
 import {
   layerRefusals,
-  layersOf,
   listingLimit,
-  namesOf,
+  listVenues,
+  readLayers,
+  readNames,
   requirePlan,
   Scope,
   scopeStated,
-  venuesAsked,
 } from './asked.ts';
 import answer from './examples/snapshots.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
@@ -128,7 +128,7 @@ const selectWithin = (input: Input, names: Names, context: Context): Selected[] 
   const { live, evaluatedAt } = context;
   const plan = requirePlan(context);
   const choice = context.scopeOf(plan);
-  const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: narrowingOf(choice) });
+  const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: toNarrowing(choice) });
   throwAll([
     ...refuseOutside(names, plan, choice),
     ...layerRefusals(input.layers, plan),
@@ -186,18 +186,18 @@ const run = (input: Input, context: Context, names: Names): Answer => {
   const { live, evaluatedAt } = context;
   const plan = requirePlan(context);
   const selected = selectWithin(input, names, context);
-  const layers = layersOf(input.layers, plan);
+  const layers = readLayers(input.layers, plan);
   const options: ViewOptions = {
     at: evaluatedAt,
     units: input.units ?? 'published',
-    bounds: boundsOf(input.freshness),
+    bounds: makeBounds(input.freshness),
     allowStale: input.allow_stale ?? false,
     includeRaw: input.include_raw ?? false,
     numberFormat: input.number_format ?? 'json',
   };
   const body: JsonValue = {
     evaluated_at: formatInstant(evaluatedAt),
-    served_at: formatInstant(servedAt(context, venuesAsked(selected, names, live))),
+    served_at: formatInstant(servedAt(context, listVenues(selected, names, live))),
     receipt_id: context.receiptId,
     units: options.units,
     freshness: printBounds(options.bounds, layers),
@@ -227,7 +227,7 @@ export const snapshots = defineOperation({
     output: answer,
   },
   refine,
-  understand: ({ where }, { live }) => namesOf(where, live),
+  understand: ({ where }, { live }) => readNames(where, live),
   judge: (input, context, names) => selectWithin(input, names, context),
   run,
 });

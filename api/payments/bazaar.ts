@@ -88,7 +88,7 @@ const makeSchema = (endpoint: Endpoint): Json => {
 const makeTemplate = ({ path }: Endpoint): Json =>
   pathParameters(path).length === 0 ? {} : { routeTemplate: path.replaceAll(/\{(\w+)\}/g, ':$1') };
 
-export const bazaarOf = (endpoint: Endpoint): Json => ({
+export const makeBazaar = (endpoint: Endpoint): Json => ({
   info: { input: describeInput(endpoint), output: { type: 'json', example: makeOutline(endpoint) } },
   schema: makeSchema(endpoint),
   ...makeTemplate(endpoint),

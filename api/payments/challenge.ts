@@ -1,9 +1,9 @@
 // The 402 answer: what a call costs, what plans cost, how to pay, and what was wrong with the payment that was presented (P-01, P-03, P-05).
 import type { Call, Price, Refused } from '../access/call.ts';
 import { limitHeaders } from '../contract/limits.ts';
-import { bazaarOf } from './bazaar.ts';
+import { makeBazaar } from './bazaar.ts';
 import { CHALLENGES_PER_MINUTE, type ChallengeMeter } from './challenge-meter.ts';
-import { ATOMIC_PER_USD, offersOf, type PaymentTerms } from './offers.ts';
+import { ATOMIC_PER_USD, listOffers, type PaymentTerms } from './offers.ts';
 
 export type ChallengeDeps = {
   readonly terms: PaymentTerms;
@@ -31,7 +31,7 @@ const makeBody = (
       description: `${operation.summary} Charged only on a 200/302 answer.`,
       mimeType: 'application/json',
     },
-    accepts: offersOf(terms, price),
+    accepts: listOffers(terms, price),
     errors: [
       {
         code: 'PAYMENT_REQUIRED' as const,
@@ -39,7 +39,7 @@ const makeBody = (
         hint: error === null ? first : RETRY,
       },
     ],
-    extensions: { bazaar: bazaarOf(operation) },
+    extensions: { bazaar: makeBazaar(operation) },
   };
 };
 

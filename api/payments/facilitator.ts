@@ -9,7 +9,7 @@ import {
 } from '@x402/core/types';
 import type { SignedPayment } from './header.ts';
 import type { Offer } from './offers.ts';
-import { isBeforeSending, readReason, sayReason, type Verdict } from './reasons.ts';
+import { isBeforeSending, readReason, toReason, type Verdict } from './reasons.ts';
 
 const VERIFY_MS = 5_000;
 /** A block and its receipt; the longest that a settlement may take before its outcome is unknown. */
@@ -42,7 +42,7 @@ type Settlement = { readonly success: boolean; readonly errorReason?: string; re
 const readOutcome = ({ success, errorReason = '', transaction }: Settlement): Settled => {
   const hash = transaction.toLowerCase();
   if (success) return TRANSACTION.test(hash) ? { is: 'settled', transaction: hash } : { is: 'unknown', why: 'no hash' };
-  const reason = sayReason(errorReason);
+  const reason = toReason(errorReason);
   const isSent = hash !== '' || !isBeforeSending(reason);
   return isSent ? { is: 'unknown', why: errorReason } : { is: 'refused', reason };
 };

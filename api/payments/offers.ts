@@ -41,7 +41,7 @@ const offer = (terms: PaymentTerms, payTo: string, { amount, bought }: { amount:
 });
 
 /** Entries of `accepts` for a call of this price. */
-export const offersOf = (
+export const listOffers = (
   terms: PaymentTerms,
   { amount, class: of }: { readonly amount: number; readonly class: string },
 ): readonly Offer[] => {

@@ -56,11 +56,11 @@ export const readReason = (reason: string | undefined): Verdict => {
   const given = reason ?? '';
   if (OUR_FAULTS.has(given)) return 'misconfigured';
   if (NOT_LOOKED.has(given)) return 'away';
-  return { refused: sayReason(given) };
+  return { refused: toReason(given) };
 };
 
 /** The reason in our spelling. */
-export const sayReason = (given: string): string => {
+export const toReason = (given: string): string => {
   const known =
     REASONS.find((one) => one === given) ?? (Object.hasOwn(SPELLINGS, given) ? SPELLINGS[given] : undefined);
   return known ?? `facilitator_refused: ${TOKEN.test(given) ? given : 'unspecified'}`;

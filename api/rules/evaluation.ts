@@ -6,13 +6,13 @@ import type { CapabilityVersion } from '../../schemas/topics.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { Bounds } from '../live/bounds.ts';
 import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf } from '../live/listing-view.ts';
+import { findListingPolicy } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { because } from '../screen/because.ts';
 import type { Facts, LayerState, LayerStates } from '../screen/facts.ts';
 import { Instrument } from '../screen/instrument.ts';
 import { type Moment, readFacts, readFactsAt } from '../screen/read-facts.ts';
-import { Budget, groupsOf } from '../screen/screen.ts';
+import { Budget, groupFacts } from '../screen/screen.ts';
 import { firstUnknown } from '../screen/values.ts';
 import type { Question } from './questions.ts';
 import type { RecentStates } from './recent-states.ts';
@@ -53,7 +53,7 @@ const findReason = (instrument: Instrument): RuleReason => {
 const judge = async ({ plan }: Question, facts: readonly Facts[], budget: Budget): Promise<Outcome> => {
   const found = { matched: [] as string[], matchedTotal: 0, unknown: [] as string[], unknownTotal: 0 };
   let first: Instrument | null = null;
-  for (const [code, group] of groupsOf(facts)) {
+  for (const [code, group] of groupFacts(facts)) {
     const instrument = new Instrument(code, plan, group);
     const result = instrument.result();
     if (result === true && ++found.matchedTotal <= MOST_CODES) found.matched.push(code);
@@ -144,7 +144,7 @@ export class MarketAt {
     const reading = this.#recent.readingAt(listing, layer, this.at);
     const answer = statusAt({
       reading,
-      policy: listingPolicyOf(capability, layer, version),
+      policy: findListingPolicy(capability, layer, version),
       lostAt: this.#recent.lostAt(listing.venue, reading, this.at),
       boundMs: bounds[layer],
       at: this.at,

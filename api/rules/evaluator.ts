@@ -49,7 +49,7 @@ export type Evaluator = {
 };
 
 /** Everything recorded up to here is applied, whatever lags too far behind left aside (L-07 `state_lag`). */
-export const horizonOf = (live: LiveMemory, now: Micros): Micros => {
+export const computeHorizon = (live: LiveMemory, now: Micros): Micros => {
   const heard = [...live.venues()].map(({ venue }) => live.watermark(venue) ?? 0).filter((w) => now - w <= STATE_LAG);
   return heard.length === 0 ? now - STATE_LAG : Math.min(...heard);
 };
@@ -205,7 +205,7 @@ class Loop {
     if (!live.isReady() || !live.isWhole) return;
     await this.#renew();
     await this.#reload();
-    for (const at of this.#book.due(horizonOf(live, nowMicros()))) {
+    for (const at of this.#book.due(computeHorizon(live, nowMicros()))) {
       if (this.#stopping.signal.aborted) return;
       await this.#evaluate(at);
       await this.#renew();

@@ -2,12 +2,12 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import { narrowingOf, refuseOutside, type ScopeChoice } from '../access/scope.ts';
+import { refuseOutside, type ScopeChoice, toNarrowing } from '../access/scope.ts';
 import type { Plan } from '../contract/plans.ts';
-import { type Bounds, boundsOf } from '../live/bounds.ts';
+import { type Bounds, makeBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { planOf, type Plan as QueryPlan } from '../screen/plan.ts';
+import { makePlan, type Plan as QueryPlan } from '../screen/plan.ts';
 import { type Directory, directoryOf } from '../selection/directory.ts';
 import { type Names, resolveNames, selectListings } from '../selection/resolve.ts';
 import { compileRule } from './check-rule.ts';
@@ -39,7 +39,7 @@ export class Questions {
   }
 
   of({ query, units, freshness }: Asked): Question {
-    const bounds = boundsOf(freshness ?? undefined);
+    const bounds = makeBounds(freshness ?? undefined);
     const asked = JSON.stringify([query, units, bounds]);
     const held = this.#held.get(asked);
     if (held !== undefined) return held;
@@ -48,7 +48,7 @@ export class Questions {
     const names = resolveNames(checked.where ?? {}, directory);
     const question: Question = {
       key: JSON.stringify([string, units, bounds]),
-      plan: planOf(checked, units),
+      plan: makePlan(checked, units),
       names,
       where: JSON.stringify(Object.entries(names).map(([key, named]) => [key, named.map(({ code }) => code)])),
       units,
@@ -94,7 +94,7 @@ export class Selections {
     const key = `${where}|${choice.venues?.join() ?? '*'}|${choice.instruments?.join() ?? '*'}`;
     const held = this.#held.get(key);
     if (held !== undefined) return held;
-    const selected = selectListings(names, directory, { at, narrowing: narrowingOf(choice) });
+    const selected = selectListings(names, directory, { at, narrowing: toNarrowing(choice) });
     this.#held.set(key, selected);
     return selected;
   }

@@ -1,7 +1,7 @@
 // Why a result is unknown: the inputs that no known one could outweigh (SC-07).
 import { printNode } from '../language/printer.ts';
 import type { AggregateNode, Node } from '../language/tree.ts';
-import { partsOf } from './evaluate.ts';
+import { listParts } from './evaluate.ts';
 import type { Element, Instrument } from './instrument.ts';
 import { isLeaf } from './plan.ts';
 import { NO_VALUE, type Unknown, type Value } from './values.ts';
@@ -50,7 +50,7 @@ const partCauses = (node: Node, instrument: Instrument, element: Element | null)
   listChildren(node).flatMap((child) => listCauses(child, instrument, element));
 
 const openCauses = (node: AggregateNode, instrument: Instrument): Cause[] =>
-  partsOf(node, instrument.environment).open.flatMap(({ element }) => [
+  listParts(node, instrument.environment).open.flatMap(({ element }) => [
     ...(node.where === undefined ? [] : listCauses(node.where, instrument, element)),
     ...listCauses(node.expr, instrument, element),
   ]);

@@ -8,11 +8,11 @@ import { SEALS_AFTER } from '../../schemas/windows.ts';
 import { DAY } from '../history/past.ts';
 import { FIELDS, SOURCES } from '../language/fields.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf, pricePolicyOf } from '../live/listing-view.ts';
+import { findListingPolicy, findPricePolicy } from '../live/listing-view.ts';
 import { unitCounted } from '../live/members.ts';
 import type { Columns, Need } from '../series/cache.ts';
 import type { Column } from '../series/column.ts';
-import { type ColumnSpec, isQuantitySpec, lengthOf, periodAt, specId } from '../series/column-spec.ts';
+import { type ColumnSpec, findLength, isQuantitySpec, periodAt, specId } from '../series/column-spec.ts';
 import { type Elements, GAP_AT, INSUFFICIENT_AT, NOT_RETAINED_AT, UNIT_UNKNOWN_AT } from './series.ts';
 import { type Unknown, unknown } from './values.ts';
 
@@ -70,8 +70,8 @@ const findAbsence = (
   const { version } = selected;
   const policy =
     spec.kind === 'candles'
-      ? pricePolicyOf(capability, spec.priceType, version)
-      : listingPolicyOf(capability, spec.layer, version);
+      ? findPricePolicy(capability, spec.priceType, version)
+      : findListingPolicy(capability, spec.layer, version);
   if (policy === 'off') return unknown('off', 'policy_off');
   const lacks = spec.kind === 'candles' ? lacksSource(spec, selected) : lacksField(spec, selected);
   if (policy === 'not_published' || lacks) return unknown('not_published', 'venue_capability');
@@ -84,7 +84,7 @@ const isUsable = (
   { column, period }: { readonly column: Column; readonly period: number },
   { watermark, byWatermark }: { readonly watermark: Micros; readonly byWatermark: boolean },
 ): boolean => {
-  const end = period * lengthOf(spec);
+  const end = period * findLength(spec);
   if (watermark >= end + SEALS_AFTER) return true;
   return column.has(period) && (spec.kind === 'candles' ? !byWatermark : watermark >= end);
 };
@@ -96,7 +96,7 @@ const newestPeriod = (
 ): number => {
   let newest = Number.POSITIVE_INFINITY;
   for (const [spec, column] of columns) {
-    let period = periodAt(at, lengthOf(spec));
+    let period = periodAt(at, findLength(spec));
     while (watermark !== null && !isUsable(spec, { column, period }, { watermark, byWatermark })) period--;
     newest = Math.min(newest, period);
   }
@@ -109,7 +109,7 @@ const explain = (
   spec: ColumnSpec,
   of: { last: number; selected: Selected; now: Micros },
 ): Elements => {
-  const length = lengthOf(spec);
+  const length = findLength(spec);
   const days = RETENTION_DAYS[spec.kind === 'candles' ? 'candles' : 'readings'];
   const floor = Math.floor((of.now - days * DAY) / DAY) * DAY;
   const { first_seen_at } = of.selected.version;
@@ -165,7 +165,7 @@ const captureColumn = (
   const elements = explain(column.copy(last, bars), spec, { last, selected, now });
   return {
     elements: units === null || mode !== 'published' ? elements : inOneUnit(elements, units),
-    end: last * lengthOf(spec),
+    end: last * findLength(spec),
     receivedAt: column.receivedAt(last),
     recorded: units === null || mode === 'published' ? null : column.copyRecorded(last, bars),
     units,
@@ -182,7 +182,7 @@ const captureAbsence = (
 ): AbsentColumn => {
   const column = absence.status === 'stale' ? columns.columnOf(selected.listing, spec) : undefined;
   if (column === undefined) return absence;
-  return { ...absence, units: readUnits(column, { spec, bars, last: periodAt(at, lengthOf(spec)) }, selected) };
+  return { ...absence, units: readUnits(column, { spec, bars, last: periodAt(at, findLength(spec)) }, selected) };
 };
 
 const require = (column: Column | undefined): Column => {

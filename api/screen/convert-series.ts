@@ -6,12 +6,12 @@ import type { ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark } from '../../schemas/units.ts';
 import { gatherLosses, gatherSeries } from '../history/gather.ts';
 import { markAt } from '../history/marks.ts';
-import { readingsOf } from '../history/series.ts';
+import { listReadings } from '../history/series.ts';
 import type { HistoryReader } from '../history/store.ts';
 import { versionAt } from '../live/listing-book.ts';
 import { mayNeedMark, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { type ColumnSpec, lengthOf, specId } from '../series/column-spec.ts';
+import { type ColumnSpec, findLength, specId } from '../series/column-spec.ts';
 import type { Captured, CapturedColumn } from './capture.ts';
 import type { Facts } from './facts.ts';
 import { type Elements, UNIT_UNKNOWN_AT } from './series.ts';
@@ -31,7 +31,7 @@ const findColumn = ({ windows }: Facts, spec: ColumnSpec): CapturedColumn | null
 
 /** Marks of listings at the period ends of a column. */
 const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: ConvertDeps): Promise<Map<string, Marks>> => {
-  const length = lengthOf(spec);
+  const length = findLength(spec);
   const columns = facts.map((one) => findColumn(one, spec)).filter((column) => column !== null);
   const to = Math.max(...columns.map(({ end }) => end));
   const from = Math.min(...columns.map(({ end, elements }) => end - elements.values.length * length));
@@ -39,7 +39,7 @@ const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: Conver
   const reader = deps.begin();
   const asked = { mode: 'interval', length, from, to } as const;
   const series = await gatherSeries({ reader, live, listings: facts, asked }, 'mark', { withBefore: true });
-  const rowsOf = ({ listing }: Facts) => readingsOf(series.get(listingId(listing.venue, listing.venueSymbol)) ?? []);
+  const rowsOf = ({ listing }: Facts) => listReadings(series.get(listingId(listing.venue, listing.venueSymbol)) ?? []);
   const heard = facts.flatMap((one) => rowsOf(one).map((row) => [one.listing.venue, row] as const));
   const losses = await gatherLosses({ reader, live }, heard, to);
   return new Map(
@@ -99,7 +99,7 @@ export const convertFacts = async (
       const column = findColumn(one, spec);
       if (column === null) continue;
       const of = {
-        length: lengthOf(spec),
+        length: findLength(spec),
         marks: marks.get(listingId(one.listing.venue, one.listing.venueSymbol)) ?? (() => null),
       };
       windows[i]?.set(specId(spec), { ...column, ...convert(one, column, of) });

@@ -2,18 +2,18 @@
 // passes the reader that gives a listing's fields, series and depths.
 import { parseDuration } from '../../schemas/durations.ts';
 import { type Arithmetic, operate } from '../language/operators.ts';
-import { sumOf } from '../language/sums.ts';
+import { computeSum } from '../language/sums.ts';
 import type { AggregateNode, CallNode, FieldNode, InNode, Node, QuantifierNode, SourceNode } from '../language/tree.ts';
 import {
   and,
   compare,
   firstUnknown,
-  intervalOf,
   isAbsent,
   NO_VALUE,
-  numberOf,
   or,
   type Truth,
+  toInterval,
+  toNumber,
   type Unknown,
   type Value,
 } from './values.ts';
@@ -42,10 +42,10 @@ const isUnknown = (value: Value): value is Unknown => value.kind === 'unknown';
 const arithmetic = (op: Arithmetic, left: Value, right: Value): Value => {
   const unknowns = [left, right].filter(isUnknown);
   if (unknowns.length > 0) return firstUnknown(unknowns);
-  return left.kind === 'number' && right.kind === 'number' ? numberOf(operate(op, left.value, right.value)) : NO_VALUE;
+  return left.kind === 'number' && right.kind === 'number' ? toNumber(operate(op, left.value, right.value)) : NO_VALUE;
 };
 
-const literal = (text: string): Value => numberOf(parseDuration(text) ?? Number.NaN);
+const literal = (text: string): Value => toNumber(parseDuration(text) ?? Number.NaN);
 
 const membership = <E>({ left, values }: InNode, environment: Environment<E>, element: E | null): Value => {
   const value = evaluate(left, environment, element);
@@ -57,11 +57,11 @@ const quantified = <E>({ type, where }: QuantifierNode, environment: Environment
   if (type === 'any') return truth(or(truths));
   if (type === 'all') return truth(and(truths));
   const known = truths.filter((t) => t === true).length;
-  return intervalOf(known, known + truths.filter((t) => t === null).length);
+  return toInterval(known, known + truths.filter((t) => t === null).length);
 };
 
 /** Which elements contribute and which may (DQL-21, DQL-33b). */
-export const partsOf = <E>({ expr, where }: AggregateNode, environment: Environment<E>): Parts<E> => {
+export const listParts = <E>({ expr, where }: AggregateNode, environment: Environment<E>): Parts<E> => {
   const contributing: { element: E; value: number }[] = [];
   const open: { element: E; value: Value }[] = [];
   for (const element of environment.elements) {
@@ -75,18 +75,18 @@ export const partsOf = <E>({ expr, where }: AggregateNode, environment: Environm
 };
 
 /** DQL-22, DQL-23. */
-export const aggregateOf = <E>(fn: AggregateNode['fn'], { contributing, open }: Parts<E>): Value => {
+export const computeAggregate = <E>(fn: AggregateNode['fn'], { contributing, open }: Parts<E>): Value => {
   const values = contributing.map(({ value }) => value);
   const isOpen = open.length > 0;
   if (values.length === 0 || (fn === 'sum' && isOpen))
     return firstUnknown(open.map(({ value }) => value).filter(isUnknown));
   switch (fn) {
     case 'sum':
-      return numberOf(sumOf(values));
+      return toNumber(computeSum(values));
     case 'max':
-      return intervalOf(Math.max(...values), isOpen ? Number.POSITIVE_INFINITY : Math.max(...values));
+      return toInterval(Math.max(...values), isOpen ? Number.POSITIVE_INFINITY : Math.max(...values));
     case 'min':
-      return intervalOf(isOpen ? Number.NEGATIVE_INFINITY : Math.min(...values), Math.min(...values));
+      return toInterval(isOpen ? Number.NEGATIVE_INFINITY : Math.min(...values), Math.min(...values));
     default: {
       const never: never = fn;
       return never;
@@ -98,7 +98,7 @@ const evaluateCall = <E>(node: CallNode, environment: Environment<E>, element: E
   const [argument] = node.args;
   if (node.name !== 'abs' || argument === undefined) return environment.read(node, element);
   const value = evaluate(argument, environment, element);
-  if (value.kind === 'number') return numberOf(Math.abs(value.value));
+  if (value.kind === 'number') return toNumber(Math.abs(value.value));
   return value.kind === 'unknown' ? value : NO_VALUE;
 };
 
@@ -107,7 +107,7 @@ export const evaluate = <E>(node: Node, environment: Environment<E>, element: E 
   const at = (child: Node): Value => evaluate(child, environment, element);
   switch (node.type) {
     case 'number':
-      return numberOf(Number(node.value));
+      return toNumber(Number(node.value));
     case 'duration':
       return literal(node.value);
     case 'code':
@@ -133,7 +133,7 @@ export const evaluate = <E>(node: Node, environment: Environment<E>, element: E 
     case 'count':
       return quantified(node, environment);
     case 'agg':
-      return aggregateOf(node.fn, partsOf(node, environment));
+      return computeAggregate(node.fn, listParts(node, environment));
     case 'broken':
       throw new Error('a query with faults has no value');
     default: {

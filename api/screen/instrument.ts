@@ -3,7 +3,7 @@ import type { Node } from '../language/tree.ts';
 import { type Environment, evaluate, type Leaf } from './evaluate.ts';
 import type { Facts } from './facts.ts';
 import type { Plan } from './plan.ts';
-import { type Said, say } from './say.ts';
+import { readLeaf, type Said } from './say.ts';
 import type { Truth, Value } from './values.ts';
 
 export type Element = { readonly facts: Facts; readonly said: (Said | undefined)[] };
@@ -31,7 +31,7 @@ export class Instrument {
     if (slot === undefined) throw new Error(`"${leaf.name}" is no leaf of the plan`);
     const held = element.said[slot];
     if (held !== undefined) return held;
-    const said = say(leaf, element.facts, this.#group);
+    const said = readLeaf(leaf, element.facts, this.#group);
     element.said[slot] = said;
     return said;
   }

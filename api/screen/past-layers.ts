@@ -5,10 +5,10 @@ import type { Micros } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import { gatherLosses, gatherSeries, type Losses } from '../history/gather.ts';
 import { retentionFrom } from '../history/past.ts';
-import { newestAt, type ReadingRow, readingsOf } from '../history/series.ts';
+import { listReadings, newestAt, type ReadingRow } from '../history/series.ts';
 import type { HistoryReader } from '../history/store.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf } from '../live/listing-view.ts';
+import { findListingPolicy } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { LayerAnswer, LayerState, LayerStates, Terms } from './facts.ts';
 
@@ -36,7 +36,7 @@ const toState = ({ selected, layer, row }: Heard, losses: Losses, question: Past
   const { terms, live, evaluatedAt } = question;
   const { listing, version } = selected;
   const capability = versionAt(live.venue(listing.venue)?.capabilities ?? [], terms.at);
-  const policy = listingPolicyOf(capability, layer, version);
+  const policy = findListingPolicy(capability, layer, version);
   // After `off` and `not_published` (L-07); of a venue that nothing was known of yet no policy is known.
   const isKept = terms.at >= retentionFrom('readings', version, evaluatedAt);
   if (!isKept && (capability === null || policy === 'on')) return { reading: null, answer: NOT_RETAINED };
@@ -60,7 +60,7 @@ export const pastLayers = async (question: PastQuestion): Promise<ReadonlyMap<st
   const heard = listings.flatMap((selected) =>
     layers.map((layer, i): Heard => {
       const rows = series[i]?.get(listingId(selected.listing.venue, selected.listing.venueSymbol)) ?? [];
-      return { selected, layer, row: newestAt(readingsOf(rows), terms.at) };
+      return { selected, layer, row: newestAt(listReadings(rows), terms.at) };
     }),
   );
   const spoken = heard.flatMap(({ selected, row }) => (row === null ? [] : [[selected.listing.venue, row] as const]));

@@ -3,14 +3,14 @@ import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import type { CheckedQuery } from '../language/check-query.ts';
-import { barsOf, childrenOf } from '../language/cost.ts';
+import { countBars, listChildren } from '../language/cost.ts';
 import { FIELDS } from '../language/fields.ts';
 import { printNode } from '../language/printer.ts';
 import type { Node } from '../language/tree.ts';
 import type { Need } from '../series/cache.ts';
 import { specId } from '../series/column-spec.ts';
 import type { Leaf } from './evaluate.ts';
-import { columnsOf, functionOf, stepsOf } from './series.ts';
+import { countSteps, listColumns, requireFunction } from './series.ts';
 
 export type Level = 'instrument' | 'venue';
 /** A leaf of the query; leaves of one text are one slot. */
@@ -34,11 +34,13 @@ declare const LEAF: unique symbol;
 type LeafNode = Leaf & { readonly [LEAF]: true };
 
 export const isLeaf = (node: Node): node is LeafNode =>
-  node.type === 'field' || node.type === 'source' || (node.type === 'call' && functionOf(node).how.by !== 'argument');
+  node.type === 'field' ||
+  node.type === 'source' ||
+  (node.type === 'call' && requireFunction(node).how.by !== 'argument');
 
 /** A leaf that reads periods. */
 const readsPeriods = (leaf: Leaf): boolean =>
-  leaf.type === 'source' || (leaf.type === 'call' && functionOf(leaf).readsPeriods);
+  leaf.type === 'source' || (leaf.type === 'call' && requireFunction(leaf).readsPeriods);
 
 const levelOfLeaf = (leaf: Leaf): Level =>
   leaf.type === 'field' && FIELDS.get(leaf.name)?.scope === 'instrument' ? 'instrument' : 'venue';
@@ -47,12 +49,12 @@ const levelOfLeaf = (leaf: Leaf): Level =>
 const findLevel = (node: Node): Level => {
   if (isLeaf(node)) return levelOfLeaf(node);
   if (node.type === 'any' || node.type === 'all' || node.type === 'count' || node.type === 'agg') return 'instrument';
-  return childrenOf(node).some((child) => findLevel(child) === 'venue') ? 'venue' : 'instrument';
+  return listChildren(node).some((child) => findLevel(child) === 'venue') ? 'venue' : 'instrument';
 };
 
 const visit = (node: Node, see: (node: Node) => void): void => {
   see(node);
-  if (!isLeaf(node)) for (const child of childrenOf(node)) visit(child, see);
+  if (!isLeaf(node)) for (const child of listChildren(node)) visit(child, see);
 };
 
 const listRoots = ({ condition, select, orderBy }: CheckedQuery): Node[] => [
@@ -64,7 +66,7 @@ const listRoots = ({ condition, select, orderBy }: CheckedQuery): Node[] => [
 /** The layer whose reading a leaf is about; null for reference fields and series. */
 const layerOfLeaf = (leaf: Leaf): ReadingLayer | null => {
   if (leaf.type === 'source' || readsPeriods(leaf)) return null;
-  if (leaf.type === 'call' && functionOf(leaf).layer === 'venue_depth') return 'venue_depth';
+  if (leaf.type === 'call' && requireFunction(leaf).layer === 'venue_depth') return 'venue_depth';
   const name = leaf.type === 'call' ? (leaf.args[0]?.type === 'field' ? leaf.args[0].name : '') : leaf.name;
   const layer = FIELDS.get(name)?.layer;
   return layer === undefined || layer === 'reference' ? null : layer;
@@ -81,8 +83,8 @@ const listNeeds = (slots: readonly Slot[]): Need[] => {
   const needs = new Map<string, Need>();
   for (const { leaf } of slots) {
     if (!readsPeriods(leaf)) continue;
-    for (const spec of columnsOf(leaf)) {
-      const bars = Math.max(barsOf(leaf), needs.get(specId(spec))?.bars ?? 0);
+    for (const spec of listColumns(leaf)) {
+      const bars = Math.max(countBars(leaf), needs.get(specId(spec))?.bars ?? 0);
       needs.set(specId(spec), { spec, bars });
     }
   }
@@ -108,7 +110,7 @@ const shownAt = (nodes: readonly Node[], level: Level): Shown[] => {
 };
 
 /** Made once a query; holds for every instrument. */
-export const planOf = (query: CheckedQuery, units: UnitsMode): Plan => {
+export const makePlan = (query: CheckedQuery, units: UnitsMode): Plan => {
   const slots: Slot[] = [];
   const numbers = new Map<string, number>();
   const slotOf = new Map<Node, number>();
@@ -129,7 +131,7 @@ export const planOf = (query: CheckedQuery, units: UnitsMode): Plan => {
     slotOf,
     layers: listLayers(slots, units),
     needs: listNeeds(slots),
-    steps: slots.reduce((sum, { leaf }) => sum + (readsPeriods(leaf) ? stepsOf(leaf) : 0), 0),
+    steps: slots.reduce((sum, { leaf }) => sum + (readsPeriods(leaf) ? countSteps(leaf) : 0), 0),
     shown: { instrument: shownAt(nodes, 'instrument'), venue: shownAt(nodes, 'venue') },
   };
 };

@@ -6,17 +6,17 @@ import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark, quantityUnitFor } from '../../schemas/units.ts';
 import type { StoredReading } from '../history/stored-row.ts';
-import { barsOf } from '../language/cost.ts';
+import { countBars } from '../language/cost.ts';
 import { FIELDS, SOURCES } from '../language/fields.ts';
 import type { CallNode, FieldNode, Node, SourceNode } from '../language/tree.ts';
 import { versionAt } from '../live/listing-book.ts';
-import { isQuantity, unitCounted, unitOf } from '../live/members.ts';
+import { findUnit, isQuantity, unitCounted } from '../live/members.ts';
 import { specId } from '../series/column-spec.ts';
 import type { Captured, CapturedColumn } from './capture.ts';
 import type { Leaf } from './evaluate.ts';
-import { type Facts, type LayerState, layerOf, markOf } from './facts.ts';
-import { type AtomValue, atomValue, columnsOf, functionOf, REASONS } from './series.ts';
-import { firstUnknown, NO_VALUE, numberOf, type Unknown, unknown, type Value } from './values.ts';
+import { type Facts, findMark, type LayerState, requireLayer } from './facts.ts';
+import { type AtomValue, atomValue, listColumns, REASONS, requireFunction } from './series.ts';
+import { firstUnknown, NO_VALUE, toNumber, type Unknown, unknown, type Value } from './values.ts';
 
 export type Said = {
   readonly value: Value;
@@ -59,7 +59,7 @@ type Quantity = { readonly digits: Digits; readonly unit: QuantityUnit; readonly
 const converted = ({ digits, unit, version }: Quantity, facts: Facts): Digits | null => {
   const { units: mode } = facts.terms;
   const listing = version.record.values;
-  const mark = needsMark(unit, mode, listing) ? markOf(facts) : null;
+  const mark = needsMark(unit, mode, listing) ? findMark(facts) : null;
   return convertQuantity({ digits, unit, mode, listing, mark });
 };
 
@@ -80,10 +80,10 @@ const readRule = (name: 'tick_size' | 'lot_size' | 'min_qty', facts: Facts): Sai
     );
   }
   const shown = isCounted ? converted({ digits, unit: stated as QuantityUnit, version }, facts) : digits;
-  return shown === null ? reference(UNIT_UNKNOWN, unit) : reference(numberOf(Number(shown)), unit, shown);
+  return shown === null ? reference(UNIT_UNKNOWN, unit) : reference(toNumber(Number(shown)), unit, shown);
 };
 
-const isPresent = (facts: Facts): boolean => layerOf(facts, 'mark').answer.status === 'present';
+const isPresent = (facts: Facts): boolean => requireLayer(facts, 'mark').answer.status === 'present';
 
 /** Reference fields; those of the instrument are the same for each of its listings. */
 const readReference = (name: string, facts: Facts, group: readonly Facts[]): Said => {
@@ -96,9 +96,9 @@ const readReference = (name: string, facts: Facts, group: readonly Facts[]): Sai
     case 'venue':
       return reference(text(listing.venue), 'code');
     case 'venues_listed':
-      return reference(numberOf(group.length), 'count');
+      return reference(toNumber(group.length), 'count');
     case 'venues_answered':
-      return reference(numberOf(group.filter(isPresent).length), 'count');
+      return reference(toNumber(group.filter(isPresent).length), 'count');
     case 'tick_size':
     case 'lot_size':
     case 'min_qty':
@@ -139,7 +139,7 @@ const makeSaid = (
 /** Time that has passed is none: the venue has not published the next settlement yet (L-02). */
 const timeToFunding = ({ instants }: StoredReading, at: Micros): Value => {
   const next = instants.next_funding_at;
-  return next === undefined || next <= at ? NO_VALUE : numberOf(Math.floor((next - at) / MICROS_PER_MS));
+  return next === undefined || next <= at ? NO_VALUE : toNumber(Math.floor((next - at) / MICROS_PER_MS));
 };
 
 /** In force when the reading was recorded (H-16k). */
@@ -160,22 +160,22 @@ const readMember = (reading: StoredReading, member: string, facts: Facts): Membe
     ? converted({ digits, unit: unitCounted(reading, version), version }, facts)
     : digits;
   if (shown === null) return { value: UNIT_UNKNOWN, unit, digits: null };
-  return { value: numberOf(Number(shown)), unit, digits: shown };
+  return { value: toNumber(Number(shown)), unit, digits: shown };
 };
 
 /** Of the newest reading, whether or not it holds; without one as the listing counts (N-08). */
 const unitOfMember = (member: string, layer: ReadingLayer, facts: Facts): string => {
   if (member === 'time_to_funding') return 'ms';
-  const { reading } = layerOf(facts, layer);
+  const { reading } = requireLayer(facts, layer);
   const counted =
     reading === null
       ? unitCounted({ quantity_unit: null }, facts.version)
       : unitCounted(reading, findVersion(reading, facts));
-  return unitOf(member, layer, quantityUnitFor(counted, facts.terms.units));
+  return findUnit(member, layer, quantityUnitFor(counted, facts.terms.units));
 };
 
 const readMemberValue = (layer: ReadingLayer, member: string, facts: Facts): Said => {
-  const state = layerOf(facts, layer);
+  const state = requireLayer(facts, layer);
   const { reading, answer } = state;
   if (answer.status !== 'present' || reading === null) {
     const value = unknown(answer.status === 'present' ? 'missing' : answer.status, answer.reason ?? 'no_value');
@@ -197,7 +197,7 @@ const readMemberValue = (layer: ReadingLayer, member: string, facts: Facts): Sai
 
 const readDepth = (name: string, band: string, facts: Facts): Said => {
   const said = readMemberValue('venue_depth', `${name}_${band}`, facts);
-  const { reading, answer } = layerOf(facts, 'venue_depth');
+  const { reading, answer } = requireLayer(facts, 'venue_depth');
   const values = answer.status === 'present' ? (reading?.values ?? {}) : {};
   const side = name.includes('bid') ? 'bid' : 'ask';
   const levels = values[`levels_${side}_${band}`] ?? null;
@@ -206,13 +206,13 @@ const readDepth = (name: string, band: string, facts: Facts): Said => {
 
 /** `age` is known whenever there is an accepted reading, `status` always (DQL-15). */
 const readAbout = (what: 'age' | 'status', layer: ReadingLayer, facts: Facts): Said => {
-  const state = layerOf(facts, layer);
+  const state = requireLayer(facts, layer);
   const { answer } = state;
   const known = { digits: null, status: 'present', reason: null } as const;
   if (what === 'status') return makeSaid(state, layer, { ...known, value: text(answer.status), unit: 'code' });
   const isKnown = (answer.status === 'present' || answer.status === 'stale') && answer.age_ms !== null;
   const status = answer.status === 'present' ? 'missing' : answer.status;
-  if (isKnown) return makeSaid(state, layer, { ...known, value: numberOf(answer.age_ms ?? 0), unit: 'ms' });
+  if (isKnown) return makeSaid(state, layer, { ...known, value: toNumber(answer.age_ms ?? 0), unit: 'ms' });
   const value = unknown(status, answer.reason ?? 'no_value');
   return makeSaid(state, layer, { digits: null, value, unit: 'ms', status, reason: value.reason });
 };
@@ -221,7 +221,7 @@ const readAbout = (what: 'age' | 'status', layer: ReadingLayer, facts: Facts): S
 
 /** That of the newest element, else as the listing counts (N-08). */
 const quantityUnit = (node: SourceNode | FieldNode, { version, terms, windows }: Facts): string => {
-  const counted = columnsOf(node).flatMap((spec) => windows.get(specId(spec))?.units ?? []);
+  const counted = listColumns(node).flatMap((spec) => windows.get(specId(spec))?.units ?? []);
   const unit = counted.findLast((one) => one !== null) ?? null;
   return quantityUnitFor(unitCounted({ quantity_unit: unit }, version), terms.units);
 };
@@ -243,7 +243,7 @@ const unitOfSeries = (node: Node, facts: Facts): string => {
     case 'arith':
       return unitOfArithmetic(node.op, unitOfSeries(node.left, facts), unitOfSeries(node.right, facts));
     case 'call': {
-      const { unit } = functionOf(node);
+      const { unit } = requireFunction(node);
       return unit === 'argument' ? unitOfSeries(node.args[0] as Node, facts) : unit;
     }
     default:
@@ -252,7 +252,7 @@ const unitOfSeries = (node: Node, facts: Facts): string => {
 };
 
 const toValue = (atom: AtomValue): Value => {
-  if ('number' in atom) return numberOf(atom.number);
+  if ('number' in atom) return toNumber(atom.number);
   if ('truth' in atom) return { kind: 'truth', value: atom.truth };
   return unknown('missing', REASONS[atom.reason] ?? 'no_value');
 };
@@ -260,7 +260,7 @@ const toValue = (atom: AtomValue): Value => {
 const isUnknown = (captured: Captured): captured is Unknown => 'kind' in captured;
 
 const readSeriesValue = (leaf: CallNode | SourceNode, facts: Facts): Said => {
-  const specs = columnsOf(leaf);
+  const specs = listColumns(leaf);
   const columns = specs.map((spec): Captured => {
     const captured = facts.windows.get(specId(spec));
     if (captured === undefined) throw new Error(`the column ${specId(spec)} was not captured`);
@@ -273,7 +273,7 @@ const readSeriesValue = (leaf: CallNode | SourceNode, facts: Facts): Said => {
     ...BARE,
     unit: unitOfSeries(leaf, facts),
     layer: others.length === 0 ? layer : 'candles',
-    period: { timeframe, bars: barsOf(leaf), end: null },
+    period: { timeframe, bars: countBars(leaf), end: null },
   };
   const absent = columns.filter(isUnknown);
   if (absent.length > 0) {
@@ -307,10 +307,10 @@ const readFieldValue = ({ name }: FieldNode, facts: Facts, group: readonly Facts
 };
 
 /** The value of a leaf for a listing of an instrument; `group` are all the instrument's selected listings. */
-export const say = (leaf: Leaf, facts: Facts, group: readonly Facts[]): Said => {
+export const readLeaf = (leaf: Leaf, facts: Facts, group: readonly Facts[]): Said => {
   if (leaf.type === 'field') return readFieldValue(leaf, facts, group);
   if (leaf.type === 'source') return readSeriesValue(leaf, facts);
-  const { how } = functionOf(leaf);
+  const { how } = requireFunction(leaf);
   if (how.by !== 'layer') return readSeriesValue(leaf, facts);
   const [argument] = leaf.args;
   if (how.what === 'depth') return readDepth(leaf.name, argument?.type === 'code' ? argument.value : '', facts);

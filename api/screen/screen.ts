@@ -121,7 +121,7 @@ const toItem = ({ instrument, result }: Outcome): JsonValue => ({
 });
 
 /** Listings by instrument, in the order of their codes; those of one in the order given. */
-export const groupsOf = (facts: readonly Facts[]): [string, Facts[]][] => {
+export const groupFacts = (facts: readonly Facts[]): [string, Facts[]][] => {
   const groups = new Map<string, Facts[]>();
   for (const one of facts) {
     const { instrument } = one.version.record.values;
@@ -153,7 +153,7 @@ export const screenItems = async (
     items.push(writeJson(toItem(outcome), { numberFormat }));
   };
   const outcomes: Outcome[] = [];
-  for (const [code, group] of groupsOf(facts)) {
+  for (const [code, group] of groupFacts(facts)) {
     const instrument = new Instrument(code, plan, group);
     const result = instrument.result();
     if (result === true || (result === null && includeUnknown)) {

@@ -7,7 +7,7 @@ import type { StoredReading } from '../history/stored-row.ts';
 import type { AggregateNode, ArithNode, Node, QuantifierNode } from '../language/tree.ts';
 import { figureOrNull, instantOrNull } from '../live/members.ts';
 import { because } from './because.ts';
-import { aggregateOf, partsOf } from './evaluate.ts';
+import { computeAggregate, listParts } from './evaluate.ts';
 import type { Element, Instrument } from './instrument.ts';
 import { isLeaf } from './plan.ts';
 import { type Said, unitOfArithmetic } from './say.ts';
@@ -219,8 +219,8 @@ const pickedDigits = (node: AggregateNode, instrument: Instrument, picked: Eleme
   node.fn !== 'sum' && picked !== undefined && isLeaf(node.expr) ? instrument.said(node.expr, picked).digits : null;
 
 const aggregateObject = (node: AggregateNode, instrument: Instrument): Json => {
-  const parts = partsOf(node, instrument.environment);
-  const value = aggregateOf(node.fn, parts);
+  const parts = listParts(node, instrument.environment);
+  const value = computeAggregate(node.fn, parts);
   const taking = [...parts.contributing, ...parts.open].map(({ element }) => element);
   const unknowns = parts.open.flatMap(({ element }) =>
     [node.where, node.expr].flatMap((side) =>

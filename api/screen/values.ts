@@ -23,11 +23,11 @@ export const unknown = (status: Unknown['status'], reason: string): Unknown => (
 export const NO_VALUE = unknown('missing', 'no_value');
 
 /** NaN and infinities do not exist: what would give one has no value (N-05). */
-export const numberOf = (value: number): Value => (Number.isFinite(value) ? { kind: 'number', value } : NO_VALUE);
+export const toNumber = (value: number): Value => (Number.isFinite(value) ? { kind: 'number', value } : NO_VALUE);
 
 /** A bound that has no room left is a number. */
-export const intervalOf = (low: number, high: number): Value =>
-  low === high ? numberOf(low) : { kind: 'interval', low, high };
+export const toInterval = (low: number, high: number): Value =>
+  low === high ? toNumber(low) : { kind: 'interval', low, high };
 
 const STATUS_ORDER: readonly Unknown['status'][] = ['off', 'not_published', 'missing', 'stale'];
 const REASON_ORDER = [

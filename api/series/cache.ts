@@ -8,8 +8,8 @@ import type { HistoryReader } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { Column } from './column.ts';
-import { type ColumnSpec, groupId, isQuantitySpec, lengthOf, periodAt, specId } from './column-spec.ts';
-import { countsForSeries, fillFromMemory, fillFromStore, putRow, type Reach, spanOf, type Target } from './load.ts';
+import { type ColumnSpec, findLength, groupId, isQuantitySpec, periodAt, specId } from './column-spec.ts';
+import { countsForSeries, fillFromMemory, fillFromStore, putRow, type Reach, type Target, toSpan } from './load.ts';
 
 /** A requested column and the number of its newest elements. */
 export type Need = { readonly spec: ColumnSpec; readonly bars: number };
@@ -26,7 +26,7 @@ const toKey = ({ venue, venueSymbol }: Selected['listing'], id: string): string 
 /** The first period anything can be stored of, by the listing's life and the floor of retention. */
 const firstStored = ({ version }: Selected, spec: ColumnSpec, now: Micros): number => {
   const kept = RETENTION_DAYS[spec.kind === 'candles' ? 'candles' : 'readings'] * DAY;
-  return periodAt(Math.max(version.first_seen_at, now - kept - DAY), lengthOf(spec)) + 1;
+  return periodAt(Math.max(version.first_seen_at, now - kept - DAY), findLength(spec)) + 1;
 };
 
 type Missing = { readonly listing: Selected; readonly spec: ColumnSpec; readonly id: string; readonly first: number };
@@ -54,7 +54,7 @@ const beginLoad = (missing: readonly Missing[], { reader, live, last }: Load) =>
   });
   for (const { group, spec, reach } of groups) {
     const listings = group.map(({ listing }) => listing);
-    refuseHole(spanOf(spec, reach), listings, live);
+    refuseHole(toSpan(spec, reach), listings, live);
   }
   return groups.map(({ group, spec, reach }) => {
     const targets = group.map(({ listing: { listing }, spec, first }): Target => {
@@ -80,11 +80,11 @@ export const readColumns = async (
   const columns = new Map<string, Column>();
   const missing = listings.flatMap((listing) =>
     needs.map(({ spec, bars }): Missing => {
-      const first = Math.max(periodAt(at, lengthOf(spec)) - bars + 1, firstStored(listing, spec, now));
+      const first = Math.max(periodAt(at, findLength(spec)) - bars + 1, firstStored(listing, spec, now));
       return { listing, spec, id: specId(spec), first };
     }),
   );
-  const last = (spec: ColumnSpec): number => periodAt(at, lengthOf(spec));
+  const last = (spec: ColumnSpec): number => periodAt(at, findLength(spec));
   const loads = beginLoad(missing, { reader, live, last });
   for (const { group, targets } of loads) {
     group.forEach(({ listing, id }, i) => {
@@ -132,7 +132,7 @@ export class SeriesCache implements Columns {
     const missing: Missing[] = [];
     for (const { spec, bars } of needs) {
       const id = specId(spec);
-      const least = periodAt(at, lengthOf(spec)) - bars + 1;
+      const least = periodAt(at, findLength(spec)) - bars + 1;
       for (const listing of listings) {
         const known = firstStored(listing, spec, at);
         const key = toKey(listing.listing, id);
@@ -155,7 +155,7 @@ export class SeriesCache implements Columns {
   }
 
   #load(missing: readonly Missing[], at: Micros, reader: HistoryReader): Promise<void>[] {
-    const last = (spec: ColumnSpec): number => periodAt(at, lengthOf(spec)) + 1;
+    const last = (spec: ColumnSpec): number => periodAt(at, findLength(spec)) + 1;
     return beginLoad(missing, { reader, live: this.#live, last }).map(({ group, targets, done: read }) => {
       const keys = group.map(({ listing, id }) => toKey(listing.listing, id));
       const done = read.then(

@@ -14,7 +14,7 @@ export type ColumnGroup =
 export type ColumnSpec = ColumnGroup & { readonly member: string; readonly timeframe: string };
 
 /** Length of a period. Timeframes are the language's, so they always parse. */
-export const lengthOf = ({ timeframe }: Pick<ColumnSpec, 'timeframe'>): Micros =>
+export const findLength = ({ timeframe }: Pick<ColumnSpec, 'timeframe'>): Micros =>
   (parseDuration(timeframe) ?? 60_000) * 1_000;
 
 export const groupId = (spec: ColumnGroup & { readonly timeframe: string }): string =>

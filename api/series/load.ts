@@ -8,7 +8,7 @@ import type { Row } from '../../schemas/topics.ts';
 import { type HistoryReader, places } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Column, PeriodValue } from './column.ts';
-import { type ColumnGroup, type ColumnSpec, isQuantitySpec, lengthOf, periodOfWindow } from './column-spec.ts';
+import { type ColumnGroup, type ColumnSpec, findLength, isQuantitySpec, periodOfWindow } from './column-spec.ts';
 
 /** Cells that one statement may answer. */
 const CELLS_AT_A_TIME = 400_000;
@@ -54,7 +54,7 @@ export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column
   const recorded = row.instants.recorded_at ?? NONE;
   // A reading's row without a reading is a gap; a proved empty minute is an element that nothing was received for.
   if (spec.kind === 'layer' && Number.isNaN(received)) return;
-  column.put(periodOfWindow(end, lengthOf(spec)), { ...readFigure(row, spec), received, recorded });
+  column.put(periodOfWindow(end, findLength(spec)), { ...readFigure(row, spec), received, recorded });
 };
 
 /** Copies rows that the store may not show yet. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
@@ -72,7 +72,7 @@ const makeStatement = (
   { members, listings, reach }: { members: readonly string[]; listings: readonly string[]; reach: Reach },
   table: string,
 ) => {
-  const length = lengthOf(group);
+  const length = findLength(group);
   const columns = members.filter((member) => member !== 'present').map(columnOf);
   const from = formatInstantMicros((reach.first - 1) * length);
   const to = formatInstantMicros(reach.last * length);
@@ -146,7 +146,7 @@ export const fillFromStore = async (reader: HistoryReader, group: Group): Promis
 };
 
 /** Instants `(from, to]` that a reach covers. */
-export const spanOf = (spec: ColumnSpec, { first, last }: Reach): { readonly from: Micros; readonly to: Micros } => ({
-  from: (first - 1) * lengthOf(spec),
-  to: last * lengthOf(spec),
+export const toSpan = (spec: ColumnSpec, { first, last }: Reach): { readonly from: Micros; readonly to: Micros } => ({
+  from: (first - 1) * findLength(spec),
+  to: last * findLength(spec),
 });

@@ -69,7 +69,7 @@ type Asked = Record<string, string | string[] | undefined>;
 const canonicalResource = (given: string, mcpUrl: string): string => (isResource(given, mcpUrl) ? mcpUrl : given);
 
 /** `market:read` is always granted, other scopes are ignored, and every authorisation shows the page (T-08). */
-export const rewriteAsked = (asked: Asked, mcpUrl: string): Asked => {
+export const rewriteRequest = (asked: Asked, mcpUrl: string): Asked => {
   const { resource, prompt, response_mode: mode } = asked;
   const isSilent = typeof prompt === 'string' && prompt.split(' ').includes('none');
   return {
@@ -161,7 +161,7 @@ export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: Exc
       if (exchange === undefined || PASSED_ON.has(exchange.kind)) return next();
       const { kind, form } = exchange;
       if (kind === 'authorize') {
-        const asked = rewriteAsked(ctx.query, mcpUrl);
+        const asked = rewriteRequest(ctx.query, mcpUrl);
         if (!isStorableJson(asked)) return refusePage(ctx, exchange);
         ctx.query = asked as typeof ctx.query;
         await next();

@@ -11,10 +11,10 @@ import { DueQueue } from './due-queue.ts';
 import {
   type Changed,
   changeListing,
+  findListing,
   followListing,
-  listingOf,
-  retellEnds,
-  retellListing,
+  replayEnds,
+  replayListing,
   unfollowListing,
 } from './listing-changes.ts';
 import { HEARTBEAT, heartbeatData, helloData, readyData } from './notices.ts';
@@ -22,7 +22,7 @@ import { type EventId, parseEventId, printEventId, printMoment, printPlaces, sta
 import { type StreamRequest, selectedBy } from './request.ts';
 import { resume } from './resume.ts';
 import { type Applied, Ring } from './ring.ts';
-import { RowBatches, rowLayerOf } from './row-events.ts';
+import { findRowLayer, RowBatches } from './row-events.ts';
 import { gapData, Stream } from './stream.ts';
 import { TrackBoard } from './track-board.ts';
 
@@ -37,7 +37,7 @@ const CHANGING: ReadonlySet<string> = new Set<LiveEntry['kind']>(['reading', 'co
 
 /** Entries that streams may need later, too. */
 const isKept = ({ kind }: LiveMessage, entry: LiveEntry | null): boolean =>
-  CHANGING.has(kind) || (entry !== null && rowLayerOf(entry) !== null);
+  CHANGING.has(kind) || (entry !== null && findRowLayer(entry) !== null);
 
 const asApplied = ({ venue, partition, message, before, replaced }: AppliedEntry): Applied => ({
   ...{ venue, task: `${venue}/${partition}`, message, before, replaced },
@@ -187,8 +187,8 @@ export class StreamHub {
       ring: this.#ring,
       now,
       idOf: (places) => printEventId(id, printPlaces(stream.tasks, places)),
-      tellListing: (resumed, entry) => retellListing(resumed, entry, this.#changed(now)),
-      tellEnds: (resumed, told) => retellEnds(resumed, { since: id.toldAt, told }, this.#changed(now)),
+      tellListing: (resumed, entry) => replayListing(resumed, entry, this.#changed(now)),
+      tellEnds: (resumed, told) => replayEnds(resumed, { since: id.toldAt, told }, this.#changed(now)),
     });
   }
 
@@ -280,7 +280,7 @@ export class StreamHub {
   #apply(applied: Applied, entry: LiveEntry | null): void {
     const { venue, task, message } = applied;
     if (!this.#places.has(task)) this.#begin(task, applied.before);
-    const isRow = entry !== null && rowLayerOf(entry) !== null;
+    const isRow = entry !== null && findRowLayer(entry) !== null;
     const changes = isKept(message, entry);
     if (changes && !isRow) this.#endRows();
     const now = this.#streams.size > 0 && changes ? this.#advance() : this.#nowMicros();
@@ -315,7 +315,7 @@ export class StreamHub {
         for (const track of board.ofVenue(venue)) board.refresh(track, now);
         return;
       case 'listing':
-        this.#changeListing(listingOf(this.#live, entry), now);
+        this.#changeListing(findListing(this.#live, entry), now);
         return;
       case 'watermark':
         board.checkLag(venue, now);

@@ -55,7 +55,7 @@ const sendListing = (
   stream.add('listing', writeJson({ venue, venue_symbol: venueSymbol, instrument, change, record }, { numberFormat }));
 };
 
-export const listingOf = (live: LiveMemory, { listing: version }: LiveEntry): LiveListing | undefined =>
+export const findListing = (live: LiveMemory, { listing: version }: LiveEntry): LiveListing | undefined =>
   version === null ? undefined : live.venue(version.venue)?.listings.get(version.venue_symbol);
 
 /** Handles a version of a listing, or its end: follows it, lets it go, or sends its new record. */
@@ -81,9 +81,9 @@ export const changeListing = (stream: Stream, listing: LiveListing, changed: Cha
 };
 
 /** Replays a past change of a listing; returns the change, null for none. An added listing has its snapshots sent too. */
-export const retellListing = (stream: Stream, entry: LiveEntry, changed: Changed): ListingChange | null => {
+export const replayListing = (stream: Stream, entry: LiveEntry, changed: Changed): ListingChange | null => {
   const { live } = changed;
-  const listing = listingOf(live, entry);
+  const listing = findListing(live, entry);
   if (listing === undefined || entry.listing === null) return null;
   const at = entry.listing.written_at;
   const before = selectedAs(stream.request, { live, listing, at: at - 1 });
@@ -98,7 +98,7 @@ export const retellListing = (stream: Stream, entry: LiveEntry, changed: Changed
 };
 
 /** Ends of listings that were known ahead, so that no entry reports them. `told` are those whose end an entry reported. */
-export const retellEnds = (
+export const replayEnds = (
   stream: Stream,
   { since, told }: { readonly since: Micros; readonly told: ReadonlySet<string> },
   { live, now }: Changed,

@@ -7,15 +7,15 @@ import { ROW_STREAMS, type RowLayer } from '../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import { narrowingOf, refuseOutside, type ScopeChoice, throwAll } from '../access/scope.ts';
+import { refuseOutside, type ScopeChoice, throwAll, toNarrowing } from '../access/scope.ts';
 import { layerNamed } from '../contract/layer-names.ts';
 import { IncludeSynthetic, NumberFormatParameter, SCOPE_CODES, Units, WHERE_CODES } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { TIMEFRAMES, type Timeframe } from '../language/limits.ts';
-import { type Bounds, boundsOf, freshnessFaults, freshnessLimits } from '../live/bounds.ts';
+import { type Bounds, freshnessFaults, freshnessLimits, makeBounds } from '../live/bounds.ts';
 import type { LiveListing, Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { listingLimit, namesOf } from '../operations/asked.ts';
+import { listingLimit, readNames } from '../operations/asked.ts';
 import type { ReadableEndpoint, Reading } from '../operations/operation.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Names, type Narrowing, selectListings } from '../selection/resolve.ts';
@@ -100,7 +100,7 @@ export const STREAM = {
     output: events.join('\n'),
   },
   refine: (input: unknown) => refine(input as Partial<StreamInput>),
-  understand: (input: unknown, { live }: Reading): Names => namesOf((input as Partial<StreamInput>).where, live),
+  understand: (input: unknown, { live }: Reading): Names => readNames((input as Partial<StreamInput>).where, live),
 } as const satisfies ReadableEndpoint;
 
 /** How states are printed: streams of one format share every text. */
@@ -170,7 +170,7 @@ const readFormat = (input: StreamInput, plan: Plan): Format => {
   const numberFormat = input.number_format ?? 'json';
   const allowStale = input.allow_stale ?? false;
   const depth = Math.min(input.depth ?? 0, plan.limits.book_depth);
-  const bounds = boundsOf(input.freshness);
+  const bounds = makeBounds(input.freshness);
   const key = JSON.stringify([units, numberFormat, allowStale, depth, bounds]);
   return { key, units, bounds, allowStale, numberFormat, depth };
 };
@@ -196,7 +196,7 @@ export const readRequest = (
   const request: StreamRequest = {
     plan,
     names,
-    narrowing: narrowingOf(choice),
+    narrowing: toNarrowing(choice),
     layers,
     rows,
     timeframe,

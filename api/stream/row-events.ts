@@ -9,7 +9,7 @@ import { convertQuantity, needsMark } from '../../schemas/units.ts';
 import { noVolumeReason } from '../history/candle-rows.ts';
 import { type LiveListing, versionAt } from '../live/listing-book.ts';
 import { presentMark, venueView } from '../live/listing-view.ts';
-import { conversionOf, figureOrNull, type Mark, orNone, unitCounted, valueRule } from '../live/members.ts';
+import { figureOrNull, type Mark, makeConversion, orNone, unitCounted, valueRule } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Format } from './request.ts';
 import type { Stream } from './stream.ts';
@@ -20,7 +20,7 @@ const LAYER_OF: ReadonlyMap<string, RowLayer> = new Map(
 );
 
 /** The layer of an entry that streams send as a row; null for all others. Late rows are part of no answer (N-11). */
-export const rowLayerOf = ({ kind, row }: LiveEntry): RowLayer | null => {
+export const findRowLayer = ({ kind, row }: LiveEntry): RowLayer | null => {
   if (row === null || row.flags.late === true) return null;
   const layer = LAYER_OF.get(row.table) ?? null;
   // Provisional candles may still change; a sealed one is decided.
@@ -66,7 +66,7 @@ const eventObject = (row: Row, context: Context): JsonValue => {
     quantity: figureOrNull(asked),
     value: figureOrNull(value),
     id: row.texts.id ?? null,
-    conversion: format.units === 'published' ? undefined : conversionOf(version, null),
+    conversion: format.units === 'published' ? undefined : makeConversion(version, null),
     null_reasons: orNone(Object.fromEntries(unknown.map(([name]) => [name, 'unit_unknown']))),
   };
 };
@@ -84,7 +84,7 @@ const convertVolume = (row: Row, context: Context): Volume => {
   const [listing, unit, mode] = [version.record.values, findUnit(row, context), format.units] as const;
   const mark = needsMark(unit, mode, listing) ? context.mark() : null;
   const volume = convertQuantity({ digits, unit, mode, listing, mark: mark?.digits ?? null });
-  return { volume, conversion: conversionOf(version, mark) };
+  return { volume, conversion: makeConversion(version, mark) };
 };
 
 /** A candle, a proved empty one, or a gap (H-11, H-12). */
@@ -155,7 +155,7 @@ export class RowBatches {
     { venue: code, entry }: { readonly venue: string; readonly entry: LiveEntry },
     { streams, now }: { readonly streams: Iterable<Stream>; readonly now: Micros },
   ): void {
-    const [layer, { row, symbol }, venue] = [rowLayerOf(entry), entry, this.#live.venue(code)];
+    const [layer, { row, symbol }, venue] = [findRowLayer(entry), entry, this.#live.venue(code)];
     if (layer === null || row === null || venue === undefined) return;
     const kind = readKind(layer, row);
     // Rows of one place go into one event; candles are sent alone.

@@ -5,7 +5,7 @@ import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { layerState, listingPolicyOf, lostAt, type VenueView } from '../live/listing-view.ts';
+import { findListingPolicy, layerState, lostAt, type VenueView } from '../live/listing-view.ts';
 import type { Format } from './request.ts';
 
 export type Change = 'value' | 'status' | 'both';
@@ -48,7 +48,7 @@ export class Track<Reader> {
   status({ view, reading, at }: Sight): StatusAnswer {
     return statusAt({
       reading,
-      policy: listingPolicyOf(view.capability, this.layer, versionAt(this.listing.versions, at)),
+      policy: findListingPolicy(view.capability, this.layer, versionAt(this.listing.versions, at)),
       lostAt: lostAt(view, reading),
       boundMs: this.format.bounds[this.layer],
       at,

@@ -7,7 +7,7 @@ import { createExchange, refuseRequest } from './exchange.ts';
 import type { McpDeps } from './mcp-server.ts';
 import { metadataDocuments } from './metadata.ts';
 import {
-  admitAsked,
+  admitRequest,
   isAdmitted,
   type RefusalDeps,
   type Refused,
@@ -65,7 +65,7 @@ const addRefusals = (app: FastifyInstance, deps: ToolAppDeps, path: string): voi
   app.addHook('onRequest', async (request, reply) => {
     if (request.url.split('?')[0] !== path) return;
     const { method, headers } = request;
-    const outcome = await admitAsked({ method, headers, query: readQuery(request), nowMs: deps.nowMs() }, deps);
+    const outcome = await admitRequest({ method, headers, query: readQuery(request), nowMs: deps.nowMs() }, deps);
     if (!isAdmitted(outcome)) return sendRefused(reply, outcome);
     request.apiKey = outcome.key;
     return undefined;

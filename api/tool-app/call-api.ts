@@ -2,7 +2,7 @@
 import { Value } from 'typebox/value';
 import type { Dispatcher } from 'undici';
 import { printSelection } from '../language/printer.ts';
-import { selectionOf, Where } from '../language/where-object.ts';
+import { toSelection, Where } from '../language/where-object.ts';
 
 /** Bytes of an answer that model clients commonly still take (T-04). */
 export const MOST_BYTES = 65_536;
@@ -36,7 +36,7 @@ export type CallApi = (endpoint: CalledEndpoint, args: Arguments, caller: Caller
 /** A selection as a URL takes it. An object that is no selection passes unchanged: the API reports what is wrong with it. */
 const whereText = (where: unknown): string =>
   Value.Check(Where, where) && typeof where === 'object'
-    ? printSelection(selectionOf(where, ''))
+    ? printSelection(toSelection(where, ''))
     : JSON.stringify(where);
 
 const parameterText = (name: string, value: unknown): string => {

@@ -3,7 +3,7 @@
 import { BANDS, READING_LAYERS } from '../../schemas/layers.ts';
 import { languageEntries } from '../language/catalogue.ts';
 import { LIMITS, TIMEFRAMES } from '../language/limits.ts';
-import { boundsOf, printBounds } from '../live/bounds.ts';
+import { makeBounds, printBounds } from '../live/bounds.ts';
 
 type Entry = Readonly<Record<string, string | boolean>>;
 
@@ -86,7 +86,7 @@ export const dqlPage = (): string => {
     ofField: () => [],
     ofSource: () => [],
   }) as unknown as Record<string, readonly Entry[]>;
-  const bounds = printBounds(boundsOf(undefined), READING_LAYERS);
+  const bounds = printBounds(makeBounds(undefined), READING_LAYERS);
   return [
     '# DQL, version 1',
     'The argument `query` of the tool `screen`: a condition over the listings of each instrument, with clauses behind it.',

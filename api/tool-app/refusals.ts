@@ -107,5 +107,5 @@ const admitCredentials = async ({ headers, nowMs }: Asked, deps: RefusalDeps): P
 export const isAdmitted = (outcome: Admitted | Refused): outcome is Admitted => 'key' in outcome;
 
 /** The first refusal after that of host and origin, or the key with which the body may be read. */
-export const admitAsked = async (asked: Asked, deps: RefusalDeps): Promise<Admitted | Refused> =>
+export const admitRequest = async (asked: Asked, deps: RefusalDeps): Promise<Admitted | Refused> =>
   (asked.method === 'POST' ? null : WRONG_METHOD) ?? refuseUrl(asked, deps) ?? (await admitCredentials(asked, deps));

@@ -11,7 +11,7 @@ import type {
 } from '../typescript/src/index.ts';
 import { UsageError } from './exit.ts';
 import * as rows from './rows.ts';
-import { layersOf, numberOption, periodOf, print, type Run, requestOf, textOption, writeTable } from './run.ts';
+import { makeRequest, numberOption, print, type Run, readLayers, readPeriod, textOption, writeTable } from './run.ts';
 
 const pickSignal = ({ world }: Run) => ({ signal: world.signal });
 
@@ -27,15 +27,15 @@ export const venues = async (run: Run): Promise<void> => {
 };
 
 export const instruments = async (run: Run): Promise<void> => {
-  const request = requestOf<InstrumentsRequest>(run, { as_of: textOption(run.options, 'asOf'), ...flagged(run) });
+  const request = makeRequest<InstrumentsRequest>(run, { as_of: textOption(run.options, 'asOf'), ...flagged(run) });
   const items = [];
   for await (const page of run.client.pages('instruments', request, pickSignal(run))) items.push(...page.items);
   print(run, { objects: items, rows: rows.listingRows(items), note: rows.counted(items.length, 'listing') });
 };
 
 export const snapshots = async (run: Run): Promise<void> => {
-  const request = requestOf<SnapshotsRequest>(run, {
-    layers: layersOf(run.options),
+  const request = makeRequest<SnapshotsRequest>(run, {
+    layers: readLayers(run.options),
     ...flagged(run),
   });
   const answer = await run.client.snapshots(request, pickSignal(run));
@@ -47,7 +47,7 @@ export const snapshots = async (run: Run): Promise<void> => {
 };
 
 export const screen = async (run: Run, query: string): Promise<void> => {
-  const request = requestOf<ScreenRequest>(run, {
+  const request = makeRequest<ScreenRequest>(run, {
     query,
     limit: numberOption(run.options, 'limit'),
     ...(run.options['includeUnknown'] === true && { include_unknown: true }),
@@ -65,12 +65,12 @@ const readRowOptions = (options: Run['options']): Pick<HistoryRequest, 'at' | 'r
   if (modes.length > 1) throw new UsageError('--at, --interval and --raw exclude each other.', 'Give one of them.');
   if (at !== undefined) return { at: at.split(/[\s,]+/).filter(Boolean) };
   const mode = options['raw'] === true ? { raw: true } : { interval: interval ?? '1m' };
-  return { ...mode, ...periodOf(options, Date.now()) };
+  return { ...mode, ...readPeriod(options, Date.now()) };
 };
 
 export const history = async (run: Run): Promise<void> => {
-  const request = requestOf<HistoryRequest>(run, {
-    layers: layersOf(run.options),
+  const request = makeRequest<HistoryRequest>(run, {
+    layers: readLayers(run.options),
     ...flagged(run),
     ...readRowOptions(run.options),
   });
@@ -84,10 +84,10 @@ export const history = async (run: Run): Promise<void> => {
 };
 
 export const candles = async (run: Run): Promise<void> => {
-  const request = requestOf<CandlesRequest>(run, {
+  const request = makeRequest<CandlesRequest>(run, {
     timeframe: textOption(run.options, 'timeframe'),
     price_type: textOption(run.options, 'priceType'),
-    ...periodOf(run.options, Date.now()),
+    ...readPeriod(run.options, Date.now()),
   });
   if (run.format === 'parquet') return writeTable(run, 'candles', request);
   const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.candleRows> };
@@ -99,15 +99,15 @@ export const candles = async (run: Run): Promise<void> => {
 };
 
 export const books = async (run: Run): Promise<void> => {
-  const request = requestOf<BooksRequest>(run, { depth: numberOption(run.options, 'depth') });
+  const request = makeRequest<BooksRequest>(run, { depth: numberOption(run.options, 'depth') });
   const { items, evaluated_at } = await run.client.books(request, pickSignal(run));
   print(run, { objects: items, rows: rows.bookRows(items), note: `at ${evaluated_at}` });
 };
 
 export const liquidations = async (run: Run): Promise<void> => {
-  const request = requestOf<LiquidationsRequest>(run, {
+  const request = makeRequest<LiquidationsRequest>(run, {
     side: textOption(run.options, 'side'),
-    ...periodOf(run.options, Date.now()),
+    ...readPeriod(run.options, Date.now()),
   });
   if (run.format === 'parquet') return writeTable(run, 'liquidations', request);
   const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.liquidationRows> };

@@ -1,6 +1,6 @@
 // `perp doctor`: checks everything between the user and an answer, one line a check, and shows what is stale and why.
 import { ApiError, type Client, type SnapshotsAnswer } from '../typescript/src/index.ts';
-import { EXIT, exitCodeOf } from './exit.ts';
+import { EXIT, toExitCode } from './exit.ts';
 import type { Row } from './output.ts';
 import { counted } from './rows.ts';
 import type { Settings } from './settings.ts';
@@ -20,7 +20,7 @@ const TOLD = 12;
 
 const failed = (check: string, error: unknown): Finding => {
   const says = error instanceof ApiError ? `${error.message} ${error.hint ?? ''}`.trim() : String(error);
-  return { outcome: 'FAIL', check, says, exit: exitCodeOf(error) };
+  return { outcome: 'FAIL', check, says, exit: toExitCode(error) };
 };
 
 const checkSettings = ({ baseUrl, baseUrlFrom, key, keyFrom }: Settings): readonly Finding[] => [

@@ -23,7 +23,7 @@ export class Ended extends Error {
   }
 }
 
-export const exitCodeOf = (error: unknown): number => {
+export const toExitCode = (error: unknown): number => {
   if (error instanceof Ended) return error.code;
   if (error instanceof UsageError) return EXIT.usage;
   if (!(error instanceof ApiError)) return EXIT.usage;

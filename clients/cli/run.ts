@@ -55,11 +55,11 @@ export const openRun = (options: Options, world: World): Run => {
 };
 
 const LAYERS = /[\s,]+/;
-export const layersOf = (options: Options): readonly string[] | undefined =>
+export const readLayers = (options: Options): readonly string[] | undefined =>
   textOption(options, 'layers')?.split(LAYERS).filter(Boolean);
 
 /** Members of a request that options name alike; what is not given is left out. */
-export const requestOf = <Request>({ options }: Run, more: Readonly<Record<string, unknown>> = {}): Request => {
+export const makeRequest = <Request>({ options }: Run, more: Readonly<Record<string, unknown>> = {}): Request => {
   const { where, units, freshness } = options;
   return withoutUndefined({ where, units, freshness, ...more }) as Request;
 };
@@ -75,7 +75,7 @@ export const numberOption = (options: Options, name: string): number | undefined
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `--last 2h`, or `--from` and `--to`; default the last hour. */
-export const periodOf = (options: Options, nowMs: number): { readonly from: string; readonly to: string } => {
+export const readPeriod = (options: Options, nowMs: number): { readonly from: string; readonly to: string } => {
   const from = textOption(options, 'from');
   const last = textOption(options, 'last') ?? '1h';
   const match = /^([1-9]\d{0,5})([smhd])$/.exec(last);

@@ -1,6 +1,6 @@
 // A board as an address: measure, order and filter, so that a view can be shared; read from it and written back the same.
 import { type Filter, SORT_BY_NAME, type Sort } from './board-rows.ts';
-import { DEFAULT_MEASURE, type MeasureId, measureOf } from './measures.ts';
+import { DEFAULT_MEASURE, findMeasure, type MeasureId } from './measures.ts';
 
 export type BoardView = { readonly measure: MeasureId; readonly sort: Sort; readonly filter: Filter };
 
@@ -22,7 +22,7 @@ const readSort = (text: string | null): Sort => {
 
 /** What cannot be understood is as if it were not there. */
 export const readBoardView = (query: URLSearchParams): BoardView => ({
-  measure: measureOf(query.get('measure') ?? undefined).id,
+  measure: findMeasure(query.get('measure') ?? undefined).id,
   sort: readSort(query.get('sort')),
   filter: {
     bases: list(query.get('base'), upper),

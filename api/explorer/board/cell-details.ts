@@ -1,5 +1,5 @@
 // The details of one cell as labelled lines: all digits, who reported it and when, how long it is valid, why it is withheld.
-import { ageOf, type Cell } from './cell.ts';
+import { type Cell, computeAge } from './cell.ts';
 import { ageText } from './figure-text.ts';
 import type { Reading } from './reading.ts';
 
@@ -31,7 +31,7 @@ const line = (label: string, text: string | null): readonly Detail[] => (text ==
 
 export const cellDetails = (cell: Cell, reading: Reading | undefined, nowMs: number): readonly Detail[] => {
   if (reading === undefined) return figureLines(cell);
-  const age = ageOf(reading, nowMs);
+  const age = computeAge(reading, nowMs);
   const received = formatInstant(reading.received_at);
   return [
     ...figureLines(cell),

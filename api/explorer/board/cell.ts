@@ -1,7 +1,7 @@
 // What a cell shows at an instant: a figure with its age, or why there is none. A figure that may no longer hold is never shown (L-07).
 
 import type { Reading } from './reading.ts';
-import { reasonLabel, reasonWords } from './reason-words.ts';
+import { describeReason, reasonLabel } from './reason-words.ts';
 
 export type Cell =
   | { readonly kind: 'figure'; readonly digits: string; readonly unit: string; readonly ageMs: number }
@@ -27,7 +27,7 @@ const GRACE_MS = 2_000;
 const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
 
 /** Milliseconds since we received it; null when nothing was received. */
-export const ageOf = (reading: Reading, nowMs: number): number | null => {
+export const computeAge = (reading: Reading, nowMs: number): number | null => {
   const at = toMs(reading.received_at);
   return at === null ? null : Math.max(0, nowMs - at);
 };
@@ -37,8 +37,8 @@ type Why = { readonly reason: string; readonly cause?: string | undefined };
 const withheld = (reading: Reading, nowMs: number, { reason, cause }: Why): Cell => ({
   kind: 'withheld',
   label: reasonLabel(reason, cause),
-  words: reasonWords(reason, cause),
-  ageMs: ageOf(reading, nowMs),
+  words: describeReason(reason, cause),
+  ageMs: computeAge(reading, nowMs),
 });
 
 /** The reason that the page can derive by itself if the stream does not report it; null while the figure may be shown. */
@@ -46,19 +46,19 @@ const ownReason = (reading: Reading, { nowMs, boundMs, lostSinceMs }: CellTime):
   if (lostSinceMs !== null) return 'stream_lost';
   const until = toMs(reading.valid_until);
   if (until !== null && nowMs > until + GRACE_MS) return 'horizon_passed';
-  return (ageOf(reading, nowMs) ?? 0) > boundMs + GRACE_MS ? 'freshness_bound' : null;
+  return (computeAge(reading, nowMs) ?? 0) > boundMs + GRACE_MS ? 'freshness_bound' : null;
 };
 
 export const toCell = (reading: Reading | undefined, member: string, time: CellTime): Cell => {
   if (reading === undefined) return { kind: 'waiting' };
   const { status, reason = status, gap_cause: cause } = reading;
   if (status === 'not_published' || status === 'off')
-    return { kind: 'absent', label: reasonLabel(status), words: reasonWords(reason) };
+    return { kind: 'absent', label: reasonLabel(status), words: describeReason(reason) };
   if (status !== 'present') return withheld(reading, time.nowMs, { reason, cause });
   const own = ownReason(reading, time);
   if (own !== null) return withheld(reading, time.nowMs, { reason: own });
   const digits = reading.values[member];
   if (digits === undefined || digits === null)
     return withheld(reading, time.nowMs, { reason: reading.null_reasons?.[member] ?? 'no_value' });
-  return { kind: 'figure', digits, unit: reading.units?.[member] ?? '', ageMs: ageOf(reading, time.nowMs) ?? 0 };
+  return { kind: 'figure', digits, unit: reading.units?.[member] ?? '', ageMs: computeAge(reading, time.nowMs) ?? 0 };
 };

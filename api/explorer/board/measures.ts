@@ -87,6 +87,6 @@ export const MEASURES: readonly Measure[] = [
 
 export const DEFAULT_MEASURE: MeasureId = 'funding_8h';
 
-export const measureOf = (id: string | undefined): Measure =>
+export const findMeasure = (id: string | undefined): Measure =>
   MEASURES.find((measure) => measure.id === id) ??
   (MEASURES.find((measure) => measure.id === DEFAULT_MEASURE) as Measure);

@@ -23,7 +23,7 @@ const roundStep = (least: number): number => {
 };
 
 /** Round figures within a range, about `count` of them. */
-export const ticksOf = ({ low, high }: Range, count: number): readonly number[] => {
+export const listTicks = ({ low, high }: Range, count: number): readonly number[] => {
   const step = roundStep((high - low) / Math.max(1, count));
   const first = Math.ceil(low / step);
   const ticks: number[] = [];

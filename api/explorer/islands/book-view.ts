@@ -1,7 +1,7 @@
 // The book of one listing: levels with bars of their size, and sums within bands of the mid; withheld as a whole when it does not hold.
 import { clockText, formText } from '../board/figure-text.ts';
 import type { Level, ReadingStatus } from '../board/reading.ts';
-import { reasonLabel, reasonWords } from '../board/reason-words.ts';
+import { describeReason, reasonLabel } from '../board/reason-words.ts';
 import { whileSeen } from './history-charts.ts';
 import { callPatiently } from './patient-call.ts';
 
@@ -88,7 +88,7 @@ const bandTable = (bands: Readonly<Record<string, Band>>, quote: string): HTMLEl
 const withheldNote = ({ status, reason = status, gap_cause: cause }: Book): HTMLElement => {
   const note = document.createElement('p');
   note.className = 'withheld book-withheld';
-  note.textContent = `Withheld, ${reasonLabel(reason, cause)}: ${reasonWords(reason, cause)}`;
+  note.textContent = `Withheld, ${reasonLabel(reason, cause)}: ${describeReason(reason, cause)}`;
   return note;
 };
 

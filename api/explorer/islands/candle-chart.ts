@@ -2,7 +2,7 @@
 
 import { formText } from '../board/figure-text.ts';
 import type { HistoryRange } from '../board/instrument-view.ts';
-import { reasonLabel, reasonWords } from '../board/reason-words.ts';
+import { describeReason, reasonLabel } from '../board/reason-words.ts';
 import type { Hole, Line } from '../chart/line.ts';
 import { Chart } from './chart.ts';
 import type { Candle, ChartData } from './chart-paint.ts';
@@ -34,7 +34,7 @@ const toHole = ({ open_time, close_time, status, reason, gap_cause }: Row): Hole
   return {
     ...{ fromMs: Date.parse(open_time), toMs: Date.parse(close_time), reason: why, cause },
     label: reasonLabel(why, cause ?? undefined),
-    words: why === 'no_trades' ? 'Nothing was traded.' : reasonWords(why, cause ?? undefined),
+    words: why === 'no_trades' ? 'Nothing was traded.' : describeReason(why, cause ?? undefined),
   };
 };
 

@@ -1,7 +1,7 @@
 // A chart on the page: its canvas, a crosshair for pointer and keyboard, the values at an instant as text, and all values as a table.
 import { clockText, instantText } from '../board/figure-text.ts';
 import { type Hole, holeAt, type Line, nearestPoint } from '../chart/line.ts';
-import { type ChartData, frameOf, type Palette, paintChart, strokeOf, xOf } from './chart-paint.ts';
+import { type ChartData, computeX, findStroke, makeFrame, type Palette, paintChart } from './chart-paint.ts';
 
 const MOST_TABLE_ROWS = 400;
 
@@ -102,7 +102,7 @@ export class Chart {
     const on = this.#canvas.getContext('2d') as CanvasRenderingContext2D;
     on.scale(dots, dots);
     const begun = performance.now();
-    const drawn = paintChart({ on, data, frame: frameOf(width, height), palette: readPalette() });
+    const drawn = paintChart({ on, data, frame: makeFrame(width, height), palette: readPalette() });
     Object.assign(this.#figure.dataset, {
       points: data.lines.reduce((sum, { xs }) => sum + xs.length, 0),
       drawn,
@@ -113,7 +113,7 @@ export class Chart {
 
   #frame() {
     const { clientWidth, clientHeight } = this.#part('plot');
-    return frameOf(clientWidth, clientHeight);
+    return makeFrame(clientWidth, clientHeight);
   }
 
   #msAt(x: number): number | null {
@@ -166,7 +166,7 @@ export class Chart {
     const frame = this.#frame();
     on.clearRect(0, 0, frame.width, frame.height);
     if (this.#data === null || this.#atMs === null) return;
-    const x = Math.round(xOf(this.#data, frame, this.#atMs)) + 0.5;
+    const x = Math.round(computeX(this.#data, frame, this.#atMs)) + 0.5;
     on.strokeStyle = token('--text');
     on.beginPath();
     on.moveTo(x, frame.top);
@@ -185,7 +185,7 @@ export class Chart {
     for (const [place, line] of data.lines.entries()) {
       const text = lineText(line, ms, this.#toText);
       const key = element('span', '', 'key');
-      key.style.background = strokeOf(place, palette).colour;
+      key.style.background = findStroke(place, palette).colour;
       const item = element('li');
       item.append(key, element('span', line.name, 'muted'), document.createTextNode(` ${text}`));
       list.append(item);

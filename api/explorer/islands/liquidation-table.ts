@@ -1,6 +1,6 @@
 // Recent liquidations, newest first, and the stretches in which the service received nothing.
 import { formText, instantText } from '../board/figure-text.ts';
-import { reasonLabel, reasonWords } from '../board/reason-words.ts';
+import { describeReason, reasonLabel } from '../board/reason-words.ts';
 import { whileSeen } from './history-charts.ts';
 import { callPatiently } from './patient-call.ts';
 
@@ -44,7 +44,7 @@ const listRows = ({ venue, quote, rows, gaps }: Item): readonly Shown[] => [
   }),
   ...gaps.map(({ from, to, gap_cause: cause }): Shown => {
     const [fromMs, atMs] = [Date.parse(from), Date.parse(to)];
-    const why = cause === 'not_retained' ? reasonWords(cause) : reasonWords('gap', cause);
+    const why = cause === 'not_retained' ? describeReason(cause) : describeReason('gap', cause);
     return {
       atMs,
       isGap: true,

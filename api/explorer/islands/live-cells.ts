@@ -3,7 +3,7 @@ import { type Cell, toCell } from '../board/cell.ts';
 import { cellDetails, type Detail } from '../board/cell-details.ts';
 import { colourStep } from '../board/colour-step.ts';
 import { ageText, type Form, formText } from '../board/figure-text.ts';
-import { measureOf, type Scale } from '../board/measures.ts';
+import { findMeasure, type Scale } from '../board/measures.ts';
 import type { LiveFeed } from './live-feed.ts';
 
 /**
@@ -42,7 +42,7 @@ const cellFrom = (button: HTMLButtonElement): LiveCell => {
   return {
     ...{ button, listing, layer, member, form: form as Form, quote, row: button.closest('tr') },
     title: titleFor(listing, said),
-    scale: measure === undefined ? null : measureOf(measure).scale,
+    scale: measure === undefined ? null : findMeasure(measure).scale,
     figure: button.querySelector('.figure') as HTMLElement,
     age: button.querySelector('.age') as HTMLElement,
     shown: { kind: 'waiting' },

@@ -3,7 +3,7 @@ import type { Digits, GapEvent, HistoryAnswer, HistoryRequest } from './api-type
 import { isApiError } from './errors.ts';
 import { type Followed, type FollowOptions, type FollowRequest, type FollowSources, figuresOf } from './followed.ts';
 import type { LiveEvent, LiveOptions } from './live.ts';
-import { GapRuns, Held, hasFigures, iso, isReading, placeOf, type Row, seriesOf } from './past.ts';
+import { GapRuns, Held, hasFigures, iso, isReading, listSeries, type Row, toPlace } from './past.ts';
 import { Queue } from './queue.ts';
 import { type Item, type LiveReading, Seam, type Stretch } from './seam.ts';
 import { comparable, Marks } from './told.ts';
@@ -166,7 +166,7 @@ class Follower<F extends Digits> {
     const held = new Held<F>();
     for (const part of this.#parts(from, to)) {
       for await (const answer of this.#answers(part)) {
-        const series = seriesOf(answer);
+        const series = listSeries(answer);
         if (!answer.settled || held.size > 0 || this.#seams.size > 0) held.add(series);
         else yield* this.#tellAll(series.flatMap(({ rows }) => rows.map((row) => ({ key: row.key, row }))));
       }
@@ -176,7 +176,7 @@ class Follower<F extends Digits> {
     for (const event of snapshots ?? []) this.#addLive(event);
     if (snapshots !== null) for (const [place] of held) this.#seamOf(place).end();
     yield* this.#release();
-    for (const event of snapshots ?? []) if (!held.has(placeOf(event))) yield* this.#live(event);
+    for (const event of snapshots ?? []) if (!held.has(toPlace(event))) yield* this.#live(event);
     this.#schedule();
   }
 
@@ -235,7 +235,7 @@ class Follower<F extends Digits> {
     const from = this.#before(open, this.#stepMs);
     const held = new Held<F>();
     for (const part of this.#parts(from, stretch.to)) {
-      for await (const answer of this.#answers({ ...part, layers: [...layers] })) held.add(seriesOf(answer));
+      for await (const answer of this.#answers({ ...part, layers: [...layers] })) held.add(listSeries(answer));
     }
     if (this.#stop.signal.aborted) return;
     for (const [place, seam] of this.#seams) {
@@ -259,7 +259,7 @@ class Follower<F extends Digits> {
 
   /** Behind what waits of its place; false when nothing does. */
   #addLive(event: LiveReading<F>): boolean {
-    const seam = this.#seams.get(placeOf(event));
+    const seam = this.#seams.get(toPlace(event));
     if (seam === undefined) return false;
     seam.addLive(event);
     this.#waiting += 1;
@@ -271,7 +271,7 @@ class Follower<F extends Digits> {
       yield* this.#tellAll([{ key: '', live: event }]);
       return;
     }
-    yield* this.#release([placeOf(event)]);
+    yield* this.#release([toPlace(event)]);
     // The stream is not read any further meanwhile, and flow control of the network slows the service.
     while (this.#waiting > WAITING_EVENTS && !this.#stop.signal.aborted) {
       await pause(this.#options.againMs ?? AGAIN_MS, this.#stop.signal);
@@ -305,7 +305,7 @@ class Follower<F extends Digits> {
       this.#gaps.take(row);
       return null;
     }
-    const place = placeOf(row.told);
+    const place = toPlace(row.told);
     this.#gaps.end(place);
     const { received_at: receivedAt } = row.told;
     return this.#marks.take({ place, receivedAt, values: figuresOf(row.row), rev: null }) ? row.told : null;
@@ -316,7 +316,7 @@ class Follower<F extends Digits> {
     const names = { venue, venue_symbol, instrument, layer };
     if (status === 'stale') this.#options.onStale?.({ ...names, reason, received_at });
     if (received_at === null || !hasFigures(state)) return null;
-    if (!this.#marks.take({ place: placeOf(names), receivedAt: received_at, values: figuresOf(state), rev }))
+    if (!this.#marks.take({ place: toPlace(names), receivedAt: received_at, values: figuresOf(state), rev }))
       return null;
     return { source: 'live', ...names, received_at, reading: state };
   }

@@ -11,7 +11,7 @@ const GIVE_UP_MS = 600_000;
 
 type Named = { readonly venue: string; readonly venue_symbol: string; readonly layer: string };
 
-export const placeOf = ({ venue, venue_symbol, layer }: Named): string => `${venue}|${venue_symbol}|${layer}`;
+export const toPlace = ({ venue, venue_symbol, layer }: Named): string => `${venue}|${venue_symbol}|${layer}`;
 
 export type Row<F extends Digits> = {
   /** Its receipt, or the end of its window, as text that can be compared. */
@@ -42,7 +42,7 @@ const isFinal = ({ settled, evaluated_at, to }: HistoryAnswer<Digits>): boolean 
   settled || (to !== undefined && Date.parse(evaluated_at) >= Date.parse(to) + GIVE_UP_MS);
 
 /** Each listing and layer of an answer, its rows in the order they were received. */
-export const seriesOf = <F extends Digits>(answer: HistoryAnswer<F>): Series<F>[] =>
+export const listSeries = <F extends Digits>(answer: HistoryAnswer<F>): Series<F>[] =>
   answer.items.flatMap(({ venue, venue_symbol, instrument, layers }) =>
     Object.entries(layers).map(([name, { rows, history_cadence }]) => {
       const layer = ALIASES[name] ?? name;
@@ -53,7 +53,7 @@ export const seriesOf = <F extends Digits>(answer: HistoryAnswer<F>): Series<F>[
         return { key: comparable(received_at), at: comparable(row.at), told, row };
       });
       return {
-        place: placeOf({ venue, venue_symbol, layer }),
+        place: toPlace({ venue, venue_symbol, layer }),
         rows: taken.sort((a, b) => ascending(a.key, b.key)),
         open: open.map(({ at }) => comparable(at)).sort(ascending),
       };
@@ -106,7 +106,7 @@ export class GapRuns {
   }
 
   take({ told, row: { status, at, gap_cause }, key }: Row<Digits>): void {
-    const place = placeOf(told);
+    const place = toPlace(told);
     if (status !== 'missing' || key <= (this.#told.get(place) ?? '')) return;
     this.#told.set(place, key);
     const cause = gap_cause ?? 'unknown';

@@ -4,7 +4,7 @@ import { text as readText } from 'node:stream/consumers';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { PLANS } from '../../../api/contract/plans.ts';
-import { namesOf } from '../../../api/operations/asked.ts';
+import { readNames } from '../../../api/operations/asked.ts';
 import { StreamHub } from '../../../api/stream/hub.ts';
 import { Outbox } from '../../../api/stream/outbox.ts';
 import { parseEventId, printEventId, printPlaces } from '../../../api/stream/positions.ts';
@@ -745,7 +745,7 @@ t.test(
         const hub = new StreamHub({ live: feed.memory, nowMicros: () => clock.now });
         const choice = { venues: null, instruments: null };
         const input = { where: 'venue = binance', layers: 'mark' };
-        const names = namesOf(input.where, feed.memory);
+        const names = readNames(input.where, feed.memory);
         const request = readRequest({ input, names }, { live: feed.memory, plan, choice, at: NOW });
         const open = (lastEventId: string | null): StreamEvent[] => {
           const events: StreamEvent[] = [];

@@ -11,7 +11,7 @@ import {
 } from '../../../../api/explorer/board/board-rows.ts';
 import { colourStep } from '../../../../api/explorer/board/colour-step.ts';
 import { instrumentAddress, readInstrumentView } from '../../../../api/explorer/board/instrument-view.ts';
-import { MEASURES, measureOf } from '../../../../api/explorer/board/measures.ts';
+import { findMeasure, MEASURES } from '../../../../api/explorer/board/measures.ts';
 import { Picture, type Told } from '../../../../api/explorer/board/picture.ts';
 import { ServerClock } from '../../../../api/explorer/board/server-clock.ts';
 import { LAYERS, READING_LAYERS } from '../../../../schemas/layers.ts';
@@ -65,12 +65,12 @@ t.test('rows without a figure stand last in either order', (t) => {
 });
 
 t.test('colours go both ways from zero, and shares compare', (t) => {
-  const { scale } = measureOf('funding_8h');
+  const { scale } = findMeasure('funding_8h');
   t.same(
     [0, 0.00001, 0.0001, -0.0001, 1, -1, Number.NaN].map((figure) => colourStep(figure, scale, 0)),
     [0, 0, 3, -3, 5, -5, 0],
   );
-  const share = measureOf('oi').scale;
+  const share = findMeasure('oi').scale;
   t.same(
     [
       [10, 10],
