@@ -34,7 +34,7 @@ export type Held = {
   /** Correction of `granted` that was not reported to the store yet. */
   dayChange: number;
   /** Correction that was reported and that the store has not confirmed. */
-  untold: number;
+  unconfirmed: number;
   used: Record<string, number>;
   refused: { readonly limit: 'requests_per_second' | 'requests_per_day'; readonly untilMs: number } | null;
   refill: Promise<void> | null;
@@ -53,7 +53,7 @@ export const nothing = () => ({
   returned: 0,
   granted: null as number | null,
   dayChange: 0,
-  untold: 0,
+  unconfirmed: 0,
   used: {} as Record<string, number>,
 });
 
@@ -71,8 +71,8 @@ export const giveBack = (held: Held): void => {
 };
 
 /** Requests of the day over all processes, as far as this one knows. */
-export const countUsed = ({ granted, dayChange, untold, permits }: Held): number =>
-  (granted ?? 0) + dayChange + untold - permits;
+export const countUsed = ({ granted, dayChange, unconfirmed, permits }: Held): number =>
+  (granted ?? 0) + dayChange + unconfirmed - permits;
 
 const toAsk = (held: Held): Ask => ({
   keyId: held.keyId,
@@ -92,19 +92,19 @@ export const wish = (held: Held): Ask => ({
   ...toAsk(held),
   waiting: held.waiting,
   ahead: computeAhead(held.limits),
-  dayLimit: held.limits.requests_per_day - held.dayChange - held.untold,
+  dayLimit: held.limits.requests_per_day - held.dayChange - held.unconfirmed,
 });
 
 /** Moves what is owed into the ask; its part of the day is unconfirmed until the store answers. */
 export const takeAsk = (held: Held): Ask => {
   const { returned, dayChange, used } = held;
-  held.untold += dayChange;
+  held.unconfirmed += dayChange;
   Object.assign(held, { returned: 0, dayChange: 0, used: {} });
   return { ...toAsk(held), returned, dayChange, used };
 };
 
 const refusedBy = (grant: Grant, held: Held, nowMs: number): Held['refused'] =>
-  grant.granted + held.dayChange + held.untold >= held.limits.requests_per_day
+  grant.granted + held.dayChange + held.unconfirmed >= held.limits.requests_per_day
     ? { limit: 'requests_per_day', untilMs: nowMs + DAY_AGAIN_MS }
     : {
         limit: 'requests_per_second',

@@ -67,7 +67,7 @@ class CachedKeys implements KeyStore {
   readonly #good = new Map<string, Cached>();
   readonly #refused = new Map<string, Cached>();
   /** Lookups under way: many requests of one key share a lookup. */
-  readonly #asked = new Map<string, { readonly notices: number; readonly found: Promise<Found> }>();
+  readonly #lookups = new Map<string, { readonly notices: number; readonly found: Promise<Found> }>();
   /** A row read before a notice may be the one from before the change: it answers once and is not kept. */
   #notices = 0;
   #epoch = 0;
@@ -110,12 +110,12 @@ class CachedKeys implements KeyStore {
 
   /** One lookup for all concurrent callers, unless a notice came after it began. */
   #lookUpOnce(hash: Buffer, id: string, nowMs: number): Promise<Found> {
-    const under = this.#asked.get(id);
+    const under = this.#lookups.get(id);
     if (under !== undefined && under.notices === this.#notices) return under.found;
     const found = within(this.#lookUp(hash, nowMs), ANSWER_MS).finally(() => {
-      if (this.#asked.get(id)?.found === found) this.#asked.delete(id);
+      if (this.#lookups.get(id)?.found === found) this.#lookups.delete(id);
     });
-    this.#asked.set(id, { notices: this.#notices, found });
+    this.#lookups.set(id, { notices: this.#notices, found });
     return found;
   }
 

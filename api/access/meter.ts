@@ -45,8 +45,8 @@ export class Meter {
   #past: Ask[] = [];
   /** A report whose answer did not arrive: it is repeated unchanged, before anything else. */
   #unconfirmed: Telling | null = null;
-  #lastTelling = 0;
-  #tellings: Promise<void> = Promise.resolve();
+  #lastReport = 0;
+  #reports: Promise<void> = Promise.resolve();
   #awayUntilMs = 0;
 
   /** Concurrent places of keys; requests in flight are counted under the key's name. */
@@ -146,7 +146,7 @@ export class Meter {
     { nowMs, others }: { nowMs: number; others: readonly string[] },
   ): Promise<void> {
     const owing = others.flatMap((name) => this.#held.get(name) ?? []).filter(isOwing);
-    await within(this.#tell([this.#of(keyId, limits, nowMs), ...owing], nowMs), ANSWER_MS);
+    await within(this.#sendReport([this.#of(keyId, limits, nowMs), ...owing], nowMs), ANSWER_MS);
   }
 
   /** Reports all counts, of places too, and returns unused permits; `idleMs` 0 returns all of them. Rejects when the store is unavailable. */
@@ -161,7 +161,7 @@ export class Meter {
       else if (idle && held.open === 0 && !held.isAsking && nowMs - held.usedAt >= FORGET_MS)
         this.#held.delete(held.keyId);
     }
-    if (owing.length > 0 || this.#past.length > 0 || this.#unconfirmed !== null) await this.#tell(owing, nowMs);
+    if (owing.length > 0 || this.#past.length > 0 || this.#unconfirmed !== null) await this.#sendReport(owing, nowMs);
     await placesSettled;
   }
 
@@ -195,7 +195,7 @@ export class Meter {
 
   async #refill(held: Held, nowMs: number): Promise<void> {
     try {
-      if (await this.#askStore(held, nowMs)) return;
+      if (await this.#requestPermits(held, nowMs)) return;
       const { day } = held;
       const grant = await this.#takeAlone(held, nowMs);
       if (held.day === day) receive(held, grant, nowMs);
@@ -205,7 +205,7 @@ export class Meter {
   }
 
   /** Permits of the store; false when it is unavailable or late. A late answer is taken in all the same. */
-  async #askStore(held: Held, nowMs: number): Promise<boolean> {
+  async #requestPermits(held: Held, nowMs: number): Promise<boolean> {
     if (nowMs < this.#awayUntilMs || held.isAsking) return false;
     const isAnswered = await within(this.#exchange(held, nowMs), ANSWER_MS).catch(() => false);
     if (!isAnswered) this.#awayUntilMs = nowMs + AWAY_MS;
@@ -260,32 +260,32 @@ export class Meter {
   }
 
   /** One report at a time. */
-  #tell(owing: readonly Held[], nowMs: number): Promise<void> {
-    const told = this.#tellings.then(() => this.#tellNow(owing, nowMs));
-    this.#tellings = told.catch(() => undefined);
+  #sendReport(owing: readonly Held[], nowMs: number): Promise<void> {
+    const told = this.#reports.then(() => this.#sendReportNow(owing, nowMs));
+    this.#reports = told.catch(() => undefined);
     return told;
   }
 
-  async #tellNow(owing: readonly Held[], nowMs: number): Promise<void> {
+  async #sendReportNow(owing: readonly Held[], nowMs: number): Promise<void> {
     if (this.#unconfirmed !== null) await this.#confirm(this.#unconfirmed, nowMs);
     const asks = [...this.#past, ...owing.map(takeAsk)];
     this.#past = [];
     if (asks.length === 0) return;
-    this.#lastTelling += 1;
-    this.#unconfirmed = { number: this.#lastTelling, asks };
+    this.#lastReport += 1;
+    this.#unconfirmed = { number: this.#lastReport, asks };
     await this.#confirm(this.#unconfirmed, nowMs);
   }
 
   async #confirm(telling: Telling, nowMs: number): Promise<void> {
     try {
-      const grants = await this.#permits.tell(telling, nowMs);
+      const grants = await this.#permits.report(telling, nowMs);
       this.#unconfirmed = null;
       this.#awayUntilMs = 0;
       this.#together();
       telling.asks.forEach((ask, i) => {
         const held = this.#held.get(ask.keyId);
         if (held === undefined || held.day !== dayNumber(ask)) return;
-        held.untold -= ask.dayChange;
+        held.unconfirmed -= ask.dayChange;
         held.granted = grants[i]?.granted ?? held.granted;
       });
     } catch (error) {

@@ -142,7 +142,7 @@ export class Places {
   /** The next exchange: one at a time; callers that arrive meanwhile share the one after it. */
   #exchange(): Promise<void> {
     this.#next ??= this.#exchanging.then(() => {
-      const running = this.#tell();
+      const running = this.#report();
       this.#exchanging = running;
       this.#next = null;
       return running;
@@ -150,10 +150,10 @@ export class Places {
     return this.#next;
   }
 
-  async #tell(): Promise<void> {
+  async #report(): Promise<void> {
     const owing = [...this.#held.values()].filter((held) => isUnreported(held) || held.waiting > 0);
     const asks = owing.map(toAsk);
-    const answer = await this.#ask(asks);
+    const answer = await this.#requestPlaces(asks);
     owing.forEach((held, i) => {
       const [ask, grant] = [asks[i], answer[i]];
       if (ask === undefined || grant === undefined) return;
@@ -163,7 +163,7 @@ export class Places {
   }
 
   /** From the store; while it is unavailable, from what this process counts by itself. Never rejects. */
-  async #ask(asks: readonly PlaceAsk[]): Promise<readonly PlaceGrant[]> {
+  async #requestPlaces(asks: readonly PlaceAsk[]): Promise<readonly PlaceGrant[]> {
     const now = performance.now();
     if (now >= this.#awayUntil && !this.#isLate) {
       try {

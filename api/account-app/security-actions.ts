@@ -157,12 +157,12 @@ const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
 
 const addLeaving = (app: FastifyInstance, site: Site, show: Show): void => {
   app.get(`${PATH}/export`, { config: { rateLimit: { max: 10, timeWindow: '1 minute' } } }, async (request, reply) => {
-    const told = await exportAccount(site.pool, requireSession(request).accountId, site.exportParts);
+    const exported = await exportAccount(site.pool, requireSession(request).accountId, site.exportParts);
     return reply
       .header('cache-control', 'no-store')
       .header('content-disposition', 'attachment; filename="account.json"')
       .type('application/json')
-      .send(JSON.stringify(told, null, 2));
+      .send(JSON.stringify(exported, null, 2));
   });
   app.post(`${PATH}/close`, async (request, reply) => {
     const { accountId, email } = requireSession(request);

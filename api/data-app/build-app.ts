@@ -272,8 +272,8 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     frameworkErrors: (error, request, reply) => {
       setReceipt(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
       reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED.join(', '));
-      const told = isFileUrl(request.url) ? noFile() : (asServiceError(error) ?? INTERNAL);
-      return sendErrors(reply as unknown as FastifyReply, told);
+      const answered = isFileUrl(request.url) ? noFile() : (asServiceError(error) ?? INTERNAL);
+      return sendErrors(reply as unknown as FastifyReply, answered);
     },
     clientErrorHandler: answerUnreadable,
   }) as unknown as FastifyInstance;

@@ -119,7 +119,7 @@ const csvCell = (cell: string | null | undefined): string => {
 const writeCsv = async (table: Table): Promise<Buffer> => {
   const { numberFormat, onBytes } = table;
   const columns = new Map(LEADING.map((name, index) => [name, index]));
-  const indexOf = (column: string): number => {
+  const findIndex = (column: string): number => {
     const known = columns.get(column) ?? columns.size;
     if (known === columns.size) columns.set(column, known);
     return known;
@@ -129,7 +129,7 @@ const writeCsv = async (table: Table): Promise<Buffer> => {
   await visitRows(table, (row, head, { share }) => {
     const cells: string[] = [];
     const set: Cells['set'] = (column, cell) => {
-      cells[indexOf(column)] = csvCell(cell);
+      cells[findIndex(column)] = csvCell(cell);
     };
     for (const part of [head, row]) setCells({ numberFormat, set }, part);
     // `join` writes nothing where a cell was never set.

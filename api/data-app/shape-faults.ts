@@ -111,14 +111,14 @@ const withoutOtherKinds = (errors: readonly ErrorObject[]): readonly ErrorObject
   let kept = errors;
   for (const union of errors.filter((e) => e.keyword === 'anyOf')) {
     const prefix = `${union.schemaPath}/`;
-    const branchOf = (e: ErrorObject): string | null =>
+    const findBranch = (e: ErrorObject): string | null =>
       e.schemaPath.startsWith(prefix) && e.instancePath.startsWith(union.instancePath)
         ? (e.schemaPath.slice(prefix.length).split('/')[0] ?? null)
         : null;
     const isWrongKind = (e: ErrorObject): boolean => e.keyword === 'type' && e.instancePath === union.instancePath;
-    const otherKinds = new Set(kept.filter((e) => branchOf(e) !== null && isWrongKind(e)).map(branchOf));
-    const inRightKind = kept.some((e) => branchOf(e) !== null && !otherKinds.has(branchOf(e)));
-    kept = kept.filter((e) => (e === union ? !inRightKind : branchOf(e) === null || !otherKinds.has(branchOf(e))));
+    const otherKinds = new Set(kept.filter((e) => findBranch(e) !== null && isWrongKind(e)).map(findBranch));
+    const inRightKind = kept.some((e) => findBranch(e) !== null && !otherKinds.has(findBranch(e)));
+    kept = kept.filter((e) => (e === union ? !inRightKind : findBranch(e) === null || !otherKinds.has(findBranch(e))));
   }
   return kept;
 };

@@ -94,7 +94,7 @@ export const addStream = (
       if (!asked.withRules || moves === undefined) return;
       reply.raw.once(
         'close',
-        moves.follow(account.keyId, (data) => hub.tellBeside(stream, 'rule', data)),
+        moves.follow(account.keyId, (data) => hub.sendBeside(stream, 'rule', data)),
       );
     };
     const add = (): void =>

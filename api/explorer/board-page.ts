@@ -196,10 +196,10 @@ const body = (shown: Shown): Content =>
 
 const register: SiteModule['register'] = (app, site) => {
   const directory = openDirectory(site);
-  const scopeOf = openScopes(site);
+  const readScope = openScopes(site);
   app.addHook('onRequest', requireExplorer(site));
   app.get(EXPLORE.board, async (request, reply) => {
-    const read = await Promise.all([directory(), scopeOf(request)]).catch(toProblem);
+    const read = await Promise.all([directory(), readScope(request)]).catch(toProblem);
     if (!Array.isArray(read)) return sendUnread(site, { request, reply }, read);
     const [known, scope] = read;
     const shown = makeShown(readBoardView(readQuery(request)), known, scope);

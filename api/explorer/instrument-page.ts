@@ -193,11 +193,11 @@ const fitting = (
 
 const register: SiteModule['register'] = (app, site) => {
   const directory = openDirectory(site);
-  const scopeOf = openScopes(site);
+  const readScope = openScopes(site);
   app.addHook('onRequest', requireExplorer(site));
   app.get('/explore/:instrument', async (request, reply) => {
     const { instrument } = request.params as { readonly instrument: string };
-    const read = await Promise.all([directory(), scopeOf(request)]).catch(toProblem);
+    const read = await Promise.all([directory(), readScope(request)]).catch(toProblem);
     if (!Array.isArray(read)) return sendUnread(site, { request, reply }, read);
     const [known, scope] = read;
     const listed = withinScope(known.listings, scope).filter((listing) => listing.instrument === instrument);

@@ -162,7 +162,7 @@ const groupTexts = async (
     needsMarks(options) ? gatherSeries(gathering, 'mark', { withBefore: true }) : NO_SERIES,
     ...layers.map((layer) => gatherSeries(gathering, layer)),
   ]);
-  const saidOf = (one: Selected, i: number): readonly Said[] => {
+  const findSaid = (one: Selected, i: number): readonly Said[] => {
     const unlisted = unlistedSpans(one.listing, one.version);
     return answerSeries(series[i]?.get(toListingId(one)) ?? [], layers[i] as ReadingLayer, asked).map((said) =>
       withinLife(said, unlisted, asked),
@@ -170,25 +170,25 @@ const groupTexts = async (
   };
   const bySeries = new Map(
     layers.map(
-      (layer, i) => [layer, new Map(listings.map((one) => [toListingId(one), saidOf(one, i)] as const))] as const,
+      (layer, i) => [layer, new Map(listings.map((one) => [toListingId(one), findSaid(one, i)] as const))] as const,
     ),
   );
-  const marksOf = (one: Selected): ReadingRow[] => listReadings(marks.get(toListingId(one)) ?? []);
-  const heard = listings.flatMap((one) => [
-    ...marksOf(one).map((row) => [one.listing.venue, row] as const),
+  const listMarks = (one: Selected): ReadingRow[] => listReadings(marks.get(toListingId(one)) ?? []);
+  const received = listings.flatMap((one) => [
+    ...listMarks(one).map((row) => [one.listing.venue, row] as const),
     ...[...bySeries.values()].flatMap((said) =>
       (said.get(toListingId(one)) ?? []).flatMap(({ row }) =>
         row === null ? [] : [[one.listing.venue, row] as const],
       ),
     ),
   ]);
-  const losses = await gatherLosses({ reader, live }, heard, lastInstant(asked));
+  const losses = await gatherLosses({ reader, live }, received, lastInstant(asked));
   return new Map(
     listings.map((selected) => {
       const capabilities = live.venue(selected.listing.venue)?.capabilities ?? [];
       const marks: Marks = {
         ...{ venue: selected.listing.venue, capabilities, losses },
-        ...{ rows: marksOf(selected), boundMs: options.bounds.mark },
+        ...{ rows: listMarks(selected), boundMs: options.bounds.mark },
       };
       const series: ListingSeries = { selected, capabilities, losses, marks, options };
       const texts = layers.map(

@@ -147,8 +147,8 @@ const DAY: Micros = 86_400_000_000;
 const findUnknownSpans = (live: LiveMemory, venue: string, { from, to }: Span): StoredGap[] => {
   // What the store shows was sealed, however far behind this copy is.
   const sealed = (live.historyWatermark(venue) ?? 0) - SEALS_AFTER;
-  const heard = Math.max(from, live.watermark(venue) ?? from, sealed);
-  return to - heard > STATE_LAG ? [{ from: heard, to, cause: 'unknown' }] : [];
+  const knownFrom = Math.max(from, live.watermark(venue) ?? from, sealed);
+  return to - knownFrom > STATE_LAG ? [{ from: knownFrom, to, cause: 'unknown' }] : [];
 };
 
 /** Gaps of each listing that reach into the window, cut to it. */

@@ -88,7 +88,7 @@ export const answerRaw = (
   series: readonly StoredRow[],
   { from, to, windowMicros }: { readonly from: Micros; readonly to: Micros; readonly windowMicros: Micros },
 ): RawRow[] => {
-  const heard = series.filter(isReading).map((row) => ({ at: row.reading.received_at, row, gapCause: null }));
+  const received = series.filter(isReading).map((row) => ({ at: row.reading.received_at, row, gapCause: null }));
   const filled = new Set(listReadings(series).map(({ at }) => at));
   const first = Math.ceil(from / windowMicros) * windowMicros;
   const windows: Period[] = [];
@@ -97,7 +97,7 @@ export const answerRaw = (
   const silent = windows
     .filter(({ end }) => !filled.has(end))
     .map((window) => ({ at: window.end, row: null, gapCause: causeIn(gaps, window) }));
-  return [...heard.filter(({ at }) => at >= from && at < to), ...silent].sort(
+  return [...received.filter(({ at }) => at >= from && at < to), ...silent].sort(
     (a, b) => a.at - b.at || inOrderOfRaw(a, b),
   );
 };

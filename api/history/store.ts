@@ -91,7 +91,7 @@ export class HistoryReader {
       ` WHERE at > $1 AND at <= $2 AND ${holds} AND listing IN (${places(question.listings, 2)}) GROUP BY listing, period` +
       `) p ON r.listing = p.listing AND r.at = p.last_at` +
       ` WHERE r.at > $1 AND r.at <= $2 AND r.received_at IS ${kind === 'reading' ? 'NOT NULL' : 'NULL'} AND NOT r.late ORDER BY listing, at, src_offset`;
-    return this.#ask(question, { text, values: this.#values([after, to], question), among: question.listings });
+    return this.#runQuery(question, { text, values: this.#values([after, to], question), among: question.listings });
   }
 
   /** Gaps over several windows that end after `after` and begin before `to`; none crosses a midnight. */
@@ -109,7 +109,7 @@ export class HistoryReader {
       `SELECT ${selectList(question.layer)} FROM (SELECT * FROM ${this.#table(question.layer)}` +
       ` WHERE at <= $1 AND received_at IS NOT NULL AND NOT late AND listing IN (${question.listings.map(literal).join(', ')})` +
       ' LATEST ON at PARTITION BY listing) r ORDER BY listing';
-    return this.#ask(question, { text, values: [formatInstantMicros(at)], among: question.listings });
+    return this.#runQuery(question, { text, values: [formatInstantMicros(at)], among: question.listings });
   }
 
   /** Ended alive spans of connections that overlap `[from, to]`, by connection. */
@@ -155,10 +155,10 @@ export class HistoryReader {
     const text =
       `SELECT ${selectList(question.layer)} FROM ${this.#table(question.layer)} r` +
       ` WHERE ${where} AND ${listings} ORDER BY listing, at, src_offset`;
-    return this.#ask(question, { text, values: this.#values(instants, question), among: question.listings });
+    return this.#runQuery(question, { text, values: this.#values(instants, question), among: question.listings });
   }
 
-  async #ask({ layer }: RowQuestion, query: ListQuery): Promise<Rows> {
+  async #runQuery({ layer }: RowQuestion, query: ListQuery): Promise<Rows> {
     const rows: Rows = new Map();
     for (const line of await this.query(query)) {
       const { listing, row } = fromCells(layer, line);

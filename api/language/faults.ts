@@ -52,7 +52,7 @@ export class Faults {
 
   /** `words` runs only for the faults that are returned: suggestions cost, and a caller can make thousands of faults. */
   add(code: ErrorCode, place: Place, words: Words | (() => Words)): void {
-    this.addAt(code, this.#originOf(place), words);
+    this.addAt(code, this.#toOrigin(place), words);
   }
 
   /** As `add`, for what carries its place in the form of the answer. */
@@ -67,7 +67,7 @@ export class Faults {
     this.#faults.push(...this.#faults.splice(before).filter((fault) => fault.code !== code));
   }
 
-  #originOf(place: Place): Origin {
+  #toOrigin(place: Place): Origin {
     if (place === null) return {};
     if ('path' in place) return { path: place.path };
     return this.#source === null ? {} : { position: this.#source.positionOf(place) };
@@ -75,8 +75,8 @@ export class Faults {
 
   /** The first twenty in order, with their texts. */
   told(): ApiError[] {
-    const told = this.#faults.sort(inOrder).slice(0, MOST_TOLD);
-    return told.map(({ code, origin, words }): ApiError => ({ code, ...words(), ...origin }));
+    const first = this.#faults.sort(inOrder).slice(0, MOST_TOLD);
+    return first.map(({ code, origin, words }): ApiError => ({ code, ...words(), ...origin }));
   }
 
   /** Throws ServiceError when there is any. */

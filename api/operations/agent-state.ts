@@ -168,13 +168,13 @@ const run = async (input: Input, context: Context): Promise<Answer> => {
   if (input.fresh === true) await evaluateFirst(asked, context);
   const found = await rules.read(ids, caller, context.evaluatedAt).catch(refuseForNow);
   refuseNone(ids, found.length);
-  const told = new Set(found.map((status) => status.rule.ruleId));
+  const foundIds = new Set(found.map((status) => status.rule.ruleId));
   return {
     body: {
       evaluated_at: formatInstant(context.evaluatedAt),
       receipt_id: context.receiptId,
       rules: inOrder(ids, found).map(toItem),
-      missing: (ids ?? []).filter((id) => !told.has(id)),
+      missing: (ids ?? []).filter((id) => !foundIds.has(id)),
     },
     numberFormat: 'json',
   };

@@ -68,7 +68,7 @@ const describeLayers = (
   at: Micros,
 ): JsonValue => {
   const keptFrom = (kind: Kept): Micros => retentionFrom(kind, version, at);
-  const capabilityOf = (layer: string): LayerCapability => {
+  const findCapability = (layer: string): LayerCapability => {
     const policy = findListingPolicy(capability, layer, version);
     return policy === 'on' ? (capability?.layers[layer] ?? NONE) : { ...NONE, policy };
   };
@@ -76,7 +76,7 @@ const describeLayers = (
   for (const layer of READING_LAYERS) {
     const { recordName, windowMs, freshnessMs } = LAYERS[layer];
     entries[recordName] = layerEntry(
-      capabilityOf(layer),
+      findCapability(layer),
       {
         historyCadence: formatDuration(windowMs),
         kept: 'readings',
@@ -87,7 +87,7 @@ const describeLayers = (
     );
   }
   for (const [name, facts] of OTHER_LAYERS) {
-    entries[name] = layerEntry(capabilityOf(name), { ...facts, freshness: null, anchor: null }, keptFrom);
+    entries[name] = layerEntry(findCapability(name), { ...facts, freshness: null, anchor: null }, keptFrom);
   }
   return byKey(entries);
 };

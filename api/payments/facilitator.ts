@@ -54,8 +54,8 @@ const findCause = (error: unknown): string =>
 /** `headers` go with every request, for a facilitator that identifies its callers. */
 export const openFacilitator = (url: string, headers: Readonly<Record<string, string>>): Facilitator => {
   const createAuthHeaders = async () => ({ verify: { ...headers }, settle: { ...headers }, supported: { ...headers } });
-  const clientOf = (timeoutMs: number) => new HTTPFacilitatorClient({ url, timeoutMs, createAuthHeaders });
-  const [verifier, settler] = [clientOf(VERIFY_MS), clientOf(SETTLE_MS)];
+  const makeClient = (timeoutMs: number) => new HTTPFacilitatorClient({ url, timeoutMs, createAuthHeaders });
+  const [verifier, settler] = [makeClient(VERIFY_MS), makeClient(SETTLE_MS)];
   return {
     async verify(payment) {
       try {

@@ -107,23 +107,23 @@ export class MarketAt {
     const budget = new Budget(BUDGET_MS);
     const terms = { at: this.at, units: question.units, bounds: question.bounds };
     const reading = { live, history, terms, evaluatedAt: this.at, budget };
-    const pending = readFactsAt(question.plan, selected, { reading, moment: this.#momentOf(question) });
+    const pending = readFactsAt(question.plan, selected, { reading, moment: this.#findMoment(question) });
     return judge(question, await pending.complete(), budget);
   }
 
-  #momentOf({ plan, bounds }: Question): Moment {
+  #findMoment({ plan, bounds }: Question): Moment {
     const key = JSON.stringify(bounds);
     const held = this.#states.get(key) ?? new Map<LiveListing, Map<ReadingLayer, LayerState>>();
     this.#states.set(key, held);
     return {
-      viewOf: ({ listing }) => this.#venueOf(listing.venue),
-      watermarkOf: (venue) => this.#venueOf(venue).watermark,
+      viewOf: ({ listing }) => this.#findVenue(listing.venue),
+      watermarkOf: (venue) => this.#findVenue(venue).watermark,
       byWatermark: true,
-      layersOf: (one) => this.#layersOf(one, plan.layers, { bounds, held }),
+      layersOf: (one) => this.#listLayers(one, plan.layers, { bounds, held }),
     };
   }
 
-  #layersOf(
+  #listLayers(
     one: Selected,
     layers: readonly ReadingLayer[],
     { bounds, held }: { bounds: Bounds; held: Map<LiveListing, Map<ReadingLayer, LayerState>> },
@@ -132,15 +132,15 @@ export class MarketAt {
     held.set(one.listing, known);
     const states: Partial<Record<ReadingLayer, LayerState>> = {};
     for (const layer of layers) {
-      const state = known.get(layer) ?? this.#stateOf(one, layer, bounds);
+      const state = known.get(layer) ?? this.#findState(one, layer, bounds);
       known.set(layer, state);
       states[layer] = state;
     }
     return states;
   }
 
-  #stateOf({ listing, version }: Selected, layer: ReadingLayer, bounds: Bounds): LayerState {
-    const { capability, stateLag } = this.#venueOf(listing.venue);
+  #findState({ listing, version }: Selected, layer: ReadingLayer, bounds: Bounds): LayerState {
+    const { capability, stateLag } = this.#findVenue(listing.venue);
     const reading = this.#recent.readingAt(listing, layer, this.at);
     const answer = statusAt({
       reading,
@@ -153,7 +153,7 @@ export class MarketAt {
     return { reading, answer };
   }
 
-  #venueOf(code: string): VenueAt {
+  #findVenue(code: string): VenueAt {
     const held = this.#venues.get(code);
     if (held !== undefined) return held;
     const { live } = this.#market;

@@ -50,8 +50,10 @@ export type Evaluator = {
 
 /** Everything recorded up to here is applied, whatever lags too far behind left aside (L-07 `state_lag`). */
 export const computeHorizon = (live: LiveMemory, now: Micros): Micros => {
-  const heard = [...live.venues()].map(({ venue }) => live.watermark(venue) ?? 0).filter((w) => now - w <= STATE_LAG);
-  return heard.length === 0 ? now - STATE_LAG : Math.min(...heard);
+  const watermarks = [...live.venues()]
+    .map(({ venue }) => live.watermark(venue) ?? 0)
+    .filter((w) => now - w <= STATE_LAG);
+  return watermarks.length === 0 ? now - STATE_LAG : Math.min(...watermarks);
 };
 
 /** Lets others run when this slice has been long. */
@@ -86,7 +88,7 @@ class Instants {
     const turns = new Turns(AT_ONCE);
     const breathe = createSlice();
     const note = (held: HeldRule, outcome: Outcome): void => void evaluated.push({ rule: held.rule, at, outcome });
-    const groups = await this.#groupsOf(at, rules, { note, breathe });
+    const groups = await this.#listGroups(at, rules, { note, breathe });
     await Promise.all(
       groups.map((group) =>
         turns.run(async () => {
@@ -101,7 +103,7 @@ class Instants {
   }
 
   /** Rules with the same query under the same scope are evaluated once. */
-  async #groupsOf(
+  async #listGroups(
     at: Micros,
     rules: readonly HeldRule[],
     { note, breathe }: { note: (held: HeldRule, outcome: Outcome) => void; breathe: () => Promise<void> },
@@ -123,7 +125,7 @@ class Instants {
         if (group === undefined) groups.set(key, { question, held, rules: [held] });
         else group.rules.push(held);
       } catch (error) {
-        note(held, this.#failureOf(error, held));
+        note(held, this.#toFailure(error, held));
       }
     }
     return [...groups.values()];
@@ -134,11 +136,11 @@ class Instants {
       const choice = this.#deps.choose(held.plan, market.at);
       return await market.evaluate(question, this.#selections.at(market.at, question, choice));
     } catch (error) {
-      return this.#failureOf(error, held);
+      return this.#toFailure(error, held);
     }
   }
 
-  #failureOf(err: unknown, { rule }: HeldRule): Outcome {
+  #toFailure(err: unknown, { rule }: HeldRule): Outcome {
     if (!isFaultOfRule(err)) this.#deps.log.error({ err, rule_id: rule.ruleId }, 'a rule could not be evaluated');
     this.#deps.count.failed();
     return unknownFor('evaluation_error');

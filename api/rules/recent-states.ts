@@ -113,7 +113,7 @@ export class RecentStates {
       for (const [symbol, listing] of listings) {
         const ours = this.#live.venue(venue)?.listings.get(symbol);
         for (const [layer, before] of past.#histories.get(listing) ?? [])
-          if (ours !== undefined) joinHistories(before, this.#historyOf(ours, layer));
+          if (ours !== undefined) joinHistories(before, this.#findHistory(ours, layer));
       }
     }
     for (const [name, before] of past.#tasks) this.#joinTask(name, before);
@@ -133,13 +133,13 @@ export class RecentStates {
   #note({ venue, partition, message, entry, replaced }: AppliedEntry): void {
     if (!this.#isKeeping) return;
     const { recorded_at: recordedAt, kind, symbol, layer } = message;
-    const task = this.#taskOf(`${venue}/${partition}`, recordedAt);
+    const task = this.#findTask(`${venue}/${partition}`, recordedAt);
     task.newest = Math.max(task.newest, recordedAt);
     if (kind === 'connection' && entry?.span?.to != null)
       this.#noteEnd(venue, entry.span.conn_id, { to: entry.span.to, recordedAt });
     if (kind === 'reading' && symbol !== null && layer !== null) {
       const listing = this.#live.venue(venue)?.listings.get(symbol);
-      if (listing !== undefined) this.#noteChange(task, this.#historyOf(listing, layer), { recordedAt, replaced });
+      if (listing !== undefined) this.#noteChange(task, this.#findHistory(listing, layer), { recordedAt, replaced });
     }
     this.#drop(task);
   }
@@ -177,7 +177,7 @@ export class RecentStates {
     task.head = 0;
   }
 
-  #taskOf(name: string, recordedAt: Micros): Task {
+  #findTask(name: string, recordedAt: Micros): Task {
     const held = this.#tasks.get(name);
     if (held !== undefined) return held;
     const task: Task = { changes: [], head: 0, newest: recordedAt, hasDropped: false, from: recordedAt };
@@ -185,7 +185,7 @@ export class RecentStates {
     return task;
   }
 
-  #historyOf(listing: LiveListing, layer: ReadingLayer): History {
+  #findHistory(listing: LiveListing, layer: ReadingLayer): History {
     const layers = this.#histories.get(listing) ?? new Map<ReadingLayer, History>();
     this.#histories.set(listing, layers);
     const history = layers.get(layer) ?? { changes: [] };

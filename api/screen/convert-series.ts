@@ -39,14 +39,15 @@ const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: Conver
   const reader = deps.begin();
   const asked = { mode: 'interval', length, from, to } as const;
   const series = await gatherSeries({ reader, live, listings: facts, asked }, 'mark', { withBefore: true });
-  const rowsOf = ({ listing }: Facts) => listReadings(series.get(listingId(listing.venue, listing.venueSymbol)) ?? []);
-  const heard = facts.flatMap((one) => rowsOf(one).map((row) => [one.listing.venue, row] as const));
-  const losses = await gatherLosses({ reader, live }, heard, to);
+  const listRows = ({ listing }: Facts) =>
+    listReadings(series.get(listingId(listing.venue, listing.venueSymbol)) ?? []);
+  const received = facts.flatMap((one) => listRows(one).map((row) => [one.listing.venue, row] as const));
+  const losses = await gatherLosses({ reader, live }, received, to);
   return new Map(
     facts.map((one) => {
       const { venue, venueSymbol } = one.listing;
       const capabilities = live.venue(venue)?.capabilities ?? [];
-      const marks = { venue, capabilities, losses, rows: rowsOf(one), boundMs: one.terms.bounds.mark };
+      const marks = { venue, capabilities, losses, rows: listRows(one), boundMs: one.terms.bounds.mark };
       return [listingId(venue, venueSymbol), (end: Micros) => markAt(marks, end)?.digits ?? null];
     }),
   );

@@ -57,16 +57,18 @@ export const pastLayers = async (question: PastQuestion): Promise<ReadonlyMap<st
   const gathering = { reader, live, listings, asked: { mode: 'at', instants: [terms.at] } } as const;
   // Side by side: all of memory is copied before the first statement is answered.
   const series = await Promise.all(layers.map((layer) => gatherSeries(gathering, layer)));
-  const heard = listings.flatMap((selected) =>
+  const received = listings.flatMap((selected) =>
     layers.map((layer, i): Heard => {
       const rows = series[i]?.get(listingId(selected.listing.venue, selected.listing.venueSymbol)) ?? [];
       return { selected, layer, row: newestAt(listReadings(rows), terms.at) };
     }),
   );
-  const spoken = heard.flatMap(({ selected, row }) => (row === null ? [] : [[selected.listing.venue, row] as const]));
+  const spoken = received.flatMap(({ selected, row }) =>
+    row === null ? [] : [[selected.listing.venue, row] as const],
+  );
   const losses = await gatherLosses({ reader, live }, spoken, terms.at);
   const states = new Map<string, Partial<Record<ReadingLayer, LayerState>>>();
-  for (const one of heard) {
+  for (const one of received) {
     const id = listingId(one.selected.listing.venue, one.selected.listing.venueSymbol);
     const held = states.get(id) ?? {};
     held[one.layer] = toState(one, losses, question);

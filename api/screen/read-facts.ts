@@ -97,10 +97,10 @@ const readLive = (plan: Plan, selected: readonly Selected[], reading: Reading): 
     const { venue } = one.listing;
     if (!views.has(venue)) views.set(venue, venueView(live, requireVenue(live, one), terms.at));
   }
-  const viewOf = ({ listing }: Selected): VenueView => views.get(listing.venue) as VenueView;
+  const findView = ({ listing }: Selected): VenueView => views.get(listing.venue) as VenueView;
   const moment: Moment = {
-    viewOf,
-    layersOf: (one) => liveLayers(viewOf(one), one, { layers: plan.layers, terms }),
+    viewOf: findView,
+    layersOf: (one) => liveLayers(findView(one), one, { layers: plan.layers, terms }),
     watermarkOf: (venue) => live.watermark(venue) ?? 0,
   };
   return readFactsAt(plan, selected, { reading, moment });

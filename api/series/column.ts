@@ -95,12 +95,12 @@ export class Column {
 
   /** Copies the values of `count` periods that end with `last`, oldest first; NaN where there is none. */
   copy(last: number, count: number): Float64Array {
-    return this.#copyOf(this.#values, last, count);
+    return this.#copyElements(this.#values, last, count);
   }
 
   /** As `copy`, of when they were recorded; null when the column does not keep it. */
   copyRecorded(last: number, count: number): Float64Array | null {
-    return this.#recorded === null ? null : this.#copyOf(this.#recorded, last, count);
+    return this.#recorded === null ? null : this.#copyElements(this.#recorded, last, count);
   }
 
   /** As `copy`, for the units of the rows; null where a row has no unit, or the column keeps no units. */
@@ -109,7 +109,7 @@ export class Column {
     return Array.from({ length: count }, (_, i) => UNITS[this.#units?.[start + i] ?? 0] ?? null);
   }
 
-  #copyOf(kept: Float64Array, last: number, count: number): Float64Array {
+  #copyElements(kept: Float64Array, last: number, count: number): Float64Array {
     const out = new Float64Array(count).fill(Number.NaN);
     const start = last - count + 1 - this.#first;
     const from = Math.max(0, start);

@@ -36,7 +36,7 @@ export const unfollowListing = (stream: Stream, key: string, board: TrackBoard):
 const sendSnapshots = (stream: Stream, key: string, { board, now }: Changed): void => {
   for (const layer of stream.request.layers) {
     const track = stream.tracks.get(`${key}|${layer}`);
-    if (track !== undefined) board.tellSnapshot(stream, track, now);
+    if (track !== undefined) board.sendSnapshot(stream, track, now);
   }
 };
 

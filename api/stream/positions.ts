@@ -12,7 +12,7 @@ export type EventId = {
   /** Name of the selection and format it was issued under. */
   readonly selection: string;
   /** Status changes that time alone brings have been sent up to here. */
-  readonly toldAt: Micros;
+  readonly sentAt: Micros;
   /** Some venue was behind then, so what the client knows of statuses cannot be derived. */
   readonly lagging: boolean;
   readonly places: ReadonlyMap<string, Place>;
@@ -57,8 +57,8 @@ const readVarints = (bytes: Buffer): number[] | null => {
 };
 
 /** What ids of one moment have in common, whatever was selected; one that would be too long for ST-02 cannot be resumed from. */
-export const printMoment = ({ toldAt, lagging }: Omit<EventId, 'places' | 'selection'>, places: string): string => {
-  const text = `.${toldAt.toString(36)}${lagging ? '~' : ''}.${places}`;
+export const printMoment = ({ sentAt, lagging }: Omit<EventId, 'places' | 'selection'>, places: string): string => {
+  const text = `.${sentAt.toString(36)}${lagging ? '~' : ''}.${places}`;
   return text.length + SELECTION_LENGTH > LONGEST ? NOWHERE : text;
 };
 
@@ -79,5 +79,5 @@ export const parseEventId = (text: string, selection: string, tasks: readonly st
   for (const [i, task] of tasks.entries()) {
     places.set(task, { offset: (values[2 * i] ?? 0) - 1, index: (values[2 * i + 1] ?? 0) - 1 });
   }
-  return { selection, toldAt: Number.parseInt(parts[2] ?? '', 36), lagging: parts[3] === '~', places };
+  return { selection, sentAt: Number.parseInt(parts[2] ?? '', 36), lagging: parts[3] === '~', places };
 };

@@ -17,9 +17,9 @@ export type ResumeDeps = {
   /** Id of the places given, with statuses as of the id resumed from. */
   readonly idOf: (places: ReadonlyMap<string, Place>) => string;
   /** Sends the stream a listing's change as of the entry, and returns the change; an added listing is sent anew. */
-  readonly tellListing: (stream: Stream, entry: LiveEntry) => ListingChange | null;
+  readonly replayListing: (stream: Stream, entry: LiveEntry) => ListingChange | null;
   /** Sends the stream the ends of listings since then that no entry reports; `told` are ends that were sent. */
-  readonly tellEnds: (stream: Stream, told: ReadonlySet<string>) => void;
+  readonly replayEnds: (stream: Stream, told: ReadonlySet<string>) => void;
 };
 
 /** What the client knew when it received the id. */
@@ -47,9 +47,9 @@ class Memory {
     if (venue === undefined || id.lagging || this.venues.has(code)) return null;
     const held = this.readings.get(track.key);
     const reading = held === undefined ? track.reading : held;
-    const view = { ...venueView(live, venue, id.toldAt), stateLag: false };
+    const view = { ...venueView(live, venue, id.sentAt), stateLag: false };
     if (reading !== null && this.connections.has(`${code}|${reading.conn_id}`)) return null;
-    return track.status({ view, reading, at: id.toldAt });
+    return track.status({ view, reading, at: id.sentAt });
   }
 }
 
@@ -73,7 +73,7 @@ const sendReading = (
 
 /** Replays everything after the id into the stream, whose tracks are as of `now`. */
 export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
-  const { live, ring, now, idOf, tellListing, tellEnds } = deps;
+  const { live, ring, now, idOf, replayListing, replayEnds } = deps;
   const entries = [...ring.after(id.places)];
   const memory = new Memory(entries, stream.tracks);
   const told = new Map<string, Told | null>();
@@ -88,7 +88,7 @@ export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
     if (held.track !== null && track === undefined) continue;
     const entry = held.entry();
     const listing = `${venue}|${entry.symbol}`;
-    const change = entry.kind === 'listing' ? tellListing(stream, entry) : null;
+    const change = entry.kind === 'listing' ? replayListing(stream, entry) : null;
     if (change === 'added') anew.add(listing);
     if (change === 'delisted') ended.add(listing);
     if (entry.reading !== null && track !== undefined && !anew.has(listing)) {
@@ -96,10 +96,10 @@ export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
       told.set(track.key, sendReading(track, before, { live, stream, reading: entry.reading }));
     }
     rows.add({ venue, entry }, { streams: [stream], now });
-    rows.tell();
+    rows.send();
     if (stream.hasDrafts) stream.commit(idOf(places));
   }
-  tellEnds(stream, ended);
+  replayEnds(stream, ended);
   for (const track of stream.tracks.values()) {
     const { venue: code, venueSymbol } = track.listing;
     const before = told.has(track.key) ? told.get(track.key) : memory.told(track, id, live);

@@ -144,7 +144,7 @@ export class Ring {
     const { message } = applied;
     const task = this.begin(applied.task, applied.before);
     if (this.size === this.#most) this.#dropFirst();
-    const [columns, row, track] = [this.#columns, this.#next % this.#most, this.#trackOf(applied)];
+    const [columns, row, track] = [this.#columns, this.#next % this.#most, this.#findTrack(applied)];
     const place = this.#bytes.append(message.bytes);
     columns.offset[row] = message.offset;
     columns.index[row] = message.index;
@@ -182,10 +182,10 @@ export class Ring {
   *after(places: ReadonlyMap<string, Place>): Generator<RingEntry> {
     if (this.#past !== null) yield* this.#past.after(places);
     const { offset, index, task } = this.#columns;
-    const told = this.#tasks.map(({ name }) => places.get(name));
+    const placesTold = this.#tasks.map(({ name }) => places.get(name));
     for (let number = this.#first; number < this.#next; number++) {
       const row = number % this.#most;
-      const place = told[task[row] as number];
+      const place = placesTold[task[row] as number];
       if (place === undefined) continue;
       if (isAbove({ offset: offset[row] as number, index: index[row] as number }, place)) yield this.#entry(number);
     }
@@ -197,7 +197,7 @@ export class Ring {
     return this.#first === this.#next ? now : (this.#columns.recordedAt[this.#first % this.#most] as Micros);
   }
 
-  #trackOf({ venue, message: { symbol, layer } }: Applied): number {
+  #findTrack({ venue, message: { symbol, layer } }: Applied): number {
     if (layer === null) return NONE;
     const name = `${venue}|${symbol}|${layer}`;
     const known = this.#trackNumbers.get(name);
@@ -217,16 +217,16 @@ export class Ring {
       task: task.name,
       kind: LIVE_KINDS[columns.kind[row] as number] as LiveEntry['kind'],
       track: track?.name ?? null,
-      entry: () => codecs.live.decode(this.#bytesOf(number)),
+      entry: () => codecs.live.decode(this.#readBytes(number)),
       replaced: () => (track === undefined ? null : this.#replaced(track, columns.previous[row] as number)),
     };
   }
 
   #replaced(track: HeldTrack, previous: number): Reading | null {
-    return previous < this.#first ? track.before() : codecs.live.decode(this.#bytesOf(previous)).reading;
+    return previous < this.#first ? track.before() : codecs.live.decode(this.#readBytes(previous)).reading;
   }
 
-  #bytesOf(number: number): Buffer {
+  #readBytes(number: number): Buffer {
     const [columns, row] = [this.#columns, number % this.#most];
     const [chunk, start, length] = [columns.chunk[row], columns.start[row], columns.length[row]];
     return this.#bytes.at({ chunk, start, length } as BytePlace);
@@ -250,7 +250,7 @@ export class Ring {
     task.floor = { offset: columns.offset[row] as number, index: columns.index[row] as number };
     const track = this.#tracks[columns.track[row] as number];
     // The entry after its newest needs the reading that it replaced.
-    if (track !== undefined && track.newest > this.#first) track.copyBefore(this.#bytesOf(this.#first));
+    if (track !== undefined && track.newest > this.#first) track.copyBefore(this.#readBytes(this.#first));
     this.#bytes.free({ chunk: columns.chunk[row] as number });
     this.#first++;
   }

@@ -160,7 +160,7 @@ export class RowBatches {
     const kind = readKind(layer, row);
     // Rows of one place go into one event; candles are sent alone.
     const place = `${code}|${symbol}|${layer}|${layer === 'candles' ? `${kind.timeframe}|${kind.priceType}|${row.at}` : ''}`;
-    const told = new Set<string>();
+    const sent = new Set<string>();
     for (const stream of streams) {
       const selected = stream.selected.get(listingKey(code, symbol ?? ''));
       if (selected === undefined || !wants(stream, kind)) continue;
@@ -175,13 +175,13 @@ export class RowBatches {
         this.#batches.set(key, batch);
       }
       batch.streams.add(stream);
-      if (!told.has(key)) batch.rows.push(rowText(row, kind, batch.context));
-      told.add(key);
+      if (!sent.has(key)) batch.rows.push(rowText(row, kind, batch.context));
+      sent.add(key);
     }
   }
 
   /** Adds what has gathered to the steps of the streams; false when there is nothing. */
-  tell(): boolean {
+  send(): boolean {
     if (this.#batches.size === 0) return false;
     for (const { kind, context, rows, streams } of this.#batches.values()) {
       const data = writeData(rows, kind, context);

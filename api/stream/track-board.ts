@@ -85,7 +85,7 @@ export class TrackBoard {
   }
 
   /** Adds a snapshot of the track to the step of a stream; false when there is none to give. */
-  tellSnapshot(stream: Stream, track: StreamTrack, now: Micros): boolean {
+  sendSnapshot(stream: Stream, track: StreamTrack, now: Micros): boolean {
     const sight = this.sight(track, now);
     const version = track.version(now);
     if (sight === null || version === null) return false;

@@ -58,10 +58,10 @@ export const toFailure = (answer: ApiAnswer): Failure => {
   const retry = isRetried(answer.status);
   const waitS = answer.retryAfterS ?? RETRY_AFTER_S;
   const next = NEXT[code]?.(first, waitS) ?? findHint(first);
-  const told = { code, message, position, hint, errors, next, retry, ...(retry ? { retry_after: waitS } : {}) };
+  const failure = { code, message, position, hint, errors, next, retry, ...(retry ? { retry_after: waitS } : {}) };
   return {
     isError: true,
-    content: [{ type: 'text', text: JSON.stringify(told) }],
+    content: [{ type: 'text', text: JSON.stringify(failure) }],
     _meta: { 'http/status': answer.status, ...(retry ? { 'http/retry-after': waitS } : {}) },
   };
 };

@@ -33,7 +33,7 @@ export type SignInAddress = {
 
 export const openTokens = ({ url, secret }: SignInAddress): Tokens => {
   const dispatcher = new Agent();
-  const ask = async (token: string): Promise<TokenFound> => {
+  const queryToken = async (token: string): Promise<TokenFound> => {
     const signal = AbortSignal.timeout(ANSWER_MS);
     const bearer = (await within(secret(), ANSWER_MS)).toString('base64url');
     const answer = await dispatcher.request({
@@ -49,7 +49,7 @@ export const openTokens = ({ url, secret }: SignInAddress): Tokens => {
     return body.active ? { key: body.key } : 'refused';
   };
   return {
-    find: (token) => ask(token).catch(() => 'unreachable' as const),
+    find: (token) => queryToken(token).catch(() => 'unreachable' as const),
     close: () => dispatcher.close(),
   };
 };

@@ -104,14 +104,14 @@ export const staleFindings = ({ items }: Pick<SnapshotsAnswer<string>, 'items'>)
       counts.set(why, (counts.get(why) ?? 0) + 1);
     }
   }
-  const told = [...counts].sort(([, a], [, b]) => b - a);
+  const sorted = [...counts].sort(([, a], [, b]) => b - a);
   return [
     {
-      outcome: told.length === 0 ? 'ok' : 'warn',
+      outcome: sorted.length === 0 ? 'ok' : 'warn',
       check: 'readings',
-      says: `${present} present, ${told.reduce((sum, [, n]) => sum + n, 0)} not`,
+      says: `${present} present, ${sorted.reduce((sum, [, n]) => sum + n, 0)} not`,
     },
-    ...told
+    ...sorted
       .slice(0, TOLD)
       .map(
         ([why, count]) => ({ outcome: 'warn', check: 'stale', says: `${why}, ${counted(count, 'listing')}` }) as const,

@@ -39,17 +39,17 @@ const describeError = (error: unknown): string => {
 
 for (const box of document.querySelectorAll<HTMLElement>('[data-passkey]')) {
   const button = box.querySelector('button');
-  const told = box.querySelector<HTMLElement>('.passkey-fault');
-  if (button === null || told === null || !browserSupportsWebAuthn()) continue;
+  const faultElement = box.querySelector<HTMLElement>('.passkey-fault');
+  if (button === null || faultElement === null || !browserSupportsWebAuthn()) continue;
   box.hidden = false;
   button.addEventListener('click', async () => {
     button.disabled = true;
-    told.hidden = true;
+    faultElement.hidden = true;
     try {
       await run(box);
     } catch (error) {
-      told.textContent = describeError(error);
-      told.hidden = false;
+      faultElement.textContent = describeError(error);
+      faultElement.hidden = false;
       button.disabled = false;
     }
   });

@@ -10,7 +10,7 @@ export class ServerClock {
   #stretchFrom = Number.NEGATIVE_INFINITY;
 
   /** Notes that the service reported `serverMs`. The message was delayed on its way, so the largest difference is the most accurate. */
-  tell(serverMs: number, localMs: number): void {
+  note(serverMs: number, localMs: number): void {
     if (!Number.isFinite(serverMs)) return;
     if (localMs - this.#stretchFrom >= STRETCH_MS) {
       this.#previous = this.#best;

@@ -68,7 +68,7 @@ export class Chart {
     this.#cross.addEventListener('keydown', (event) => this.#press(event));
     new ResizeObserver(() => this.#paint()).observe(plot);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#paint());
-    figure.querySelector('details')?.addEventListener('toggle', () => this.#tell());
+    figure.querySelector('details')?.addEventListener('toggle', () => this.#updateTable());
   }
 
   show(data: ChartData): void {
@@ -77,7 +77,7 @@ export class Chart {
     this.#cross.setAttribute('aria-valuemax', String(data.toMs));
     this.#paint();
     this.#point(this.#atMs);
-    this.#tell();
+    this.#updateTable();
     // For those who read the page by a program: every hole with its cause.
     this.#figure.dataset['holes'] = JSON.stringify(
       data.lines.flatMap(({ name, holes }) =>
@@ -197,7 +197,7 @@ export class Chart {
   }
 
   /** The same as a table, newest first, once it is opened. */
-  #tell(): void {
+  #updateTable(): void {
     const data = this.#data;
     if (data === null || this.#figure.querySelector('details')?.open !== true) return;
     const instants = [...new Set(data.lines.flatMap(({ xs }) => xs))].sort((a, b) => b - a);

@@ -92,7 +92,7 @@ const REFRESH_MS = 60_000;
 
 export const showHistory = (figures: Iterable<HTMLElement>, asked: HistoryAsked): void => {
   for (const figure of figures) {
-    const told = figure.querySelector('[data-told]') as HTMLElement;
+    const status = figure.querySelector('[data-told]') as HTMLElement;
     const form = FORMS[figure.dataset['chart'] ?? ''] ?? 'digits';
     const chart = new Chart(figure, (digits) => formText(form, digits));
     whileSeen(figure, REFRESH_MS, async () => {
@@ -100,11 +100,11 @@ export const showHistory = (figures: Iterable<HTMLElement>, asked: HistoryAsked)
         const answer = await readHistory(asked, figure.dataset['layer'] ?? '');
         chart.show(toChartData(answer, asked, figure.dataset));
         const until = answer.to.slice(11, 19);
-        told.textContent = answer.settled
+        status.textContent = answer.settled
           ? `until ${until} UTC, settled`
           : `until ${until} UTC, its end not settled yet`;
       } catch (error) {
-        told.textContent = (error as Error).message;
+        status.textContent = (error as Error).message;
       }
     });
   }

@@ -79,7 +79,7 @@ const makeTable = (items: readonly Item[]): HTMLTableElement => {
 type Asked = { readonly where: string; readonly spanMs: number; readonly nowMs: () => number };
 
 export const showLiquidations = (section: HTMLElement, { where, spanMs, nowMs }: Asked): void => {
-  const told = section.querySelector('[data-told]') as HTMLElement;
+  const status = section.querySelector('[data-told]') as HTMLElement;
   const place = section.querySelector('[data-rows]') as HTMLElement;
   whileSeen(section, REFRESH_MS, async () => {
     try {
@@ -99,9 +99,9 @@ export const showLiquidations = (section: HTMLElement, { where, spanMs, nowMs }:
         .filter(({ completeness }) => completeness !== 'full')
         .map(({ venue, completeness }) => `${venue} (${completeness})`);
       const count = items.reduce((sum, { rows }) => sum + rows.length, 0);
-      told.textContent = `${count} told. ${sampled.length === 0 ? 'Every venue publishes each.' : `Not complete: ${sampled.join(', ')}.`}`;
+      status.textContent = `${count} told. ${sampled.length === 0 ? 'Every venue publishes each.' : `Not complete: ${sampled.join(', ')}.`}`;
     } catch (error) {
-      told.textContent = (error as Error).message;
+      status.textContent = (error as Error).message;
     }
   });
 };

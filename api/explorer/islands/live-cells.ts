@@ -80,7 +80,7 @@ export class LiveCells {
   readonly #byButton = new Map<Element, LiveCell>();
   readonly #byRow = new Map<Element | null, LiveCell[]>();
   #dirty = new Set<LiveCell>();
-  #isAsked = false;
+  #isPaintRequested = false;
   #paintedMs = 0;
   #frozenMs: number | null = null;
   readonly onPaint: () => void;
@@ -112,25 +112,25 @@ export class LiveCells {
   /** A listing's layer has a new reading. */
   touch(listing: string, layer: string): void {
     for (const cell of this.#byListing.get(listing) ?? []) if (cell.layer === layer) this.#dirty.add(cell);
-    this.#ask();
+    this.#requestPaint();
   }
 
   /** Ages grow and horizons pass even when no event arrives. */
   refresh(): void {
     this.#dirty = new Set(this.#cells);
-    this.#ask();
+    this.#requestPaint();
   }
 
-  #ask(): void {
-    if (this.#isAsked) return;
-    this.#isAsked = true;
+  #requestPaint(): void {
+    if (this.#isPaintRequested) return;
+    this.#isPaintRequested = true;
     const waitMs = this.#paintedMs + PAINT_EVERY_MS - performance.now();
     if (waitMs <= 0) requestAnimationFrame(() => this.#paint());
     else setTimeout(() => requestAnimationFrame(() => this.#paint()), waitMs);
   }
 
   #paint(): void {
-    this.#isAsked = false;
+    this.#isPaintRequested = false;
     this.#paintedMs = performance.now();
     const dirty = this.#dirty;
     this.#dirty = new Set();

@@ -18,7 +18,7 @@ const byId = (id: string): HTMLElement => document.getElementById(id) as HTMLEle
 /** Opens the stream of the page; it ends with the page. */
 export const openLivePage = ({ table, query, onTold }: Asked): LivePage => {
   const [said, count, pause] = [byId('live-state'), byId('live-count'), byId('live-pause')];
-  const sayCounts = (): void => {
+  const showCounts = (): void => {
     const { snapshots, updates, connections } = feed.counts;
     count.textContent = `${updates} updates`;
     // For those who compare what came with what was sent.
@@ -36,7 +36,7 @@ export const openLivePage = ({ table, query, onTold }: Asked): LivePage => {
       onTold?.(told);
     },
   });
-  const cells = new LiveCells(table, feed, sayCounts);
+  const cells = new LiveCells(table, feed, showCounts);
   pause.hidden = false;
   pause.addEventListener('click', () => {
     if (feed.state === 'paused') {

@@ -152,7 +152,7 @@ const MARKS = { ok: ['good', 'holds'], failed: ['bad', 'does not hold'], skipped
 
 const stepElement = ({ name, outcome, claim, reason, expected, found }: ProofStep): HTMLElement => {
   const [tone, word] = MARKS[outcome];
-  const told = (label: string, value: unknown): Node[] =>
+  const describeFact = (label: string, value: unknown): Node[] =>
     value == null ? [] : [element('p', { class: 'told' }, `${label} `, element('code', {}, String(value)))];
   return element(
     'li',
@@ -164,8 +164,8 @@ const stepElement = ({ name, outcome, claim, reason, expected, found }: ProofSte
       element('strong', {}, name),
       ` ${claim ?? ''}`,
       ...(reason === undefined ? [] : [element('p', { class: 'told' }, reason)]),
-      ...told('stated', expected),
-      ...told('computed', found),
+      ...describeFact('stated', expected),
+      ...describeFact('computed', found),
     ),
   );
 };

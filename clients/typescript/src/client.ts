@@ -106,19 +106,27 @@ const toCaller = (options: ClientOptions): Caller => ({
 const readJson = (response: Response): Promise<unknown> => response.json();
 const readText = (response: Response): Promise<string> => response.text();
 
-const makeMethods = (ask: (operation: EndpointName, request: object, options?: CallOptions) => Promise<unknown>) =>
+const makeMethods = (
+  callOperation: (operation: EndpointName, request: object, options?: CallOptions) => Promise<unknown>,
+) =>
   Object.fromEntries(
-    OPERATIONS.map((name) => [name, (request: object = {}, options: CallOptions = {}) => ask(name, request, options)]),
+    OPERATIONS.map((name) => [
+      name,
+      (request: object = {}, options: CallOptions = {}) => callOperation(name, request, options),
+    ]),
   );
 
 const build = <F extends Digits>(options: ClientOptions): Client<F> => {
   const caller = toCaller(options);
-  const ask = (operation: EndpointName, request: object, { signal }: CallOptions = {}): Promise<unknown> =>
+  const callOperation = (operation: EndpointName, request: object, { signal }: CallOptions = {}): Promise<unknown> =>
     call(caller, { operation, request: { ...request }, signal }, readJson);
   const goOn = (name: PagedName, request: object, callOptions?: CallOptions): AsyncGenerator<unknown> =>
     BY_CURSOR.has(name)
-      ? pages(request, (page) => ask(name, page, callOptions) as Promise<{ page: { next_cursor: string | null } }>)
-      : windows(request, (part) => ask(name, part, callOptions));
+      ? pages(
+          request,
+          (page) => callOperation(name, page, callOptions) as Promise<{ page: { next_cursor: string | null } }>,
+        )
+      : windows(request, (part) => callOperation(name, part, callOptions));
   const table = (name: TableName, request: { readonly format: TableFormat }, { signal }: CallOptions = {}) => {
     const { format, ...rest } = request;
     const asked = { operation: name, request: rest, accept: MEDIA_TYPES[format], signal };
@@ -130,7 +138,7 @@ const build = <F extends Digits>(options: ClientOptions): Client<F> => {
   const history = (request: object, signal: AbortSignal) => goOn('history', request, { signal });
   const sources = { live: events, history } as unknown as Parameters<typeof follow<F>>[2];
   return {
-    ...makeMethods(ask),
+    ...makeMethods(callOperation),
     baseUrl: caller.baseUrl,
     pages: goOn,
     table,

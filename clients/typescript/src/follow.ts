@@ -108,7 +108,7 @@ class Follower<F extends Digits> {
         else this.#greeting.snapshots.push(event.data);
         return;
       case 'again':
-        yield* this.#askAgain();
+        yield* this.#requestAgain();
         return;
       default:
         return;
@@ -168,13 +168,13 @@ class Follower<F extends Digits> {
       for await (const answer of this.#answers(part)) {
         const series = listSeries(answer);
         if (!answer.settled || held.size > 0 || this.#seams.size > 0) held.add(series);
-        else yield* this.#tellAll(series.flatMap(({ rows }) => rows.map((row) => ({ key: row.key, row }))));
+        else yield* this.#deliverAll(series.flatMap(({ rows }) => rows.map((row) => ({ key: row.key, row }))));
       }
     }
     const stretch: Stretch = { to, tries: 0 };
-    for (const [place, { rows, open }] of held) this.#seamOf(place).addStretch(stretch, rows, open);
+    for (const [place, { rows, open }] of held) this.#findSeam(place).addStretch(stretch, rows, open);
     for (const event of snapshots ?? []) this.#addLive(event);
-    if (snapshots !== null) for (const [place] of held) this.#seamOf(place).end();
+    if (snapshots !== null) for (const [place] of held) this.#findSeam(place).end();
     yield* this.#release();
     for (const event of snapshots ?? []) if (!held.has(toPlace(event))) yield* this.#live(event);
     this.#schedule();
@@ -216,7 +216,7 @@ class Follower<F extends Digits> {
   }
 
   /** Requests the windows that were not known. */
-  async *#askAgain(): AsyncGenerator<Followed<F>, void, void> {
+  async *#requestAgain(): AsyncGenerator<Followed<F>, void, void> {
     const asked = new Map<Stretch, { from: string; readonly layers: Set<string> }>();
     for (const [place, seam] of this.#seams) {
       for (const [stretch, open] of seam.open()) {
@@ -251,7 +251,7 @@ class Follower<F extends Digits> {
     this.#timer = setTimeout(() => void this.#queue.push(AGAIN), (this.#options.againMs ?? AGAIN_MS) * factor);
   }
 
-  #seamOf(place: string): Seam<F> {
+  #findSeam(place: string): Seam<F> {
     const seam = this.#seams.get(place) ?? new Seam<F>();
     this.#seams.set(place, seam);
     return seam;
@@ -268,14 +268,14 @@ class Follower<F extends Digits> {
 
   async *#live(event: LiveReading<F>): AsyncGenerator<Followed<F>, void, void> {
     if (!this.#addLive(event)) {
-      yield* this.#tellAll([{ key: '', live: event }]);
+      yield* this.#deliverAll([{ key: '', live: event }]);
       return;
     }
     yield* this.#release([toPlace(event)]);
     // The stream is not read any further meanwhile, and flow control of the network slows the service.
     while (this.#waiting > WAITING_EVENTS && !this.#stop.signal.aborted) {
       await pause(this.#options.againMs ?? AGAIN_MS, this.#stop.signal);
-      yield* this.#askAgain();
+      yield* this.#requestAgain();
     }
   }
 
@@ -289,18 +289,18 @@ class Follower<F extends Digits> {
       if (seam?.isEmpty) this.#seams.delete(place);
       items.push(...taken);
     }
-    yield* this.#tellAll(items);
+    yield* this.#deliverAll(items);
     this.#gaps.endAll((place) => !this.#seams.has(place));
   }
 
-  *#tellAll(items: readonly Item<F>[]): Generator<Followed<F>, void, void> {
+  *#deliverAll(items: readonly Item<F>[]): Generator<Followed<F>, void, void> {
     for (const item of inOrder(items)) {
-      const told = 'live' in item ? this.#tellLive(item.live) : this.#tellRow(item.row);
-      if (told !== null) yield told;
+      const delivered = 'live' in item ? this.#deliverLive(item.live) : this.#deliverRow(item.row);
+      if (delivered !== null) yield delivered;
     }
   }
 
-  #tellRow(row: Row<F>): Followed<F> | null {
+  #deliverRow(row: Row<F>): Followed<F> | null {
     if (!isReading(row)) {
       this.#gaps.take(row);
       return null;
@@ -311,7 +311,7 @@ class Follower<F extends Digits> {
     return this.#marks.take({ place, receivedAt, values: figuresOf(row.row), rev: null }) ? row.told : null;
   }
 
-  #tellLive({ venue, venue_symbol, instrument, layer, rev, state }: LiveReading<F>): Followed<F> | null {
+  #deliverLive({ venue, venue_symbol, instrument, layer, rev, state }: LiveReading<F>): Followed<F> | null {
     const { received_at, status, reason = null } = state;
     const names = { venue, venue_symbol, instrument, layer };
     if (status === 'stale') this.#options.onStale?.({ ...names, reason, received_at });

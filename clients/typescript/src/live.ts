@@ -165,9 +165,9 @@ class Live<F extends Digits> {
         const event = parseEvent<F>(frame);
         if (event === null) continue;
         if (event.event === 'error') throw refusal(event.data.errors);
-        const told = this.#take(event);
-        if (told !== null) yield told;
-        this.#repeats.tell(event as StreamEvent, event.id !== this.#lastId);
+        const taken = this.#take(event);
+        if (taken !== null) yield taken;
+        this.#repeats.note(event as StreamEvent, event.id !== this.#lastId);
         // Only now has the caller worked on it.
         this.#lastId = event.id;
         if (event.event === 'bye') return event.data.reconnect ? 'again' : 'over';

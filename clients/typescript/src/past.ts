@@ -97,18 +97,18 @@ type Run = FollowedGap & { readonly source: 'history' };
 
 /** Adjacent windows without a reading and with the same cause are delivered as one gap, once. */
 export class GapRuns {
-  readonly #tell: (gap: FollowedGap) => void;
+  readonly #deliver: (gap: FollowedGap) => void;
   readonly #runs = new Map<string, Run>();
-  readonly #told = new Map<string, string>();
+  readonly #delivered = new Map<string, string>();
 
-  constructor(tell: (gap: FollowedGap) => void) {
-    this.#tell = tell;
+  constructor(deliver: (gap: FollowedGap) => void) {
+    this.#deliver = deliver;
   }
 
   take({ told, row: { status, at, gap_cause }, key }: Row<Digits>): void {
     const place = toPlace(told);
-    if (status !== 'missing' || key <= (this.#told.get(place) ?? '')) return;
-    this.#told.set(place, key);
+    if (status !== 'missing' || key <= (this.#delivered.get(place) ?? '')) return;
+    this.#delivered.set(place, key);
     const cause = gap_cause ?? 'unknown';
     const run = this.#runs.get(place);
     if (run !== undefined && run.cause === cause) {
@@ -124,7 +124,7 @@ export class GapRuns {
     const run = this.#runs.get(place);
     if (run === undefined) return;
     this.#runs.delete(place);
-    this.#tell(run);
+    this.#deliver(run);
   }
 
   endAll(isOver: (place: string) => boolean): void {

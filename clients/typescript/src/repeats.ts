@@ -29,29 +29,29 @@ const listNames = (event: StreamEvent): readonly string[] => {
 
 /** Remembers what was delivered since the last place that the stream can be resumed at. */
 export class Repeats {
-  #told = new Set<string>();
+  #delivered = new Set<string>();
   #isResumed = false;
 
   /** A connection has begun; without resumption everything is sent again, on purpose. */
   begin(isResumed: boolean): void {
     this.#isResumed = isResumed;
-    if (!isResumed) this.#told.clear();
+    if (!isResumed) this.#delivered.clear();
   }
 
   /** The event without what was delivered before; null when nothing is left of it. */
   without<Event extends StreamEvent>(event: Event): Event | null {
     const names = listNames(event as StreamEvent);
-    if (!this.#isResumed || !names.some((name) => this.#told.has(name))) return event;
+    if (!this.#isResumed || !names.some((name) => this.#delivered.has(name))) return event;
     if (event.event !== 'event') return null;
-    const rows = event.data.rows.filter((_, at) => !this.#told.has(names[at] ?? ''));
+    const rows = event.data.rows.filter((_, at) => !this.#delivered.has(names[at] ?? ''));
     return rows.length === 0 ? null : ({ ...event, data: { ...event.data, rows } } as Event);
   }
 
   /** The event was given to the caller. `isPlace`: the stream can be resumed after it. */
-  tell(event: StreamEvent, isPlace: boolean): void {
+  note(event: StreamEvent, isPlace: boolean): void {
     if (isPlace) {
-      this.#told.clear();
+      this.#delivered.clear();
       this.#isResumed = false;
-    } else for (const name of listNames(event)) this.#told.add(name);
+    } else for (const name of listNames(event)) this.#delivered.add(name);
   }
 }

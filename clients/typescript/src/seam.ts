@@ -52,9 +52,9 @@ class Piece<F extends Digits> {
     const [bound, open = NEVER] = [this.#bound, this.#open[0]];
     // A period that reaches past the bound has its last reading from the stream.
     const count = this.#rows.findIndex(({ key, at }) => at >= open || key > bound);
-    const told = count < 0 ? this.#rows : this.#rows.slice(0, count);
-    this.#rows = this.#rows.slice(told.length);
-    return [...told];
+    const taken = count < 0 ? this.#rows : this.#rows.slice(0, count);
+    this.#rows = this.#rows.slice(taken.length);
+    return [...taken];
   }
 
   /** What is not known now is not waited for. */

@@ -7,8 +7,8 @@ const JITTER = 0.25;
 
 /** The delay that the service requested, else twice as long each time; a little longer by chance. */
 export const waitMs = (attempt: number, retryAfterS: number | null): number => {
-  const told = retryAfterS === null ? Math.min(FIRST_MS * 2 ** attempt, LONGEST_MS) : retryAfterS * 1_000;
-  return told * (1 + Math.random() * JITTER);
+  const delayMs = retryAfterS === null ? Math.min(FIRST_MS * 2 ** attempt, LONGEST_MS) : retryAfterS * 1_000;
+  return delayMs * (1 + Math.random() * JITTER);
 };
 
 /** Ends early, without an error, when the signal is aborted. */

@@ -1019,7 +1019,7 @@ t.test('an update says every kind of change of those that were merged into it (S
 t.test('an event id prints places of many tasks within 512 characters and reads back', (t) => {
   const tasks = Array.from({ length: 40 }, (_, i) => `venue-${i}/0`);
   const places = new Map(tasks.map((task, i) => [task, { offset: 3_000_000_000 + i, index: i - 1 }] as const));
-  const id = { selection: 'abcdefghijk', toldAt: NOW, lagging: true };
+  const id = { selection: 'abcdefghijk', sentAt: NOW, lagging: true };
   const text = printEventId(id, printPlaces(tasks, places));
   t.ok(text.length <= 512, String(text.length));
   t.same(parseEventId(text, 'abcdefghijk', tasks), { ...id, places });

@@ -120,15 +120,15 @@ t.test('a view is its address, and what makes no sense is left aside', (t) => {
 t.test('the clock is the least delayed of what was said, and follows a step forward', (t) => {
   const clock = new ServerClock();
   t.equal(clock.nowMs(0), null);
-  clock.tell(1_000_000, 100);
-  clock.tell(1_000_500, 700);
+  clock.note(1_000_000, 100);
+  clock.note(1_000_500, 700);
   t.equal(clock.nowMs(700), 1_000_600, 'the second was 100 ms longer on its way');
-  clock.tell(1_010_000, 800);
+  clock.note(1_010_000, 800);
   t.equal(clock.nowMs(900), 1_010_100, 'a machine that slept');
-  clock.tell(Number.NaN, 900);
+  clock.note(Number.NaN, 900);
   t.equal(clock.nowMs(900), 1_010_100);
-  clock.tell(1_070_000, 61_000);
-  clock.tell(1_131_000, 122_000);
+  clock.note(1_070_000, 61_000);
+  clock.note(1_131_000, 122_000);
   t.equal(clock.nowMs(122_000), 1_131_000, 'what is older than two stretches no longer counts');
   t.end();
 });
