@@ -22,7 +22,7 @@ export type Call = {
   price: Price | null;
   /** Set by the payment step. */
   payment: Payment | null;
-  /** What the limits let this call have; each is ended once, with the status of the answer. */
+  /** The resources that the limits grant this call; each is ended once, with the status of the answer. */
   readonly leases: { request: Lease | null; stream: Lease | null };
 };
 

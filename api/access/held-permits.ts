@@ -42,7 +42,7 @@ export type Held = {
   isAsking: boolean;
 };
 
-/** What a process may hold of permits that so many are used of in a second. */
+/** How many permits a process may hold when it uses so many a second. */
 export const computeAhead = ({
   requests_per_second: rate,
   ahead,

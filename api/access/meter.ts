@@ -106,7 +106,7 @@ export class Meter {
     else held.used[countedAs] = (held.used[countedAs] ?? 0) + 1;
   }
 
-  /** What was admitted was not used at all: its permit serves the next. */
+  /** Returns an admission that was not used at all: its permit serves the next request. */
   putBack(name: string): void {
     const held = this.#held.get(name);
     if (held === undefined) return;
@@ -261,9 +261,9 @@ export class Meter {
 
   /** One report at a time. */
   #sendReport(owing: readonly Held[], nowMs: number): Promise<void> {
-    const told = this.#reports.then(() => this.#sendReportNow(owing, nowMs));
-    this.#reports = told.catch(() => undefined);
-    return told;
+    const sent = this.#reports.then(() => this.#sendReportNow(owing, nowMs));
+    this.#reports = sent.catch(() => undefined);
+    return sent;
   }
 
   async #sendReportNow(owing: readonly Held[], nowMs: number): Promise<void> {

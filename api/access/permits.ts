@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { within } from '../../infra/runtime/within.ts';
 
-/** What a process gives back, has counted, and wants, of one key. */
+/** What a process returns, has counted, and requests, for one key. */
 export type Ask = {
   readonly keyId: string;
   /** UTC day that the counts belong to, `2026-01-15`. */
@@ -18,7 +18,7 @@ export type Ask = {
   readonly ahead: number;
   /** Unused permits, back into the bucket; negative: taken without it. A bucket owes at most what it can hold. */
   readonly returned: number;
-  /** What a bucket begins with that this process opens for itself; full when left out. */
+  /** The initial level of a bucket that this process opens for itself; full when left out. */
   readonly opening?: number;
   /** Correction of the permits handed out this day. */
   readonly dayChange: number;
@@ -28,7 +28,7 @@ export type Ask = {
 
 export type Grant = {
   readonly permits: number;
-  /** What the bucket still holds. */
+  /** The remaining level of the bucket. */
   readonly tokens: number;
   /** Permits handed out this day, to all processes. */
   readonly granted: number;

@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 
-/** What this process holds of one name, and how many more it wants. */
+/** The places of one name that this process holds, and how many more it requests. */
 export type PlaceAsk = {
   readonly name: string;
   /** The most that all processes may hold together. */
   readonly most: number;
   readonly held: number;
-  /** Of them in use. */
+  /** Places in use. */
   readonly busy: number;
   readonly wanted: number;
 };

@@ -1,4 +1,4 @@
-// What a narrowing plan covers today, and the refusals of naming more (S-07, AC-02).
+// The scope of a narrowing plan today, and the refusals of names outside it (S-07, AC-02).
 
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import { dayOf } from '../../schemas/instants.ts';

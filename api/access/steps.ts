@@ -15,7 +15,7 @@ export type AccessDeps = {
   readonly keys: KeyStore;
   readonly meter: Meter;
   readonly payments: PaymentChecks;
-  /** What files there are, for their prices; absent: none. */
+  /** The files, for their prices; absent: none. */
   readonly manifest?: ArchiveManifest;
   readonly onFault: (error: unknown) => void;
 };

@@ -22,7 +22,7 @@ export type AccountAppDeps = {
   readonly modules: readonly SiteModule[];
   readonly formSecret: Buffer;
   readonly connectionSecret: Buffer;
-  /** Without it the explorer is for those who are signed in. */
+  /** Without it the explorer is open only to signed-in users. */
   readonly explorerKey?: string | null;
   /** Without it proofs are checked up to the root of the day. */
   readonly chainUrl?: string | null;

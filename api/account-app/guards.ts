@@ -65,7 +65,7 @@ export const addWriteChecks = (app: FastifyInstance, site: Site): void => {
   app.addHook('onRequest', async (request, reply) => {
     if (SAFE.has(request.method) || !isJsonPath(request)) return undefined;
     const type = request.headers['content-type'];
-    // What a form of another site can send is not read here.
+    // A content type that a form of another site can send is not read here.
     if (type === undefined || /^application\/json\b/i.test(type)) return undefined;
     return sendProblem(site, { request, reply }, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', text: 'Send JSON.' });
   });

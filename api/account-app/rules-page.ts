@@ -74,7 +74,7 @@ const showOne = async (
   });
 };
 
-/** What a form does, or the page again with what is wrong with it. */
+/** Carries out a form, or shows the page again with its faults. */
 const attempted = async (
   work: () => Promise<FastifyReply>,
   refuse: (problem: Content, status: number) => Promise<FastifyReply>,

@@ -1,4 +1,4 @@
-// What the security page changes: password, passkeys, codes, sessions; export and end of the account. Each is one transaction.
+// The changes of the security page: password, passkeys, codes, sessions; export and end of the account. Each is one transaction.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';

@@ -133,10 +133,10 @@ const sessionsPart = (site: Site, exchange: Exchange, sessions: readonly ListedS
     }`;
 
 const listDetails = ({ key, details }: ToldEvent): string => {
-  const told = Object.entries(details ?? {}).filter(([, value]) => value !== null && typeof value !== 'object');
+  const shownDetails = Object.entries(details ?? {}).filter(([, value]) => value !== null && typeof value !== 'object');
   return [
     ...(key === null ? [] : [key]),
-    ...told.map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`),
+    ...shownDetails.map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`),
   ].join(', ');
 };
 

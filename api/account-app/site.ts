@@ -1,4 +1,4 @@
-// What the account site is made of: what every page is given, and how a module of pages joins.
+// The parts of the account site: what every page gets, and how a module of pages joins.
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';

@@ -48,7 +48,7 @@ export type ToldEvent = {
   readonly action: string;
   readonly actor: string;
   readonly details: Details;
-  /** Of a key's event: its name and first characters. */
+  /** For an event of a key: its name and first characters. */
   readonly key: string | null;
 };
 

@@ -30,7 +30,7 @@ const TAKE = `
   where mail_id in (select mail_id from mail_outbox where sent_at is null and due_at <= now() and made_at > now() - interval '1 day'
     order by due_at, mail_id limit $1 for update skip locked)
   returning mail_id, recipient, subject, body`;
-/** What was sent is kept without its text, which may hold a code. */
+/** A sent letter is kept without its text, which may hold a code. */
 const SENT = `update mail_outbox set sent_at = now(), body = '' where mail_id = $1`;
 /** A refusal for now is tried again soon, and later each time. */
 const FAILED = `

@@ -9,7 +9,7 @@ export const LONGEST_PASSWORD = 256;
 
 /** OWASP's figures for argon2id with 19 MiB. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
-/** Of four threads that Node has for such work: the others stay free for files and names. */
+/** Checks at once. Node has four threads for such work: the others stay free for files and names. */
 const AT_ONCE = 2;
 /** `refuse`: a caller that arrives when so many wait gets the answer to retry. At 25 ms each that is half a second. */
 const MOST_WAITING = 40;

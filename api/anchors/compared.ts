@@ -15,7 +15,7 @@ import type { RowName } from './row-choice.ts';
 /** An entry of 8,640 rows is 112 KB. The least recently requested entry is removed. */
 const MOST = 256;
 
-/** What chooses a row, by its place among the leaves of the listing. */
+/** The members that choose a row, by its place among the leaves of the listing. */
 type Places = { readonly at: readonly number[]; readonly seq: readonly number[]; readonly late: readonly boolean[] };
 
 /** Takes note of rows in leaf order. */

@@ -46,7 +46,7 @@ const makeHint = ({ fits }: Answer, { input }: Operation, share: number): string
   return names.length === 0 ? 'Allow a larger answer.' : `Narrow ${names.join(' or ')}.`;
 };
 
-/** What a body of `bytes` is too large by, with what would fit. */
+/** The refusal of a body of `bytes`, with what would fit. */
 const tooLarge = (bytes: number, limit: number, hint: string): ServiceError =>
   serviceError('DQL_LIMIT', `The answer has ${bytes} bytes, the limit is ${limit}.`, { hint });
 
@@ -115,7 +115,7 @@ const chooseCaching = (
   return [computeEtag(content), `public, max-age=${operation.cacheS}`];
 };
 
-/** What of a request another answer may hang on; of open ones also the key: it may add `raw`, and a bad one is refused (N-14, E-04). */
+/** The headers of a request that the answer varies by; for open endpoints also the key: it may add `raw`, and a bad one is refused (N-14, E-04). */
 const variesBy = ({ groups }: Answer, { cacheS }: Operation): string | null => {
   if (groups !== undefined) return 'accept, accept-encoding';
   return cacheS === null ? null : 'authorization, accept-encoding';
@@ -164,7 +164,7 @@ export const unreadable = (code = ''): ServiceError => {
 const isFastifyError = (error: unknown): error is { readonly statusCode: number; readonly code: string } =>
   typeof error === 'object' && error !== null && 'statusCode' in error && typeof error.statusCode === 'number';
 
-/** What a caller may know of a failure; null for our own faults, which are logged and answer `INTERNAL`. */
+/** The error that a caller may see; null for our own faults, which are logged and answer `INTERNAL`. */
 export const asServiceError = (error: unknown): ServiceError | null => {
   if (error instanceof ServiceError) return error;
   if (!isFastifyError(error) || error.statusCode >= 500) return null;

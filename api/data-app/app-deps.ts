@@ -1,4 +1,4 @@
-// What the data app is built from.
+// The parts that the data app is built from.
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { AccountStore } from '../access/account-store.ts';

@@ -1,4 +1,4 @@
-// What the data app is: plugins, checks, one route an operation, operational routes (design section 8). `main.ts` listens.
+// Assembles the data app: plugins, checks, one route an operation, operational routes (design section 8). `main.ts` listens.
 
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -85,7 +85,7 @@ const addPlugins = async (app: FastifyInstance): Promise<void> => {
   await app.register(compress, {
     encodings: ['br', 'zstd', 'gzip'],
     threshold: 1_024,
-    // Of rows as NDJSON the plugin knows nothing; Parquet is compressed already.
+    // The plugin does not know NDJSON rows; Parquet is compressed already.
     customTypes: /^text\/(?!event-stream)|json(?:;|$)/,
     globalDecompression: false,
     // Answers repeat themselves: higher levels take several times longer for a few per cent.

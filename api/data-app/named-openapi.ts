@@ -100,7 +100,7 @@ const findSchema = (content: Content): Shape | undefined => content['application
 
 const findAnswer = ({ responses }: PathItem): Content => (responses[200] ?? responses[302])?.content ?? {};
 
-/** Of a GET its parameters as members. */
+/** For a GET its parameters as members. */
 const findQuestion = ({ parameters = [], requestBody }: PathItem): Shape | undefined =>
   requestBody === undefined
     ? { properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])) }
@@ -118,8 +118,8 @@ const listRoots = (items: readonly PathItem[]): Roots => {
     [item.operationId, findSchema(findAnswer(item))],
     [`<${item.operationId}`, findQuestion(item)],
   ]);
-  const told = EVENTS.map(([event, shape]): [string, Shape] => [`stream:${event}`, shape]);
-  return new Map([...called, ...told].flatMap(([name, shape]) => (shape === undefined ? [] : [[name, shape]])));
+  const streamed = EVENTS.map(([event, shape]): [string, Shape] => [`stream:${event}`, shape]);
+  return new Map([...called, ...streamed].flatMap(([name, shape]) => (shape === undefined ? [] : [[name, shape]])));
 };
 
 const EVENT_DATA = [...EVENTS.map(([event]) => [event, eventName(event)] as const), ['error', 'ErrorBody'] as const];

@@ -24,7 +24,7 @@ const ERROR = { $ref: '#/components/schemas/ErrorBody' };
 
 const errorResponse = (description: string) => ({ description, content: { 'application/json': { schema: ERROR } } });
 
-/** What it can answer besides 200: statuses, each with its codes. */
+/** Its answers besides 200: statuses, each with its codes. */
 const listErrors = (endpoint: Endpoint): Record<number, ReturnType<typeof errorResponse>> => {
   const codes = new Map<number, string[]>();
   for (const code of codesOf(endpoint)) {

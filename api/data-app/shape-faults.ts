@@ -134,7 +134,7 @@ const asFault = (error: ErrorObject): ApiError => {
   return error.keyword === 'anyOf' ? unionFault(error) : valueFault(error);
 };
 
-/** What is wrong with the shape of an input, member by member. */
+/** The faults of the shape of an input, member by member. */
 export const shapeFaults = (endpoint: Endpoint, input: unknown): ApiError[] => {
   const validate = findValidator(endpoint.input);
   return validate(input) ? [] : withoutOtherKinds(validate.errors ?? []).map(asFault);

@@ -30,7 +30,7 @@ type Shown = {
   readonly measure: Measure;
   readonly directory: Directory;
   readonly scope: Scope;
-  /** What the plan and the filter admit, and what of it fits. */
+  /** The listings that the plan and the filter admit, and those of them that fit. */
   readonly admitted: readonly BoardListing[];
   readonly fitting: readonly BoardListing[];
 };

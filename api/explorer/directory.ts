@@ -1,4 +1,4 @@
-// What there is to look at: listings and venues from the open calls of the data API, kept for a minute; and what a key may see of them.
+// The directory of the explorer: listings and venues from the open calls of the data API, kept for a minute; and what a key may see of them.
 import type { FastifyRequest } from 'fastify';
 import type { Problem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';

@@ -89,7 +89,7 @@ async function* whileAllowed(
 const giveHeaders = (reply: FastifyReply, headers: Dispatcher.ResponseData['headers']): void => {
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined && isGiven(name)) reply.header(name, value);
-  // What an account was answered is kept by no cache of its browser.
+  // The browser must not cache the answer of an account.
   reply.header('cache-control', 'no-store');
 };
 

@@ -145,7 +145,7 @@ const DAY: Micros = 86_400_000_000;
 
 /** Spans that the venue's tasks have not reached yet: their content is unknown (H-15, H-16k). A settled answer has none. */
 const findUnknownSpans = (live: LiveMemory, venue: string, { from, to }: Span): StoredGap[] => {
-  // What the store shows was sealed, however far behind this copy is.
+  // The rows that the store shows are sealed, however far behind this copy is.
   const sealed = (live.historyWatermark(venue) ?? 0) - SEALS_AFTER;
   const knownFrom = Math.max(from, live.watermark(venue) ?? from, sealed);
   return to - knownFrom > STATE_LAG ? [{ from: knownFrom, to, cause: 'unknown' }] : [];

@@ -1,4 +1,4 @@
-// What a history answer may not be: beyond the plan, finer than what is kept, larger than an answer (H-04, H-08, H-09).
+// The limits of a history answer: within the plan, no finer than what is kept, no larger than an answer (H-04, H-08, H-09).
 import { formatDuration } from '../../schemas/durations.ts';
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';

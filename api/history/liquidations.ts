@@ -94,7 +94,7 @@ const findCompleteness = (live: LiveMemory, { listing, version }: Selected, at: 
   return capability?.layers['liquidation']?.completeness ?? 'sampled';
 };
 
-/** What a listing cannot have events of: before they are kept, and while it was not listed. */
+/** Spans in which a listing cannot have events: before they are kept, and while it was not listed. */
 const listOutside = ({ listing, version }: Selected, keptFrom: Micros, { from, to }: Span): StoredGap[] => [
   ...(from < keptFrom ? [{ from, to: Math.min(to, keptFrom), cause: 'not_retained' }] : []),
   ...unlistedSpans(listing, version)

@@ -13,7 +13,7 @@ const covers = (row: StoredRow, at: Micros): boolean => !row.late && row.fromAt 
 
 /** One series in the order of time. A row in both counts once; a window that is sealed anywhere has no provisional row. */
 export const joinSeries = (stored: readonly StoredRow[], recent: RecentSeries): StoredRow[] => {
-  // What is read is nearly in order, and sorting that costs next to nothing.
+  // Rows arrive nearly in order, and sorting such rows costs next to nothing.
   const all = [...recent.sealed, ...stored].sort(inOrder);
   const rows = all.filter((row, i) => i === 0 || inOrder(all[i - 1] as StoredRow, row) !== 0);
   const open = recent.provisional.filter(({ at }) => !rows.some((row) => covers(row, at)));

@@ -78,7 +78,7 @@ export class HistoryReader {
     return this.#rows(question, 'r.at > $1 AND r.at <= $2', [after, to]);
   }
 
-  /** Of each period the last row that `holds`, readings or gaps. Periods end at multiples of `length`. */
+  /** Reads the last row of each period that `holds`, readings or gaps. Periods end at multiples of `length`. */
   lastOfPeriods(
     question: RowQuestion,
     { after, to }: Range,

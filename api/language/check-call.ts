@@ -61,7 +61,7 @@ export const readPeriod = (written: OwnTimeframe, findings: Findings): Period =>
   return period ?? 'unknown';
 };
 
-/** What a node without its own timeframe is read at: the enclosing call's, else the clause's, else a fault. */
+/** The timeframe of a node without its own: the enclosing call's, else the clause's, else a fault. */
 export const inheritedPeriod = (
   node: Node & { readonly name: string },
   where: Where,

@@ -110,7 +110,7 @@ export const compile = (input: QueryInput, codes: Codes, demands = NO_DEMANDS): 
   refuse(query, demands, faults);
   if (demands.isRule) refuseClauses(query, faults);
   checkSize(query, computeDepth(parsed), faults);
-  // Of a query that is only too large every limit is reported (DQL-32); one with other faults has no cost.
+  // For a query that is only too large every limit is reported (DQL-32); one with other faults has no cost.
   if (faults.hasOther('DQL_COMPLEXITY') || !isWhole(query)) faults.throwIfAny();
   const complexity = checkCost(query, faults);
   faults.throwIfAny();

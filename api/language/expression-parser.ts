@@ -44,7 +44,7 @@ type Position = 'code' | 'status' | 'expression';
 const across = (first: Place, last: Place): Place =>
   first !== null && last !== null && 'from' in first && 'from' in last ? { from: first.from, to: last.to } : first;
 
-/** What the other side of a comparison with this may be. */
+/** The allowed other side of a comparison with this. */
 const positionBeside = (left: Node): Position => {
   if (left.type === 'call' && left.name === 'status') return 'status';
   return left.type === 'field' && FIELDS.get(left.name)?.type === 'code' ? 'code' : 'expression';

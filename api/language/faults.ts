@@ -11,7 +11,7 @@ type Fault = { readonly code: ErrorCode; readonly origin: Origin; readonly words
 const MOST_TOLD = 20;
 const CLIPPED = 40;
 
-/** What a message shows of a caller's text. */
+/** The part of a caller's text that a message shows. */
 export const clip = (text: string): string => {
   const points = [...text.slice(0, CLIPPED + 2)];
   return points.length > CLIPPED || text.length > CLIPPED + 2 ? `${points.slice(0, CLIPPED).join('')}…` : text;

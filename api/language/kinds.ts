@@ -30,7 +30,7 @@ export type Where = {
   readonly series: Period | null;
 };
 
-/** What is gathered while a query is checked. */
+/** The findings while a query is checked. */
 export type Findings = {
   readonly faults: Faults;
   readonly codes: Codes;

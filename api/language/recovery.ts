@@ -11,13 +11,13 @@ export class Recovery {
     this.#stream = stream;
   }
 
-  /** Of `and` and `or` the sides: the last may have gone on, so it is unknown whether it is a condition. */
+  /** For `and` and `or` the sides: the last may have gone on, so it is unknown whether it is a condition. */
   leave(node: Node): void {
     if (node.type === 'and' || node.type === 'or') this.#left.push(...node.args);
     else this.#left.push(node);
   }
 
-  /** What was left since the last call. */
+  /** The nodes left since the last call. */
   takeLeft(): Node[] {
     return this.#left.splice(0);
   }

@@ -10,7 +10,7 @@ import { instantOrNull, type Mark, makeConversion, markFor, unitCounted } from '
 
 export type BookQuestion = {
   readonly book: Reading | null;
-  /** Of the same change as the book, else the bands are not of these levels. */
+  /** The bands of the same change as the book; others would not match the levels. */
   readonly depth: Reading | null;
   readonly answer: StatusAnswer;
   /** In force when the reading was recorded (H-16k). */

@@ -39,7 +39,7 @@ export const venueView = (live: LiveMemory, venue: LiveVenue, at: Micros): Venue
 export const findPolicy = (capability: CapabilityVersion | null, layer: string): Policy =>
   capability?.layers[layer]?.policy ?? 'off';
 
-/** Of one listing: what its venue's limits leave no room for is off (V-03a), what it does not publish is not published, whatever its venue has for others (L-07). */
+/** Policy for one listing: a layer that the venue's limits leave no room for is off (V-03a); one the listing lacks is not published (L-07). */
 export const findListingPolicy = (
   capability: CapabilityVersion | null,
   layer: string,
@@ -50,7 +50,7 @@ export const findListingPolicy = (
   return policy === 'on' && version?.record.values.not_published.includes(layer) ? 'not_published' : policy;
 };
 
-/** Of the candles of one price of a listing. */
+/** Policy for the candles of one price of a listing. */
 export const findPricePolicy = (
   capability: CapabilityVersion | null,
   priceType: PriceType,

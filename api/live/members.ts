@@ -10,7 +10,7 @@ import type { LiveListing } from './listing-book.ts';
 /** The listing's own mark at T when it is present, for conversions (N-07). */
 export type Mark = { readonly digits: Digits; readonly receivedAt: Micros };
 
-/** What of a reading its members are made from. */
+/** The parts of a reading that its members are made from. */
 export type Measured = Pick<Reading, 'layer' | 'values' | 'null_reasons' | 'quantity_unit'>;
 export type MembersQuestion = {
   readonly units: UnitsMode;
@@ -42,7 +42,7 @@ export const findUnit = (member: string, layer: ReadingLayer, quantity: string):
 export const isQuantity = (layer: ReadingLayer, member: string): boolean =>
   LAYERS[layer].members[member] === 'quantity';
 
-/** What the quantities of a reading are counted in. */
+/** The unit of the quantities of a reading. */
 export const unitCounted = (reading: Pick<Reading, 'quantity_unit'>, { record }: ListingVersion): QuantityUnit =>
   (reading.quantity_unit ?? record.values.quantity_unit) as QuantityUnit;
 
@@ -119,7 +119,7 @@ export const makeUnits = (reading: Measured, { units: mode, version }: MembersQu
   return units;
 };
 
-/** What a converted figure was made with, so that it can be made again (N-07). */
+/** The inputs of a converted figure, so that the conversion can be repeated (N-07). */
 export const makeConversion = ({ record }: ListingVersion, mark: Mark | null): JsonValue => ({
   multiplier: figureOrNull(record.values.multiplier),
   contract_size: figureOrNull(record.values.contract_size),

@@ -1,4 +1,4 @@
-// What a memory copy keeps of one partition of a venue's `live`: how far it has come, its watermarks, its rows.
+// The state that a memory copy keeps of one partition of a venue's `live`: its place, its watermarks, its rows.
 import type { Micros } from '../../schemas/records.ts';
 import type { Place } from '../../schemas/topics.ts';
 import { KEPT, RecentRows } from './recent-rows.ts';
@@ -52,7 +52,7 @@ export const findHistoryWatermark = (partitions: Partitions): Micros | null => {
   return partitions.size === 0 ? null : least;
 };
 
-/** What ended or came after this is held, whatever the history store shows. */
+/** Rows that ended or came after this are held, whatever the history store shows. */
 export const findRecentFrom = (partitions: Partitions): Micros => {
   let from = 0;
   for (const { since, watermark } of partitions.values()) {

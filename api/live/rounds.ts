@@ -124,7 +124,7 @@ const WRITTEN_WITHIN_MS = 15_000;
 
 export type PastRound = Round & { readonly isOldEnough: boolean };
 
-/** Of each partition the newest complete round of a time up to `before`, else the oldest complete one. */
+/** For each partition the newest complete round of a time up to `before`, else the oldest complete one. */
 export const roundsBefore = async (reading: Reading, before: Micros): Promise<ReadonlyMap<number, PastRound>> => {
   const sinceMs = Math.floor(before / 1_000) - ROUND_EVERY_MS - WRITTEN_WITHIN_MS;
   const begins = await offsetsSince(reading.kafka, reading.topic, () => sinceMs);

@@ -16,7 +16,7 @@ export type DocsPage = {
   /** Path in the repository; links to it lead to the page. Null: no file's link leads to a text that is made. */
   readonly file: string | null;
   readonly markdown: string;
-  /** Of a part of a file: the heading under which other files link to it. */
+  /** For a part of a file: the heading under which other files link to it. */
   readonly part?: { readonly of: string; readonly anchor: string };
   /** The part above the page's text, which changes while the service runs. */
   readonly live?: 'venues';

@@ -94,7 +94,7 @@ const distinct = ({ rule_id: ids }: Input): readonly string[] | null => (ids ===
 
 type Asked = { readonly rules: AgentRules; readonly caller: RuleCaller; readonly ids: readonly string[] | null };
 
-/** What fails besides a caller's fault is the store of rules. */
+/** Any failure besides a caller's fault is one of the store of rules. */
 const refuseForNow = (error: unknown): never => {
   if (error instanceof ServiceError) throw error;
   throw serviceError('UNAVAILABLE', 'Rules cannot be read now.', { hint: 'Repeat the call in a few seconds.' });

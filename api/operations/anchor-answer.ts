@@ -1,4 +1,4 @@
-// What both answers about anchored days show alike: network, posting, and a day that has no root (AN-01, AN-03, AN-04).
+// The common part of both answers about anchored days: network, posting, and a day that has no root (AN-01, AN-03, AN-04).
 import Type from 'typebox';
 import { ANCHOR_STATUSES } from '../../schemas/anchor-chain.ts';
 import { type ServiceError, serviceError } from '../../schemas/errors.ts';

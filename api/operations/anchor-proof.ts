@@ -61,7 +61,7 @@ const understand = ({ venue }: Partial<ProofInput>, { live }: Reading): string |
 
 type Asked = ReturnType<typeof readAsked>;
 
-/** What the parameters name, which have no faults. */
+/** Reads parameters that have been checked. */
 const readAsked = (input: ProofInput, venue: string | null) => {
   const table = tableNamed(input.layer);
   const at = parseInstant(input.at);
@@ -78,7 +78,7 @@ const readAsked = (input: ProofInput, venue: string | null) => {
   };
 };
 
-/** What the plan has not (E-01 step 8). */
+/** Refusals of what the plan does not include (E-01 step 8). */
 const listRefusals = async (asked: Asked, context: Context): Promise<ApiError[]> => {
   const { venue, venueSymbol, dayName: day, table } = asked;
   const plan = requirePlan(context);

@@ -72,7 +72,7 @@ const Output = Type.Object({
   }),
 });
 
-/** What the pages of one list have in common. */
+/** The common part of the pages of one list. */
 const computeDigest = ({ where, layer, from, to }: Partial<Input>): string =>
   digestOfRequest([where ?? null, layer ?? null, from ?? null, to ?? null]);
 

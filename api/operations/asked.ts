@@ -43,7 +43,7 @@ export const readWhere = (where: Static<typeof Where> | undefined): ReadSelectio
   return typeof where === 'string' ? readSelectionText(where) : { selection: toSelection(where, '/where'), errors: [] };
 };
 
-/** What `work` gives; what it throws as faults of a caller is added to those `found`, and it gives null. */
+/** The result of `work`; a caller's faults that it throws are added to those `found`, and the result is null. */
 export const attempt = <T>(work: () => T, found: ApiError[]): T | null => {
   try {
     return work();
@@ -54,7 +54,7 @@ export const attempt = <T>(work: () => T, found: ApiError[]): T | null => {
   }
 };
 
-/** What `read` returns; its errors and those `found` before are of one step, and are returned in one list (E-01). */
+/** The result of `read`; its errors and those `found` before are of one step, and are returned in one list (E-01). */
 export const collected = <T>(found: readonly ApiError[], read: () => T): T => {
   if (found.length === 0) return read();
   const errors = [...found];

@@ -15,7 +15,7 @@ export const WRONG_CURSOR: ApiError = {
   path: '/cursor',
 };
 
-/** Of instruments: the request, the pinned instant and the last listing given. */
+/** Cursor of instruments: the request, the pinned instant and the last listing given. */
 export type Cursor = {
   readonly digest: string;
   readonly at: Micros;

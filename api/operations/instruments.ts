@@ -117,7 +117,7 @@ const Output = Type.Object({
   page: Type.Object({ limit: Type.Integer(), returned: Type.Integer(), next_cursor: Nullable }),
 });
 
-/** What the pages of one list have in common. */
+/** The common part of the pages of one list. */
 const computeDigest = ({ where, as_of }: Partial<Input>): string => digestOfRequest([where ?? null, as_of ?? null]);
 
 /** A cursor of another request, as far as this one is whole. */

@@ -103,7 +103,7 @@ const refine = ({ from, to, cursor }: Partial<Input>): ApiError[] => [
   ...windowFaults(from, to),
 ];
 
-/** What a page and the next have in common: a cursor belongs to it. */
+/** The common part of a page and the next: a cursor belongs to it. */
 const computeDigest = ({ where, from, to, side }: Input): string =>
   digestOfRequest([where ?? null, parseInstant(from), parseInstant(to), side ?? null]);
 

@@ -1,4 +1,4 @@
-// What an operation is: one declaration from which the route, the OpenAPI document, the challenge and later the tools are rendered.
+// The declaration of an operation, from which the route, the OpenAPI document, the challenge and later the tools are rendered.
 import type { Static, TSchema } from 'typebox';
 import type { ApiError } from '../../schemas/errors.ts';
 import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
@@ -31,7 +31,7 @@ export type Caller = {
   readonly spend: (quota: Quota, count: number) => Promise<void>;
 };
 
-/** What one call may read; nothing else reaches an operation. Reading is synchronous, so it is one consistent state. */
+/** Everything that one call may read. Reading is synchronous, so it is one consistent state. */
 export type Context = {
   readonly live: LiveMemory;
   /** Null while no store of history is configured. */
@@ -60,7 +60,7 @@ export type Context = {
   readonly scopeOf: (plan: Plan) => ScopeChoice;
 };
 
-/** What the members of a request are understood with (E-01 step 7). */
+/** The context for understanding the members of a request (E-01 step 7). */
 export type Reading = {
   readonly live: LiveMemory;
   readonly evaluatedAt: Micros;
@@ -69,7 +69,7 @@ export type Reading = {
 
 /** An endpoint with what its requests mean. */
 export type ReadableEndpoint<Input = unknown, Understood = unknown> = Endpoint<Input> & {
-  /** What the members that step 6 left whole mean; throws ServiceError with every fault of language and selection (E-01 step 7). */
+  /** Understands the members that step 6 left whole; throws ServiceError with every fault of language and selection (E-01 step 7). */
   readonly understand: (input: Partial<Input>, reading: Reading) => Understood;
 };
 

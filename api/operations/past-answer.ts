@@ -1,4 +1,4 @@
-// What the answers over stored history (history, candles, liquidations) have alike around their items (H-09, H-16, N-10, N-11).
+// The common part of the answers over stored history (history, candles, liquidations) around their items (H-09, H-16, N-10, N-11).
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
 import { type ApiError, serviceError } from '../../schemas/errors.ts';
@@ -71,7 +71,7 @@ type Past = {
   /** The operation's own members. */
   readonly members: Readonly<Record<string, JsonValue | undefined>>;
   readonly items: Items;
-  /** Of an answer in pages. */
+  /** For an answer in pages. */
   readonly page?: JsonValue;
   readonly numberFormat: NumberFormat;
 };

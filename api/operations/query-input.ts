@@ -24,7 +24,7 @@ export const QueryMembers = {
 const Body = Type.Object(QueryMembers);
 type Body = Static<typeof Body>;
 
-/** What may be wrong with a query. */
+/** The possible errors of a query. */
 export const QUERY_CODES: readonly ErrorCode[] = [
   ...WHERE_CODES,
   'DQL_VERSION',

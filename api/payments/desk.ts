@@ -1,4 +1,4 @@
-// What is taken when a payment is: the checks of step 9 in their order, its end with the answer, and the purchase of a plan (P-04, P-06, P-11).
+// The course of a payment: the checks of step 9 in their order, its end with the answer, and the purchase of a plan (P-04, P-06, P-11).
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { AnswerEnd } from '../access/call.ts';
@@ -34,7 +34,7 @@ export type Bid = {
   readonly receiptId: string;
 };
 
-/** What became of the purchase of a plan. */
+/** The outcome of the purchase of a plan. */
 export type PlanOutcome =
   | { readonly is: 'bought'; readonly purchase: Purchase }
   | { readonly is: 'failed'; readonly reason: string }

@@ -36,7 +36,7 @@ export const matchOffer = ({ accepted }: SignedPayment, offers: readonly Offer[]
   return offers.find((entry) => means(accepted, entry)) ?? VALUE;
 };
 
-/** What of the signed authorisation does not fit the offer now; null when all does. */
+/** The part of the signed authorisation that does not fit the offer now; null when all does. */
 export const authorizationFault = ({ payload }: SignedPayment, offer: Offer, nowMs: number): Reason | null => {
   const { to, value, validAfter, validBefore } = payload.authorization;
   const now = BigInt(Math.floor(nowMs / 1_000));

@@ -1,4 +1,4 @@
-// What a request costs: the price of the call first, then the plans in ascending price (P-01). Pure.
+// The offers for a request: the price of the call first, then the plans in ascending price (P-01). Pure.
 import { PLANS, type Plan, type PlanCode } from '../contract/plans.ts';
 
 export type PaymentTerms = {

@@ -1,4 +1,4 @@
-// What became of a payment, by the receipt of the call it was presented with (P-10).
+// The outcome of a payment, by the receipt of the call it was presented with (P-10).
 import type { Pool } from 'pg';
 import { within } from '../../infra/runtime/within.ts';
 import type { PaymentState } from './store.ts';

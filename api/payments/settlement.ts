@@ -43,14 +43,14 @@ const queryChain = async ({ chain }: SettlementDeps, open: OpenPayment): Promise
   return { is: 'failed', reason: EXPIRED, payersFault: !(await chain.canPay(open)) };
 };
 
-/** What a settle call has come to. Nothing fails that the chain shows as paid, and nothing that may still be under way. */
-const decide = async (deps: SettlementDeps, open: OpenPayment, said: Settled): Promise<Decision> => {
-  if (said.is === 'settled') return said;
+/** The outcome of a settle call. A payment that the chain shows as paid, or that may still be under way, never fails. */
+const decide = async (deps: SettlementDeps, open: OpenPayment, outcome: Settled): Promise<Decision> => {
+  if (outcome.is === 'settled') return outcome;
   try {
     const decided = await queryChain(deps, open);
     if (decided !== 'unused') return decided;
-    if (said.is === 'unknown') return UNKNOWN;
-    return { is: 'failed', reason: said.reason, payersFault: !(await deps.chain.canPay(open)) };
+    if (outcome.is === 'unknown') return UNKNOWN;
+    return { is: 'failed', reason: outcome.reason, payersFault: !(await deps.chain.canPay(open)) };
   } catch (err) {
     // While the chain is unavailable it is queried every few seconds; the age of unknown payments raises the alarm.
     deps.log.debug({ err, receipt_id: open.receiptId }, 'the chain does not answer about a payment');
@@ -76,8 +76,8 @@ const record = async (deps: SettlementDeps, open: OpenPayment, decision: Decisio
 
 /** When the database does not take the outcome, the payment remains `settling`; its lease ends, and the chain is queried. */
 const settleOpen = async (deps: SettlementDeps, open: OpenPayment): Promise<void> => {
-  const said = await deps.facilitator.settle(open);
-  await record(deps, open, await decide(deps, open, said));
+  const outcome = await deps.facilitator.settle(open);
+  await record(deps, open, await decide(deps, open, outcome));
 };
 
 /** An unknown outcome: as the chain has it, else sent again. What was sent before may still be under way, so no refusal ends it. */
@@ -86,8 +86,8 @@ const reconcile = async (deps: SettlementDeps, open: OpenPayment): Promise<void>
   if (decided === UNKNOWN) return;
   if (decided !== 'unused') return record(deps, open, decided);
   if (!(await deps.store.resume(open.receiptId))) return;
-  const said = await deps.facilitator.settle(open);
-  const again: Settled = said.is === 'refused' ? { is: 'unknown', why: said.reason } : said;
+  const outcome = await deps.facilitator.settle(open);
+  const again: Settled = outcome.is === 'refused' ? { is: 'unknown', why: outcome.reason } : outcome;
   await record(deps, open, await decide(deps, open, again));
 };
 

@@ -16,7 +16,7 @@ const KEPT = '10 minutes';
 export type PaymentKey = { readonly payer: string; readonly nonce: string };
 export type PaymentState = 'presented' | 'verified' | 'served' | 'settling' | 'settled' | 'failed' | 'unknown';
 
-/** What is known of an authorisation and its payer before anything is decided. */
+/** The facts of an authorisation and its payer before anything is decided. */
 export type Standing = {
   /** Null: it was not presented, or its process is gone. */
   readonly state: PaymentState | null;
@@ -187,7 +187,7 @@ export const openPaymentStore = (pool: Pick<Pool, 'query'>) => {
       const { rows } = await query<{ failed: boolean }>(FAIL, [receiptId, reason, payersFault]);
       return rows[0]?.failed ?? false;
     },
-    /** What was left by processes that are gone, and what need not be remembered any more. */
+    /** Cleans up what ended processes left, and what is no longer needed. */
     async tidy(): Promise<void> {
       for (const text of TIDY) await query(text);
     },

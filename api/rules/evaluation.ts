@@ -1,4 +1,4 @@
-// What a question is worth at an instant: the state of its instruments together, and which of them it holds for (AG-02, AG-04).
+// The result of a question at an instant: the state of its instruments together, and which of them it holds for (AG-02, AG-04).
 import { statusAt } from '../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -101,7 +101,7 @@ export class MarketAt {
     this.#recent = recent;
   }
 
-  /** What the question is worth at this instant. Throws as a screen does. */
+  /** The result of the question at this instant. Throws as a screen does. */
   async evaluate(question: Question, selected: readonly Selected[]): Promise<Outcome> {
     const { live, history } = this.#market;
     const budget = new Budget(BUDGET_MS);

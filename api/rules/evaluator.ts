@@ -81,7 +81,7 @@ class Instants {
     this.#selections = new Selections(deps.live);
   }
 
-  /** What each of the rules is worth at the instant; none fails for another. */
+  /** The result of each rule at the instant; no rule fails because of another. */
   async evaluate(at: Micros, rules: readonly HeldRule[]): Promise<Evaluated[]> {
     const evaluated: Evaluated[] = [];
     const market = new MarketAt(at, this.#deps, this.#recent);
@@ -185,7 +185,7 @@ class Loop {
         await this.#turn();
         this.#isAway = false;
       } catch (err) {
-        // What was not written is evaluated again from what is stored.
+        // Results that were not written are evaluated again from the stored state.
         this.#mustReload = true;
         if (!this.#isAway && !this.#stopping.signal.aborted)
           this.#deps.log.warn({ err }, 'rules cannot be evaluated now, trying again');
@@ -203,7 +203,7 @@ class Loop {
 
   async #turn(): Promise<void> {
     const { live, nowMicros } = this.#deps;
-    // What is due may be older than what this process knows yet; until it knows that, others may hold its shards.
+    // A due instant may be older than the states this process has yet; until it has them, others may hold its shards.
     if (!live.isReady() || !live.isWhole) return;
     await this.#renew();
     await this.#reload();

@@ -43,7 +43,7 @@ export class RecentStates {
   #count = 0;
   /** True from the start until it is known that there is no rule: a process that starts reads the last minutes of the log. */
   #isKeeping = true;
-  /** Of what was applied before keeping began nothing is known. */
+  /** Nothing is known of entries applied before keeping began. */
   #since: Micros = 0;
 
   constructor(live: LiveMemory, mostChanges = MOST_CHANGES) {

@@ -60,7 +60,7 @@ const UPDATE = `
 const VERSION = `insert into rule_versions (rule_id, version, actor, rule) values ($1, $2, $3, $4)`;
 const BEGIN_STATE = `insert into rule_states (rule_id, version, reason, since, after) values ($1, $2, $3, $4, $4)`;
 const HELD_STATE = `select state, after from rule_states where rule_id = $1 for update`;
-/** What it was found to be before is kept only where the question is the same. */
+/** The earlier state is kept only where the query is the same. */
 const RESET_STATE = `
   update rule_states set version = $2, state = 'unknown', reason = $3, since = $4, after = greatest(after, $4),
     matched = '{}', matched_total = 0, unknown = '{}', unknown_total = 0,
@@ -174,7 +174,7 @@ export const removeRule = (pool: Pool, ruleId: string, { accountId, actor }: Own
   inTransaction(pool, async (client) => {
     const rule = await findRule(client, ruleId, accountId);
     await client.query(HELD_STATE, [ruleId]);
-    // Of two at once the second finds nothing.
+    // Of two concurrent calls the second finds nothing.
     if ((await client.query('delete from rules where rule_id = $1', [ruleId])).rowCount === 0) throw isMissing(ruleId);
     await auditChange(client, rule, { action: 'rule_removed', actor });
   });

@@ -17,7 +17,7 @@ export type Webhook = {
   readonly waiting: number;
   readonly delivered: number;
   readonly dead: number;
-  /** What became of the newest attempt. */
+  /** The outcome of the newest attempt. */
   readonly outcome: string | null;
 };
 

@@ -16,7 +16,7 @@ import { type ColumnSpec, findLength, isQuantitySpec, periodAt, specId } from '.
 import { type Elements, GAP_AT, INSUFFICIENT_AT, NOT_RETAINED_AT, UNIT_UNKNOWN_AT } from './series.ts';
 import { type Unknown, unknown } from './values.ts';
 
-/** What each element of a column of quantities counts in; null where there is no element. */
+/** The unit of each element of a column of quantities; null where there is no element. */
 type Units = readonly (QuantityUnit | null)[];
 
 /** A column as captured: its elements, or why they are unknown. `recorded` only for columns to convert, `units` for quantities. */

@@ -1,4 +1,4 @@
-// What is known of a listing at T, whether T is now or past: its version, the state of each layer the query reads, its mark.
+// The facts of a listing at T, now or past: its version, the state of each layer the query reads, its mark.
 import { type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';

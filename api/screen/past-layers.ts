@@ -37,7 +37,7 @@ const toState = ({ selected, layer, row }: Heard, losses: Losses, question: Past
   const { listing, version } = selected;
   const capability = versionAt(live.venue(listing.venue)?.capabilities ?? [], terms.at);
   const policy = findListingPolicy(capability, layer, version);
-  // After `off` and `not_published` (L-07); of a venue that nothing was known of yet no policy is known.
+  // After `off` and `not_published` (L-07); the policy of a venue of which nothing was known yet is unknown.
   const isKept = terms.at >= retentionFrom('readings', version, evaluatedAt);
   if (!isKept && (capability === null || policy === 'on')) return { reading: null, answer: NOT_RETAINED };
   const answer = statusAt({

@@ -1,4 +1,4 @@
-// What a checked query needs before it can be evaluated: leaves by number, layers, columns, and what its answer shows (DQL-18, SC-03).
+// The needs of a checked query before it can be evaluated: numbered leaves, layers, columns, and the members of its answer (DQL-18, SC-03).
 import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
@@ -113,7 +113,7 @@ const shownAt = (nodes: readonly Node[], level: Level): Shown[] => {
 export const makePlan = (query: CheckedQuery, units: UnitsMode): Plan => {
   const slots: Slot[] = [];
   const numbers = new Map<string, number>();
-  const slotOf = new Map<Node, number>();
+  const slotByNode = new Map<Node, number>();
   for (const root of listRoots(query)) {
     visit(root, (node) => {
       if (!isLeaf(node)) return;
@@ -121,14 +121,14 @@ export const makePlan = (query: CheckedQuery, units: UnitsMode): Plan => {
       const number = numbers.get(text) ?? slots.length;
       if (number === slots.length) slots.push({ leaf: node, text, level: levelOfLeaf(node) });
       numbers.set(text, number);
-      slotOf.set(node, number);
+      slotByNode.set(node, number);
     });
   }
   const nodes = shownNodes(query);
   return {
     query,
     slots,
-    slotOf,
+    slotOf: slotByNode,
     layers: listLayers(slots, units),
     needs: listNeeds(slots),
     steps: slots.reduce((sum, { leaf }) => sum + (readsPeriods(leaf) ? countSteps(leaf) : 0), 0),

@@ -163,7 +163,7 @@ const readMember = (reading: StoredReading, member: string, facts: Facts): Membe
   return { value: toNumber(Number(shown)), unit, digits: shown };
 };
 
-/** Of the newest reading, whether or not it holds; without one as the listing counts (N-08). */
+/** The unit of the newest reading, valid or not; without one as the listing counts (N-08). */
 const unitOfMember = (member: string, layer: ReadingLayer, facts: Facts): string => {
   if (member === 'time_to_funding') return 'ms';
   const { reading } = requireLayer(facts, layer);

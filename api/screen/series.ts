@@ -245,7 +245,7 @@ export const countSteps = (node: Node, count = 1): number => {
   }
 };
 
-/** What an atom over periods is worth now: a number, a truth, or a place in REASONS. */
+/** The current value of an atom over periods: a number, a truth, or a place in REASONS. */
 export type AtomValue = { readonly number: number } | { readonly truth: boolean } | { readonly reason: number };
 
 const crossing = (node: CallNode, holds: (a: number, b: number) => boolean, read: ReadColumn): AtomValue => {

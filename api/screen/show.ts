@@ -42,14 +42,14 @@ const levels = ({ depth }: Said): Optional =>
 
 type StampTexts = { readonly venue_ts: string | null; readonly received_at: string | null };
 /** Readings never change and are shown often, so their instants are written once. */
-const stampTextsOf = new WeakMap<StoredReading, StampTexts>();
+const textsByReading = new WeakMap<StoredReading, StampTexts>();
 
 const stampTexts = ({ reading, receivedAt }: Said): StampTexts => {
   if (reading === null) return { venue_ts: null, received_at: instantOrNull(receivedAt) };
-  const held = stampTextsOf.get(reading);
+  const held = textsByReading.get(reading);
   if (held !== undefined) return held;
   const texts = { venue_ts: instantOrNull(reading.venue_ts), received_at: formatInstant(reading.received_at) };
-  stampTextsOf.set(reading, texts);
+  textsByReading.set(reading, texts);
   return texts;
 };
 
@@ -128,7 +128,7 @@ const aggregateUnit = ({ expr }: AggregateNode, instrument: Instrument): string 
   return units.size === 1 ? unit : 'count';
 };
 
-/** Of an unknown or bounded value: status and reason of the first of the inputs that made it one (L-10, DQL-33f, DQL-33j). */
+/** For an unknown or bounded value: status and reason of the first of the inputs that made it one (L-10, DQL-33f, DQL-33j). */
 const computedStatus = (value: Value, unknowns: readonly Unknown[]) => {
   if (value.kind === 'number' || value.kind === 'text') return { status: 'present' };
   const { status, reason } = firstUnknown(unknowns.length === 0 && value.kind === 'unknown' ? [value] : unknowns);

@@ -1,4 +1,4 @@
-// What an expression can be worth: known, bounded, or unknown with the reason why (DQL-14 to DQL-17, DQL-33f).
+// The values of an expression: known, bounded, or unknown with the reason (DQL-14 to DQL-17, DQL-33f).
 import type { Status } from '../../schemas/freshness.ts';
 import type { Comparison } from '../language/operators.ts';
 
@@ -37,7 +37,7 @@ const REASON_ORDER = [
 const rank = ({ status, reason }: Unknown): number =>
   STATUS_ORDER.indexOf(status) * REASON_ORDER.length + REASON_ORDER.indexOf(reason);
 
-/** Of several unknowns the first by status, then by reason, then the leftmost (H-16l, DQL-33f). */
+/** The first of several unknowns by status, then by reason, then the leftmost (H-16l, DQL-33f). */
 export const firstUnknown = (unknowns: readonly Unknown[]): Unknown =>
   unknowns.reduce((first, other) => (rank(other) < rank(first) ? other : first), unknowns[0] ?? NO_VALUE);
 

@@ -1,4 +1,4 @@
-// From names to listings: unknown codes are errors that name the known ones; the rest selects (S-03 to S-05, E-08).
+// Resolves names to listings: unknown codes are errors that name the known ones; the rest selects (S-03 to S-05, E-08).
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { type CodeKey, spelledCode, unknownCode } from '../language/codes.ts';
@@ -38,7 +38,7 @@ export const resolveNames = (selection: Selection, directory: Directory): Names 
 const toSet = (named: readonly Named[] | undefined): ReadonlySet<string> | null =>
   named === undefined ? null : new Set(named.map((n) => n.code));
 
-/** What a plan narrows a selection to; null does not narrow. */
+/** The codes to which a plan narrows a selection; null does not narrow. */
 export type Narrowing = {
   readonly venues: ReadonlySet<string> | null;
   readonly instruments: ReadonlySet<string> | null;

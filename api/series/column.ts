@@ -11,9 +11,9 @@ const PERIODS_WITH_DIGITS = 8;
 export type PeriodValue = {
   /** NaN: no element. */
   readonly value: number;
-  /** Of the last reading or candle of the period; NaN: none came. */
+  /** Value of the last reading or candle of the period; NaN: none came. */
   readonly received: Micros;
-  /** By the log; NaN when nothing was. Kept by columns that are made for it. */
+  /** Instant of the record in the log; NaN when there is none. Kept only by columns that are made for it. */
   readonly recorded?: Micros;
   /** Where the double does not give the figure back (N-05 rule 1). */
   readonly digits?: Digits | undefined;
@@ -25,7 +25,7 @@ export type PeriodValue = {
 const UNITS: readonly (QuantityUnit | null)[] = [null, 'base', 'contracts', 'quote'];
 
 export type ColumnOptions = {
-  /** For conversions: the versions that hold are those of the instant a row was recorded, the unit is the row's own. */
+  /** For conversions: the version in force is that of the instant a row was recorded, the unit is the row's own. */
   readonly isQuantity?: boolean;
 };
 

@@ -32,7 +32,7 @@ export class AddressMeter {
     if (oldest !== undefined) this.#sources.delete(oldest);
   }
 
-  /** What was noted last did not happen after all. */
+  /** Takes back the last noted attempt, which did not happen after all. */
   takeBack(address: string): void {
     this.#sources.get(toSource(address))?.pop();
   }

@@ -1,4 +1,4 @@
-// What is derived from CONNECTION_SECRET: the key of a connection, so that it is stored nowhere and can be made again for each call (T-10).
+// Keys derived from CONNECTION_SECRET: the key of a connection is not stored and can be derived again for each call (T-10).
 import { deriveSecret, openDerivedKeys } from '../access/derived-keys.ts';
 
 const toPurpose = (what: string): string => `perp sign-in: ${what}`;

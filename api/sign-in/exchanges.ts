@@ -11,7 +11,7 @@ import type { Units } from './units.ts';
 export type Exchange = {
   readonly kind: 'authorize' | 'resume' | 'token' | 'revoke' | 'register' | 'preflight';
   readonly address: string;
-  /** What was posted to the token endpoint, as it is passed on. */
+  /** The body posted to the token endpoint, as it is passed on. */
   readonly form: URLSearchParams | null;
   /** Set to show the browser an error on a page of ours: the provider has answered nothing then. */
   problem: Problem | null;
@@ -96,7 +96,7 @@ export const rewriteForm = (form: URLSearchParams, mcpUrl: string): URLSearchPar
 const isHarmless = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && 'error' in body && body.error === 'invalid_target';
 
-/** What cannot be kept cannot be given back to the client either (RFC 6749 appendix A has no such character). */
+/** A text that cannot be stored cannot be returned to the client either (RFC 6749 appendix A has no such character). */
 const refusePage = (ctx: KoaContextWithOIDC, exchange: Exchange): void => {
   exchange.problem = { status: 400, code: 'INVALID_REQUEST', text: PROBLEM_WORDS };
   ctx.respond = false;

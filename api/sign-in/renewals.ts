@@ -24,7 +24,7 @@ const KEPT = `
 const KEEP = `
   insert into oidc_renewals (used_hash, replacement_hash, connection_id, answered_at, sealed)
   select $1::bytea, $2::bytea, connection_id, $3::timestamptz, $4::bytea from oidc_items where model = 'RefreshToken' and id_hash = $1`;
-/** What was given by an earlier renewal is used now: that one cannot be repeated any more. */
+/** Ends the repeat of an earlier renewal, since its token is used now. */
 const FORGET = 'delete from oidc_renewals where replacement_hash = $1';
 
 const sealingKey = (token: string): Buffer => Buffer.from(hkdfSync('sha256', token, '', 'perp sign-in: renewal', 32));

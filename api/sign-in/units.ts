@@ -1,4 +1,4 @@
-// What one request of the provider writes is one transaction: all of it or nothing, whenever the process ends.
+// The writes of one request of the provider are one transaction: all of it or nothing, whenever the process ends.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Pool, PoolClient, QueryResult, QueryResultRow } from 'pg';
 

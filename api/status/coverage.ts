@@ -1,4 +1,4 @@
-// What of a venue's layers is present now: looked at every ten seconds, some listings at a time (OP-01, OP-02).
+// The layers of a venue that are present now: checked every ten seconds, some listings at a time (OP-01, OP-02).
 import { setImmediate as turn } from 'node:timers/promises';
 import { type Policy, statusAt } from '../../schemas/freshness.ts';
 import { READINGS } from '../../schemas/layers/index.ts';

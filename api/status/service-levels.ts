@@ -1,4 +1,4 @@
-// What this process measures of itself within the last hour: answers by endpoint, its lag behind the log by venue, delivery of streams (OP-02).
+// The service levels of this process within the last hour: answers by endpoint, its lag behind the log by venue, delivery of streams (OP-02).
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { type Quantiles, SlidingQuantiles } from './sliding-quantiles.ts';
@@ -8,7 +8,7 @@ const SAMPLE_MS = 1_000;
 
 export type ServiceLevels = {
   readonly observeAnswer: (answer: { readonly route: string; readonly status: number; readonly ms: number }) => void;
-  /** From the record's append to the log to the hand-over to the clients' sockets. */
+  /** From the record's append to the log to the write to the clients' sockets. */
   readonly observeDelivery: (ms: number) => void;
   readonly answers: () => ReadonlyMap<string, Quantiles>;
   readonly pipelineLag: (venue: string) => Quantiles | null;

@@ -88,7 +88,7 @@ export class StreamHub {
   #isFlushScheduled = false;
   #timer: NodeJS.Timeout | null = null;
 
-  /** What was applied before is not held: make it before the copy is filled. */
+  /** Entries applied before are not held: create it before the copy is filled. */
   constructor({ live, nowMicros, missedWithinMs = MISSED_WITHIN_MS }: HubDeps) {
     this.#live = live;
     this.#missedWithinMs = missedWithinMs;

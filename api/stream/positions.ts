@@ -56,7 +56,7 @@ const readVarints = (bytes: Buffer): number[] | null => {
   return scale === 1 ? values : null;
 };
 
-/** What ids of one moment have in common, whatever was selected; one that would be too long for ST-02 cannot be resumed from. */
+/** The common part of the ids of one moment, for any selection; one that would be too long for ST-02 cannot be resumed from. */
 export const printMoment = ({ sentAt, lagging }: Omit<EventId, 'places' | 'selection'>, places: string): string => {
   const text = `.${sentAt.toString(36)}${lagging ? '~' : ''}.${places}`;
   return text.length + SELECTION_LENGTH > LONGEST ? NOWHERE : text;

@@ -113,7 +113,7 @@ export type Format = {
   readonly depth: number;
 };
 
-/** What a stream is about, fixed while it lives. */
+/** The subject of a stream, fixed while it lives. */
 export type StreamRequest = {
   readonly plan: Plan;
   readonly names: Names;
@@ -122,7 +122,7 @@ export type StreamRequest = {
   readonly layers: readonly ReadingLayer[];
   /** Layers of rows, ascending. */
   readonly rows: readonly RowLayer[];
-  /** Of the candles, when they are requested. */
+  /** Timeframe of the candles, when they are requested. */
   readonly timeframe: Timeframe;
   readonly format: Format;
   readonly withSnapshots: boolean;

@@ -1,4 +1,4 @@
-// What a stream that comes back has missed, from the ring: listing changes and readings in their order, then the statuses that differ (ST-05).
+// Replays from the ring what a resuming stream has missed: listing changes and readings in order, then the statuses that differ (ST-05).
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place, Reading } from '../../schemas/topics.ts';
 import { venueView } from '../live/listing-view.ts';
@@ -56,17 +56,17 @@ class Memory {
 /** Sends one past reading as it was; later statuses are compared with the status it had then. */
 const sendReading = (
   track: Track<Stream>,
-  told: Told | null,
+  sent: Told | null,
   { live, stream, reading }: { live: LiveMemory; stream: Stream; reading: Reading },
 ): Told | null => {
   const venue = live.venue(track.listing.venue);
   // As it was sent live: at the moment it was read, which is never before it was received.
   const at = Math.max(reading.recorded_at, reading.received_at);
   const version = track.version(at);
-  if (venue === undefined || version === null) return told;
+  if (venue === undefined || version === null) return sent;
   const sight = { view: { ...venueView(live, venue, at), stateLag: false }, reading, at };
   const answer = track.status(sight);
-  const change = told !== null && isSame(told, answer) ? 'value' : 'both';
+  const change = sent !== null && isSame(sent, answer) ? 'value' : 'both';
   stream.add('update', track.data(sight, version, change), track.key);
   return answer;
 };
@@ -76,7 +76,7 @@ export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
   const { live, ring, now, idOf, replayListing, replayEnds } = deps;
   const entries = [...ring.after(id.places)];
   const memory = new Memory(entries, stream.tracks);
-  const told = new Map<string, Told | null>();
+  const sent = new Map<string, Told | null>();
   const anew = new Set<string>();
   const ended = new Set<string>();
   const places = new Map(id.places);
@@ -92,8 +92,8 @@ export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
     if (change === 'added') anew.add(listing);
     if (change === 'delisted') ended.add(listing);
     if (entry.reading !== null && track !== undefined && !anew.has(listing)) {
-      const before = told.has(track.key) ? (told.get(track.key) ?? null) : memory.told(track, id, live);
-      told.set(track.key, sendReading(track, before, { live, stream, reading: entry.reading }));
+      const before = sent.has(track.key) ? (sent.get(track.key) ?? null) : memory.told(track, id, live);
+      sent.set(track.key, sendReading(track, before, { live, stream, reading: entry.reading }));
     }
     rows.add({ venue, entry }, { streams: [stream], now });
     rows.send();
@@ -102,7 +102,7 @@ export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
   replayEnds(stream, ended);
   for (const track of stream.tracks.values()) {
     const { venue: code, venueSymbol } = track.listing;
-    const before = told.has(track.key) ? told.get(track.key) : memory.told(track, id, live);
+    const before = sent.has(track.key) ? sent.get(track.key) : memory.told(track, id, live);
     const [venue, version] = [live.venue(code), track.version(now)];
     if (anew.has(`${code}|${venueSymbol}`) || venue === undefined || version === null) continue;
     if (before !== null && before !== undefined && isSame(before, track.told)) continue;

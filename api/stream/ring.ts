@@ -110,7 +110,7 @@ export class Ring {
   readonly #tracks: HeldTrack[] = [];
   readonly #taskNumbers = new Map<string, number>();
   readonly #trackNumbers = new Map<string, number>();
-  /** What came before everything held here, until it is too old. */
+  /** The entries before everything held here, until they are too old. */
   #past: Ring | null = null;
 
   constructor(most = MOST_ENTRIES) {
@@ -128,12 +128,12 @@ export class Ring {
 
   /** Takes over what came before: `past` ends where this ring began, and is pushed into no more. */
   join(past: Ring): void {
-    // What has been dropped here came after all that is held there.
+    // The entries dropped here came after all that is held there.
     if (this.#first > 0) return;
     for (const [number, { name, floor }] of past.#tasks.entries()) {
       const task = this.#tasks[this.begin(name, floor)] as Task;
       task.floor = floor;
-      // What is dropped there is not held here.
+      // An entry dropped there is not held here.
       past.#tasks[number] = task;
     }
     this.#past = past;
@@ -178,7 +178,7 @@ export class Ring {
     return true;
   }
 
-  /** What came after the places, in the order it came. */
+  /** The entries after the places, in the order they came. */
   *after(places: ReadonlyMap<string, Place>): Generator<RingEntry> {
     if (this.#past !== null) yield* this.#past.after(places);
     const { offset, index, task } = this.#columns;

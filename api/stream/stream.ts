@@ -13,7 +13,7 @@ import type { StreamRequest } from './request.ts';
 import type { Track } from './track.ts';
 
 export type Reason = 'rotate' | 'shutdown' | 'key_ended' | 'plan_changed';
-/** What is left out, and of what: nothing named means everything selected. */
+/** The part that is left out: nothing named means everything selected. */
 export type Gap = {
   readonly from: Micros | null;
   readonly to: Micros;

@@ -11,7 +11,7 @@ import type { Format } from './request.ts';
 export type Change = 'value' | 'status' | 'both';
 export type Told = Pick<StatusAnswer, 'status' | 'reason' | 'gap_cause'>;
 
-/** What a text about a listing and layer is made of, at one instant. */
+/** The inputs of a text about a listing and layer, at one instant. */
 export type Sight = {
   readonly view: VenueView;
   readonly reading: Reading | null;

@@ -4,7 +4,7 @@ import type { ApiAnswer } from './call-api.ts';
 
 const RETRY_AFTER_S = 5;
 
-/** What the API answers while it cannot be reached. */
+/** The answer while the API cannot be reached. */
 export const UNREACHABLE: ApiAnswer = {
   status: 503,
   retryAfterS: RETRY_AFTER_S,

@@ -1,4 +1,4 @@
-// What a request to the tool server is refused for before its body is read, in the order of T-07: Host and Origin, method, key in the URL, credentials.
+// Refusals of the tool server before it reads the body, in the order of T-07: Host and Origin, method, key in the URL, credentials.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { KeyStore } from '../access/key-store.ts';
 import { checkKey, refuseKeyInUrl } from '../access/steps.ts';

@@ -38,8 +38,8 @@ const NOT_OF_A_MODEL: ReadonlySet<string> = new Set([
 ]);
 
 const describeFailures = (operation: Operation): string => {
-  const told = codesOf(operation).filter((code) => !NOT_OF_A_MODEL.has(code));
-  return `On failure do what next says: ${told.map((code) => `${code}: ${CATALOGUE[code].fix}`).join(' ')}`;
+  const listed = codesOf(operation).filter((code) => !NOT_OF_A_MODEL.has(code));
+  return `On failure do what next says: ${listed.map((code) => `${code}: ${CATALOGUE[code].fix}`).join(' ')}`;
 };
 
 const listProperties = (schema: Schema): Readonly<Record<string, Schema>> => schema.properties ?? {};

@@ -141,7 +141,7 @@ export const agentRules = async (run: Run, ...ids: string[]): Promise<void> => {
   print(run, { objects: rules, rows: rows.ruleRows(rules), note });
 };
 
-/** What became of the payment of a call. */
+/** The outcome of the payment of a call. */
 export const receipt = async (run: Run, receiptId: string): Promise<void> => {
   const answer = await run.client.receipt({ receipt_id: receiptId }, pickSignal(run));
   print(run, { objects: [answer], rows: rows.factRows(answer) });

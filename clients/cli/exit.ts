@@ -3,7 +3,7 @@ import { ApiError } from '../typescript/src/index.ts';
 
 export const EXIT = { ok: 0, usage: 1, refused: 3, key: 4, limit: 5, unavailable: 6 } as const;
 
-/** What was typed cannot be done. */
+/** The command line is invalid. */
 export class UsageError extends Error {
   readonly hint: string;
 

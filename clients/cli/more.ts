@@ -36,7 +36,7 @@ export const stream = (run: Run): Promise<void> => {
   return writeEvents(run);
 };
 
-/** What happens to the connection goes to standard error. */
+/** Events of the connection go to standard error. */
 const writeEvents = async (run: Run): Promise<void> => {
   const { client, world } = run;
   const events = client.live(streamRequest(run), {

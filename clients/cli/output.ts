@@ -78,7 +78,7 @@ export type Printed = {
   /** One a line in JSON: as the API has them. */
   readonly objects: readonly unknown[];
   readonly rows: readonly Row[];
-  /** Beside the rows of a table, such as when it was so. */
+  /** Values beside the rows of a table, such as the instant of the answer. */
   readonly note?: string;
 };
 

@@ -15,7 +15,7 @@ export class Picture {
   #connections: Readonly<Record<string, 'up' | 'down'>> = {};
   #updates = 0;
   #gaps = 0;
-  /** Of the service's clock against this machine's: ages are by the service's. */
+  /** Offset of the service's clock from this machine's: ages are by the service's. */
   #aheadMs = 0;
   /** The state of the connection. */
   connection = 'connecting';

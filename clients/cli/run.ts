@@ -5,7 +5,7 @@ import { UsageError } from './exit.ts';
 import { type Format, type Printed, printAnswer, type Streams } from './output.ts';
 import { type Environment, readSettings, type Settings } from './settings.ts';
 
-/** What a run touches: tests give their own. */
+/** The surroundings of a run: tests pass their own. */
 export type World = Streams & {
   readonly env: Environment;
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };

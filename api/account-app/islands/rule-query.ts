@@ -23,7 +23,7 @@ const describeChecked = ({ errors = [], complexity }: Checked): string => {
   return errors.map((one) => `${place(one)}${one.message} ${one.hint ?? ''}`.trim()).join(' ');
 };
 
-const watchFaults = (area: HTMLTextAreaElement, told: HTMLElement, units: HTMLSelectElement | null): void => {
+const watchFaults = (area: HTMLTextAreaElement, status: HTMLElement, units: HTMLSelectElement | null): void => {
   let [timer, asked] = [0, 0];
   const check = async (): Promise<void> => {
     const number = ++asked;
@@ -36,8 +36,8 @@ const watchFaults = (area: HTMLTextAreaElement, told: HTMLElement, units: HTMLSe
     if (number !== asked) return;
     const checked = answer === null ? null : ((await answer.json().catch(() => null)) as Checked | null);
     const isFaulty = (checked?.errors ?? []).length > 0;
-    told.textContent = checked === null ? '' : describeChecked(checked);
-    told.classList.toggle('bad', isFaulty);
+    status.textContent = checked === null ? '' : describeChecked(checked);
+    status.classList.toggle('bad', isFaulty);
     area.setAttribute('aria-invalid', String(isFaulty));
   };
   const later = (): void => {
@@ -144,9 +144,9 @@ class Completion {
 }
 
 for (const area of document.querySelectorAll<HTMLTextAreaElement>('textarea[data-check]')) {
-  const told = document.getElementById(`${area.id}-told`);
+  const status = document.getElementById(`${area.id}-told`);
   const units = area.form?.querySelector<HTMLSelectElement>('select[name=units]') ?? null;
-  if (told === null) continue;
-  watchFaults(area, told, units);
+  if (status === null) continue;
+  watchFaults(area, status, units);
   new Completion(area);
 }

@@ -20,7 +20,7 @@ const readSort = (text: string | null): Sort => {
   return CODE.test(by) ? { by, isAscending: !isDescending } : { by: SORT_BY_NAME, isAscending: true };
 };
 
-/** What cannot be understood is as if it were not there. */
+/** Parts that cannot be understood are ignored. */
 export const readBoardView = (query: URLSearchParams): BoardView => ({
   measure: findMeasure(query.get('measure') ?? undefined).id,
   sort: readSort(query.get('sort')),

@@ -39,7 +39,7 @@ export class Picture {
     this.apply(told);
   }
 
-  /** What comes next need not follow: a gap was announced, or the stream begins anew. */
+  /** The next reading need not follow: a gap was announced, or the stream begins anew. */
   excuse(): void {
     for (const layers of this.#readings.values())
       for (const [layer, told] of layers) layers.set(layer, { ...told, rev: Number.POSITIVE_INFINITY });

@@ -105,23 +105,23 @@ const makeParts = (book: Book | undefined): readonly HTMLElement[] => {
 };
 
 export const showBook = (section: HTMLElement, listing: DOMStringMap): void => {
-  const told = section.querySelector('[data-told]') as HTMLElement;
+  const statusElement = section.querySelector('[data-told]') as HTMLElement;
   const place = section.querySelector('[data-book]') as HTMLElement;
   let asked = 0;
   whileSeen(section, REFRESH_MS, async () => {
     if (asked++ >= MOST_REFRESHES) {
-      told.textContent = 'No longer followed: load the page again to go on.';
+      statusElement.textContent = 'No longer followed: load the page again to go on.';
       return place.replaceChildren();
     }
     try {
       const where = { venue: listing['venue'], symbol: listing['symbol'] };
       const answer = await callPatiently<Answer>('/books', { body: { where, depth: DEPTH } });
       place.replaceChildren(...makeParts(answer.items[0]));
-      told.textContent = `At ${clockText(Date.parse(answer.evaluated_at))}. ${answer.liquidity_note}`;
+      statusElement.textContent = `At ${clockText(Date.parse(answer.evaluated_at))}. ${answer.liquidity_note}`;
     } catch (error) {
-      // What was there may no longer hold.
+      // The earlier value may no longer hold.
       place.replaceChildren();
-      told.textContent = (error as Error).message;
+      statusElement.textContent = (error as Error).message;
     }
   });
 };

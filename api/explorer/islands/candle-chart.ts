@@ -94,7 +94,7 @@ const REFRESH_MS = 60_000;
 type Asked = { readonly range: HistoryRange; readonly nowMs: () => number; readonly listing: DOMStringMap };
 
 export const showCandles = (figure: HTMLElement, { range, nowMs, listing }: Asked): void => {
-  const told = figure.querySelector('[data-told]') as HTMLElement;
+  const statusElement = figure.querySelector('[data-told]') as HTMLElement;
   const chart = new Chart(figure, candleText);
   const stepMs = TIMEFRAME_MS[range.timeframe] ?? 60_000;
   whileSeen(figure, REFRESH_MS, async () => {
@@ -109,9 +109,9 @@ export const showCandles = (figure: HTMLElement, { range, nowMs, listing }: Aske
         },
       });
       chart.show(toChartData(answer));
-      told.textContent = `${range.timeframe} each`;
+      statusElement.textContent = `${range.timeframe} each`;
     } catch (error) {
-      told.textContent = (error as Error).message;
+      statusElement.textContent = (error as Error).message;
     }
   });
 };

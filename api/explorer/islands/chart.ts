@@ -38,7 +38,7 @@ const lineText = (line: Line, ms: number, toText: (digits: string) => string): s
   return `${toText(digits)}${late}${at === ms ? '' : ` at ${clockText(at)}`}`;
 };
 
-/** Of a table: only what is of this very instant. */
+/** For a table: only the values of this very instant. */
 const exactText = (line: Line, ms: number, toText: (digits: string) => string): string =>
   line.xs[nearestPoint(line.xs, ms)] === ms || holeAt(line, ms) !== null ? lineText(line, ms, toText) : '';
 
@@ -78,7 +78,7 @@ export class Chart {
     this.#paint();
     this.#point(this.#atMs);
     this.#updateTable();
-    // For those who read the page by a program: every hole with its cause.
+    // For programs that read the page: every hole with its cause.
     this.#figure.dataset['holes'] = JSON.stringify(
       data.lines.flatMap(({ name, holes }) =>
         holes.map(({ fromMs, toMs, reason, cause }) => ({ name, fromMs, toMs, reason, cause })),
@@ -124,7 +124,7 @@ export class Chart {
     return this.#snap(fromMs + share * (toMs - fromMs));
   }
 
-  /** To the nearest point of any line: figures are of instants, not of pixels. */
+  /** Moves to the nearest point of any line: figures belong to instants, not to pixels. */
   #snap(ms: number): number {
     let nearest = Number.NaN;
     for (const { xs } of this.#data?.lines ?? []) {

@@ -24,7 +24,7 @@ type LiveCell = {
   /** Cells of one row share the largest figure of a share. */
   readonly row: Element | null;
   shown: Cell;
-  /** What is on the screen, so that nothing is written twice. */
+  /** The text on the screen, so that nothing is written twice. */
   paint: string;
 };
 

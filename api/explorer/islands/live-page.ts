@@ -21,7 +21,7 @@ export const openLivePage = ({ table, query, onTold }: Asked): LivePage => {
   const showCounts = (): void => {
     const { snapshots, updates, connections } = feed.counts;
     count.textContent = `${updates} updates`;
-    // For those who compare what came with what was sent.
+    // For programs that compare received events with sent ones.
     Object.assign(table.dataset, { updates, snapshots, connections, holes: feed.picture.holes });
   };
   const onState = (state: FeedState, words: string): void => {

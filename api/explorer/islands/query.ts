@@ -23,7 +23,7 @@ type Question = {
   readonly layers: readonly string[];
   readonly units: string;
   readonly unknown: boolean;
-  /** Of snapshots; a screen has it in its text. */
+  /** For snapshots; a screen has it in its text. */
   readonly at: string;
 };
 

@@ -36,7 +36,7 @@ export type DownloadOptions = {
 type Downloaded = { readonly path: string; readonly file: ArchiveFile; readonly sha256: string };
 type Target = { readonly link: ArchiveFileAnswer; readonly path: string; readonly part: string };
 type Told = (bytes: number, total: number) => void;
-/** What is fetched, and where to. */
+/** The file and its destination. */
 type Wanted = { readonly file: ArchiveFile; readonly format: ArchiveFormat; readonly path: string };
 
 const TRIES = 5;

@@ -1,4 +1,4 @@
-// From a past instant into the live stream: one iterator, of each listing and layer every reading once and in its order.
+// From a past instant into the live stream: one iterator with every reading of each listing and layer once and in order.
 import type { Digits, GapEvent, HistoryAnswer, HistoryRequest } from './api-types.ts';
 import { isApiError } from './errors.ts';
 import { type Followed, type FollowOptions, type FollowRequest, type FollowSources, figuresOf } from './followed.ts';
@@ -34,7 +34,7 @@ class Follower<F extends Digits> {
   readonly #sources: FollowSources<F>;
   readonly #marks = new Marks();
   readonly #gaps: GapRuns;
-  /** What waits, by place. */
+  /** Waiting items, by place. */
   readonly #seams = new Map<string, Seam<F>>();
   readonly #stop = new AbortController();
   // The stream is read while history is: otherwise the service takes us for slow, and leaves out what waits.
@@ -257,7 +257,7 @@ class Follower<F extends Digits> {
     return seam;
   }
 
-  /** Behind what waits of its place; false when nothing does. */
+  /** Puts it behind the waiting items of its place; false when there are none. */
   #addLive(event: LiveReading<F>): boolean {
     const seam = this.#seams.get(toPlace(event));
     if (seam === undefined) return false;

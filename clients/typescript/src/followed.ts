@@ -63,7 +63,7 @@ export type FollowOptions = Pick<LiveOptions, 'signal' | 'silenceMs' | 'onConnec
   readonly againMs?: number;
 };
 
-/** What following is made of. */
+/** The sources that following reads. */
 export type FollowSources<F extends Digits> = {
   readonly live: (request: LiveRequest, options: LiveOptions) => AsyncIterable<LiveEvent<F>>;
   readonly history: (request: HistoryRequest, signal: AbortSignal) => AsyncIterable<HistoryAnswer<F>>;

@@ -69,7 +69,7 @@ async function* readChunks(body: ReadableStream<Uint8Array>, silenceMs: () => nu
   }
 }
 
-/** What one stream remembers over its connections. */
+/** The state of one stream over its connections. */
 class Live<F extends Digits> {
   readonly #caller: Caller;
   readonly #request: LiveRequest;

@@ -1,4 +1,4 @@
-// What needs Node: archive files on disk, and proofs checked by the service's own verifier.
+// The part that needs Node: archive files on disk, and proofs checked by the service's own verifier.
 import type { AnchorProofRequest } from './api-types.ts';
 import type { Client } from './client.ts';
 import { type ProofCheck, verifyProofText } from './verify.mjs';

@@ -24,7 +24,7 @@ export type Row<F extends Digits> = {
 
 /** Rows in their order, and the ends of the windows of which there may be more later, ascending. */
 export type Known<F extends Digits> = { readonly rows: readonly Row<F>[]; readonly open: readonly string[] };
-/** What an answer has of one listing and layer. */
+/** The part of an answer for one listing and layer. */
 export type Series<F extends Digits> = Known<F> & { readonly place: string };
 
 export const iso = (ms: number): string => new Date(ms).toISOString();

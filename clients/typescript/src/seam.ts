@@ -57,7 +57,7 @@ class Piece<F extends Digits> {
     return [...taken];
   }
 
-  /** What is not known now is not waited for. */
+  /** Stops waiting for unknown windows. */
   giveUp(): void {
     this.#open = [];
     this.bind(null);
@@ -73,7 +73,7 @@ export type Item<F extends Digits> =
   | { readonly key: string; readonly row: Row<F> }
   | { readonly key: string; readonly live: LiveReading<F> };
 
-/** What waits of one listing and layer, in its order. */
+/** The waiting items of one listing and layer, in its order. */
 export class Seam<F extends Digits> {
   readonly #parts: (Piece<F> | LiveReading<F>)[] = [];
   #newest = '';

@@ -41,7 +41,7 @@ export class Marks {
   }
 }
 
-/** Between two of the stream their numbers decide; beside history, which has none, the instant does, and at the same one the figures. */
+/** Two readings of the stream compare by number; beside history, which has none, by instant, and at the same one by figures. */
 const isNewer = (next: Seen, last: Seen): boolean => {
   if (next.rev !== null && last.rev !== null && next.rev !== last.rev)
     return next.rev > last.rev || next.receivedAt > last.receivedAt;
