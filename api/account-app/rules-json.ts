@@ -15,7 +15,7 @@ export const LONGEST_QUERY = 65_536;
 type OneRule = { readonly Params: { readonly rule_id: string } };
 
 export const requireAccountId = ({ session }: FastifyRequest): string => (session as Session).accountId;
-/** Stands in the versions of a rule. */
+/** Written to the versions of a rule. */
 export const toActor = ({ session }: FastifyRequest): string => `account ${(session as Session).accountId}`;
 
 const answer = async (reply: FastifyReply, work: () => Promise<FastifyReply>): Promise<FastifyReply> => {

@@ -20,7 +20,7 @@ import { EXPLORE, readQuery, sendExplorer, sendUnread } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 import { cellTip, liveCell, liveLine } from './live-cell.ts';
 
-/** More is a page nobody reads, whatever the plan allows. */
+/** A page with more is unreadable, whatever the plan allows. */
 const MOST_LISTINGS = 400;
 /** Codes in one list of a selection. */
 const MOST_IN_LIST = 32;
