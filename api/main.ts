@@ -1,4 +1,4 @@
-// The API process: reads its settings, follows the live state, opens the store of keys, listens. It starts while PostgreSQL is away.
+// The API process: reads its settings, follows the live state, opens the store of keys, listens. It starts while PostgreSQL is unavailable.
 import { prepareDatabase } from '../infra/postgres/prepare-database.ts';
 import { openArchiveStore } from '../infra/runtime/archive-store.ts';
 import { createClock } from '../infra/runtime/clock.ts';
@@ -45,13 +45,13 @@ import { startTools } from './tool-app/tool-config.ts';
 
 type Settings = ReturnType<typeof readConfig<typeof API_CONFIG>>;
 
-const loopbackOf = ({ WEBHOOKS_LOOPBACK: allows, SIMULATED: isSimulated }: Settings): boolean => {
+const readLoopback = ({ WEBHOOKS_LOOPBACK: allows, SIMULATED: isSimulated }: Settings): boolean => {
   if (allows && !isSimulated)
     throw new ConfigError(['WEBHOOKS_LOOPBACK is for simulated runs only: set SIMULATED too']);
   return allows;
 };
 
-/** A history answer asks three statements at a time; more connections would not read faster. */
+/** A history answer sends three statements at a time; more connections would not read faster. */
 const QUESTDB_CONNECTIONS = 6;
 const QUESTDB_TIMEOUT_MS = 10_000;
 
@@ -94,7 +94,7 @@ const start = async (): Promise<Stop> => {
     choose,
     nowMicros,
     registry,
-    allowsLoopback: loopbackOf(config),
+    allowsLoopback: readLoopback(config),
     log,
   });
   const notices = listenPostgres({
@@ -117,7 +117,7 @@ const start = async (): Promise<Stop> => {
   const baseUrl = config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
   const store = openArchiveStore(config);
   const files = openFileLinks(store, keepLinkSecret(answering(pool, 'Links to files cannot be made now.')), baseUrl);
-  // Whoever keeps what is applied is there before the copy is filled.
+  // Observers of applied entries exist before the copy is filled.
   const hub = new StreamHub({ live, nowMicros });
   const stopFollowing = followLive({
     kafka,

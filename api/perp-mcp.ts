@@ -16,7 +16,7 @@ const deps = {
   callApi: createCallApi(baseUrl, new Agent()),
   nowMs: Date.now,
 };
-// Without a connection there is nobody to sign in again: a refused key is the failure of a call.
+// Without a connection no user can sign in again: a refused key fails the call.
 const caller = { key, address: null, signal: new AbortController().signal, onUnauthorized: () => undefined };
 
 serveStdio(() => createMcpServer(deps, caller));

@@ -21,7 +21,7 @@ type Settings = ReturnType<typeof readConfig<typeof WEB_CONFIG>>;
 
 const trimmed = (url: string): string => url.replace(/\/$/, '');
 
-const urlsOf = (config: Settings): SiteUrls => {
+const readUrls = (config: Settings): SiteUrls => {
   const account = trimmed(config.ACCOUNT_URL ?? `http://localhost:${config.ACCOUNT_PORT}`);
   return {
     account,
@@ -32,13 +32,13 @@ const urlsOf = (config: Settings): SiteUrls => {
   };
 };
 
-const mailServerOf = ({ SMTP_URL: url, MAIL_FROM: from }: Settings): MailServer | null => {
+const readMailServer = ({ SMTP_URL: url, MAIL_FROM: from }: Settings): MailServer | null => {
   if (url === null) return null;
   if (from === null) throw new ConfigError(['MAIL_FROM is required with SMTP_URL: the sender of letters']);
   return { url, from };
 };
 
-const explorerKeyOf = ({ EXPLORER_KEY: key }: Settings): string | null => {
+const readExplorerKey = ({ EXPLORER_KEY: key }: Settings): string | null => {
   if (key !== null && !isKey(key)) throw new ConfigError(['EXPLORER_KEY is not of the shape of a key']);
   return key;
 };
@@ -48,14 +48,14 @@ const start = async (): Promise<Stop> => {
   const log = createLog('web');
   const pool = openPostgres(config.DATABASE_URL);
   await migrate(pool);
-  const urls = urlsOf(config);
-  const mailServer = mailServerOf(config);
+  const urls = readUrls(config);
+  const mailServer = readMailServer(config);
   const registry = createMetrics();
   const count = createWebMetrics(registry, pool);
   const { app, site } = await buildAccountApp({
     ...{ pool, urls, log, modules: WEB_MODULES, simulated: config.SIMULATED, trustedProxies: config.TRUSTED_PROXIES },
     sendsMail: mailServer !== null,
-    explorerKey: explorerKeyOf(config),
+    explorerKey: readExplorerKey(config),
     chainUrl: config.RPC_URL,
     formSecret: await readSiteKey(pool, 'forms', config.COOKIE_SECRET),
     connectionSecret: await readSiteKey(pool, 'connections', config.CONNECTION_SECRET),

@@ -1,4 +1,4 @@
-// What PostgreSQL says of one key: its facts and the day's counted requests (AC-01).
+// One key in PostgreSQL: its facts and the day's counted requests (AC-01).
 import type { Pool } from 'pg';
 import type { Micros } from '../../schemas/records.ts';
 import { QUOTAS } from '../contract/quotas.ts';
@@ -15,7 +15,7 @@ export type KeyFacts = {
   readonly used: Readonly<Record<string, number>>;
 };
 
-/** Facts of a key on a UTC day; null when there is no such key. Rejects when the store is away. */
+/** Facts of a key on a UTC day; null when there is no such key. Rejects when the store is unavailable. */
 export type AccountStore = { readonly read: (keyId: string, day: string) => Promise<KeyFacts | null> };
 
 type Row = Omit<KeyFacts, 'created_at' | 'expires_at' | 'plan_since'> & {

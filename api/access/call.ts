@@ -22,7 +22,7 @@ export type Call = {
   price: Price | null;
   /** Set by the payment step. */
   payment: Payment | null;
-  /** What the limits let this call have; each is ended once, with the status of the answer. */
+  /** The resources that the limits grant this call; each is ended once, with the status of the answer. */
   readonly leases: { request: Lease | null; stream: Lease | null };
 };
 
@@ -44,11 +44,11 @@ export type CallPayment = {
   readonly buys: 'call';
   /** Address that pays, lower case. */
   readonly payer: string;
-  /** Step 9, once the request was found lawful. A refusal locks nothing. */
+  /** Step 9, once the request was found valid. A refusal locks nothing. */
   readonly take: () => Promise<Refused | null>;
   /**
-   * Step 11: a complete answer is charged; of anything else the payment is let go and may be presented again. What was not taken has no
-   * end, and the first end stands. Rejects never.
+   * Step 11: charges a complete answer; for any other end it releases the payment, which may be presented again. A call that was not admitted
+   * has no end, and only the first end counts. Never rejects.
    */
   readonly end: (left: AnswerEnd) => Promise<void>;
 };
@@ -67,7 +67,7 @@ export type Payment = CallPayment | PlanPayment;
 
 /** What the checks know of payments. */
 export type PaymentChecks = {
-  /** Step 3: what to pay, or that the address has asked too often. */
+  /** Step 3: what to pay, or that the address has sent too many requests. */
   readonly challenge: (call: Call, price: Price) => Refused;
   /** Step 4: the header has the shape of a payment that may be presented now. */
   readonly present: (call: Call, price: Price) => Promise<Payment | Refused>;

@@ -1,6 +1,6 @@
 // Keys that are derived from a secret and a name, so that they are stored nowhere and can be made again for each call.
 import { createHmac, hkdfSync } from 'node:crypto';
-import { base62Of, composeKey } from './keys.ts';
+import { composeKey, toBase62 } from './keys.ts';
 
 const KEY_CHARACTERS = 32;
 
@@ -11,5 +11,5 @@ export const deriveSecret = (secret: Buffer, purpose: string): Buffer =>
 /** Makes the key of a name; it has the shape of every key. */
 export const openDerivedKeys = (secret: Buffer, purpose: string): ((name: string) => string) => {
   const own = deriveSecret(secret, purpose);
-  return (name) => composeKey(base62Of(createHmac('sha256', own).update(name).digest(), KEY_CHARACTERS));
+  return (name) => composeKey(toBase62(createHmac('sha256', own).update(name).digest(), KEY_CHARACTERS));
 };

@@ -1,4 +1,4 @@
-// What one process holds and owes of one key: permits in hand, what goes back, what is to be told (AC-03). Values and arithmetic only.
+// What one process holds and owes of one key: permits in hand, permits to return, counts to report (AC-03). Values and arithmetic only.
 import type { Refusal } from '../contract/limits.ts';
 import type { PlanLimits } from '../contract/plans.ts';
 import type { Ask, Grant } from './permits.ts';
@@ -6,7 +6,7 @@ import type { Ask, Grant } from './permits.ts';
 export const DAY_MS = 86_400_000;
 /** The share of a second's permits that a process may hold: what `kill -9` can cost a key. */
 const AHEAD_S = 0.25;
-/** A reached day is asked about again after this: a limit may have been raised, a request may not have counted. */
+/** A reached day limit is requested again after this: a limit may have been raised, a request may not have counted. */
 const DAY_AGAIN_MS = 1_000;
 
 export type Limits = Pick<PlanLimits, 'requests_per_second' | 'burst' | 'requests_per_day'> & {
@@ -29,12 +29,12 @@ export type Held = {
   /** Admitted and not finished. */
   open: number;
   waiting: number;
-  /** Handed out this day to all processes, as the store last said; null before it said anything. */
+  /** Granted this day to all processes, by the store's last answer; null before its first. */
   granted: number | null;
-  /** Correction of `granted` that the store was not told yet. */
+  /** Correction of `granted` that was not reported to the store yet. */
   dayChange: number;
-  /** Correction that it was told and has not confirmed. */
-  untold: number;
+  /** Correction that was reported and that the store has not confirmed. */
+  unconfirmed: number;
   used: Record<string, number>;
   refused: { readonly limit: 'requests_per_second' | 'requests_per_day'; readonly untilMs: number } | null;
   refill: Promise<void> | null;
@@ -42,16 +42,18 @@ export type Held = {
   isAsking: boolean;
 };
 
-/** What a process may hold of permits that so many are used of in a second. */
-export const aheadOf = ({ requests_per_second: rate, ahead }: Pick<Limits, 'requests_per_second' | 'ahead'>): number =>
-  ahead ?? Math.ceil(rate * AHEAD_S);
+/** How many permits a process may hold when it uses so many a second. */
+export const computeAhead = ({
+  requests_per_second: rate,
+  ahead,
+}: Pick<Limits, 'requests_per_second' | 'ahead'>): number => ahead ?? Math.ceil(rate * AHEAD_S);
 
 export const nothing = () => ({
   permits: 0,
   returned: 0,
   granted: null as number | null,
   dayChange: 0,
-  untold: 0,
+  unconfirmed: 0,
   used: {} as Record<string, number>,
 });
 
@@ -69,10 +71,10 @@ export const giveBack = (held: Held): void => {
 };
 
 /** Requests of the day over all processes, as far as this one knows. */
-export const usedOf = ({ granted, dayChange, untold, permits }: Held): number =>
-  (granted ?? 0) + dayChange + untold - permits;
+export const countUsed = ({ granted, dayChange, unconfirmed, permits }: Held): number =>
+  (granted ?? 0) + dayChange + unconfirmed - permits;
 
-const askOf = (held: Held): Ask => ({
+const toAsk = (held: Held): Ask => ({
   keyId: held.keyId,
   day: dayText(held.day),
   rate: held.limits.requests_per_second,
@@ -85,38 +87,38 @@ const askOf = (held: Held): Ask => ({
   used: {},
 });
 
-/** Asks for permits alone. What the store was not told of the day moves the limit instead. */
+/** Requests permits alone. A correction that was not reported to the store moves the limit instead. */
 export const wish = (held: Held): Ask => ({
-  ...askOf(held),
+  ...toAsk(held),
   waiting: held.waiting,
-  ahead: aheadOf(held.limits),
-  dayLimit: held.limits.requests_per_day - held.dayChange - held.untold,
+  ahead: computeAhead(held.limits),
+  dayLimit: held.limits.requests_per_day - held.dayChange - held.unconfirmed,
 });
 
-/** What is owed goes into the ask, and is owed no longer; its part of the day is untold until it is confirmed. */
+/** Moves what is owed into the ask; its part of the day is unconfirmed until the store answers. */
 export const takeAsk = (held: Held): Ask => {
   const { returned, dayChange, used } = held;
-  held.untold += dayChange;
+  held.unconfirmed += dayChange;
   Object.assign(held, { returned: 0, dayChange: 0, used: {} });
-  return { ...askOf(held), returned, dayChange, used };
+  return { ...toAsk(held), returned, dayChange, used };
 };
 
 const refusedBy = (grant: Grant, held: Held, nowMs: number): Held['refused'] =>
-  grant.granted + held.dayChange + held.untold >= held.limits.requests_per_day
+  grant.granted + held.dayChange + held.unconfirmed >= held.limits.requests_per_day
     ? { limit: 'requests_per_day', untilMs: nowMs + DAY_AGAIN_MS }
     : {
         limit: 'requests_per_second',
         untilMs: nowMs + Math.max(1, ((1 - grant.tokens) / held.limits.requests_per_second) * 1_000),
       };
 
-export const refusalOf = ({ limit, untilMs }: NonNullable<Held['refused']>, limits: Limits, nowMs: number): Refusal =>
+export const toRefusal = ({ limit, untilMs }: NonNullable<Held['refused']>, limits: Limits, nowMs: number): Refusal =>
   limit === 'requests_per_day'
     ? { limit, figure: limits.requests_per_day, retryAfterS: secondsToMidnight(nowMs) }
     : { limit, figure: limits.requests_per_second, retryAfterS: Math.max(1, Math.ceil((untilMs - nowMs) / 1_000)) };
 
 export const secondsToMidnight = (nowMs: number): number => Math.max(1, Math.ceil((DAY_MS - (nowMs % DAY_MS)) / 1_000));
 
-/** Granted permits come into hand, or say why there are none. */
+/** Takes granted permits into hand, or notes why there are none. */
 export const receive = (held: Held, grant: Grant, nowMs: number): void => {
   held.permits += grant.permits;
   held.refused = grant.permits > 0 ? null : refusedBy(grant, held, nowMs);

@@ -1,5 +1,5 @@
-// Keys in PostgreSQL behind a small cache, so that a request costs no query. A changed key is forgotten when the database
-// says so; without that word an entry lives half a minute, so a revocation acts within a minute all the same (E-03).
+// Keys in PostgreSQL behind a small cache, so that a request costs no query. A changed key is removed when the database
+// notifies; without a notification an entry lives half a minute, so a revocation applies within a minute all the same (E-03).
 import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
 import { within } from '../../infra/runtime/within.ts';
@@ -8,11 +8,11 @@ import { hashKey } from './keys.ts';
 
 /** Half of the 60 s of E-03; notices of changes only make it sooner, so a lost listening connection breaks no promise. */
 const FRESH_MS = 30_000;
-/** While PostgreSQL is away, keys known good go on being good for this long: a node alone cut off still keeps the 60 s of E-03. */
+/** While PostgreSQL is unavailable, keys known good stay good for this long: a node alone cut off still keeps the 60 s of E-03. */
 const STALE_MS = 55_000;
-/** A database that says nothing for this long is away. */
+/** A database that does not answer for this long is unavailable. */
 const ANSWER_MS = 2_000;
-/** `drop-oldest`, of good and of refused keys apart: whoever makes keys up cannot push the good ones out. */
+/** `drop-oldest`, for good and refused keys apart: callers that invent keys cannot push the good ones out. */
 const MOST_ENTRIES = 10_000;
 
 export type Account = { readonly keyId: string; readonly plan: Plan };
@@ -29,7 +29,7 @@ export type KeyStore = {
   readonly forgetAll: () => void;
 };
 
-/** The channel on which PostgreSQL tells of a changed key. */
+/** The PostgreSQL channel for changed keys. */
 export const KEYS_CHANNEL = 'api_keys';
 
 type KeyRow = {
@@ -46,7 +46,7 @@ const FIND = `
   select key_id, hash, plan, expires_at
   from api_keys
   where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`;
-/** The first time is told in the audit and in a letter to the owner; the account site shows it. */
+/** The first time is written to the audit and to a letter to the owner; the account site shows it. */
 const MARK = `
   with marked as (
     update api_keys set compromised_at = now() where hash = $1 and compromised_at is null returning key_id, account_id, name, display),
@@ -66,8 +66,8 @@ class CachedKeys implements KeyStore {
   readonly #pool: Pick<Pool, 'query'>;
   readonly #good = new Map<string, Cached>();
   readonly #refused = new Map<string, Cached>();
-  /** Lookups under way: many requests of one key ask once. */
-  readonly #asked = new Map<string, { readonly notices: number; readonly found: Promise<Found> }>();
+  /** Lookups under way: many requests of one key share a lookup. */
+  readonly #lookups = new Map<string, { readonly notices: number; readonly found: Promise<Found> }>();
   /** A row read before a notice may be the one from before the change: it answers once and is not kept. */
   #notices = 0;
   #epoch = 0;
@@ -108,14 +108,14 @@ class CachedKeys implements KeyStore {
     this.#epoch += 1;
   };
 
-  /** One lookup for all that ask at once, unless a notice came after it began. */
+  /** One lookup for all concurrent callers, unless a notice came after it began. */
   #lookUpOnce(hash: Buffer, id: string, nowMs: number): Promise<Found> {
-    const under = this.#asked.get(id);
+    const under = this.#lookups.get(id);
     if (under !== undefined && under.notices === this.#notices) return under.found;
     const found = within(this.#lookUp(hash, nowMs), ANSWER_MS).finally(() => {
-      if (this.#asked.get(id)?.found === found) this.#asked.delete(id);
+      if (this.#lookups.get(id)?.found === found) this.#lookups.delete(id);
     });
-    this.#asked.set(id, { notices: this.#notices, found });
+    this.#lookups.set(id, { notices: this.#notices, found });
     return found;
   }
 

@@ -10,8 +10,8 @@ const SHAPE = /^sk_[0-9A-Za-z]{36}$/;
 const SHAPE_WITHIN = /sk_[0-9A-Za-z]{36}/g;
 const DISPLAYED = 8;
 
-/** CRC-32 of what stands before it, modulo 62^4, most significant character first. */
-const checksumOf = (body: string): string => {
+/** CRC-32 of the text before it, modulo 62^4, most significant character first. */
+const computeChecksum = (body: string): string => {
   let rest = crc32(body) % ALPHABET.length ** CHECKSUM_LENGTH;
   let text = '';
   for (let i = 0; i < CHECKSUM_LENGTH; i++) {
@@ -25,8 +25,8 @@ const checksumOf = (body: string): string => {
 export const randomCharacters = (count: number): string =>
   Array.from({ length: count }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 
-/** So many base62 characters of a digest, as good as random to who does not know its secret. */
-export const base62Of = (digest: Buffer, count: number): string => {
+/** So many base62 characters of a digest: random to anyone without its secret. */
+export const toBase62 = (digest: Buffer, count: number): string => {
   let rest = BigInt(`0x${digest.toString('hex')}`);
   return Array.from({ length: count }, () => {
     const character = ALPHABET[Number(rest % BigInt(ALPHABET.length))];
@@ -36,14 +36,14 @@ export const base62Of = (digest: Buffer, count: number): string => {
 };
 
 /** The key of 32 characters: anyone can make one of the right shape, and only a stored one is good. */
-export const composeKey = (characters: string): string => `sk_${characters}${checksumOf(`sk_${characters}`)}`;
+export const composeKey = (characters: string): string => `sk_${characters}${computeChecksum(`sk_${characters}`)}`;
 
 /** A new key; shown once, then only its hash exists. */
 export const makeKey = (): string => composeKey(randomCharacters(RANDOM_LENGTH));
 
 /** Whether the text has a key's shape and its checksum: what fails is refused without a lookup. */
 export const isKey = (text: string): boolean =>
-  SHAPE.test(text) && checksumOf(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
+  SHAPE.test(text) && computeChecksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
 
 /** Everything in a text that has the shape of a key. */
 export const findKeyShapes = (text: string): readonly string[] => text.match(SHAPE_WITHIN) ?? [];

@@ -1,11 +1,12 @@
 // Counters of keys: requests per second, per day and at once, and the other things a plan counts by day (AC-02, AC-03). A process
-// takes a few permits at a time from the store that all processes share, so most requests ask nobody, and no number of
+// takes a few permits at a time from the store that all processes share, so most requests need no query, and no number of
 // processes admits more than the plan.
 import type { Logger } from '../../infra/runtime/log.ts';
 import { within } from '../../infra/runtime/within.ts';
 import type { RequestClass } from '../contract/endpoint.ts';
 import type { Refusal } from '../contract/limits.ts';
 import {
+  countUsed,
   DAY_MS,
   dayNumber,
   giveBack,
@@ -14,18 +15,17 @@ import {
   type Limits,
   nothing,
   receive,
-  refusalOf,
   secondsToMidnight,
   takeAsk,
-  usedOf,
+  toRefusal,
   wish,
 } from './held-permits.ts';
 import { type Ask, type Grant, localPermits, type Permits, type Telling } from './permits.ts';
 import { Places } from './places.ts';
 
-/** Permits nobody used for this long go back to where other processes find them. */
+/** Permits unused for this long are returned to where other processes find them. */
 const IDLE_MS = 500;
-/** A key nobody used for this long is forgotten. */
+/** A key unused for this long is forgotten. */
 const FORGET_MS = 60_000;
 /** A request waits no longer than this for the store; then its process meters alone. */
 const ANSWER_MS = 1_000;
@@ -36,20 +36,20 @@ const UNCOUNTED = new Set([401, 429, 304]);
 
 export class Meter {
   readonly #permits: Permits;
-  /** Buckets for while the store is away; thrown away when it is back. */
+  /** Buckets for while the store is unavailable; discarded once it is back. */
   #alone: Permits = localPermits();
   #isAlone = false;
   #takenAlone = 0;
   readonly #held = new Map<string, Held>();
-  /** Counts of a day that is over, still to be told. */
+  /** Counts of a past day, still to be reported. */
   #past: Ask[] = [];
-  /** Told, and its answer did not come: it is told again as it is, before anything else. */
+  /** A report whose answer did not arrive: it is repeated unchanged, before anything else. */
   #unconfirmed: Telling | null = null;
-  #lastTelling = 0;
-  #tellings: Promise<void> = Promise.resolve();
+  #lastReport = 0;
+  #reports: Promise<void> = Promise.resolve();
   #awayUntilMs = 0;
 
-  /** Places at once of keys; requests in flight stand there under the key's name. */
+  /** Concurrent places of keys; requests in flight are counted under the key's name. */
   readonly places: Places;
 
   constructor(permits: Permits = localPermits(), places: Places = new Places()) {
@@ -57,7 +57,7 @@ export class Meter {
     this.places = places;
   }
 
-  /** Takes a permit and a place in flight, or says which limit is reached. Every admitted request must be finished. */
+  /** Takes a permit and a place in flight, or returns the limit that is reached. Every admitted request must be finished. */
   async admit(keyId: string, limits: Limits, nowMs: number): Promise<Refusal | null> {
     const most = limits.concurrent_requests;
     if (most !== null && this.places.isFull(keyId, most)) return tooMany(most);
@@ -79,7 +79,7 @@ export class Meter {
     held.waiting += 1;
     try {
       while (held.permits < 1) {
-        if (held.refused !== null && held.refused.untilMs > nowMs) return refusalOf(held.refused, limits, nowMs);
+        if (held.refused !== null && held.refused.untilMs > nowMs) return toRefusal(held.refused, limits, nowMs);
         held.refill ??= this.#refill(held, nowMs);
         await held.refill;
       }
@@ -106,7 +106,7 @@ export class Meter {
     else held.used[countedAs] = (held.used[countedAs] ?? 0) + 1;
   }
 
-  /** What was admitted was not used at all: its permit serves the next. */
+  /** Returns an admission that was not used at all: its permit serves the next request. */
   putBack(name: string): void {
     const held = this.#held.get(name);
     if (held === undefined) return;
@@ -117,7 +117,7 @@ export class Meter {
   /** `RateLimit-Policy` and `RateLimit` (AC-03); requests in flight count as used. */
   headers(keyId: string, limits: Limits, nowMs: number): { readonly policy: string; readonly state: string } {
     const held = this.#of(keyId, limits, nowMs);
-    const left = Math.min(limits.requests_per_day, Math.max(0, limits.requests_per_day - usedOf(held)));
+    const left = Math.min(limits.requests_per_day, Math.max(0, limits.requests_per_day - countUsed(held)));
     return {
       policy: `"second";q=${limits.requests_per_second};w=1, "day";q=${limits.requests_per_day};w=86400`,
       state: `"day";r=${left};t=${secondsToMidnight(nowMs)}`,
@@ -134,22 +134,22 @@ export class Meter {
     return this.places.busy(keyId);
   }
 
-  /** Whether this process has heard where the key's day stands. */
+  /** Whether this process knows the key's usage of the day. */
   knows(keyId: string): boolean {
     return (this.#held.get(keyId)?.granted ?? null) !== null;
   }
 
-  /** Tells the store what is owed of this key and hears where its day stands; of `others` only what is owed. Rejects when the store is away. */
+  /** Reports to the store what is owed of this key and reads its day; of `others` only what is owed. Rejects when the store is unavailable. */
   async report(
     keyId: string,
     limits: Limits,
     { nowMs, others }: { nowMs: number; others: readonly string[] },
   ): Promise<void> {
     const owing = others.flatMap((name) => this.#held.get(name) ?? []).filter(isOwing);
-    await within(this.#tell([this.#of(keyId, limits, nowMs), ...owing], nowMs), ANSWER_MS);
+    await within(this.#sendReport([this.#of(keyId, limits, nowMs), ...owing], nowMs), ANSWER_MS);
   }
 
-  /** Tells all counts, here and of places, and gives back what was not used; `idleMs` 0 gives back everything. Rejects when the store is away. */
+  /** Reports all counts, of places too, and returns unused permits; `idleMs` 0 returns all of them. Rejects when the store is unavailable. */
   async settle(nowMs: number, { idleMs = IDLE_MS }: { readonly idleMs?: number } = {}): Promise<void> {
     // Never rejects: a process without the store counts by itself.
     const placesSettled = this.places.settle({ idleMs });
@@ -161,7 +161,7 @@ export class Meter {
       else if (idle && held.open === 0 && !held.isAsking && nowMs - held.usedAt >= FORGET_MS)
         this.#held.delete(held.keyId);
     }
-    if (owing.length > 0 || this.#past.length > 0 || this.#unconfirmed !== null) await this.#tell(owing, nowMs);
+    if (owing.length > 0 || this.#past.length > 0 || this.#unconfirmed !== null) await this.#sendReport(owing, nowMs);
     await placesSettled;
   }
 
@@ -195,7 +195,7 @@ export class Meter {
 
   async #refill(held: Held, nowMs: number): Promise<void> {
     try {
-      if (await this.#askStore(held, nowMs)) return;
+      if (await this.#requestPermits(held, nowMs)) return;
       const { day } = held;
       const grant = await this.#takeAlone(held, nowMs);
       if (held.day === day) receive(held, grant, nowMs);
@@ -204,8 +204,8 @@ export class Meter {
     }
   }
 
-  /** Permits of the store; false when it is away or late. What comes late is taken in all the same. */
-  async #askStore(held: Held, nowMs: number): Promise<boolean> {
+  /** Permits of the store; false when it is unavailable or late. A late answer is taken in all the same. */
+  async #requestPermits(held: Held, nowMs: number): Promise<boolean> {
     if (nowMs < this.#awayUntilMs || held.isAsking) return false;
     const isAnswered = await within(this.#exchange(held, nowMs), ANSWER_MS).catch(() => false);
     if (!isAnswered) this.#awayUntilMs = nowMs + AWAY_MS;
@@ -220,7 +220,7 @@ export class Meter {
       if (grant === undefined) return false;
       this.#together();
       held.tokens = grant.tokens;
-      // Permits of a day that ended meanwhile are worth nothing; whoever waits asks again.
+      // Permits of a day that ended meanwhile are void; a waiting request asks again.
       if (held.day !== dayNumber(ask)) return true;
       held.granted = grant.granted;
       receive(held, grant, nowMs);
@@ -233,12 +233,12 @@ export class Meter {
   }
 
   /**
-   * While the store is away: this process's share of the plan, from what the bucket was last known to hold. It is owed to the
-   * bucket and told to the day later, so that in the end no more passed than the plan says.
+   * While the store is unavailable: this process's share of the plan, from the last known level of the bucket. It is owed to the
+   * bucket and reported to the day later, so that in the end no more requests passed than the plan allows.
    */
   async #takeAlone(held: Held, nowMs: number): Promise<Grant> {
     const { limits } = held;
-    if (usedOf(held) >= limits.requests_per_day) return { permits: 0, tokens: 0, granted: limits.requests_per_day };
+    if (countUsed(held) >= limits.requests_per_day) return { permits: 0, tokens: 0, granted: limits.requests_per_day };
     const share = 1 / this.places.processes;
     const bucket = {
       rate: limits.requests_per_second * share,
@@ -259,33 +259,33 @@ export class Meter {
     this.#isAlone = false;
   }
 
-  /** One telling at a time. */
-  #tell(owing: readonly Held[], nowMs: number): Promise<void> {
-    const told = this.#tellings.then(() => this.#tellNow(owing, nowMs));
-    this.#tellings = told.catch(() => undefined);
-    return told;
+  /** One report at a time. */
+  #sendReport(owing: readonly Held[], nowMs: number): Promise<void> {
+    const sent = this.#reports.then(() => this.#sendReportNow(owing, nowMs));
+    this.#reports = sent.catch(() => undefined);
+    return sent;
   }
 
-  async #tellNow(owing: readonly Held[], nowMs: number): Promise<void> {
+  async #sendReportNow(owing: readonly Held[], nowMs: number): Promise<void> {
     if (this.#unconfirmed !== null) await this.#confirm(this.#unconfirmed, nowMs);
     const asks = [...this.#past, ...owing.map(takeAsk)];
     this.#past = [];
     if (asks.length === 0) return;
-    this.#lastTelling += 1;
-    this.#unconfirmed = { number: this.#lastTelling, asks };
+    this.#lastReport += 1;
+    this.#unconfirmed = { number: this.#lastReport, asks };
     await this.#confirm(this.#unconfirmed, nowMs);
   }
 
   async #confirm(telling: Telling, nowMs: number): Promise<void> {
     try {
-      const grants = await this.#permits.tell(telling, nowMs);
+      const grants = await this.#permits.report(telling, nowMs);
       this.#unconfirmed = null;
       this.#awayUntilMs = 0;
       this.#together();
       telling.asks.forEach((ask, i) => {
         const held = this.#held.get(ask.keyId);
         if (held === undefined || held.day !== dayNumber(ask)) return;
-        held.untold -= ask.dayChange;
+        held.unconfirmed -= ask.dayChange;
         held.granted = grants[i]?.granted ?? held.granted;
       });
     } catch (error) {

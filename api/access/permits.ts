@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { within } from '../../infra/runtime/within.ts';
 
-/** What a process gives back, has counted, and wants, of one key. */
+/** What a process returns, has counted, and requests, for one key. */
 export type Ask = {
   readonly keyId: string;
   /** UTC day that the counts belong to, `2026-01-15`. */
@@ -18,7 +18,7 @@ export type Ask = {
   readonly ahead: number;
   /** Unused permits, back into the bucket; negative: taken without it. A bucket owes at most what it can hold. */
   readonly returned: number;
-  /** What a bucket begins with that this process opens for itself; full when left out. */
+  /** The initial level of a bucket that this process opens for itself; full when left out. */
   readonly opening?: number;
   /** Correction of the permits handed out this day. */
   readonly dayChange: number;
@@ -28,17 +28,17 @@ export type Ask = {
 
 export type Grant = {
   readonly permits: number;
-  /** What the bucket still holds. */
+  /** The remaining level of the bucket. */
   readonly tokens: number;
   /** Permits handed out this day, to all processes. */
   readonly granted: number;
 };
 
 export type Permits = {
-  /** Takes permits: one grant an ask, in their order. Rejects when the store does not answer. */
+  /** Takes permits: one grant per ask, in their order. Rejects when the store does not answer. */
   readonly exchange: (asks: readonly Ask[], nowMs: number) => Promise<readonly Grant[]>;
-  /** The same for counts and what goes back: what is told again under its number, for its answer was lost, counts once. */
-  readonly tell: (telling: Telling, nowMs: number) => Promise<readonly Grant[]>;
+  /** The same for counts and returned permits. A report that is repeated under its number, since its answer was lost, counts once. */
+  readonly report: (telling: Telling, nowMs: number) => Promise<readonly Grant[]>;
 };
 
 /** Numbers rise within a process. */
@@ -66,7 +66,7 @@ const MOST_KEYS = 50_000;
 /** Permits of this process alone. */
 export const localPermits = (): Permits => {
   const buckets = new Map<string, Bucket>();
-  const bucketOf = (ask: Ask, nowMs: number): Bucket => {
+  const findBucket = (ask: Ask, nowMs: number): Bucket => {
     const known = buckets.get(ask.keyId);
     if (known !== undefined) return known;
     const bucket = { tokens: ask.opening ?? ask.burst, at: nowMs, day: ask.day, granted: 0 };
@@ -76,8 +76,8 @@ export const localPermits = (): Permits => {
     return bucket;
   };
   const exchange = async (asks: readonly Ask[], nowMs: number): Promise<Grant[]> =>
-    asks.map((ask) => takeFrom(bucketOf(ask, nowMs), ask, nowMs));
-  return { exchange, tell: ({ asks }, nowMs) => exchange(asks, nowMs) };
+    asks.map((ask) => takeFrom(findBucket(ask, nowMs), ask, nowMs));
+  return { exchange, report: ({ asks }, nowMs) => exchange(asks, nowMs) };
 };
 
 type GrantRow = {
@@ -123,7 +123,7 @@ export const sharedPermits = (pool: Pick<Pool, 'query'>): Permits => {
       const { rows } = await within(pool.query<GrantRow>(EXCHANGE, [written(asks)]), ANSWER_MS);
       return inOrder(asks, rows);
     },
-    async tell({ number, asks }) {
+    async report({ number, asks }) {
       const { rows } = await within(pool.query<GrantRow>(TELL, [node, number, written(asks)]), ANSWER_MS);
       return inOrder(asks, rows);
     },

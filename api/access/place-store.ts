@@ -1,26 +1,26 @@
-// Where places of keys are told and asked for: a table in PostgreSQL for all processes, or nobody.
+// Reports and requests places of keys: through a table in PostgreSQL for all processes, or nowhere.
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 
-/** What this process holds of one name, and how many more it wants. */
+/** The places of one name that this process holds, and how many more it requests. */
 export type PlaceAsk = {
   readonly name: string;
   /** The most that all processes may hold together. */
   readonly most: number;
   readonly held: number;
-  /** Of them in use. */
+  /** Places in use. */
   readonly busy: number;
   readonly wanted: number;
 };
 export type PlaceGrant = { readonly granted: number; readonly othersBusy: number };
 
 export type PlaceStore = {
-  /** One grant an ask, in their order. Rejects when the store does not answer; whatever it did, the next telling puts right. */
+  /** One grant per ask, in their order. Rejects when the store does not answer; the next report corrects whatever it did. */
   readonly exchange: (asks: readonly PlaceAsk[]) => Promise<PlaceAnswer>;
 };
 export type PlaceAnswer = {
   readonly grants: readonly PlaceGrant[];
-  /** Nothing was known of this process: it must tell everything. */
+  /** The store knew nothing of this process: it must report everything. */
   readonly isForgotten: boolean;
   /** How many processes live, this one included. */
   readonly processes: number;
@@ -38,11 +38,11 @@ export const localPlaces = (): PlaceStore => ({
   }),
 });
 
-/** The channel on which PostgreSQL tells that a process wants places which others may not use. */
+/** The PostgreSQL channel for a process that needs places which others may not use. */
 export const PLACES_CHANNEL = 'key_places';
 
 type GrantRow = {
-  /** Null in the row that speaks of the process itself. */
+  /** Null in the row about the process itself. */
   readonly name: string | null;
   readonly granted: number;
   readonly others_busy: number;

@@ -1,17 +1,17 @@
-// Places at once of keys, requests being answered and open streams, counted over all processes (AC-02, ST-08). A process holds
-// places that the store granted; one that is free serves the next request without asking, and goes back when somebody wants it.
+// Concurrent places of keys, for requests being answered and open streams, counted over all processes (AC-02, ST-08). A process holds
+// places that the store granted; a free one serves the next request without a query, and is returned when another process needs it.
 import { setTimeout as pause } from 'node:timers/promises';
 import { within } from '../../infra/runtime/within.ts';
 import { localPlaces, type PlaceAnswer, type PlaceAsk, type PlaceGrant, type PlaceStore } from './place-store.ts';
 
-/** A free place nobody used for this long goes back. */
+/** A free place that is unused for this long is returned. */
 const IDLE_MS = 500;
 /** Others are given this long to give back places they hold and do not use. */
 const WAIT_MS = 150;
 const ASK_AGAIN_MS = 15;
 /** After a refusal the key is taken for full for this long, so that refusing costs no query each. */
 const FULL_MS = 50;
-/** A process is seen, and what is in use is told, this often; the store forgets a process after five seconds. */
+/** A process reports itself and its use this often; the store forgets a process after five seconds. */
 const SEEN_EVERY_MS = 500;
 const ANSWER_MS = 1_000;
 /** After a failure the store is left alone for this long, and the process counts by itself. */
@@ -19,7 +19,7 @@ const AWAY_MS = 2_000;
 
 type Told = { readonly held: number; readonly busy: number };
 const NOTHING: Told = { held: 0, busy: 0 };
-/** Equal to nothing that can be: it is told again. */
+/** Equal to no possible value, so it is reported again. */
 const UNKNOWN: Told = { held: -1, busy: -1 };
 
 type Held = {
@@ -92,7 +92,7 @@ export class Places {
     await this.giveBackIdle(name);
   }
 
-  /** Somebody wants places of this name: what is free here goes back. */
+  /** Another process needs places of this name: free ones here are returned. */
   async giveBackIdle(name: string): Promise<void> {
     const held = this.#held.get(name);
     if (held !== undefined && giveBack(held)) await this.#exchange();
@@ -108,7 +108,7 @@ export class Places {
     return this.#held.get(name)?.busy ?? 0;
   }
 
-  /** In use in all processes: exact here, elsewhere as told within the last half second. */
+  /** In use in all processes: exact for this process, for others as reported within the last half second. */
   async busyEverywhere(name: string, most: number): Promise<number> {
     const held = this.#of(name, most);
     held.told = UNKNOWN;
@@ -116,7 +116,7 @@ export class Places {
     return held.busy + held.othersBusy;
   }
 
-  /** Gives back what is idle and says that this process lives; `idleMs` 0 gives back everything free. */
+  /** Returns idle places and reports that this process is alive; `idleMs` 0 returns all free places. */
   async settle({ idleMs = IDLE_MS }: { readonly idleMs?: number } = {}): Promise<void> {
     const now = performance.now();
     let isOwing = now - this.#seenAt >= SEEN_EVERY_MS;
@@ -139,10 +139,10 @@ export class Places {
     return held;
   }
 
-  /** The next exchange: one at a time, and whoever asks meanwhile shares the one after it. */
+  /** The next exchange: one at a time; callers that arrive meanwhile share the one after it. */
   #exchange(): Promise<void> {
     this.#next ??= this.#exchanging.then(() => {
-      const running = this.#tell();
+      const running = this.#report();
       this.#exchanging = running;
       this.#next = null;
       return running;
@@ -150,10 +150,10 @@ export class Places {
     return this.#next;
   }
 
-  async #tell(): Promise<void> {
-    const owing = [...this.#held.values()].filter((held) => isUntold(held) || held.waiting > 0);
-    const asks = owing.map(askOf);
-    const answer = await this.#ask(asks);
+  async #report(): Promise<void> {
+    const owing = [...this.#held.values()].filter((held) => isUnreported(held) || held.waiting > 0);
+    const asks = owing.map(toAsk);
+    const answer = await this.#requestPlaces(asks);
     owing.forEach((held, i) => {
       const [ask, grant] = [asks[i], answer[i]];
       if (ask === undefined || grant === undefined) return;
@@ -162,8 +162,8 @@ export class Places {
     });
   }
 
-  /** From the store; while it is away, from what this process counts by itself. Never rejects. */
-  async #ask(asks: readonly PlaceAsk[]): Promise<readonly PlaceGrant[]> {
+  /** From the store; while it is unavailable, from what this process counts by itself. Never rejects. */
+  async #requestPlaces(asks: readonly PlaceAsk[]): Promise<readonly PlaceGrant[]> {
     const now = performance.now();
     if (now >= this.#awayUntil && !this.#isLate) {
       try {
@@ -190,7 +190,7 @@ export class Places {
     }));
   }
 
-  /** A telling that comes late must not overtake the next one: until it has ended there is none. */
+  /** A late report must not overtake the next one: there is none until this one has ended. */
   async #exchangeOnce(asks: readonly PlaceAsk[]): Promise<PlaceAnswer> {
     this.#isLate = true;
     try {
@@ -216,9 +216,9 @@ const giveBack = (held: Held): boolean => {
   return true;
 };
 
-const isUntold = ({ told, held, busy }: Held): boolean => told.held !== held || told.busy !== busy;
+const isUnreported = ({ told, held, busy }: Held): boolean => told.held !== held || told.busy !== busy;
 
-const askOf = ({ name, most, held, busy, waiting }: Held): PlaceAsk => ({
+const toAsk = ({ name, most, held, busy, waiting }: Held): PlaceAsk => ({
   name,
   most,
   held,

@@ -4,7 +4,7 @@
 import { LimitReached, type Refusal } from '../contract/limits.ts';
 import type { Plan } from '../contract/plans.ts';
 import { LIMIT_OF_QUOTA, type Quota } from '../contract/quotas.ts';
-import { aheadOf, type Limits } from './held-permits.ts';
+import { computeAhead, type Limits } from './held-permits.ts';
 import type { Account } from './key-store.ts';
 import type { Meter } from './meter.ts';
 
@@ -12,19 +12,19 @@ import type { Meter } from './meter.ts';
 export const quotaName = (keyId: string, quota: Quota): string => `${keyId}/${quota}`;
 
 /** The bucket is as large as the day: only the day limits. A process holds no more than it may of requests. */
-const limitsOf = ({ limits }: Plan, quota: Quota): Limits => {
+const toLimits = ({ limits }: Plan, quota: Quota): Limits => {
   const day = limits[LIMIT_OF_QUOTA[quota]];
   return {
     requests_per_second: day,
     burst: day,
     requests_per_day: day,
     concurrent_requests: null,
-    ahead: aheadOf(limits),
+    ahead: computeAhead(limits),
   };
 };
 
 const takeOne = (meter: Meter, { keyId, plan }: Account, { quota, nowMs }: Spending): Promise<Refusal | null> =>
-  meter.admit(quotaName(keyId, quota), limitsOf(plan, quota), nowMs);
+  meter.admit(quotaName(keyId, quota), toLimits(plan, quota), nowMs);
 
 export type Spending = { readonly quota: Quota; readonly count: number; readonly nowMs: number };
 

@@ -1,4 +1,4 @@
-// What a narrowing plan covers today, and the refusals of naming more (S-07, AC-02).
+// The scope of a narrowing plan today, and the refusals of names outside it (S-07, AC-02).
 
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import { dayOf } from '../../schemas/instants.ts';
@@ -16,13 +16,13 @@ export type ChooseScope = (plan: Plan, at: Micros) => ScopeChoice;
 type Chosen = { readonly from: string; readonly choice: ScopeChoice };
 
 /** Only venues that are served can be chosen; null when none of them was measured. */
-const servedOf = ({ turnover }: StoredTurnover, live: LiveMemory): Turnover | null => {
+const pickServed = ({ turnover }: StoredTurnover, live: LiveMemory): Turnover | null => {
   const served = new Set([...live.venues()].map(({ venue }) => venue));
   const within = new Map([...turnover].filter(([venue]) => served.has(venue)));
   return within.size === 0 ? null : within;
 };
 
-/** Scopes by the stored turnover of the day; until one is stored, by the memory copy as it stands with each listing change. */
+/** Scopes by the stored turnover of the day; until one is stored, by the memory copy as of each listing change. */
 export const scopeChooser = (live: LiveMemory, stored: () => StoredTurnover | null = () => null): ChooseScope => {
   const chosen = new Map<PlanCode, Chosen>();
   return (plan, at) => {
@@ -30,7 +30,7 @@ export const scopeChooser = (live: LiveMemory, stored: () => StoredTurnover | nu
     const from = day === null ? `${dayOf(at)} ${live.version}` : day.day;
     const held = chosen.get(plan.code);
     if (held?.from === from) return held.choice;
-    const turnover = (day === null ? null : servedOf(day, live)) ?? measureTurnover(live, at).turnover;
+    const turnover = (day === null ? null : pickServed(day, live)) ?? measureTurnover(live, at).turnover;
     const choice = chooseScope(plan, turnover);
     chosen.set(plan.code, { from, choice });
     return choice;
@@ -43,7 +43,7 @@ export const scopeMember = (plan: Plan, choice: ScopeChoice, allVenues: readonly
     ? { venues: choice.venues ?? allVenues, instruments: plan.instruments ?? 'all', plan: plan.code }
     : undefined;
 
-export const narrowingOf = ({ venues, instruments }: ScopeChoice): Narrowing => ({
+export const toNarrowing = ({ venues, instruments }: ScopeChoice): Narrowing => ({
   venues: venues === null ? null : new Set(venues),
   instruments: instruments === null ? null : new Set(instruments),
 });

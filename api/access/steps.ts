@@ -1,8 +1,8 @@
-// The checks of a request before its body is read, in the order of E-01: URL, credentials, payment, limits of the key. None of them stands elsewhere.
+// The checks of a request before its body is read, in the order of E-01: URL, credentials, payment, limits of the key. They are only here.
 import { CATALOGUE, type ErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { ArchiveManifest } from '../contract/archive.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
-import { limitHeaders, type Refusal, sayLimit } from '../contract/limits.ts';
+import { describeLimit, limitHeaders, type Refusal } from '../contract/limits.ts';
 import { QUOTAS } from '../contract/quotas.ts';
 import { type Call, isRefused, type PaymentChecks, type Refused } from './call.ts';
 import type { Limits } from './held-permits.ts';
@@ -15,7 +15,7 @@ export type AccessDeps = {
   readonly keys: KeyStore;
   readonly meter: Meter;
   readonly payments: PaymentChecks;
-  /** What files there are, for their prices; absent: none. */
+  /** The files, for their prices; absent: none. */
   readonly manifest?: ArchiveManifest;
   readonly onFault: (error: unknown) => void;
 };
@@ -43,7 +43,7 @@ const KEY_NAMES = new Set([
   'bearer',
 ]);
 
-/** Step 2: a key in the URL stands in logs and histories, so it is refused and marked (E-02). */
+/** Step 2: a key in the URL is written to logs and histories, so it is refused and marked (E-02). */
 export const refuseKeyInUrl = (
   { query }: Pick<Call, 'query'>,
   { keys, onFault }: Pick<AccessDeps, 'keys' | 'onFault'>,
@@ -111,7 +111,7 @@ const checkCredentials: Step = async (call, deps) => {
   return hasPayment(call) || call.price === null ? null : deps.payments.challenge(call, call.price);
 };
 
-/** What a price depends on must be there before anything is asked for it (AR-02). What is bought is this very path. */
+/** The data that a price depends on must exist before a payment is requested (AR-02). The payment buys this very path. */
 const quotePrice = async (call: Call, quote: NonNullable<Endpoint['quote']>, deps: AccessDeps) => {
   const quoted = await quote(call, deps.manifest ?? null);
   if (quoted === 'unknown')
@@ -125,7 +125,7 @@ const quotePrice = async (call: Call, quote: NonNullable<Endpoint['quote']>, dep
   return null;
 };
 
-/** Step 4: a payment of lawful shape that may be presented now. */
+/** Step 4: a payment of valid shape that may be presented now. */
 const presentPayment: Step = async (call, { payments }) => {
   if (call.price === null) return null;
   const outcome = await payments.present(call, call.price);
@@ -142,7 +142,7 @@ const ACCOUNT_LIMITS: Limits = {
   concurrent_requests: null,
 };
 
-/** An account answer counts what this process has not told yet. */
+/** An account answer counts what this process has not reported yet. */
 const reportFirst = ({ keyId, plan }: Account, nowMs: number, meter: Meter): Promise<Refused | null> =>
   meter.report(keyId, plan.limits, { nowMs, others: QUOTAS.map((quota) => quotaName(keyId, quota)) }).then(
     () => null,
@@ -155,7 +155,7 @@ const reportFirst = ({ keyId, plan }: Account, nowMs: number, meter: Meter): Pro
   );
 
 const refuseLimit = (who: string, refusal: Refusal): Refused =>
-  refuse('RATE_LIMITED', { ...sayLimit(who, refusal), headers: limitHeaders(refusal) });
+  refuse('RATE_LIMITED', { ...describeLimit(who, refusal), headers: limitHeaders(refusal) });
 
 /** Step 5: requests of the key, by second, by day and at once (AC-03); receipts are not counted (P-10). */
 const meterKey: Step = async (call, { meter }) => {
@@ -169,13 +169,13 @@ const meterKey: Step = async (call, { meter }) => {
     call.leases.request = (status) => meter.finish(meteredAs, requestClass, status);
     return isAccount ? reportFirst(call.account, call.nowMs, meter) : null;
   }
-  // The headers of the answer say where the day stands, which a process may not have heard yet.
+  // The headers of the answer state the day's usage, which a process may not have received yet.
   if (isAccount && !meter.knows(keyId)) await reportFirst(call.account, call.nowMs, meter);
   return refuseLimit(isAccount ? 'An account call' : `The plan ${plan.name}`, refusal);
 };
 
-/** The name that streams of a key stand under. */
-export const streamsOf = (keyId: string): string => `${keyId}/streams`;
+/** The name under which streams of a key are counted. */
+export const toStreamsName = (keyId: string): string => `${keyId}/streams`;
 const STREAM_RETRY_S = 5;
 
 /** Step 5: a place among the open streams of the key (ST-08). */
@@ -183,10 +183,10 @@ const placeStream: Step = async ({ account, operation, leases }, { meter: { plac
   if (account === null || operation.class !== 'stream') return null;
   const { keyId, plan } = account;
   const figure = plan.limits.streams;
-  if (!(await places.take(streamsOf(keyId), figure))) {
+  if (!(await places.take(toStreamsName(keyId), figure))) {
     return refuseLimit(`The plan ${plan.name}`, { limit: 'streams', figure, retryAfterS: STREAM_RETRY_S });
   }
-  leases.stream = () => void places.giveUp(streamsOf(keyId)).catch(onFault);
+  leases.stream = () => void places.giveUp(toStreamsName(keyId)).catch(onFault);
   return null;
 };
 

@@ -1,5 +1,5 @@
 // The day's turnover that narrowing plans choose by, the same on every node (AC-02): the newest stored one is read and kept; on the
-// first day of an installation, whoever first has statistics of all its venues in memory writes them down for all.
+// first day of an installation, the first process with statistics of all its venues in memory writes them down for all.
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { dayOf } from '../../schemas/instants.ts';
@@ -9,7 +9,7 @@ import { measureTurnover, type Turnover } from './turnover.ts';
 
 export type StoredTurnover = { readonly day: string; readonly turnover: Turnover };
 
-/** The channel on which PostgreSQL tells of a new day's turnover. */
+/** The PostgreSQL channel for a new day's turnover. */
 export const TURNOVER_CHANNEL = 'daily_turnover';
 
 type Table = Readonly<Record<string, Readonly<Record<string, Digits>>>>;
@@ -34,7 +34,7 @@ const PATIENCE: Micros = 120_000_000;
 export type TurnoverKeeper = {
   /** The newest known; null while none is stored. */
   readonly current: () => StoredTurnover | null;
-  /** Looks for a newer one now; rejects when the store is away. */
+  /** Looks for a newer one now; rejects when the store is unavailable. */
   readonly refresh: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };

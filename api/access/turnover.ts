@@ -32,7 +32,7 @@ const measureVenue = ({ listings }: LiveVenue, at: Micros): OfVenue => {
   return { byInstrument, listed, measured };
 };
 
-/** `whole`: every served venue has said whether it publishes statistics, and those that do have them of nearly all their listings. */
+/** `whole`: every served venue has reported whether it publishes statistics, and those that do have them for nearly all their listings. */
 export type Measured = 'nothing' | 'half' | 'whole';
 
 /** New listings of a venue wait for their first statistics. */
@@ -69,7 +69,7 @@ const largest = (figures: ReadonlyMap<string, Digits>, count: number): string[] 
     .map(([code]) => code)
     .sort();
 
-const sumOf = (figures: Iterable<Digits>): Digits => {
+const computeSum = (figures: Iterable<Digits>): Digits => {
   let sum: Digits = '0';
   for (const figure of figures) sum = add(sum, figure);
   return sum;
@@ -77,7 +77,7 @@ const sumOf = (figures: Iterable<Digits>): Digits => {
 
 /** The venues with the largest turnover, and of them the instruments with the largest; equal ones by code. */
 export const chooseScope = (plan: Plan, turnover: Turnover): ScopeChoice => {
-  const byVenue = new Map([...turnover].map(([venue, figures]) => [venue, sumOf(figures.values())]));
+  const byVenue = new Map([...turnover].map(([venue, figures]) => [venue, computeSum(figures.values())]));
   const venues = plan.venues === null ? null : largest(byVenue, plan.venues);
   if (plan.instruments === null) return { venues, instruments: null };
   const byInstrument = new Map<string, Digits>();

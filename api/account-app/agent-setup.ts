@@ -1,4 +1,4 @@
-// How agents' clients are told of the tool server: by a sign-in in the browser, or with a key.
+// How to connect an agent's client to the tool server: by a sign-in in the browser, or with a key.
 import { html } from 'htm/preact';
 import { copyable } from './components.ts';
 import type { Content } from './shell.ts';

@@ -22,7 +22,7 @@ export type AccountAppDeps = {
   readonly modules: readonly SiteModule[];
   readonly formSecret: Buffer;
   readonly connectionSecret: Buffer;
-  /** Without it the explorer is for those who are signed in. */
+  /** Without it the explorer is open only to signed-in users. */
   readonly explorerKey?: string | null;
   /** Without it proofs are checked up to the root of the day. */
   readonly chainUrl?: string | null;
@@ -80,8 +80,8 @@ const openSite = async (deps: AccountAppDeps): Promise<Site> => {
 
 type Failure = { readonly statusCode?: number };
 
-/** What the person behind a failed request is told; what happened stands in the log alone. */
-const problemOf = (error: Failure): { status: number; code: string; text: string } => {
+/** The text for the person behind a failed request; only the log has the cause. */
+const toProblem = (error: Failure): { status: number; code: string; text: string } => {
   const { statusCode: status = 500 } = error;
   if (error instanceof PasswordsBusy)
     return { status: 503, code: 'UNAVAILABLE', text: 'Too many people sign in at this moment. Try again in a second.' };
@@ -94,7 +94,7 @@ const problemOf = (error: Failure): { status: number; code: string; text: string
 
 const addFailures = (app: FastifyInstance, site: Site): void => {
   app.setErrorHandler((error: Failure, request, reply) => {
-    const problem = problemOf(error);
+    const problem = toProblem(error);
     if (problem.status === 500)
       site.log.error({ err: error, route: request.routeOptions.url }, 'request of the account site failed');
     if (problem.status === 503) reply.header('retry-after', '1');

@@ -4,7 +4,7 @@ import type { Content } from './shell.ts';
 
 export type Tone = 'good' | 'bad' | 'warn';
 
-/** Told to screen readers at once when it is about a failure. */
+/** Screen readers announce it at once when it is about a failure. */
 export const message = (tone: Tone, content: Content): Content =>
   html`<div class=${`message ${tone}`} role=${tone === 'bad' ? 'alert' : 'status'}>${content}</div>`;
 

@@ -11,7 +11,7 @@ import type { Site, SiteModule } from './site.ts';
 const PATH = '/connections';
 const MOST = 5;
 
-const hostOf = (uri: string): string => (URL.canParse(uri) ? new URL(uri).host : uri);
+const readHost = (uri: string): string => (URL.canParse(uri) ? new URL(uri).host : uri);
 
 const row = (site: Site, exchange: Exchange, connection: Connection): Content => {
   const { connection_id, client_name, redirect_uri, plan, created_at, last_used_at } = connection;
@@ -19,7 +19,7 @@ const row = (site: Site, exchange: Exchange, connection: Connection): Content =>
   const name = client_name ?? 'An application without a name';
   return html`<tr>
     <th scope="row">${name}</th>
-    <td>${hostOf(redirect_uri)}</td>
+    <td>${readHost(redirect_uri)}</td>
     <td>${PLANS[plan].name}</td>
     <td>${when(created_at)}</td>
     <td>${when(last_used_at)}</td>

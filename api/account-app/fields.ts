@@ -9,5 +9,6 @@ export const readField = (body: unknown, name: string, most = 1_000): string => 
 
 export const isChecked = (body: unknown, name: string): boolean => readField(body, name) === 'on';
 
-/** What the client calls itself. */
-export const agentOf = (headers: { readonly 'user-agent'?: string | undefined }): string => headers['user-agent'] ?? '';
+/** The client's name for itself. */
+export const readAgent = (headers: { readonly 'user-agent'?: string | undefined }): string =>
+  headers['user-agent'] ?? '';

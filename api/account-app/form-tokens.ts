@@ -22,11 +22,11 @@ export const createFormTokens = ({ secret, isSecure }: FormSettings): FormTokens
   const sign = (binding: string, path: string): Buffer =>
     createHmac('sha256', secret).update(`form\n${binding}\n${path}`).digest();
 
-  const browserOf = ({ cookies }: FastifyRequest): string | null => {
+  const readBrowser = ({ cookies }: FastifyRequest): string | null => {
     const id = cookies[cookie];
     return id !== undefined && BROWSER_ID.test(id) ? id : null;
   };
-  const bindingOf = (request: FastifyRequest): string | null => request.session?.sessionId ?? browserOf(request);
+  const findBinding = (request: FastifyRequest): string | null => request.session?.sessionId ?? readBrowser(request);
 
   const giveId = (request: FastifyRequest, reply: FastifyReply): string => {
     const id = randomBytes(16).toString('base64url');
@@ -43,13 +43,13 @@ export const createFormTokens = ({ secret, isSecure }: FormSettings): FormTokens
   };
 
   return {
-    bindingOf,
+    bindingOf: findBinding,
     make: (request, reply, path) => {
-      const binding = bindingOf(request) ?? giveId(request, reply);
+      const binding = findBinding(request) ?? giveId(request, reply);
       return sign(binding, path).toString('base64url');
     },
     isGood: (request, path, token) => {
-      const binding = bindingOf(request);
+      const binding = findBinding(request);
       if (binding === null || typeof token !== 'string') return false;
       const given = Buffer.from(token, 'base64url');
       const wanted = sign(binding, path);

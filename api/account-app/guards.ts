@@ -1,4 +1,4 @@
-// Who is signed in, and whose requests are refused: the session of each request, origins of other sites, forms without their token (AC-05).
+// The session of each request, and refused requests: origins of other sites, forms without their token (AC-05).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FORM_FIELD } from './form-tokens.ts';
 import { sendProblem } from './shell.ts';
@@ -37,7 +37,7 @@ export const addSessions = (app: FastifyInstance, site: Site): void => {
   });
 };
 
-/** A browser says where a write comes from; a program, which says nothing, has no session that another site could use. */
+/** A browser states the origin of a write; a program states none, and has no session that another site could use. */
 export const comesFromElsewhere = (
   { headers }: Pick<FastifyRequest, 'headers'>,
   { urls }: Pick<Site, 'urls'>,
@@ -47,7 +47,7 @@ export const comesFromElsewhere = (
   return origin !== undefined && origin !== new URL(urls.account).origin;
 };
 
-const tokenOf = (body: unknown): unknown =>
+const readToken = (body: unknown): unknown =>
   typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[FORM_FIELD] : undefined;
 
 /** Refuses writes of other sites; a form must bring its token, a JSON body cannot come from another site's form. */
@@ -65,7 +65,7 @@ export const addWriteChecks = (app: FastifyInstance, site: Site): void => {
   app.addHook('onRequest', async (request, reply) => {
     if (SAFE.has(request.method) || !isJsonPath(request)) return undefined;
     const type = request.headers['content-type'];
-    // What a form of another site can send is not read here.
+    // A content type that a form of another site can send is not read here.
     if (type === undefined || /^application\/json\b/i.test(type)) return undefined;
     return sendProblem(site, { request, reply }, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', text: 'Send JSON.' });
   });
@@ -73,7 +73,7 @@ export const addWriteChecks = (app: FastifyInstance, site: Site): void => {
     if (SAFE.has(request.method) || request.routeOptions.config?.isForeign === true || request.is404) return undefined;
     const isForm = !isJsonPath(request);
     const path = request.url.split('?')[0] ?? '';
-    if (isForm && !site.forms.isGood(request, path, tokenOf(request.body)))
+    if (isForm && !site.forms.isGood(request, path, readToken(request.body)))
       return sendProblem(
         site,
         { request, reply },
@@ -87,7 +87,7 @@ export const addWriteChecks = (app: FastifyInstance, site: Site): void => {
   });
 };
 
-/** Where somebody goes after the sign-in: a path of this site, or `fallback`. `//host` and `/\host` lead elsewhere. */
+/** The address after the sign-in: a path of this site, or `fallback`. `//host` and `/\host` lead elsewhere. */
 export const safeNext = (next: unknown, fallback = '/keys'): string =>
   typeof next === 'string' && /^\/(?![/\\])[\x21-\x7e]*$/.test(next) && !next.includes('\\') && next.length <= 2_000
     ? next

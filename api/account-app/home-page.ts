@@ -1,4 +1,4 @@
-// The start: what the service is and how to begin; who is signed in goes to their keys.
+// The start page: what the service is and how to begin; redirects signed-in users to their keys.
 import { html } from 'htm/preact';
 import { SITE_NAME, sendPage } from './shell.ts';
 import type { SiteModule } from './site.ts';

@@ -10,7 +10,7 @@ import type { Site } from './site.ts';
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$/;
 
 /** Null: never; undefined: it is no instant, or has passed. */
-const expiryOf = (body: unknown, nowMs: number): Date | null | undefined => {
+const readExpiry = (body: unknown, nowMs: number): Date | null | undefined => {
   const given = (body as { readonly expires_at?: unknown } | null)?.expires_at ?? null;
   if (given === null) return null;
   if (typeof given !== 'string' || !INSTANT.test(given)) return undefined;
@@ -18,7 +18,7 @@ const expiryOf = (body: unknown, nowMs: number): Date | null | undefined => {
   return at.getTime() > nowMs && at.getUTCFullYear() < 2100 ? at : undefined;
 };
 
-const entryOf = ({ state, key_id, name, display, plan, kind, ...rest }: OwnKey) => ({
+const toEntry = ({ state, key_id, name, display, plan, kind, ...rest }: OwnKey) => ({
   ...{ key_id, name, display, plan, kind, state },
   created_at: rest.created_at,
   expires_at: rest.expires_at,
@@ -30,14 +30,14 @@ const entryOf = ({ state, key_id, name, display, plan, kind, ...rest }: OwnKey) 
 export const keysJson = (app: FastifyInstance, site: Site): void => {
   app.get('/api/keys', async (request, reply) => {
     const { accountId } = request.session as Session;
-    const items = (await listOwnKeys(site.pool, accountId)).map(entryOf);
+    const items = (await listOwnKeys(site.pool, accountId)).map(toEntry);
     return reply.header('cache-control', 'no-store').send({ items });
   });
   app.post('/api/keys', async (request, reply) => {
     const exchange = { request, reply };
     const { accountId, plan } = request.session as Session;
     const name = readField(request.body, 'name', LONGEST_NAME).trim();
-    const expiresAt = expiryOf(request.body, site.nowMs());
+    const expiresAt = readExpiry(request.body, site.nowMs());
     if (name === '')
       return sendProblem(site, exchange, {
         status: 400,
@@ -60,7 +60,7 @@ export const keysJson = (app: FastifyInstance, site: Site): void => {
     return reply
       .code(201)
       .header('cache-control', 'no-store')
-      .send({ key: made.key, ...entryOf(made.entry) });
+      .send({ key: made.key, ...toEntry(made.entry) });
   });
   app.delete<{ Params: { keyId: string } }>('/api/keys/:keyId', async (request, reply) => {
     const { accountId } = request.session as Session;

@@ -158,7 +158,7 @@ const showKey = (site: Site, exchange: Exchange, { key, name, isNew, tried }: Ne
   });
 
 /** Null: a text that is no choice of the form. */
-const expiryOf = (text: string, nowMs: number): Date | null | undefined => {
+const readExpiry = (text: string, nowMs: number): Date | null | undefined => {
   if (!EXPIRIES.some(([value]) => value === text)) return undefined;
   return text === '' ? null : new Date(nowMs + Number(text) * DAY_MS);
 };
@@ -167,7 +167,7 @@ const makeKey = async (site: Site, exchange: Exchange) => {
   const { body } = exchange.request;
   const { accountId, plan } = exchange.request.session as Session;
   const [name, formId] = [readField(body, 'name', LONGEST_NAME).trim(), readField(body, 'form_id', 36)];
-  const expiresAt = expiryOf(readField(body, 'expires', 3), site.nowMs());
+  const expiresAt = readExpiry(readField(body, 'expires', 3), site.nowMs());
   if (name === '' || formId === '' || expiresAt === undefined)
     return showKeys(site, exchange, {
       problem: fault(`Give the key a name of at most ${LONGEST_NAME} characters.`),

@@ -56,7 +56,7 @@ const showMessage = (site: Site, exchange: Exchange, { asked, problem }: Step) =
       </form>`,
   });
 
-const parseAsked = (body: unknown, issuedAt: string): Asked | null => {
+const parseRequest = (body: unknown, issuedAt: string): Asked | null => {
   const transaction = readField(body, 'transaction', 66).trim().toLowerCase();
   const payer = readField(body, 'payer', 42).trim();
   return TRANSACTION.test(transaction) && WALLET.test(payer) ? { transaction, payer, issuedAt } : null;
@@ -67,7 +67,7 @@ const NO_PURCHASE =
 
 const link = async (site: Site, exchange: Exchange) => {
   const { body, session } = exchange.request;
-  const asked = parseAsked(body, readField(body, 'issuedAt', 40));
+  const asked = parseRequest(body, readField(body, 'issuedAt', 40));
   if (asked === null) return showStart(site, exchange, fault('Enter the transaction and the wallet again.'));
   const recovery = { ...asked, signature: readField(body, 'signature', 8_196).trim() };
   const deps = { pool: site.pool, chain: site.wallets, baseUrl: site.urls.base, nowMs: site.nowMs() };
@@ -88,7 +88,7 @@ const link = async (site: Site, exchange: Exchange) => {
   });
 };
 
-/** Signatures that one address may try a minute: each may ask the chain. */
+/** Signatures that one address may try a minute: each may query the chain. */
 const SIGNATURES = { max: 20, timeWindow: '1 minute' };
 
 export const linkPage: SiteModule = {
@@ -99,7 +99,7 @@ export const linkPage: SiteModule = {
     app.get(PATH, (request, reply) => showStart(site, { request, reply }));
     app.post(SIGN_PATH, (request, reply) => {
       const exchange = { request, reply };
-      const asked = parseAsked(request.body, new Date(site.nowMs()).toISOString());
+      const asked = parseRequest(request.body, new Date(site.nowMs()).toISOString());
       if (asked === null)
         return showStart(site, exchange, fault('A transaction is 0x and 64 hexadecimal digits, a wallet 0x and 40.'));
       return showMessage(site, exchange, { asked, problem: null });

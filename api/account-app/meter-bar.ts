@@ -13,7 +13,7 @@ export const meterBar = (
   { used, limit }: { readonly used: number; readonly limit: number },
 ): Content => {
   const share = limit === 0 ? 0 : Math.min(1, used / limit);
-  // What is not nothing is seen.
+  // Any use above zero must be visible.
   const width = used === 0 ? 0 : Math.max(1.5, share * 100);
   return html`<div class="use">
     <div class="use-words"><span>${label}</span><span class="muted">${figure(used)} of ${figure(limit)}</span></div>

@@ -6,7 +6,7 @@ import { openAccountStore } from '../access/account-store.ts';
 import { listOwnKeys, type OwnKey } from '../accounts/account-keys.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { PLAN_CODES, PLANS, type Plan, type PlanLimits } from '../contract/plans.ts';
-import { type Today, todayOf } from '../operations/account.ts';
+import { makeToday, type Today } from '../operations/account.ts';
 import { message, table, tag } from './components.ts';
 import { requireSession } from './guards.ts';
 import { figure, meterBar } from './meter-bar.ts';
@@ -17,7 +17,7 @@ const PATH = '/plan';
 
 const countOr = (count: number | null, words: string): string => (count === null ? words : figure(count));
 
-/** The lines that a person compares plans by; all limits of a key stand in GET /v2/account. */
+/** The lines that a person compares plans by; GET /v2/account has all limits of a key. */
 const LINES: readonly (readonly [label: string, of: (plan: Plan) => string])[] = [
   ['Price, 30 days', ({ price_usd }) => (price_usd === 0 ? 'Free' : `$${price_usd}`)],
   ['Venues', ({ venues }) => countOr(venues, 'All')],
@@ -53,7 +53,7 @@ const countKeys = async (site: Site, keys: readonly OwnKey[]): Promise<readonly 
   const store = openAccountStore(site.pool);
   const at = site.nowMs() * 1_000;
   const facts = await Promise.all(keys.map(({ key_id }) => store.read(key_id, dayOf(at))));
-  return keys.map((key, i) => ({ key, today: todayOf(PLANS[key.plan], facts[i] ?? { used: {} }, at) }));
+  return keys.map((key, i) => ({ key, today: makeToday(PLANS[key.plan], facts[i] ?? { used: {} }, at) }));
 };
 
 const byClass = ({ by_class }: Today['requests']): string =>

@@ -1,8 +1,8 @@
-// /prove: who changes how one signs in, hours after signing in, shows the password or a passkey again.
+// /prove: a user who changes sign-in methods hours after signing in must present the password or a passkey again.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { findAccount } from '../accounts/accounts.ts';
-import { askPasskey, checkPasskey } from '../accounts/passkeys.ts';
+import { checkPasskey, requestPasskey } from '../accounts/passkeys.ts';
 import { isPasswordOf, runAttempt } from '../accounts/passwords.ts';
 import { proveSession, type Session } from '../accounts/sessions.ts';
 import { forgiveTries, takeTry } from '../accounts/tries.ts';
@@ -17,7 +17,7 @@ import type { Site, SiteModule } from './site.ts';
 const PATH = '/prove';
 const PROOF_MS = 12 * 3_600_000;
 
-/** A hook for changes that let somebody in: the session is new, or has just been proven. */
+/** A hook for changes that grant access: the session is new, or has just been proven. */
 export const requireProof =
   (site: Site) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -77,7 +77,9 @@ export const provePage: SiteModule = {
     );
     app.post('/api/passkeys/prove/options', async (request, reply) => {
       const { sessionId: binding, accountId } = request.session as Session;
-      return reply.header('cache-control', 'no-store').send(await askPasskey(site.pool, { binding, accountId }, rp));
+      return reply
+        .header('cache-control', 'no-store')
+        .send(await requestPasskey(site.pool, { binding, accountId }, rp));
     });
     app.post('/api/passkeys/prove', async (request, reply) => {
       const { sessionId, accountId } = request.session as Session;

@@ -4,7 +4,7 @@ import { normalEmail } from '../accounts/accounts.ts';
 import { passwordFault, runAttempt } from '../accounts/passwords.ts';
 import { mailCode, resetPassword } from '../accounts/signing-in.ts';
 import { fault, field, message } from './components.ts';
-import { agentOf, readField } from './fields.ts';
+import { readAgent, readField } from './fields.ts';
 import { type Content, type Exchange, formField, sendPage } from './shell.ts';
 import { enter, SECRET_CHECKS, showPasskeyStep, waitText } from './sign-in-page.ts';
 import { NEW_PASSWORD } from './sign-up-page.ts';
@@ -62,7 +62,7 @@ const reset = async (site: Site, exchange: Exchange) => {
   const weak = passwordFault(password, email);
   if (weak !== null) return show(site, exchange, { email: typed, problem: fault(weak), status: 400 });
   const outcome = await resetPassword(site.pool, {
-    ...{ email, password, address: ip, agent: agentOf(headers) },
+    ...{ email, password, address: ip, agent: readAgent(headers) },
     code: readField(body, 'code', 100),
   });
   switch (outcome.is) {

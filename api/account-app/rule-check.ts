@@ -1,13 +1,13 @@
-// What the form of a rule is told before it is saved: every fault of its query, and what it matches at this moment, asked of the data API.
+// Checks the form of a rule before it is saved, through the data API: every fault of its query, and what it matches now.
 import { fetchBytes } from '../../infra/runtime/http.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import { pageKeyOf } from '../accounts/page-key.ts';
+import { preparePageKey } from '../accounts/page-key.ts';
 import type { Codes } from '../language/codes.ts';
 import { type Catalogue, checkRule, fetchCatalogue, toCodes } from '../rules/check-rule.ts';
 import { type RuleDraft, readDraft } from '../rules/rule.ts';
 import type { Site } from './site.ts';
 
-/** A form that is checked while somebody types does not read the catalogue each time. */
+/** A form that is checked while the user types does not read the catalogue each time. */
 const CATALOGUE_MS = 10_000;
 const TIMEOUT_MS = 10_000;
 const MOST_BYTES = 4_000_000;
@@ -27,7 +27,7 @@ const readCatalogue = async (site: Site): Promise<Held> => {
 
 export type Word = { readonly word: string; readonly says: string };
 
-/** Words that a query may have, with what each is. */
+/** Words that a query may have, each with its kind. */
 export const readWords = async (site: Site): Promise<readonly Word[]> => {
   const { catalogue } = await readCatalogue(site);
   const { fields, sources, functions, venues, currencies, assets, instruments } = catalogue;
@@ -74,7 +74,7 @@ export const matchNow = async (
   { query, units, freshness }: RuleDraft,
   accountId: string,
 ): Promise<MatchedNow | null> => {
-  const key = await pageKeyOf(site.pool, site.connectionSecret, accountId);
+  const key = await preparePageKey(site.pool, site.connectionSecret, accountId);
   const asked = { query, units, include_unknown: true, ...(freshness === null ? {} : { freshness }) };
   const answer = await fetchBytes({
     url: `${site.urls.api}/v2/screen`,

@@ -19,7 +19,7 @@ export const sentFields = (body: unknown): RuleFields => ({
 });
 
 /** As `readDraft` reads a rule. Bounds by layer do not fit into a text: they stay as they are while the field is empty. */
-export const memberOf = ({ freshness, enabled, shared, ...texts }: RuleFields, before: Rule | null) => {
+export const toMembers = ({ freshness, enabled, shared, ...texts }: RuleFields, before: Rule | null) => {
   const kept = typeof before?.freshness === 'object' ? before.freshness : null;
   return {
     ...texts,

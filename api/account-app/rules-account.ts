@@ -1,4 +1,4 @@
-// What becomes of the rules of an account that is closed, and what of them stands in its export (AG-06, AC-04).
+// The rules of an account when it is closed, and their part of its export (AG-06, AC-04).
 import type { OnClose } from '../accounts/close-account.ts';
 import type { ExportPart } from '../accounts/export-account.ts';
 import { ruleJson } from '../rules/rule.ts';
@@ -22,7 +22,7 @@ const DELIVERIES = `
 const HOLD = `
   select 1 from rule_states s join rules r using (rule_id) where r.account_id = $1 order by s.rule_id for update of s`;
 
-/** Nobody is told anything more: states, moves and messages that wait go with the rules. */
+/** Sends no more notifications: states, moves and waiting messages are deleted with the rules. */
 export const endRules: OnClose = async (db, accountId) => {
   await db.query(HOLD, [accountId]);
   await db.query('delete from rule_webhooks where account_id = $1', [accountId]);

@@ -1,4 +1,4 @@
-// `GET|POST /api/rules`, `PUT|DELETE /api/rules/{rule_id}`: the rules of who is signed in, as JSON (AC-04, AG-01).
+// `GET|POST /api/rules`, `PUT|DELETE /api/rules/{rule_id}`: the rules of the signed-in user, as JSON (AC-04, AG-01).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Session } from '../accounts/sessions.ts';
@@ -14,9 +14,9 @@ const PATH = '/api/rules';
 export const LONGEST_QUERY = 65_536;
 type OneRule = { readonly Params: { readonly rule_id: string } };
 
-export const accountOf = ({ session }: FastifyRequest): string => (session as Session).accountId;
-/** Stands in the versions of a rule. */
-export const actorOf = ({ session }: FastifyRequest): string => `account ${(session as Session).accountId}`;
+export const requireAccountId = ({ session }: FastifyRequest): string => (session as Session).accountId;
+/** Written to the versions of a rule. */
+export const toActor = ({ session }: FastifyRequest): string => `account ${(session as Session).accountId}`;
 
 const answer = async (reply: FastifyReply, work: () => Promise<FastifyReply>): Promise<FastifyReply> => {
   reply.header('cache-control', 'no-store');
@@ -28,7 +28,7 @@ const answer = async (reply: FastifyReply, work: () => Promise<FastifyReply>): P
   }
 };
 
-/** For the form while somebody types: `POST /api/rules/check` with `query` and `units`; `GET /api/rules/words` for completion. */
+/** For the form while the user types: `POST /api/rules/check` with `query` and `units`; `GET /api/rules/words` for completion. */
 const addEditorJson = (app: FastifyInstance, site: Site): void => {
   const signedIn = { onRequest: requireSession };
   app.post(`${PATH}/check`, signedIn, (request, reply) =>
@@ -47,28 +47,28 @@ export const addRulesJson = (app: FastifyInstance, site: Site): void => {
   const signedIn = { onRequest: requireSession };
   addEditorJson(app, site);
   app.get(PATH, signedIn, (request, reply) =>
-    answer(reply, async () => reply.send({ items: (await listRules(pool, accountOf(request))).map(ruleJson) })),
+    answer(reply, async () => reply.send({ items: (await listRules(pool, requireAccountId(request))).map(ruleJson) })),
   );
   app.post(PATH, signedIn, (request, reply) =>
     answer(reply, async () => {
       const draft = await checkDraft(site, request.body);
-      const rule = await createRule(pool, draft, { accountId: accountOf(request), actor: actorOf(request) });
+      const rule = await createRule(pool, draft, { accountId: requireAccountId(request), actor: toActor(request) });
       return reply.code(201).send(ruleJson(rule));
     }),
   );
   app.put<OneRule>(`${PATH}/:rule_id`, signedIn, (request, reply) =>
     answer(reply, async () => {
       const { rule_id: ruleId } = request.params;
-      // Whose it is comes first: of another's rule nothing is told but that it is not there.
-      await findRule(pool, ruleId, accountOf(request));
+      // Ownership is checked first: for another account's rule the only answer is that it does not exist.
+      await findRule(pool, ruleId, requireAccountId(request));
       const draft = await checkDraft(site, request.body);
-      const owner = { accountId: accountOf(request), actor: actorOf(request) };
+      const owner = { accountId: requireAccountId(request), actor: toActor(request) };
       return reply.send(ruleJson(await changeRule(pool, { ruleId, draft }, owner)));
     }),
   );
   app.delete<OneRule>(`${PATH}/:rule_id`, signedIn, (request, reply) =>
     answer(reply, async () => {
-      await removeRule(pool, request.params.rule_id, { accountId: accountOf(request), actor: actorOf(request) });
+      await removeRule(pool, request.params.rule_id, { accountId: requireAccountId(request), actor: toActor(request) });
       return reply.code(204).send();
     }),
   );

@@ -15,9 +15,9 @@ import {
 import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
 import { checkDraft, matchNow } from './rule-check.ts';
-import { fieldsOfRule, memberOf, NEW_RULE, type RuleFields, sentFields } from './rule-fields.ts';
+import { fieldsOfRule, NEW_RULE, type RuleFields, sentFields, toMembers } from './rule-fields.ts';
 import { endRules, exportRules } from './rules-account.ts';
-import { accountOf, actorOf, addRulesJson } from './rules-json.ts';
+import { addRulesJson, requireAccountId, toActor } from './rules-json.ts';
 import {
   faultList,
   matchedNow,
@@ -38,7 +38,7 @@ const ISLANDS = ['rule-query'];
 type Shown = { readonly problem?: Content; readonly fields?: RuleFields; readonly status?: number };
 
 const showAll = async (site: Site, exchange: Exchange, { problem, fields = NEW_RULE, status = 200 }: Shown = {}) => {
-  const accountId = accountOf(exchange.request);
+  const accountId = requireAccountId(exchange.request);
   const [rules, states] = [await listRules(site.pool, accountId), await readOwnStates(site.pool, accountId)];
   return sendPage(site, exchange, {
     title: 'Agent rules',
@@ -74,7 +74,7 @@ const showOne = async (
   });
 };
 
-/** What a form does, or the page again with what is wrong with it. */
+/** Carries out a form, or shows the page again with its faults. */
 const attempted = async (
   work: () => Promise<FastifyReply>,
   refuse: (problem: Content, status: number) => Promise<FastifyReply>,
@@ -99,11 +99,11 @@ const addListPage = (app: FastifyInstance, site: Site): void => {
     const [exchange, fields] = [{ request, reply }, sentFields(request.body)];
     return attempted(
       async () => {
-        const draft = await checkDraft(site, memberOf(fields, null));
-        const accountId = accountOf(request);
+        const draft = await checkDraft(site, toMembers(fields, null));
+        const accountId = requireAccountId(request);
         if (isCheck(request.body))
           return showAll(site, exchange, { problem: matchedNow(await matchNow(site, draft, accountId)), fields });
-        const rule = await createRule(pool, draft, { accountId, actor: actorOf(request) });
+        const rule = await createRule(pool, draft, { accountId, actor: toActor(request) });
         return reply.redirect(`${PATH}/${rule.ruleId}`, 303);
       },
       (problem, status) => showAll(site, exchange, { problem, fields, status }),
@@ -122,20 +122,21 @@ const addRulePage = (app: FastifyInstance, site: Site): void => {
   app.get<OneRule>(`${PATH}/:rule_id`, signedIn, (request, reply) => {
     const exchange = { request, reply };
     return attempted(
-      async () => showOne(site, exchange, { rule: await findRule(pool, request.params.rule_id, accountOf(request)) }),
+      async () =>
+        showOne(site, exchange, { rule: await findRule(pool, request.params.rule_id, requireAccountId(request)) }),
       missing(site, exchange),
     );
   });
   app.post<OneRule>(`${PATH}/:rule_id`, signedIn, (request, reply) => {
     const [exchange, fields, ruleId] = [{ request, reply }, sentFields(request.body), request.params.rule_id];
-    const accountId = accountOf(request);
+    const accountId = requireAccountId(request);
     const change = async (rule: Rule): Promise<FastifyReply> => {
-      const draft = await checkDraft(site, memberOf(fields, rule));
+      const draft = await checkDraft(site, toMembers(fields, rule));
       if (isCheck(request.body)) {
         const problem = matchedNow(await matchNow(site, draft, accountId));
         return showOne(site, exchange, { rule, problem, fields });
       }
-      await changeRule(pool, { ruleId, draft }, { accountId, actor: actorOf(request) });
+      await changeRule(pool, { ruleId, draft }, { accountId, actor: toActor(request) });
       return reply.redirect(`${PATH}/${ruleId}`, 303);
     };
     return attempted(
@@ -152,7 +153,7 @@ const addRulePage = (app: FastifyInstance, site: Site): void => {
   app.post<OneRule>(`${PATH}/:rule_id/remove`, signedIn, (request, reply) =>
     attempted(
       async () => {
-        const owner = { accountId: accountOf(request), actor: actorOf(request) };
+        const owner = { accountId: requireAccountId(request), actor: toActor(request) };
         await removeRule(pool, request.params.rule_id, owner);
         return reply.redirect(PATH, 303);
       },

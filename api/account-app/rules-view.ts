@@ -15,16 +15,16 @@ export const RULES_PATH = '/rules';
 const SHOWN_CODES = 50;
 
 const MICROS_A_MS = 1_000;
-const dateOf = (micros: number): Date => new Date(micros / MICROS_A_MS);
+const toDate = (micros: number): Date => new Date(micros / MICROS_A_MS);
 
-const reasonWords = (reason: string | null): string => (reason ?? 'unknown').replaceAll('_', ' ');
+const formatReason = (reason: string | null): string => (reason ?? 'unknown').replaceAll('_', ' ');
 
-const codesWords = (codes: readonly string[], total: number): string =>
+const formatCodes = (codes: readonly string[], total: number): string =>
   `${codes.join(', ')}${total > codes.length ? ` and ${total - codes.length} more` : ''}`;
 
-export const stateWords = ({ state, reason, matched, matchedTotal }: OwnState): string => {
-  if (state === 'unknown') return `unknown: ${reasonWords(reason)}`;
-  return state === 'false' ? 'false' : `true: ${codesWords(matched, matchedTotal)}`;
+export const describeState = ({ state, reason, matched, matchedTotal }: OwnState): string => {
+  if (state === 'unknown') return `unknown: ${formatReason(reason)}`;
+  return state === 'false' ? 'false' : `true: ${formatCodes(matched, matchedTotal)}`;
 };
 
 /** Every fault of what was sent, with its place in the query. */
@@ -41,9 +41,9 @@ export const faultList = ({ errors }: ServiceError): Content =>
     </ul>`,
   );
 
-const shown = (codes: readonly string[]): string => codesWords(codes.slice(0, SHOWN_CODES), codes.length);
+const shown = (codes: readonly string[]): string => formatCodes(codes.slice(0, SHOWN_CODES), codes.length);
 
-/** What a valid query matches at this moment; null: the data API could not be asked. */
+/** What a valid query matches now; null: the data API could not be queried. */
 export const matchedNow = (now: MatchedNow | null): Content => {
   if (now === null)
     return message('warn', html`<p>The query is valid. What it matches now cannot be read at this moment.</p>`);
@@ -107,7 +107,7 @@ export const ruleForm = (site: Site, exchange: Exchange, { path, fields, verb }:
     </p>
   </form>`;
 
-/** A form of one button; what it is about stands in its name for those who hear it. */
+/** A form of one button; the accessible name of the button contains its subject. */
 export const oneButton = (
   site: Site,
   exchange: Exchange,
@@ -124,8 +124,8 @@ const ruleRow = (rule: Rule, state: OwnState | undefined): Content =>
   html`<tr class=${rule.enabled ? undefined : 'off'}>
     <th scope="row"><a href=${`${RULES_PATH}/${rule.ruleId}`}>${rule.name}</a></th>
     <td><code>${rule.query}</code></td>
-    <td>${state === undefined ? '' : tag(TONES[state.state], stateWords(state))}</td>
-    <td>${state === undefined ? '' : when(dateOf(state.since))}</td>
+    <td>${state === undefined ? '' : tag(TONES[state.state], describeState(state))}</td>
+    <td>${state === undefined ? '' : when(toDate(state.since))}</td>
     <td>${rule.shared ? 'Shared' : ''}</td>
   </tr>`;
 
@@ -146,7 +146,7 @@ const moveRow = ({ at, from, to, reason, matched, matchedTotal }: Transition): C
     <td><time datetime=${formatInstant(at)}>${formatInstant(at)}</time></td>
     <td>${from}</td>
     <td>${to}</td>
-    <td>${reason === null ? codesWords(matched, matchedTotal) : reasonWords(reason)}</td>
+    <td>${reason === null ? formatCodes(matched, matchedTotal) : formatReason(reason)}</td>
   </tr>`;
 
 export const moveTable = (moves: readonly Transition[]): Content =>
@@ -156,6 +156,6 @@ export const moveTable = (moves: readonly Transition[]): Content =>
 
 export const stateLead = (state: OwnState, rule: Rule): Content =>
   html`<p class="lead">
-    ${stateWords(state)}, since ${formatInstant(state.since)};
+    ${describeState(state)}, since ${formatInstant(state.since)};
     ${state.evaluatedAt === null ? ' not evaluated yet' : ` evaluated at ${formatInstant(state.evaluatedAt)}`}. Made on ${onDay(rule.createdAt)}.
   </p>`;

@@ -1,4 +1,4 @@
-// What the security page changes: password, passkeys, codes, sessions; export and end of the account. Each is one transaction.
+// The changes of the security page: password, passkeys, codes, sessions; export and end of the account. Each is one transaction.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
@@ -6,13 +6,13 @@ import { readAccount, setPassword } from '../accounts/accounts.ts';
 import { closeAccount } from '../accounts/close-account.ts';
 import { tellEvent } from '../accounts/events.ts';
 import { exportAccount } from '../accounts/export-account.ts';
-import { addPasskey, askNewPasskey, removePasskey } from '../accounts/passkeys.ts';
+import { addPasskey, removePasskey, requestNewPasskey } from '../accounts/passkeys.ts';
 import { hashPassword, isPasswordOf, passwordFault, runAttempt } from '../accounts/passwords.ts';
 import { renewCodes } from '../accounts/recovery-codes.ts';
 import { beginSession, endOtherSessions, endSession, type Session } from '../accounts/sessions.ts';
 import { forgiveTries, takeTry } from '../accounts/tries.ts';
 import { copyable, fault, message } from './components.ts';
-import { agentOf, readField } from './fields.ts';
+import { readAgent, readField } from './fields.ts';
 import { clearSessionCookie, setSessionCookie } from './guards.ts';
 import { relyingParty } from './relying-party.ts';
 import { type Content, type Exchange, sendPage, sendProblem } from './shell.ts';
@@ -24,12 +24,12 @@ const LONGEST_NAME = 60;
 
 type Show = (exchange: Exchange, shown: { problem?: Content; status?: number }) => Promise<unknown>;
 
-const sessionOf = ({ session }: FastifyRequest): Session => session as Session;
+const requireSession = ({ session }: FastifyRequest): Session => session as Session;
 
 /** The new password, and a new session in the place of all. */
 const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
   const { body, headers } = exchange.request;
-  const { accountId, email } = sessionOf(exchange.request);
+  const { accountId, email } = requireSession(exchange.request);
   const password = readField(body, 'password');
   const weak = passwordFault(password, email);
   if (weak !== null) return show(exchange, { problem: fault(weak), status: 400 });
@@ -44,7 +44,7 @@ const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
     await setPassword(client, accountId, passwordHash);
     await endOtherSessions(client, accountId, null);
     await tellEvent(client, { accountId, action: 'password_changed' });
-    return (await beginSession(client, { accountId, agent: agentOf(headers) })).token;
+    return (await beginSession(client, { accountId, agent: readAgent(headers) })).token;
   });
   await forgiveTries(site.pool, subjects);
   setSessionCookie(site, exchange.reply, token);
@@ -61,7 +61,7 @@ const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void =
     runAttempt(() => changePassword(site, { request, reply }, show)),
   );
   app.post(`${PATH}/password/remove`, async (request, reply) => {
-    const { accountId } = sessionOf(request);
+    const { accountId } = requireSession(request);
     await inTransaction(site.pool, async (client) => {
       if ((await client.query(NO_PASSWORD, [accountId])).rowCount === 1)
         await tellEvent(client, { accountId, action: 'password_changed', details: { removed: true } });
@@ -69,7 +69,7 @@ const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void =
     return reply.redirect(PATH, 303);
   });
   app.post(`${PATH}/passkey-needed`, async (request, reply) => {
-    const { accountId } = sessionOf(request);
+    const { accountId } = requireSession(request);
     await inTransaction(site.pool, async (client) => {
       const { rows } = await client.query<{ needs_passkey: boolean }>(NEEDS, [accountId]);
       const needed = rows[0]?.needs_passkey;
@@ -83,13 +83,13 @@ const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void =
 const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void => {
   const rp = relyingParty(site);
   app.post('/api/passkeys/options', async (request, reply) => {
-    const { sessionId: binding, accountId, email } = sessionOf(request);
+    const { sessionId: binding, accountId, email } = requireSession(request);
     return reply
       .header('cache-control', 'no-store')
-      .send(await askNewPasskey(site.pool, { accountId, email, binding }, rp));
+      .send(await requestNewPasskey(site.pool, { accountId, email, binding }, rp));
   });
   app.post('/api/passkeys', async (request, reply) => {
-    const { sessionId: binding, accountId, email } = sessionOf(request);
+    const { sessionId: binding, accountId, email } = requireSession(request);
     const { response } = (request.body ?? {}) as { readonly response?: unknown };
     const name = readField(request.body, 'name', LONGEST_NAME).trim() || 'passkey';
     if (await addPasskey(site.pool, { accountId, email, binding, response, name, rp }))
@@ -103,7 +103,7 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
   app.post<{ Params: { id: string } }>(`${PATH}/passkeys/:id/remove`, async (request, reply) => {
     const removed = await removePasskey(
       site.pool,
-      sessionOf(request).accountId,
+      requireSession(request).accountId,
       request.params.id.replaceAll('\0', ''),
     );
     if (removed === 'removed') return reply.redirect(PATH, 303);
@@ -120,7 +120,7 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
 };
 
 const showCodes = async (site: Site, exchange: Exchange) => {
-  const { accountId } = sessionOf(exchange.request);
+  const { accountId } = requireSession(exchange.request);
   const codes = await inTransaction(site.pool, async (client) => {
     await tellEvent(client, { accountId, action: 'codes_made' });
     return renewCodes(client, accountId);
@@ -136,7 +136,7 @@ const showCodes = async (site: Site, exchange: Exchange) => {
 
 const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
   app.post(`${PATH}/sessions/end-others`, async (request, reply) => {
-    const { accountId, sessionId } = sessionOf(request);
+    const { accountId, sessionId } = requireSession(request);
     await inTransaction(site.pool, async (client) => {
       const ended = await endOtherSessions(client, accountId, sessionId);
       await tellEvent(client, { accountId, action: 'sessions_ended', details: { ended } });
@@ -144,7 +144,7 @@ const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
     return reply.redirect(PATH, 303);
   });
   app.post<{ Params: { id: string } }>(`${PATH}/sessions/:id/end`, async (request, reply) => {
-    const { accountId } = sessionOf(request);
+    const { accountId } = requireSession(request);
     const isEnded = await inTransaction(site.pool, async (client) => {
       const done = await endSession(client, request.params.id.replaceAll('\0', ''), accountId);
       if (done) await tellEvent(client, { accountId, action: 'session_ended' });
@@ -157,15 +157,15 @@ const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
 
 const addLeaving = (app: FastifyInstance, site: Site, show: Show): void => {
   app.get(`${PATH}/export`, { config: { rateLimit: { max: 10, timeWindow: '1 minute' } } }, async (request, reply) => {
-    const told = await exportAccount(site.pool, sessionOf(request).accountId, site.exportParts);
+    const exported = await exportAccount(site.pool, requireSession(request).accountId, site.exportParts);
     return reply
       .header('cache-control', 'no-store')
       .header('content-disposition', 'attachment; filename="account.json"')
       .type('application/json')
-      .send(JSON.stringify(told, null, 2));
+      .send(JSON.stringify(exported, null, 2));
   });
   app.post(`${PATH}/close`, async (request, reply) => {
-    const { accountId, email } = sessionOf(request);
+    const { accountId, email } = requireSession(request);
     if (readField(request.body, 'confirm').trim().toLowerCase() !== email)
       return show(
         { request, reply },

@@ -132,11 +132,11 @@ const sessionsPart = (site: Site, exchange: Exchange, sessions: readonly ListedS
           })
     }`;
 
-const detailsOf = ({ key, details }: ToldEvent): string => {
-  const told = Object.entries(details ?? {}).filter(([, value]) => value !== null && typeof value !== 'object');
+const listDetails = ({ key, details }: ToldEvent): string => {
+  const shownDetails = Object.entries(details ?? {}).filter(([, value]) => value !== null && typeof value !== 'object');
   return [
     ...(key === null ? [] : [key]),
-    ...told.map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`),
+    ...shownDetails.map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`),
   ].join(', ');
 };
 
@@ -145,7 +145,7 @@ const eventRow = (event: ToldEvent): Content =>
     <td>${when(event.at)}</td>
     <th scope="row">${event.action.replaceAll('_', ' ')}</th>
     <td>${event.actor}</td>
-    <td>${detailsOf(event)}</td>
+    <td>${listDetails(event)}</td>
   </tr>`;
 
 const leavePart = (site: Site, exchange: Exchange): Content => {

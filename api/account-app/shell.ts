@@ -24,8 +24,8 @@ export type PageContent = {
   readonly width?: 'narrow' | 'normal' | 'wide';
   readonly description?: string;
   /**
-   * Sent in brotli to who takes it. Only a page without a form token and without a session: the length of a packed answer gives away what stands in
-   * it beside words of its address (the BREACH attack).
+   * Compress with brotli if the browser accepts it. Only for a page without a form token and without a session: the length of a compressed answer
+   * reveals its content when the address contributes text to it (the BREACH attack).
    */
   readonly isPacked?: boolean;
 };
@@ -103,7 +103,7 @@ const page = (site: Site, exchange: Exchange, content: PageContent): VNode => ht
   </body>
 </html>`;
 
-/** Sends a page; what somebody is signed in for, or a form is on, is kept by no cache. */
+/** Sends a page; no cache keeps a page of a signed-in user or with a form. */
 export const sendPage = (site: Site, exchange: Exchange, content: PageContent): FastifyReply => {
   const text = `<!doctype html>${render(page(site, exchange, content))}`;
   const { request, reply } = exchange;

@@ -3,12 +3,12 @@ import { html } from 'htm/preact';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { normalEmail } from '../accounts/accounts.ts';
 import { tellEvent } from '../accounts/events.ts';
-import { askPasskey, checkPasskey } from '../accounts/passkeys.ts';
+import { checkPasskey, requestPasskey } from '../accounts/passkeys.ts';
 import { runAttempt } from '../accounts/passwords.ts';
 import { endSession } from '../accounts/sessions.ts';
 import { beginSignedIn, type SignInOutcome, signIn } from '../accounts/signing-in.ts';
 import { fault, field } from './components.ts';
-import { agentOf, readField } from './fields.ts';
+import { readAgent, readField } from './fields.ts';
 import { clearSessionCookie, safeNext, setSessionCookie } from './guards.ts';
 import { relyingParty } from './relying-party.ts';
 import { type Content, type Exchange, formField, sendPage, sendProblem } from './shell.ts';
@@ -57,7 +57,7 @@ export const showPasskeyStep = async (
   { accountId, next }: { accountId: string; next: string },
 ) => {
   const binding = site.forms.bindingOf(exchange.request) ?? '';
-  const options = await askPasskey(site.pool, { binding, accountId }, relyingParty(site));
+  const options = await requestPasskey(site.pool, { binding, accountId }, relyingParty(site));
   return sendPage(site, exchange, {
     title: 'Passkey',
     width: 'narrow',
@@ -118,7 +118,7 @@ const submit = async (site: Site, exchange: Exchange) => {
     safeNext(readField(body, 'next', 2_000)),
   ];
   // An address that cannot be one is checked like any other: it has no account.
-  const credentials = { email: normalEmail(typed) ?? 'nobody', password, address: ip, agent: agentOf(headers) };
+  const credentials = { email: normalEmail(typed) ?? 'nobody', password, address: ip, agent: readAgent(headers) };
   const outcome = await signIn(site.pool, credentials, (accountId, action) => {
     tellEvent(site.pool, { accountId, action }).catch((err: unknown) =>
       site.log.warn({ err }, 'a failed sign-in was not noted'),
@@ -139,7 +139,7 @@ const addPasskeyRoutes = (app: Parameters<SiteModule['register']>[0], site: Site
       );
     return reply
       .header('cache-control', 'no-store')
-      .send(await askPasskey(site.pool, { binding, accountId: null }, rp));
+      .send(await requestPasskey(site.pool, { binding, accountId: null }, rp));
   });
   app.post(
     '/api/passkeys/sign-in',
@@ -156,7 +156,7 @@ const addPasskeyRoutes = (app: Parameters<SiteModule['register']>[0], site: Site
         );
       const { token } = await beginSignedIn(site.pool, {
         accountId,
-        agent: agentOf(request.headers),
+        agent: readAgent(request.headers),
         method: 'passkey',
       });
       await enter(site, { request, reply }, token);

@@ -6,7 +6,7 @@ import { KEPT_CODES } from '../accounts/recovery-codes.ts';
 import { endSession } from '../accounts/sessions.ts';
 import { mailCode, signUp } from '../accounts/signing-in.ts';
 import { copyable, fault, field, message } from './components.ts';
-import { agentOf, readField } from './fields.ts';
+import { readAgent, readField } from './fields.ts';
 import { safeNext, setSessionCookie } from './guards.ts';
 import { type Content, type Exchange, formField, sendPage } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
@@ -86,7 +86,7 @@ export const signUpPage: SiteModule = {
       if (email === null) return refuse(fault('Enter an email address, such as name@example.com.'));
       const weak = passwordFault(password, email);
       if (weak !== null) return refuse(fault(weak));
-      const made = await signUp(site.pool, { email, password, address: request.ip, agent: agentOf(request.headers) });
+      const made = await signUp(site.pool, { email, password, address: request.ip, agent: readAgent(request.headers) });
       if (made === null) return refuse(message('bad', TAKEN), 409);
       if (session !== null) await endSession(site.pool, session.sessionId, session.accountId);
       if (site.sendsMail)

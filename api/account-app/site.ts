@@ -1,4 +1,4 @@
-// What the account site is made of: what every page is given, and how a module of pages joins.
+// The parts of the account site: what every page gets, and how a module of pages joins.
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
@@ -26,20 +26,20 @@ export type Site = {
   readonly forms: FormTokens;
   readonly assets: Assets;
   readonly urls: SiteUrls;
-  /** Of all modules, in their order: `member` for who is signed in, `open` for everyone. */
+  /** Of all modules, in their order: `member` for signed-in users, `open` for everyone. */
   readonly nav: { readonly member: readonly NavEntry[]; readonly open: readonly NavEntry[] };
-  /** Asks contract wallets about their signatures. */
+  /** Queries contract wallets about their signatures. */
   readonly wallets: MessageChain;
   /** Makes the keys of connections. */
   readonly connectionSecret: Buffer;
-  /** Opens the explorer to whoever is not signed in: the key that is used for them. Null: it is for those who are. */
+  /** The key that opens the explorer to users who are not signed in. Null: it is open only to signed-in users. */
   readonly explorerKey: string | null;
   /** A node of the chain on which days are anchored. */
   readonly chainUrl: string | null;
   /** Of all modules: what else ends with an account, and what else is kept about it. */
   readonly onClose: readonly OnClose[];
   readonly exportParts: readonly ExportPart[];
-  /** The venues are simulated, and every page says so. */
+  /** The venues are simulated, and every page states that. */
   readonly simulated: boolean;
   /** Whether letters are sent; otherwise they wait for the operator. */
   readonly sendsMail: boolean;
@@ -64,11 +64,11 @@ export type SiteModule = {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who is signed in; null: nobody. */
+    /** The session of the signed-in user; null: none. */
     session: Session | null;
   }
   interface FastifyContextConfig {
-    /** Requests of other sites and of programs are meant for it: no session is read, no origin and no form token is asked for. */
+    /** The route serves requests of other sites and of programs: no session is read, no origin and no form token is required. */
     isForeign?: boolean;
   }
 }

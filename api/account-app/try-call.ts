@@ -1,4 +1,4 @@
-// The first call of a new key: the `curl` that the page shows, and its answer, asked for by the server that shows it.
+// The first call of a new key: the `curl` that the page shows, and its answer, which the server of the page requests.
 import { fetchBytes } from '../../infra/runtime/http.ts';
 import { parseKeepingDigits } from '../tool-app/digits.ts';
 import type { SiteUrls } from './site.ts';
@@ -7,7 +7,7 @@ const PATH = '/v2/snapshots';
 const BODY = '{"where": "base = BTC", "layers": ["mark", "funding"]}';
 const TIMEOUT_MS = 15_000;
 const MOST_BYTES = 1_000_000;
-/** Of the answer as it is shown: the rest is said to be there. */
+/** Bounds of the answer as shown: the page states that there is more. */
 const MOST_LINES = 120;
 
 export const exampleCurl = ({ base }: SiteUrls, key: string): string =>

@@ -55,7 +55,7 @@ const addBacklog = (registers: Registry[], pool: Pool): void => {
     help: 'Letters of the last day that were not sent.',
     registers,
     async collect() {
-      // While the database is away the last figures stand.
+      // While the database is unavailable the last figures remain.
       const backlog = await readLetterBacklog(pool).catch(() => null);
       if (backlog === null) return;
       this.set(backlog.waiting);
@@ -99,7 +99,7 @@ export const createWebMetrics = (registry: Registry, pool: Pool): CountWeb => {
     tidied: (table, rows) => tidied.inc({ table }, rows),
     watch(app) {
       app.addHook('onResponse', async (request, reply) => {
-        // Of an address that is no route nothing but that: whoever asks chooses it.
+        // An address without a route is counted as `none`: the caller chooses it, so it would make labels without bound.
         const route = request.routeOptions.url ?? 'none';
         requests.inc({ route, status: String(reply.statusCode) });
         seconds.observe({ route }, reply.elapsedTime / 1_000);

@@ -5,7 +5,7 @@ import { addWebhook, enableWebhook, listWebhooks, removeWebhook, type Webhook } 
 import { copyable, field, message, table } from './components.ts';
 import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
-import { accountOf } from './rules-json.ts';
+import { requireAccountId } from './rules-json.ts';
 import { oneButton, RULES_PATH } from './rules-view.ts';
 import { type Content, type Exchange, formField } from './shell.ts';
 import type { Site } from './site.ts';
@@ -37,7 +37,7 @@ const hookRow = (site: Site, exchange: Exchange, hook: Webhook): Content => {
 };
 
 export const hooksPart = async (site: Site, exchange: Exchange): Promise<Content> => {
-  const hooks = await listWebhooks(site.pool, accountOf(exchange.request));
+  const hooks = await listWebhooks(site.pool, requireAccountId(exchange.request));
   const rows = hooks.map((hook) => hookRow(site, exchange, hook));
   return html`<section>
     <h2>Webhooks</h2>
@@ -51,7 +51,7 @@ export const hooksPart = async (site: Site, exchange: Exchange): Promise<Content
   </section>`;
 };
 
-const secretOf = (secret: string): Content =>
+const renderSecret = (secret: string): Content =>
   message('good', [
     html`<p>The secret of the new webhook, shown once:</p>`,
     copyable('webhook-secret', secret, { isSecret: true, wraps: true }),
@@ -72,16 +72,16 @@ export const addHookForms = (
   app.post(HOOKS_PATH, signedIn, (request, reply) =>
     attempt({ request, reply }, async () => {
       const url = readField(request.body, 'url', LONGEST_URL).trim();
-      const wanted = { accountId: accountOf(request), url, allowsLoopback: site.simulated };
+      const wanted = { accountId: requireAccountId(request), url, allowsLoopback: site.simulated };
       const { secret } = await addWebhook(pool, wanted);
-      return show({ request, reply }, secretOf(secret));
+      return show({ request, reply }, renderSecret(secret));
     }),
   );
   const forms = { enable: enableWebhook, remove: removeWebhook };
   for (const [name, work] of Object.entries(forms)) {
     app.post<OneHook>(`${HOOKS_PATH}/:webhook_id/${name}`, signedIn, (request, reply) =>
       attempt({ request, reply }, async () => {
-        await work(pool, request.params.webhook_id, accountOf(request));
+        await work(pool, request.params.webhook_id, requireAccountId(request));
         return reply.redirect(RULES_PATH, 303);
       }),
     );

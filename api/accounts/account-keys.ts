@@ -63,7 +63,7 @@ export type NewKey = {
   readonly expiresAt: Date | null;
   /** Decides how many keys there may be: the best plan of the account. */
   readonly plan: PlanCode;
-  /** Of the form that asks: sent twice, it makes one key. */
+  /** Id of the form that was sent: sent twice, it makes one key. */
   readonly formId: string;
 };
 export type MadeKey =

@@ -15,7 +15,7 @@ export type Account = {
 };
 
 const LONGEST_EMAIL = 254;
-/** What a mail server could accept: the only proof is a letter that arrives. */
+/** An address that a mail server could accept: the only proof is a letter that arrives. */
 const EMAIL = /^[^\s@<>()[\],;:\\"]{1,64}@[^\s@<>()[\],;:\\"]+\.[^\s@<>()[\],;:\\".]{2,}$/;
 
 /** The address as it is stored and compared; null: it is none. */

@@ -1,4 +1,4 @@
-// What a browser calls itself, in words that an owner knows it by.
+// The name of a browser from its header, in a form that an owner recognises.
 
 const BROWSERS = [
   ['Edg/', 'Edge'],
@@ -21,7 +21,7 @@ const SYSTEMS = [
 const named = (text: string, names: readonly (readonly [mark: string, name: string])[]): string | undefined =>
   names.find(([mark]) => text.includes(mark))?.[1];
 
-/** `Chrome on Linux`; the first words of a text that names neither. */
+/** `Chrome on Linux`; the beginning of a text that names neither. */
 export const agentName = (agent: string): string => {
   const [browser, system] = [named(agent, BROWSERS), named(agent, SYSTEMS)];
   if (browser === undefined && system === undefined) return agent === '' ? 'Unknown browser' : agent.slice(0, 40);

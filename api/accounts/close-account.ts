@@ -14,7 +14,7 @@ const REVOKE_KEYS = `
 const CLOSE = `update accounts set closed_at = now(), email = null, password_hash = null, needs_passkey = false, confirmed_at = null
   where account_id = $1 and closed_at is null`;
 
-/** What says who the owner is or lets them in. */
+/** The tables that identify the owner or let them in. */
 const FORGET = ['account_passkeys', 'recovery_codes', 'mail_outbox', 'passkey_challenges'] as const;
 
 /** What else ends with an account, in the same transaction: modules add theirs (agent rules). */

@@ -6,7 +6,7 @@ import { type Db, tellEvent } from './events.ts';
 
 export type Connection = {
   readonly connection_id: string;
-  /** As the client calls itself: nobody has verified it. */
+  /** The client's own name for itself; it is not verified. */
   readonly client_name: string | null;
   readonly client_id: string;
   readonly redirect_uri: string;

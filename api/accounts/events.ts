@@ -1,4 +1,4 @@
-// The audit of an account: each change is told in the transaction that makes it, and what is told is never changed.
+// The audit of an account: each change is written in its own transaction, and an entry is never changed.
 import type { Pool } from 'pg';
 
 /** A pool, or the client of a transaction. */
@@ -48,7 +48,7 @@ export type ToldEvent = {
   readonly action: string;
   readonly actor: string;
   readonly details: Details;
-  /** Of a key's event: its name and first characters. */
+  /** For an event of a key: its name and first characters. */
   readonly key: string | null;
 };
 

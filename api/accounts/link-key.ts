@@ -1,4 +1,4 @@
-// A bought key joins an account: whoever signs with the wallet that paid gets a replacement with the same expiry, and the lost one is revoked (P-06).
+// Links a bought key to an account: the signer with the wallet that paid gets a replacement with the same expiry; the lost key is revoked (P-06).
 import type { Pool } from 'pg';
 import type { Purchase } from '../payments/purchases.ts';
 import { type MessageChain, type Recovery, recoverKey } from '../payments/recover-key.ts';

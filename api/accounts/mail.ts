@@ -12,7 +12,7 @@ export type Letter = {
   readonly body: string;
 };
 
-/** Written in the transaction of what the letter tells of. */
+/** Written in the transaction of the event that the letter reports. */
 export const writeLetter = async (db: Db, { accountId, recipient, subject, body }: Letter): Promise<void> => {
   await db.query('insert into mail_outbox (account_id, recipient, subject, body) values ($1, $2, $3, $4)', [
     accountId,
@@ -24,13 +24,13 @@ export const writeLetter = async (db: Db, { accountId, recipient, subject, body 
 
 type Due = { readonly mail_id: string; readonly recipient: string; readonly subject: string; readonly body: string };
 
-/** Taken for ten minutes: a process that dies meanwhile leaves it to the next. A letter about a code of yesterday helps nobody. */
+/** Taken for ten minutes: a process that dies meanwhile leaves it to the next. A letter about a code of yesterday is useless. */
 const TAKE = `
   update mail_outbox m set due_at = now() + interval '10 minutes', failures = failures + 1
   where mail_id in (select mail_id from mail_outbox where sent_at is null and due_at <= now() and made_at > now() - interval '1 day'
     order by due_at, mail_id limit $1 for update skip locked)
   returning mail_id, recipient, subject, body`;
-/** What was sent is kept without its text, which may hold a code. */
+/** A sent letter is kept without its text, which may hold a code. */
 const SENT = `update mail_outbox set sent_at = now(), body = '' where mail_id = $1`;
 /** A refusal for now is tried again soon, and later each time. */
 const FAILED = `
@@ -42,7 +42,7 @@ const BACKLOG = `
 const LOOK_EVERY_MS = 3_000;
 /** Letters on their way at a time. */
 const AT_ONCE = 5;
-/** A server that accepts a connection and says nothing holds up so many letters for so long, and nothing else. */
+/** A server that accepts a connection and sends nothing delays so many letters for so long, and nothing else. */
 const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 } as const;
 
 export type MailServer = { readonly url: string; readonly from: string };
@@ -58,8 +58,8 @@ export type MailDeps = {
   readonly count: (outcome: 'sent' | 'failed') => void;
 };
 
-/** What the log may hold of a failure: servers repeat addresses in their words, so those are left out. */
-const causeOf = (error: unknown) => {
+/** What the log may hold of a failure: servers repeat addresses in their messages, so those are left out. */
+const toCause = (error: unknown) => {
   const { code, responseCode, command } = error as { code?: string; responseCode?: number; command?: string };
   return { code, response_code: responseCode, command };
 };
@@ -69,7 +69,7 @@ const sendOne = async (letter: Due, post: Post, { pool, log, count }: MailDeps):
     await post(letter);
   } catch (error) {
     count('failed');
-    log.warn({ mail_id: letter.mail_id, ...causeOf(error) }, 'a letter was not sent, trying again later');
+    log.warn({ mail_id: letter.mail_id, ...toCause(error) }, 'a letter was not sent, trying again later');
     await pool.query(FAILED, [letter.mail_id]);
     return;
   }

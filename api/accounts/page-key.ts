@@ -1,4 +1,4 @@
-// The key by which a page asks the data API in the name of who is signed in: derived for each account, stored as its hash, good for an hour.
+// The key with which a page calls the data API for the signed-in user: derived for each account, stored as its hash, valid for an hour.
 import { openDerivedKeys } from '../access/derived-keys.ts';
 import { displayOf, hashKey } from '../access/keys.ts';
 import { makeKeyId } from '../contract/ids.ts';
@@ -14,7 +14,7 @@ const KEEP = `
   where k.revoked_at is null and (k.plan <> excluded.plan or k.expires_at < now() + interval '30 minutes')`;
 
 /** The key of this account's pages. It goes to the data API and nowhere else. */
-export const pageKeyOf = async (db: Db, secret: Buffer, accountId: string): Promise<string> => {
+export const preparePageKey = async (db: Db, secret: Buffer, accountId: string): Promise<string> => {
   const key = openDerivedKeys(secret, 'perp account site: page keys')(accountId);
   await db.query(KEEP, [makeKeyId(Date.now()), accountId, hashKey(key), displayOf(key)]);
   return key;

@@ -51,8 +51,8 @@ export const listPasskeys = async (db: Db, accountId: string): Promise<readonly 
 
 export type Adding = { readonly accountId: string; readonly email: string; readonly binding: string };
 
-/** What the browser is asked to make a passkey with. */
-export const askNewPasskey = async (
+/** The options with which the browser makes a passkey. */
+export const requestNewPasskey = async (
   db: Db,
   { accountId, email, binding }: Adding,
   rp: RelyingParty,
@@ -71,7 +71,7 @@ export const askNewPasskey = async (
 };
 
 /** The challenge that an answer is to; null: its text is no answer at all. */
-const challengeOf = (response: unknown): string | null => {
+const readChallenge = (response: unknown): string | null => {
   const text = (response as { response?: { clientDataJSON?: unknown } } | null)?.response?.clientDataJSON;
   if (typeof text !== 'string') return null;
   try {
@@ -84,7 +84,7 @@ const challengeOf = (response: unknown): string | null => {
 
 /** Uses a challenge up; null: it was never given to this browser, was answered before, or is old. */
 const takeChallenge = async (db: Db, response: unknown, binding: string) => {
-  const challenge = challengeOf(response);
+  const challenge = readChallenge(response);
   if (challenge === null) return null;
   const { rows } = await db.query<{ account_id: string | null }>(TAKE, [challenge, binding]);
   return rows[0] === undefined ? null : { challenge, accountId: rows[0].account_id };
@@ -119,8 +119,8 @@ export const addPasskey = async (
   });
 };
 
-/** `accountId`: only a passkey of this account will do; null: of any, which then says who it is. */
-export const askPasskey = async (
+/** `accountId`: only a passkey of this account is accepted; null: any passkey, which then identifies its account. */
+export const requestPasskey = async (
   db: Db,
   { binding, accountId }: { readonly binding: string; readonly accountId: string | null },
   rp: RelyingParty,
@@ -167,7 +167,7 @@ export const checkPasskey = async (
 };
 
 const REMOVE = 'delete from account_passkeys where credential_id = $1 and account_id = $2 returning name';
-/** Without a passkey nothing else can be asked for after the password. */
+/** Without a passkey no second factor can be required after the password. */
 const UNNEEDED = `update accounts set needs_passkey = false where account_id = $1
   and not exists (select 1 from account_passkeys where account_id = $1)`;
 /** The last way in is not removed. */

@@ -10,12 +10,12 @@ export const LONGEST_PASSWORD = 256;
 
 /** OWASP's figures for argon2id with 19 MiB. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
-/** Of four threads that Node has for such work the others stay free for files and names, and of two cores one for everything else. */
+/** Checks at once. Node has four threads for such work: the others stay free for files and names, and of two cores one for everything else. */
 const AT_ONCE = Math.min(2, Math.max(1, availableParallelism() - 1));
-/** `refuse`: who comes when so many wait is asked to come again. At 25 ms each that is half a second. */
+/** `refuse`: a caller that arrives when so many wait gets the answer to retry. At 25 ms each that is half a second. */
 const MOST_WAITING = 20 * AT_ONCE;
 
-/** Too many ask for a password to be checked at this moment. */
+/** Too many password checks are waiting at this moment. */
 export class PasswordsBusy extends Error {
   override readonly name = 'PasswordsBusy';
 }
@@ -65,7 +65,7 @@ const normal = (password: string): string => password.normalize('NFKC');
 /** Throws PasswordsBusy when too many wait. */
 export const hashPassword = (password: string): Promise<string> => inTurn(() => hash(normal(password), COST));
 
-/** Checked where there is no account or no password, so that the answer takes as long. Of a text nobody knows. */
+/** Checked where there is no account or no password, so that the answer takes as long. The hash of an unknown text. */
 const DUMMY = '$argon2id$v=19$m=19456,t=2,p=1$+1uuOsOQ/LNGBccl9gmbDw$hKl6CKOPshhUINU48oFG1sdHNPncu3VCCbd1XHowpJc';
 
 /** Takes as long for null (no such account, or one without a password). Throws PasswordsBusy when too many wait. */

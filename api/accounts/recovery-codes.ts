@@ -4,7 +4,7 @@ import type { Db } from './events.ts';
 
 export const KEPT_CODES = 10;
 const MAILED_MINUTES = 30;
-/** Crockford's: no letter that is read as a digit. 16 of them are 80 bits, so their plain hash tells nothing. */
+/** Crockford's: no letter that is read as a digit. 16 of them are 80 bits, so their plain hash reveals nothing. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const LENGTH = 16;
 
@@ -13,7 +13,7 @@ const makeCode = (): string => {
   return (text.match(/.{4}/g) ?? []).join('-');
 };
 
-/** As it was made, whatever letters somebody typed for digits. */
+/** As it was made, even when letters were typed for digits. */
 const normalCode = (text: string): string =>
   text
     .toUpperCase()

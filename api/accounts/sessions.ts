@@ -89,7 +89,7 @@ export const listSessions = async (db: Db, accountId: string): Promise<readonly 
   (await db.query<ListedSession>(LIST, [accountId])).rows;
 
 export type Sessions = {
-  /** The live session of a cookie's token; null: ended, expired, unknown, or its account is closed. Rejects when the store is away. */
+  /** The live session of a cookie's token; null: ended, expired, unknown, or its account is closed. Rejects when the store is unavailable. */
   readonly find: (token: string) => Promise<Session | null>;
   /** Whether a session that was found before still goes on. */
   readonly isLive: (sessionId: string) => Promise<boolean>;

@@ -1,4 +1,4 @@
-// Signing up, in and back in by a code: each is one transaction, and says the same of an address with an account and of one without.
+// Sign-up, sign-in and recovery by a code: each is one transaction, and answers alike for an address with an account and without one.
 import type { Pool } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { createAccount, findAccount, setPassword } from './accounts.ts';
@@ -19,14 +19,14 @@ export type Credentials = {
 };
 
 export type SignedIn = { readonly is: 'in'; readonly token: string; readonly accountId: string };
-/** `wait`: too many tries. `wrong`: nothing more is said. `passkey`: the password was right and is not enough. */
+/** `wait`: too many tries. `wrong`: the cause is not disclosed. `passkey`: the password was right and is not enough. */
 export type SignInOutcome =
   | SignedIn
   | { readonly is: 'wrong' }
   | { readonly is: 'wait'; readonly seconds: number }
   | { readonly is: 'passkey'; readonly accountId: string };
 
-const subjectsOf = ({ email, address }: Pick<Credentials, 'email' | 'address'>): readonly Subject[] => [
+const listSubjects = ({ email, address }: Pick<Credentials, 'email' | 'address'>): readonly Subject[] => [
   { kind: 'mail', value: email },
   { kind: 'network', value: address },
 ];
@@ -47,7 +47,7 @@ export const signUp = async (
   });
 };
 
-/** Begins a session of somebody who has proven who they are. */
+/** Begins a session of a user who has proven their identity. */
 export const beginSignedIn = (
   pool: Pool,
   { accountId, agent, method }: { readonly accountId: string; readonly agent: string; readonly method: string },
@@ -58,14 +58,14 @@ export const beginSignedIn = (
     return { is: 'in', token, accountId };
   });
 
-/** `note` tells the audit of a failure after the answer has gone: a write would show that there is an account. */
+/** `note` writes a failure to the audit after the answer has been sent: a write before it would reveal that there is an account. */
 export const signIn = async (
   pool: Pool,
   credentials: Credentials,
   note: (accountId: string, action: AccountAction) => void,
 ): Promise<SignInOutcome> => {
   const { email, password, agent } = credentials;
-  const subjects = subjectsOf(credentials);
+  const subjects = listSubjects(credentials);
   const seconds = await takeTry(pool, subjects);
   if (seconds > 0) return { is: 'wait', seconds };
   const account = await findAccount(pool, email);
@@ -79,13 +79,13 @@ export const signIn = async (
   return beginSignedIn(pool, { accountId, agent, method: 'password' });
 };
 
-/** A new password for whoever has a code; every session ends. A mailed code is not enough where a passkey is asked for. */
+/** A new password for the holder of a code; every session ends. A mailed code is not enough where a passkey is required. */
 export const resetPassword = async (
   pool: Pool,
   credentials: Credentials & { readonly code: string },
 ): Promise<SignInOutcome> => {
   const { email, password, agent, code } = credentials;
-  const subjects = subjectsOf(credentials);
+  const subjects = listSubjects(credentials);
   const seconds = await takeTry(pool, subjects);
   if (seconds > 0) return { is: 'wait', seconds };
   const passwordHash = await hashPassword(password);
@@ -111,7 +111,7 @@ export const resetPassword = async (
   return outcome;
 };
 
-/** Mails a code to the account of the address, if there is one; whoever asks is told the same. */
+/** Mails a code to the account of the address, if there is one; the caller gets the same answer in both cases. */
 export const mailCode = async (
   pool: Pool,
   {

@@ -5,7 +5,7 @@ import type { Pool } from 'pg';
 /** `forms` signs form tokens, `connections` makes the keys of connections, `internal` opens the private listener. */
 export type SiteKeyName = 'forms' | 'connections' | 'internal';
 
-/** 32 bytes. The first process that asks makes the key; `given`, the text of a setting, stands instead of it. */
+/** 32 bytes. The first process that reads the key makes it; `given`, the text of a setting, replaces it. */
 export const readSiteKey = async (
   pool: Pick<Pool, 'query'>,
   name: SiteKeyName,
@@ -21,7 +21,7 @@ export const readSiteKey = async (
   return rows[0].secret;
 };
 
-/** Read when it is first asked for, and again while that fails: a process starts without its database. */
+/** Read on first use, and again while that fails: a process starts without its database. */
 export const keepSiteKey = (
   pool: Pick<Pool, 'query'>,
   name: SiteKeyName,

@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { Db } from './events.ts';
 
-/** What is over, by table. Each condition is answered by an index. Ends of connections stand in `processors/nightly/sign-in.ts`. */
+/** Expired rows, by table. Each condition uses an index. `processors/nightly/sign-in.ts` deletes ends of connections. */
 const OVER: readonly (readonly [table: string, condition: string])[] = [
   // A day without a try forgets them anyway (`take_try`).
   ['sign_in_tries', "last_at < now() - interval '1 day'"],
@@ -15,7 +15,7 @@ const OVER: readonly (readonly [table: string, condition: string])[] = [
   ['mail_outbox', "made_at < now() - interval '2 days' and sent_at is null"],
   ['mail_outbox', "made_at < now() - interval '90 days'"],
   ['recovery_codes', "kind = 'mailed' and expires_at < now() - interval '1 day'"],
-  // Consent pages that nobody answered, codes and tokens.
+  // Consent pages without an answer, codes and tokens.
   ['oidc_items', 'expires_at < now()'],
 ];
 
@@ -25,18 +25,18 @@ const ROWS = 1_000;
 const STATEMENTS = 20;
 const EVERY_MS = 60_000;
 
-/** Whoever comes to rows that another process is deleting passes them over. */
-const statementOf = (table: string, condition: string): string => `
+/** Skips rows that another process is deleting. */
+const makeStatement = (table: string, condition: string): string => `
   delete from ${table} where ctid = any (array(
     select ctid from ${table} where ${condition} limit ${ROWS} for update skip locked))`;
 
 export type CountTidied = (table: string, rows: number) => void;
 
-/** One round over all tables. Rejects when the store is away; what was done until then stays done. */
+/** One round over all tables. Rejects when the store is unavailable; tables done before that stay done. */
 export const tidyOnce = async (db: Db, count: CountTidied): Promise<void> => {
   for (const [table, condition] of OVER) {
     for (let i = 0; i < STATEMENTS; i++) {
-      const rows = (await db.query(statementOf(table, condition))).rowCount ?? 0;
+      const rows = (await db.query(makeStatement(table, condition))).rowCount ?? 0;
       count(table, rows);
       if (rows < ROWS) break;
     }

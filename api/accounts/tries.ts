@@ -1,17 +1,17 @@
 // Tries to sign in, counted over all processes by address of mail and by address of the network; beyond a few each waits longer.
 import { createHash } from 'node:crypto';
-import { sourceOf } from '../payments/challenge-meter.ts';
+import { toSource } from '../payments/challenge-meter.ts';
 import type { Db } from './events.ts';
 
 export type Subject = { readonly kind: 'mail' | 'network'; readonly value: string };
 
-/** Tries without a wait, and the longest wait. A whole office may share an address of the network; nobody shares a mailbox. */
+/** Tries without a wait, and the longest wait. A whole office may share an address of the network, but not a mailbox. */
 const LIMITS = { mail: { free: 5, mostS: 300 }, network: { free: 60, mostS: 60 } } as const;
 
 /** Neither address is stored, only its hash. */
 const hashSubject = ({ kind, value }: Subject): Buffer =>
   createHash('sha256')
-    .update(`${kind}\n${kind === 'network' ? sourceOf(value) : value}`)
+    .update(`${kind}\n${kind === 'network' ? toSource(value) : value}`)
     .digest();
 
 /** Counts a try of each subject. Seconds to wait when one of them has had too many; 0: it may be made. */

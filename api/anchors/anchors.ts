@@ -19,7 +19,7 @@ export type Anchors = {
 /** Proofs at a time: each reads a day of rows of its listing, and other answers need the processor too. */
 const AT_A_TIME = 2;
 
-/** Failures of stored history in the words of an answer. */
+/** Turns failures of stored history into errors of an answer. */
 const explainHistory = ({ questdb, namespace }: LeafSource): LeafSource => ({
   namespace,
   questdb: {
@@ -31,7 +31,7 @@ const explainHistory = ({ questdb, namespace }: LeafSource): LeafSource => ({
   },
 });
 
-/** Failures of the object store in the words of an answer. */
+/** Turns failures of the object store into errors of an answer. */
 const explainObjects = (store: ObjectStore): ObjectStore => ({
   ...store,
   read: (key, range) =>

@@ -12,10 +12,10 @@ import { parseInstant } from '../../schemas/instants.ts';
 import { HASH_BYTES, hashLeaf } from '../../schemas/merkle/hash.ts';
 import type { RowName } from './row-choice.ts';
 
-/** Of 8,640 rows each is 112 KB. The one that was asked longest ago goes. */
+/** An entry of 8,640 rows is 112 KB. The least recently requested entry is removed. */
 const MOST = 256;
 
-/** What chooses a row, by its place among the leaves of the listing. */
+/** The members that choose a row, by its place among the leaves of the listing. */
 type Places = { readonly at: readonly number[]; readonly seq: readonly number[]; readonly late: readonly boolean[] };
 
 /** Takes note of rows in leaf order. */
@@ -36,7 +36,7 @@ export const notePlaces = (table: AnchoredTable) => {
   };
 };
 
-/** As `createRowTest` chooses among readings: the row of a `seq`, else the newest by then that is not late; -1 when there is none. */
+/** As `createRowTest` chooses among readings: the row of a `seq`, else the newest up to `at` that is not late; -1 when there is none. */
 export const placeOfRow = ({ at, seq, late }: Places, name: Pick<RowName, 'at' | 'seq'>): number => {
   if (name.seq !== null) return seq.indexOf(name.seq);
   return at.findLastIndex((held, place) => held <= name.at && late[place] === false);
@@ -75,17 +75,17 @@ export type ComparedListings = {
   readonly remember: (asked: Asked, digest: string | null, places: Places) => Promise<void>;
 };
 
-const nameOf = ({ question, kept }: Asked): string => `${kept.treeKey} ${question.listing} ${question.closedAt}`;
+const toName = ({ question, kept }: Asked): string => `${kept.treeKey} ${question.listing} ${question.closedAt}`;
 
 export const createComparedListings = (): ComparedListings => {
   const held = new Map<string, Compared>();
-  /** A store that cannot make it, or is away for a moment: rows are compared one by one. */
+  /** Null when the store cannot make it, or is unavailable for a moment: rows are then compared one by one. */
   const digest = ({ source, question }: Asked): Promise<string | null> =>
     digestLeafRows(source, question).catch(() => null);
   return {
     digest,
     find: async (asked, name) => {
-      const key = nameOf(asked);
+      const key = toName(asked);
       const known = held.get(key);
       if (known === undefined) return null;
       const isEqual = (await digest(asked)) === known.digest;
@@ -99,7 +99,7 @@ export const createComparedListings = (): ComparedListings => {
     },
     remember: async (asked, before, places) => {
       if (before === null || (await digest(asked)) !== before) return;
-      held.set(nameOf(asked), { digest: before, places });
+      held.set(toName(asked), { digest: before, places });
       const [oldest] = held.keys();
       if (held.size > MOST && oldest !== undefined) held.delete(oldest);
     },

@@ -14,7 +14,7 @@ import { listingId, RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { ClosedDay, ClosedDays, ClosedPartition, ListingLeaves } from './closed-days.ts';
 import { type ComparedListings, notePlaces } from './compared.ts';
 import { DamagedFile, readFinalRows } from './final-rows.ts';
-import { createRowTest, kindOf, type RowName } from './row-choice.ts';
+import { createRowTest, findKind, type RowName } from './row-choice.ts';
 
 const DAY: Micros = 86_400_000_000;
 
@@ -60,7 +60,7 @@ const noStore = (): ServiceError => serviceError('UNAVAILABLE', 'Stored history 
 
 /** Rows of whole days are dropped when they are this old; a day on the safe side, for a window may end at 24:00. */
 const isRetained = ({ table, day, evaluatedAt }: ProofQuestion): boolean =>
-  (parseInstant(day.day) ?? 0) > evaluatedAt - (RETENTION_DAYS[kindOf(table)] - 1) * DAY;
+  (parseInstant(day.day) ?? 0) > evaluatedAt - (RETENTION_DAYS[findKind(table)] - 1) * DAY;
 
 /** The stored rows of the listing, which are those of the final file once retention has dropped the others (AR-08). */
 const storedRows = (
@@ -114,7 +114,7 @@ const findRow = async (question: ProofQuestion, kept: KeptHashes, deps: ProofDep
   const leaves = await deps.days.leavesOf({ day: day.day, venue, venueSymbol, layer: table.layer });
   if (leaves === null) return { difference: await addedRows(question, deps.stored), row: null };
   const { stored: source, compared } = deps;
-  if (source === null || compared === undefined || kindOf(table) !== 'readings' || !isRetained(question))
+  if (source === null || compared === undefined || findKind(table) !== 'readings' || !isRetained(question))
     return compareRows(question, leaves, { kept, deps });
   const listing = listingId(venue, venueSymbol);
   const asked = {
@@ -126,7 +126,7 @@ const findRow = async (question: ProofQuestion, kept: KeptHashes, deps: ProofDep
   const digest = await compared.digest(asked);
   const { note, places } = notePlaces(table);
   const found = await compareRows(question, leaves, { kept, deps, note });
-  // Whoever asked this need not wait for what helps the next.
+  // The caller does not wait for this: it only helps the next request.
   if (found.difference === null) compared.remember(asked, digest, places).catch(() => undefined);
   return found;
 };
@@ -134,13 +134,13 @@ const findRow = async (question: ProofQuestion, kept: KeptHashes, deps: ProofDep
 const toHex = (hashes: readonly Uint8Array[]): string[] => hashes.map((hash) => Buffer.from(hash).toString('hex'));
 
 /** The path of a leaf through the tiles of its partition. Throws MerkleError when the kept hashes do not lead to the root. */
-const pathOf = async ({ index, leaf }: EqualRow, { rows: size, root }: ClosedPartition, kept: KeptHashes) => {
+const readPath = async ({ index, leaf }: EqualRow, { rows: size, root }: ClosedPartition, kept: KeptHashes) => {
   const path = await createTileReader(size, (first, count) => readHashes(kept, first, count)).path(index);
   verifyInclusion({ leaf, index, size, path }, Buffer.from(root, 'hex'));
   return toHex(path);
 };
 
-const partitionPathOf = async ({ partitions }: ClosedDay, index: number): Promise<string[]> => {
+const readPartitionPath = async ({ partitions }: ClosedDay, index: number): Promise<string[]> => {
   const leaves = Buffer.concat(partitions.map(({ leaf }) => Buffer.from(leaf, 'hex')));
   const read = async (first: number, count: number): Promise<Buffer> =>
     leaves.subarray(first * HASH_BYTES, (first + count) * HASH_BYTES);
@@ -152,7 +152,7 @@ export const proveRow = async (question: ProofQuestion, deps: ProofDeps): Promis
   const { table, day } = question;
   const partitionIndex = day.partitions.findIndex((partition) => partition.table === table.table);
   const partition = day.partitions[partitionIndex];
-  // No store holds a symbol that is no text, and neither is asked for one.
+  // No store holds a symbol that is no text, so the store is not queried for one.
   if (partition === undefined || !isStorable(question.venueSymbol)) throw noRow(question);
   if (partition.changed) throw changed(table.table, day.day);
   const kept = { store: deps.store, treeKey: partition.treeKey };
@@ -162,6 +162,6 @@ export const proveRow = async (question: ProofQuestion, deps: ProofDeps): Promis
     throw changed(table.table, day.day);
   }
   if (row === null) throw noRow(question);
-  const [path, partitionPath] = [await pathOf(row, partition, kept), await partitionPathOf(day, partitionIndex)];
+  const [path, partitionPath] = [await readPath(row, partition, kept), await readPartitionPath(day, partitionIndex)];
   return { row, partition, path, partitionIndex, partitionPath };
 };

@@ -1,4 +1,4 @@
-// Which row of a listing, table and day a proof is asked of (AN-06).
+// Chooses the row of a listing, table and day that a proof is requested for (AN-06).
 import { type AnchoredCell, type AnchoredTable, placeOf } from '../../schemas/anchored.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -15,7 +15,7 @@ export type RowName = {
 
 /** Of one kind of rows: candles, events, or readings of sampling windows. */
 export type RowKind = 'candles' | 'events' | 'readings';
-export const kindOf = ({ table, dayIncludes }: AnchoredTable): RowKind => {
+export const findKind = ({ table, dayIncludes }: AnchoredTable): RowKind => {
   if (dayIncludes === 'end') return 'readings';
   return table === 'candles' ? 'candles' : 'events';
 };
@@ -35,7 +35,7 @@ export const createRowTest = (table: AnchoredTable, name: RowName): ((cells: rea
   ];
   if (seq === null) {
     const time = placeOf(table, table.order[0] as string);
-    const kind = kindOf(table);
+    const kind = findKind(table);
     // Instants of one form compare as texts.
     tests.push(kind === 'candles' ? (cells) => cells[time] === at : (cells) => String(cells[time]) <= at);
     if (kind !== 'events') tests.push(has('late', false));

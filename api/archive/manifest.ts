@@ -1,4 +1,4 @@
-// What the archive holds, read from PostgreSQL as the nightly step wrote it: pages of the list, and one file of it (AR-01, AR-02).
+// The content of the archive, read from PostgreSQL as the nightly step wrote it: pages of the list, and one file of it (AR-01, AR-02).
 import type { Pool } from 'pg';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import type { ArchiveFile, ArchiveManifest } from '../contract/archive.ts';

@@ -15,7 +15,7 @@ export type FileScope = PlanScope & { readonly evaluatedAt: Micros };
 type Rows = {
   readonly venue: string;
   readonly layer: string;
-  /** Null when nobody knows whose rows they are. */
+  /** Null when the owner of the rows is unknown. */
   readonly instrument: string | null;
 };
 /** JSON pointers of the members that name the listing. */

@@ -1,4 +1,4 @@
-// What is declared of anything callable: enough for its checks, its shape and its place in the documents.
+// The declaration of an endpoint: enough for its checks, its shape and its place in the documents.
 import type { TSchema } from 'typebox';
 import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
 import type { ArchiveManifest } from './archive.ts';
@@ -22,9 +22,9 @@ export type RequestClass =
 /** Members that were sent with a fault of their own: nothing follows from their absence. */
 export type Spoilt = ReadonlySet<string>;
 
-/** What a URL gives: parameters of its path and of its query. */
+/** The input from a URL: parameters of its path and of its query. */
 export type Sent = { readonly params: Readonly<Record<string, string>>; readonly query: URLSearchParams };
-/** What a call without a key costs, in atomic USDC; `unknown` names nothing, `unsold` needs a key; of what is malformed there is no price. */
+/** The price of a call without a key, in atomic USDC; `unknown`: no such resource; `unsold`: needs a key. A malformed call has no price. */
 export type Quote =
   | { readonly price: number; readonly class: string }
   | { readonly errors: readonly ApiError[] }
@@ -34,12 +34,12 @@ export type Quote =
 export type Endpoint<Input = unknown> = {
   readonly name: string;
   readonly method: 'GET' | 'POST';
-  /** Parameters of the path stand in braces. */
+  /** Parameters of the path are in braces. */
   readonly path: string;
   /** `open` needs no key; `required` needs one, or a payment when there is a price. */
   readonly key: 'open' | 'required';
   readonly class: RequestClass;
-  /** A good answer is a 302 to what was asked for. */
+  /** A good answer is a 302 to the requested resource. */
   readonly redirects?: true;
   /** Price of a call in atomic USDC; null cannot be paid per call. */
   readonly price: number | null;
@@ -48,7 +48,7 @@ export type Endpoint<Input = unknown> = {
   /** Seconds an answer may be cached (N-14); null: `no-store`. */
   readonly cacheS: number | null;
   readonly summary: string;
-  /** It will go, and every answer says when (VER-01). */
+  /** It will be removed, and every answer states when (VER-01). */
   readonly deprecated?: Deprecation;
   /** The tool server offers it to agents, under its name (T-02). */
   readonly tool?: true;
@@ -58,7 +58,7 @@ export type Endpoint<Input = unknown> = {
   /** Codes it may answer besides those that follow from its method, key and price. */
   readonly codes: readonly ErrorCode[];
   readonly example: {
-    /** What its caller wants to know, one sentence. */
+    /** The caller's question, in one sentence. */
     readonly question: string;
     readonly input: Readonly<Record<string, unknown>>;
     /** A real answer, its lists shortened; of a stream the text of its first events. */

@@ -1,4 +1,4 @@
-// The limits that a 429 may name, how it says so, and the refusal as an error (AC-03).
+// The limits that a 429 may name, its headers and text, and the refusal as an error (AC-03).
 import { ServiceError } from '../../schemas/errors.ts';
 
 /** Closed set of `X-Service-Limit`. */
@@ -39,8 +39,8 @@ const HINTS: Partial<Readonly<Record<ServiceLimit, string>>> = {
   streams: 'Close a stream, or select more in one.',
 };
 
-/** What is said of a limit that `who` has reached. */
-export const sayLimit = (who: string, { limit, figure, retryAfterS }: Refusal) => ({
+/** The message and hint for a limit that `who` has reached. */
+export const describeLimit = (who: string, { limit, figure, retryAfterS }: Refusal) => ({
   message: `${who} allows ${figure} ${WORDS[limit]}.`,
   hint: HINTS[limit] ?? `Wait ${retryAfterS} second${retryAfterS === 1 ? '' : 's'}.`,
 });
@@ -50,11 +50,11 @@ export const limitHeaders = ({ limit, retryAfterS }: Refusal): Readonly<Record<s
   'x-service-limit': limit,
 });
 
-/** A limit met while a call is answered; whoever sends it adds the headers of `refusal`. */
+/** A limit reached while a call is answered; the sender of the answer adds the headers of `refusal`. */
 export class LimitReached extends ServiceError {
   readonly refusal: Refusal;
   constructor(who: string, refusal: Refusal) {
-    super([{ code: 'RATE_LIMITED', ...sayLimit(who, refusal) }]);
+    super([{ code: 'RATE_LIMITED', ...describeLimit(who, refusal) }]);
     this.refusal = refusal;
   }
 }

@@ -29,7 +29,7 @@ export const NullableInstant = Type.Union([InstantText, Type.Null()]);
 export const FigureValue = Type.Union([Type.Number(), Type.String()]);
 export const NullableFigure = Type.Union([Type.Number(), Type.String(), Type.Null()]);
 
-/** What converted figures were made with (N-07). */
+/** The inputs of converted figures (N-07). */
 export const Conversion = Type.Optional(
   Type.Object({
     multiplier: NullableFigure,
@@ -47,7 +47,7 @@ export const ListingNames = {
   quote: Type.String(),
 };
 
-/** What may be wrong with a selection. */
+/** The possible errors of a selection. */
 export const WHERE_CODES: readonly ErrorCode[] = [
   'DQL_SYNTAX',
   'DQL_UNKNOWN_FIELD',
@@ -58,5 +58,5 @@ export const WHERE_CODES: readonly ErrorCode[] = [
   'DQL_DUPLICATE_CLAUSE',
   'DQL_COMPLEXITY',
 ];
-/** What may be wrong with how much of the market is asked for. */
+/** The possible errors of the requested part of the market. */
 export const SCOPE_CODES: readonly ErrorCode[] = ['DQL_LIMIT', 'PLAN_LIMIT', 'PLAN_VENUE_NOT_INCLUDED'];

@@ -22,16 +22,16 @@ declare module 'fastify' {
 export type AccessHookDeps = Omit<AccessDeps, 'onFault'> & { readonly log: Pick<Logger, 'warn'> };
 
 /** Query of the URL as it was sent: repeats are seen, nothing throws. */
-const queryOf = (request: FastifyRequest): URLSearchParams => {
+const readQuery = (request: FastifyRequest): URLSearchParams => {
   const mark = request.url.indexOf('?');
   return new URLSearchParams(mark < 0 ? '' : request.url.slice(mark + 1));
 };
 
-const callOf = (request: FastifyRequest, operation: Endpoint): Call => ({
+const toCall = (request: FastifyRequest, operation: Endpoint): Call => ({
   operation,
   method: request.method,
   headers: request.headers,
-  query: queryOf(request),
+  query: readQuery(request),
   params: request.params as Readonly<Record<string, string>>,
   path: request.url.split('?')[0] ?? '',
   address: request.ip,
@@ -53,7 +53,7 @@ const finishWith = (reply: FastifyReply, finish: () => void): (() => void) => {
   };
   reply.raw.once('finish', once);
   reply.raw.once('close', once);
-  // A client that left while its key was checked is told of by nothing any more.
+  // The connection of a client that left while its key was checked emits no more events.
   if (reply.raw.destroyed) once();
   return once;
 };
@@ -73,7 +73,7 @@ export const addAccess = (app: FastifyInstance, deps: AccessHookDeps): void => {
   app.addHook('onRequest', async (request, reply) => {
     const { operation } = request.routeOptions.config;
     if (operation === undefined) return;
-    const call = callOf(request, operation);
+    const call = toCall(request, operation);
     request.call = call;
     // The framework refuses a malformed media type before it reads the body; its size is judged first (E-01 step 5).
     if (operation.method === 'POST' && !isJsonType(request))

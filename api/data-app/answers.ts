@@ -17,11 +17,11 @@ const LEAST_BYTES = 4_096;
 /** Items as JSON that a table may be made of: 100,000 rows of any layer are less (H-08). */
 const TABLE_SOURCE_BYTES = 8 * RESPONSE_BYTES;
 const RETRY_AFTER_S = '5';
-/** What differs between two answers that say the same: the instant of evaluation, which a cursor holds too, and ages. */
+/** The differences between two equal answers: the instant of evaluation, which a cursor contains too, and ages. */
 const VOLATILE = /"(?:evaluated_at|as_of|next_cursor)":"[^"]*"|"age_ms":-?\d+/g;
 
 /** Bytes that `X-Service-Max-Bytes` lowers the answer to (T-04); null when it is no number within the range. */
-const byteLimitOf = ({ headers }: FastifyRequest): number | null => {
+const readByteLimit = ({ headers }: FastifyRequest): number | null => {
   const asked = headers['x-service-max-bytes'];
   if (asked === undefined) return RESPONSE_BYTES;
   const bytes = typeof asked === 'string' && /^\d{1,9}$/.test(asked) ? Number(asked) : 0;
@@ -30,7 +30,7 @@ const byteLimitOf = ({ headers }: FastifyRequest): number | null => {
 
 /** A header that lowers the limit to what is no limit (T-04, E-01 step 6). */
 export const byteLimitFaults = (request: FastifyRequest): ApiError[] => {
-  if (byteLimitOf(request) !== null) return [];
+  if (readByteLimit(request) !== null) return [];
   const message = `"${String(request.headers['x-service-max-bytes']).slice(0, 40)}" is no limit of an answer's bytes.`;
   const hint = `Send a whole number from ${LEAST_BYTES} to ${RESPONSE_BYTES}, or leave the header out.`;
   return [{ code: 'DQL_JSON_SCHEMA', message, hint, path: '/headers/x-service-max-bytes' }];
@@ -39,14 +39,14 @@ export const byteLimitFaults = (request: FastifyRequest): ApiError[] => {
 /** Members that make an answer smaller, as far as the operation has them (T-04). */
 const NARROWING = ['where', 'layers', 'limit', 'interval', 'depth'] as const;
 
-const hintOf = ({ fits }: Answer, { input }: Operation, share: number): string => {
+const makeHint = ({ fits }: Answer, { input }: Operation, share: number): string => {
   if (fits !== undefined) return fits(share);
   const { properties = {} } = input as { readonly properties?: object };
   const names = NARROWING.filter((name) => Object.hasOwn(properties, name));
   return names.length === 0 ? 'Allow a larger answer.' : `Narrow ${names.join(' or ')}.`;
 };
 
-/** What a body of `bytes` is too large by, with what would fit. */
+/** The refusal of a body of `bytes`, with what would fit. */
 const tooLarge = (bytes: number, limit: number, hint: string): ServiceError =>
   serviceError('DQL_LIMIT', `The answer has ${bytes} bytes, the limit is ${limit}.`, { hint });
 
@@ -57,7 +57,7 @@ const refuseTooLarge = (text: string, limit: number, hint: (share: number) => st
 };
 
 /** Weak, over the answer without what is volatile; the same answer from any node has the same tag. */
-const etagOf = (text: string): string =>
+const computeEtag = (text: string): string =>
   `W/"${createHash('sha256').update(text.replace(VOLATILE, '')).digest('base64url').slice(0, 27)}"`;
 
 const matches = (request: FastifyRequest, etag: string): boolean => {
@@ -72,20 +72,20 @@ const matches = (request: FastifyRequest, etag: string): boolean => {
 export const wantsTable = ({ headers }: FastifyRequest): boolean => acceptedFormat(headers.accept) !== 'json';
 
 /** Bytes of items as JSON that an operation may make for this request: tables are judged by their own bytes afterwards. */
-export const itemsLimitOf = (request: FastifyRequest): number =>
+export const findItemsLimit = (request: FastifyRequest): number =>
   wantsTable(request) ? TABLE_SOURCE_BYTES : RESPONSE_BYTES;
 
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
 type Body = { readonly content: string | Buffer; readonly type: string; readonly format: RowFormat | 'json' };
 
 /** The body in the format that the request likes best. Throws ServiceError when it is too large. */
-const bodyOf = async (answer: Answer, operation: Operation, { request, reply }: Exchange): Promise<Body> => {
-  const limit = byteLimitOf(request) ?? RESPONSE_BYTES;
+const makeBody = async (answer: Answer, operation: Operation, { request, reply }: Exchange): Promise<Body> => {
+  const limit = readByteLimit(request) ?? RESPONSE_BYTES;
   const { groups, body, numberFormat, settledAs } = answer;
   const format = groups === undefined ? 'json' : acceptedFormat(request.headers.accept);
   if (groups === undefined || format === 'json') {
     const content = writeJson(body, { numberFormat });
-    refuseTooLarge(content, limit, (share) => hintOf(answer, operation, share));
+    refuseTooLarge(content, limit, (share) => makeHint(answer, operation, share));
     return { content, type: JSON_TYPE, format: 'json' };
   }
   const content = await writeRows({
@@ -94,8 +94,8 @@ const bodyOf = async (answer: Answer, operation: Operation, { request, reply }: 
     numberFormat,
     metadata: settledAs === undefined ? {} : { items_sha256: settledAs },
     onBytes: (bytes, share) => {
-      if (bytes > limit) throw tooLarge(bytes, limit, hintOf(answer, operation, (share * limit) / bytes));
-      // Nobody waits for it any more.
+      if (bytes > limit) throw tooLarge(bytes, limit, makeHint(answer, operation, (share * limit) / bytes));
+      // No client waits for it any more.
       if (reply.raw.destroyed) throw serviceError('UNAVAILABLE', 'The client has gone.');
     },
   });
@@ -105,13 +105,17 @@ const bodyOf = async (answer: Answer, operation: Operation, { request, reply }: 
 };
 
 /** Tag and caching of an answer: settled ones never change, some may be kept for seconds, the rest not at all (N-14). */
-const cachingOf = ({ settledAs }: Answer, operation: Operation, { content, format }: Body): [string | null, string] => {
+const chooseCaching = (
+  { settledAs }: Answer,
+  operation: Operation,
+  { content, format }: Body,
+): [string | null, string] => {
   if (settledAs !== undefined) return [`"${settledAs}${format === 'json' ? '' : `.${format}`}"`, SETTLED];
   if (operation.cacheS === null || typeof content !== 'string') return [null, 'no-store'];
-  return [etagOf(content), `public, max-age=${operation.cacheS}`];
+  return [computeEtag(content), `public, max-age=${operation.cacheS}`];
 };
 
-/** What of a request another answer may hang on; of open ones also the key: it may add `raw`, and a bad one is refused (N-14, E-04). */
+/** The headers of a request that the answer varies by; for open endpoints also the key: it may add `raw`, and a bad one is refused (N-14, E-04). */
 const variesBy = ({ groups }: Answer, { cacheS }: Operation): string | null => {
   if (groups !== undefined) return 'accept, accept-encoding';
   return cacheS === null ? null : 'authorization, accept-encoding';
@@ -122,8 +126,8 @@ export const sendAnswer = async (answer: Answer, operation: Operation, exchange:
   const { request, reply } = exchange;
   const varies = variesBy(answer, operation);
   if (varies !== null) reply.header('vary', varies);
-  const body = await bodyOf(answer, operation, exchange);
-  const [etag, caching] = cachingOf(answer, operation, body);
+  const body = await makeBody(answer, operation, exchange);
+  const [etag, caching] = chooseCaching(answer, operation, body);
   reply.header('cache-control', caching);
   if (etag !== null) reply.header('etag', etag);
   if (etag !== null && matches(request, etag)) return reply.code(304).send();
@@ -145,7 +149,7 @@ export const WRONG_MEDIA_TYPE: ServiceError = serviceError(
   { hint: 'Send Content-Type: application/json.' },
 );
 
-/** Codes of the HTTP parser that can be told more of. */
+/** Codes of the HTTP parser with a text of their own. */
 const UNREADABLE: Readonly<Record<string, readonly [message: string, hint: string]>> = {
   HPE_HEADER_OVERFLOW: ['The URL and headers are larger than 16 KiB.', 'Shorten them; long selections go in a body.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['The request did not come to its end in time.', 'Send it again, in one go.'],
@@ -160,7 +164,7 @@ export const unreadable = (code = ''): ServiceError => {
 const isFastifyError = (error: unknown): error is { readonly statusCode: number; readonly code: string } =>
   typeof error === 'object' && error !== null && 'statusCode' in error && typeof error.statusCode === 'number';
 
-/** What a caller may know of a failure; null for our own faults, which are logged and answer `INTERNAL`. */
+/** The error that a caller may see; null for our own faults, which are logged and answer `INTERNAL`. */
 export const asServiceError = (error: unknown): ServiceError | null => {
   if (error instanceof ServiceError) return error;
   if (!isFastifyError(error) || error.statusCode >= 500) return null;

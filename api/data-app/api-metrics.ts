@@ -39,7 +39,7 @@ const countRequests = (registry: Registry): ApiMetrics['observe'] => {
 
 type Described = { readonly name: string; readonly help: string };
 
-/** A gauge that is read when metrics are asked for. */
+/** A gauge that is read when metrics are requested. */
 const createGauge = (registry: Registry, { name, help }: Described, read: () => number): void => {
   new Gauge({
     ...{ name, help, registers: [registry] },

@@ -1,4 +1,4 @@
-// What the data app is built from.
+// The parts that the data app is built from.
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { AccountStore } from '../access/account-store.ts';
@@ -18,13 +18,13 @@ import type { ApiMetrics } from './api-metrics.ts';
 
 export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   readonly live: LiveMemory;
-  /** Streams over it; made before the copy is filled, since it hears what is applied. */
+  /** Streams over it; made before the copy is filled, since it observes what is applied. */
   readonly hub: StreamHub;
   /** How clients reach the API. */
   readonly baseUrl: string;
   /** The account site, which has the documentation and the changelog as pages; absent: there is none. */
   readonly accountUrl?: string;
-  /** Addresses of proxies whose X-Forwarded-For is believed: limits by address count what it says (P-05). */
+  /** Addresses of proxies whose X-Forwarded-For is trusted: limits by address count the address in it (P-05). */
   readonly trustedProxies?: readonly string[];
   /** Stored history; absent: what needs it answers 503. */
   readonly history?: HistoryStore;
@@ -40,14 +40,14 @@ export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   readonly anchors?: Anchors;
   /** Agent rules; absent: they cannot be read. */
   readonly rules?: AgentRules;
-  /** Their moves, for streams; absent: none are told. */
+  /** Their moves, for streams; absent: none are sent. */
   readonly moves?: RuleMoves;
   readonly nowMicros: () => Micros;
   /** Whether the store of keys answers, for /readyz. */
   readonly areKeysReachable: () => Promise<boolean>;
   /** Whether stored history answers, for /readyz; absent: there is none. */
   readonly isHistoryReachable?: () => Promise<boolean>;
-  /** Incidents and presence of the past; absent: the status says nothing of them. */
+  /** Incidents and presence of the past; absent: the status leaves them out. */
   readonly statusStore?: StatusStore;
   readonly metrics: ApiMetrics;
   readonly simulated: boolean;

@@ -1,4 +1,4 @@
-// What the data app is: plugins, checks, one route an operation, operational routes (design section 8). `main.ts` listens.
+// Assembles the data app: plugins, checks, one route an operation, operational routes (design section 8). `main.ts` listens.
 
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -12,7 +12,7 @@ import type { Call } from '../access/call.ts';
 import type { Account } from '../access/key-store.ts';
 import { spendQuota } from '../access/quotas.ts';
 import { type ChooseScope, scopeChooser } from '../access/scope.ts';
-import { streamsOf } from '../access/steps.ts';
+import { toStreamsName } from '../access/steps.ts';
 import { deprecationHeaders } from '../contract/deprecation.ts';
 import { errorsText } from '../contract/errors-text.ts';
 import { makeReceiptId } from '../contract/ids.ts';
@@ -22,7 +22,7 @@ import { OPERATIONS } from '../operations/index.ts';
 import type { Caller, Context, Operation } from '../operations/operation.ts';
 import { startServiceLevels } from '../status/service-levels.ts';
 import { addAccess } from './access-hook.ts';
-import { asServiceError, INTERNAL, itemsLimitOf, sendAnswer, sendErrors, unreadable, wantsTable } from './answers.ts';
+import { asServiceError, findItemsLimit, INTERNAL, sendAnswer, sendErrors, unreadable, wantsTable } from './answers.ts';
 import type { AppDeps } from './app-deps.ts';
 import { checkInput } from './check-input.ts';
 import { addOperational } from './operational.ts';
@@ -36,7 +36,7 @@ import { addVerifyDocs } from './verify-docs.ts';
 const BODY_BYTES = 65_536;
 /** A client that dribbles its request holds a socket no longer than this. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Classes whose answers may be asked for as rows, their envelope in headers (N-15). */
+/** Classes whose answers may be requested as rows, their envelope in headers (N-15). */
 const ROW_CLASSES: ReadonlySet<string> = new Set(['history', 'candles', 'liquidations']);
 
 /** Envelope members as a browser must be let read them. */
@@ -85,7 +85,7 @@ const addPlugins = async (app: FastifyInstance): Promise<void> => {
   await app.register(compress, {
     encodings: ['br', 'zstd', 'gzip'],
     threshold: 1_024,
-    // Of rows as NDJSON the plugin knows nothing; Parquet is compressed already.
+    // The plugin does not know NDJSON rows; Parquet is compressed already.
     customTypes: /^text\/(?!event-stream)|json(?:;|$)/,
     globalDecompression: false,
     // Answers repeat themselves: higher levels take several times longer for a few per cent.
@@ -94,14 +94,14 @@ const addPlugins = async (app: FastifyInstance): Promise<void> => {
   });
 };
 
-const callerOf = (account: Account, { accounts, meter }: AppDeps): Caller => {
+const toCaller = (account: Account, { accounts, meter }: AppDeps): Caller => {
   const { keyId, plan } = account;
   const { places } = meter;
   return {
     keyId,
     plan,
     read: (day) => accounts.read(keyId, day),
-    streams: () => places.busyEverywhere(streamsOf(keyId), plan.limits.streams),
+    streams: () => places.busyEverywhere(toStreamsName(keyId), plan.limits.streams),
     inFlight: () => places.busyEverywhere(keyId, plan.limits.concurrent_requests),
     spend: (quota, count) => spendQuota(meter, account, { quota, count, nowMs: Date.now() }),
   };
@@ -110,7 +110,7 @@ const callerOf = (account: Account, { accounts, meter }: AppDeps): Caller => {
 /** A paid call is answered as the top plan would, and counts nowhere. */
 const PAID_PLAN = PLANS.pro_plus;
 
-const contextOf = (
+const makeContext = (
   request: FastifyRequest,
   call: Call,
   { deps, choose }: { deps: AppDeps; choose: ChooseScope },
@@ -126,10 +126,10 @@ const contextOf = (
     rules: deps.rules ?? null,
     evaluatedAt,
     receiptId: request.receiptId,
-    itemsLimit: itemsLimitOf(request),
+    itemsLimit: findItemsLimit(request),
     keepsRows: wantsTable(request),
     plan: call.payment === null ? (call.account?.plan ?? null) : PAID_PLAN,
-    caller: call.account === null ? null : callerOf(call.account, deps),
+    caller: call.account === null ? null : toCaller(call.account, deps),
     payer: call.payment?.buys === 'call' ? call.payment.payer : null,
     scopeOf: (plan) => choose(plan, evaluatedAt),
   };
@@ -138,7 +138,7 @@ const contextOf = (
 const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope): void => {
   /** Steps 6 and 7 at a T of their own. */
   const check = (operation: Operation, request: FastifyRequest, call: Call) => {
-    const context = contextOf(request, call, { deps, choose });
+    const context = makeContext(request, call, { deps, choose });
     return { context, ...checkInput(operation, readInput(request, call), context) };
   };
   const answer = async (operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -167,7 +167,7 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
       method: operation.method,
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { operation },
-      // Refusals say it too.
+      // Refusals have the headers too.
       onRequest: async (_request, reply) => {
         if (ending !== null) reply.headers(ending);
       },
@@ -178,8 +178,8 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
 
 type Methods = Map<string, { readonly shape: RegExp; readonly known: Set<string> }>;
 
-/** Methods of every path, to tell a wrong method from a wrong path; `*` alone is the preflights' and no path. */
-const methodsOf = (app: FastifyInstance): Methods => {
+/** Methods of every path, to distinguish a wrong method from a wrong path; `*` alone is the preflights' and no path. */
+const collectMethods = (app: FastifyInstance): Methods => {
   const methods: Methods = new Map<string, { readonly shape: RegExp; readonly known: Set<string> }>();
   app.addHook('onRoute', ({ url, method }) => {
     if (url === '*') return;
@@ -209,7 +209,7 @@ const sendNotFound = (methods: Methods, request: FastifyRequest, reply: FastifyR
   );
 };
 
-/** Step 1 of E-01: what has no route is told before its body is looked at. */
+/** Step 1 of E-01: a request without a route is refused before its body is looked at. */
 const addRouteCheck = (app: FastifyInstance, methods: Methods): void => {
   app.addHook('onRequest', async (request, reply) =>
     request.is404 ? sendNotFound(methods, request, reply) : undefined,
@@ -231,9 +231,9 @@ const setReceipt = (request: FastifyRequest, reply: FastifyReply): void => {
   if (request.url.startsWith('/v2')) reply.header('x-service-receipt', request.receiptId);
 };
 
-/** What is no HTTP request, is too long in its head, or does not come to its end: told as every failure is, and the connection ends. */
+/** Answers a request that is no HTTP, has too large a head, or does not end, as every failure is answered; then ends the connection. */
 const answerUnreadable = (error: Error & { readonly code?: string }, socket: Duplex): void => {
-  // As Node's own handler asks it: into an answer that has begun nothing can be said.
+  // The check of Node's own handler: an answer that has begun cannot take another.
   const { _httpMessage: begun } = socket as { readonly _httpMessage?: ServerResponse | null };
   if (error.code === 'ECONNRESET' || !socket.writable || begun?.headersSent === true) {
     socket.destroy();
@@ -272,8 +272,8 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     frameworkErrors: (error, request, reply) => {
       setReceipt(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
       reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED.join(', '));
-      const told = isFileUrl(request.url) ? noFile() : (asServiceError(error) ?? INTERNAL);
-      return sendErrors(reply as unknown as FastifyReply, told);
+      const answered = isFileUrl(request.url) ? noFile() : (asServiceError(error) ?? INTERNAL);
+      return sendErrors(reply as unknown as FastifyReply, answered);
     },
     clientErrorHandler: answerUnreadable,
   }) as unknown as FastifyInstance;
@@ -285,7 +285,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     deps.metrics.observe({ route, status, seconds: ms / 1_000 });
     levels.observeAnswer({ route, status, ms });
   });
-  const methods = methodsOf(app);
+  const methods = collectMethods(app);
   const choose = scopeChooser(deps.live, deps.turnover);
   await addPlugins(app);
   addRouteCheck(app, methods);

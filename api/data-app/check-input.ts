@@ -14,7 +14,7 @@ const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Members that a JSON pointer names (RFC 6901). */
-const pathOf = ({ path = '' }: ApiError): Path =>
+const toPath = ({ path = '' }: ApiError): Path =>
   path
     .split('/')
     .slice(1)
@@ -32,11 +32,11 @@ const withoutPaths = (members: Members, paths: readonly Path[]): Members =>
   );
 
 const withoutFaulty = (members: Members, faults: readonly ApiError[]): Members =>
-  faults.length === 0 ? members : withoutPaths(members, faults.map(pathOf));
+  faults.length === 0 ? members : withoutPaths(members, faults.map(toPath));
 
-const spoiltBy = (faults: readonly ApiError[]): Spoilt => new Set(faults.flatMap((error) => pathOf(error).slice(0, 1)));
+const spoiltBy = (faults: readonly ApiError[]): Spoilt => new Set(faults.flatMap((error) => toPath(error).slice(0, 1)));
 
-/** Limits of the language belong to step 8, which judges lawful requests only. */
+/** Limits of the language belong to step 8, which judges valid requests only. */
 const inOneList = (errors: readonly ApiError[]): ServiceError => {
   const lawless = errors.filter(({ code }) => code !== 'DQL_COMPLEXITY');
   return new ServiceError(lawless.length > 0 ? lawless : errors);

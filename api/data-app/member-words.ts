@@ -1,13 +1,13 @@
-// What each member of an answer says: one sentence a name, because a name means the same in every answer. Documents are rendered with it.
+// The description of each member of an answer: one sentence per name, because a name means the same in every answer. Documents contain them.
 import { CANDLES } from '../../schemas/layers/index.ts';
 import type { Members } from '../../schemas/layers/layer.ts';
 import { liquidation } from '../../schemas/layers/liquidation.ts';
 
 /** Members of rows that are answered one by one, as the files of their layers describe them. */
-const sentencesOf = (members: Members): Readonly<Record<string, string>> =>
+const listSentences = (members: Members): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(members).map(([name, { sentence }]) => [name, sentence]));
 
-/** Keys are names, or the end of a path where a name alone would say too little; the longest end wins. */
+/** Keys are names, or the end of a path where a name alone is ambiguous; the longest end wins. */
 const WORDS: Readonly<Record<string, string>> = {
   // ---- around the items ----
   evaluated_at: 'Instant T of the answer, by the service’s clock.',
@@ -188,8 +188,8 @@ const WORDS: Readonly<Record<string, string>> = {
   at: 'Instant of the row: status and ages are as of then.',
   late: 'Recorded too late to count in any answer but this.',
   // ---- candles, liquidations ----
-  ...sentencesOf(CANDLES.members),
-  ...sentencesOf(liquidation.members),
+  ...listSentences(CANDLES.members),
+  ...listSentences(liquidation.members),
   open_time: 'Start of the period, inclusive.',
   close_time: 'End of the period, exclusive.',
   base_candles: 'Minutes it is made of.',
@@ -306,7 +306,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 export const MEMBER_WORDS: ReadonlySet<string> = new Set(Object.keys(WORDS));
 
-/** The entry that tells of a member: the longest end of its path (operation first, lists and maps not named); null when none does. */
+/** The entry that describes a member: the longest end of its path (operation first, lists and maps not named); null when there is none. */
 export const wordKeyOf = (path: readonly string[]): string | null => {
   for (let from = 0; from < path.length; from++) {
     const key = path.slice(from).join('.');

@@ -1,4 +1,4 @@
-// The OpenAPI document as it is served: each shape stands once under `components.schemas`, and every place refers to it by name (OP-01).
+// The OpenAPI document as it is served: each shape is defined once under `components.schemas`, and every place refers to it by name (OP-01).
 import { STREAM_EVENTS } from '../stream/events.ts';
 import { described, type OpenApi, type OpenApiOptions, openApiOf } from './openapi.ts';
 import { SHAPE_PLACES } from './openapi-shapes.ts';
@@ -40,9 +40,9 @@ const withParts = (shape: Shape, change: (part: Shape) => Shape): Shape => {
   };
 };
 
-/** Shapes that differ in nothing but words are one. */
-const withoutWords = ({ description: _, ...shape }: Shape): Shape => withParts(shape, withoutWords);
-const identifyShape = (shape: Shape): string => JSON.stringify(withoutWords(shape));
+/** Shapes that differ only in descriptions are one. */
+const dropDescriptions = ({ description: _, ...shape }: Shape): Shape => withParts(shape, dropDescriptions);
+const identifyShape = (shape: Shape): string => JSON.stringify(dropDescriptions(shape));
 
 /** Lists and maps are not named in a path. */
 const unwrapped = (shape: Shape): Shape => {
@@ -52,7 +52,7 @@ const unwrapped = (shape: Shape): Shape => {
   return values === undefined ? shape : unwrapped(values);
 };
 
-const partOf = (shape: Shape, name: string): Shape | undefined =>
+const findPart = (shape: Shape, name: string): Shape | undefined =>
   /^\d$/.test(name) ? shape.anyOf?.[Number(name)] : unwrapped(shape).properties?.[name];
 
 /** Whole questions and answers, by the name of their operation. */
@@ -60,12 +60,12 @@ type Roots = ReadonlyMap<string, Shape>;
 
 const shapeAt = (roots: Roots, place: string): Shape => {
   const [operation = '', ...names] = place.split('.');
-  const found = names.reduce<Shape | undefined>((shape, name) => shape && partOf(shape, name), roots.get(operation));
+  const found = names.reduce<Shape | undefined>((shape, name) => shape && findPart(shape, name), roots.get(operation));
   if (found === undefined) throw new Error(`There is no shape at ${place}.`);
   return unwrapped(found);
 };
 
-/** Replaces what has a name by a reference, and collects what it stands for. */
+/** Replaces each named shape by a reference, and collects its definition. */
 class Names {
   readonly schemas: Record<string, Shape> = {};
   readonly #names = new Map<string, string>();
@@ -84,7 +84,7 @@ class Names {
     }
   }
 
-  /** What a place says of itself stays there. */
+  /** A place's own description stays there. */
   refer(shape: Shape): Shape {
     const name = this.#names.get(identifyShape(shape));
     if (name === undefined) return withParts(shape, (part) => this.refer(part));
@@ -96,15 +96,15 @@ class Names {
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
 
 const isJson = (content: Content): boolean => 'application/json' in content;
-const schemaOf = (content: Content): Shape | undefined => content['application/json']?.schema;
+const findSchema = (content: Content): Shape | undefined => content['application/json']?.schema;
 
-const answerOf = ({ responses }: PathItem): Content => (responses[200] ?? responses[302])?.content ?? {};
+const findAnswer = ({ responses }: PathItem): Content => (responses[200] ?? responses[302])?.content ?? {};
 
-/** Of a GET its parameters as members. */
-const questionOf = ({ parameters = [], requestBody }: PathItem): Shape | undefined =>
+/** For a GET its parameters as members. */
+const findQuestion = ({ parameters = [], requestBody }: PathItem): Shape | undefined =>
   requestBody === undefined
     ? { properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])) }
-    : schemaOf(requestBody.content);
+    : findSchema(requestBody.content);
 
 const EVENTS: readonly (readonly [string, Shape])[] = Object.entries(STREAM_EVENTS).map(([event, schema]) => [
   event,
@@ -113,13 +113,13 @@ const EVENTS: readonly (readonly [string, Shape])[] = Object.entries(STREAM_EVEN
 /** The event named `event` carries rows. */
 const eventName = (event: string): string => `${pascal(event === 'event' ? 'rows' : event)}Event`;
 
-const rootsOf = (items: readonly PathItem[]): Roots => {
+const listRoots = (items: readonly PathItem[]): Roots => {
   const called = items.flatMap((item): [string, Shape | undefined][] => [
-    [item.operationId, schemaOf(answerOf(item))],
-    [`<${item.operationId}`, questionOf(item)],
+    [item.operationId, findSchema(findAnswer(item))],
+    [`<${item.operationId}`, findQuestion(item)],
   ]);
-  const told = EVENTS.map(([event, shape]): [string, Shape] => [`stream:${event}`, shape]);
-  return new Map([...called, ...told].flatMap(([name, shape]) => (shape === undefined ? [] : [[name, shape]])));
+  const streamed = EVENTS.map(([event, shape]): [string, Shape] => [`stream:${event}`, shape]);
+  return new Map([...called, ...streamed].flatMap(([name, shape]) => (shape === undefined ? [] : [[name, shape]])));
 };
 
 const EVENT_DATA = [...EVENTS.map(([event]) => [event, eventName(event)] as const), ['error', 'ErrorBody'] as const];
@@ -135,12 +135,12 @@ const STREAM_EVENT = {
 
 const namesFor = (items: readonly PathItem[]): Names => {
   const names = new Names();
-  const roots = rootsOf(items);
+  const roots = listRoots(items);
   for (const item of items) {
     const name = pascal(item.operationId);
-    const answer = schemaOf(answerOf(item));
+    const answer = findSchema(findAnswer(item));
     if (answer !== undefined) names.add(`${name}Answer`, answer);
-    const asked = item.requestBody === undefined ? undefined : schemaOf(item.requestBody.content);
+    const asked = item.requestBody === undefined ? undefined : findSchema(item.requestBody.content);
     if (asked !== undefined) names.add(`${name}Request`, asked);
   }
   for (const [name, place] of Object.entries(SHAPE_PLACES)) names.add(name, shapeAt(roots, place));

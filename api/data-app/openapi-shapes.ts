@@ -1,8 +1,8 @@
 // Shapes of the OpenAPI document by name: where each is found first. Every equal shape anywhere in the document refers to it.
 
 /**
- * A path as member words have it: operation first, lists and maps not named, alternatives by number; `<` stands before what is sent,
- * `stream:` before an event.
+ * A path in the form of member words: operation first, lists and maps not named, alternatives by number; `<` marks what is sent,
+ * `stream:` an event.
  */
 export const SHAPE_PLACES: Readonly<Record<string, string>> = {
   // ---- scalars ----
@@ -18,7 +18,7 @@ export const SHAPE_PLACES: Readonly<Record<string, string>> = {
   HorizonSource: 'snapshots.items.layers.horizon_source.0',
   HorizonAnchor: 'snapshots.items.layers.anchor.0',
   AnchorStatus: 'anchor_day.anchor.status',
-  // ---- what is asked with ----
+  // ---- members of requests ----
   Where: '<snapshots.where',
   Selection: '<snapshots.where.1',
   Codes: '<snapshots.where.1.base',

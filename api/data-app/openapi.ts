@@ -24,8 +24,8 @@ const ERROR = { $ref: '#/components/schemas/ErrorBody' };
 
 const errorResponse = (description: string) => ({ description, content: { 'application/json': { schema: ERROR } } });
 
-/** What it can answer besides 200: statuses, each with its codes. */
-const errorsOf = (endpoint: Endpoint): Record<number, ReturnType<typeof errorResponse>> => {
+/** Its answers besides 200: statuses, each with its codes. */
+const listErrors = (endpoint: Endpoint): Record<number, ReturnType<typeof errorResponse>> => {
   const codes = new Map<number, string[]>();
   for (const code of codesOf(endpoint)) {
     const { status } = CATALOGUE[code];
@@ -57,7 +57,7 @@ export const described = (schema: TSchema, path: readonly string[]): TSchema => 
   } as TSchema;
 };
 
-const parametersOf = ({ input, example, path }: Endpoint) => {
+const listParameters = ({ input, example, path }: Endpoint) => {
   const { properties = {}, required = [] } = input as {
     readonly properties?: Readonly<Record<string, { readonly description?: string }>>;
     readonly required?: readonly string[];
@@ -73,7 +73,7 @@ const parametersOf = ({ input, example, path }: Endpoint) => {
 };
 
 /** A stream's answer is text with events; every other one is JSON. */
-const contentOf = ({ name, class: requestClass, output, example }: Endpoint) => ({
+const makeContent = ({ name, class: requestClass, output, example }: Endpoint) => ({
   [requestClass === 'stream' ? 'text/event-stream' : 'application/json']: {
     schema: described(output, [name]),
     example: example.output,
@@ -90,7 +90,7 @@ const pathItem = (operation: Endpoint) => {
     security: key === 'required' ? [{ key: [] }] : [{}, { key: [] }],
     ...(price === null ? {} : { 'x-price-usdc': String(price / 1_000_000) }),
     ...(method === 'GET'
-      ? { parameters: parametersOf(operation) }
+      ? { parameters: listParameters(operation) }
       : {
           requestBody: { required: true, content: { 'application/json': { schema: input, example: example.input } } },
         }),
@@ -98,9 +98,9 @@ const pathItem = (operation: Endpoint) => {
       [operation.redirects ? 302 : 200]: {
         description: summary,
         headers: { 'X-Service-Receipt': { description: 'Receipt id of the answer.', schema: { type: 'string' } } },
-        content: contentOf(operation),
+        content: makeContent(operation),
       },
-      ...errorsOf(operation),
+      ...listErrors(operation),
     },
   };
 };
@@ -132,7 +132,7 @@ const ERROR_SCHEMAS = {
   },
 };
 
-const pathsOf = (operations: readonly Endpoint[]): Record<string, Record<string, unknown>> => {
+const describePaths = (operations: readonly Endpoint[]): Record<string, Record<string, unknown>> => {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
     paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: pathItem(operation) };
@@ -150,7 +150,7 @@ export const openApiOf = ({ operations, baseUrl, simulated }: OpenApiOptions) =>
     description: `Market data that says how old each number is, who said it and whether it still holds.${simulated ? ' This instance reads simulated venues.' : ''}`,
   },
   servers: [{ url: baseUrl }],
-  paths: pathsOf(operations),
+  paths: describePaths(operations),
   components: {
     securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
     schemas: ERROR_SCHEMAS,

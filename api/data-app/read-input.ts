@@ -31,7 +31,7 @@ const repeatedFault = (path: MemberPath): ApiError => {
   return fault(`/${path.map((part) => pointer(String(part))).join('/')}`, `"${name}" is given twice.`, 'Give it once.');
 };
 
-/** Query parameters as the members they stand for; a parameter given twice is a fault, unless it is a list. */
+/** Reads query parameters into members; a parameter given twice is a fault, unless it is a list. */
 const readQuery = (endpoint: Endpoint, { query, params }: Call, apart: readonly ApiError[]): Read => {
   const { properties = {} } = endpoint.input as { readonly properties?: Properties };
   const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>;

@@ -1,19 +1,19 @@
-// Members that one object of a JSON text names twice: which of them is meant nobody knows, and JSON.parse keeps the last in silence (N-13).
+// Members that one object of a JSON text names twice: their meaning is ambiguous, and JSON.parse silently keeps the last (N-13).
 
 export type MemberPath = readonly (string | number)[];
 
 /** As many as one answer has errors (E-05). */
 const MOST = 20;
-/** No lawful body is nested deeper; of a path that is, the beginning is told. */
+/** No valid body is nested deeper; of a deeper path only the beginning is reported. */
 const DEEPEST = 64;
 
-/** An object or array that is open: the names it has had, those told, and the member or element that stands now. */
+/** An open object or array: its names so far, those reported, and the current member or element. */
 type Open = { readonly names: Set<string> | null; readonly told: Set<string>; at: string | number };
 
-/** Strings whole, and what structures a text; numbers and literals stand between. */
+/** Whole strings, and the characters that structure a text; numbers and literals lie between. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]/g;
 
-/** Whether an object that comes to its next member had it before and it was not told yet. */
+/** Whether an object already has its next member and the repeat was not reported yet. */
 const isRepeat = ({ names, told }: Open, member: string): boolean => {
   if (names === null || told.has(member)) return false;
   if (names.has(member)) {
@@ -24,7 +24,7 @@ const isRepeat = ({ names, told }: Open, member: string): boolean => {
   return false;
 };
 
-/** Paths of the members that are there already, each told once, in the order of the text, at most twenty; `text` is JSON. */
+/** Paths of repeated members, each once, in the order of the text, at most twenty; `text` is JSON. */
 export const repeatedMembers = (text: string): MemberPath[] => {
   const repeated: MemberPath[] = [];
   const open: Open[] = [];

@@ -46,7 +46,7 @@ const LEADING = ['venue', 'venue_symbol', 'instrument', 'quote'];
 /** Rows worked on before other requests get their turn. */
 const AT_A_TIME = 500;
 
-/** Told the bytes made so far, and of what share of the rows; what it throws ends the work. */
+/** Called with the bytes made so far, and the share of the rows; what it throws ends the work. */
 type Progress = (bytes: number, share: number) => void;
 
 type Table = {
@@ -109,17 +109,17 @@ const writeNdjson = async (table: Table): Promise<Buffer> => {
   return Buffer.from(lines.join(''));
 };
 
-/** RFC 4180. Absent and null are both empty: the status says why. */
+/** RFC 4180. Absent and null are both empty: the status gives the reason. */
 const csvCell = (cell: string | null | undefined): string => {
   if (cell === null || cell === undefined) return '';
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 };
 
-/** Columns stand in the order in which they first appear, so an earlier line only lacks cells at its end. */
+/** Columns are in the order in which they first appear, so an earlier line only lacks cells at its end. */
 const writeCsv = async (table: Table): Promise<Buffer> => {
   const { numberFormat, onBytes } = table;
   const columns = new Map(LEADING.map((name, index) => [name, index]));
-  const indexOf = (column: string): number => {
+  const findIndex = (column: string): number => {
     const known = columns.get(column) ?? columns.size;
     if (known === columns.size) columns.set(column, known);
     return known;
@@ -129,7 +129,7 @@ const writeCsv = async (table: Table): Promise<Buffer> => {
   await visitRows(table, (row, head, { share }) => {
     const cells: string[] = [];
     const set: Cells['set'] = (column, cell) => {
-      cells[indexOf(column)] = csvCell(cell);
+      cells[findIndex(column)] = csvCell(cell);
     };
     for (const part of [head, row]) setCells({ numberFormat, set }, part);
     // `join` writes nothing where a cell was never set.
@@ -146,27 +146,27 @@ const writeCsv = async (table: Table): Promise<Buffer> => {
 const INSTANT = /(?:^|[._])(?:at|ts|until|time)$/;
 const INTEGER = /^(?:venue_)?age_ms$|^base_candles\.|^trades$|(?:^|\.)values\.levels_/;
 
-/** By its name alone, so that every file of an endpoint has the same types. Figures are texts: their digits are the venue's. */
-const kindOf = (column: string): ParquetKind => {
+/** Chosen by the name alone, so that every file of an endpoint has the same types. Figures are texts: their digits are the venue's. */
+const findKind = (column: string): ParquetKind => {
   if (column === 'late') return 'boolean';
   if (column.includes('null_reasons.')) return 'text';
   if (INSTANT.test(column)) return 'instant';
   return INTEGER.test(column) ? 'integer' : 'text';
 };
 
-/** Of an instant as answers write it, in a fraction of the time that reading anyone's takes. */
-const microsOf = (text: string): number =>
+/** Parses an instant as answers write it, much faster than a general parser. */
+const toMicros = (text: string): number =>
   text.length === 24
     ? Date.parse(text) * 1_000
     : Date.parse(`${text.slice(0, 23)}Z`) * 1_000 + Number(text.slice(23, 26));
 
-const cellOf = (kind: ParquetKind, text: string | null): ParquetCell => {
+const toParquetCell = (kind: ParquetKind, text: string | null): ParquetCell => {
   if (text === null) return null;
   switch (kind) {
     case 'text':
       return text;
     case 'instant':
-      return microsOf(text);
+      return toMicros(text);
     case 'integer':
       return Number(text);
     case 'boolean':
@@ -179,13 +179,13 @@ const cellOf = (kind: ParquetKind, text: string | null): ParquetCell => {
 const writeTable = async (table: Table, metadata: Readonly<Record<string, string>>): Promise<Buffer> => {
   const { numberFormat, onBytes } = table;
   type Column = ParquetColumn & { readonly cells: ParquetCell[] };
-  const made = (name: string): Column => ({ name, kind: kindOf(name), cells: [] });
+  const made = (name: string): Column => ({ name, kind: findKind(name), cells: [] });
   const columns = new Map<string, Column>(LEADING.map((name) => [name, made(name)]));
   const set = (name: string, index: number, text: string | null): void => {
     const column = columns.get(name) ?? made(name);
     if (column.cells.length === 0) columns.set(name, column);
     while (column.cells.length < index) column.cells.push(null);
-    column.cells.push(cellOf(column.kind, text));
+    column.cells.push(toParquetCell(column.kind, text));
   };
   const rows = await visitRows(table, (row, head, { index }) => {
     const cells: Cells = { numberFormat, set: (name, cell) => set(name, index, cell) };
@@ -197,7 +197,7 @@ const writeTable = async (table: Table, metadata: Readonly<Record<string, string
 
 export type RowsAsked = Table & {
   readonly format: RowFormat;
-  /** What stays with a file that can keep it. */
+  /** Metadata that a file keeps where its format can. */
   readonly metadata: Readonly<Record<string, string>>;
 };
 

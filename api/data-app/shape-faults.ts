@@ -1,4 +1,4 @@
-// Faults of the shape that a schema describes, in the catalogue's words, each with its path (E-01 step 6, N-13, E-08).
+// Faults of the shape that a schema describes, with the catalogue's codes and texts, each with its path (E-01 step 6, N-13, E-08).
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
 import { type ApiError, nearest } from '../../schemas/errors.ts';
@@ -7,7 +7,7 @@ import type { Endpoint } from '../contract/endpoint.ts';
 const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true });
 const compiled = new WeakMap<TSchema, ValidateFunction>();
 
-const validatorOf = (schema: TSchema): ValidateFunction => {
+const findValidator = (schema: TSchema): ValidateFunction => {
   const held = compiled.get(schema);
   if (held !== undefined) return held;
   const validate = ajv.compile(schema);
@@ -16,7 +16,7 @@ const validatorOf = (schema: TSchema): ValidateFunction => {
 };
 
 /** Compiles an operation's schema ahead of its first request. */
-export const prepareValidator = ({ input }: Endpoint): void => void validatorOf(input);
+export const prepareValidator = ({ input }: Endpoint): void => void findValidator(input);
 
 const CLIPPED = 40;
 export const clip = (text: string): string => (text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text);
@@ -106,19 +106,19 @@ const enumFault = ({ instancePath, params, data }: ErrorObject, name: string): A
   return fault(instancePath, `${name} is ${show(data)}, not one of its values.`, hint);
 };
 
-/** Faults of the alternatives of a union whose own kind fits what was sent; those of the other kinds say nothing. */
+/** Faults of the alternatives of a union whose own kind fits what was sent; those of the other kinds have no meaning. */
 const withoutOtherKinds = (errors: readonly ErrorObject[]): readonly ErrorObject[] => {
   let kept = errors;
   for (const union of errors.filter((e) => e.keyword === 'anyOf')) {
     const prefix = `${union.schemaPath}/`;
-    const branchOf = (e: ErrorObject): string | null =>
+    const findBranch = (e: ErrorObject): string | null =>
       e.schemaPath.startsWith(prefix) && e.instancePath.startsWith(union.instancePath)
         ? (e.schemaPath.slice(prefix.length).split('/')[0] ?? null)
         : null;
     const isWrongKind = (e: ErrorObject): boolean => e.keyword === 'type' && e.instancePath === union.instancePath;
-    const otherKinds = new Set(kept.filter((e) => branchOf(e) !== null && isWrongKind(e)).map(branchOf));
-    const inRightKind = kept.some((e) => branchOf(e) !== null && !otherKinds.has(branchOf(e)));
-    kept = kept.filter((e) => (e === union ? !inRightKind : branchOf(e) === null || !otherKinds.has(branchOf(e))));
+    const otherKinds = new Set(kept.filter((e) => findBranch(e) !== null && isWrongKind(e)).map(findBranch));
+    const inRightKind = kept.some((e) => findBranch(e) !== null && !otherKinds.has(findBranch(e)));
+    kept = kept.filter((e) => (e === union ? !inRightKind : findBranch(e) === null || !otherKinds.has(findBranch(e))));
   }
   return kept;
 };
@@ -134,8 +134,8 @@ const asFault = (error: ErrorObject): ApiError => {
   return error.keyword === 'anyOf' ? unionFault(error) : valueFault(error);
 };
 
-/** What is wrong with the shape of an input, member by member. */
+/** The faults of the shape of an input, member by member. */
 export const shapeFaults = (endpoint: Endpoint, input: unknown): ApiError[] => {
-  const validate = validatorOf(endpoint.input);
+  const validate = findValidator(endpoint.input);
   return validate(input) ? [] : withoutOtherKinds(validate.errors ?? []).map(asFault);
 };

@@ -20,7 +20,7 @@ type StreamDeps = {
   readonly keys: KeyStore;
   readonly nowMicros: () => Micros;
   readonly choose: ChooseScope;
-  /** Moves of rules, for those who ask for them. */
+  /** Moves of rules, for the streams that request them. */
   readonly moves?: RuleMoves;
 };
 
@@ -34,7 +34,7 @@ const HEADERS = {
 
 const readKey = ({ headers }: FastifyRequest): string => headers.authorization?.split(' ').at(-1) ?? '';
 
-const lastEventIdOf = ({ headers }: FastifyRequest): string | null => {
+const readLastEventId = ({ headers }: FastifyRequest): string | null => {
   const text = headers['last-event-id'];
   return typeof text === 'string' && text !== '' ? text : null;
 };
@@ -87,14 +87,14 @@ export const addStream = (
     const isInScope = () => isDeepStrictEqual(choose(account.plan, nowMicros()), choice);
     reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
     reply.raw.write(`retry: ${RETRY_MS}\n`);
-    const lastEventId = lastEventIdOf(request);
+    const lastEventId = readLastEventId(request);
     const begin = (): void => {
       const stream = hub.open({ account, request: asked, lastEventId, out: reply.raw, findKey, isInScope });
       reply.raw.once('close', () => stream.drop());
       if (!asked.withRules || moves === undefined) return;
       reply.raw.once(
         'close',
-        moves.follow(account.keyId, (data) => hub.tellBeside(stream, 'rule', data)),
+        moves.follow(account.keyId, (data) => hub.sendBeside(stream, 'rule', data)),
       );
     };
     const add = (): void =>
@@ -113,7 +113,7 @@ export const addStream = (
     return reply;
   };
   app.route({ method: 'GET', url: STREAM.path, config: { operation: STREAM }, handler: start });
-  // Clients are told before their connections are closed.
+  // Clients get a last event before their connections are closed.
   app.addHook('preClose', async () => {
     openings.stop();
     hub.close();

@@ -18,7 +18,7 @@ const EXAMPLE = new URLSearchParams(anchorProof.example.input as Record<string, 
   .toString()
   .replaceAll('&', '&amp;');
 
-const pageOf = (baseUrl: string): string => {
+const renderPage = (baseUrl: string): string => {
   const scripts = SCRIPTS.map(
     ({ name, needs }) => `<li><a href="${baseUrl}${VERIFY_PATH}/${name}">${name}</a>: ${needs}, nothing else</li>`,
   );
@@ -57,7 +57,7 @@ const send = (reply: FastifyReply, type: string, text: string | Buffer): Fastify
   reply.header('cache-control', CACHING).type(type).send(text);
 
 export const addVerifyDocs = (app: FastifyInstance, baseUrl: string): void => {
-  const page = pageOf(baseUrl);
+  const page = renderPage(baseUrl);
   app.get(VERIFY_PATH, (_request, reply) => send(reply, 'text/html; charset=utf-8', page));
   for (const { name, type } of SCRIPTS) {
     const script = readFileSync(new URL(`../../infra/verify/${name}`, import.meta.url));

@@ -1,4 +1,4 @@
-// What changed for users: entries of CHANGELOG.md, as JSON and as an Atom feed (VER-02).
+// Changes for users: entries of CHANGELOG.md, as JSON and as an Atom feed (VER-02).
 
 export type ChangeKind = 'added' | 'changed' | 'deprecated' | 'removed' | 'data';
 export type Change = {

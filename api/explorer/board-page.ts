@@ -1,5 +1,4 @@
 // The board: instruments by venues, one measure at a time, live (issue of the explorer). The address holds measure, order and filter.
-import type { FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { message } from '../account-app/components.ts';
 import type { Content } from '../account-app/shell.ts';
@@ -14,14 +13,14 @@ import {
   SORT_BY_NAME,
   SORT_BY_RANGE,
 } from './board/board-rows.ts';
-import { MEASURES, type Measure, measureOf, SHARE_STEPS } from './board/measures.ts';
+import { findMeasure, MEASURES, type Measure, SHARE_STEPS } from './board/measures.ts';
 import { listingKey } from './board/reading.ts';
-import { type Directory, openDirectory, openScopes, problemOf, type Scope, withinScope } from './directory.ts';
-import { EXPLORE, sendExplorer, sendUnread } from './frame.ts';
+import { type Directory, openDirectory, openScopes, type Scope, toProblem, withinScope } from './directory.ts';
+import { EXPLORE, readQuery, sendExplorer, sendUnread } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 import { cellTip, liveCell, liveLine } from './live-cell.ts';
 
-/** More is a page nobody reads, whatever the plan allows. */
+/** A page with more is unreadable, whatever the plan allows. */
 const MOST_LISTINGS = 400;
 /** Codes in one list of a selection. */
 const MOST_IN_LIST = 32;
@@ -31,7 +30,7 @@ type Shown = {
   readonly measure: Measure;
   readonly directory: Directory;
   readonly scope: Scope;
-  /** What the plan and the filter admit, and what of it fits. */
+  /** The listings that the plan and the filter admit, and those of them that fit. */
   readonly admitted: readonly BoardListing[];
   readonly fitting: readonly BoardListing[];
 };
@@ -43,7 +42,7 @@ const term = (name: string, codes: readonly string[]): string[] =>
   codes.length === 0 ? [] : [`${name} in (${codes.join(', ')})`];
 
 /** The selection that gives exactly the rows of the page; null: everything that the plan covers. */
-const whereOf = ({ view: { filter }, admitted, fitting }: Shown): string | null => {
+const writeWhere = ({ view: { filter }, admitted, fitting }: Shown): string | null => {
   const bases = fitting.length < admitted.length ? distinct(fitting, 'base') : filter.bases;
   const terms = [...term('base', bases), ...term('quote', filter.quotes), ...term('venue', filter.venues)];
   return terms.length === 0 ? null : terms.join(' and ');
@@ -62,7 +61,7 @@ const knownOnly = (view: BoardView, listings: readonly BoardListing[]): BoardVie
   };
 };
 
-const shownOf = (asked: BoardView, directory: Directory, scope: Scope): Shown => {
+const makeShown = (asked: BoardView, directory: Directory, scope: Scope): Shown => {
   const inScope = withinScope(directory.listings, scope);
   const view = knownOnly(asked, inScope);
   const admitted = filterListings(inScope, view.filter);
@@ -75,7 +74,7 @@ const shownOf = (asked: BoardView, directory: Directory, scope: Scope): Shown =>
       .slice(0, MOST_IN_LIST),
   );
   const fitting = fits.length === admitted.length ? fits : fits.filter(({ base }) => bases.has(base));
-  return { view, measure: measureOf(view.measure), directory, scope, admitted, fitting };
+  return { view, measure: findMeasure(view.measure), directory, scope, admitted, fitting };
 };
 
 const measureLinks = ({ view, scope }: Shown): Content =>
@@ -158,7 +157,7 @@ const board = (shown: Shown): Content => {
       data-label=${measure.label}
       data-measure=${measure.id}
       data-names=${JSON.stringify(Object.fromEntries(venues.map((venue) => [venue, directory.venues.get(venue)])))}
-      data-where=${whereOf(shown) ?? undefined}
+      data-where=${writeWhere(shown) ?? undefined}
     >
       <caption class="hidden-text">${measure.label}: ${measure.words} Arrow keys lead from cell to cell.</caption>
       <thead>
@@ -195,17 +194,15 @@ const body = (shown: Shown): Content =>
     }
     ${cutNote(shown)}${cellTip()}`;
 
-const readQuery = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
-
 const register: SiteModule['register'] = (app, site) => {
   const directory = openDirectory(site);
-  const scopeOf = openScopes(site);
+  const readScope = openScopes(site);
   app.addHook('onRequest', requireExplorer(site));
   app.get(EXPLORE.board, async (request, reply) => {
-    const read = await Promise.all([directory(), scopeOf(request)]).catch(problemOf);
+    const read = await Promise.all([directory(), readScope(request)]).catch(toProblem);
     if (!Array.isArray(read)) return sendUnread(site, { request, reply }, read);
     const [known, scope] = read;
-    const shown = shownOf(readBoardView(readQuery(request)), known, scope);
+    const shown = makeShown(readBoardView(readQuery(request)), known, scope);
     return sendExplorer(
       site,
       { request, reply },

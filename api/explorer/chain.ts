@@ -8,7 +8,7 @@ import { requireExplorer } from './guard.ts';
 
 export const CHAIN_PATH = '/api/explore/chain';
 
-/** What the verifier asks a node for; nothing of them changes anything. */
+/** The methods that the verifier calls on a node; none changes anything. */
 const METHODS: ReadonlySet<unknown> = new Set(['eth_chainId', 'eth_getCode', 'eth_call', 'eth_getTransactionReceipt']);
 const MOST_PARAMS = 2_000;
 const MOST_BYTES = 1_000_000;
@@ -22,7 +22,7 @@ const ELSEWHERE = { status: 403, code: 'FORBIDDEN', text: 'This request came fro
 export const addChain = (app: FastifyInstance, site: Site): void => {
   const url = site.chainUrl;
   if (url === null) return;
-  // Of this call alone: links of other sites may lead to the page.
+  // Refuses other sites for this call alone: their links may lead to the page.
   const refuseElsewhere = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
     comesFromElsewhere(request, site) ? sendProblem(site, { request, reply }, ELSEWHERE) : undefined;
   app.post(CHAIN_PATH, { onRequest: [refuseElsewhere, requireExplorer(site)] }, async (request, reply) => {

@@ -1,4 +1,4 @@
-// What there is to look at: listings and venues from the open calls of the data API, kept for a minute; and what a key may see of them.
+// The directory of the explorer: listings and venues from the open calls of the data API, kept for a minute; and what a key may see of them.
 import type { FastifyRequest } from 'fastify';
 import type { Problem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
@@ -43,8 +43,8 @@ class NotAnswered extends Error {
   }
 }
 
-/** What a page says whose directory or scope could not be read. */
-export const problemOf = (error: unknown): Problem =>
+/** The problem that a page shows when its directory or scope could not be read. */
+export const toProblem = (error: unknown): Problem =>
   error instanceof NotAnswered && error.status === BUSY.status ? BUSY : AWAY;
 
 const ANSWER_MS = 20_000;
@@ -55,7 +55,7 @@ const MOST_PAGES = 10;
 type Listed = BoardListing & { readonly status: string; readonly delisted_at: string | null };
 type Page = { readonly items: readonly Listed[]; readonly page: { readonly next_cursor: string | null } };
 
-const askJson = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
+const fetchJson = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
   const answer = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_MS) });
   if (!answer.ok) throw new NotAnswered(url, answer.status);
   return answer.json();
@@ -66,7 +66,7 @@ const readListings = async (api: string): Promise<readonly BoardListing[]> => {
   let cursor: string | null = null;
   for (let page = 0; page < MOST_PAGES; page++) {
     const query: string = cursor === null ? '' : `?cursor=${encodeURIComponent(cursor)}`;
-    const answer = (await askJson(`${api}/v2/instruments${query}`)) as Page;
+    const answer = (await fetchJson(`${api}/v2/instruments${query}`)) as Page;
     for (const { instrument, base, quote, venue, venue_symbol, status } of answer.items)
       if (status !== 'delisted') listings.push({ instrument, base, quote, venue, venue_symbol });
     cursor = answer.page.next_cursor;
@@ -78,7 +78,7 @@ const readListings = async (api: string): Promise<readonly BoardListing[]> => {
 const readDirectory = async (api: string): Promise<Directory> => {
   const [listings, venues] = await Promise.all([
     readListings(api),
-    askJson(`${api}/v2/venues`) as Promise<{ items: readonly { venue: string; name: string }[] }>,
+    fetchJson(`${api}/v2/venues`) as Promise<{ items: readonly { venue: string; name: string }[] }>,
   ]);
   return { listings, venues: new Map(venues.items.map(({ venue, name }) => [venue, name])) };
 };
@@ -104,12 +104,12 @@ export const openDirectory = ({ urls, nowMs }: Site): (() => Promise<Directory>)
 
 type Account = Omit<Scope, 'mayReadRaw'> & { readonly plan: { readonly code: string } };
 
-/** What the key of whoever asks may see; asking is not counted. */
+/** Reads what the caller's key may see; reading it is not counted. */
 export const openScopes = (site: Site): ((request: FastifyRequest) => Promise<Scope>) => {
   const keys = openExplorerKeys(site.pool, site.connectionSecret);
   return async ({ session }) => {
     const key = session === null ? site.explorerKey : await keys(session);
-    const account = (await askJson(`${site.urls.api}/v2/account`, { authorization: `Bearer ${key}` })) as Account;
+    const account = (await fetchJson(`${site.urls.api}/v2/account`, { authorization: `Bearer ${key}` })) as Account;
     const { venues, instruments, layers, limits, plan } = account;
     return { venues, instruments, layers, limits, mayReadRaw: isPlanCode(plan.code) && PLANS[plan.code].raw };
   };

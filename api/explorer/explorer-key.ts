@@ -1,4 +1,4 @@
-// The key that the explorer calls the data API with for an account: derived from a secret and its id, so that it is stored nowhere and shown to nobody.
+// The key with which the explorer calls the data API for an account: derived from a secret and its id, so it is neither stored nor shown.
 import type { Pool } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { openDerivedKeys } from '../access/derived-keys.ts';

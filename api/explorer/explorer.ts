@@ -8,7 +8,7 @@ type Over = {
   readonly checkSessionMs?: number;
 };
 
-/** Its pages are modules of their own (`query-page.ts`); this one is what they stand on. */
+/** The site module of the explorer. Its pages are modules of their own (`query-page.ts`) that use this one. */
 export const createExplorer = ({ checkSessionMs = 30_000 }: Over = {}): SiteModule => ({
   name: 'explorer',
   nav: { open: [{ path: EXPLORE.board, label: 'Explore' }] },

@@ -1,5 +1,5 @@
 // What all pages of the explorer share: their address space, the bar that leads from one to the other, their scripts and styles.
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import {
   type Content,
@@ -37,7 +37,10 @@ const tabs = (url: string): Content => {
   </nav>`;
 };
 
-/** Sends a page of the explorer: wide, with the bar of its pages above the body and the style `explorer` besides its own; packed for who is not signed in. */
+/** The query of a page's address. */
+export const readQuery = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
+
+/** Sends a page of the explorer: wide, with the bar of its pages above the body and the style `explorer` besides its own; packed if signed out. */
 export const sendExplorer = (site: Site, exchange: Exchange, content: PageContent): FastifyReply =>
   sendPage(site, exchange, {
     width: 'wide',
@@ -48,7 +51,7 @@ export const sendExplorer = (site: Site, exchange: Exchange, content: PageConten
       <noscript><p class="message warn">The explorer is live: it needs JavaScript, from this site alone.</p></noscript>`,
   });
 
-/** Seconds after which a page whose directory or scope could not be read is asked for again. */
+/** Seconds after which the browser reloads a page whose directory or scope could not be read. */
 const READ_AGAIN_S = '5';
 
 /** Sends why a page's directory or scope could not be read (503, 429), with `Retry-After`. */

@@ -1,5 +1,4 @@
-// One instrument: venues side by side and live, its history as charts whose holes say why, candles, book, liquidations.
-import type { FastifyRequest } from 'fastify';
+// One instrument: live figures of its venues side by side, history charts with the causes of holes, candles, book, liquidations.
 import { html } from 'htm/preact';
 import { type Content, sendProblem } from '../account-app/shell.ts';
 import type { SiteModule } from '../account-app/site.ts';
@@ -15,8 +14,8 @@ import {
   readInstrumentView,
 } from './board/instrument-view.ts';
 import { listingKey } from './board/reading.ts';
-import { type Directory, openDirectory, openScopes, problemOf, type Scope, withinScope } from './directory.ts';
-import { EXPLORE, sendExplorer, sendUnread } from './frame.ts';
+import { type Directory, openDirectory, openScopes, type Scope, toProblem, withinScope } from './directory.ts';
+import { EXPLORE, readQuery, sendExplorer, sendUnread } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 import { cellTip, liveCell, liveLine } from './live-cell.ts';
 
@@ -52,7 +51,7 @@ const SIDE: readonly SideColumn[] = [
 const SIDE_LAYERS = ['mark', 'funding', 'oi', 'book'];
 
 const venueName = ({ directory }: Shown, venue: string): string => directory.venues.get(venue) ?? venue;
-const titleOf = (shown: Shown, listing: BoardListing): string =>
+const makeTitle = (shown: Shown, listing: BoardListing): string =>
   `${venueName(shown, listing.venue)} ${listing.venue_symbol}`;
 
 const sideTable = (shown: Shown): Content => {
@@ -117,7 +116,7 @@ const listingForm = (shown: Shown): Content => {
       <select id="listing" name="listing">
         ${listings.map(
           (listing) =>
-            html`<option value=${listingKey(listing)} selected=${listingKey(listing) === view.listing}>${titleOf(shown, listing)}</option>`,
+            html`<option value=${listingKey(listing)} selected=${listingKey(listing) === view.listing}>${makeTitle(shown, listing)}</option>`,
         )}
       </select>
     </div>
@@ -135,7 +134,7 @@ const parts = (shown: Shown): Content => {
   const { view, listings, scope } = shown;
   const chosen = listings.find((listing) => listingKey(listing) === view.listing) ?? listings[0];
   if (chosen === undefined) return null;
-  const name = titleOf(shown, chosen);
+  const name = makeTitle(shown, chosen);
   return html`<h2>Candles, book, liquidations</h2>
     ${listingForm(shown)}
     <div id="one" data-venue=${chosen.venue} data-symbol=${chosen.venue_symbol} data-price=${view.price}>
@@ -172,10 +171,9 @@ const body = (shown: Shown): Content =>
     </div>
     ${parts(shown)}${cellTip()}`;
 
-const readQuery = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
 const UNKNOWN = { status: 404, code: 'NOT_FOUND', text: 'No venue of your plan lists this instrument.' };
 
-/** Whole venues, as many as a stream of the plan may tell of. */
+/** Whole venues, as many as a stream of the plan may contain. */
 const fitting = (
   instrument: string,
   listed: readonly BoardListing[],
@@ -195,11 +193,11 @@ const fitting = (
 
 const register: SiteModule['register'] = (app, site) => {
   const directory = openDirectory(site);
-  const scopeOf = openScopes(site);
+  const readScope = openScopes(site);
   app.addHook('onRequest', requireExplorer(site));
   app.get('/explore/:instrument', async (request, reply) => {
     const { instrument } = request.params as { readonly instrument: string };
-    const read = await Promise.all([directory(), scopeOf(request)]).catch(problemOf);
+    const read = await Promise.all([directory(), readScope(request)]).catch(toProblem);
     if (!Array.isArray(read)) return sendUnread(site, { request, reply }, read);
     const [known, scope] = read;
     const listed = withinScope(known.listings, scope).filter((listing) => listing.instrument === instrument);

@@ -3,7 +3,7 @@ import { html } from 'htm/preact';
 import type { Content } from '../account-app/shell.ts';
 import type { Form } from './board/figure-text.ts';
 
-/** What is alike in a whole table stands on the table, as `data-layer` and so on (`islands/live-cells.ts`). */
+/** What is the same for a whole table is on the table, as `data-layer` and so on (`islands/live-cells.ts`). */
 export type ShownFigure = {
   /** `venue|venue_symbol`. */
   readonly listing: string;
@@ -13,7 +13,7 @@ export type ShownFigure = {
   readonly label?: string;
   /** Colours it. */
   readonly measure?: string;
-  /** Shown beside the age where it is not said elsewhere. */
+  /** Shown beside the age where the quote currency appears nowhere else. */
   readonly quote?: string;
 };
 
@@ -31,7 +31,7 @@ export const liveCell = ({ listing, layer, member, form, label, measure, quote }
     data-quote=${quote}
   ><span class="figure">…</span><span class="age">${quote}</span></button>`;
 
-/** The line that says whether figures are live, with the button that stops them (WCAG 2.2.2). */
+/** The line that shows whether figures are live, with the button that stops them (WCAG 2.2.2). */
 export const liveLine = (): Content =>
   html`<div class="live-line">
     <span class="dot" aria-hidden="true"></span><span id="live-state" role="status">Connecting</span>

@@ -9,7 +9,7 @@ import { requireExplorer } from './guard.ts';
 
 const STATUS_MS = 3_000;
 
-/** The newest anchored day as the status says it; null while it is not known. */
+/** The newest anchored day according to the status; null while it is not known. */
 const newestDay = async ({ urls }: Site): Promise<string | null> => {
   try {
     const answer = await fetch(`${urls.api}/status.json`, { signal: AbortSignal.timeout(STATUS_MS) });
@@ -23,7 +23,7 @@ const newestDay = async ({ urls }: Site): Promise<string | null> => {
 type Asked = Readonly<Record<'day' | 'layer' | 'listing' | 'at' | 'seq', string>>;
 const NAMES = ['day', 'layer', 'listing', 'at', 'seq'] as const;
 
-const parseAsked = (query: unknown): Asked => {
+const parseRequest = (query: unknown): Asked => {
   const sent = query as Record<string, unknown>;
   return Object.fromEntries(
     NAMES.map((name) => [name, typeof sent[name] === 'string' ? sent[name].slice(0, 200) : '']),
@@ -96,7 +96,7 @@ const answerPart = (site: Site): Content =>
     </section>`;
 
 const show = async (site: Site, exchange: Exchange): Promise<ReturnType<typeof sendPage>> => {
-  const asked = parseAsked(exchange.request.query);
+  const asked = parseRequest(exchange.request.query);
   return sendExplorer(site, exchange, {
     title: 'Proof',
     description: 'The way of one row to the root that was posted on the chain, recomputed in your browser.',

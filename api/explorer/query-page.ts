@@ -1,4 +1,4 @@
-// `/explore/query`: the frame of the query page; its island asks and shows. What is asked stands in the address.
+// `/explore/query`: the frame of the query page; its island sends the query and shows the answer. The address contains the query.
 import { html } from 'htm/preact';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
 import { copyable } from '../account-app/components.ts';

@@ -39,9 +39,9 @@ export const RELAYED: readonly RelayedCall[] = [
   openCall('POST', '/dql/parse'),
 ];
 
-/** Of the browser's request. Nothing that says who asks: no cookie, no origin, no address. */
+/** Headers of the browser's request to send on. None identifies the user: no cookie, no origin, no address. */
 const SENT = ['accept', 'accept-encoding', 'content-type', 'last-event-id', 'x-service-max-bytes'] as const;
-/** Of the answer. Nothing that is said to the holder of the key alone. */
+/** Headers of the answer to return. None is meant for the holder of the key alone. */
 const GIVEN = [
   ...['content-type', 'content-encoding', 'content-length', 'content-disposition', 'vary', 'location', 'retry-after'],
   ...['ratelimit', 'ratelimit-policy', 'x-accel-buffering', 'deprecation', 'sunset'],
@@ -61,12 +61,12 @@ const buildPath = ({ path }: RelayedCall, params: Params): string | null => {
   return segments.map(encodeURIComponent).join('/').replaceAll('%3A', ':');
 };
 
-const readQuery = ({ url }: FastifyRequest): string => {
+const findQueryText = ({ url }: FastifyRequest): string => {
   const at = url.indexOf('?');
   return at === -1 ? '' : url.slice(at);
 };
 
-const headersOf = ({ headers }: FastifyRequest, key: string | null): Record<string, string> => {
+const pickHeaders = ({ headers }: FastifyRequest, key: string | null): Record<string, string> => {
   const sent = SENT.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]] as const] : []));
   return { ...Object.fromEntries(sent), ...(key === null ? {} : { authorization: `Bearer ${key}` }) };
 };
@@ -89,7 +89,7 @@ async function* whileAllowed(
 const giveHeaders = (reply: FastifyReply, headers: Dispatcher.ResponseData['headers']): void => {
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined && isGiven(name)) reply.header(name, value);
-  // What an account was answered is kept by no cache of its browser.
+  // The browser must not cache the answer of an account.
   reply.header('cache-control', 'no-store');
 };
 
@@ -104,7 +104,7 @@ type RelayDeps = {
 
 type Relay = RelayDeps & {
   readonly dispatcher: Dispatcher;
-  /** The key of whoever asks. */
+  /** The key of the caller. */
   readonly findKey: (request: FastifyRequest) => Promise<string | null>;
 };
 
@@ -121,8 +121,12 @@ const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) =>
   let answer: Dispatcher.ResponseData;
   try {
     answer = await dispatcher.request({
-      ...{ origin, path: `${pathname.replace(/\/$/, '')}/v2${path}${readQuery(request)}`, method: relayed.method },
-      ...{ headers: headersOf(request, key), body: (request.body as Buffer | undefined) ?? null, signal: gone.signal },
+      ...{ origin, path: `${pathname.replace(/\/$/, '')}/v2${path}${findQueryText(request)}`, method: relayed.method },
+      ...{
+        headers: pickHeaders(request, key),
+        body: (request.body as Buffer | undefined) ?? null,
+        signal: gone.signal,
+      },
     });
   } catch {
     if (!reply.raw.destroyed) reply.header('retry-after', '5');

@@ -4,7 +4,7 @@ import type { ByteRange } from '../../infra/runtime/object-store.ts';
 const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/i;
 
 /**
- * The bytes that a `Range` header asks of a file of `size`: null for the whole file (no range, several, none that can be read),
+ * The bytes that a `Range` header requests of a file of `size`: null for the whole file (no range, several, none that can be read),
  * `unsatisfiable` for a range outside.
  */
 export const readRange = (header: string | undefined, size: number): ByteRange | null | 'unsatisfiable' => {

@@ -1,4 +1,4 @@
-// GET and HEAD of `/files/…`: the bytes of one archive file to whoever has its link, whole or in a range (AR-06).
+// GET and HEAD of `/files/…`: the bytes of one archive file for the holder of its link, whole or in a range (AR-06).
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ServiceError, serviceError } from '../../schemas/errors.ts';
@@ -34,7 +34,7 @@ const sendFile = async (file: File, links: FileLinks, { request, reply }: Exchan
   const { start, end } = range ?? { start: 0, end: size };
   reply.header('content-length', String(end - start));
   if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${size}`);
-  // Of an empty text the framework would tell the length, of a stream it tells ours.
+  // For an empty text the framework would send its own length; for a stream it sends ours.
   if (method === 'HEAD') return reply.send(Readable.from([]));
   reply.raw.setTimeout(IDLE_MS, () => reply.raw.destroy());
   return reply.send(await links.store.read(key, range ?? undefined));

@@ -6,7 +6,7 @@ import { encodeKey } from '../../infra/runtime/object-store.ts';
 export const LINK_S = 900;
 export const FILES_PATH = '/files/';
 
-/** What is signed is every character before the signature, so that no other spelling of the same address is good. */
+/** The signature covers every character before it, so that no other spelling of the same address is valid. */
 const LINK = /^(\/files\/([^?#]+)\?expires=([1-9]\d{9}))&signature=([0-9a-f]{64})$/;
 
 const decodeKey = (path: string): string | null => {

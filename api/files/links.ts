@@ -6,14 +6,14 @@ import { LINK_S, writeLink } from './link.ts';
 import { readObjectName } from './object-name.ts';
 
 export type FileLinks = {
-  /** Rejects while the database is away and has not told it yet. */
+  /** Rejects while the database is unavailable and has not returned it before. */
   readonly secret: () => Promise<Uint8Array>;
   readonly store: ObjectStore;
   /** A URL that leads to the file for 15 minutes, and its end in milliseconds since 1970. */
   readonly make: (key: string, nowMs: number) => Promise<{ readonly url: string; readonly endsMs: number }>;
 };
 
-/** The key of the installation; the first process that asks makes it. */
+/** The key of the installation; the first process that reads it makes it. */
 export const readLinkSecret = async (pool: Pick<Pool, 'query'>): Promise<Uint8Array> => {
   await pool.query('insert into link_key (secret) values ($1) on conflict do nothing', [randomBytes(32)]);
   const { rows } = await pool.query<{ secret: Buffer }>('select secret from link_key');

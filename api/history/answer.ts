@@ -12,15 +12,23 @@ import { quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import type { Bounds } from '../live/bounds.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf } from '../live/listing-view.ts';
-import { isQuantity, unitCounted, unitOf } from '../live/members.ts';
+import { findListingPolicy } from '../live/listing-view.ts';
+import { findUnit, isQuantity, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { type Asked, gatherLosses, gatherSeries, type Losses, windowMicros } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
 import { retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { rowObject } from './row-object.ts';
-import { answerPeriods, answerRaw, newestAt, periodsOf, type RawRow, type ReadingRow, readingsOf } from './series.ts';
+import {
+  answerPeriods,
+  answerRaw,
+  listPeriods,
+  listReadings,
+  newestAt,
+  type RawRow,
+  type ReadingRow,
+} from './series.ts';
 import type { HistoryReader } from './store.ts';
 import type { StoredRow } from './stored-row.ts';
 
@@ -44,31 +52,31 @@ export type HistoryOptions = {
 };
 type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
-/** What an answer says at one instant; `gapCause` null: nothing was ever received. */
+/** The answer at one instant; `gapCause` null: nothing was ever received. */
 type Said = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
 
-const sayInstants = (series: readonly StoredRow[], instants: readonly Micros[]): Said[] => {
-  const readings = readingsOf(series);
+const answerInstants = (series: readonly StoredRow[], instants: readonly Micros[]): Said[] => {
+  const readings = listReadings(series);
   return instants.map((at) => ({ at, row: newestAt(readings, at), gapCause: null }));
 };
 
-const sayRaw = (series: readonly StoredRow[], asked: Asked & { mode: 'raw' }, layer: ReadingLayer): RawRow[] =>
+const answerRawRows = (series: readonly StoredRow[], asked: Asked & { mode: 'raw' }, layer: ReadingLayer): RawRow[] =>
   answerRaw(series, { from: asked.from, to: asked.to, windowMicros: windowMicros(layer) });
 
-const say = (series: readonly StoredRow[], layer: ReadingLayer, asked: Asked): readonly Said[] => {
+const answerSeries = (series: readonly StoredRow[], layer: ReadingLayer, asked: Asked): readonly Said[] => {
   switch (asked.mode) {
     case 'interval':
-      return answerPeriods(series, periodsOf(asked.from, asked.to, asked.length));
+      return answerPeriods(series, listPeriods(asked.from, asked.to, asked.length));
     case 'at':
-      return sayInstants(series, asked.instants);
+      return answerInstants(series, asked.instants);
     case 'raw':
-      return sayRaw(series, asked, layer);
+      return answerRawRows(series, asked, layer);
     default:
       return asked satisfies never;
   }
 };
 
-/** Outside its life a listing has nothing to say (H-07); a period in which it still spoke is answered by what it said. */
+/** Outside its life a listing has no reading (H-07); a period in which it still reported is answered with its report. */
 const withinLife = (said: Said, unlisted: readonly Span[], { mode }: Asked): Said => {
   if (!unlisted.some(({ from, to }) => said.at >= from && said.at < to)) return said;
   return said.row === null || mode === 'at' ? { at: said.at, row: null, gapCause: 'not_listed' } : said;
@@ -84,7 +92,7 @@ type ListingSeries = {
   readonly options: HistoryOptions;
 };
 
-const rowOf = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }: Said): Row | null => {
+const makeRow = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }: Said): Row | null => {
   const { selected, capabilities, losses, options } = series;
   const { listing, version } = selected;
   const capability = versionAt(capabilities, at);
@@ -94,7 +102,7 @@ const rowOf = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }
       reading: row?.reading ?? null,
       gapCause,
       late: row?.late ?? false,
-      policy: capability === null ? null : listingPolicyOf(capability, layer, versionAt(listing.versions, at)),
+      policy: capability === null ? null : findListingPolicy(capability, layer, versionAt(listing.versions, at)),
       lostAt: row === null ? null : losses(listing.venue, row.reading, at),
       boundMs: options.bounds[layer],
       retentionFrom: retentionFrom('readings', version, options.evaluatedAt),
@@ -108,13 +116,13 @@ const rowOf = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }
 };
 
 /** Units of all members of the layer; the quantity's is that of the newest reading shown (L-05). */
-const unitsOf = (layer: ReadingLayer, { version }: Selected, said: readonly Said[], mode: UnitsMode): JsonValue => {
+const findUnits = (layer: ReadingLayer, { version }: Selected, said: readonly Said[], mode: UnitsMode): JsonValue => {
   const counted = said.findLast(({ row }) => row?.reading.quantity_unit != null)?.row?.reading ?? {
     quantity_unit: null,
   };
   const quantity = quantityUnitFor(unitCounted(counted, version), mode);
   const members = Object.keys(LAYERS[layer].members);
-  return byKey(Object.fromEntries(members.map((member) => [member, unitOf(member, layer, quantity)])));
+  return byKey(Object.fromEntries(members.map((member) => [member, findUnit(member, layer, quantity)])));
 };
 
 type LayerText = { readonly text: string; readonly count: number; readonly rows: readonly Row[] };
@@ -122,10 +130,10 @@ type LayerText = { readonly text: string; readonly count: number; readonly rows:
 const layerText = (series: ListingSeries, layer: ReadingLayer, said: readonly Said[]): LayerText => {
   const { selected, options } = series;
   const { numberFormat, units } = options;
-  const rows = said.map((one) => rowOf(series, layer, one)).filter((row) => row !== null);
+  const rows = said.map((one) => makeRow(series, layer, one)).filter((row) => row !== null);
   const texts = rows.map((row) => writeJson(row, { numberFormat }));
   const text = writeJson({
-    units: unitsOf(layer, selected, said, units),
+    units: findUnits(layer, selected, said, units),
     retention_from: formatInstant(retentionFrom('readings', selected.version, options.evaluatedAt)),
     rows: rawJson(`[${texts.join(',')}]`),
     history_cadence: formatDuration(LAYERS[layer].windowMs),
@@ -137,7 +145,7 @@ const needsMarks = ({ units, layers }: HistoryOptions): boolean =>
   units !== 'published' &&
   layers.some((layer) => Object.keys(LAYERS[layer].members).some((member) => isQuantity(layer, member)));
 
-const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 const NO_SERIES: ReadonlyMap<string, readonly StoredRow[]> = new Map();
 
@@ -154,41 +162,45 @@ const groupTexts = async (
     needsMarks(options) ? gatherSeries(gathering, 'mark', { withBefore: true }) : NO_SERIES,
     ...layers.map((layer) => gatherSeries(gathering, layer)),
   ]);
-  const saidOf = (one: Selected, i: number): readonly Said[] => {
+  const findSaid = (one: Selected, i: number): readonly Said[] => {
     const unlisted = unlistedSpans(one.listing, one.version);
-    return say(series[i]?.get(idOf(one)) ?? [], layers[i] as ReadingLayer, asked).map((said) =>
+    return answerSeries(series[i]?.get(toListingId(one)) ?? [], layers[i] as ReadingLayer, asked).map((said) =>
       withinLife(said, unlisted, asked),
     );
   };
   const bySeries = new Map(
-    layers.map((layer, i) => [layer, new Map(listings.map((one) => [idOf(one), saidOf(one, i)] as const))] as const),
+    layers.map(
+      (layer, i) => [layer, new Map(listings.map((one) => [toListingId(one), findSaid(one, i)] as const))] as const,
+    ),
   );
-  const marksOf = (one: Selected): ReadingRow[] => readingsOf(marks.get(idOf(one)) ?? []);
-  const heard = listings.flatMap((one) => [
-    ...marksOf(one).map((row) => [one.listing.venue, row] as const),
+  const listMarks = (one: Selected): ReadingRow[] => listReadings(marks.get(toListingId(one)) ?? []);
+  const received = listings.flatMap((one) => [
+    ...listMarks(one).map((row) => [one.listing.venue, row] as const),
     ...[...bySeries.values()].flatMap((said) =>
-      (said.get(idOf(one)) ?? []).flatMap(({ row }) => (row === null ? [] : [[one.listing.venue, row] as const])),
+      (said.get(toListingId(one)) ?? []).flatMap(({ row }) =>
+        row === null ? [] : [[one.listing.venue, row] as const],
+      ),
     ),
   ]);
-  const losses = await gatherLosses({ reader, live }, heard, lastInstant(asked));
+  const losses = await gatherLosses({ reader, live }, received, lastInstant(asked));
   return new Map(
     listings.map((selected) => {
       const capabilities = live.venue(selected.listing.venue)?.capabilities ?? [];
       const marks: Marks = {
         ...{ venue: selected.listing.venue, capabilities, losses },
-        ...{ rows: marksOf(selected), boundMs: options.bounds.mark },
+        ...{ rows: listMarks(selected), boundMs: options.bounds.mark },
       };
       const series: ListingSeries = { selected, capabilities, losses, marks, options };
       const texts = layers.map(
-        (layer) => [layer, layerText(series, layer, bySeries.get(layer)?.get(idOf(selected)) ?? [])] as const,
+        (layer) => [layer, layerText(series, layer, bySeries.get(layer)?.get(toListingId(selected)) ?? [])] as const,
       );
-      return [idOf(selected), new Map(texts)];
+      return [toListingId(selected), new Map(texts)];
     }),
   );
 };
 
 /** How many answers one listing and layer can have, at most. */
-export const rowsAsked = (asked: Asked, layer: ReadingLayer): number => {
+export const countRows = (asked: Asked, layer: ReadingLayer): number => {
   switch (asked.mode) {
     case 'interval':
       return Math.max(0, (asked.to - asked.from) / asked.length);
@@ -211,7 +223,7 @@ export const whatFits = (asked: Asked, share: number): string => {
   return `A window of about ${seconds}s fits, or narrow where or layers.`;
 };
 
-/** Answers stop growing at the limit: what was done by then says how much of the window would have fitted (H-08). */
+/** Answers stop growing at the limit; the part that was done gives the share of the window that would have fitted (H-08). */
 const refuseTooLarge = (bytes: number, share: number, { asked, itemsLimit }: HistoryOptions): void => {
   if (bytes <= itemsLimit) return;
   const hint = whatFits(asked, (itemsLimit / bytes) * share);
@@ -232,17 +244,17 @@ const itemText = (selected: Selected, texts: LayerTexts): string => {
   return writeJson({ ...nameListing(selected), layers });
 };
 
-const groupsOf = (selected: Selected, texts: LayerTexts): readonly RowGroup[] =>
+const listGroups = (selected: Selected, texts: LayerTexts): readonly RowGroup[] =>
   Object.entries(texts).map(([layer, { rows }]) => ({ head: { ...nameListing(selected), layer }, rows }));
 
-/** The items of an answer. Throws ServiceError past the limits, and while the store is away. */
+/** The items of an answer. Throws ServiceError past the limits, and while the store is unavailable. */
 export const historyItems = async (
   sources: Sources,
   selected: readonly Selected[],
   options: HistoryOptions,
 ): Promise<Items> => {
   const { asked, layers, keepsRows } = options;
-  const most = Math.max(1, ...layers.map((layer) => rowsAsked(asked, layer)));
+  const most = Math.max(1, ...layers.map((layer) => countRows(asked, layer)));
   const step = Math.max(1, Math.floor(ROWS_AT_A_TIME / most));
   const items: string[] = [];
   const groups: RowGroup[] = [];
@@ -251,12 +263,12 @@ export const historyItems = async (
     const group = selected.slice(i, i + step);
     const texts = await groupTexts(sources, group, options);
     for (const one of group) {
-      const made = byKey(Object.fromEntries(texts.get(idOf(one)) ?? []));
+      const made = byKey(Object.fromEntries(texts.get(toListingId(one)) ?? []));
       const item = itemText(one, made);
       bytes += item.length;
       for (const layer of Object.values(made)) rows += layer.count;
       items.push(item);
-      if (keepsRows) groups.push(...groupsOf(one, made));
+      if (keepsRows) groups.push(...listGroups(one, made));
       refuseTooLarge(bytes, items.length / selected.length, options);
       refuseTooMany(rows, asked);
     }

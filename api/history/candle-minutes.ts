@@ -19,7 +19,7 @@ type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 type Periods = Omit<CandleQuestion, 'timeframe'> & { readonly length: Micros };
 type Gathered = { readonly listings: readonly Selected[]; readonly candles: Candles; readonly evaluatedAt: Micros };
 
-const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 export const minuteEnd = (at: Micros): Micros => Math.floor(at / MINUTE) * MINUTE + MINUTE;
 
@@ -47,7 +47,7 @@ const unsealedSpan = (
   const earliest = Math.max(from, retentionFrom('candles', version, evaluatedAt) - length);
   let first = to;
   while (first - length >= earliest && sealsAt(first) > sealed) first -= length;
-  const known = candles.get(idOf(one));
+  const known = candles.get(toListingId(one));
   while (first < to && known?.has(first) === true) first += length;
   const end = Math.min(to, lifeEnd(version));
   return first < end ? [{ from: first, to: end }] : [];
@@ -68,7 +68,7 @@ export const gatherMinutes = async (
       held.listings.push(one);
     }
   }
-  const minutes = new Map(gathered.listings.map((one) => [idOf(one), new Map<Micros, StoredCandle>()] as const));
+  const minutes = new Map(gathered.listings.map((one) => [toListingId(one), new Map<Micros, StoredCandle>()] as const));
   for (const { span, listings } of bySpan.values()) {
     const question: CandleQuestion = { timeframe: BASE_TIMEFRAME, priceType: periods.priceType, ...span };
     const step = Math.max(1, Math.floor((ROWS_AT_A_TIME * MINUTE) / (span.to - span.from)));

@@ -13,7 +13,7 @@ import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { type HistoryReader, places } from './store.ts';
 
-/** A period as it was sealed, or as it stands while its last minutes are not. */
+/** A period as sealed, or as it is now while its last minutes are not sealed. */
 export type StoredCandle = {
   readonly openTime: Micros;
   /** Null: it exists. */
@@ -46,7 +46,7 @@ const SELECT =
   ` ${CANDLE_FIGURES.join(', ')}, trades, quantity_unit,` +
   ' minutes_expected, minutes_present, minutes_no_trades, status, digits, null_reasons';
 
-/** Why a candle that exists has no volume: nobody publishes one of marks and indices, a traded period lacks it where one of its minutes does. */
+/** Why a candle that exists has no volume: marks and indices have none; a traded period lacks it where one of its minutes does. */
 export const noVolumeReason = (priceType: PriceType): 'no_value' | 'venue_capability' =>
   priceType === 'trade' ? 'no_value' : 'venue_capability';
 
@@ -113,8 +113,8 @@ const fromRow = ({ at, texts, instants, integers, figures: digits }: Row): Store
 
 type Recent = { readonly sealed: readonly StoredCandle[]; readonly provisional: readonly StoredCandle[] };
 
-/** Copies what memory holds. Must be done before the store is asked: what leaves memory meanwhile stands in the store. */
-const recentOf = (live: LiveMemory, { listing }: Selected, question: CandleQuestion): Recent => {
+/** Copies what memory holds. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
+const readRecent = (live: LiveMemory, { listing }: Selected, question: CandleQuestion): Recent => {
   const history = live.historyWatermark(listing.venue) ?? 0;
   const sealed: StoredCandle[] = [];
   const provisional: StoredCandle[] = [];
@@ -129,14 +129,14 @@ const recentOf = (live: LiveMemory, { listing }: Selected, question: CandleQuest
   return { sealed, provisional };
 };
 
-const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 const readStored = (
   reader: HistoryReader,
   listings: readonly Selected[],
   { timeframe, priceType, from, to }: CandleQuestion,
 ): Promise<Cell[][]> => {
-  const ids = listings.map(idOf);
+  const ids = listings.map(toListingId);
   const text =
     `SELECT ${SELECT} FROM ${reader.table(CANDLES.table)}` +
     ' WHERE open_time >= $1 AND open_time < $2 AND timeframe = $3 AND price_type = $4 AND NOT late' +
@@ -154,9 +154,9 @@ export const gatherCandles = async (
   listings: readonly Selected[],
   question: CandleQuestion,
 ): Promise<Candles> => {
-  const recent = listings.map((one) => [idOf(one), recentOf(live, one, question)] as const);
+  const recent = listings.map((one) => [toListingId(one), readRecent(live, one, question)] as const);
   const lines = question.from < question.to ? await readStored(reader, listings, question) : [];
-  const candles = new Map(listings.map((one) => [idOf(one), new Map<Micros, StoredCandle>()] as const));
+  const candles = new Map(listings.map((one) => [toListingId(one), new Map<Micros, StoredCandle>()] as const));
   const put = (id: string, rows: readonly StoredCandle[]): void => {
     for (const row of rows) candles.get(id)?.set(row.openTime, row);
   };

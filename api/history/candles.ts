@@ -11,12 +11,12 @@ import { listingId } from '../../schemas/tables.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { pricePolicyOf } from '../live/listing-view.ts';
+import { findPricePolicy } from '../live/listing-view.ts';
 import {
-  conversionOf,
   figureOrNull,
   instantOrNull,
   type Mark,
+  makeConversion,
   mayNeedMark,
   orNone,
   unitCounted,
@@ -24,11 +24,11 @@ import {
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherMinutes, MINUTE, minuteEnd, ROWS_AT_A_TIME } from './candle-minutes.ts';
 import { type Candles, gatherCandles, noVolumeReason, type StoredCandle } from './candle-rows.ts';
-import { gatherLosses, recentOf } from './gather.ts';
+import { gatherLosses, readRecent } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
 import { retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
-import { joinSeries, readingsOf } from './series.ts';
+import { joinSeries, listReadings } from './series.ts';
 import type { HistoryReader } from './store.ts';
 
 /** Periods of `length` from `from` to `to`, both on boundaries. */
@@ -77,10 +77,10 @@ const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Pol
   const capability = versionAt(capabilities, at);
   if (capability === null) return null;
   const version = versionAt(selected.listing.versions, at) ?? selected.version;
-  return pricePolicyOf(capability, options.asked.priceType, version);
+  return findPricePolicy(capability, options.asked.priceType, version);
 };
 
-/** What is said of the period that opens at `openTime` (L-07, H-07, H-11, H-16f, H-16k). */
+/** Decides the answer for the period that opens at `openTime` (L-07, H-07, H-11, H-16f, H-16k). */
 const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefined): Verdict => {
   const { selected, options } = subject;
   const { length } = options.asked;
@@ -96,7 +96,7 @@ const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefi
 type Counted = { readonly expected: number; readonly present: number; readonly noTrades: number };
 
 /** Minutes of a period: as it was sealed, or by counting those that are known. */
-const countOf = ({ minutes, options }: Subject, openTime: Micros, candle: StoredCandle | undefined): Counted => {
+const countMinutes = ({ minutes, options }: Subject, openTime: Micros, candle: StoredCandle | undefined): Counted => {
   const { length } = options.asked;
   const expected = length / MINUTE;
   if (candle !== undefined) return { expected, present: candle.present, noTrades: candle.noTrades };
@@ -112,8 +112,8 @@ const countOf = ({ minutes, options }: Subject, openTime: Micros, candle: Stored
 type Volume = { readonly volume: JsonValue; readonly conversion?: JsonValue; readonly reason?: string };
 const NO_VOLUME: Volume = { volume: null };
 
-/** Volume in the unit asked for, with the listing version of its record and the mark of the period's end (N-07, H-16k, DQL-33h). */
-const volumeOf = (subject: Subject, candle: StoredCandle): Volume => {
+/** Volume in the requested unit, with the listing version of its record and the mark of the period's end (N-07, H-16k, DQL-33h). */
+const convertVolume = (subject: Subject, candle: StoredCandle): Volume => {
   const { selected, marks, options } = subject;
   const { units: mode, asked } = options;
   const digits = candle.figures.volume;
@@ -126,7 +126,7 @@ const volumeOf = (subject: Subject, candle: StoredCandle): Volume => {
   const listing = version.record.values;
   const mark: Mark | null = marks !== null && needsMark(unit, mode, listing) ? markAt(marks, closeTime) : null;
   const converted = convertQuantity({ digits, unit, mode, listing, mark: mark?.digits ?? null });
-  const conversion = conversionOf(version, mark);
+  const conversion = makeConversion(version, mark);
   return converted === null
     ? { volume: null, conversion, reason: 'unit_unknown' }
     : { volume: figure(converted), conversion };
@@ -145,9 +145,9 @@ const rowObject = (subject: Subject, openTime: Micros): Row | null => {
   const verdict = judge(subject, openTime, candle);
   if (verdict !== PRESENT && !options.includeGaps) return null;
   const shown = verdict === PRESENT && candle !== undefined ? candle : null;
-  const volume = shown === null ? NO_VOLUME : volumeOf(subject, shown);
+  const volume = shown === null ? NO_VOLUME : convertVolume(subject, shown);
   const price = (name: (typeof CANDLE_PRICES)[number]) => figureOrNull(shown?.figures[name] ?? null);
-  const { expected, present, noTrades } = countOf(subject, openTime, candle);
+  const { expected, present, noTrades } = countMinutes(subject, openTime, candle);
   return {
     open_time: formatInstant(openTime),
     close_time: formatInstant(openTime + options.asked.length),
@@ -164,7 +164,7 @@ const rowObject = (subject: Subject, openTime: Micros): Row | null => {
 };
 
 /** Units of the members shown; the volume's is that of the newest candle that states one. */
-const unitsOf = ({ selected, candles, options }: Subject): JsonValue => {
+const findUnits = ({ selected, candles, options }: Subject): JsonValue => {
   const rows = [...candles.values()];
   const newest = rows.reduce<StoredCandle | null>(
     (held, row) => (row.quantityUnit !== null && row.openTime >= (held?.openTime ?? 0) ? row : held),
@@ -179,7 +179,7 @@ const unitsOf = ({ selected, candles, options }: Subject): JsonValue => {
   });
 };
 
-const rowsOf = (subject: Subject): readonly Row[] => {
+const makeRows = (subject: Subject): readonly Row[] => {
   const { asked } = subject.options;
   const rows: Row[] = [];
   for (let at = asked.from; at < asked.to; at += asked.length) {
@@ -194,7 +194,7 @@ const itemText = (subject: Subject, rows: readonly Row[]): string => {
   return writeJson(
     {
       ...nameListing(selected),
-      units: unitsOf(subject),
+      units: findUnits(subject),
       retention_from: formatInstant(retentionFrom('candles', selected.version, options.evaluatedAt)),
       rows,
     },
@@ -202,7 +202,7 @@ const itemText = (subject: Subject, rows: readonly Row[]): string => {
   );
 };
 
-const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 /** Marks at the ends of the periods of listings whose volumes convert with one: the last reading of each period, for an older one is stale. */
 const gatherMarks = async (
@@ -211,26 +211,27 @@ const gatherMarks = async (
   { asked, units }: CandleOptions,
 ): Promise<ReadonlyMap<string, Marks>> => {
   if (units === 'published') return new Map();
-  const counted = (one: Selected) => [...(candles.get(idOf(one))?.values() ?? [])].map((row) => row.quantityUnit);
+  const counted = (one: Selected) =>
+    [...(candles.get(toListingId(one))?.values() ?? [])].map((row) => row.quantityUnit);
   const converted = listings.filter((one) => mayNeedMark(one.listing, counted(one), units));
   if (converted.length === 0 || asked.from >= asked.to) return new Map();
-  const recent = converted.map((one) => recentOf(live, one, 'mark'));
+  const recent = converted.map((one) => readRecent(live, one, 'mark'));
   const range = { after: asked.from, to: asked.to };
-  const stored = await reader.lastOfPeriods({ layer: 'mark', listings: converted.map(idOf) }, range, {
+  const stored = await reader.lastOfPeriods({ layer: 'mark', listings: converted.map(toListingId) }, range, {
     length: asked.length,
     kind: 'reading',
   });
   const rows = converted.map((one, i) =>
-    readingsOf(joinSeries(stored.get(idOf(one)) ?? [], recent[i] ?? { sealed: [], provisional: [] })),
+    listReadings(joinSeries(stored.get(toListingId(one)) ?? [], recent[i] ?? { sealed: [], provisional: [] })),
   );
-  const heard = converted.flatMap(({ listing }, i) => (rows[i] ?? []).map((row) => [listing.venue, row] as const));
-  const losses = await gatherLosses({ reader, live }, heard, asked.to);
+  const received = converted.flatMap(({ listing }, i) => (rows[i] ?? []).map((row) => [listing.venue, row] as const));
+  const losses = await gatherLosses({ reader, live }, received, asked.to);
   return new Map(
     converted.map((one, i) => {
       const { venue } = one.listing;
       const capabilities = live.venue(venue)?.capabilities ?? [];
       const boundMs = LAYERS.mark.freshnessMs;
-      return [idOf(one), { venue, capabilities, losses, rows: rows[i] ?? [], boundMs }] as const;
+      return [toListingId(one), { venue, capabilities, losses, rows: rows[i] ?? [], boundMs }] as const;
     }),
   );
 };
@@ -241,14 +242,14 @@ export const whatFits = ({ from, to, length }: CandlesAsked, share: number): str
   return `A window of about ${window / 1_000_000}s fits: send to ${formatInstant(from + window)}, or narrow where.`;
 };
 
-/** Answers stop growing at the limit: what was done by then says how much of the window would have fitted. */
+/** Answers stop growing at the limit; the part that was done gives the share of the window that would have fitted. */
 const refuseTooLarge = (bytes: number, share: number, { asked, itemsLimit }: CandleOptions): void => {
   if (bytes <= itemsLimit) return;
   const hint = whatFits(asked, (itemsLimit / bytes) * share);
   throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${itemsLimit}.`, { hint });
 };
 
-/** The items of an answer. Throws ServiceError past the limits, and while the store is away. */
+/** The items of an answer. Throws ServiceError past the limits, and while the store is unavailable. */
 export const candleItems = async (
   sources: Sources,
   selected: readonly Selected[],
@@ -268,7 +269,7 @@ export const candleItems = async (
       gatherMarks(sources, { listings: group, candles }, options),
     ]);
     for (const one of group) {
-      const id = idOf(one);
+      const id = toListingId(one);
       const subject: Subject = {
         selected: one,
         capabilities: sources.live.venue(one.listing.venue)?.capabilities ?? [],
@@ -278,7 +279,7 @@ export const candleItems = async (
         marks: marks.get(id) ?? null,
         options,
       };
-      const rows = rowsOf(subject);
+      const rows = makeRows(subject);
       const item = itemText(subject, rows);
       bytes += item.length;
       items.push(item);

@@ -68,7 +68,7 @@ const fromRow = ({ at, texts, instants, figures }: Row): StoredLiquidation => ({
 
 const isEvent = ({ texts, flags }: Row): boolean => texts.status === 'present' && flags.late !== true;
 
-export const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+export const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 /** Events with `from <= received_at < to` (DQL-33g). */
 export type EventQuestion = Span & { readonly listings: readonly Selected[]; readonly side: Side | null };
@@ -88,7 +88,7 @@ const readEvents = async (
   limit: number | null,
 ): Promise<StoredLiquidation[]> => {
   if (from >= to) return [];
-  const ids = listings.map(idOf);
+  const ids = listings.map(toListingId);
   const text =
     `SELECT ${SELECT} FROM ${reader.table(TABLE)} WHERE received_at >= $1 AND received_at < $2 AND status = 'present' AND NOT late` +
     ` AND listing IN (${places(ids, 2)})${side === null ? '' : ` AND side = '${side}'`}` +
@@ -120,7 +120,7 @@ export const gatherEvents = async (
   return [...events.values()];
 };
 
-const gapOf = ({ at, texts, instants }: Row): StoredGap => ({
+const toGap = ({ at, texts, instants }: Row): StoredGap => ({
   from: instants.from_at ?? at,
   to: at,
   cause: texts.gap_cause ?? 'unknown',
@@ -143,12 +143,12 @@ const joinGaps = (gaps: readonly StoredGap[], { from, to }: Span): StoredGap[] =
 /** No gap row crosses a midnight, so one that reaches into the window ends at most this long after it. */
 const DAY: Micros = 86_400_000_000;
 
-/** What the venue's tasks have not come to yet: nobody knows what happened there (H-15, H-16k). A settled answer has none. */
-const unheard = (live: LiveMemory, venue: string, { from, to }: Span): StoredGap[] => {
-  // What the store shows was sealed, however far behind this copy is.
+/** Spans that the venue's tasks have not reached yet: their content is unknown (H-15, H-16k). A settled answer has none. */
+const findUnknownSpans = (live: LiveMemory, venue: string, { from, to }: Span): StoredGap[] => {
+  // The rows that the store shows are sealed, however far behind this copy is.
   const sealed = (live.historyWatermark(venue) ?? 0) - SEALS_AFTER;
-  const heard = Math.max(from, live.watermark(venue) ?? from, sealed);
-  return to - heard > STATE_LAG ? [{ from: heard, to, cause: 'unknown' }] : [];
+  const knownFrom = Math.max(from, live.watermark(venue) ?? from, sealed);
+  return to - knownFrom > STATE_LAG ? [{ from: knownFrom, to, cause: 'unknown' }] : [];
 };
 
 /** Gaps of each listing that reach into the window, cut to it. */
@@ -160,10 +160,10 @@ export const gatherGaps = async (
   const gaps = new Map<string, StoredGap[]>();
   for (const one of listings) {
     const rows = [...live.recentRows(one.listing.venue, TABLE, one.listing.venueSymbol)].map(({ row }) => row);
-    const missing = rows.filter(({ texts }) => texts.status === 'missing').map(gapOf);
-    gaps.set(idOf(one), [...missing, ...unheard(live, one.listing.venue, { from, to })]);
+    const missing = rows.filter(({ texts }) => texts.status === 'missing').map(toGap);
+    gaps.set(toListingId(one), [...missing, ...findUnknownSpans(live, one.listing.venue, { from, to })]);
   }
-  const ids = listings.map(idOf);
+  const ids = listings.map(toListingId);
   const text =
     `SELECT listing, from_at::long from_at, received_at::long received_at, gap_cause FROM ${reader.table(TABLE)}` +
     ` WHERE received_at > $1 AND received_at < $2 AND from_at < $3 AND status = 'missing' AND listing IN (${places(ids, 3)})` +

@@ -10,7 +10,7 @@ import { joinSeries, type ReadingRow, type RecentSeries } from './series.ts';
 import type { HistoryReader, Range, RowQuestion, Rows, StoredSpan } from './store.ts';
 import { fromRow, type StoredReading, type StoredRow } from './stored-row.ts';
 
-/** What is asked of time. `from` and `to` of periods lie on boundaries. */
+/** The requested instants. `from` and `to` of periods lie on boundaries. */
 export type Asked =
   | (Span & { readonly mode: 'interval'; readonly length: Micros })
   | (Span & { readonly mode: 'raw' })
@@ -22,8 +22,8 @@ export const windowMicros = (layer: ReadingLayer): Micros => LAYERS[layer].windo
 const NEAR: Micros = 120_000_000;
 const SPANS_PER_STATEMENT = 200;
 
-/** Copies what memory holds of a listing's layer. Must be done before the store is asked: what leaves memory meanwhile stands in the store. */
-export const recentOf = (live: LiveMemory, { listing }: Selected, layer: ReadingLayer): RecentSeries => {
+/** Copies a listing's layer from memory. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
+export const readRecent = (live: LiveMemory, { listing }: Selected, layer: ReadingLayer): RecentSeries => {
   const history = live.historyWatermark(listing.venue) ?? 0;
   const sealed: StoredRow[] = [];
   const provisional: StoredRow[] = [];
@@ -36,7 +36,7 @@ export const recentOf = (live: LiveMemory, { listing }: Selected, layer: Reading
   return { sealed, provisional };
 };
 
-const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 const merge = (parts: readonly Rows[]): Rows => {
   const merged: Rows = new Map();
@@ -56,7 +56,7 @@ const readPeriods = (reader: HistoryReader, question: RowQuestion, asked: Asked 
 };
 
 /** Runs of instants that lie near each other. */
-export const runsOf = (instants: readonly Micros[]): Micros[][] => {
+export const listRuns = (instants: readonly Micros[]): Micros[][] => {
   const runs: Micros[][] = [];
   for (const at of instants) {
     const run = runs.at(-1);
@@ -67,7 +67,7 @@ export const runsOf = (instants: readonly Micros[]): Micros[][] => {
 };
 
 const readInstants = (reader: HistoryReader, question: RowQuestion, instants: readonly Micros[]) =>
-  runsOf(instants).flatMap((run) => {
+  listRuns(instants).flatMap((run) => {
     const [first = 0, last = first] = [run[0], run.at(-1)];
     const before = reader.asOf(question, first);
     return last === first ? [before] : [before, reader.windows(question, { after: first, to: last })];
@@ -105,15 +105,15 @@ export const gatherSeries = async (
   layer: ReadingLayer,
   { withBefore = false }: { readonly withBefore?: boolean } = {},
 ): Promise<ReadonlyMap<string, readonly StoredRow[]>> => {
-  const question: RowQuestion = { layer, listings: listings.map(idOf) };
-  const recent = listings.map((listing) => recentOf(live, listing, layer));
+  const question: RowQuestion = { layer, listings: listings.map(toListingId) };
+  const recent = listings.map((listing) => readRecent(live, listing, layer));
   const reads = readAsked(reader, question, asked);
   if (withBefore && asked.mode !== 'at') reads.push(reader.asOf(question, asked.from));
   const stored = merge(await Promise.all(reads));
   return new Map(
     listings.map((listing, i) => [
-      idOf(listing),
-      joinSeries(stored.get(idOf(listing)) ?? [], recent[i] as RecentSeries),
+      toListingId(listing),
+      joinSeries(stored.get(toListingId(listing)) ?? [], recent[i] as RecentSeries),
     ]),
   );
 };
@@ -152,7 +152,7 @@ export const gatherLosses = async (
   latest: Micros,
 ): Promise<Losses> => {
   const spans = new Map<string, readonly StoredSpan[]>();
-  // As it was before the store is asked: up to there nothing is missing from what the store answers.
+  // Taken before the store is queried: up to these watermarks the store's answer is complete.
   const visible = new Map([...live.venues()].map(({ venue }) => [venue, live.historyWatermark(venue) ?? 0] as const));
   for (const [venue, rows] of byVenue(heard)) {
     const connections = [...new Set(rows.map(({ reading }) => reading.conn_id))].sort();
@@ -165,7 +165,7 @@ export const gatherLosses = async (
   }
   return (venue, reading, at) => {
     const stored = storedLoss(spans.get(`${venue}|${reading.conn_id}`) ?? [], reading.received_at, at);
-    // Memory does not know when a loss was recorded, so it is asked only about what the store cannot show yet.
+    // Memory does not know when a loss was recorded, so it is used only for what the store cannot show yet.
     if (stored !== null || at + SEALS_AFTER <= (visible.get(venue) ?? 0)) return stored;
     return live.venue(venue)?.connections.lostAt(reading.conn_id, reading.received_at) ?? null;
   };

@@ -1,4 +1,4 @@
-// What a history answer may not be: beyond the plan, finer than what is kept, larger than an answer (H-04, H-08, H-09).
+// The limits of a history answer: within the plan, no finer than what is kept, no larger than an answer (H-04, H-08, H-09).
 import { formatDuration } from '../../schemas/durations.ts';
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
@@ -6,7 +6,7 @@ import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import type { Plan } from '../contract/plans.ts';
-import { rowsAsked } from './answer.ts';
+import { countRows } from './answer.ts';
 import type { Asked } from './gather.ts';
 import { reachRefusals } from './past.ts';
 import { firstInstant, type Input } from './request.ts';
@@ -39,7 +39,7 @@ export const cadenceLimits = (asked: Asked, layers: readonly ReadingLayer[]): Ap
 /** Rows of a listing and layer. */
 export const rowLimits = (asked: Asked): ApiError[] => {
   if (asked.mode === 'raw') return [];
-  const rows = rowsAsked(asked, 'ticker');
+  const rows = countRows(asked, 'ticker');
   if (rows <= ROWS_PER_LAYER) return [];
   const message = `A listing and layer would have ${rows} rows, the limit is ${ROWS_PER_LAYER}.`;
   if (asked.mode === 'at')
@@ -52,11 +52,11 @@ export const rowLimits = (asked: Asked): ApiError[] => {
 /** Rows of a raw answer are known ahead: a stored row, or its absence, for every window. */
 export const rawLimits = (asked: Asked, layers: readonly ReadingLayer[], listings: number): ApiError[] => {
   if (asked.mode !== 'raw') return [];
-  const rows = layers.reduce((sum, layer) => sum + rowsAsked(asked, layer) * listings, 0);
+  const rows = layers.reduce((sum, layer) => sum + countRows(asked, layer) * listings, 0);
   if (rows <= RAW_ROWS) return [];
   const longest = Math.max(...layers.map((layer) => LAYERS[layer].windowMs)) * 1_000;
   const perLongest =
-    layers.reduce((sum, layer) => sum + rowsAsked({ ...asked, from: 0, to: longest }, layer), 0) * listings;
+    layers.reduce((sum, layer) => sum + countRows({ ...asked, from: 0, to: longest }, layer), 0) * listings;
   // One window of each layer may be cut by `from`.
   const fits = Math.floor((RAW_ROWS - layers.length * listings) / perLongest) * longest;
   const message = `The answer would have ${rows} rows, the limit is ${RAW_ROWS}.`;

@@ -5,10 +5,17 @@ import type { Micros } from '../../schemas/records.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 import { convertQuantity, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf } from '../live/listing-view.ts';
-import { conversionOf, figureOrNull, instantOrNull, orNone, unitCounted, valueRule } from '../live/members.ts';
+import { findListingPolicy } from '../live/listing-view.ts';
+import { figureOrNull, instantOrNull, makeConversion, orNone, unitCounted, valueRule } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { gatherEvents, gatherGaps, idOf, type Side, type StoredGap, type StoredLiquidation } from './event-rows.ts';
+import {
+  gatherEvents,
+  gatherGaps,
+  type Side,
+  type StoredGap,
+  type StoredLiquidation,
+  toListingId,
+} from './event-rows.ts';
 import { retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import type { HistoryReader } from './store.ts';
@@ -71,24 +78,24 @@ const rowObject = (event: Event, { listing, version: current }: Selected, units:
     quantity: figureOrNull(quantity),
     value: figureOrNull(value),
     id: event.id,
-    conversion: units === 'published' ? undefined : conversionOf(version, null),
+    conversion: units === 'published' ? undefined : makeConversion(version, null),
     null_reasons: orNone(reasons),
   };
 };
 
 type Completeness = 'full' | 'sampled' | 'none';
 
-/** What the venue says of how many it publishes; a layer that is not collected has none to show. */
-const completenessOf = (live: LiveMemory, { listing, version }: Selected, at: Micros): Completeness => {
+/** How completely the venue publishes liquidations; `none` for a layer that is not collected. */
+const findCompleteness = (live: LiveMemory, { listing, version }: Selected, at: Micros): Completeness => {
   const versions = live.venue(listing.venue)?.capabilities ?? [];
-  // Before the first version nothing was known of the venue: it is told by what came to be known.
+  // Before the first version nothing was known of the venue, so its first version applies.
   const capability = versionAt(versions, at) ?? versions[0] ?? null;
-  if (listingPolicyOf(capability, 'liquidation', version) !== 'on') return 'none';
+  if (findListingPolicy(capability, 'liquidation', version) !== 'on') return 'none';
   return capability?.layers['liquidation']?.completeness ?? 'sampled';
 };
 
-/** What a listing cannot have events of: before they are kept, and while it was not listed. */
-const outsideOf = ({ listing, version }: Selected, keptFrom: Micros, { from, to }: Span): StoredGap[] => [
+/** Spans in which a listing cannot have events: before they are kept, and while it was not listed. */
+const listOutside = ({ listing, version }: Selected, keptFrom: Micros, { from, to }: Span): StoredGap[] => [
   ...(from < keptFrom ? [{ from, to: Math.min(to, keptFrom), cause: 'not_retained' }] : []),
   ...unlistedSpans(listing, version)
     .map((span) => ({ from: Math.max(from, span.from, keptFrom), to: Math.min(to, span.to), cause: 'not_listed' }))
@@ -105,7 +112,7 @@ type Subject = {
 };
 
 /** Gaps of the window that begin on this page; a layer that is not collected has none. */
-const gapsOf = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, page: Span): StoredGap[] => {
+const listGaps = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, page: Span): StoredGap[] => {
   const { selected, gaps, completeness } = subject;
   if (completeness === 'none') return [];
   const keptFrom = retentionFrom('events', selected.version, evaluatedAt);
@@ -113,7 +120,7 @@ const gapsOf = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, pa
   const within = gaps
     .map((gap) => ({ ...gap, from: Math.max(gap.from, keptFrom), to: Math.min(gap.to, end) }))
     .filter((gap) => gap.from < gap.to);
-  return [...within, ...outsideOf(selected, keptFrom, asked)]
+  return [...within, ...listOutside(selected, keptFrom, asked)]
     .filter(({ from }) => from >= page.from && from < page.to)
     .sort(byStart);
 };
@@ -145,7 +152,7 @@ const rowsFrom = async (
   selected: readonly Selected[],
   { asked, side, limit, after }: LiquidationOptions,
 ): Promise<Event[]> => {
-  const byId = new Map(selected.map((one) => [idOf(one), one.listing] as const));
+  const byId = new Map(selected.map((one) => [toListingId(one), one.listing] as const));
   const question = { listings: selected, side, from: after?.receivedAt ?? asked.from, to: asked.to };
   const parts =
     after === null
@@ -178,17 +185,17 @@ export const liquidationPage = async (
   const rows = events.slice(0, limit);
   const last = events.length > limit ? rows.at(-1) : undefined;
   const page = { from: after?.receivedAt ?? asked.from, to: last?.receivedAt ?? asked.to };
-  const byListing = new Map(selected.map((one) => [idOf(one), [] as Event[]] as const));
+  const byListing = new Map(selected.map((one) => [toListingId(one), [] as Event[]] as const));
   for (const event of rows) byListing.get(event.listing)?.push(event);
   const groups: RowGroup[] = [];
   let [returned, gapCount] = [0, 0];
   const items = selected.map((one) => {
     const keptFrom = retentionFrom('events', one.version, evaluatedAt);
-    const kept = (byListing.get(idOf(one)) ?? []).filter(({ receivedAt }) => receivedAt >= keptFrom);
+    const kept = (byListing.get(toListingId(one)) ?? []).filter(({ receivedAt }) => receivedAt >= keptFrom);
     returned += kept.length;
-    const completeness = completenessOf(sources.live, one, asked.to);
-    const subject: Subject = { selected: one, events: kept, gaps: gaps.get(idOf(one)) ?? [], completeness };
-    const shown = gapsOf(subject, options, page);
+    const completeness = findCompleteness(sources.live, one, asked.to);
+    const subject: Subject = { selected: one, events: kept, gaps: gaps.get(toListingId(one)) ?? [], completeness };
+    const shown = listGaps(subject, options, page);
     gapCount += shown.length;
     const made = kept.map((event) => rowObject(event, one, options.units));
     if (options.keepsRows) groups.push({ head: nameListing(one), rows: made });
@@ -198,8 +205,8 @@ export const liquidationPage = async (
     items: { text: `[${items.join(',')}]`, groups },
     returned,
     gaps: gapCount,
-    next: last === undefined ? null : placeOf(last),
+    next: last === undefined ? null : toPlace(last),
   };
 };
 
-const placeOf = ({ receivedAt, venue, venueSymbol, id }: Place): Place => ({ receivedAt, venue, venueSymbol, id });
+const toPlace = ({ receivedAt, venue, venueSymbol, id }: Place): Place => ({ receivedAt, venue, venueSymbol, id });

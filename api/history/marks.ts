@@ -3,7 +3,7 @@ import { statusAt } from '../../schemas/freshness.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { versionAt } from '../live/listing-book.ts';
-import { policyOf } from '../live/listing-view.ts';
+import { findPolicy } from '../live/listing-view.ts';
 import type { Mark } from '../live/members.ts';
 import type { Losses } from './gather.ts';
 import { newestAt, type ReadingRow } from './series.ts';
@@ -25,7 +25,7 @@ export const markAt = ({ venue, capabilities, losses, rows, boundMs }: Marks, at
   if (row === null || digits === undefined) return null;
   const { status } = statusAt({
     reading: row.reading,
-    policy: policyOf(versionAt(capabilities, at), 'mark'),
+    policy: findPolicy(versionAt(capabilities, at), 'mark'),
     lostAt: losses(venue, row.reading, at),
     boundMs,
     at,

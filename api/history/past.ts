@@ -1,4 +1,4 @@
-// What every answer about the past decides alike: which listings are meant, whether it can still change, what nobody can say (N-11, H-09).
+// Common decisions of all answers about the past: the selected listings, whether the answer can still change, what is unknown (N-11, H-09).
 import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -53,7 +53,7 @@ export const awaitRecent = async ({ to }: Span, selected: readonly Selected[], l
   await live.wholeWithin(WHOLE_WITHIN_MS);
 };
 
-/** Windows that the store does not show yet and memory does not hold, yet or any more: nothing can be said of them (design section 7). */
+/** Refuses windows that the store does not show yet and that memory does not hold: their content is unknown (design section 7). */
 export const refuseHole = ({ from, to }: Span, selected: readonly Selected[], live: LiveMemory): void => {
   for (const one of selected) {
     const { venue } = one.listing;
@@ -77,7 +77,7 @@ const newest = (written: readonly (Micros | undefined)[]): string | null => {
 };
 
 /** Versions the past was read under. */
-export const versionsOf = (selected: readonly Selected[], live: LiveMemory, at: Micros) => {
+export const listVersions = (selected: readonly Selected[], live: LiveMemory, at: Micros) => {
   const venues = new Set(selected.map(({ listing }) => listing.venue));
   return {
     listings_as_of: newest(selected.map(({ version }) => version.written_at)),

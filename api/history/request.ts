@@ -46,7 +46,7 @@ export type Input = Static<typeof Input>;
 
 const MODES = ['interval', 'at', 'as_of', 'raw'] as const;
 
-/** Members that say which instants are meant (H-02, H-03). */
+/** Members that select the instants (H-02, H-03). */
 const modeFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   if (MODES.some((name) => spoilt.has(name))) return [];
   const modes = [
@@ -89,7 +89,7 @@ const orderFaults = (at: readonly string[]): ApiError[] => {
   });
 };
 
-/** Faults of shape that the schema cannot say. */
+/** Faults of shape that the schema cannot express. */
 export const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
   ...(input.layers ?? []).flatMap(layerFault),
   ...freshnessFaults(input.freshness),
@@ -103,7 +103,7 @@ export const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
 ];
 
 /** The instants meant. Periods are moved in to boundaries and cut at now; what is left may be nothing (H-02, H-04). */
-export const askedOf = (input: Input, evaluatedAt: Micros): Asked => {
+export const readAsked = (input: Input, evaluatedAt: Micros): Asked => {
   const texts = input.at ?? (input.as_of === undefined ? undefined : [input.as_of]);
   if (texts !== undefined) return { mode: 'at', instants: texts.map((text) => parseInstant(text) ?? 0) };
   const from = parseInstant(input.from ?? '') ?? 0;

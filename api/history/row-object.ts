@@ -5,7 +5,7 @@ import { formatInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import { instantOrNull, instantsOf, type Mark, makeMembers, markFor } from '../live/members.ts';
+import { instantOrNull, type Mark, makeInstants, makeMembers, markFor } from '../live/members.ts';
 import type { Row } from './row-groups.ts';
 import type { StoredReading } from './stored-row.ts';
 
@@ -72,7 +72,7 @@ export const rowObject = (question: RowQuestion, { includeGaps }: { readonly inc
     horizon_source: reading?.horizon_source ?? null,
     anchor: reading?.anchor ?? null,
     values: isPresent ? (members?.values ?? {}) : {},
-    instants: members !== null && reading !== null ? instantsOf(reading) : undefined,
+    instants: members !== null && reading !== null ? makeInstants(reading) : undefined,
     conversion: members?.conversion,
     withheld:
       members !== null && !isPresent ? { values: members.values, null_reasons: members.nullReasons } : undefined,

@@ -3,7 +3,7 @@ import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StoredReading, StoredRow } from './stored-row.ts';
 
-/** What memory held before the store was asked: sealed rows it may not show yet, and windows that are not sealed. */
+/** What memory held before the store was queried: sealed rows it may not show yet, and windows that are not sealed. */
 export type RecentSeries = { readonly sealed: readonly StoredRow[]; readonly provisional: readonly StoredRow[] };
 
 const inOrder = (a: StoredRow, b: StoredRow): number =>
@@ -13,21 +13,22 @@ const covers = (row: StoredRow, at: Micros): boolean => !row.late && row.fromAt 
 
 /** One series in the order of time. A row in both counts once; a window that is sealed anywhere has no provisional row. */
 export const joinSeries = (stored: readonly StoredRow[], recent: RecentSeries): StoredRow[] => {
-  // What is read is nearly in order, and sorting that costs next to nothing.
+  // Rows arrive nearly in order, and sorting such rows costs next to nothing.
   const all = [...recent.sealed, ...stored].sort(inOrder);
   const rows = all.filter((row, i) => i === 0 || inOrder(all[i - 1] as StoredRow, row) !== 0);
   const open = recent.provisional.filter(({ at }) => !rows.some((row) => covers(row, at)));
   return open.length === 0 ? rows : [...rows, ...open].sort(inOrder);
 };
 
-/** A row that tells what was the last thing heard in its window. */
+/** A row with the last reading of its window. */
 export type ReadingRow = StoredRow & { readonly reading: StoredReading };
 const isReading = (row: StoredRow): row is ReadingRow => row.reading !== null;
 
 /** Rows with a reading or invalidation that count, in order (N-11). */
-export const readingsOf = (series: readonly StoredRow[]): ReadingRow[] =>
+export const listReadings = (series: readonly StoredRow[]): ReadingRow[] =>
   series.filter(isReading).filter(({ late }) => !late);
-const gapsOf = (series: readonly StoredRow[]): StoredRow[] => series.filter((row) => row.reading === null && !row.late);
+const listGaps = (series: readonly StoredRow[]): StoredRow[] =>
+  series.filter((row) => row.reading === null && !row.late);
 
 /** Index of the last row that ended at or before `at`; -1 when none did. */
 const lastEndedBy = (rows: readonly StoredRow[], at: Micros): number => {
@@ -44,19 +45,19 @@ const lastEndedBy = (rows: readonly StoredRow[], at: Micros): number => {
 export const newestAt = (readings: readonly ReadingRow[], at: Micros): ReadingRow | null =>
   readings[lastEndedBy(readings, at)] ?? null;
 
-/** What an answer says of a period `(start, end]` or of an instant: a reading, or why there is none. */
+/** The answer for a period `(start, end]` or for an instant: a reading, or why there is none. */
 export type Answered = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
 
 export type Period = { readonly start: Micros; readonly end: Micros };
 
 /** Periods of `length` in `(from, to]`; both ends lie on boundaries. */
-export const periodsOf = (from: Micros, to: Micros, length: Micros): Period[] => {
+export const listPeriods = (from: Micros, to: Micros, length: Micros): Period[] => {
   const periods: Period[] = [];
   for (let end = from + length; end <= to; end += length) periods.push({ start: end - length, end });
   return periods;
 };
 
-/** Cause of a period without a reading: that of the last gap that reaches into it; a window nobody has sealed is `unknown`. */
+/** Cause of a period without a reading: that of the last gap that reaches into it; a window that was never sealed is `unknown`. */
 const causeIn = (gaps: readonly StoredRow[], { start, end }: Period): GapCause => {
   // Gaps do not overlap, so only the first one that ends after the period's end can begin before it.
   const ended = lastEndedBy(gaps, end);
@@ -68,8 +69,8 @@ const causeIn = (gaps: readonly StoredRow[], { start, end }: Period): GapCause =
 
 /** The last reading of each period; the previous period's is not carried (H-06, mode interval). */
 export const answerPeriods = (series: readonly StoredRow[], periods: readonly Period[]): Answered[] => {
-  const readings = readingsOf(series);
-  const gaps = gapsOf(series);
+  const readings = listReadings(series);
+  const gaps = listGaps(series);
   return periods.map((period) => {
     const newest = newestAt(readings, period.end);
     const row = newest !== null && newest.at > period.start ? newest : null;
@@ -87,16 +88,16 @@ export const answerRaw = (
   series: readonly StoredRow[],
   { from, to, windowMicros }: { readonly from: Micros; readonly to: Micros; readonly windowMicros: Micros },
 ): RawRow[] => {
-  const heard = series.filter(isReading).map((row) => ({ at: row.reading.received_at, row, gapCause: null }));
-  const filled = new Set(readingsOf(series).map(({ at }) => at));
+  const received = series.filter(isReading).map((row) => ({ at: row.reading.received_at, row, gapCause: null }));
+  const filled = new Set(listReadings(series).map(({ at }) => at));
   const first = Math.ceil(from / windowMicros) * windowMicros;
   const windows: Period[] = [];
   for (let end = first; end < to; end += windowMicros) windows.push({ start: end - windowMicros, end });
-  const gaps = gapsOf(series);
+  const gaps = listGaps(series);
   const silent = windows
     .filter(({ end }) => !filled.has(end))
     .map((window) => ({ at: window.end, row: null, gapCause: causeIn(gaps, window) }));
-  return [...heard.filter(({ at }) => at >= from && at < to), ...silent].sort(
+  return [...received.filter(({ at }) => at >= from && at < to), ...silent].sort(
     (a, b) => a.at - b.at || inOrderOfRaw(a, b),
   );
 };

@@ -1,4 +1,4 @@
-// A sample of requests whose answers can never change, kept with their hashes: the nightly runner asks them again (OP-03).
+// A sample of requests whose answers can never change, kept with their hashes: the nightly runner repeats them (OP-03).
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
@@ -32,7 +32,7 @@ from jsonb_to_recordset($1) as r (hash text, path text, request jsonb, items_sha
 on conflict do nothing`;
 
 /** Earliest instant a request names; null when it names none that we know how to find, and for a further page. */
-export const earliestOf = (input: unknown): Micros | null => {
+export const findEarliest = (input: unknown): Micros | null => {
   if (typeof input !== 'object' || input === null || 'cursor' in input) return null;
   const { from, as_of, at } = input as { readonly from?: unknown; readonly as_of?: unknown; readonly at?: unknown };
   const named = [from, as_of, ...(Array.isArray(at) ? at : [])].filter((text) => typeof text === 'string');
@@ -48,16 +48,16 @@ type Kept = {
   readonly earliest_s: number;
 };
 
-/** A plan that narrows makes another question of the same words, so only whole ones are kept. */
-const keptOf = ({ path, input, itemsSha256, plan }: SettledAnswer): Kept | null => {
-  const earliest = (plan !== null && narrows(plan)) || !isStorableJson(input) ? null : earliestOf(input);
+/** A plan that narrows gives the same request another meaning, so only requests of whole plans are kept. */
+const toKept = ({ path, input, itemsSha256, plan }: SettledAnswer): Kept | null => {
+  const earliest = (plan !== null && narrows(plan)) || !isStorableJson(input) ? null : findEarliest(input);
   const text = JSON.stringify(input);
   if (earliest === null || text.length > REQUEST_BYTES) return null;
   const hash = createHash('sha256').update(`${path}\n${text}`).digest('hex');
   return { hash, path, request: input, items_sha256: itemsSha256, earliest_s: earliest / 1_000_000 };
 };
 
-/** Writes once a second what was noted. While PostgreSQL is away the sample is thinner: nothing waits for it. */
+/** Writes once a second what was noted. While PostgreSQL is unavailable the sample is thinner: nothing waits for it. */
 export const keepSettledSample = (pool: Pool, log: Logger): SettledSample => {
   let waiting: Kept[] = [];
   let permits = BURST;
@@ -83,7 +83,7 @@ export const keepSettledSample = (pool: Pool, log: Logger): SettledSample => {
   const timer = setInterval(() => void flush(), FLUSH_MS).unref();
   return {
     note: (answer) => {
-      const kept = keptOf(answer);
+      const kept = toKept(answer);
       if (kept !== null && mayKeep()) waiting.push(kept);
     },
     stop: async () => {

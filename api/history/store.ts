@@ -32,12 +32,12 @@ export type StoredSpan = {
   readonly cause: string | null;
 };
 
-/** The store could not be asked: away, or not made yet. Anything else that fails is our own fault. */
+/** The store cannot be queried: it is unavailable or not created yet. Any other failure is a fault of this service. */
 const isAway = (error: Error): boolean =>
   !('severity' in error) || /does not exist|could not open|table is dropped/i.test(error.message);
 const isTimeout = (error: Error): boolean => /timeout, query aborted|statement timeout|timed out/i.test(error.message);
 
-/** What a caller is answered when the store fails: to repeat the call while it is away or slow; a fault of our own stays what it is. */
+/** Turns a failure of the store into an answer to retry while it is unavailable or slow; a fault of this service stays as it is. */
 export const explainStore = (error: unknown): unknown =>
   error instanceof Error && (isAway(error) || isTimeout(error))
     ? serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a minute.' })
@@ -51,7 +51,7 @@ const tooSlow = () =>
 /** A statement about the values of its `IN`, which `values` or the text hold already. None: it has no lines, and `IN ()` is no SQL. */
 export type ListQuery = QuestdbQuery & { readonly among: readonly string[] };
 
-/** `$1, $2 …` for `values` after those that stand already. */
+/** `$1, $2 …` for `values`, after the parameters that exist already. */
 export const places = (values: readonly unknown[], before: number): string =>
   values.map((_, i) => `$${before + i + 1}`).join(', ');
 
@@ -78,7 +78,7 @@ export class HistoryReader {
     return this.#rows(question, 'r.at > $1 AND r.at <= $2', [after, to]);
   }
 
-  /** Of each period the last row that `holds`, readings or gaps. Periods end at multiples of `length`. */
+  /** Reads the last row of each period that `holds`, readings or gaps. Periods end at multiples of `length`. */
   lastOfPeriods(
     question: RowQuestion,
     { after, to }: Range,
@@ -91,7 +91,7 @@ export class HistoryReader {
       ` WHERE at > $1 AND at <= $2 AND ${holds} AND listing IN (${places(question.listings, 2)}) GROUP BY listing, period` +
       `) p ON r.listing = p.listing AND r.at = p.last_at` +
       ` WHERE r.at > $1 AND r.at <= $2 AND r.received_at IS ${kind === 'reading' ? 'NOT NULL' : 'NULL'} AND NOT r.late ORDER BY listing, at, src_offset`;
-    return this.#ask(question, { text, values: this.#values([after, to], question), among: question.listings });
+    return this.#runQuery(question, { text, values: this.#values([after, to], question), among: question.listings });
   }
 
   /** Gaps over several windows that end after `after` and begin before `to`; none crosses a midnight. */
@@ -109,7 +109,7 @@ export class HistoryReader {
       `SELECT ${selectList(question.layer)} FROM (SELECT * FROM ${this.#table(question.layer)}` +
       ` WHERE at <= $1 AND received_at IS NOT NULL AND NOT late AND listing IN (${question.listings.map(literal).join(', ')})` +
       ' LATEST ON at PARTITION BY listing) r ORDER BY listing';
-    return this.#ask(question, { text, values: [formatInstantMicros(at)], among: question.listings });
+    return this.#runQuery(question, { text, values: [formatInstantMicros(at)], among: question.listings });
   }
 
   /** Ended alive spans of connections that overlap `[from, to]`, by connection. */
@@ -155,10 +155,10 @@ export class HistoryReader {
     const text =
       `SELECT ${selectList(question.layer)} FROM ${this.#table(question.layer)} r` +
       ` WHERE ${where} AND ${listings} ORDER BY listing, at, src_offset`;
-    return this.#ask(question, { text, values: this.#values(instants, question), among: question.listings });
+    return this.#runQuery(question, { text, values: this.#values(instants, question), among: question.listings });
   }
 
-  async #ask({ layer }: RowQuestion, query: ListQuery): Promise<Rows> {
+  async #runQuery({ layer }: RowQuestion, query: ListQuery): Promise<Rows> {
     const rows: Rows = new Map();
     for (const line of await this.query(query)) {
       const { listing, row } = fromCells(layer, line);

@@ -7,7 +7,7 @@ import type { Digits, Micros } from '../../schemas/records.ts';
 import { columnOf } from '../../schemas/tables.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 
-/** What a row keeps of the reading, or invalidation, that stands for its window. */
+/** What a row keeps of the reading, or invalidation, of its window. */
 export type StoredReading = Pick<
   Reading,
   | 'layer'
@@ -32,7 +32,7 @@ export type StoredRow = {
   readonly at: Micros;
   readonly late: boolean;
   readonly srcOffset: number;
-  /** Null: nothing came in the window; `gapCause` says why. */
+  /** Null: nothing arrived in the window; `gapCause` gives the reason. */
   readonly reading: StoredReading | null;
   readonly gapCause: GapCause | null;
 };
@@ -55,18 +55,18 @@ const [VENUE_TS, RECEIVED_AT, RECORDED_AT] = [place('venue_ts'), place('received
 const [HORIZON_SOURCE, ANCHOR, VALID_UNTIL] = [place('horizon_source'), place('anchor'), place('valid_until')];
 const [CONN, DIGITS, NULL_REASONS] = [place('conn'), place('digits'), place('null_reasons')];
 
-const membersOf = (layer: ReadingLayer): readonly string[] => Object.keys(LAYERS[layer].members);
+const listMembers = (layer: ReadingLayer): readonly string[] => Object.keys(LAYERS[layer].members);
 
-const columnsOf = (layer: ReadingLayer): readonly Column[] => [
+const listColumns = (layer: ReadingLayer): readonly Column[] => [
   ...COMMON,
   ...(hasQuantity(layer) ? [text('quantity_unit')] : []),
   ...LAYERS[layer].instants.map(instant),
-  ...membersOf(layer).map((member) => text(columnOf(member))),
+  ...listMembers(layer).map((member) => text(columnOf(member))),
 ];
 
 /** The SELECT list of a layer's table, alias `r`; instants as microseconds. */
 export const selectList = (layer: ReadingLayer): string =>
-  columnsOf(layer)
+  listColumns(layer)
     .map(({ name, kind }) => (kind === 'instant' ? `r.${name}::long ${name}` : `r.${name} ${name}`))
     .join(', ');
 
@@ -76,16 +76,16 @@ type Places = {
   readonly instants: readonly { readonly name: string; readonly place: number }[];
   readonly members: readonly { readonly member: string; readonly column: string; readonly place: number }[];
 };
-const placesOf = (layer: ReadingLayer): Places => {
-  const names = columnsOf(layer).map(({ name }) => name);
-  const members = membersOf(layer).map((member) => {
+const findPlaces = (layer: ReadingLayer): Places => {
+  const names = listColumns(layer).map(({ name }) => name);
+  const members = listMembers(layer).map((member) => {
     const column = columnOf(member);
     return { member, column, place: names.indexOf(column) };
   });
   const instants = LAYERS[layer].instants.map((name) => ({ name, place: names.indexOf(name) }));
   return { quantityUnit: names.indexOf('quantity_unit'), instants, members };
 };
-const PLACES = Object.fromEntries(READING_LAYERS.map((layer) => [layer, placesOf(layer)])) as Readonly<
+const PLACES = Object.fromEntries(READING_LAYERS.map((layer) => [layer, findPlaces(layer)])) as Readonly<
   Record<ReadingLayer, Places>
 >;
 
@@ -101,7 +101,7 @@ const micros = (line: Line, at: number): Micros | null => {
   return found === null ? null : Number(found);
 };
 
-const valuesOf = ({ members }: Places, line: Line): Record<string, Digits> => {
+const readValues = ({ members }: Places, line: Line): Record<string, Digits> => {
   const exact = parseTexts(line[DIGITS]);
   const values: Record<string, Digits> = {};
   for (const { member, column, place } of members) {
@@ -117,7 +117,7 @@ const definedInstants = (named: readonly (readonly [string, Micros | null])[]): 
   return kept;
 };
 
-const readingOf = (layer: ReadingLayer, line: Line, receivedAt: Micros): StoredReading => {
+const toReading = (layer: ReadingLayer, line: Line, receivedAt: Micros): StoredReading => {
   const places = PLACES[layer];
   return {
     layer,
@@ -130,7 +130,7 @@ const readingOf = (layer: ReadingLayer, line: Line, receivedAt: Micros): StoredR
     horizon_source: cell(line, HORIZON_SOURCE),
     anchor: line[ANCHOR] === 'venue' ? 'venue' : 'receipt',
     valid_until: micros(line, VALID_UNTIL),
-    values: valuesOf(places, line),
+    values: readValues(places, line),
     null_reasons: parseTexts(line[NULL_REASONS]),
     instants: definedInstants(places.instants.map(({ name, place }) => [name, micros(line, place)])),
     quantity_unit: cell(line, places.quantityUnit),
@@ -145,7 +145,7 @@ export const fromCells = (layer: ReadingLayer, line: Line): { readonly listing: 
     at: micros(line, WINDOW_END) ?? 0,
     late: line[LATE] === 't',
     srcOffset: micros(line, SRC_OFFSET) ?? -1,
-    reading: receivedAt === null ? null : readingOf(layer, line, receivedAt),
+    reading: receivedAt === null ? null : toReading(layer, line, receivedAt),
     gapCause: cause(line),
   };
   return { listing: cell(line, LISTING) ?? '', row };
@@ -153,7 +153,7 @@ export const fromCells = (layer: ReadingLayer, line: Line): { readonly listing: 
 
 const memberValues = (layer: ReadingLayer, figures: Row['figures']): Record<string, Digits> => {
   const values: Record<string, Digits> = {};
-  for (const member of membersOf(layer)) {
+  for (const member of listMembers(layer)) {
     const digits = figures[columnOf(member)];
     if (digits !== undefined) values[member] = digits;
   }

@@ -1,4 +1,4 @@
-// What the language consists of, as the catalogue writes it: fields, sources, functions from their tables (V-06).
+// The language as the catalogue writes it: fields, sources, functions from their tables (V-06).
 import type { JsonValue } from '../../schemas/json.ts';
 import { type CandleSource, FIELDS, type Field, SOURCES } from './fields.ts';
 import { FUNCTIONS, type FunctionSpec } from './functions.ts';

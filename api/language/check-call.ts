@@ -10,8 +10,8 @@ import {
   type Check,
   type Checked,
   checked,
+  describeKind,
   type Findings,
-  inWords,
   isNumeric,
   meet,
   type Period,
@@ -28,11 +28,11 @@ type Call = {
 };
 type Tools = { readonly check: Check; readonly findings: Findings };
 
-const nameOf = ({ place, name }: CallNode): Place =>
+const toNamePlace = ({ place, name }: CallNode): Place =>
   place !== null && 'from' in place ? { from: place.from, to: place.from + name.length } : place;
 
 const unknownFunction = (node: CallNode, { faults }: Findings): void =>
-  faults.add('DQL_UNKNOWN_FUNCTION', nameOf(node), () => {
+  faults.add('DQL_UNKNOWN_FUNCTION', toNamePlace(node), () => {
     const near = nearest(node.name.slice(0, 40), FUNCTIONS.keys());
     const hint =
       near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Functions are ${[...FUNCTIONS.keys()].join(', ')}.`;
@@ -52,16 +52,16 @@ const unsupported = (text: string, place: Place, { faults }: Findings): void =>
   });
 
 /** A timeframe as written; `unknown` after its fault. */
-export const periodOf = (written: OwnTimeframe, findings: Findings): Period => {
+export const readPeriod = (written: OwnTimeframe, findings: Findings): Period => {
   const { text, place } = written;
   if (text === null) return 'unknown';
   const period = timeframeNamed(text);
-  // One of more than nine digits is no duration, which is told already (DQL-34e).
+  // One of more than nine digits is no duration, which is reported already (DQL-34e).
   if (period === undefined && !/^\d{10}/.test(text)) unsupported(text, place, findings);
   return period ?? 'unknown';
 };
 
-/** What a node without its own timeframe is read at: the enclosing call's, else the clause's, else a fault. */
+/** The timeframe of a node without its own: the enclosing call's, else the clause's, else a fault. */
 export const inheritedPeriod = (
   node: Node & { readonly name: string },
   where: Where,
@@ -82,7 +82,7 @@ const hasBroken = ({ args }: CallNode): boolean => args.some(({ type }) => type 
 const callPeriod = (node: CallNode, where: Where, findings: Findings): Period => {
   const mayHaveOwn = node.args.at(-1)?.type === 'broken' && (where.series ?? findings.clause) === null;
   if (node.timeframe === undefined) return mayHaveOwn ? 'unknown' : inheritedPeriod(node, where, findings);
-  const own = periodOf(node.timeframe, findings);
+  const own = readPeriod(node.timeframe, findings);
   const outer = where.series;
   if (outer !== null && outer !== 'unknown' && own !== 'unknown' && own !== outer) {
     findings.faults.add('DQL_TIMEFRAME_MISMATCH', node.timeframe.place, {
@@ -178,7 +178,7 @@ const checkValue = ({ node, call }: Argument, { check, findings }: Tools): Check
   const result = check(node, call.inner);
   if (!isNumeric(result.kind)) {
     findings.faults.add('DQL_TYPE', node.place, {
-      message: `"${call.spec.name}" takes a number, not ${inWords(result.kind)}.`,
+      message: `"${call.spec.name}" takes a number, not ${describeKind(result.kind)}.`,
       hint: `Write ${call.spec.signature}.`,
     });
   }
@@ -194,7 +194,7 @@ const checkSeries = (
   const fits = parameter === 'operand' ? isNumeric(result.kind) : result.kind === 'series' || result.kind === 'broken';
   if (!fits) {
     findings.faults.add('DQL_TYPE', node.place, {
-      message: `"${call.spec.name}" takes a series, not ${inWords(result.kind)}.`,
+      message: `"${call.spec.name}" takes a series, not ${describeKind(result.kind)}.`,
       hint: 'Write a candle source such as close, a sampleable field, or a series function.',
     });
   }
@@ -228,7 +228,7 @@ const checkArgument = (parameter: Parameter, argument: Argument, tools: Tools): 
 const isConstantPair = ({ spec }: Call, args: readonly Checked[]): boolean =>
   args.length === 2 && spec.parameters[0] === 'operand' && args.every(({ kind }) => kind === 'number');
 
-const resultOf = ({ spec, period }: Call, node: CallNode, args: readonly Checked[]): Checked => {
+const checkResult = ({ spec, period }: Call, node: CallNode, args: readonly Checked[]): Checked => {
   const [first] = args;
   const additive = spec.additive === 'always' || (spec.additive === 'argument' && first?.additive === true);
   // A rank or a change of a quantity is none itself (N-08).
@@ -262,7 +262,7 @@ const refuseTimeframe = (node: CallNode, spec: FunctionSpec, findings: Findings)
   });
 };
 
-/** Nobody knows what stands where in a call that is not known, and whether it would have said at which timeframe they are read. */
+/** Checks the arguments of an unknown function: their places and the timeframe they are read at are unknown. */
 export const checkArgumentsOfUnknown = (args: readonly Node[], where: Where, { check, findings }: Tools): void => {
   for (const arg of args.filter((one) => !isLiteral(one))) {
     findings.faults.without('DQL_TIMEFRAME_REQUIRED', () => {
@@ -309,5 +309,5 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
   const [a, b] = args;
   if (spec.parameters[0] === 'operand' && a && b) meet(a, b, { faults: findings.faults, place: node.place });
   const canonical = canonicalCall(call, args, where.series ?? findings.clause);
-  return where.series !== null && !spec.isSeries ? checked(canonical, 'broken') : resultOf(call, canonical, args);
+  return where.series !== null && !spec.isSeries ? checked(canonical, 'broken') : checkResult(call, canonical, args);
 };

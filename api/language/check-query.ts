@@ -1,10 +1,10 @@
 // Checks a whole query: its clauses, its condition, then its limits (DQL-07, DQL-10, DQL-30 to DQL-32).
 
-import { periodOf } from './check-call.ts';
+import { readPeriod } from './check-call.ts';
 import { createChecker } from './checker.ts';
 import { type Codes, fold, spelledCode, UNKNOWN_CODES, unknownCode } from './codes.ts';
 import type { Faults, Place } from './faults.ts';
-import { type Findings, inWords, type Where } from './kinds.ts';
+import { describeKind, type Findings, type Where } from './kinds.ts';
 import type { Timeframe } from './limits.ts';
 import { type Code, SELECTION_KEYS, type Selection, type SelectionKey } from './selection.ts';
 import type { AsOf, Node, OrderKey, Query } from './tree.ts';
@@ -66,7 +66,7 @@ const checkSelected = (node: Node, { checker, faults }: Tools): Node => {
 const checkKey = ({ expr, descending }: OrderKey, { checker, faults }: Tools): OrderKey => {
   const { node, kind } = checker.check(expr, AT_INSTRUMENT);
   if (kind === 'boolean' || kind === 'status' || expr.type === 'code') {
-    const message = `The order cannot be by ${inWords(kind)}.`;
+    const message = `The order cannot be by ${describeKind(kind)}.`;
     faults.add('DQL_TYPE', expr.place, { message, hint: 'Order by a number, a duration, or instrument.' });
   }
   return { expr: node, descending };
@@ -85,7 +85,7 @@ export const checkQuery = (query: Query, { faults, codes }: { faults: Faults; co
     functions,
     quantitySums: [],
   };
-  const clause = query.timeframe === null ? null : periodOf(query.timeframe, findings);
+  const clause = query.timeframe === null ? null : readPeriod(query.timeframe, findings);
   const checker = createChecker({ ...findings, clause });
   const tools: Tools = { checker, faults };
   return {

@@ -5,7 +5,7 @@ import { checkArgumentsOfUnknown, checkCall, inheritedPeriod, refuseScope } from
 import { type CodeKey, spelledCode, UNKNOWN_CODES, unknownCode } from './codes.ts';
 import { clip, type Place } from './faults.ts';
 import { FIELDS, SOURCES } from './fields.ts';
-import { type Checked, checked, type Findings, inWords, isNumeric, type Kind, meet, type Where } from './kinds.ts';
+import { type Checked, checked, describeKind, type Findings, isNumeric, type Kind, meet, type Where } from './kinds.ts';
 import {
   type AggregateNode,
   type ArithNode,
@@ -94,7 +94,7 @@ class Checker {
     const result = this.check(node, where);
     if (result.kind !== 'boolean' && result.kind !== 'broken') {
       const hint = 'Compare it, as in funding > 1bps.';
-      this.#type(node.place, `${of} is ${inWords(result.kind)}, not a condition.`, hint);
+      this.#type(node.place, `${of} is ${describeKind(result.kind)}, not a condition.`, hint);
     }
     return result.node;
   }
@@ -171,7 +171,7 @@ class Checker {
     const made = arithNode(op, { left: left.node, right: right.node }, place);
     const kind = arithmeticKind(op, left.kind, right.kind);
     if (kind === null) {
-      const message = `"${op}" does not go with ${inWords(left.kind)} and ${inWords(right.kind)}.`;
+      const message = `"${op}" does not go with ${describeKind(left.kind)} and ${describeKind(right.kind)}.`;
       this.#type(place, message, 'Use numbers, or durations as the language allows.');
       return checked(made, 'broken');
     }
@@ -185,7 +185,7 @@ class Checker {
     const right = this.#besides(node.right, left, where);
     const made = cmpNode(op, { left: left.node, right: right.node }, place);
     if (left.kind !== 'broken' && right.kind !== 'broken' && !this.#compares(node, left, right)) {
-      const message = `"${op}" does not compare ${inWords(left.kind)} with ${inWords(right.kind)}.`;
+      const message = `"${op}" does not compare ${describeKind(left.kind)} with ${describeKind(right.kind)}.`;
       this.#type(place, message, comparisonHint(left.kind));
       return checked(made, 'boolean');
     }
@@ -235,7 +235,7 @@ class Checker {
       if (made.type !== wanted && wanted !== 'broken' && wanted !== 'boolean') {
         this.#type(
           value.place,
-          `The list of "in" holds ${inWords(value.type)} beside ${inWords(left.kind)}.`,
+          `The list of "in" holds ${describeKind(value.type)} beside ${describeKind(left.kind)}.`,
           'Use values of one kind.',
         );
       }
@@ -289,7 +289,11 @@ class Checker {
     const made = aggregateNode(fn, { expr: expr.node, where: condition }, place);
     // Durations are allowed in max and min (DQL-34f).
     if (!isNumeric(expr.kind) && (expr.kind !== 'duration' || fn === 'sum')) {
-      this.#type(node.expr.place, `"${fn}" takes a number, not ${inWords(expr.kind)}.`, `Write ${fn}(venues, mark).`);
+      this.#type(
+        node.expr.place,
+        `"${fn}" takes a number, not ${describeKind(expr.kind)}.`,
+        `Write ${fn}(venues, mark).`,
+      );
       return checked(made, 'broken');
     }
     if (fn === 'sum') this.#sum(expr, place);

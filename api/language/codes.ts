@@ -1,4 +1,4 @@
-// Codes as queries write them: any letter case, catalogue spelling back, and what is said of one that is not known (S-03, S-04, E-08).
+// Codes as queries write them: any letter case, catalogue spelling back, and the error for an unknown code (S-03, S-04, E-08).
 import { type ErrorCode, nearest } from '../../schemas/errors.ts';
 import type { SelectionKey } from './selection.ts';
 
@@ -52,7 +52,7 @@ export const UNKNOWN_CODES: Readonly<Record<CodeKey, ErrorCode>> = {
   quote: UNKNOWN.quote.code,
 };
 
-/** What is said of a code that is not known: up to ten known ones, nearest first, and how many there are (S-04, E-08). */
+/** The error for an unknown code: up to ten known ones, nearest first, and how many there are (S-04, E-08). */
 export const unknownCode = (key: CodeKey, text: string, codes: Codes): UnknownCode => {
   const shown = text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text;
   const folded = fold(key, shown);

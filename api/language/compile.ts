@@ -54,13 +54,13 @@ const read = (input: QueryInput): { readonly query: Query; readonly faults: Faul
   return { query: readObject(input.object, input.path, faults), faults };
 };
 
-const depthOf = ({ condition, select, orderBy }: Query): number =>
+const computeDepth = ({ condition, select, orderBy }: Query): number =>
   [condition, ...select, ...orderBy.map(({ expr }) => expr)].reduce(
     (most, node) => Math.max(most, node?.depth ?? 0),
     0,
   );
 
-/** What screen asks of a query besides (S-06, DQL-07, DQL-24). */
+/** The further requirements of a screen (S-06, DQL-07, DQL-24). */
 export type Demands = {
   /** Selection of the body; its codes name their place in it. */
   readonly where: Selection | null;
@@ -68,7 +68,7 @@ export type Demands = {
   readonly refuseQuantitySums: boolean;
   /** Why T cannot be answered; null: it can. */
   readonly outOfRange: (at: Micros) => Words | null;
-  /** The query is asked again and again, as of now, and only whether it holds (AG-01). */
+  /** The query is evaluated again and again, as of now, and only for whether it holds (AG-01). */
   readonly isRule?: true;
 };
 const NO_DEMANDS: Demands = { where: null, refuseQuantitySums: false, outOfRange: () => null };
@@ -109,8 +109,8 @@ export const compile = (input: QueryInput, codes: Codes, demands = NO_DEMANDS): 
   const query = checkQuery(parsed, { faults, codes });
   refuse(query, demands, faults);
   if (demands.isRule) refuseClauses(query, faults);
-  checkSize(query, depthOf(parsed), faults);
-  // Of a query that is only too large every limit is reported (DQL-32); one with other faults has no cost.
+  checkSize(query, computeDepth(parsed), faults);
+  // For a query that is only too large every limit is reported (DQL-32); one with other faults has no cost.
   if (faults.hasOther('DQL_COMPLEXITY') || !isWhole(query)) faults.throwIfAny();
   const complexity = checkCost(query, faults);
   faults.throwIfAny();

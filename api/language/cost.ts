@@ -1,4 +1,4 @@
-// What a query costs, from its canonical form alone: nodes, bars, cost, and the limits on them (DQL-30 to DQL-32).
+// The cost of a query, from its canonical form alone: nodes, bars, cost, and the limits on them (DQL-30 to DQL-32).
 
 import type { CheckedQuery } from './check-query.ts';
 import type { Faults, Place } from './faults.ts';
@@ -10,14 +10,14 @@ import type { CallNode, Node, SourceNode } from './tree.ts';
 
 export type Complexity = { readonly nodes: number; readonly bars: number; readonly cost: number };
 
-/** A series call that stands in no other, or a bare source: what is read once for each listing. */
+/** A series call inside no other, or a bare source: what is read once for each listing. */
 export type Atom = {
   readonly node: CallNode | SourceNode;
   readonly period: Timeframe | undefined;
   readonly bars: number;
 };
 
-export const childrenOf = (node: Node): readonly Node[] => {
+export const listChildren = (node: Node): readonly Node[] => {
   switch (node.type) {
     case 'call':
     case 'and':
@@ -41,11 +41,11 @@ export const childrenOf = (node: Node): readonly Node[] => {
 
 const visit = (node: Node, see: (node: Node) => void): void => {
   see(node);
-  for (const child of childrenOf(node)) visit(child, see);
+  for (const child of listChildren(node)) visit(child, see);
 };
 
 /** The expressions of a query, in the order of its canonical text. */
-const expressionsOf = ({ condition, select, orderBy }: CheckedQuery): readonly Node[] => [
+const listExpressions = ({ condition, select, orderBy }: CheckedQuery): readonly Node[] => [
   ...(condition === null ? [] : [condition]),
   ...select,
   ...orderBy.map(({ expr }) => expr),
@@ -54,7 +54,7 @@ const expressionsOf = ({ condition, select, orderBy }: CheckedQuery): readonly N
 /** Whether every part of the query was read and kept. */
 export const isWhole = (query: CheckedQuery): boolean => {
   let whole = true;
-  for (const root of expressionsOf(query)) {
+  for (const root of listExpressions(query)) {
     visit(root, ({ type }) => {
       whole &&= type !== 'broken';
     });
@@ -65,24 +65,24 @@ export const isWhole = (query: CheckedQuery): boolean => {
 const selectionNodes = (where: Selection | null): number =>
   SELECTION_KEYS.reduce((sum, key) => sum + (where?.[key] === undefined ? 0 : 1 + where[key].length), 0);
 
-const windowOf = (spec: FunctionSpec, { args }: CallNode): number => {
+const readWindow = (spec: FunctionSpec, { args }: CallNode): number => {
   const node = args[spec.parameters.indexOf('window')];
   return node?.type === 'number' ? Number(node.value) : 0;
 };
 
-/** Elements read by a node (DQL-31); a field counts only where it stands as S, that is, with a period. */
-export const barsOf = (node: Node): number => {
+/** Elements read by a node (DQL-31); a field counts only in the place of S, that is, with a period. */
+export const countBars = (node: Node): number => {
   switch (node.type) {
     case 'source':
       return 1;
     case 'field':
       return node.period === undefined ? 0 : 1;
     case 'arith':
-      return Math.max(barsOf(node.left), barsOf(node.right));
+      return Math.max(countBars(node.left), countBars(node.right));
     case 'call': {
       const spec = FUNCTIONS.get(node.name);
-      const series = node.args.reduce((most, arg) => Math.max(most, barsOf(arg)), 0);
-      return spec?.bars({ series, n: windowOf(spec, node) }) ?? 0;
+      const series = node.args.reduce((most, arg) => Math.max(most, countBars(arg)), 0);
+      return spec?.bars({ series, n: readWindow(spec, node) }) ?? 0;
     }
     default:
       return 0;
@@ -94,24 +94,24 @@ const isSeriesCall = (node: Node): node is CallNode =>
 
 const collectAtoms = (node: Node, found: Map<string, Atom>): void => {
   if (node.type !== 'source' && !isSeriesCall(node)) {
-    for (const child of childrenOf(node)) collectAtoms(child, found);
+    for (const child of listChildren(node)) collectAtoms(child, found);
     return;
   }
   const key = `${printNode(node)}@${node.period}`;
-  if (!found.has(key)) found.set(key, { node, period: node.period, bars: barsOf(node) });
+  if (!found.has(key)) found.set(key, { node, period: node.period, bars: countBars(node) });
 };
 
 /** Distinct atoms: the same canonical text at the same timeframe is one (DQL-30). */
-const atomsOf = (query: CheckedQuery): readonly Atom[] => {
+const listAtoms = (query: CheckedQuery): readonly Atom[] => {
   const found = new Map<string, Atom>();
-  for (const node of expressionsOf(query)) collectAtoms(node, found);
+  for (const node of listExpressions(query)) collectAtoms(node, found);
   return [...found.values()];
 };
 
 /** Timeframes read, ascending by length; an unused clause is none of them (DQL-34b). */
-export const timeframesOf = (query: CheckedQuery): readonly Timeframe[] => {
+export const listTimeframes = (query: CheckedQuery): readonly Timeframe[] => {
   const read = new Set<string>();
-  for (const root of expressionsOf(query)) {
+  for (const root of listExpressions(query)) {
     visit(root, (node) => {
       if ('period' in node && node.period !== undefined) read.add(node.period);
     });
@@ -133,7 +133,7 @@ const refuseOver = (faults: Faults, { figure, most, what, hint, place = null }: 
 
 const countNodes = (query: CheckedQuery): { nodes: number; quantifiers: number; seriesCalls: number } => {
   const count = { nodes: selectionNodes(query.where), quantifiers: 0, seriesCalls: 0 };
-  for (const root of expressionsOf(query)) {
+  for (const root of listExpressions(query)) {
     visit(root, (node) => {
       count.nodes++;
       if (node.type === 'any' || node.type === 'all' || node.type === 'count' || node.type === 'agg')
@@ -147,7 +147,7 @@ const countNodes = (query: CheckedQuery): { nodes: number; quantifiers: number; 
 /** Limits that hold whether or not the query has other faults. `depth` is the deepest chain as written. */
 export const checkSize = (query: CheckedQuery, depth: number, faults: Faults): void => {
   const { nodes, quantifiers } = countNodes(query);
-  // A query cut off at its nesting has told so.
+  // A query cut off at its nesting has this fault already.
   if (!faults.has('DQL_COMPLEXITY')) {
     refuseOver(faults, {
       figure: depth,
@@ -172,7 +172,7 @@ export const checkSize = (query: CheckedQuery, depth: number, faults: Faults): v
 
 const depthCost = (query: CheckedQuery): number => {
   const calls = new Map<string, number>();
-  for (const root of expressionsOf(query)) {
+  for (const root of listExpressions(query)) {
     visit(root, (node) => {
       const cost = node.type === 'call' ? (FUNCTIONS.get(node.name)?.cost ?? 0) : 0;
       if (cost > 0) calls.set(printNode(node), cost);
@@ -184,7 +184,7 @@ const depthCost = (query: CheckedQuery): number => {
 /** Complexity of a query without faults; what is over a limit goes to `faults`. */
 export const checkCost = (query: CheckedQuery, faults: Faults): Complexity => {
   const { nodes, seriesCalls } = countNodes(query);
-  const atoms = atomsOf(query);
+  const atoms = listAtoms(query);
   const bars = atoms.reduce((sum, atom) => sum + atom.bars, 0);
   const largest = atoms.reduce<Atom | null>(
     (most, atom) => (most === null || atom.bars > most.bars ? atom : most),
@@ -205,7 +205,7 @@ export const checkCost = (query: CheckedQuery, faults: Faults): Complexity => {
     hint: 'Ask in several queries.',
   });
   refuseOver(faults, {
-    figure: timeframesOf(query).length,
+    figure: listTimeframes(query).length,
     most: LIMITS.timeframes,
     what: 'Timeframes number',
     hint: 'Use fewer timeframes.',

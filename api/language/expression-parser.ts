@@ -44,7 +44,7 @@ type Position = 'code' | 'status' | 'expression';
 const across = (first: Place, last: Place): Place =>
   first !== null && last !== null && 'from' in first && 'from' in last ? { from: first.from, to: last.to } : first;
 
-/** What the other side of a comparison with this may be. */
+/** The allowed other side of a comparison with this. */
 const positionBeside = (left: Node): Position => {
   if (left.type === 'call' && left.name === 'status') return 'status';
   return left.type === 'field' && FIELDS.get(left.name)?.type === 'code' ? 'code' : 'expression';
@@ -203,7 +203,7 @@ export class ExpressionParser {
       case 'string':
         return stream.stop('an expression', 'A quoted string stands only where a code is compared.');
       case 'instant':
-        return stream.stop('an expression', `Write "as of ${formatInstantOf(token)}" as a clause.`);
+        return stream.stop('an expression', `Write "as of ${formatTokenInstant(token)}" as a clause.`);
       default:
         return token.text === '(' && token.kind === 'op' ? this.#readGroup() : stream.stop('an expression', EXPRESSION);
     }
@@ -354,7 +354,7 @@ export class ExpressionParser {
 
   /**
    * Calls, quantifiers and aggregates in one chain: one past what `depth` allows is not read, so no text can overflow the stack.
-   * Where reading stops inside, what was read is left as `enclose` has it, so that it is looked at where it stands.
+   * Where reading stops inside, `enclose` wraps what was read, so that it is checked in its place.
    */
   #nested(token: Token, read: () => Node, enclose: (parts: Node[]) => Node): Node {
     if (this.#calls === NESTED_CALLS) {
@@ -380,7 +380,7 @@ export class ExpressionParser {
   }
 }
 
-const formatInstantOf = ({ value }: Token): string => {
+const formatTokenInstant = ({ value }: Token): string => {
   const at = parseInstant(value);
   return at === null ? '2026-01-15' : formatInstant(at);
 };

@@ -1,8 +1,8 @@
-// All faults of a query in one answer: at most twenty, ordered by place; only those told are put into words (E-05, Q-02).
+// All faults of a query in one answer: at most twenty, ordered by place; only those returned get a text (E-05, Q-02).
 import { type ApiError, type ErrorCode, type Position, ServiceError } from '../../schemas/errors.ts';
 import type { Source, Span } from './source.ts';
 
-/** Where something stood: in the text, at a JSON pointer of the object, or (limits of the whole) nowhere. */
+/** The place of something: in the text, at a JSON pointer of the object, or (limits of the whole) none. */
 export type Place = Span | { readonly path: string } | null;
 export type Words = { readonly message: string; readonly hint: string };
 type Origin = { readonly position: Position } | { readonly path: string } | Record<never, never>;
@@ -11,21 +11,21 @@ type Fault = { readonly code: ErrorCode; readonly origin: Origin; readonly words
 const MOST_TOLD = 20;
 const CLIPPED = 40;
 
-/** What a message shows of a caller's text. */
+/** The part of a caller's text that a message shows. */
 export const clip = (text: string): string => {
   const points = [...text.slice(0, CLIPPED + 2)];
   return points.length > CLIPPED || text.length > CLIPPED + 2 ? `${points.slice(0, CLIPPED).join('')}…` : text;
 };
 
-const offsetOf = ({ origin }: Fault): number =>
+const findOffset = ({ origin }: Fault): number =>
   'position' in origin ? origin.position.offset : Number.POSITIVE_INFINITY;
-const pathOf = ({ origin }: Fault): string => ('path' in origin ? origin.path : '');
+const findPath = ({ origin }: Fault): string => ('path' in origin ? origin.path : '');
 
 /** By position, then those without one by path. */
 const inOrder = (a: Fault, b: Fault): number => {
-  const [x, y] = [offsetOf(a), offsetOf(b)];
+  const [x, y] = [findOffset(a), findOffset(b)];
   if (x !== y) return x < y ? -1 : 1;
-  const [p, q] = [pathOf(a), pathOf(b)];
+  const [p, q] = [findPath(a), findPath(b)];
   return p < q ? -1 : p > q ? 1 : 0;
 };
 
@@ -50,33 +50,33 @@ export class Faults {
     return this.#faults.some((fault) => fault.code !== code);
   }
 
-  /** `words` runs only for the faults that are told: suggestions cost, and a caller can make thousands of faults. */
+  /** `words` runs only for the faults that are returned: suggestions cost, and a caller can make thousands of faults. */
   add(code: ErrorCode, place: Place, words: Words | (() => Words)): void {
-    this.addAt(code, this.#originOf(place), words);
+    this.addAt(code, this.#toOrigin(place), words);
   }
 
-  /** As `add`, for what carries its place in the answer's own words. */
+  /** As `add`, for what carries its place in the form of the answer. */
   addAt(code: ErrorCode, origin: Origin, words: Words | (() => Words)): void {
     this.#faults.push({ code, origin, words: typeof words === 'function' ? words : () => words });
   }
 
-  /** Faults of the code that `check` finds are not told: what is wrong already has made them. */
+  /** Faults of the code that `check` finds are not reported: they follow from an earlier fault. */
   without(code: ErrorCode, check: () => void): void {
     const before = this.#faults.length;
     check();
     this.#faults.push(...this.#faults.splice(before).filter((fault) => fault.code !== code));
   }
 
-  #originOf(place: Place): Origin {
+  #toOrigin(place: Place): Origin {
     if (place === null) return {};
     if ('path' in place) return { path: place.path };
     return this.#source === null ? {} : { position: this.#source.positionOf(place) };
   }
 
-  /** The first twenty in order, in words. */
+  /** The first twenty in order, with their texts. */
   told(): ApiError[] {
-    const told = this.#faults.sort(inOrder).slice(0, MOST_TOLD);
-    return told.map(({ code, origin, words }): ApiError => ({ code, ...words(), ...origin }));
+    const first = this.#faults.sort(inOrder).slice(0, MOST_TOLD);
+    return first.map(({ code, origin, words }): ApiError => ({ code, ...words(), ...origin }));
   }
 
   /** Throws ServiceError when there is any. */

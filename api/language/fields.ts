@@ -83,13 +83,13 @@ export type CandleSource = {
 
 const MEMBERS = [...CANDLE_PRICES, 'volume'] as const;
 /** Sources of the venue's trades have no prefix. */
-const prefixOf = (priceType: PriceType): string => (priceType === 'trade' ? '' : `${priceType}_`);
+const toPrefix = (priceType: PriceType): string => (priceType === 'trade' ? '' : `${priceType}_`);
 
 export const SOURCES: ReadonlyMap<string, CandleSource> = new Map(
   PRICE_TYPES.flatMap((priceType) =>
     MEMBERS.map((member): [string, CandleSource] => {
       const isVolume = member === 'volume';
-      const name = `${prefixOf(priceType)}${member}`;
+      const name = `${toPrefix(priceType)}${member}`;
       const unit = CANDLES.members[member]?.unit ?? 'quote';
       const title = `${member[0]?.toUpperCase()}${member.slice(1)}`;
       const description = `${title} of the ${priceType} candle${isVolume ? ', as published' : ''}.`;

@@ -10,7 +10,7 @@ export type How =
   | { readonly by: 'layer'; readonly what: 'age' | 'status' | 'depth' }
   | { readonly by: 'argument' };
 
-/** What stands at a place of a call. */
+/** The kind of an argument of a call. */
 export type Parameter =
   /** Read at a timeframe: source, sampleable field, series function, arithmetic over these and numbers (DQL-33i). */
   | 'series'
@@ -46,7 +46,7 @@ export type FunctionSpec = {
   readonly unit: string;
   /** Reads periods: takes a trailing timeframe, counts as a series call and an atom (DQL-30). */
   readonly readsPeriods: boolean;
-  /** May stand as the S of another (DQL-33i). */
+  /** Allowed as the S of another (DQL-33i). */
   readonly isSeries: boolean;
   /** Whether a sum may add its results: as its argument may, always, never (DQL-24). */
   readonly additive: 'argument' | 'always' | 'never';

@@ -1,5 +1,5 @@
 // What the functions over periods compute, each from one fixed window, oldest element first (DQL-28). NaN and infinities mean: no value.
-import { sumOf } from './sums.ts';
+import { computeSum } from './sums.ts';
 
 /** Elements `[from, from + length)` of a series, oldest first; every one of them is there. */
 export type Window = { readonly values: Float64Array; readonly from: number; readonly length: number };
@@ -25,18 +25,19 @@ export type Rule = { readonly window: (n: number) => number; readonly weight?: n
   | { readonly slide: Slide }
 );
 
-const meanOf = (values: ArrayLike<number>, from: number, n: number): number => sumOf(values, from, from + n) / n;
+const computeMean = (values: ArrayLike<number>, from: number, n: number): number =>
+  computeSum(values, from, from + n) / n;
 
 /** Mean of the oldest n of the 4n values, then 3n steps. */
 const ema = ({ values, from, length }: Window, n: number): number => {
   const a = 2 / (n + 1);
-  let e = meanOf(values, from, n);
+  let e = computeMean(values, from, n);
   for (let i = from + n; i < from + length; i++) e = a * (values[i] as number) + (1 - a) * e;
   return e;
 };
 
 /** Gains and losses from each element to the next. */
-const movesOf = (values: Float64Array): readonly [up: Float64Array, down: Float64Array] => {
+const computeMoves = (values: Float64Array): readonly [up: Float64Array, down: Float64Array] => {
   const moves = Math.max(0, values.length - 1);
   const [up, down] = [new Float64Array(moves), new Float64Array(moves)];
   for (let i = 0; i < moves; i++) {
@@ -49,10 +50,10 @@ const movesOf = (values: Float64Array): readonly [up: Float64Array, down: Float6
 
 /** Wilder's smoothing of 4n gains and losses: means of the oldest n, then 3n steps. Both in one loop: neither division waits for the other. */
 const rsi: Slide = (values, window, { n, count }) => {
-  const [ups, downs] = movesOf(values);
+  const [ups, downs] = computeMoves(values);
   const out = new Float64Array(count);
   for (let i = 0; i < count; i++) {
-    let [up, down] = [meanOf(ups, i, n), meanOf(downs, i, n)];
+    let [up, down] = [computeMean(ups, i, n), computeMean(downs, i, n)];
     for (let j = i + n; j < i + window - 1; j++) {
       up = (up * (n - 1) + (ups[j] as number)) / n;
       down = (down * (n - 1) + (downs[j] as number)) / n;
@@ -63,7 +64,7 @@ const rsi: Slide = (values, window, { n, count }) => {
 };
 
 /** Averages of 4n true ranges of 4n + 1 candles, `count` of them, smoothed as `rsi` does. */
-export const atrsOf = (
+export const computeAtrs = (
   [high, low, close]: readonly [high: Float64Array, low: Float64Array, close: Float64Array],
   { n, count }: { readonly n: number; readonly count: number },
 ): Float64Array => {
@@ -74,7 +75,7 @@ export const atrsOf = (
   }
   const out = new Float64Array(count);
   for (let i = 0; i < count; i++) {
-    let average = meanOf(ranges, i, n);
+    let average = computeMean(ranges, i, n);
     for (let j = i + n; j < i + 4 * n; j++) average = (average * (n - 1) + (ranges[j] as number)) / n;
     out[i] = average;
   }
@@ -83,10 +84,10 @@ export const atrsOf = (
 
 /** Population form, two passes. */
 const stdev = ({ values, from, length }: Window): number => {
-  const mean = meanOf(values, from, length);
+  const mean = computeMean(values, from, length);
   const squares = new Float64Array(length);
   for (let i = 0; i < length; i++) squares[i] = ((values[from + i] as number) - mean) ** 2;
-  return Math.sqrt(sumOf(squares) / length);
+  return Math.sqrt(computeSum(squares) / length);
 };
 
 const extreme = ({ values, from, length }: Window, pick: (a: number, b: number) => number): number => {
@@ -95,7 +96,7 @@ const extreme = ({ values, from, length }: Window, pick: (a: number, b: number) 
   return found;
 };
 
-const rankOf = ({ values, from, length }: Window): number => {
+const computeRank = ({ values, from, length }: Window): number => {
   const newest = values[from + length - 1] as number;
   let count = 0;
   for (let i = from; i < from + length; i++) if ((values[i] as number) <= newest) count++;
@@ -115,7 +116,7 @@ const nearestRank = (p: string, n: number): number => {
 };
 
 /** The percentile among values in ascending order. */
-const percentileOf = (sorted: Float64Array, n: number, { p, isLinear }: Arguments): number => {
+const computePercentile = (sorted: Float64Array, n: number, { p, isLinear }: Arguments): number => {
   if (!isLinear) return sorted[nearestRank(p, n) - 1] as number;
   const { above, below } = share(p, n - 1);
   const i = Number(above / below);
@@ -127,7 +128,7 @@ const percentileOf = (sorted: Float64Array, n: number, { p, isLinear }: Argument
 };
 
 /** First place among the `n` sorted values whose value is not below `value`. */
-const placeOf = (sorted: Float64Array, n: number, value: number): number => {
+const findPlace = (sorted: Float64Array, n: number, value: number): number => {
   let [low, high] = [0, n];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -144,21 +145,21 @@ const percentile: Slide = (values, window, given) => {
   let held = 0;
   const insert = (value: number): void => {
     if (Number.isNaN(value)) return;
-    const place = placeOf(sorted, held, value);
+    const place = findPlace(sorted, held, value);
     sorted.copyWithin(place + 1, place, held);
     sorted[place] = value;
     held++;
   };
   const remove = (value: number): void => {
     if (Number.isNaN(value)) return;
-    const place = placeOf(sorted, held, value);
+    const place = findPlace(sorted, held, value);
     sorted.copyWithin(place, place + 1, held);
     held--;
   };
   for (let i = 0; i < window - 1; i++) insert(values[i] as number);
   for (let i = 0; i < given.count; i++) {
     insert(values[i + window - 1] as number);
-    out[i] = held === window ? percentileOf(sorted, window, given) : Number.NaN;
+    out[i] = held === window ? computePercentile(sorted, window, given) : Number.NaN;
     remove(values[i] as number);
   }
   return out;
@@ -166,25 +167,25 @@ const percentile: Slide = (values, window, given) => {
 
 const same = (n: number): number => n;
 const oneMore = (n: number): number => n + 1;
-const newestOf = ({ values, from, length }: Window): number => values[from + length - 1] as number;
+const findNewest = ({ values, from, length }: Window): number => values[from + length - 1] as number;
 
 export const RULES = {
   prev: { window: oneMore, compute: ({ values, from }) => values[from] as number },
-  sma: { window: same, compute: ({ values, from, length }) => meanOf(values, from, length) },
+  sma: { window: same, compute: ({ values, from, length }) => computeMean(values, from, length) },
   ema: { window: (n) => 4 * n, compute: (window, { n }) => ema(window, n) },
   rsi: { window: (n) => 4 * n + 1, weight: 3, slide: rsi },
   stdev: { window: same, weight: 3, compute: stdev },
   highest: { window: same, compute: (window) => extreme(window, Math.max) },
   lowest: { window: same, compute: (window) => extreme(window, Math.min) },
-  change: { window: oneMore, compute: (window) => newestOf(window) - (window.values[window.from] as number) },
+  change: { window: oneMore, compute: (window) => findNewest(window) - (window.values[window.from] as number) },
   roc: {
     window: oneMore,
     compute: (window) => {
       const before = window.values[window.from] as number;
-      return (newestOf(window) - before) / before;
+      return (findNewest(window) - before) / before;
     },
   },
-  rolling_sum: { window: same, compute: ({ values, from, length }) => sumOf(values, from, from + length) },
+  rolling_sum: { window: same, compute: ({ values, from, length }) => computeSum(values, from, from + length) },
   percentile: { window: same, slide: percentile },
-  percentile_rank: { window: same, compute: rankOf },
+  percentile_rank: { window: same, compute: computeRank },
 } as const satisfies Readonly<Record<string, Rule>>;

@@ -1,13 +1,13 @@
-// What checking says of an expression: its kind, the timeframe it is read at, whether sums may add it (DQL-12, DQL-13, DQL-24).
+// The result of checking an expression: its kind, the timeframe it is read at, whether sums may add it (DQL-12, DQL-13, DQL-24).
 import type { Codes } from './codes.ts';
 import type { Faults, Place } from './faults.ts';
 import type { Timeframe } from './limits.ts';
 import type { Node } from './tree.ts';
 
-/** `broken` had its fault told already and fits everywhere. */
+/** `broken`: the fault is reported already; it fits everywhere. */
 export type Kind = 'number' | 'duration' | 'code' | 'status' | 'boolean' | 'series' | 'broken';
 
-/** `unknown`: the fault was told already. */
+/** `unknown`: the fault is reported already. */
 export type Period = Timeframe | 'unknown';
 
 export type Checked = {
@@ -20,9 +20,9 @@ export type Checked = {
   readonly isQuantity: boolean;
 };
 
-/** Where an expression stands. */
+/** The surroundings of an expression. */
 export type Where = {
-  /** Venue names may stand here. */
+  /** Venue names are allowed here. */
   readonly venueNames: boolean;
   /** Inside a quantifier or aggregate. */
   readonly quantified: boolean;
@@ -30,7 +30,7 @@ export type Where = {
   readonly series: Period | null;
 };
 
-/** What is gathered while a query is checked. */
+/** The findings while a query is checked. */
 export type Findings = {
   readonly faults: Faults;
   readonly codes: Codes;
@@ -65,7 +65,7 @@ const WORDS: Readonly<Record<Kind, string>> = {
   series: 'a series',
   broken: 'nothing',
 };
-export const inWords = (kind: Kind): string => WORDS[kind];
+export const describeKind = (kind: Kind): string => WORDS[kind];
 
 /** Two series that meet must have one timeframe (DQL-13). */
 export const meet = (a: Checked, b: Checked, { faults, place }: { faults: Faults; place: Place }): Period | null => {

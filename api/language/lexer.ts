@@ -18,9 +18,9 @@ export type TokenKind =
 
 export type Token = {
   readonly kind: TokenKind;
-  /** As it stands in the source. */
+  /** As in the source. */
   readonly text: string;
-  /** What it says: a string's characters, a number's plain digits; else the text. */
+  /** Its meaning: a string's characters, a number's plain digits; else the text. */
   readonly value: string;
   readonly from: number;
   readonly to: number;
@@ -193,5 +193,5 @@ export const readTokens = (source: Source, faults: Faults): Token[] => new Lexer
 const WHOLE_CODE = new RegExp(`^(?:${CODE.source})$`);
 const WHOLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Whether a code may stand without quotes (DQL-09.7). */
+/** Whether a code is allowed without quotes (DQL-09.7). */
 export const isBareCode = (text: string): boolean => WHOLE_NAME.test(text) || WHOLE_CODE.test(text);

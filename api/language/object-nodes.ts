@@ -42,7 +42,7 @@ type Reader = {
   readonly read: (object: JsonObject, place: Place, nodes: NodeReader) => Node | undefined;
 };
 
-const digitsOf = (value: unknown): Digits | null => {
+const readDigits = (value: unknown): Digits | null => {
   if (typeof value === 'number') return Number.isFinite(value) ? positiveZero(plainDouble(value)) : null;
   return typeof value === 'string' && NUMBER_TEXT.test(value) ? signedDecimal(value) : null;
 };
@@ -145,7 +145,7 @@ const number: Reader = {
   read: (object, place, { shape }) => {
     const { value } = object;
     const rounded = roundedDigits(object, 'value');
-    const digits = rounded === undefined ? digitsOf(value) : signedDecimal(rounded);
+    const digits = rounded === undefined ? readDigits(value) : signedDecimal(rounded);
     if (digits === null) shape.wrong(`${place.path}/value`, value, 'a number, or its digits as a string');
     return digits === null ? undefined : numberNode(digits, place);
   },
@@ -202,7 +202,7 @@ export class NodeReader {
     this.shape = shape;
   }
 
-  /** The node at `path`; `broken` after a fault. A member that is missing has told its fault already. */
+  /** The node at `path`; `broken` after a fault. A missing member has reported its fault already. */
   read(value: unknown, path: string): Node {
     const place = { path };
     if (value === undefined) return broken(place);

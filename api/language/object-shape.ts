@@ -16,7 +16,7 @@ const show = (value: unknown): string => {
   return typeof value === 'object' && value !== null ? 'an object' : String(value);
 };
 
-/** A body can hold tens of thousands of faults, of which twenty are told: reading stops at this many. */
+/** A body can hold tens of thousands of faults, of which twenty are returned: reading stops at this many. */
 const MOST_FAULTS = 1_000;
 
 export class ObjectShape {
@@ -36,7 +36,7 @@ export class ObjectShape {
     this.#add(path, () => ({ message, hint }));
   }
 
-  /** The value does not have its kind. One that is missing was told by `members`. */
+  /** The value does not have its kind. `members` has reported one that is missing. */
   wrong(path: string, value: unknown, wanted: string): void {
     if (value === undefined) return;
     const member = path.slice(path.lastIndexOf('/') + 1);
@@ -60,7 +60,7 @@ export class ObjectShape {
     this.faults.add('DQL_JSON_SCHEMA', { path }, words);
   }
 
-  /** Unknown and missing members; a missing one is told at its own path. */
+  /** Reports unknown and missing members; a missing one at its own path. */
   members(object: JsonObject, path: string, { required, optional = [] }: Members): void {
     const known = [...required, ...optional];
     for (const name of Object.keys(object)) {

@@ -8,7 +8,7 @@ import { BINDING, TIGHTEST } from './operators.ts';
 import { SELECTION_KEYS, type Selection, type SelectionKey } from './selection.ts';
 import type { AggregateNode, CallNode, Node } from './tree.ts';
 
-const bindingOf = (node: Node): number => {
+const findBinding = (node: Node): number => {
   switch (node.type) {
     case 'arith':
     case 'cmp':
@@ -25,7 +25,7 @@ const bindingOf = (node: Node): number => {
 /** The text, in parentheses when it binds looser than its place needs. */
 const within = (node: Node, least: number): string => {
   const text = printNode(node);
-  return bindingOf(node) < least ? `(${text})` : text;
+  return findBinding(node) < least ? `(${text})` : text;
 };
 
 const printCode = (code: string): string => (isBareCode(code) ? code : JSON.stringify(code));
@@ -84,7 +84,7 @@ const printTerm = (key: SelectionKey, texts: readonly string[]): string => {
   return codes.length === 1 ? `${key} = ${codes[0]}` : `${key} in (${codes.join(', ')})`;
 };
 
-const termsOf = (where: Selection): [SelectionKey, readonly string[]][] =>
+const listTerms = (where: Selection): [SelectionKey, readonly string[]][] =>
   SELECTION_KEYS.flatMap((key): [SelectionKey, readonly string[]][] => {
     const codes = where[key];
     return codes === undefined ? [] : [[key, codes.map((code) => code.text)]];
@@ -92,7 +92,7 @@ const termsOf = (where: Selection): [SelectionKey, readonly string[]][] =>
 
 /** A selection as text: empty when it has no term. */
 export const printSelection = (where: Selection): string =>
-  termsOf(where)
+  listTerms(where)
     .map(([key, codes]) => printTerm(key, codes))
     .join(' and ');
 
@@ -159,7 +159,7 @@ export const queryJson = ({ condition, timeframe, asOf, where, select, orderBy }
   condition: condition === null ? undefined : nodeJson(condition),
   timeframe: timeframe ?? undefined,
   as_of: asOf === null ? undefined : formatInstant(asOf.at),
-  where: where === null ? undefined : Object.fromEntries(termsOf(where)),
+  where: where === null ? undefined : Object.fromEntries(listTerms(where)),
   select: select.length === 0 ? undefined : select.map(nodeJson),
   order_by:
     orderBy.length === 0

@@ -2,7 +2,7 @@
 import { Halt, type TokenStream } from './token-stream.ts';
 import type { Node } from './tree.ts';
 
-/** Where reading stops, what is whole is left here; whoever goes on makes it part of a broken node, so that its faults are found too. */
+/** Where reading stops, whole nodes are left here; the parser that goes on puts them into a broken node, so that their faults are found too. */
 export class Recovery {
   readonly #stream: TokenStream;
   readonly #left: Node[] = [];
@@ -11,18 +11,18 @@ export class Recovery {
     this.#stream = stream;
   }
 
-  /** Of `and` and `or` the sides: the last may have gone on, so that nobody knows whether it is a condition. */
+  /** For `and` and `or` the sides: the last may have gone on, so it is unknown whether it is a condition. */
   leave(node: Node): void {
     if (node.type === 'and' || node.type === 'or') this.#left.push(...node.args);
     else this.#left.push(node);
   }
 
-  /** What was left since the last call. */
+  /** The nodes left since the last call. */
   takeLeft(): Node[] {
     return this.#left.splice(0);
   }
 
-  /** Reads what stands behind nodes that are whole. */
+  /** Reads what follows nodes that are whole. */
   behind<T>(before: readonly Node[], read: () => T): T {
     try {
       return read();
@@ -32,7 +32,7 @@ export class Recovery {
     }
   }
 
-  /** Reads what is looked at otherwise than what surrounds it; `enclose` makes the node that says so of the parts left inside. */
+  /** Reads a part that is checked otherwise than what surrounds it; `enclose` makes the node for the parts left inside. */
   inside(read: () => Node, enclose: (parts: Node[]) => Node): Node {
     const start = this.#left.length;
     try {

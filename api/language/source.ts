@@ -34,7 +34,7 @@ export class Source {
   }
 
   positionOf({ from, to }: Span): Position {
-    const line = this.#lineOf(from);
+    const line = this.#findLine(from);
     const offset = this.#offset(from);
     return {
       line: line + 1,
@@ -49,7 +49,7 @@ export class Source {
   }
 
   /** The last line that starts at or before `at`. */
-  #lineOf(at: number): number {
+  #findLine(at: number): number {
     let [low, high] = [0, this.#lineStarts.length - 1];
     while (low < high) {
       const middle = (low + high + 1) >> 1;

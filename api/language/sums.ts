@@ -1,7 +1,7 @@
 // Sums that lose nothing a double can hold: Neumaier's compensated summation, in the order given (N-05 rule 3).
 
 /** Sum of `values[from]` to `values[to - 1]`. */
-export const sumOf = (values: ArrayLike<number>, from = 0, to = values.length): number => {
+export const computeSum = (values: ArrayLike<number>, from = 0, to = values.length): number => {
   let [sum, lost] = [0, 0];
   for (let i = from; i < to; i++) {
     const value = values[i] as number;

@@ -6,7 +6,7 @@ import { Source } from './source.ts';
 
 /** Thrown where reading stops after its fault was noted; the parsers catch it where they can go on. */
 export class Halt extends Error {}
-/** One for all: nobody reads its stack, and making one costs more than the reading around it. */
+/** One for all: its stack is never read, and making one costs more than the reading around it. */
 export const HALT = new Halt();
 
 const CLAUSE_WORDS = new Set(['timeframe', 'select', 'where']);
@@ -90,7 +90,7 @@ export class TokenStream {
     return (word === 'as' && following === 'of') || (word === 'order' && following === 'by');
   }
 
-  /** Reading cannot go on: `wanted` should stand here. A token that is none has told its fault already, as has one where reading stopped. */
+  /** Reading cannot go on: `wanted` is expected here. An invalid token has reported its fault already, as has one where reading stopped. */
   stop(wanted: string, hint: string): never {
     const { token } = this;
     if (token.kind !== 'invalid' && token !== this.#stoppedAt) {

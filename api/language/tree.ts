@@ -22,7 +22,7 @@ export type StatusNode = Common & { readonly type: 'status'; readonly value: Sta
 export type Literal = NumberNode | DurationNode | CodeNode | StatusNode;
 export type FieldNode = Common & Timed & { readonly type: 'field'; readonly name: string };
 export type SourceNode = Common & Timed & { readonly type: 'source'; readonly name: string };
-/** `text` is null where what stands there is none, which is told already. */
+/** `text` is null where the source has no valid one, which is reported already. */
 export type OwnTimeframe = { readonly text: string | null; readonly place: Place };
 export type CallNode = Common &
   Timed & {
@@ -53,8 +53,8 @@ export type AggregateNode = Common & {
   readonly where?: Node;
 };
 /**
- * What could not be read, or lies too deep to be kept as a tree: its parts are still looked at for faults. Parts of an expression stand where it
- * stands; how a call without a name reads its parts is not known.
+ * A part that could not be read, or lies too deep to be kept as a tree: its parts are still checked for faults, in the place of the whole
+ * expression. How a call without a name reads its parts is unknown.
  */
 export type BrokenNode = Common & {
   readonly type: 'broken';
@@ -76,7 +76,7 @@ export type Node =
   | BrokenNode;
 
 export type OrderKey = { readonly expr: Node; readonly descending: boolean };
-/** T of a query about the past, and where it stood. */
+/** T of a query about the past, and its place. */
 export type AsOf = { readonly at: Micros; readonly place: Place };
 export type Query = {
   readonly condition: Node | null;

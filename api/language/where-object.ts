@@ -27,7 +27,7 @@ export const SelectionText = Type.String({
 export const Where = Type.Union([SelectionText, SelectionObject]);
 
 /** Reads the object form; `path` is the JSON pointer of the object. */
-export const selectionOf = (object: Static<typeof SelectionObject>, path: string): Selection => {
+export const toSelection = (object: Static<typeof SelectionObject>, path: string): Selection => {
   const selection: { -readonly [K in keyof Selection]: Selection[K] } = {};
   for (const key of SELECTION_KEYS) {
     const value = object[key];

@@ -103,7 +103,7 @@ export const readSelectionText = (text: string): ReadSelection => {
   try {
     readSelection(stream, selection);
     if (!stream.isEnd) {
-      // What stands behind the last term may belong to its code: `venue = kraken-futures`.
+      // The text behind the last term may belong to its code: `venue = kraken-futures`.
       const last = SELECTION_KEYS.find((key) => key === Object.keys(selection).at(-1));
       if (last !== undefined) delete selection[last];
       stream.stop('"and"', TERMS);

@@ -1,4 +1,4 @@
-// Words where an expression should stand that begin none: keywords, names in upper case, codes (DQL-03, DQL-34d).
+// Words in the place of an expression that begin none: keywords, names in upper case, codes (DQL-03, DQL-34d).
 import { FIELDS, SOURCES } from './fields.ts';
 import { FUNCTIONS } from './functions.ts';
 import type { Token } from './lexer.ts';
@@ -14,7 +14,7 @@ export const isShouted = ({ kind, text }: Token): boolean => {
   return FUNCTIONS.has(lower) || FIELDS.has(lower) || SOURCES.has(lower);
 };
 
-/** Field and function names are lower case only; a code stands only beside a code field (DQL-03, DQL-34d). */
+/** Field and function names are lower case only; a code is allowed only beside a code field (DQL-03, DQL-34d). */
 export const stopAtCode = (stream: TokenStream, isCall: boolean): never => {
   const { token } = stream;
   const lower = token.text.toLowerCase();

@@ -6,11 +6,11 @@ import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits } from '../../schemas/records.ts';
 import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
 import { convertQuantity, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { conversionOf, instantOrNull, type Mark, markFor, unitCounted } from './members.ts';
+import { instantOrNull, type Mark, makeConversion, markFor, unitCounted } from './members.ts';
 
 export type BookQuestion = {
   readonly book: Reading | null;
-  /** Of the same change as the book, else the bands are not of these levels. */
+  /** The bands of the same change as the book; others would not match the levels. */
   readonly depth: Reading | null;
   readonly answer: StatusAnswer;
   /** In force when the reading was recorded (H-16k). */
@@ -36,13 +36,13 @@ const converter =
       mark: price,
     });
 
-const levelsOf = (side: Side, count: number, convert: Convert): JsonValue[] =>
+const toLevels = (side: Side, count: number, convert: Convert): JsonValue[] =>
   side.slice(0, count).map(([price, size]) => [price, convert(size, price)]);
 
 const count = (digits: Digits | undefined): JsonValue => (digits === undefined ? null : rawJson(digits));
 
 /** A side is complete when its levels could be counted (L-03). */
-const bandOf = (band: Band, { values }: Reading, convert: (digits: Digits) => Digits | null) => {
+const toBand = (band: Band, { values }: Reading, convert: (digits: Digits) => Digits | null) => {
   const size = (side: 'bid' | 'ask'): Digits | null => {
     const digits = values[`depth_${side}_${band}`];
     return digits === undefined ? null : convert(digits);
@@ -59,7 +59,7 @@ const bandOf = (band: Band, { values }: Reading, convert: (digits: Digits) => Di
     complete: { bid: bidLevels !== undefined, ask: askLevels !== undefined },
   };
 };
-type BandObject = ReturnType<typeof bandOf>;
+type BandObject = ReturnType<typeof toBand>;
 
 const BAND_FIGURES = ['bid', 'ask', 'bid_value', 'ask_value'] as const;
 
@@ -79,10 +79,10 @@ const presentMembers = (question: BookQuestion, book: Reading, levels: BookLevel
   const { version, units: mode, depth } = question;
   const convert = converter(question, book);
   const mark = markFor(book, question, question.mark);
-  const bids = levelsOf(levels.bids, question.levels, convert);
-  const asks = levelsOf(levels.asks, question.levels, convert);
+  const bids = toLevels(levels.bids, question.levels, convert);
+  const asks = toLevels(levels.asks, question.levels, convert);
   const bands = isSameChange(book, depth)
-    ? BANDS.map((band) => [band, bandOf(band, depth, (d) => convert(d, mark?.digits ?? null))] as const)
+    ? BANDS.map((band) => [band, toBand(band, depth, (d) => convert(d, mark?.digits ?? null))] as const)
     : undefined;
   const isUnknown = [...bids, ...asks].some((level) => Array.isArray(level) && level[1] === null);
   const unknown = [...(isUnknown ? ['size'] : []), ...unknownFigures(bands?.map(([, band]) => band) ?? [])];
@@ -95,14 +95,14 @@ const presentMembers = (question: BookQuestion, book: Reading, levels: BookLevel
       : { null_reasons: byKey(Object.fromEntries(unknown.map((name) => [name, 'unit_unknown']))) }),
     collected_levels: { bids: levels.collected_bids, asks: levels.collected_asks },
     ...(bands === undefined ? {} : { bands: byKey(Object.fromEntries(bands)) }),
-    ...(mode === 'published' ? {} : { conversion: conversionOf(version, mark) }),
+    ...(mode === 'published' ? {} : { conversion: makeConversion(version, mark) }),
   };
 };
 
 /** Everything after `quote` of an item. A book that is not present has empty sides and no bands, whatever is remembered. */
 export const bookObject = (question: BookQuestion): Record<string, JsonValue | undefined> => {
   const { answer, version, units: mode } = question;
-  // A layer that is off or not published has no reading to speak of, even if one is remembered.
+  // A layer that is off or not published has no reading, even if one is in memory.
   const book = answer.status === 'off' || answer.status === 'not_published' ? null : question.book;
   const levels = answer.status === 'present' ? (book?.book ?? null) : null;
   return {

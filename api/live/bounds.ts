@@ -21,7 +21,7 @@ export type Bounds = Readonly<Record<ReadingLayer, number>>;
 
 type Override = { readonly layers: readonly ReadingLayer[]; readonly text: string; readonly path: string };
 
-const overridesOf = (freshness: FreshnessInput): Override[] => {
+const listOverrides = (freshness: FreshnessInput): Override[] => {
   if (typeof freshness === 'string') return [{ layers: READING_LAYERS, text: freshness, path: '/freshness' }];
   return Object.entries(freshness).flatMap(([name, text]) => {
     const layer = layerNamed(name);
@@ -56,7 +56,7 @@ export const freshnessFaults = (freshness: FreshnessInput | undefined): ApiError
         path: `/freshness/${pointer(name)}`,
       };
     }),
-    ...overridesOf(freshness).flatMap(({ text, path }): ApiError[] =>
+    ...listOverrides(freshness).flatMap(({ text, path }): ApiError[] =>
       parseDuration(text) === null
         ? [
             {
@@ -75,7 +75,7 @@ export const freshnessFaults = (freshness: FreshnessInput | undefined): ApiError
 export const freshnessLimits = (freshness: FreshnessInput | undefined): ApiError[] =>
   freshness === undefined
     ? []
-    : overridesOf(freshness).flatMap(({ text, path }): ApiError[] => {
+    : listOverrides(freshness).flatMap(({ text, path }): ApiError[] => {
         const ms = parseDuration(text) ?? 0;
         if (ms >= LEAST_MS && ms <= MOST_MS) return [];
         const message = `The freshness bound "${text}" lies outside ${formatSeconds(LEAST_MS)} to ${formatSeconds(MOST_MS)}.`;
@@ -83,12 +83,12 @@ export const freshnessLimits = (freshness: FreshnessInput | undefined): ApiError
       });
 
 /** Milliseconds of every layer. */
-export const boundsOf = (freshness: FreshnessInput | undefined): Bounds => {
+export const makeBounds = (freshness: FreshnessInput | undefined): Bounds => {
   const bounds = Object.fromEntries(READING_LAYERS.map((layer) => [layer, LAYERS[layer].freshnessMs])) as Record<
     ReadingLayer,
     number
   >;
-  for (const { layers, text } of freshness === undefined ? [] : overridesOf(freshness)) {
+  for (const { layers, text } of freshness === undefined ? [] : listOverrides(freshness)) {
     for (const layer of layers) bounds[layer] = parseDuration(text) ?? bounds[layer];
   }
   return bounds;

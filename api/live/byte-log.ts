@@ -2,7 +2,7 @@
 // it is held any more.
 const CHUNK = 1_048_576;
 
-/** Where bytes stand. */
+/** The place of bytes. */
 export type BytePlace = { readonly chunk: number; readonly start: number; readonly length: number };
 
 type Chunk = { readonly bytes: Buffer; used: number; held: number };
@@ -27,7 +27,7 @@ export class ByteLog {
     return { chunk: this.#first + this.#chunks.length - 1, start, length };
   }
 
-  /** The bytes where they stand: good until they are freed. */
+  /** The bytes in place: valid until they are freed. */
   at({ chunk, start, length }: BytePlace): Buffer {
     return this.#chunk(chunk).bytes.subarray(start, start + length);
   }

@@ -1,4 +1,4 @@
-// Alive spans of connections, by connection: says when the connection a reading came on was lost (F-01, F-02).
+// Alive spans of connections, by connection: when the connection of a reading was lost (F-01, F-02).
 import type { Micros } from '../../schemas/records.ts';
 import type { Span } from '../../schemas/topics.ts';
 
@@ -19,7 +19,7 @@ export class ConnectionBook {
       this.#spans.set(span.conn_id, [span]);
       return;
     }
-    const i = placeOf(spans, span.from);
+    const i = findPlace(spans, span.from);
     spans.splice(i, spans[i]?.from === span.from ? 1 : 0, span);
   }
 
@@ -64,8 +64,8 @@ export class ConnectionBook {
   }
 }
 
-/** Of the first span that does not begin before `from`; a connection that often falls silent has thousands, and the newest is asked for most. */
-const placeOf = (spans: readonly Span[], from: Micros): number => {
+/** Place of the first span that does not begin before `from`. An unstable connection has thousands, and the newest is read most often. */
+const findPlace = (spans: readonly Span[], from: Micros): number => {
   let i = spans.length;
   while (i > 0 && (spans[i - 1] as Span).from >= from) i -= 1;
   return i;

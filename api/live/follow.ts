@@ -161,7 +161,7 @@ const findBeginnings = async (deps: FollowDeps, names: Topics, signal: AbortSign
   return { venues, history: ranges.get(WATERMARK_PARTITION) ?? { earliest: 0, latest: 0 } };
 };
 
-/** Starts filling the copy and gives the function that stops it; the copy says itself when it is ready, and when it is whole. */
+/** Starts filling the copy and returns the function that stops it; the copy reports when it is ready, and when it is whole. */
 export const followLive = (deps: FollowDeps): (() => Promise<void>) => {
   const { memory, log } = deps;
   const names = topics(deps.namespace);

@@ -4,7 +4,7 @@ import { type JsonValue, type NumberFormat, rawJson, writeJson } from '../../sch
 import type { Micros } from '../../schemas/records.ts';
 import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
 import { convertQuantity, type UnitsMode } from '../../schemas/units.ts';
-import { instantOrNull, instantsOf, type Mark, makeMembers, markFor, unitCounted, unitsOf } from './members.ts';
+import { instantOrNull, type Mark, makeInstants, makeMembers, makeUnits, markFor, unitCounted } from './members.ts';
 
 export type LayerQuestion = {
   readonly reading: Reading | null;
@@ -26,8 +26,8 @@ export type LayerQuestion = {
 
 type Members = { readonly [member: string]: JsonValue | undefined };
 
-/** One side of a book to the depth asked: prices and sizes are strings in every format (L-06), sizes in the unit asked at their own price (N-07). */
-const sideOf = (levels: BookLevels['bids'], reading: Reading, question: LayerQuestion): JsonValue => {
+/** One side of a book to the requested depth: prices and sizes are strings in every format (L-06), sizes in the requested unit (N-07). */
+const toSide = (levels: BookLevels['bids'], reading: Reading, question: LayerQuestion): JsonValue => {
   const { units: mode, version, depth } = question;
   const shown = levels.slice(0, depth);
   if (mode === 'published') return shown;
@@ -38,15 +38,15 @@ const sideOf = (levels: BookLevels['bids'], reading: Reading, question: LayerQue
   ]);
 };
 
-const levelsOf = (question: LayerQuestion): Members => {
+const makeLevels = (question: LayerQuestion): Members => {
   const { reading, depth = 0 } = question;
   if (depth === 0 || reading === null || reading.book === null) return {};
   const { bids, asks } = reading.book;
-  return { bids: sideOf(bids, reading, question), asks: sideOf(asks, reading, question) };
+  return { bids: toSide(bids, reading, question), asks: toSide(asks, reading, question) };
 };
 
 /** Members before the two ages. */
-const headOf = ({ status, reason, gap_cause }: StatusAnswer, reading: Reading | null): Members => ({
+const makeHead = ({ status, reason, gap_cause }: StatusAnswer, reading: Reading | null): Members => ({
   status,
   reason: reason ?? undefined,
   gap_cause: gap_cause ?? undefined,
@@ -54,8 +54,8 @@ const headOf = ({ status, reason, gap_cause }: StatusAnswer, reading: Reading | 
   received_at: instantOrNull(reading?.received_at ?? null),
 });
 
-/** Members after them. Numbers of a stale reading stand under `withheld`, and only when asked for (L-09). */
-const tailOf = (
+/** Members after them. Numbers of a stale reading are under `withheld`, and only when requested (L-09). */
+const makeTail = (
   { status, valid_until: validUntil }: StatusAnswer,
   question: LayerQuestion,
   mark: Mark | null,
@@ -69,10 +69,10 @@ const tailOf = (
     horizon_source: reading?.horizon_source ?? null,
     anchor: reading?.anchor ?? null,
     values: present ? members?.values : {},
-    ...(present ? levelsOf(question) : {}),
+    ...(present ? makeLevels(question) : {}),
     null_reasons: present ? members?.nullReasons : undefined,
-    units: shown === null ? {} : unitsOf(shown, question),
-    instants: shown === null ? undefined : instantsOf(shown),
+    units: shown === null ? {} : makeUnits(shown, question),
+    instants: shown === null ? undefined : makeInstants(shown),
     conversion: members?.conversion,
     withheld: members === null || present ? undefined : { values: members.values, null_reasons: members.nullReasons },
     raw: question.includeRaw && reading !== null && reading.raw !== null ? rawJson(reading.raw) : undefined,
@@ -86,10 +86,10 @@ type Frame = Pick<LayerQuestion, 'units' | 'numberFormat' | 'includeRaw' | 'vers
   readonly head: string;
   readonly tail: string;
 };
-/** Of readings that were asked for while present, one frame for each way to ask: readings never change and are asked for often. */
+/** Frames of present readings, one per form of request: readings never change and are requested often. */
 const frames = new WeakMap<Reading, Frame[]>();
 
-const framesOf = (reading: Reading): Frame[] => {
+const listFrames = (reading: Reading): Frame[] => {
   const held = frames.get(reading);
   if (held !== undefined) return held;
   const none: Frame[] = [];
@@ -100,19 +100,19 @@ const framesOf = (reading: Reading): Frame[] => {
 const isSameMark = (a: Mark | null, b: Mark | null): boolean =>
   a === b || (a?.digits === b?.digits && a?.receivedAt === b?.receivedAt);
 
-/** What was made for somebody who asked in the same way; it holds for its listing version, mark and end. */
-const frameOf = (reading: Reading, question: LayerQuestion, answer: StatusAnswer): Frame => {
+/** Finds or makes the frame for this form of request; it is valid for its listing version, mark and end. */
+const findFrame = (reading: Reading, question: LayerQuestion, answer: StatusAnswer): Frame => {
   const { units, numberFormat, includeRaw, version } = question;
   const mark = markFor(reading, question, question.mark);
-  const made = framesOf(reading);
+  const made = listFrames(reading);
   const i = made.findIndex(
     (frame) => frame.units === units && frame.numberFormat === numberFormat && frame.includeRaw === includeRaw,
   );
   const held = made[i];
   const holds = held?.version === version && held.validUntil === answer.valid_until && isSameMark(held.mark, mark);
   if (held !== undefined && holds) return held;
-  const head = writeJson(headOf(answer, reading));
-  const tail = writeJson(tailOf(answer, question, mark), { numberFormat });
+  const head = writeJson(makeHead(answer, reading));
+  const tail = writeJson(makeTail(answer, question, mark), { numberFormat });
   const frame: Frame = {
     ...{ units, numberFormat, includeRaw, version, mark, validUntil: answer.valid_until },
     ...{ head: `${head.slice(0, -1)},"age_ms":`, tail: `,${tail.slice(1)}` },
@@ -125,12 +125,12 @@ const frameOf = (reading: Reading, question: LayerQuestion, answer: StatusAnswer
 export const layerObject = (asked: LayerQuestion): JsonValue => {
   const answer = statusAt(asked);
   const { status, age_ms, venue_age_ms } = answer;
-  // A layer that is off or not published has no reading to speak of, even if one is remembered.
+  // A layer that is off or not published has no reading, even if one is in memory.
   const reading = status === 'off' || status === 'not_published' ? null : asked.reading;
   if (status === 'present' && reading !== null && (asked.depth ?? 0) === 0) {
-    const { head, tail } = frameOf(reading, asked, answer);
+    const { head, tail } = findFrame(reading, asked, answer);
     return rawJson(`${head}${age_ms},"venue_age_ms":${venue_age_ms}${tail}`);
   }
   const mark = reading === null ? null : markFor(reading, asked, asked.mark);
-  return { ...headOf(answer, reading), age_ms, venue_age_ms, ...tailOf(answer, { ...asked, reading }, mark) };
+  return { ...makeHead(answer, reading), age_ms, venue_age_ms, ...makeTail(answer, { ...asked, reading }, mark) };
 };

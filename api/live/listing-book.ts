@@ -11,12 +11,12 @@ export type LiveListing = {
   readonly readings: NewestReadings;
 };
 
-/** A listing with its version at the instant that was asked about. */
+/** A listing with its version at the requested instant. */
 export type Selected = { readonly listing: LiveListing; readonly version: ListingVersion };
 
 type Version = { readonly written_at: Micros };
 
-/** Adds a version in its place; the same `written_at` again replaces (a repeat of the log says the same). */
+/** Adds a version in its place; the same `written_at` again replaces it (a repeat of the log is equal). */
 export const addVersion = <V extends Version>(versions: V[], version: V): void => {
   let i = versions.length;
   while (i > 0 && (versions[i - 1] as V).written_at > version.written_at) i--;

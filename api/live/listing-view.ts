@@ -36,27 +36,27 @@ export const venueView = (live: LiveMemory, venue: LiveVenue, at: Micros): Venue
 });
 
 /** A layer the venue's capability does not name is not collected. */
-export const policyOf = (capability: CapabilityVersion | null, layer: string): Policy =>
+export const findPolicy = (capability: CapabilityVersion | null, layer: string): Policy =>
   capability?.layers[layer]?.policy ?? 'off';
 
-/** Of one listing: what its venue's limits leave no room for is off (V-03a), what it does not publish is not published, whatever its venue has for others (L-07). */
-export const listingPolicyOf = (
+/** Policy for one listing: a layer that the venue's limits leave no room for is off (V-03a); one the listing lacks is not published (L-07). */
+export const findListingPolicy = (
   capability: CapabilityVersion | null,
   layer: string,
   version: ListingVersion | null,
 ): Policy => {
-  const policy = policyOf(capability, layer);
+  const policy = findPolicy(capability, layer);
   if (policy === 'on' && version?.record.off?.includes(layer)) return 'off';
   return policy === 'on' && version?.record.values.not_published.includes(layer) ? 'not_published' : policy;
 };
 
-/** Of the candles of one price of a listing. */
-export const pricePolicyOf = (
+/** Policy for the candles of one price of a listing. */
+export const findPricePolicy = (
   capability: CapabilityVersion | null,
   priceType: PriceType,
   version: ListingVersion,
 ): Policy => {
-  const policy = listingPolicyOf(capability, 'candles', version);
+  const policy = findListingPolicy(capability, 'candles', version);
   if (policy !== 'on') return policy;
   const { values, off } = version.record;
   if (!values.candles.price_types.includes(priceType)) return 'not_published';
@@ -75,7 +75,7 @@ export const presentMark = (
   const reading = listing.readings.get('mark');
   const { status } = statusAt({
     reading,
-    policy: listingPolicyOf(view.capability, 'mark', versionAt(listing.versions, at)),
+    policy: findListingPolicy(view.capability, 'mark', versionAt(listing.versions, at)),
     lostAt: lostAt(view, reading),
     boundMs: bounds.mark,
     at,
@@ -99,7 +99,7 @@ export const layerState = (
   return layerObject({
     ...options,
     reading,
-    policy: listingPolicyOf(view.capability, layer, version),
+    policy: findListingPolicy(view.capability, layer, version),
     lostAt: lostAt(view, reading),
     boundMs: options.bounds[layer],
     stateLag: view.stateLag,

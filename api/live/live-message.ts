@@ -1,4 +1,4 @@
-// An entry of `live` as it came, and the newest readings of a listing: decoded when somebody looks, which of most nobody does.
+// An entry of `live` as it came, and the newest readings of a listing: decoded on first use, since most are never used.
 import { codecs, type LiveHead, liveHead } from '../../schemas/avro/codec.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -33,14 +33,14 @@ export class LiveMessage implements LiveHead, HeldReading {
     return codecs.live.decode(this.bytes);
   }
 
-  /** The same object whenever it is asked for. */
+  /** The same object for every read. */
   get reading(): Reading | null {
     if (this.layer !== null) this.#reading ??= this.entry().reading;
     return this.#reading;
   }
 }
 
-/** The message when it stands above `place`, else null: then it is a repeat. Throws `AvroError`. */
+/** The message when it is above `place`, else null: then it is a repeat. Throws `AvroError`. */
 export const messageAbove = (place: Place, bytes: Buffer): LiveMessage | null => {
   const head = liveHead(bytes);
   return isAbove(head, place) ? new LiveMessage(head, bytes) : null;

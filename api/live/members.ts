@@ -10,7 +10,7 @@ import type { LiveListing } from './listing-book.ts';
 /** The listing's own mark at T when it is present, for conversions (N-07). */
 export type Mark = { readonly digits: Digits; readonly receivedAt: Micros };
 
-/** What of a reading its members are made from. */
+/** The parts of a reading that its members are made from. */
 export type Measured = Pick<Reading, 'layer' | 'values' | 'null_reasons' | 'quantity_unit'>;
 export type MembersQuestion = {
   readonly units: UnitsMode;
@@ -30,11 +30,11 @@ const ASCENDING = Object.fromEntries(
   READING_LAYERS.map((layer) => [layer, Object.keys(LAYERS[layer].members).sort()]),
 ) as unknown as Readonly<Record<ReadingLayer, readonly string[]>>;
 
-/** Members that a reading has, or says why it has not; ascending. */
-const namesOf = ({ layer, values, null_reasons }: Measured): readonly string[] =>
+/** Members that a reading has, or has a null reason for; ascending. */
+const listNames = ({ layer, values, null_reasons }: Measured): readonly string[] =>
   ASCENDING[layer].filter((member) => values[member] !== undefined || null_reasons[member] !== undefined);
 
-export const unitOf = (member: string, layer: ReadingLayer, quantity: string): string => {
+export const findUnit = (member: string, layer: ReadingLayer, quantity: string): string => {
   const unit = LAYERS[layer].members[member] ?? 'count';
   return unit === 'quantity' ? quantity : unit;
 };
@@ -42,7 +42,7 @@ export const unitOf = (member: string, layer: ReadingLayer, quantity: string): s
 export const isQuantity = (layer: ReadingLayer, member: string): boolean =>
   LAYERS[layer].members[member] === 'quantity';
 
-/** What the quantities of a reading are counted in. */
+/** The unit of the quantities of a reading. */
 export const unitCounted = (reading: Pick<Reading, 'quantity_unit'>, { record }: ListingVersion): QuantityUnit =>
   (reading.quantity_unit ?? record.values.quantity_unit) as QuantityUnit;
 
@@ -63,7 +63,7 @@ export const markFor = (
 
 /** Counts are never strings (H-16h); everything else is a market figure. */
 const printMember = (digits: Digits, layer: ReadingLayer, member: string): Figure | RawJson =>
-  unitOf(member, layer, '') === 'count' ? rawJson(digits) : figure(digits);
+  findUnit(member, layer, '') === 'count' ? rawJson(digits) : figure(digits);
 
 const plainValues = ({ layer, values: digitsOf }: Measured, names: readonly string[]): Record<string, JsonValue> => {
   const values: Record<string, JsonValue> = {};
@@ -79,7 +79,7 @@ export const orNone = (nullReasons: Readonly<Record<string, string>>): Record<st
   return undefined;
 };
 
-/** Quantities in the unit asked for; what cannot be converted is null with its reason. */
+/** Quantities in the requested unit; one that cannot be converted is null with its reason. */
 const converted = (
   reading: Measured,
   names: readonly string[],
@@ -100,27 +100,27 @@ const converted = (
     values[member] = figureOrNull(inUnit);
     if (inUnit === null) nullReasons[member] = 'unit_unknown';
   }
-  return { values, nullReasons: orNone(nullReasons), conversion: conversionOf(version, mark) };
+  return { values, nullReasons: orNone(nullReasons), conversion: makeConversion(version, mark) };
 };
 
-/** Members of a reading in the units asked for. */
+/** Members of a reading in the requested units. */
 export const makeMembers = (reading: Measured, question: MembersQuestion, mark: Mark | null): Members => {
-  const names = namesOf(reading);
+  const names = listNames(reading);
   const converts = question.units !== 'published' && names.some((member) => isQuantity(reading.layer, member));
   if (converts) return converted(reading, names, { ...question, mark });
   return { values: plainValues(reading, names), nullReasons: orNone(reading.null_reasons), conversion: undefined };
 };
 
 /** Units of the members that a reading shows. */
-export const unitsOf = (reading: Measured, { units: mode, version }: MembersQuestion): JsonValue => {
+export const makeUnits = (reading: Measured, { units: mode, version }: MembersQuestion): JsonValue => {
   const quantity = quantityUnitFor(unitCounted(reading, version), mode);
   const units: Record<string, string> = {};
-  for (const member of namesOf(reading)) units[member] = unitOf(member, reading.layer, quantity);
+  for (const member of listNames(reading)) units[member] = findUnit(member, reading.layer, quantity);
   return units;
 };
 
-/** What a converted figure was made with, so that it can be made again (N-07). */
-export const conversionOf = ({ record }: ListingVersion, mark: Mark | null): JsonValue => ({
+/** The inputs of a converted figure, so that the conversion can be repeated (N-07). */
+export const makeConversion = ({ record }: ListingVersion, mark: Mark | null): JsonValue => ({
   multiplier: figureOrNull(record.values.multiplier),
   contract_size: figureOrNull(record.values.contract_size),
   ...(mark === null ? {} : { mark: figure(mark.digits), mark_received_at: formatInstant(mark.receivedAt) }),
@@ -138,7 +138,7 @@ export const figureOrNull = (digits: Digits | null): Figure | null => (digits ==
 export const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 
 /** `instants` of a reading; none when it has none. */
-export const instantsOf = ({ instants }: Pick<Reading, 'instants'>): JsonValue | undefined => {
+export const makeInstants = ({ instants }: Pick<Reading, 'instants'>): JsonValue | undefined => {
   const names = Object.keys(instants);
   if (names.length === 0) return undefined;
   return byKey(Object.fromEntries(names.map((name) => [name, formatInstant(instants[name] ?? 0)])));

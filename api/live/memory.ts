@@ -1,5 +1,5 @@
 // The memory copy: newest readings, connections, listings and watermarks of every venue, as the tasks published them.
-// Single-threaded and synchronous: whoever reads without awaiting reads one consistent state (F-05).
+// Single-threaded and synchronous: a caller that reads without awaiting reads one consistent state (F-05).
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -9,11 +9,11 @@ import { addVersion, type LiveListing } from './listing-book.ts';
 import { type HeldReading, type LiveMessage, messageAbove, NewestReadings } from './live-message.ts';
 import {
   createPartition,
-  historyWatermarkOf,
+  findHistoryWatermark,
+  findRecentFrom,
+  findWatermark,
   type Partition,
-  placeOf,
-  recentFromOf,
-  watermarkOf,
+  toPlace,
 } from './partition.ts';
 import type { RecentRow } from './recent-rows.ts';
 import { type Heir, Whole } from './whole.ts';
@@ -42,12 +42,12 @@ export type AppliedEntry = {
   readonly message: LiveMessage;
   /** Of the last entry of its partition before it. */
   readonly before: Place;
-  /** What it carries; a reading is decoded when it is asked of the message. */
+  /** Its content; a reading is decoded when the message is read. */
   readonly entry: LiveEntry | null;
   /** The reading that a reading took the place of. */
   readonly replaced: HeldReading | null;
 };
-/** Told of every applied entry of `live`, after it. */
+/** Called for every applied entry of `live`, after it. */
 export type Observer = (applied: AppliedEntry) => void;
 
 export class LiveMemory {
@@ -106,8 +106,8 @@ export class LiveMemory {
   }
 
   /**
-   * Applies what one entry says of the present, of the stretch between a round and the end that the log had: it is left to another copy to keep
-   * (`join`), so rows are passed over unread and no observer hears of it.
+   * Applies the part of an entry that concerns the present, for the stretch between a round and the end that the log had. Another copy keeps
+   * that stretch (`join`), so rows are skipped unread and no observer is called.
    */
   applyTail(venueCode: string, partition: number, bytes: Buffer): void {
     const venue = this.#require(venueCode);
@@ -127,7 +127,7 @@ export class LiveMemory {
     const at = this.#partition(venue, partition);
     const message = messageAbove(at, bytes);
     if (message === null) return;
-    const before = placeOf(at);
+    const before = toPlace(at);
     at.offset = message.offset;
     at.index = message.index;
     const isReading = message.kind === 'reading';
@@ -159,7 +159,7 @@ export class LiveMemory {
   /** The partition has been followed to the end it had when following began. */
   markReady(venueCode: string, partition: number): void {
     const at = this.#partition(this.#require(venueCode), partition);
-    at.readyAt = placeOf(at);
+    at.readyAt = toPlace(at);
   }
 
   /** Names the partitions that must be followed before this copy may answer. */
@@ -178,7 +178,7 @@ export class LiveMemory {
 
   /** W of a venue: the smallest of its tasks'; null while one has published none. */
   watermark(venueCode: string): Micros | null {
-    return watermarkOf(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
+    return findWatermark(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
   }
 
   isBehind(venueCode: string, at: Micros): boolean {
@@ -202,12 +202,12 @@ export class LiveMemory {
 
   /** History W of a venue: the smallest of its tasks'; null while one has published none. */
   historyWatermark(venueCode: string): Micros | null {
-    return historyWatermarkOf(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
+    return findHistoryWatermark(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
   }
 
   /** Rows of a venue that ended or came after this are in this copy, whatever the history store shows. */
   recentFrom(venueCode: string): Micros {
-    return recentFromOf(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
+    return findRecentFrom(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
   }
 
   /** False from `expectPast` to `join`: then rows, and what readings took the place of, are known only of what came since this copy was ready. */
@@ -230,7 +230,7 @@ export class LiveMemory {
     this.#whole.inherit(heir);
   }
 
-  /** Joins what `past`, told nothing yet, will hear up to where this copy began to keep: call what this answers when it stands there. */
+  /** Joins `past`, still empty, which will apply the log up to where this copy began to keep: call the returned function once it is there. */
   join(past: LiveMemory): () => void {
     const takeOver = this.#whole.begin(past);
     return () => {

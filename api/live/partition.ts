@@ -1,4 +1,4 @@
-// What a memory copy keeps of one partition of a venue's `live`: how far it has come, its watermarks, its rows.
+// The state that a memory copy keeps of one partition of a venue's `live`: its place, its watermarks, its rows.
 import type { Micros } from '../../schemas/records.ts';
 import type { Place } from '../../schemas/topics.ts';
 import { KEPT, RecentRows } from './recent-rows.ts';
@@ -27,12 +27,12 @@ export const createPartition = (): Partition => ({
   recent: new RecentRows(),
 });
 
-export const placeOf = ({ offset, index }: Place): Place => ({ offset, index });
+export const toPlace = ({ offset, index }: Place): Place => ({ offset, index });
 
 type Partitions = ReadonlyMap<number, Partition>;
 
 /** W of a venue: the smallest of its tasks'; null while one has published none. */
-export const watermarkOf = (partitions: Partitions): Micros | null => {
+export const findWatermark = (partitions: Partitions): Micros | null => {
   if (partitions.size === 0) return null;
   let least = Number.POSITIVE_INFINITY;
   for (const { watermark } of partitions.values()) {
@@ -43,7 +43,7 @@ export const watermarkOf = (partitions: Partitions): Micros | null => {
 };
 
 /** History W of a venue, likewise. */
-export const historyWatermarkOf = (partitions: Partitions): Micros | null => {
+export const findHistoryWatermark = (partitions: Partitions): Micros | null => {
   let least = Number.POSITIVE_INFINITY;
   for (const { history } of partitions.values()) {
     if (history === null) return null;
@@ -52,8 +52,8 @@ export const historyWatermarkOf = (partitions: Partitions): Micros | null => {
   return partitions.size === 0 ? null : least;
 };
 
-/** What ended or came after this is held, whatever the history store shows. */
-export const recentFromOf = (partitions: Partitions): Micros => {
+/** Rows that ended or came after this are held, whatever the history store shows. */
+export const findRecentFrom = (partitions: Partitions): Micros => {
   let from = 0;
   for (const { since, watermark } of partitions.values()) {
     if (since !== null && watermark !== null) from = Math.max(from, since, watermark - KEPT);

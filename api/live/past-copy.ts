@@ -47,7 +47,7 @@ const beginVenue = async (
     roundsBefore({ kafka, topic: state }, neededFrom(deps)),
     endOffsets(kafka, live),
   ]);
-  // Of a young log everything is there still: a stream resumes in what lies before its first rounds too.
+  // A young log still has everything: a stream also resumes before its first rounds.
   const rounds = new Map(
     [...found].filter(([p, { isOldEnough }]) => isOldEnough || (ranges.get(p)?.earliest ?? 0) > 0),
   );

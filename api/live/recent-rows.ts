@@ -11,15 +11,15 @@ export const KEPT: Micros = 900_000_000;
 const isLate = (row: Row): boolean => row.flags.late === true;
 
 /** A candle is designated by its open time; every other row by the end of its window. */
-const endOf = (row: Row): Micros => row.instants.close_time ?? row.at;
+const findEnd = (row: Row): Micros => row.instants.close_time ?? row.at;
 
 /** History watermark from which on QuestDB shows the row, or what its window was sealed as. */
-const visibleFrom = (row: Row): Micros => (isLate(row) ? (row.instants.recorded_at ?? 0) : sealsAt(endOf(row)));
+const visibleFrom = (row: Row): Micros => (isLate(row) ? (row.instants.recorded_at ?? 0) : sealsAt(findEnd(row)));
 
-const seriesOf = (table: string, symbol: string): string => `${table}|${symbol}`;
+const toSeriesName = (table: string, symbol: string): string => `${table}|${symbol}`;
 
 /** A late row never takes the place of its window's row (N-11). */
-const keyOf = (series: string, row: Row): string => {
+const toRowKey = (series: string, row: Row): string => {
   const { price_type = '', timeframe = '', id = '' } = row.texts;
   return `${series}|${row.at}|${price_type}|${timeframe}|${id}|${isLate(row) ? row.integers.src_offset : ''}`;
 };
@@ -41,7 +41,7 @@ export class RecentRow {
   ) {
     this.sealed = sealed;
     this.series = series;
-    this.end = endOf(row);
+    this.end = findEnd(row);
     this.visibleFrom = visibleFrom(row);
     this.#place = place;
     this.#log = log;
@@ -52,7 +52,7 @@ export class RecentRow {
     this.#log.free(this.#place);
   }
 
-  /** The same object whenever it is asked for, as long as the row is held. */
+  /** The same object for every read, as long as the row is held. */
   get row(): Row {
     this.#row ??= codecs.live.decode(this.#log.at(this.#place)).row as Row;
     return this.#row;
@@ -60,7 +60,7 @@ export class RecentRow {
 }
 
 export class RecentRows {
-  /** In order of first appearance, which is the order of the log: the oldest stand first. */
+  /** In order of first appearance, which is the order of the log: the oldest come first. */
   readonly #rows = new Map<string, RecentRow>();
   readonly #log = new ByteLog();
   readonly #bySeries = new Map<string, Map<string, RecentRow>>();
@@ -71,8 +71,8 @@ export class RecentRows {
 
   /** `bytes`: the entry of `live` that the row came in. A provisional row may come again when it changes; its sealed one replaces it. */
   apply(symbol: string, row: Row, { sealed, bytes }: { sealed: boolean; bytes: Buffer }): void {
-    const series = seriesOf(row.table, symbol);
-    const key = keyOf(series, row);
+    const series = toSeriesName(row.table, symbol);
+    const key = toRowKey(series, row);
     this.#put(key, new RecentRow(row, { series, sealed, log: this.#log, place: this.#log.append(bytes) }));
   }
 
@@ -109,6 +109,6 @@ export class RecentRows {
 
   /** Rows of one listing in one table. */
   of(table: string, symbol: string): Iterable<RecentRow> {
-    return this.#bySeries.get(seriesOf(table, symbol))?.values() ?? [];
+    return this.#bySeries.get(toSeriesName(table, symbol))?.values() ?? [];
   }
 }

@@ -12,8 +12,8 @@ export type Round = {
 export type Rounds = ReadonlyMap<number, Round>;
 
 /**
- * Keeps of a partition's rounds the newest complete one of a time up to `before`, else the oldest complete one. A round counts as it was told
- * first: an owner that lost its task without knowing tells it again, and names a later place in `live`.
+ * Keeps of a partition's rounds the newest complete one of a time up to `before`, else the oldest complete one. The first publication of a
+ * round counts: an owner that lost its task without knowing publishes it again, and names a later place in `live`.
  */
 export class RoundChoice {
   readonly #before: Micros;
@@ -36,7 +36,7 @@ export class RoundChoice {
     return this.#isOldEnough;
   }
 
-  /** Where the round of the last marker begins, when nobody else wrote in between; null while none was read. */
+  /** Where the round of the last marker begins, when no other owner wrote in between; null while none was read. */
   get begins(): number | null {
     return this.#begins;
   }
@@ -64,7 +64,7 @@ export class RoundChoice {
 type Reading = { readonly kafka: KafkaHandle; readonly topic: string };
 type Choices = Map<number, RoundChoice>;
 
-/** Reads from where `from` says to the end, into a choice for each partition. */
+/** Reads from the offsets of `from` to the end, into a choice for each partition. */
 const readChoices = async (
   { kafka, topic }: Reading,
   {
@@ -89,7 +89,7 @@ const readChoices = async (
 
 /** Entries read at first: the marker is among the last, and the rounds of a small venue are whole in them. */
 const FIRST_REACH = 128;
-/** Each further look reaches so many times as far back, unless a marker has said how far. */
+/** Each further look reaches so many times as far back, unless a marker gives the distance. */
 const FURTHER = 16;
 
 /** The newest complete round of each partition; none of a partition that has none. What is read grows with a round, not with the topic. */
@@ -124,7 +124,7 @@ const WRITTEN_WITHIN_MS = 15_000;
 
 export type PastRound = Round & { readonly isOldEnough: boolean };
 
-/** Of each partition the newest complete round of a time up to `before`, else the oldest complete one. */
+/** For each partition the newest complete round of a time up to `before`, else the oldest complete one. */
 export const roundsBefore = async (reading: Reading, before: Micros): Promise<ReadonlyMap<number, PastRound>> => {
   const sinceMs = Math.floor(before / 1_000) - ROUND_EVERY_MS - WRITTEN_WITHIN_MS;
   const begins = await offsetsSince(reading.kafka, reading.topic, () => sinceMs);
@@ -154,8 +154,8 @@ export const roundsBefore = async (reading: Reading, before: Micros): Promise<Re
 const CLOCKS_APART_MS = 1_000;
 
 /**
- * Where in `live` everything after the rounds stands. What a marker names is right when its round was told for the first time; whatever was
- * recorded after a round was published after it was recorded, too, so the earlier of the two holds in any case.
+ * The place in `live` before everything after the rounds. The place that a marker names is right when its round is published for the first time.
+ * An entry recorded after a round was published after it was recorded, too, so the earlier of the two is right in any case.
  */
 export const startsAfter = async (
   { kafka, topic }: Reading,

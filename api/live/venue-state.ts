@@ -4,7 +4,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { Span } from '../../schemas/topics.ts';
 import type { LiveMemory, LiveVenue } from './memory.ts';
 
-/** A slot lost longer ago than this was given up with its listings, and says nothing about the present. */
+/** A slot lost longer ago than this was given up with its listings, and does not concern the present. */
 const FORGET_LOST: Micros = 3_600_000_000;
 
 export type VenueState = { readonly state: 'live' | 'degraded' | 'down'; readonly since: Micros | null };

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** How long a call waits for the minutes before, at most. */
 export const WHOLE_WITHIN_MS = 10_000;
 
-/** Whoever keeps what was applied follows the earlier copy too; what it answers takes over what was kept of it. */
+/** A part that keeps what was applied follows the earlier copy too; the returned function takes over what that copy kept. */
 export type Heir<Copy> = (past: Copy) => () => void;
 
 export class Whole<Copy> {
@@ -35,7 +35,7 @@ export class Whole<Copy> {
     this.#heirs.push(heir);
   }
 
-  /** Readies the heirs of a copy that has been told nothing yet; what it answers makes everything whole, at once. */
+  /** Prepares the heirs of an empty copy; the returned function makes everything whole, at once. */
   begin(past: Copy): () => void {
     const takeOver = this.#heirs.map((heir) => heir(past));
     return () => {

@@ -3,7 +3,7 @@ import type { SiteUrls } from '../account-app/site.ts';
 import { parseKeepingDigits } from '../tool-app/digits.ts';
 
 const TIMEOUT_MS = 15_000;
-/** Of an answer as it is shown; the rest is said to be there. */
+/** Bounds of an answer as shown; the page states that there is more. */
 const MOST_LINES = 200;
 const MOST_BYTES = 262_144;
 
@@ -28,7 +28,7 @@ const pretty = (text: string): string => {
   }
 };
 
-/** The API refuses what would be larger than this page shows, and says how to narrow it (T-04). */
+/** The API refuses an answer larger than this page shows, and its hint explains how to narrow it (T-04). */
 export const callApi = async (
   { api }: Pick<SiteUrls, 'api'>,
   { method, path, body }: ApiCall,

@@ -7,13 +7,13 @@ import type { SiteModule } from '../account-app/site.ts';
 import { type Change, parseChangelog } from '../docs/changelog.ts';
 
 /** Text between backticks as code. */
-const words = (text: string): Content =>
+const renderText = (text: string): Content =>
   text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part));
 
 const day = (date: string, changes: readonly Change[]): Content =>
   html`<section>
     <h2 id=${date}><time datetime=${date}>${date}</time></h2>
-    ${changes.map(({ kind, text }) => html`<p class="change">${tag('plain', kind)} ${words(text)}</p>`)}
+    ${changes.map(({ kind, text }) => html`<p class="change">${tag('plain', kind)} ${renderText(text)}</p>`)}
   </section>`;
 
 export const changelogPage: SiteModule = {

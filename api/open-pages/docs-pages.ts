@@ -73,8 +73,8 @@ const frame = (
 /** What a page has besides its text. */
 type Extras = { readonly above?: Content; readonly below?: Content };
 
-/** `above` stands below the title. */
-const articleOf = (rendered: RenderedPage, above: Content): Content => {
+/** `above` is shown below the title. */
+const renderArticle = (rendered: RenderedPage, above: Content): Content => {
   const { html: text } = rendered;
   const end = text.indexOf('</h1>') + '</h1>'.length;
   return html`<div dangerouslySetInnerHTML=${{ __html: text.slice(0, end) }}></div>
@@ -93,7 +93,7 @@ const pageContent = (
   styles: ['docs'],
   body: frame(pages, {
     slug: page.slug,
-    body: html`<article>${articleOf(rendered, above)}</article>${below}
+    body: html`<article>${renderArticle(rendered, above)}</article>${below}
       <p class="muted small-text"><a href=${`/docs/${page.slug}.md`}>This page as Markdown</a></p>`,
   }),
 });
@@ -139,7 +139,7 @@ const addPage = (
 };
 
 const TRY_LINK = html`<p><a class="button quiet small" href="#try">Try it</a></p>`;
-const trialOf = (site: Site, exchange: Exchange, tried: Tried): Extras => ({
+const makeTrial = (site: Site, exchange: Exchange, tried: Tried): Extras => ({
   above: TRY_LINK,
   below: trySection(site, exchange, tried),
 });
@@ -152,7 +152,7 @@ const addTrials = (app: FastifyInstance, site: Site, { pages, all }: All): void 
     const shown = all.find(([{ slug }]) => slug === endpointSlug(endpoint));
     if (shown === undefined) continue;
     const send = (exchange: Exchange, trial: Trial): FastifyReply =>
-      sendPage(site, exchange, pageContent(pages, shown, trialOf(site, exchange, { endpoint, trial })));
+      sendPage(site, exchange, pageContent(pages, shown, makeTrial(site, exchange, { endpoint, trial })));
     addTrial(app, site, { endpoint, send });
   }
 };
@@ -176,7 +176,7 @@ const register = (app: FastifyInstance, site: Site): void => {
   const endpoints = new Map(ENDPOINTS.map((endpoint) => [endpointSlug(endpoint), endpoint]));
   const extrasOf: Docs['extrasOf'] = async ({ slug, live }, exchange) => {
     const endpoint = endpoints.get(slug);
-    if (endpoint !== undefined) return trialOf(site, exchange, { endpoint });
+    if (endpoint !== undefined) return makeTrial(site, exchange, { endpoint });
     return live === 'venues' ? { above: venuesNow(await readStatus()) } : {};
   };
   for (const shown of all) addPage(app, site, { pages, extrasOf, shown });

@@ -10,12 +10,12 @@ export const endpointSlug = ({ name }: Pick<Endpoint, 'name'>): string => `endpo
 
 export type EndpointPage = { readonly endpoint: Endpoint; readonly anchor: string; readonly markdown: string };
 export type EndpointParts = {
-  /** What stands before and after the endpoints: the list of them, layers, causes of gaps. */
+  /** The text before and after the endpoints: the list of them, layers, causes of gaps. */
   readonly common: string;
   readonly pages: readonly EndpointPage[];
 };
 
-const anchorOf = ({ method, path }: Endpoint): string =>
+const toAnchor = ({ method, path }: Endpoint): string =>
   `${method} ${path}`
     .toLowerCase()
     .replaceAll(/[^a-z0-9_ ]/g, '')
@@ -28,7 +28,7 @@ export const cutEndpoints = (document: string): EndpointParts => {
     const title = `## ${endpoint.method} ${endpoint.path}\n`;
     const found = sections.find((section) => section.startsWith(title));
     if (found === undefined) throw new Error(`docs/endpoints.md has no "${title.trim()}"; run npm run docs`);
-    return { endpoint, anchor: anchorOf(endpoint), section: found };
+    return { endpoint, anchor: toAnchor(endpoint), section: found };
   });
   const slugs = new Map(pages.map(({ endpoint, anchor }) => [anchor, endpointSlug(endpoint)]));
   const relink = (text: string): string =>

@@ -16,9 +16,9 @@ export type DocsPage = {
   /** Path in the repository; links to it lead to the page. Null: no file's link leads to a text that is made. */
   readonly file: string | null;
   readonly markdown: string;
-  /** Of a part of a file: the heading under which other files link to it. */
+  /** For a part of a file: the heading under which other files link to it. */
   readonly part?: { readonly of: string; readonly anchor: string };
-  /** Changes while the service runs: what stands above its text. */
+  /** The part above the page's text, which changes while the service runs. */
   readonly live?: 'venues';
 };
 
@@ -28,7 +28,7 @@ type Listed = Omit<DocsPage, 'markdown' | 'section' | 'file'>;
 
 const fromFile = (section: DocsSection, file: string, listed: Listed): DocsPage => ({
   ...{ ...listed, section, file },
-  // Comments are for whoever edits the file.
+  // Comments are for the authors of the file.
   markdown: readFileSync(new URL(file, ROOT), 'utf8').replaceAll(/<!--[\s\S]*?-->\n*/g, ''),
 });
 
@@ -130,7 +130,7 @@ const guidePages = (): readonly DocsPage[] => [
 const referencePages = (): readonly DocsPage[] => [
   ...endpointPages(),
   {
-    // The manual there is for whoever works on the language; links to it lead to the page for its users.
+    // That manual is for developers of the language; links to it lead to the page for its users.
     ...{ slug: 'language', title: 'Query language', section: 'Reference', file: 'api/language/README.md' },
     summary: 'DQL: grammar, three-valued conditions, fields, functions, limits.',
     markdown: dqlPage(),

@@ -1,4 +1,4 @@
-// What /status.json and /incidents.json of the API say, for pages; the last answer is kept for when the API is away.
+// Reads /status.json and /incidents.json of the API for pages; keeps the last answer for when the API is unavailable.
 import type { Site } from '../account-app/site.ts';
 
 export type Level = { readonly p50: number; readonly p99: number } | null;
@@ -41,7 +41,7 @@ export type Status = {
   };
   readonly anchored: { readonly day: string; readonly status: string } | null;
 };
-/** `isOld`: the API does not answer now, and said this last. */
+/** `isOld`: the API does not answer now; this is its last answer. */
 export type KnownStatus = {
   readonly status: Status;
   readonly incidents: readonly Incident[];
@@ -49,7 +49,7 @@ export type KnownStatus = {
 };
 
 const ANSWER_MS = 3_000;
-/** As old as that it is asked for again: the API itself looks every ten seconds. */
+/** Age at which the answer is requested again: the API itself checks every ten seconds. */
 const KEPT_MS = 5_000;
 
 const fetchJson = async (url: string): Promise<unknown> => {
@@ -58,7 +58,7 @@ const fetchJson = async (url: string): Promise<unknown> => {
   return answer.json();
 };
 
-/** Null while nothing has ever been heard. */
+/** The reader returns null until the first answer. */
 export const createStatusReader = ({
   urls,
   nowMs,

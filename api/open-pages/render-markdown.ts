@@ -6,7 +6,7 @@ import anchor from 'markdown-it-anchor';
 import type { DocsPage } from './pages.ts';
 
 export type Heading = { readonly id: string; readonly title: string; readonly level: number };
-/** A heading with the words below it, for the search. */
+/** A heading with the text below it, for the search. */
 export type Passage = { readonly id: string; readonly title: string; readonly text: string };
 export type RenderedPage = {
   readonly html: string;
@@ -15,7 +15,7 @@ export type RenderedPage = {
 };
 
 /** As GitHub names them, so that links within the files work in both places. */
-export const slugOf = (title: string): string =>
+export const toSlug = (title: string): string =>
   title
     .trim()
     .toLowerCase()
@@ -39,7 +39,7 @@ const resolveLink = (href: string, { file }: DocsPage, pages: readonly DocsPage[
   return `/docs/${page.slug}${fragment === undefined ? '' : `#${fragment}`}`;
 };
 
-/** Links that lead nowhere keep their words; alignment becomes a class, for the CSP refuses styles in markup. */
+/** Links without a target keep their text; alignment becomes a class, for the CSP refuses styles in markup. */
 const adjust = (tokens: readonly Token[], page: DocsPage, pages: readonly DocsPage[]): void => {
   let isDropped = false;
   for (const token of tokens) {
@@ -62,10 +62,10 @@ const adjust = (tokens: readonly Token[], page: DocsPage, pages: readonly DocsPa
   }
 };
 
-const wordsOf = (token: Token): string =>
+const readPassageText = (token: Token): string =>
   token.type === 'inline' || token.type === 'fence' || token.type === 'code_block' ? token.content : '';
 
-const passagesOf = (tokens: readonly Token[], page: DocsPage): Passage[] => {
+const listPassages = (tokens: readonly Token[], page: DocsPage): Passage[] => {
   const passages: { id: string; title: string; text: string }[] = [{ id: '', title: page.title, text: page.summary }];
   tokens.forEach((token, i) => {
     if (token.type === 'heading_open')
@@ -76,14 +76,14 @@ const passagesOf = (tokens: readonly Token[], page: DocsPage): Passage[] => {
       });
     else if (tokens[i - 1]?.type !== 'heading_open') {
       const last = passages.at(-1);
-      const words = wordsOf(token);
+      const words = readPassageText(token);
       if (last !== undefined && words !== '') last.text += ` ${words}`;
     }
   });
   return passages;
 };
 
-const headingsOf = (tokens: readonly Token[]): Heading[] =>
+const listHeadings = (tokens: readonly Token[]): Heading[] =>
   tokens.flatMap((token, i) =>
     token.type === 'heading_open'
       ? [
@@ -111,7 +111,7 @@ const drawing = (source: string, { file, slug }: DocsPage): string => {
 
 const newParser = (): Parser => {
   const parser = new MarkdownIt({ html: false, linkify: false });
-  parser.use(anchor, { slugify: slugOf, tabIndex: false });
+  parser.use(anchor, { slugify: toSlug, tabIndex: false });
   parser.renderer.rules['table_open'] = () =>
     '<div class="table" role="region" aria-label="Table" tabindex="0"><table>';
   parser.renderer.rules['table_close'] = () => '</table></div>';
@@ -125,7 +125,7 @@ const newParser = (): Parser => {
     const id = `code-${i}`;
     return `<div class="copyable">${pre(` id="${id}"`)}<button type="button" class="quiet small" data-copy="${id}" hidden>Copy</button></div>`;
   };
-  // Which page it stands on is given with each rendering.
+  // The page that contains the image is passed with each rendering.
   parser.renderer.rules['image'] = (tokens, i, _options, env) =>
     drawing(String((tokens[i] as Token).attrGet('src')), (env as { readonly page: DocsPage }).page);
   parser.renderer.rules['code_block'] = (tokens, i) =>
@@ -140,8 +140,8 @@ export const createRenderer = (pages: readonly DocsPage[]): ((page: DocsPage) =>
     adjust(tokens, page, pages);
     return {
       html: parser.renderer.render(tokens, parser.options, { page }),
-      headings: headingsOf(tokens),
-      passages: passagesOf(tokens, page),
+      headings: listHeadings(tokens),
+      passages: listPassages(tokens, page),
     };
   };
 };

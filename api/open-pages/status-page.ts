@@ -1,4 +1,4 @@
-// `/status`: /status.json and /incidents.json as a page that needs no script; while the API does not answer, what it said last with its age.
+// `/status`: /status.json and /incidents.json as a page without script; while the API does not answer, its last answer with its age.
 import { html } from 'htm/preact';
 import { table } from '../account-app/components.ts';
 import { type Content, sendPage } from '../account-app/shell.ts';
@@ -133,7 +133,7 @@ const serviceSection = ({ service, anchored }: Status): Content =>
     </dl>
   </section>`;
 
-const summaryOf = ({ venues }: Status): string => {
+const formatSummary = ({ venues }: Status): string => {
   const live = venues.filter(({ state }) => state === 'live').length;
   return live === venues.length ? 'All venues are live.' : `${live} of ${venues.length} venues are live.`;
 };
@@ -142,7 +142,7 @@ const page = ({ status, incidents, isOld }: KnownStatus): Content =>
   html`<h1>Status</h1>
     ${isOld ? html`<p class="message warn" role="status">The API does not answer. This is what it said last.</p>` : null}
     <p>
-      <strong>${summaryOf(status)}</strong> <span class="muted">As of ${instant(status.evaluated_at)}.</span>
+      <strong>${formatSummary(status)}</strong> <span class="muted">As of ${instant(status.evaluated_at)}.</span>
     </p>
     ${status.venues.map(venueSection)} ${incidentsSection(incidents)} ${serviceSection(status)}`;
 

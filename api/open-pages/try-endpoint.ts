@@ -19,13 +19,13 @@ const MOST_FIELD = 1_000;
 type Filled = Readonly<Record<string, string>>;
 
 type Property = { readonly description?: string };
-const propertiesOf = ({ input }: Endpoint): Readonly<Record<string, Property>> =>
+const listProperties = ({ input }: Endpoint): Readonly<Record<string, Property>> =>
   (input as { readonly properties?: Readonly<Record<string, Property>> }).properties ?? {};
-const requiredOf = ({ input }: Endpoint): readonly string[] =>
+const listRequired = ({ input }: Endpoint): readonly string[] =>
   (input as { readonly required?: readonly string[] }).required ?? [];
 
-/** The example; what it asks of the past is the hour up to now. */
-const exampleOf = ({ example }: Endpoint, nowMs: number): Readonly<Record<string, unknown>> => {
+/** The example; where it requests the past, the hour up to now. */
+const makeExample = ({ example }: Endpoint, nowMs: number): Readonly<Record<string, unknown>> => {
   const window: Readonly<Record<string, string>> = {
     from: new Date(nowMs - HOUR_MS).toISOString(),
     to: new Date(nowMs).toISOString(),
@@ -39,7 +39,7 @@ const exampleOf = ({ example }: Endpoint, nowMs: number): Readonly<Record<string
 const textOfValue = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value));
 
 const fill = (endpoint: Endpoint, nowMs: number): Filled => {
-  const example = exampleOf(endpoint, nowMs);
+  const example = makeExample(endpoint, nowMs);
   if (endpoint.method === 'POST') return { body: JSON.stringify(example, null, 2) };
   return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, textOfValue(value)]));
 };
@@ -49,11 +49,11 @@ const sentFields = (endpoint: Endpoint, body: unknown): Filled =>
   endpoint.method === 'POST'
     ? { body: readField(body, 'body', MOST_BODY) }
     : Object.fromEntries(
-        Object.keys(propertiesOf(endpoint)).map((name) => [name, readField(body, `p_${name}`, MOST_FIELD)]),
+        Object.keys(listProperties(endpoint)).map((name) => [name, readField(body, `p_${name}`, MOST_FIELD)]),
       );
 
 /** The call that the form describes; of a path and a query what is empty is left out. */
-const callOf = ({ method, path }: Endpoint, filled: Filled): ApiCall => {
+const toCall = ({ method, path }: Endpoint, filled: Filled): ApiCall => {
   if (method === 'POST') return { method, path, body: filled['body'] ?? '' };
   const full = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(filled[name] ?? ''));
   const query = new URLSearchParams(
@@ -71,8 +71,8 @@ ${filled['body'] ?? ''}</textarea
   </div>`;
 
 const inputFields = (endpoint: Endpoint, filled: Filled): Content => {
-  const required = new Set(requiredOf(endpoint));
-  return Object.keys(propertiesOf(endpoint)).map(
+  const required = new Set(listRequired(endpoint));
+  return Object.keys(listProperties(endpoint)).map(
     (name) =>
       html`<div class="field">
         <label for=${`try-${name}`}><code>${name}</code>${required.has(name) ? '' : html` <span class="muted">optional</span>`}</label>
@@ -115,19 +115,19 @@ const form = (site: Site, exchange: Exchange, { endpoint, trial = {} }: Tried): 
       ${formField(site, exchange, action)}${endpoint.method === 'POST' ? bodyField(filled) : inputFields(endpoint, filled)}
       <button type="submit">${trial.tried === undefined ? 'Run it here' : 'Run it again'}</button>
     </form>
-    <p class="muted small-text">${termsOf(exchange, endpoint)}</p>
+    <p class="muted small-text">${describeTerms(exchange, endpoint)}</p>
     ${trial.tried === undefined ? null : renderAnswer(trial.tried)}`;
 };
 
 /** Whose request it is. */
-const termsOf = ({ request }: Exchange, { key }: Endpoint): string => {
+const describeTerms = ({ request }: Exchange, { key }: Endpoint): string => {
   if (key === 'open') return 'This endpoint needs no key.';
   return request.session === null
     ? 'Runs with the key of this demo.'
     : 'Runs by the plan of your account and counts in its limits; no key of yours is needed.';
 };
 
-/** Signed out: the request and the recorded answer stand above; the sign-in leads back here. */
+/** Signed out: the request and the recorded answer are above; the sign-in leads back here. */
 const signedOut = (endpoint: Endpoint): Content =>
   html`<p>
     The request and a recorded answer stand above.${' '}
@@ -135,7 +135,7 @@ const signedOut = (endpoint: Endpoint): Content =>
     <a href="/sign-up">make an account</a>: the plan Free costs nothing.
   </p>`;
 
-/** Whoever is signed in, and everybody where the explorer is open. */
+/** Signed-in users, and everybody where the explorer is open. */
 const mayRun = (site: Site, { request }: Exchange): boolean => request.session !== null || isOpen(request, site);
 
 export const trySection = (site: Site, exchange: Exchange, { endpoint, trial }: Tried): Content =>
@@ -162,7 +162,7 @@ const runTrial = async (site: Site, exchange: Exchange, run: { endpoint: Endpoin
   const { endpoint } = run;
   const filled = sentFields(endpoint, exchange.request.body);
   const key = endpoint.key === 'open' ? null : await run.key(exchange);
-  return { filled, tried: await callApi(site.urls, callOf(endpoint, filled), key) };
+  return { filled, tried: await callApi(site.urls, toCall(endpoint, filled), key) };
 };
 
 /** The route that the form goes to; `send` shows the page with what came of it. */

@@ -1,9 +1,9 @@
-// What stands above the table of venues: which of them are served here, and when each was heard last.
+// The part above the table of venues: the venues served here, and when each last sent a message.
 import { html } from 'htm/preact';
 import { message, table } from '../account-app/components.ts';
 import type { Content } from '../account-app/shell.ts';
 import type { KnownStatus, VenueStatus } from './read-status.ts';
-import { slugOf } from './render-markdown.ts';
+import { toSlug } from './render-markdown.ts';
 import { instant, stateTag } from './status-words.ts';
 
 const COLUMNS = [
@@ -14,7 +14,7 @@ const COLUMNS = [
 ];
 
 /** Of all layers; instants of one form compare as texts. */
-const lastOf = ({ layers }: VenueStatus): string | null =>
+const findLast = ({ layers }: VenueStatus): string | null =>
   layers.reduce<string | null>(
     (last, { last_received: one }) => (one !== null && (last === null || one > last) ? one : last),
     null,
@@ -23,10 +23,10 @@ const lastOf = ({ layers }: VenueStatus): string | null =>
 const row = (venue: VenueStatus): Content => {
   const sum = (of: 'present' | 'listings'): number => venue.layers.reduce((total, layer) => total + layer[of], 0);
   return html`<tr>
-    <th scope="row"><a href=${`#${slugOf(venue.name)}`}>${venue.name}</a></th>
+    <th scope="row"><a href=${`#${toSlug(venue.name)}`}>${venue.name}</a></th>
     <td>${stateTag(venue.state)}</td>
     <td class="number">${`${sum('present')} of ${sum('listings')}`}</td>
-    <td>${instant(lastOf(venue))}</td>
+    <td>${instant(findLast(venue))}</td>
   </tr>`;
 };
 

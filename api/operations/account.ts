@@ -67,7 +67,7 @@ const Output = Type.Object({
 const nullableInstant = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 
 /** A bought key ends with its plan; another key may end while its plan goes on. */
-const planOf = (plan: Plan, facts: KeyFacts): JsonValue => ({
+const describePlan = (plan: Plan, facts: KeyFacts): JsonValue => ({
   code: plan.code,
   name: plan.name,
   since: formatInstant(facts.plan_since),
@@ -85,7 +85,7 @@ export type Today = {
   readonly archive_files: UsedOf;
 };
 
-export const todayOf = ({ limits }: Plan, { used }: Pick<KeyFacts, 'used'>, at: Micros): Today => {
+export const makeToday = ({ limits }: Plan, { used }: Pick<KeyFacts, 'used'>, at: Micros): Today => {
   const byClass = Object.fromEntries(CLASSES.map((name) => [name, used[name] ?? 0]));
   const requests = Object.values(byClass).reduce((sum, count) => sum + count, 0);
   return {
@@ -138,13 +138,13 @@ export const account = defineOperation({
           expires_at: nullableInstant(facts.expires_at),
           kind: facts.kind,
         },
-        plan: planOf(plan, facts),
+        plan: describePlan(plan, facts),
         venues: scope.venues ?? [...live.venues()].map(({ venue }) => venue).sort(),
         instruments: scope.instruments,
         layers: plan.layers,
         history_from: days === null ? null : formatInstant(evaluatedAt - days * DAY),
         limits: { ...plan.limits },
-        today: todayOf(plan, facts, evaluatedAt),
+        today: makeToday(plan, facts, evaluatedAt),
         now: { streams, requests_in_flight: inFlight },
       },
       numberFormat: 'json',

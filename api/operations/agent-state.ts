@@ -1,4 +1,4 @@
-// GET /v2/agent/state: what the rules of an account, or rules that others share, were found to be, and what the caller was told before (AG-02 to AG-06).
+// GET /v2/agent/state: states of the rules of an account, or of shared rules, and the state that the caller received before (AG-02 to AG-06).
 import Type, { type Static } from 'typebox';
 import { formatDuration } from '../../schemas/durations.ts';
 import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
@@ -81,7 +81,7 @@ const idFaults = (ids: readonly string[]): ApiError[] => {
   ];
 };
 
-/** Without a key: malformed names are told before anything is asked for them; each distinct one costs the same (AG-05). */
+/** Without a key: malformed names are refused before a payment is requested for them; each distinct one costs the same (AG-05). */
 const quote = async ({ query }: Sent): Promise<Quote> => {
   const ids = query.getAll('rule_id').flatMap((text) => text.split(','));
   const errors = idFaults(ids);
@@ -90,17 +90,17 @@ const quote = async ({ query }: Sent): Promise<Quote> => {
 
 const distinct = ({ rule_id: ids }: Input): readonly string[] | null => (ids === undefined ? null : [...new Set(ids)]);
 
-// ---- who asks ----
+// ---- the caller ----
 
 type Asked = { readonly rules: AgentRules; readonly caller: RuleCaller; readonly ids: readonly string[] | null };
 
-/** What fails besides a caller's fault is the store of rules. */
+/** Any failure besides a caller's fault is one of the store of rules. */
 const refuseForNow = (error: unknown): never => {
   if (error instanceof ServiceError) throw error;
   throw serviceError('UNAVAILABLE', 'Rules cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
 };
 
-const askedBy = (input: Input, { rules, caller, payer }: Context): Asked => {
+const readAsked = (input: Input, { rules, caller, payer }: Context): Asked => {
   if (rules === null) return refuseForNow(null);
   const ids = distinct(input);
   if (caller !== null) return { rules, caller, ids };
@@ -112,7 +112,7 @@ const askedBy = (input: Input, { rules, caller, payer }: Context): Asked => {
   return { rules, caller: { payer }, ids };
 };
 
-/** Every name unknown, or of a rule that the caller may not read: which of both is told to nobody. */
+/** Refuses when every name is unknown, or of a rule that the caller may not read; no caller learns which. */
 const refuseNone = (ids: readonly string[] | null, found: number): void => {
   if (ids === null || found > 0) return;
   throw serviceError('NOT_FOUND', 'None of the rules named can be read.', {
@@ -121,7 +121,7 @@ const refuseNone = (ids: readonly string[] | null, found: number): void => {
 };
 
 const judge = async (input: Input, context: Context): Promise<void> => {
-  const { rules, caller, ids } = askedBy(input, context);
+  const { rules, caller, ids } = readAsked(input, context);
   refuseNone(ids, (await rules.find(ids, caller).catch(refuseForNow)).length);
 };
 
@@ -129,7 +129,7 @@ const judge = async (input: Input, context: Context): Promise<void> => {
 
 const nullable = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 
-const itemOf = (status: RuleStatus): JsonValue => ({
+const toItem = (status: RuleStatus): JsonValue => ({
   rule_id: status.rule.ruleId,
   name: status.rule.name,
   state: status.state,
@@ -163,18 +163,18 @@ const evaluateFirst = async ({ rules, caller, ids }: Asked, context: Context): P
 };
 
 const run = async (input: Input, context: Context): Promise<Answer> => {
-  const asked = askedBy(input, context);
+  const asked = readAsked(input, context);
   const { rules, caller, ids } = asked;
   if (input.fresh === true) await evaluateFirst(asked, context);
   const found = await rules.read(ids, caller, context.evaluatedAt).catch(refuseForNow);
   refuseNone(ids, found.length);
-  const told = new Set(found.map((status) => status.rule.ruleId));
+  const foundIds = new Set(found.map((status) => status.rule.ruleId));
   return {
     body: {
       evaluated_at: formatInstant(context.evaluatedAt),
       receipt_id: context.receiptId,
-      rules: inOrder(ids, found).map(itemOf),
-      missing: (ids ?? []).filter((id) => !told.has(id)),
+      rules: inOrder(ids, found).map(toItem),
+      missing: (ids ?? []).filter((id) => !foundIds.has(id)),
     },
     numberFormat: 'json',
   };

@@ -1,4 +1,4 @@
-// What both answers about anchored days show alike: network, posting, and a day that has no root (AN-01, AN-03, AN-04).
+// The common part of both answers about anchored days: network, posting, and a day that has no root (AN-01, AN-03, AN-04).
 import Type from 'typebox';
 import { ANCHOR_STATUSES } from '../../schemas/anchor-chain.ts';
 import { type ServiceError, serviceError } from '../../schemas/errors.ts';
@@ -34,14 +34,14 @@ export const requireAnchors = ({ anchors }: Context): Anchors => {
   return anchors;
 };
 
-const startOf = (day: string): Micros => parseInstant(day) ?? 0;
+const toStart = (day: string): Micros => parseInstant(day) ?? 0;
 
 const noRoot = (day: string, first: string | null, evaluatedAt: Micros): ServiceError => {
   if (first !== null && day < first) {
     const message = `${day} is before the first anchored day, ${first}.`;
     return serviceError('ANCHOR_NOT_FOUND', message, { hint: `Ask for ${first} or a later day.` });
   }
-  const due = startOf(day) + POSTED_AFTER;
+  const due = toStart(day) + POSTED_AFTER;
   const instant = formatInstant(due);
   if (evaluatedAt < due)
     return serviceError('ANCHOR_NOT_FOUND', `${day} is not closed yet.`, {
@@ -59,7 +59,7 @@ export const requireClosedDay = async (day: string, { days }: Anchors, evaluated
 };
 
 /** `network`, and `binding` only where the chain is not Base itself (AN-04). */
-export const networkOf = ({ network, binding }: ClosedDay): { readonly [name: string]: JsonValue } => ({
+export const describeNetwork = ({ network, binding }: ClosedDay): { readonly [name: string]: JsonValue } => ({
   network,
   ...(binding ? {} : { binding: false }),
 });
@@ -70,7 +70,7 @@ const explorerUrl = ({ binding, posting: { txHash } }: ClosedDay): string | null
 
 export const anchorOf = (closed: ClosedDay): JsonValue => {
   const { status, contract, txHash, block, anchoredAt } = closed.posting;
-  const lag = anchoredAt === null ? null : (startOf(dayOf(anchoredAt)) - startOf(closed.day)) / DAY;
+  const lag = anchoredAt === null ? null : (toStart(dayOf(anchoredAt)) - toStart(closed.day)) / DAY;
   return {
     anchored: status === 'confirmed',
     status,

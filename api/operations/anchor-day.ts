@@ -3,7 +3,14 @@ import Type, { type Static } from 'typebox';
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { InstantText } from '../contract/parameters.ts';
-import { Anchor, anchorOf, NetworkMembers, networkOf, requireAnchors, requireClosedDay } from './anchor-answer.ts';
+import {
+  Anchor,
+  anchorOf,
+  describeNetwork,
+  NetworkMembers,
+  requireAnchors,
+  requireClosedDay,
+} from './anchor-answer.ts';
 import { dayFaults } from './archive-input.ts';
 import answer from './examples/anchor-day.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
@@ -46,7 +53,7 @@ const run = async ({ day }: Input, context: Context): Promise<Answer> => {
     body: {
       evaluated_at: formatInstant(evaluatedAt),
       day: closed.day,
-      ...networkOf(closed),
+      ...describeNetwork(closed),
       schema_version: schemaVersion,
       closed_at: formatInstant(closedAt),
       day_root: root,

@@ -4,7 +4,7 @@ import { ANCHORED_TABLES, type AnchoredTable } from '../../schemas/anchored.ts';
 import type { ApiError } from '../../schemas/errors.ts';
 import { dayOf, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { kindOf, type RowKind } from '../anchors/row-choice.ts';
+import { findKind, type RowKind } from '../anchors/row-choice.ts';
 import { ARCHIVE_LAYERS, archiveLayer } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import { instantFaults, shapeFault } from '../history/past.ts';
@@ -76,7 +76,7 @@ const strange = (name: string, layer: string, owner: string): ApiError =>
 const namingFaults = ({ layer, price_type, id, seq }: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => {
   const table = layer === undefined ? undefined : tableNamed(layer);
   if (layer === undefined || table === undefined) return [];
-  const kind = kindOf(table);
+  const kind = findKind(table);
   const faults: ApiError[] = [];
   if (price_type !== undefined && kind !== 'candles') faults.push(strange('price_type', layer, 'candles'));
   if (id !== undefined && kind !== 'events') faults.push(strange('id', layer, 'trades and liquidations'));

@@ -6,12 +6,19 @@ import type { JsonValue } from '../../schemas/json.ts';
 import { throwAll } from '../access/scope.ts';
 import type { ClosedDay } from '../anchors/closed-days.ts';
 import type { Proof } from '../anchors/proof.ts';
-import { kindOf } from '../anchors/row-choice.ts';
+import { findKind } from '../anchors/row-choice.ts';
 import { rowRefusals } from '../archive/plan.ts';
 import { InstantText, SCOPE_CODES } from '../contract/parameters.ts';
 import { spelledCode, unknownCode } from '../language/codes.ts';
 import { directoryOf } from '../selection/directory.ts';
-import { Anchor, anchorOf, NetworkMembers, networkOf, requireAnchors, requireClosedDay } from './anchor-answer.ts';
+import {
+  Anchor,
+  anchorOf,
+  describeNetwork,
+  NetworkMembers,
+  requireAnchors,
+  requireClosedDay,
+} from './anchor-answer.ts';
 import { dayIn, ProofInput, proofFaults, tableNamed } from './anchor-input.ts';
 import { requirePlan } from './asked.ts';
 import answer from './examples/anchor-proof.json' with { type: 'json' };
@@ -52,27 +59,27 @@ const understand = ({ venue }: Partial<ProofInput>, { live }: Reading): string |
   return spelt;
 };
 
-type Asked = ReturnType<typeof askedOf>;
+type Asked = ReturnType<typeof readAsked>;
 
-/** What the parameters name, which have no faults. */
-const askedOf = (input: ProofInput, venue: string | null) => {
+/** Reads parameters that have been checked. */
+const readAsked = (input: ProofInput, venue: string | null) => {
   const table = tableNamed(input.layer);
   const at = parseInstant(input.at);
   if (table === undefined || at === null || venue === null)
     throw serviceError('INTERNAL', 'The service failed to answer.');
   const seq = input.seq ?? null;
-  const isTraded = kindOf(table) === 'candles' && seq === null;
+  const isTraded = findKind(table) === 'candles' && seq === null;
   return {
     ...{ table, at, venue, seq },
     venueSymbol: input.symbol,
     id: input.id ?? null,
     priceType: input.price_type ?? (isTraded ? 'trade' : null),
-    dayName: dayIn(at, kindOf(table)),
+    dayName: dayIn(at, findKind(table)),
   };
 };
 
-/** What the plan has not (E-01 step 8). */
-const refusalsOf = async (asked: Asked, context: Context): Promise<ApiError[]> => {
+/** Refusals of what the plan does not include (E-01 step 8). */
+const listRefusals = async (asked: Asked, context: Context): Promise<ApiError[]> => {
   const { venue, venueSymbol, dayName: day, table } = asked;
   const plan = requirePlan(context);
   const versions = context.live.venue(venue)?.listings.get(venueSymbol)?.versions ?? [];
@@ -83,7 +90,10 @@ const refusalsOf = async (asked: Asked, context: Context): Promise<ApiError[]> =
   return rowRefusals({ venue, layer: table.layer, instrument }, scope, { venue: '/venue', instrument: '/symbol' });
 };
 
-const partitionOf = ({ partition, partitionIndex, partitionPath }: Proof, { partitions }: ClosedDay): JsonValue => ({
+const describePartition = (
+  { partition, partitionIndex, partitionPath }: Proof,
+  { partitions }: ClosedDay,
+): JsonValue => ({
   root: partition.root,
   leaf: partition.leaf,
   index: partitionIndex,
@@ -93,8 +103,8 @@ const partitionOf = ({ partition, partitionIndex, partitionPath }: Proof, { part
 
 const run = async (input: ProofInput, context: Context, venue: string | null): Promise<Answer> => {
   const { evaluatedAt } = context;
-  const asked = askedOf(input, venue);
-  throwAll(await refusalsOf(asked, context));
+  const asked = readAsked(input, venue);
+  throwAll(await listRefusals(asked, context));
   const anchors = requireAnchors(context);
   const day = await requireClosedDay(asked.dayName, anchors, evaluatedAt);
   const proof = await anchors.prove({ ...asked, day, evaluatedAt });
@@ -104,7 +114,7 @@ const run = async (input: ProofInput, context: Context, venue: string | null): P
     body: {
       evaluated_at: formatInstant(evaluatedAt),
       day: day.day,
-      ...networkOf(day),
+      ...describeNetwork(day),
       schema_version: day.schemaVersion,
       layer: table.layer,
       table: table.table,
@@ -114,7 +124,7 @@ const run = async (input: ProofInput, context: Context, venue: string | null): P
       index,
       rows: proof.partition.rows,
       path: proof.path,
-      partition: partitionOf(proof, day),
+      partition: describePartition(proof, day),
       day_root: day.root,
       anchor: anchorOf(day),
       verify: anchors.verifyUrl,

@@ -50,7 +50,7 @@ const refine = ({ listing, layer, day }: Partial<Input>): ApiError[] => {
 };
 
 /** The set that the members name, which have no faults. */
-const nameOf = ({ listing, layer, day }: Input): SetName => {
+const readName = ({ listing, layer, day }: Input): SetName => {
   const colon = listing.indexOf(':');
   const name = { venue: listing.slice(0, colon), venueSymbol: listing.slice(colon + 1) };
   return { ...name, layer: archiveLayer(layer) ?? layer, day };
@@ -59,23 +59,23 @@ const nameOf = ({ listing, layer, day }: Input): SetName => {
 const noFile = (message: string): Error =>
   serviceError('NOT_FOUND', message, { hint: 'GET /v2/archive lists the files.' });
 
-/** Without a key: what names no file is not there, before anything is asked for it; the rest costs what its tier does. */
+/** Without a key: a name of no file is not found before a payment is requested for it; every other file costs what its tier does. */
 const quote = async ({ params, query }: Sent, manifest: ArchiveManifest | null): Promise<Quote> => {
   const format = query.get('format') ?? 'parquet';
   const input = params as Input;
   const isFormat = (ARCHIVE_FORMATS as readonly string[]).includes(format);
   if (manifest === null || !isFormat || refine(input).length > 0) return 'unknown';
-  const file = await manifest.find(nameOf(input), format as ArchiveFormat);
+  const file = await manifest.find(readName(input), format as ArchiveFormat);
   if (file === null) return 'unknown';
   const price = TIER_PRICES[file.tier];
   if (price === null) return 'unsold';
   return { price, class: file.tier === 'top100' ? 'archive_top100' : 'archive' };
 };
 
-/** The file that is asked for, within the plan. */
+/** Finds the requested file, within the plan. */
 const findFile = async (input: Input, { archive, evaluatedAt, scopeOf, live, plan }: Context): Promise<ArchiveFile> => {
   if (archive === null || plan === null) throw serviceError('UNAVAILABLE', 'The archive cannot be read now.');
-  const name = nameOf(input);
+  const name = readName(input);
   const file = await archive.manifest.find(name, input.format ?? 'parquet');
   const versions = live.venue(name.venue)?.listings.get(name.venueSymbol)?.versions ?? [];
   const instrument = file?.instrument ?? versions.at(-1)?.record.values.instrument;

@@ -13,7 +13,7 @@ import { SelectionText } from '../language/where-object.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import { archiveLayerFaults, dayFaults } from './archive-input.ts';
-import { collected, namesOf, requirePlan } from './asked.ts';
+import { collected, readNames, requirePlan } from './asked.ts';
 import { digestOfRequest, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/archive.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
@@ -72,12 +72,12 @@ const Output = Type.Object({
   }),
 });
 
-/** What the pages of one list have in common. */
-const digestOf = ({ where, layer, from, to }: Partial<Input>): string =>
+/** The common part of the pages of one list. */
+const computeDigest = ({ where, layer, from, to }: Partial<Input>): string =>
   digestOfRequest([where ?? null, layer ?? null, from ?? null, to ?? null]);
 
 const writeCursor = (input: Input, { venue, venueSymbol, layer, day }: SetName): string =>
-  Buffer.from(JSON.stringify([digestOf(input), venue, venueSymbol, layer, day])).toString('base64url');
+  Buffer.from(JSON.stringify([computeDigest(input), venue, venueSymbol, layer, day])).toString('base64url');
 
 const readCursor = (input: Partial<Input>): SetName | null => {
   try {
@@ -85,7 +85,9 @@ const readCursor = (input: Partial<Input>): SetName | null => {
     const isText = (part: unknown): boolean => typeof part === 'string' && isStorable(part);
     if (!Array.isArray(parts) || parts.length !== 5 || !parts.every(isText)) return null;
     const [digest, venue, venueSymbol, layer, day] = parts as [string, string, string, string, string];
-    return digest === digestOf(input) && dayFaults(day, '').length === 0 ? { venue, venueSymbol, layer, day } : null;
+    return digest === computeDigest(input) && dayFaults(day, '').length === 0
+      ? { venue, venueSymbol, layer, day }
+      : null;
   } catch {
     return null;
   }
@@ -125,8 +127,8 @@ const toItem = (file: ArchiveFile, scope: FileScope): JsonValue => ({
   included: fileRefusals(file, scope).length === 0,
 });
 
-/** Every listing ever seen that the selection names; null selects everything, also what nobody lists any more. */
-const listingsOf = (input: Input, names: Names, { live, evaluatedAt }: Context) => {
+/** Every listing ever seen that the selection names; null selects everything, also delisted ones. */
+const findListings = (input: Input, names: Names, { live, evaluatedAt }: Context) => {
   if (input.where === undefined) return null;
   return selectListings(names, directoryOf(live), { at: evaluatedAt, since: 0 }).map(({ listing }) => listing);
 };
@@ -137,7 +139,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   if (archive === null) throw serviceError('UNAVAILABLE', 'The archive cannot be read now.');
   const limit = Math.min(input.limit ?? LIMIT, MOST);
   const found = await archive.manifest.list({
-    listings: listingsOf(input, names, context),
+    listings: findListings(input, names, context),
     layer: input.layer === undefined ? null : (archiveLayer(input.layer) ?? null),
     from: input.from ?? null,
     to: input.to ?? null,
@@ -180,6 +182,6 @@ export const archive = defineOperation({
     output: answer,
   },
   refine,
-  understand: (input: Partial<Input>, { live }: Reading) => collected([], () => namesOf(input.where, live)),
+  understand: (input: Partial<Input>, { live }: Reading) => collected([], () => readNames(input.where, live)),
   run,
 });

@@ -1,11 +1,11 @@
-// What the operations over listings ask and check alike: a plan, selection, layers, how many listings, the scope they state.
+// Common input and checks of the operations over listings: a plan, selection, layers, how many listings, the scope they state.
 import Type, { type Static } from 'typebox';
 import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { scopeMember } from '../access/scope.ts';
 import { layerNamed } from '../contract/layer-names.ts';
 import type { Plan } from '../contract/plans.ts';
-import { selectionOf, type Where } from '../language/where-object.ts';
+import { toSelection, type Where } from '../language/where-object.ts';
 import { type ReadSelection, readSelectionText } from '../language/where-text.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -40,10 +40,10 @@ export const requirePlan = ({ plan }: Context): Plan => {
 /** A selection in either form (S-02), with its faults; none selects everything. */
 export const readWhere = (where: Static<typeof Where> | undefined): ReadSelection => {
   if (where === undefined) return { selection: {}, errors: [] };
-  return typeof where === 'string' ? readSelectionText(where) : { selection: selectionOf(where, '/where'), errors: [] };
+  return typeof where === 'string' ? readSelectionText(where) : { selection: toSelection(where, '/where'), errors: [] };
 };
 
-/** What `work` gives; what it throws as faults of a caller is added to those `found`, and it gives null. */
+/** The result of `work`; a caller's faults that it throws are added to those `found`, and the result is null. */
 export const attempt = <T>(work: () => T, found: ApiError[]): T | null => {
   try {
     return work();
@@ -54,7 +54,7 @@ export const attempt = <T>(work: () => T, found: ApiError[]): T | null => {
   }
 };
 
-/** What `read` gives; its errors and those `found` before are of one step, and told in one list (E-01). */
+/** The result of `read`; its errors and those `found` before are of one step, and are returned in one list (E-01). */
 export const collected = <T>(found: readonly ApiError[], read: () => T): T => {
   if (found.length === 0) return read();
   const errors = [...found];
@@ -63,7 +63,7 @@ export const collected = <T>(found: readonly ApiError[], read: () => T): T => {
 };
 
 /** The names of a selection in catalogue spelling. Throws ServiceError with every fault of it. */
-export const namesOf = (where: Static<typeof Where> | undefined, live: LiveMemory): Names => {
+export const readNames = (where: Static<typeof Where> | undefined, live: LiveMemory): Names => {
   const { selection, errors } = readWhere(where);
   return collected(errors, () => resolveNames(selection, directoryOf(live)));
 };
@@ -73,7 +73,7 @@ const includesLayer = (plan: Plan, layer: ReadingLayer): boolean =>
   plan.layers.includes(layer) || plan.layers.includes(LAYERS[layer].recordName);
 
 /** Layers to answer, ascending by bytes; without `layers` all that the plan includes. */
-export const layersOf = (asked: AskedLayers, plan: Plan): ReadingLayer[] => {
+export const readLayers = (asked: AskedLayers, plan: Plan): ReadingLayer[] => {
   const all = [...READING_LAYERS].sort();
   if (asked === undefined) return all.filter((layer) => includesLayer(plan, layer));
   const wanted = new Set(asked.map(layerNamed));
@@ -96,8 +96,8 @@ export const listingLimit = (count: number, limit: number): ApiError[] => {
   return [{ code: 'DQL_LIMIT', message, hint: 'Narrow where, by venue, quote or base.', path: '/where' }];
 };
 
-/** Venues an answer speaks of: those of its items, or all it could have spoken of when it has none. */
-export const venuesAsked = (selected: readonly Selected[], names: Names, live: LiveMemory): ReadonlySet<string> => {
+/** Venues of an answer: those of its items, or all possible ones when it has none. */
+export const listVenues = (selected: readonly Selected[], names: Names, live: LiveMemory): ReadonlySet<string> => {
   if (selected.length > 0) return new Set(selected.map(({ listing }) => listing.venue));
   if (names.venue !== undefined) return new Set(names.venue.map((n) => n.code));
   return new Set([...live.venues()].map(({ venue }) => venue));

@@ -4,7 +4,7 @@ import { statusAt } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
+import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import {
   Conversion,
   IncludeSynthetic,
@@ -19,12 +19,12 @@ import {
 import type { Plan } from '../contract/plans.ts';
 import { Where } from '../language/where-object.ts';
 import { bookObject } from '../live/book-object.ts';
-import { boundsOf } from '../live/bounds.ts';
+import { makeBounds } from '../live/bounds.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf, presentMark, type VenueView, venueView } from '../live/listing-view.ts';
+import { findListingPolicy, presentMark, type VenueView, venueView } from '../live/listing-view.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
-import { listingLimit, namesOf, requirePlan, Scope, scopeStated } from './asked.ts';
+import { listingLimit, readNames, requirePlan, Scope, scopeStated } from './asked.ts';
 import answer from './examples/books.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
@@ -96,20 +96,20 @@ const Output = Type.Object({
 
 const selectWithin = (names: Names, { live, evaluatedAt, scopeOf }: Context, plan: Plan): Selected[] => {
   const choice = scopeOf(plan);
-  const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: narrowingOf(choice) });
+  const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: toNarrowing(choice) });
   throwAll([...refuseOutside(names, plan, choice), ...listingLimit(selected.length, plan.limits.books_listings)]);
   return selected;
 };
 
 type Shown = { readonly at: Context['evaluatedAt']; readonly units: UnitsMode; readonly levels: number };
 
-const itemOf = (view: VenueView, { listing, version }: Selected, shown: Shown) => {
+const toItem = (view: VenueView, { listing, version }: Selected, shown: Shown) => {
   const { at } = shown;
   const book = listing.readings.get('book');
-  const bounds = boundsOf(undefined);
+  const bounds = makeBounds(undefined);
   const answer = statusAt({
     reading: book,
-    policy: listingPolicyOf(view.capability, 'book', version),
+    policy: findListingPolicy(view.capability, 'book', version),
     lostAt: book === null ? null : view.venue.connections.lostAt(book.conn_id, book.received_at),
     boundMs: bounds.book,
     at,
@@ -132,14 +132,14 @@ const itemOf = (view: VenueView, { listing, version }: Selected, shown: Shown) =
   };
 };
 
-const itemsOf = (selected: readonly Selected[], context: Context, shown: Shown): JsonValue[] => {
+const listItems = (selected: readonly Selected[], context: Context, shown: Shown): JsonValue[] => {
   const views = new Map<string, VenueView>();
   return selected.flatMap((one): JsonValue[] => {
     const venue = context.live.venue(one.listing.venue);
     if (venue === undefined) return [];
     const view = views.get(venue.venue) ?? venueView(context.live, venue, context.evaluatedAt);
     views.set(venue.venue, view);
-    return [itemOf(view, one, shown)];
+    return [toItem(view, one, shown)];
   });
 };
 
@@ -156,7 +156,7 @@ const run = (input: Input, context: Context, names: Names): Answer => {
     liquidity_note: LIQUIDITY_NOTE,
     scope: scopeStated(plan, context),
     receipt_id: context.receiptId,
-    items: itemsOf(selected, context, { at: evaluatedAt, units, levels }),
+    items: listItems(selected, context, { at: evaluatedAt, units, levels }),
   };
   return { body, numberFormat: input.number_format ?? 'json' };
 };
@@ -178,6 +178,6 @@ export const books = defineOperation({
     input: { where: 'base = BTC and quote = USDT', units: 'quote', depth: 5 },
     output: answer,
   },
-  understand: ({ where }, { live }) => namesOf(where, live),
+  understand: ({ where }, { live }) => readNames(where, live),
   run,
 });

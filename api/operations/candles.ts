@@ -26,7 +26,7 @@ import { TIMEFRAMES } from '../language/limits.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
-import { collected, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
+import { collected, listingLimit, listVenues, readNames, requirePlan } from './asked.ts';
 import answer from './examples/candles.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
@@ -91,20 +91,20 @@ const Output = Type.Object({
 });
 
 /** The timeframe meant, in catalogue spelling; null when it is not offered. */
-const timeframeOf = (text: string): Timeframe | null => {
+const readTimeframe = (text: string): Timeframe | null => {
   const ms = parseDuration(text);
   const spelt = ms === null || ms === 0 ? null : formatDuration(ms);
   return TIMEFRAMES.find((timeframe) => timeframe === spelt) ?? null;
 };
 
 const timeframeFaults = (text: string | undefined): ApiError[] => {
-  if (text === undefined || timeframeOf(text) !== null) return [];
+  if (text === undefined || readTimeframe(text) !== null) return [];
   const message = `"${text.slice(0, 40)}" is not a timeframe that is stored.`;
   const hint = `Send one of ${TIMEFRAMES.join(', ')}.`;
   return [{ code: 'DQL_TIMEFRAME_UNSUPPORTED', message, hint, path: '/timeframe' }];
 };
 
-/** Faults of shape that the schema cannot say. */
+/** Faults of shape that the schema cannot express. */
 const refine = ({ timeframe, from, to }: Partial<Input>): ApiError[] => [
   ...(timeframe !== undefined && parseDuration(timeframe) === null
     ? [shapeFault('/timeframe', `"${timeframe.slice(0, 40)}" is not a duration.`, 'Write one unit, such as 1h.')]
@@ -115,8 +115,8 @@ const refine = ({ timeframe, from, to }: Partial<Input>): ApiError[] => [
 ];
 
 /** Periods whose open time lies in the window and that are over: bounds are moved in (H-16d). */
-const askedOf = (input: Input, evaluatedAt: Micros): CandlesAsked => {
-  const timeframe = timeframeOf(input.timeframe) ?? '1m';
+const readAsked = (input: Input, evaluatedAt: Micros): CandlesAsked => {
+  const timeframe = readTimeframe(input.timeframe) ?? '1m';
   const length = (parseDuration(timeframe) ?? 0) * 1_000;
   const from = Math.ceil((parseInstant(input.from) ?? 0) / length) * length;
   const to = Math.floor(Math.min(parseInstant(input.to) ?? 0, evaluatedAt) / length) * length;
@@ -144,19 +144,19 @@ const selectWithin = ({ asked, names, plan }: Question, context: Context): Selec
   ]);
 };
 
-const questionOf = (input: Input, context: Context, names: Names): Question => ({
-  asked: askedOf(input, context.evaluatedAt),
+const makeQuestion = (input: Input, context: Context, names: Names): Question => ({
+  asked: readAsked(input, context.evaluatedAt),
   names,
   plan: requirePlan(context),
 });
 
 const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
   const { live, evaluatedAt } = context;
-  const question = questionOf(input, context, names);
+  const question = makeQuestion(input, context, names);
   const { asked, plan } = question;
   const selected = selectWithin(question, context);
   const sources = await pastSources(asked, selected, context);
-  const settled = isSettled(asked.to, context, venuesAsked(selected, names, live));
+  const settled = isSettled(asked.to, context, listVenues(selected, names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
   const items = await candleItems(sources, selected, {
     ...{ evaluatedAt, asked, units, numberFormat },
@@ -196,7 +196,7 @@ export const candles = defineOperation({
     output: answer,
   },
   refine,
-  understand: ({ where, timeframe }, { live }) => collected(timeframeFaults(timeframe), () => namesOf(where, live)),
-  judge: (input, context, names) => selectWithin(questionOf(input, context, names), context),
+  understand: ({ where, timeframe }, { live }) => collected(timeframeFaults(timeframe), () => readNames(where, live)),
+  judge: (input, context, names) => selectWithin(makeQuestion(input, context, names), context),
   run,
 });

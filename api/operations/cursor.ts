@@ -15,7 +15,7 @@ export const WRONG_CURSOR: ApiError = {
   path: '/cursor',
 };
 
-/** Of instruments: the request, the pinned instant and the last listing given. */
+/** Cursor of instruments: the request, the pinned instant and the last listing given. */
 export type Cursor = {
   readonly digest: string;
   readonly at: Micros;
@@ -40,7 +40,7 @@ export const readCursor = (text: string): Cursor | null => {
   }
 };
 
-/** Whether a listing stands after the cursor in (venue, venue_symbol) order. */
+/** Whether a listing comes after the cursor in (venue, venue_symbol) order. */
 export const isAfter = (
   listing: { readonly venue: string; readonly venueSymbol: string },
   { venue, venueSymbol }: Cursor,

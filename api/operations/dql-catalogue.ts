@@ -1,4 +1,4 @@
-// GET /v2/dql/catalogue: what a query may say: fields, sources, functions, codes, limits (V-06).
+// GET /v2/dql/catalogue: what a query may contain: fields, sources, functions, codes, limits (V-06).
 import Type from 'typebox';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
@@ -13,9 +13,9 @@ import { languageEntries } from '../language/catalogue.ts';
 import { spellings } from '../language/codes.ts';
 import type { CandleSource, Field } from '../language/fields.ts';
 import { LIMITS, TIMEFRAMES, VERSION } from '../language/limits.ts';
-import { boundsOf, printBounds } from '../live/bounds.ts';
+import { makeBounds, printBounds } from '../live/bounds.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { policyOf } from '../live/listing-view.ts';
+import { findPolicy } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { catalogueVersion } from './catalogue-version.ts';
@@ -87,7 +87,7 @@ const Output = Type.Object({
   number_formats: Codes,
 });
 
-/** A venue as the catalogue sees it: what it says it publishes, and its listings of now. */
+/** The facts of a venue for the catalogue: what it publishes by its own statement, and its current listings. */
 type VenueFacts = {
   readonly venue: string;
   readonly capability: CapabilityVersion | null;
@@ -103,26 +103,26 @@ const listedAt = (listings: Iterable<LiveListing>, at: Micros): ListingVersion[]
   return listed;
 };
 
-const factsOf = (live: LiveMemory, at: Micros): VenueFacts[] =>
+const readFacts = (live: LiveMemory, at: Micros): VenueFacts[] =>
   [...live.venues()].map(({ venue, listings, capabilities }) => ({
     venue,
     capability: versionAt(capabilities, at),
     listed: listedAt(listings.values(), at),
   }));
 
-/** Whether no listing of the venue has it; a venue without listings says nothing. */
+/** Whether no listing of the venue has it; false for a venue without listings. */
 const isAbsentEverywhere = ({ listed }: VenueFacts, lacks: (version: ListingVersion) => boolean): boolean =>
   listed.length > 0 && listed.every(lacks);
 
 const lacksField = (facts: VenueFacts, { layer, needs }: Field): boolean => {
-  if (layer !== 'reference' && policyOf(facts.capability, layer) === 'not_published') return true;
+  if (layer !== 'reference' && findPolicy(facts.capability, layer) === 'not_published') return true;
   return isAbsentEverywhere(facts, ({ record }) => needs.some((name) => record.values.not_published.includes(name)));
 };
 
 /** No venue publishes a volume of its mark or index (DQL-25). */
 const lacksSource = (facts: VenueFacts, { priceType, member, name }: CandleSource): boolean => {
   if (priceType !== 'trade' && member === 'volume') return true;
-  if (policyOf(facts.capability, 'candles') === 'not_published') return true;
+  if (findPolicy(facts.capability, 'candles') === 'not_published') return true;
   return isAbsentEverywhere(
     facts,
     ({ record }) =>
@@ -135,7 +135,7 @@ const venuesWhere = (venues: readonly VenueFacts[], lacks: (facts: VenueFacts) =
 
 const catalogueBody = (live: LiveMemory, at: Micros): JsonValue => {
   const { codes, listings } = directoryOf(live);
-  const venues = factsOf(live, at);
+  const venues = readFacts(live, at);
   const current = new Set(venues.flatMap(({ listed }) => listed.map(({ record }) => record.values.instrument)));
   const instruments = spellings(codes.instrument);
   const earliest = earliestKnown(listings);
@@ -154,7 +154,7 @@ const catalogueBody = (live: LiveMemory, at: Micros): JsonValue => {
     instruments_delisted: instruments.filter((code) => !current.has(code)),
     timeframes: TIMEFRAMES,
     bands: BANDS,
-    freshness_defaults: printBounds(boundsOf(undefined), READING_LAYERS),
+    freshness_defaults: printBounds(makeBounds(undefined), READING_LAYERS),
     limits: { ...LIMITS, endpoints: ENDPOINT_LIMITS },
     settle_after: SETTLE_AFTER_S,
     earliest_retained: earliest === null ? null : formatInstant(earliest),

@@ -2,12 +2,12 @@
 import Type, { type Static } from 'typebox';
 import type { JsonValue } from '../../schemas/json.ts';
 import { type Compiled, compile } from '../language/compile.ts';
-import { timeframesOf } from '../language/cost.ts';
+import { listTimeframes } from '../language/cost.ts';
 import { VERSION } from '../language/limits.ts';
 import { directoryOf } from '../selection/directory.ts';
 import answer from './examples/dql-parse.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
-import { QUERY_CODES, QueryMembers, queryFaults, queryInputOf } from './query-input.ts';
+import { findQueryInput, QUERY_CODES, QueryMembers, queryFaults } from './query-input.ts';
 
 const Input = Type.Object(
   {
@@ -27,26 +27,26 @@ const Output = Type.Object({
   complexity: Type.Object({ nodes: Type.Integer(), bars: Type.Integer(), cost: Type.Integer() }),
 });
 
-const answerOf = (compiled: Compiled): JsonValue => {
+const toAnswer = (compiled: Compiled): JsonValue => {
   const { query, string, json, complexity } = compiled;
   return {
     dql: VERSION,
     query: { string, json },
     atoms: { instrument: [...query.names.instrument].sort(), venue: [...query.names.venue].sort() },
     functions: [...query.functions].sort(),
-    timeframes: timeframesOf(query),
+    timeframes: listTimeframes(query),
     complexity,
   };
 };
 
 const understand = (input: Partial<Input>, { live }: Reading): Compiled | null => {
-  const query = queryInputOf(input);
+  const query = findQueryInput(input);
   return query === null ? null : compile(query, directoryOf(live).codes);
 };
 
 const run = (_input: Input, _context: Context, compiled: Compiled | null): Answer => {
   if (compiled === null) throw new Error('a body without a query is refused before');
-  return { body: answerOf(compiled), numberFormat: 'json' };
+  return { body: toAnswer(compiled), numberFormat: 'json' };
 };
 
 export const dqlParse = defineOperation({

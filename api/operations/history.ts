@@ -20,11 +20,11 @@ import { historyItems, whatFits } from '../history/answer.ts';
 import type { Asked } from '../history/gather.ts';
 import { cadenceLimits, planRefusals, rawLimits, rowLimits } from '../history/limits.ts';
 import { isSettled } from '../history/past.ts';
-import { askedOf, firstInstant, futureFaults, Input, lastInstant, refine } from '../history/request.ts';
-import { boundsOf, freshnessLimits, printBounds } from '../live/bounds.ts';
+import { firstInstant, futureFaults, Input, lastInstant, readAsked, refine } from '../history/request.ts';
+import { freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
-import { collected, layerRefusals, layersOf, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
+import { collected, layerRefusals, listingLimit, listVenues, readLayers, readNames, requirePlan } from './asked.ts';
 import answer from './examples/history.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
@@ -105,27 +105,27 @@ const lastWindow = (asked: Asked, layers: readonly ReadingLayer[]): Micros => {
   return Math.max(asked.to, ...layers.map((layer) => windowEnd(asked.to - 1, LAYERS[layer].windowMs)));
 };
 
-const timesOf = (asked: Asked): Record<string, JsonValue | undefined> => ({
+const describeTimes = (asked: Asked): Record<string, JsonValue | undefined> => ({
   mode: asked.mode,
   interval: asked.mode === 'interval' ? formatDuration(asked.length / 1_000) : undefined,
   from: asked.mode === 'at' ? undefined : formatInstant(asked.from),
   to: asked.mode === 'at' ? undefined : formatInstant(asked.to),
 });
 
-const questionOf = (input: Input, context: Context, names: Names): Question => {
+const makeQuestion = (input: Input, context: Context, names: Names): Question => {
   const plan = requirePlan(context);
-  return { input, asked: askedOf(input, context.evaluatedAt), names, plan, layers: layersOf(input.layers, plan) };
+  return { input, asked: readAsked(input, context.evaluatedAt), names, plan, layers: readLayers(input.layers, plan) };
 };
 
 const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
   const { live, evaluatedAt } = context;
-  const question = questionOf(input, context, names);
+  const question = makeQuestion(input, context, names);
   const { asked, layers, plan } = question;
   const selected = selectWithin(question, context);
   const [until, end] = [lastInstant(asked), lastWindow(asked, layers)];
   const sources = await pastSources({ from: asked.mode === 'at' ? 0 : asked.from, to: end }, selected, context);
-  const settled = isSettled(end, context, venuesAsked(selected, names, live));
-  const bounds = boundsOf(input.freshness);
+  const settled = isSettled(end, context, listVenues(selected, names, live));
+  const bounds = makeBounds(input.freshness);
   const units = input.units ?? 'published';
   const numberFormat = input.number_format ?? 'json';
   const items = await historyItems(sources, selected, {
@@ -135,7 +135,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
     itemsLimit: context.itemsLimit,
     keepsRows: context.keepsRows ?? false,
   });
-  const members = { ...timesOf(asked), units, freshness: printBounds(bounds, layers) };
+  const members = { ...describeTimes(asked), units, freshness: printBounds(bounds, layers) };
   // A raw answer may still gain late rows.
   const past = { plan, selected, until, settled, mayGrow: asked.mode === 'raw', members, items, numberFormat };
   return { ...pastAnswer(past, context), fits: (share) => whatFits(asked, share) };
@@ -167,7 +167,7 @@ export const history = defineOperation({
   },
   refine,
   understand: (input, { live, evaluatedAt }) =>
-    collected(futureFaults(input, evaluatedAt), () => namesOf(input.where, live)),
-  judge: (input, context, names) => selectWithin(questionOf(input, context, names), context),
+    collected(futureFaults(input, evaluatedAt), () => readNames(input.where, live)),
+  judge: (input, context, names) => selectWithin(makeQuestion(input, context, names), context),
   run,
 });

@@ -16,12 +16,12 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import { SelectionText } from '../language/where-object.ts';
-import { boundsOf } from '../live/bounds.ts';
+import { makeBounds } from '../live/bounds.ts';
 import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
 import { presentMark, venueView } from '../live/listing-view.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
-import { collected, namesOf } from './asked.ts';
+import { collected, readNames } from './asked.ts';
 import { catalogueVersion } from './catalogue-version.ts';
 import { digestOfRequest, isAfter, readCursor, WRONG_CURSOR, writeCursor } from './cursor.ts';
 import answer from './examples/instruments.json' with { type: 'json' };
@@ -117,14 +117,14 @@ const Output = Type.Object({
   page: Type.Object({ limit: Type.Integer(), returned: Type.Integer(), next_cursor: Nullable }),
 });
 
-/** What the pages of one list have in common. */
-const digestOf = ({ where, as_of }: Partial<Input>): string => digestOfRequest([where ?? null, as_of ?? null]);
+/** The common part of the pages of one list. */
+const computeDigest = ({ where, as_of }: Partial<Input>): string => digestOfRequest([where ?? null, as_of ?? null]);
 
 /** A cursor of another request, as far as this one is whole. */
 const isWrongCursor = (input: Partial<Input>, spoilt: Spoilt): boolean => {
   if (input.cursor === undefined) return false;
   const digest = readCursor(input.cursor)?.digest;
-  return digest === undefined || (digest !== digestOf(input) && !spoilt.has('where') && !spoilt.has('as_of'));
+  return digest === undefined || (digest !== computeDigest(input) && !spoilt.has('where') && !spoilt.has('as_of'));
 };
 
 const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
@@ -178,7 +178,7 @@ const refuseRaw = ({ include_raw }: Input, { plan }: Context): void => {
 
 type Page = { readonly selected: readonly Selected[]; readonly limit: number; readonly next: string | null };
 
-const pageOf = (all: readonly Selected[], input: Input, at: Micros): Page => {
+const cutPage = (all: readonly Selected[], input: Input, at: Micros): Page => {
   const limit = Math.min(input.limit ?? MOST, MOST);
   const cursor = input.cursor === undefined ? null : readCursor(input.cursor);
   const rest = cursor === null ? all : all.filter(({ listing }) => isAfter(listing, cursor));
@@ -186,7 +186,7 @@ const pageOf = (all: readonly Selected[], input: Input, at: Micros): Page => {
   const last = selected.at(-1)?.listing;
   const next =
     rest.length > limit && last
-      ? writeCursor({ digest: digestOf(input), at, venue: last.venue, venueSymbol: last.venueSymbol })
+      ? writeCursor({ digest: computeDigest(input), at, venue: last.venue, venueSymbol: last.venueSymbol })
       : null;
   return { selected, limit, next };
 };
@@ -197,13 +197,13 @@ const newestWritten = (versions: readonly (ListingVersion | CapabilityVersion | 
 };
 
 /** The listing's present mark where a conversion may need it; a past mark is not in the memory copy. */
-const markOf = (listing: LiveListing, input: Input, { live, evaluatedAt }: Context): Digits | null => {
+const findMark = (listing: LiveListing, input: Input, { live, evaluatedAt }: Context): Digits | null => {
   if (input.units === undefined || input.units === 'published' || input.as_of !== undefined) return null;
   const venue = live.venue(listing.venue);
   if (venue === undefined) return null;
   const mark = presentMark(venueView(live, venue, evaluatedAt), listing, {
     at: evaluatedAt,
-    bounds: boundsOf(undefined),
+    bounds: makeBounds(undefined),
   });
   return mark?.digits ?? null;
 };
@@ -220,12 +220,12 @@ const run = (input: Input, context: Context, names: Names): Answer => {
   const { live, evaluatedAt } = context;
   const at = describedInstant(input, evaluatedAt);
   refuseRaw(input, context);
-  const page = pageOf(selectListings(names, directoryOf(live), { at }), input, at);
+  const page = cutPage(selectListings(names, directoryOf(live), { at }), input, at);
   const described = describe(page, live, at);
   const units = input.units ?? 'published';
   const isPast = input.as_of !== undefined;
   const items = described.map(({ listing, version, capability }): JsonValue => {
-    const mark = markOf(listing, input, context);
+    const mark = findMark(listing, input, context);
     return listingRecord(listing, { version, capability }, { at, units, includeRaw: input.include_raw ?? false, mark });
   });
   const body: JsonValue = {
@@ -260,6 +260,6 @@ export const instruments = defineOperation({
     output: answer,
   },
   refine,
-  understand: (input, reading) => collected(instantRange(input, reading), () => namesOf(input.where, reading.live)),
+  understand: (input, reading) => collected(instantRange(input, reading), () => readNames(input.where, reading.live)),
   run,
 });

@@ -24,7 +24,7 @@ import { InstantInput } from '../history/request.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
-import { collected, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
+import { collected, listingLimit, listVenues, readNames, requirePlan } from './asked.ts';
 import { digestOfRequest, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/liquidations.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
@@ -95,7 +95,7 @@ const Output = Type.Object({
   }),
 });
 
-/** Faults of shape that the schema cannot say. */
+/** Faults of shape that the schema cannot express. */
 const refine = ({ from, to, cursor }: Partial<Input>): ApiError[] => [
   ...(cursor === undefined || readCursor(cursor) !== null ? [] : [WRONG_CURSOR]),
   ...instantFaults(from, '/from'),
@@ -103,15 +103,15 @@ const refine = ({ from, to, cursor }: Partial<Input>): ApiError[] => [
   ...windowFaults(from, to),
 ];
 
-/** What a page and the next have in common: a cursor belongs to it. */
-const digestOf = ({ where, from, to, side }: Input): string =>
+/** The common part of a page and the next: a cursor belongs to it. */
+const computeDigest = ({ where, from, to, side }: Input): string =>
   digestOfRequest([where ?? null, parseInstant(from), parseInstant(to), side ?? null]);
 
 /** Where the next page begins, and the end of the window as the first page cut it. */
 type Cursor = { readonly to: number; readonly after: Place };
 
 const writeCursor = (input: Input, to: number, { receivedAt, venue, venueSymbol, id }: Place): string =>
-  Buffer.from(JSON.stringify([digestOf(input), to, receivedAt, venue, venueSymbol, id])).toString('base64url');
+  Buffer.from(JSON.stringify([computeDigest(input), to, receivedAt, venue, venueSymbol, id])).toString('base64url');
 
 const parsed = (text: string): unknown => {
   try {
@@ -138,14 +138,14 @@ const cursorFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   if (cursor === undefined || from === undefined || to === undefined) return [];
   if (spoilt.has('where') || spoilt.has('side')) return [];
   const read = readCursor(cursor);
-  const isOfRequest = read?.digest === digestOf({ ...input, from, to });
+  const isOfRequest = read?.digest === computeDigest({ ...input, from, to });
   const isInside =
     read !== null && read.after.receivedAt >= (parseInstant(from) ?? 0) && read.after.receivedAt < read.to;
   return isOfRequest && isInside ? [] : [WRONG_CURSOR];
 };
 
 const understand = (input: Partial<Input>, { live, spoilt }: Reading): Names =>
-  collected(cursorFaults(input, spoilt), () => namesOf(input.where, live));
+  collected(cursorFaults(input, spoilt), () => readNames(input.where, live));
 
 type Question = { readonly asked: Span; readonly names: Names; readonly plan: Plan };
 
@@ -166,7 +166,7 @@ const selectWithin = ({ asked, names, plan }: Question, context: Context): Selec
 };
 
 /** The window as it is answered: a later end is cut at now, and stays there on the pages that follow. */
-const askedOf = (input: Input, cursor: Cursor | null, evaluatedAt: number): Span => {
+const readAsked = (input: Input, cursor: Cursor | null, evaluatedAt: number): Span => {
   const from = parseInstant(input.from) ?? 0;
   const to = Math.min(parseInstant(input.to) ?? 0, cursor?.to ?? evaluatedAt, evaluatedAt);
   return { from, to: Math.max(from, to) };
@@ -176,12 +176,12 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const { live, evaluatedAt } = context;
   const plan = requirePlan(context);
   const cursor = input.cursor === undefined ? null : readCursor(input.cursor);
-  const asked = askedOf(input, cursor, evaluatedAt);
+  const asked = readAsked(input, cursor, evaluatedAt);
   const selected = selectWithin({ asked, names, plan }, context);
   // A gap that reaches over the end is sealed with its window.
   const end = windowEnd(asked.to, GAP_WINDOW_MS);
   const sources = await pastSources({ from: asked.from, to: end }, selected, context);
-  const settled = isSettled(end, context, venuesAsked(selected, names, live));
+  const settled = isSettled(end, context, listVenues(selected, names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
   const limit = Math.min(input.limit ?? LIMIT, MOST);
   const { items, returned, gaps, next } = await liquidationPage(sources, selected, {

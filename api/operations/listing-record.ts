@@ -11,7 +11,7 @@ import type { CapabilityVersion, LayerCapability, ListingVersion } from '../../s
 import { convertQuantity, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { retentionFrom } from '../history/past.ts';
 import type { LiveListing } from '../live/listing-book.ts';
-import { listingPolicyOf } from '../live/listing-view.ts';
+import { findListingPolicy } from '../live/listing-view.ts';
 import { figureOrNull } from '../live/members.ts';
 
 export type RecordOptions = {
@@ -27,7 +27,7 @@ type Kept = keyof typeof RETENTION_DAYS;
 const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 const durationOrNull = (ms: number | null): string | null => (ms === null ? null : formatDuration(ms));
 
-/** What the events and candles say instead of a sampling window and a bound, and how long they are kept. */
+/** The members that events and candles have instead of a sampling window and a bound, and how long they are kept. */
 const OTHER_LAYERS: readonly (readonly [name: string, Pick<LayerFacts, 'historyCadence' | 'kept'>])[] = [
   [CANDLES.name, { historyCadence: BASE_TIMEFRAME, kept: 'candles' }],
   ...EVENTS.map(({ name }) => [name, { historyCadence: 'raw', kept: 'events' }] as const),
@@ -62,21 +62,21 @@ const layerEntry = (
 const NONE: LayerCapability = { policy: 'off', cadence_ms: null, horizon_ms: null, horizon_source: null };
 
 /** `layers` of a listing by the record's names (L-01); every kind is named, whether collected or not. */
-const layersOf = (
+const describeLayers = (
   listing: LiveListing,
   { version, capability }: { readonly version: ListingVersion; readonly capability: CapabilityVersion | null },
   at: Micros,
 ): JsonValue => {
   const keptFrom = (kind: Kept): Micros => retentionFrom(kind, version, at);
-  const capabilityOf = (layer: string): LayerCapability => {
-    const policy = listingPolicyOf(capability, layer, version);
+  const findCapability = (layer: string): LayerCapability => {
+    const policy = findListingPolicy(capability, layer, version);
     return policy === 'on' ? (capability?.layers[layer] ?? NONE) : { ...NONE, policy };
   };
   const entries: Record<string, JsonValue> = {};
   for (const layer of READING_LAYERS) {
     const { recordName, windowMs, freshnessMs } = LAYERS[layer];
     entries[recordName] = layerEntry(
-      capabilityOf(layer),
+      findCapability(layer),
       {
         historyCadence: formatDuration(windowMs),
         kept: 'readings',
@@ -87,13 +87,13 @@ const layersOf = (
     );
   }
   for (const [name, facts] of OTHER_LAYERS) {
-    entries[name] = layerEntry(capabilityOf(name), { ...facts, freshness: null, anchor: null }, keptFrom);
+    entries[name] = layerEntry(findCapability(name), { ...facts, freshness: null, anchor: null }, keptFrom);
   }
   return byKey(entries);
 };
 
-/** Rules that are quantities, in the unit asked for; null when they cannot be converted (N-07). */
-const rulesOf = ({ record }: ListingVersion, { units: mode, mark }: RecordOptions) => {
+/** Rules that are quantities, in the requested unit; null when they cannot be converted (N-07). */
+const describeRules = ({ record }: ListingVersion, { units: mode, mark }: RecordOptions) => {
   const { values } = record;
   const convert = (
     digits: Digits | null,
@@ -111,10 +111,10 @@ const rulesOf = ({ record }: ListingVersion, { units: mode, mark }: RecordOption
 };
 
 // Decoded records carry more than their members, so what is written is named.
-const transformOf = ({ venue_field, transform }: FieldTransform): JsonValue => ({ venue_field, transform });
+const toTransform = ({ venue_field, transform }: FieldTransform): JsonValue => ({ venue_field, transform });
 
-const rulesNormalisationOf = ({ rules_normalisation: rules }: ListingValues): Record<string, JsonValue> =>
-  Object.fromEntries(Object.entries(rules).map(([rule, made]) => [rule, transformOf(made)]));
+const describeRulesNormalisation = ({ rules_normalisation: rules }: ListingValues): Record<string, JsonValue> =>
+  Object.fromEntries(Object.entries(rules).map(([rule, made]) => [rule, toTransform(made)]));
 
 const pickUnits = (
   { units }: ListingValues,
@@ -126,7 +126,7 @@ const pickUnits = (
   contract_size: units.contract_size,
 });
 
-/** The record of a listing as its version says, seen at `at`. */
+/** The record of a listing by its version, as of `at`. */
 export const listingRecord = (
   listing: LiveListing,
   { version, capability }: { readonly version: ListingVersion; readonly capability: CapabilityVersion | null },
@@ -134,7 +134,7 @@ export const listingRecord = (
 ): JsonValue => {
   const { record } = version;
   const { values } = record;
-  const { lot, min } = rulesOf(version, options);
+  const { lot, min } = describeRules(version, options);
   const delistedAt = version.delisted_at !== null && version.delisted_at <= options.at ? version.delisted_at : null;
   return {
     instrument: values.instrument,
@@ -161,14 +161,14 @@ export const listingRecord = (
     oi_sides: values.oi_sides,
     funding_interval: values.funding_interval,
     funding_interval_source: values.funding_interval_source,
-    funding_normalisation: values.funding_normalisation === null ? null : transformOf(values.funding_normalisation),
-    rules_normalisation: byKey(rulesNormalisationOf(values)),
+    funding_normalisation: values.funding_normalisation === null ? null : toTransform(values.funding_normalisation),
+    rules_normalisation: byKey(describeRulesNormalisation(values)),
     candles: {
       base_timeframe: values.candles.base_timeframe,
       price_types: values.candles.price_types,
       timeframes: values.candles.timeframes,
     },
-    layers: layersOf(listing, { version, capability }, options.at),
+    layers: describeLayers(listing, { version, capability }, options.at),
     not_published: values.not_published,
     bands: values.bands,
     listed_at: instantOrNull(values.listed_at),

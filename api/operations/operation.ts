@@ -1,4 +1,4 @@
-// What an operation is: one declaration from which the route, the OpenAPI document, the challenge and later the tools are rendered.
+// The declaration of an operation, from which the route, the OpenAPI document, the challenge and later the tools are rendered.
 import type { Static, TSchema } from 'typebox';
 import type { ApiError } from '../../schemas/errors.ts';
 import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
@@ -22,7 +22,7 @@ export type Caller = {
   /** Whose call it is; never shown. */
   readonly keyId: string;
   readonly plan: Plan;
-  /** Null when the key is gone; rejects when the store of keys is away. */
+  /** Null when the key is gone; rejects when the store of keys is unavailable. */
   readonly read: (day: string) => Promise<KeyFacts | null>;
   /** Open streams and requests being answered, over all processes. */
   readonly streams: () => Promise<number>;
@@ -31,7 +31,7 @@ export type Caller = {
   readonly spend: (quota: Quota, count: number) => Promise<void>;
 };
 
-/** What one call may read; nothing else reaches an operation. Reading is synchronous, so it is one consistent state. */
+/** Everything that one call may read. Reading is synchronous, so it is one consistent state. */
 export type Context = {
   readonly live: LiveMemory;
   /** Null while no store of history is configured. */
@@ -54,13 +54,13 @@ export type Context = {
   readonly plan: Plan | null;
   /** Null on an open endpoint without a key. */
   readonly caller: Caller | null;
-  /** Address that pays for the call, lower case; null when a key or nobody does. */
+  /** Address that pays for the call, lower case; null when a key or no one does. */
   readonly payer: string | null;
   /** Venues and instruments that a narrowing plan covers today. */
   readonly scopeOf: (plan: Plan) => ScopeChoice;
 };
 
-/** What the members of a request are understood with (E-01 step 7). */
+/** The context for understanding the members of a request (E-01 step 7). */
 export type Reading = {
   readonly live: LiveMemory;
   readonly evaluatedAt: Micros;
@@ -69,7 +69,7 @@ export type Reading = {
 
 /** An endpoint with what its requests mean. */
 export type ReadableEndpoint<Input = unknown, Understood = unknown> = Endpoint<Input> & {
-  /** What the members that step 6 left whole mean; throws ServiceError with every fault of language and selection (E-01 step 7). */
+  /** Understands the members that step 6 left whole; throws ServiceError with every fault of language and selection (E-01 step 7). */
   readonly understand: (input: Partial<Input>, reading: Reading) => Understood;
 };
 
@@ -78,7 +78,7 @@ export type Answer = {
   readonly numberFormat: NumberFormat;
   /** Rows as values, where they may also be requested as a table (N-15); empty unless the context keeps them. */
   readonly groups?: readonly RowGroup[];
-  /** Gaps that stand beside the rows of `items`: a table has no rows for them, so their count is a header (N-15). */
+  /** Gaps beside the rows of `items`: a table has no rows for them, so their count is a header (N-15). */
   readonly gaps?: number;
   /** What would fit when a share of the answer does: the hint of a refusal (H-08). */
   readonly fits?: (share: number) => string;
@@ -96,7 +96,7 @@ export type Operation<Input = unknown, Understood = unknown> = ReadableEndpoint<
 
 type Optional = 'input' | 'refine' | 'understand' | 'judge';
 
-/** Declares an operation; its input arrives at `run` only when steps 6 and 7 found it lawful. */
+/** Declares an operation; its input arrives at `run` only when steps 6 and 7 found it valid. */
 export const defineOperation = <S extends TSchema, Understood = undefined>(
   operation: Omit<Operation<Static<S>, Understood>, Optional> & {
     readonly input: S;
@@ -109,7 +109,7 @@ export const defineOperation = <S extends TSchema, Understood = undefined>(
 
 const NOTHING_SPOILT: Spoilt = new Set();
 
-/** The answer to an input of lawful shape, as a request without faults gets it. */
+/** The answer to an input of valid shape, as a request without faults gets it. */
 export const answerTo = (
   { understand, run }: Operation,
   input: unknown,

@@ -1,14 +1,14 @@
-// What the answers over stored history (history, candles, liquidations) have alike around their items (H-09, H-16, N-10, N-11).
+// The common part of the answers over stored history (history, candles, liquidations) around their items (H-09, H-16, N-10, N-11).
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
 import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { type JsonValue, type NumberFormat, rawJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
+import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { awaitRecent, listingInstants, refuseHole, type Span, versionsOf } from '../history/past.ts';
+import { awaitRecent, listingInstants, listVersions, refuseHole, type Span } from '../history/past.ts';
 import type { Items } from '../history/row-groups.ts';
 import type { HistoryReader } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -30,7 +30,7 @@ export const PastVersions = {
 export type PastQuestion = { readonly names: Names; readonly plan: Plan; readonly span: Span };
 
 /**
- * The listings that were listed at some time of the span. Names outside the plan are told with what else `refused` finds, given how many
+ * The listings that were listed at some time of the span. Names outside the plan are reported with the faults that `refused` finds, given how many
  * listings there are (E-01 step 8).
  */
 export const selectPast = (
@@ -42,13 +42,13 @@ export const selectPast = (
   const selected = selectListings(names, directoryOf(live), {
     at: listingInstants(live, span.to),
     since: span.from,
-    narrowing: narrowingOf(choice),
+    narrowing: toNarrowing(choice),
   });
   throwAll([...refuseOutside(names, plan, choice), ...refused(selected.length)]);
   return selected;
 };
 
-/** Where the span's rows are read; a ServiceError when nobody can say all of them now or within moments. */
+/** The sources of the span's rows; a ServiceError when not all rows can be read now or within moments. */
 export const pastSources = async (
   span: Span,
   selected: readonly Selected[],
@@ -63,15 +63,15 @@ export const pastSources = async (
 type Past = {
   readonly plan: Plan;
   readonly selected: readonly Selected[];
-  /** Last instant of the answer: its versions are those of then. */
+  /** Last instant of the answer, which determines the versions. */
   readonly until: Micros;
   readonly settled: boolean;
-  /** Whether rows may come that count although the answer is settled: then nobody may keep it for good. */
+  /** Whether late rows may still count although the answer is settled: then it must not be cached for good. */
   readonly mayGrow?: boolean;
   /** The operation's own members. */
   readonly members: Readonly<Record<string, JsonValue | undefined>>;
   readonly items: Items;
-  /** Of an answer in pages. */
+  /** For an answer in pages. */
   readonly page?: JsonValue;
   readonly numberFormat: NumberFormat;
 };
@@ -85,7 +85,7 @@ export const pastAnswer = (past: Past, context: Context): Answer => {
       settled,
       items_sha256: itemsSha256,
       ...members,
-      ...versionsOf(selected, context.live, until),
+      ...listVersions(selected, context.live, until),
       scope: scopeStated(plan, context),
       receipt_id: context.receiptId,
       items: rawJson(items.text),

@@ -24,7 +24,7 @@ export const QueryMembers = {
 const Body = Type.Object(QueryMembers);
 type Body = Static<typeof Body>;
 
-/** What may be wrong with a query. */
+/** The possible errors of a query. */
 export const QUERY_CODES: readonly ErrorCode[] = [
   ...WHERE_CODES,
   'DQL_VERSION',
@@ -38,7 +38,7 @@ export const QUERY_CODES: readonly ErrorCode[] = [
   'DQL_ARGUMENT',
 ];
 
-/** Faults that the schema cannot say: both forms, none, another version. */
+/** Faults that the schema cannot express: both forms, none, another version. */
 export const queryFaults = ({ query, query_object, dql }: Body, spoilt: Spoilt): ApiError[] => {
   const errors: ApiError[] = [];
   if (dql !== undefined && dql !== VERSION) {
@@ -58,7 +58,7 @@ export const queryFaults = ({ query, query_object, dql }: Body, spoilt: Spoilt):
 };
 
 /** The query of a body; null when none was left whole. */
-export const queryInputOf = ({ query, query_object }: Body): QueryInput | null => {
+export const findQueryInput = ({ query, query_object }: Body): QueryInput | null => {
   if (typeof query === 'string') return { text: query };
   if (query !== undefined) return { object: query, path: '/query' };
   return query_object === undefined ? null : { object: query_object as JsonObject, path: '/query_object' };

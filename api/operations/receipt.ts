@@ -6,7 +6,7 @@ import { NullableInstant } from '../contract/parameters.ts';
 import answer from './examples/receipt.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
-/** What no receipt looks like is not asked of the database. */
+/** The database is not queried for a text that no receipt matches. */
 const RECEIPT = /^rcp_[0-9A-HJKMNP-TV-Z]{26}$/;
 const STATES = ['presented', 'verified', 'served', 'settling', 'settled', 'failed', 'unknown'] as const;
 

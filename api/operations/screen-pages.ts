@@ -1,10 +1,10 @@
-// Results of screens that did not fit one page, kept so that the following pages say what the first one was evaluated to (SC-05).
+// Results of screens that did not fit one page, kept so that the following pages show the first one's evaluation (SC-05).
 import { randomBytes } from 'node:crypto';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
 
-/** Members of an answer that stand before its items, in their order; `items` are JSON texts. */
+/** Members of an answer before its items, in their order; `items` are JSON texts. */
 export type ScreenResult = {
   readonly head: Readonly<Record<string, JsonValue | undefined>>;
   readonly items: readonly string[];
@@ -28,7 +28,7 @@ export class ScreenPages {
     this.#mostBytes = mostBytes;
   }
 
-  /** Keeps a result; answers its name. `asked` says whose it is and what was asked. */
+  /** Keeps a result; returns its name. `asked` identifies the owner and the request. */
   keep(result: ScreenResult, { asked, now }: { readonly asked: string; readonly now: Micros }): string {
     const bytes = result.items.reduce((sum, { length }) => sum + length, 0);
     const id = randomBytes(16).toString('base64url');
@@ -67,12 +67,12 @@ export class ScreenPages {
   }
 }
 
-export const cursorOf = ({ id, from }: Pick<Page, 'id' | 'from'>): string => `${id}.${from}`;
+export const toCursor = ({ id, from }: Pick<Page, 'id' | 'from'>): string => `${id}.${from}`;
 
 const pages = new WeakMap<LiveMemory, ScreenPages>();
 
 /** The kept results of the node that a memory copy belongs to. */
-export const screenPagesOf = (live: LiveMemory): ScreenPages => {
+export const findScreenPages = (live: LiveMemory): ScreenPages => {
   const held = pages.get(live) ?? new ScreenPages();
   pages.set(live, held);
   return held;

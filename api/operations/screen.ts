@@ -6,7 +6,7 @@ import { formatInstant } from '../../schemas/instants.ts';
 import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
+import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
   IncludeSynthetic,
@@ -17,25 +17,25 @@ import {
   Units,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { isSettled, reachRefusals, versionsOf } from '../history/past.ts';
+import { isSettled, listVersions, reachRefusals } from '../history/past.ts';
 import { type Compiled, compile, type Demands } from '../language/compile.ts';
 import { VERSION } from '../language/limits.ts';
 import type { Selection } from '../language/selection.ts';
 import { Where } from '../language/where-object.ts';
-import { boundsOf, Freshness, freshnessFaults, freshnessLimits, printBounds } from '../live/bounds.ts';
+import { Freshness, freshnessFaults, freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
-import { planOf, type Plan as QueryPlan } from '../screen/plan.ts';
+import { makePlan, type Plan as QueryPlan } from '../screen/plan.ts';
 import { readFacts } from '../screen/read-facts.ts';
 import { Budget, screenItems } from '../screen/screen.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Names, resolveNames, selectListings } from '../selection/resolve.ts';
-import { attempt, collected, layerRefusals, readWhere, requirePlan, Scope, scopeStated, venuesAsked } from './asked.ts';
+import { attempt, collected, layerRefusals, listVenues, readWhere, requirePlan, Scope, scopeStated } from './asked.ts';
 import { catalogueVersion } from './catalogue-version.ts';
 import answer from './examples/screen.json' with { type: 'json' };
 import { earliestKnown } from './instruments.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
-import { QUERY_CODES, QueryMembers, queryFaults, queryInputOf } from './query-input.ts';
-import { cursorOf, type ScreenResult, screenPagesOf } from './screen-pages.ts';
+import { findQueryInput, QUERY_CODES, QueryMembers, queryFaults } from './query-input.ts';
+import { findScreenPages, type ScreenResult, toCursor } from './screen-pages.ts';
 
 const BUDGET_MS = 5_000;
 /** Additions that a slow machine does within half of the budget; a query over more of them is refused before anything is read (SC-06). */
@@ -140,7 +140,7 @@ const placedSelection = (selection: Selection): Selection =>
     ]),
   );
 
-/** T outside what is known of listings, in words. */
+/** The message for a T outside what is known of listings. */
 const outOfRange = (at: Micros, { live, evaluatedAt }: Reading) => {
   const earliest = earliestKnown(directoryOf(live).listings);
   if (at <= evaluatedAt && (earliest === null || at >= earliest)) return null;
@@ -158,7 +158,7 @@ const WRONG_CURSOR: ApiError = {
 };
 
 const cursorFaults = ({ cursor }: Partial<Input>, { live, evaluatedAt }: Reading): ApiError[] =>
-  cursor === undefined || screenPagesOf(live).has(cursor, evaluatedAt) ? [] : [WRONG_CURSOR];
+  cursor === undefined || findScreenPages(live).has(cursor, evaluatedAt) ? [] : [WRONG_CURSOR];
 
 /** The query, checked with the body's selection; of a body whose query is spoilt the selection alone. */
 const understand = (input: Partial<Input>, reading: Reading): Compiled | null => {
@@ -166,7 +166,7 @@ const understand = (input: Partial<Input>, reading: Reading): Compiled | null =>
   const directory = directoryOf(live);
   const { selection, errors: ofSelection } = bodySelection(input);
   const errors = [...cursorFaults(input, reading), ...ofSelection];
-  const query = queryInputOf(input);
+  const query = findQueryInput(input);
   if (query === null) {
     collected(errors, () => resolveNames(selection ?? {}, directory));
     return null;
@@ -189,7 +189,7 @@ const layersRefused = (layers: readonly string[], plan: Plan, path: string): Api
   layerRefusals(layers, plan).map((error) => ({ ...error, path }));
 
 /** The member that holds the query. */
-const pathOf = ({ query }: Input): string => (query === undefined ? '/query_object' : '/query');
+const findPath = ({ query }: Input): string => (query === undefined ? '/query_object' : '/query');
 
 type Question = {
   readonly input: Input;
@@ -209,17 +209,17 @@ const selectWithin = (
   const choice = context.scopeOf(plan);
   throwAll([
     ...refuseOutside(names, plan, choice),
-    ...layersRefused(layers, plan, pathOf(input)),
-    ...(asOf === null ? [] : reachRefusals(asOf.at, plan, { evaluatedAt, path: pathOf(input) })),
+    ...layersRefused(layers, plan, findPath(input)),
+    ...(asOf === null ? [] : reachRefusals(asOf.at, plan, { evaluatedAt, path: findPath(input) })),
     ...freshnessLimits(input.freshness),
   ]);
-  return selectListings(names, directoryOf(live), { at: asOf?.at ?? evaluatedAt, narrowing: narrowingOf(choice) });
+  return selectListings(names, directoryOf(live), { at: asOf?.at ?? evaluatedAt, narrowing: toNarrowing(choice) });
 };
 
 // ---- the answer ----
 
 /** Whose question it is and what it was: a cursor is good for the same one only (SC-05). */
-const askedBy = (input: Input, { string }: Compiled, { caller, payer }: Context): string =>
+const hashRequest = (input: Input, { string }: Compiled, { caller, payer }: Context): string =>
   createHash('sha256')
     .update(
       JSON.stringify([
@@ -227,44 +227,45 @@ const askedBy = (input: Input, { string }: Compiled, { caller, payer }: Context)
         string,
         input.units ?? 'published',
         input.number_format ?? 'json',
-        boundsOf(input.freshness),
+        makeBounds(input.freshness),
         input.include_unknown ?? false,
       ]),
     )
     .digest('base64url');
 
-const headOf = (question: Question, selected: readonly Selected[], context: Context): ScreenResult['head'] => {
+const makeHead = (question: Question, selected: readonly Selected[], context: Context): ScreenResult['head'] => {
   const { live, evaluatedAt } = context;
   const { compiled, input, names } = question;
   const { asOf, timeframe } = compiled.query;
-  const past = asOf === null ? { listings_as_of: null, capabilities_as_of: null } : versionsOf(selected, live, asOf.at);
+  const past =
+    asOf === null ? { listings_as_of: null, capabilities_as_of: null } : listVersions(selected, live, asOf.at);
   return {
     dql: VERSION,
     query: { string: compiled.string, json: rawJson(writeJson(compiled.json)) },
     evaluated_at: formatInstant(evaluatedAt),
     as_of: asOf === null ? null : formatInstant(asOf.at),
-    settled: asOf !== null && isSettled(asOf.at, context, venuesAsked(selected, names, live)),
+    settled: asOf !== null && isSettled(asOf.at, context, listVenues(selected, names, live)),
     catalogue: asOf === null ? undefined : catalogueVersion(live, asOf.at),
     timeframe,
     units: input.units ?? 'published',
-    freshness: printBounds(boundsOf(input.freshness), READING_LAYERS),
+    freshness: printBounds(makeBounds(input.freshness), READING_LAYERS),
     ...past,
   };
 };
 
 type Pages = { readonly limit: number; readonly asked: string };
 
-const pageOf = (result: ScreenResult, from: number, of: Pages & { readonly id: string | null }): JsonValue => {
+const describePage = (result: ScreenResult, from: number, of: Pages & { readonly id: string | null }): JsonValue => {
   const { limit, asked: _asked, id } = of;
   const next = from + limit;
   return {
     limit,
     returned: Math.max(0, Math.min(limit, result.items.length - from)),
-    next_cursor: id === null || next >= result.items.length ? null : cursorOf({ id, from: next }),
+    next_cursor: id === null || next >= result.items.length ? null : toCursor({ id, from: next }),
   };
 };
 
-const answerOf = (
+const makeAnswer = (
   result: ScreenResult,
   from: number,
   { context, input, pages }: { context: Context; input: Input; pages: Pages & { readonly id: string | null } },
@@ -280,7 +281,7 @@ const answerOf = (
       scope,
       receipt_id: receiptId,
       instruments: rawJson(items),
-      page: pageOf(result, from, pages),
+      page: describePage(result, from, pages),
     },
     numberFormat: input.number_format ?? 'json',
   };
@@ -288,7 +289,7 @@ const answerOf = (
 
 /** The page that a cursor names, or the refusal of a cursor that names none. */
 const findPage = (cursor: string, asked: string, { live, evaluatedAt }: Context) => {
-  const page = screenPagesOf(live).find(cursor, { asked, now: evaluatedAt });
+  const page = findScreenPages(live).find(cursor, { asked, now: evaluatedAt });
   if (page !== null) return page;
   throw new ServiceError([WRONG_CURSOR]);
 };
@@ -308,7 +309,7 @@ const selectFor = (
   question: Question,
   context: Context,
 ): { readonly plan: QueryPlan; readonly selected: Selected[] } => {
-  const plan = planOf(question.compiled.query, question.input.units ?? 'published');
+  const plan = makePlan(question.compiled.query, question.input.units ?? 'published');
   const selected = selectWithin(question, plan.layers, context);
   refuseLong(plan.steps, selected.length);
   return { plan, selected };
@@ -320,8 +321,8 @@ const evaluate = async (question: Question, context: Context): Promise<ScreenRes
   const units = input.units ?? 'published';
   const { plan, selected } = selectFor(question, context);
   const budget = new Budget(BUDGET_MS);
-  const terms = { at: compiled.query.asOf?.at ?? evaluatedAt, units, bounds: boundsOf(input.freshness) };
-  const head = headOf(question, selected, context);
+  const terms = { at: compiled.query.asOf?.at ?? evaluatedAt, units, bounds: makeBounds(input.freshness) };
+  const head = makeHead(question, selected, context);
   const facts = readFacts(plan, selected, { live, history, terms, evaluatedAt, budget });
   await context.caller?.spend('dql', 1);
   const items = await screenItems(plan, await facts.complete(), {
@@ -332,31 +333,31 @@ const evaluate = async (question: Question, context: Context): Promise<ScreenRes
   return { head, items };
 };
 
-const questionOf = (input: Input, context: Context, compiled: Compiled | null): Question => {
+const makeQuestion = (input: Input, context: Context, compiled: Compiled | null): Question => {
   if (compiled === null) throw new Error('a body without a query is refused before');
   const names = resolveNames(compiled.query.where ?? {}, directoryOf(context.live));
   return { input, compiled, names, plan: requirePlan(context) };
 };
 
 const judge = (input: Input, context: Context, compiled: Compiled | null): void => {
-  const question = questionOf(input, context, compiled);
+  const question = makeQuestion(input, context, compiled);
   if (input.cursor === undefined) selectFor(question, context);
-  else findPage(input.cursor, askedBy(input, question.compiled, context), context);
+  else findPage(input.cursor, hashRequest(input, question.compiled, context), context);
 };
 
 const run = async (input: Input, context: Context, compiled: Compiled | null): Promise<Answer> => {
   const { live, evaluatedAt } = context;
-  const question = questionOf(input, context, compiled);
+  const question = makeQuestion(input, context, compiled);
   const limit = Math.min(input.limit ?? DEFAULT_LIMIT, question.plan.limits.screen_limit);
-  const pages: Pages = { limit, asked: askedBy(input, question.compiled, context) };
+  const pages: Pages = { limit, asked: hashRequest(input, question.compiled, context) };
   if (input.cursor !== undefined) {
     const { result, from, id } = findPage(input.cursor, pages.asked, context);
-    return answerOf(result, from, { context, input, pages: { ...pages, id } });
+    return makeAnswer(result, from, { context, input, pages: { ...pages, id } });
   }
   const result = await evaluate(question, context);
   const isLong = result.items.length > limit;
-  const id = isLong ? screenPagesOf(live).keep(result, { asked: pages.asked, now: evaluatedAt }) : null;
-  return answerOf(result, 0, { context, input, pages: { ...pages, id } });
+  const id = isLong ? findScreenPages(live).keep(result, { asked: pages.asked, now: evaluatedAt }) : null;
+  return makeAnswer(result, 0, { context, input, pages: { ...pages, id } });
 };
 
 export const screen = defineOperation({

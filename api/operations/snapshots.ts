@@ -5,7 +5,7 @@ import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
+import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import { Layers, layerFault } from '../contract/layer-names.ts';
 import {
   Conversion,
@@ -22,20 +22,20 @@ import {
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { Where } from '../language/where-object.ts';
-import { boundsOf, Freshness, freshnessFaults, freshnessLimits, printBounds } from '../live/bounds.ts';
+import { Freshness, freshnessFaults, freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
 import { layerObjects, type VenueView, type ViewOptions, venueView } from '../live/listing-view.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type MissingPair, missingPairs, type Names, selectListings } from '../selection/resolve.ts';
 import {
   layerRefusals,
-  layersOf,
   listingLimit,
-  namesOf,
+  listVenues,
+  readLayers,
+  readNames,
   requirePlan,
   Scope,
   scopeStated,
-  venuesAsked,
 } from './asked.ts';
 import answer from './examples/snapshots.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
@@ -123,12 +123,12 @@ const rawRefusal = (input: Input, plan: Plan): ApiError[] =>
       ]
     : [];
 
-/** Checks of step 8 in one list, then what is left is lawful (E-01). */
+/** Checks of step 8 in one list, after which the rest is valid (E-01). */
 const selectWithin = (input: Input, names: Names, context: Context): Selected[] => {
   const { live, evaluatedAt } = context;
   const plan = requirePlan(context);
   const choice = context.scopeOf(plan);
-  const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: narrowingOf(choice) });
+  const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: toNarrowing(choice) });
   throwAll([
     ...refuseOutside(names, plan, choice),
     ...layerRefusals(input.layers, plan),
@@ -139,7 +139,7 @@ const selectWithin = (input: Input, names: Names, context: Context): Selected[] 
   return selected;
 };
 
-/** The newest instant up to which everything recorded has been applied, over the venues asked (F-05). */
+/** The newest instant up to which everything recorded has been applied, over the requested venues (F-05). */
 const servedAt = ({ live, evaluatedAt }: Context, venues: ReadonlySet<string>): Micros => {
   let least = Number.POSITIVE_INFINITY;
   for (const venue of venues) least = Math.min(least, live.watermark(venue) ?? Number.POSITIVE_INFINITY);
@@ -152,13 +152,13 @@ const servedAt = ({ live, evaluatedAt }: Context, venues: ReadonlySet<string>): 
 };
 
 /** Pairs that do not exist (S-05): what only the plan leaves out is there, so it is looked for without it (S-07). */
-const missingOf = (names: Names, selected: readonly Selected[], { live, evaluatedAt }: Context): MissingPair[] => {
+const findMissing = (names: Names, selected: readonly Selected[], { live, evaluatedAt }: Context): MissingPair[] => {
   const missing = missingPairs(names, selected);
   if (missing.length === 0) return missing;
   return missingPairs(names, selectListings(names, directoryOf(live), { at: evaluatedAt }));
 };
 
-const itemsOf = (
+const makeItems = (
   selected: readonly Selected[],
   context: Context,
   view: { readonly layers: readonly ReadingLayer[]; readonly options: ViewOptions },
@@ -186,24 +186,24 @@ const run = (input: Input, context: Context, names: Names): Answer => {
   const { live, evaluatedAt } = context;
   const plan = requirePlan(context);
   const selected = selectWithin(input, names, context);
-  const layers = layersOf(input.layers, plan);
+  const layers = readLayers(input.layers, plan);
   const options: ViewOptions = {
     at: evaluatedAt,
     units: input.units ?? 'published',
-    bounds: boundsOf(input.freshness),
+    bounds: makeBounds(input.freshness),
     allowStale: input.allow_stale ?? false,
     includeRaw: input.include_raw ?? false,
     numberFormat: input.number_format ?? 'json',
   };
   const body: JsonValue = {
     evaluated_at: formatInstant(evaluatedAt),
-    served_at: formatInstant(servedAt(context, venuesAsked(selected, names, live))),
+    served_at: formatInstant(servedAt(context, listVenues(selected, names, live))),
     receipt_id: context.receiptId,
     units: options.units,
     freshness: printBounds(options.bounds, layers),
     scope: scopeStated(plan, context),
-    items: itemsOf(selected, context, { layers, options }),
-    missing: missingOf(names, selected, context),
+    items: makeItems(selected, context, { layers, options }),
+    missing: findMissing(names, selected, context),
   };
   return { body, numberFormat: options.numberFormat };
 };
@@ -227,7 +227,7 @@ export const snapshots = defineOperation({
     output: answer,
   },
   refine,
-  understand: ({ where }, { live }) => namesOf(where, live),
+  understand: ({ where }, { live }) => readNames(where, live),
   judge: (input, context, names) => selectWithin(input, names, context),
   run,
 });

@@ -6,7 +6,7 @@ import { ALL_LAYERS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { policyOf } from '../live/listing-view.ts';
+import { findPolicy } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 import { venueState } from '../live/venue-state.ts';
 import answer from './examples/venues.json' with { type: 'json' };
@@ -30,9 +30,11 @@ const Output = Type.Object({
   items_note: Type.Optional(Type.String()),
 });
 
-const layersOf = (venue: LiveVenue, at: Micros): JsonValue => {
+const describeLayers = (venue: LiveVenue, at: Micros): JsonValue => {
   const capability = versionAt(venue.capabilities, at);
-  return byKey(Object.fromEntries(ALL_LAYERS.map(({ recordName, name }) => [recordName, policyOf(capability, name)])));
+  return byKey(
+    Object.fromEntries(ALL_LAYERS.map(({ recordName, name }) => [recordName, findPolicy(capability, name)])),
+  );
 };
 
 const isCollected = ({ readings }: LiveListing): boolean => readings.size > 0;
@@ -58,7 +60,7 @@ const venueRecord = (live: LiveMemory, venue: LiveVenue, at: Micros): JsonValue 
     listings: listed.length,
     listings_collected: listed.filter(isCollected).length,
     since: since === null ? null : formatInstant(since),
-    layers: layersOf(venue, at),
+    layers: describeLayers(venue, at),
     state,
     state_since: stateSince === null ? null : formatInstant(stateSince),
   };

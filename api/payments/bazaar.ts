@@ -10,8 +10,8 @@ type Schema = {
   readonly required?: readonly string[];
 };
 
-/** The types of a member, without its words and values: the challenge also travels as a header. */
-const memberOf = ({ type, enum: values = [], anyOf = [] }: Schema): Json => {
+/** The types of a member, without its description and values: the challenge also travels as a header. */
+const describeMember = ({ type, enum: values = [], anyOf = [] }: Schema): Json => {
   const types = [
     ...new Set([type ?? [], values.map((value) => typeof value), anyOf.map((of) => of.type ?? [])].flat(2)),
   ];
@@ -26,14 +26,14 @@ const closed = (properties: Json, required: readonly string[]): Json => ({
 });
 
 /** The members of an input that a place of the request takes. */
-const membersOf = ({ input }: Endpoint, isHere: (name: string) => boolean): Json => {
+const describeMembers = ({ input }: Endpoint, isHere: (name: string) => boolean): Json => {
   const { properties = {}, required = [] } = input as Schema;
   const here = Object.entries(properties).filter(([name]) => isHere(name));
-  return closed(Object.fromEntries(here.map(([name, of]) => [name, memberOf(of)])), required.filter(isHere));
+  return closed(Object.fromEntries(here.map(([name, of]) => [name, describeMember(of)])), required.filter(isHere));
 };
 
 /** An answer's instant and its lists, empty: a header has no room for more. */
-const outlineOf = ({ example: { output } }: Endpoint): Json =>
+const makeOutline = ({ example: { output } }: Endpoint): Json =>
   Object.fromEntries(
     Object.entries(output).flatMap(([name, member]: [string, unknown]): [string, unknown][] => {
       if (Array.isArray(member)) return [[name, []]];
@@ -43,8 +43,8 @@ const outlineOf = ({ example: { output } }: Endpoint): Json =>
 
 type Place = 'pathParams' | 'queryParams' | 'body';
 
-/** Where the members of an input stand in the request, with their names. */
-const placesOf = ({ method, path, input }: Endpoint): readonly (readonly [Place, (name: string) => boolean])[] => {
+/** The place of an input's members in the request, with their names. */
+const listPlaces = ({ method, path, input }: Endpoint): readonly (readonly [Place, (name: string) => boolean])[] => {
   if (method === 'POST') return [['body', () => true]];
   const { properties = {} } = input as Schema;
   const inPath = new Set(pathParameters(path));
@@ -56,18 +56,21 @@ const placesOf = ({ method, path, input }: Endpoint): readonly (readonly [Place,
 };
 
 /** How the call is sent. */
-const inputOf = (endpoint: Endpoint): Json => {
+const describeInput = (endpoint: Endpoint): Json => {
   const { method, example } = endpoint;
-  const sent = placesOf(endpoint).map(([place, isHere]): [string, unknown] => [
+  const sent = listPlaces(endpoint).map(([place, isHere]): [string, unknown] => [
     place,
     Object.fromEntries(Object.entries(example.input).filter(([name]) => isHere(name))),
   ]);
   return { type: 'http', method, ...(method === 'POST' ? { bodyType: 'json' } : {}), ...Object.fromEntries(sent) };
 };
 
-const schemaOf = (endpoint: Endpoint): Json => {
+const makeSchema = (endpoint: Endpoint): Json => {
   const { method } = endpoint;
-  const sent = placesOf(endpoint).map(([place, isHere]): [string, Json] => [place, membersOf(endpoint, isHere)]);
+  const sent = listPlaces(endpoint).map(([place, isHere]): [string, Json] => [
+    place,
+    describeMembers(endpoint, isHere),
+  ]);
   const pinned = {
     type: { const: 'http' },
     method: { const: method },
@@ -82,11 +85,11 @@ const schemaOf = (endpoint: Endpoint): Json => {
 };
 
 /** One entry of a catalogue for all paths of an endpoint, as x402 writes their shape; absent where the path is one. */
-const templateOf = ({ path }: Endpoint): Json =>
+const makeTemplate = ({ path }: Endpoint): Json =>
   pathParameters(path).length === 0 ? {} : { routeTemplate: path.replaceAll(/\{(\w+)\}/g, ':$1') };
 
-export const bazaarOf = (endpoint: Endpoint): Json => ({
-  info: { input: inputOf(endpoint), output: { type: 'json', example: outlineOf(endpoint) } },
-  schema: schemaOf(endpoint),
-  ...templateOf(endpoint),
+export const makeBazaar = (endpoint: Endpoint): Json => ({
+  info: { input: describeInput(endpoint), output: { type: 'json', example: makeOutline(endpoint) } },
+  schema: makeSchema(endpoint),
+  ...makeTemplate(endpoint),
 });

@@ -1,9 +1,9 @@
-// What the chain itself says of an authorisation: it decides wherever a settlement's outcome is unknown (P-04).
+// Reads an authorisation from the chain itself, which decides wherever a settlement's outcome is unknown (P-04).
 import { createPublicClient, type Hex, http, type PublicClient, parseAbi, parseEventLogs } from 'viem';
 import type { Settleable } from './facilitator.ts';
 
 const ANSWERS_WITHIN_MS = 5_000;
-/** Blocks asked of a node at once: public nodes refuse more. */
+/** Blocks per query to a node: public nodes refuse more. */
 const WINDOW = 2_000n;
 /** How far before its presentation an authorisation may have been used, for clocks that differ. */
 const ALLOWANCE_S = 60;
@@ -15,7 +15,7 @@ const TOKEN = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ]);
 
-/** In lower case viem asks for no checksum. */
+/** In lower case viem requires no checksum. */
 const toHex = (address: string): Hex => address.toLowerCase() as Hex;
 
 export type Looked =
@@ -28,7 +28,7 @@ export type Looked =
 export type PaymentChain = {
   readonly look: (payment: Settleable, presentedMs: number) => Promise<Looked>;
   readonly canPay: (payment: Settleable) => Promise<boolean>;
-  /** Whether the payer is a contract, which alone can tell whether its signature is good. */
+  /** Whether the payer is a contract, which alone can decide whether its signature is good. */
   readonly isContract: (payer: string) => Promise<boolean>;
   /** Whether a contract wallet takes the message for its own (ERC-1271). */
   readonly isMessageOf: (payer: string, message: string, signature: string) => Promise<boolean>;

@@ -6,7 +6,7 @@ export const CHALLENGES_PER_MINUTE = 60;
 const MOST_SOURCES = 50_000;
 
 /** IPv4 addresses count whole, IPv6 ones by their /64. */
-export const sourceOf = (address: string): string => {
+export const toSource = (address: string): string => {
   if (!address.includes(':') || address.startsWith('::ffff:')) return address;
   const [head = '', tail = ''] = address.split('::');
   const groups = head.split(':').filter((g) => g !== '');
@@ -20,7 +20,7 @@ export class ChallengeMeter {
 
   /** Seconds to wait when the address has had its share of this minute, else null. */
   admit(address: string, nowMs: number): number | null {
-    const source = sourceOf(address);
+    const source = toSource(address);
     const minute = Math.floor(nowMs / 60_000);
     let count = this.#sources.get(source);
     if (count === undefined || count.minute !== minute) {
@@ -36,7 +36,7 @@ export class ChallengeMeter {
 
   /** A payment of the address was served. */
   giveBack(address: string): void {
-    const count = this.#sources.get(sourceOf(address));
+    const count = this.#sources.get(toSource(address));
     if (count !== undefined && count.used > 0) count.used -= 1;
   }
 

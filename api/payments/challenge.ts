@@ -1,9 +1,9 @@
 // The 402 answer: what a call costs, what plans cost, how to pay, and what was wrong with the payment that was presented (P-01, P-03, P-05).
 import type { Call, Price, Refused } from '../access/call.ts';
 import { limitHeaders } from '../contract/limits.ts';
-import { bazaarOf } from './bazaar.ts';
+import { makeBazaar } from './bazaar.ts';
 import { CHALLENGES_PER_MINUTE, type ChallengeMeter } from './challenge-meter.ts';
-import { ATOMIC_PER_USD, offersOf, type PaymentTerms } from './offers.ts';
+import { ATOMIC_PER_USD, listOffers, type PaymentTerms } from './offers.ts';
 
 export type ChallengeDeps = {
   readonly terms: PaymentTerms;
@@ -15,7 +15,11 @@ const NONE_SENT = 'PAYMENT-SIGNATURE header is required';
 const RETRY = 'Sign a new payment and repeat the call.';
 
 /** `error` names what is wrong with a payment; null: none was sent. */
-const bodyOf = ({ operation }: Call, price: Price, { error, deps }: { error: string | null; deps: ChallengeDeps }) => {
+const makeBody = (
+  { operation }: Call,
+  price: Price,
+  { error, deps }: { error: string | null; deps: ChallengeDeps },
+) => {
   const { terms, baseUrl } = deps;
   const first =
     terms.payTo === null ? 'Send a key.' : `Send a key, or sign accepts[0] and retry with PAYMENT-SIGNATURE.`;
@@ -27,7 +31,7 @@ const bodyOf = ({ operation }: Call, price: Price, { error, deps }: { error: str
       description: `${operation.summary} Charged only on a 200/302 answer.`,
       mimeType: 'application/json',
     },
-    accepts: offersOf(terms, price),
+    accepts: listOffers(terms, price),
     errors: [
       {
         code: 'PAYMENT_REQUIRED' as const,
@@ -35,7 +39,7 @@ const bodyOf = ({ operation }: Call, price: Price, { error, deps }: { error: str
         hint: error === null ? first : RETRY,
       },
     ],
-    extensions: { bazaar: bazaarOf(operation) },
+    extensions: { bazaar: makeBazaar(operation) },
   };
 };
 
@@ -47,7 +51,7 @@ export const challengeAnswer = (
 ): Refused => {
   const wait = deps.challenges.admit(call.address, call.nowMs);
   if (wait !== null) return tooMany(wait);
-  const body = bodyOf(call, price, { error, deps });
+  const body = makeBody(call, price, { error, deps });
   const header = Buffer.from(JSON.stringify(body)).toString('base64');
   return { status: 402, headers: { 'payment-required': header }, body };
 };

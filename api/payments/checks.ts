@@ -9,13 +9,13 @@ import type {
   Price,
   Refused,
 } from '../access/call.ts';
-import { limitHeaders, type Refusal, sayLimit } from '../contract/limits.ts';
+import { describeLimit, limitHeaders, type Refusal } from '../contract/limits.ts';
 import { type ChallengeDeps, challengeAnswer } from './challenge.ts';
 import type { Bid, NotTaken, PaymentDesk } from './desk.ts';
 import { encodeSettlement, readPayment, type SignedPayment } from './header.ts';
 import { isForPlan } from './match.ts';
 import type { CountPayment } from './metrics.ts';
-import { offersOf } from './offers.ts';
+import { listOffers } from './offers.ts';
 import type { Purchase } from './purchases.ts';
 import { MOST_UNSETTLED, type Standing } from './store.ts';
 
@@ -51,7 +51,7 @@ const LIMIT: Refusal = {
 const TOO_MANY: Refused = {
   status: 429,
   headers: limitHeaders(LIMIT),
-  body: { errors: [{ code: 'RATE_LIMITED', ...sayLimit('A payer', LIMIT) }] },
+  body: { errors: [{ code: 'RATE_LIMITED', ...describeLimit('A payer', LIMIT) }] },
 };
 
 const malformed = (message: string): Refused => ({
@@ -77,7 +77,7 @@ const openKey = ({ plan, key, keyId, expiresAt, transaction, network, payer, rec
   };
 };
 
-/** What stands in the way of a payment before its request is looked at (P-11); `claim`: its plan waits to be delivered. */
+/** The obstacle to a payment before its request is looked at (P-11); `claim`: its plan waits to be delivered. */
 const hindrance = (
   standing: Standing,
   { payload }: SignedPayment,
@@ -109,7 +109,7 @@ const createRefusals = (deps: ChecksDeps): Refusals => {
   return { refuse, refuseNotTaken };
 };
 
-/** What a bid buys, once nothing stands in its way. */
+/** What a bid buys, once it has no obstacle. */
 const createPayments = ({ challenges, terms }: ChecksDeps, { refuse, refuseNotTaken }: Refusals) => {
   const callPayment = (asked: Asked, open: PaymentDesk): CallPayment => {
     let isOpen = false;
@@ -199,7 +199,7 @@ export const openPaymentChecks = (deps: ChecksDeps): PaymentChecks => {
       if (desk === null) return OFF;
       const payment = readPayment(call.headers);
       if ('malformed' in payment) return malformed(payment.malformed);
-      const bid = { payment, offers: offersOf(terms, price), receiptId: call.receiptId };
+      const bid = { payment, offers: listOffers(terms, price), receiptId: call.receiptId };
       return present({ call, price, bid }, desk);
     },
   };

@@ -1,4 +1,4 @@
-// What is taken when a payment is: the checks of step 9 in their order, its end with the answer, and the purchase of a plan (P-04, P-06, P-11).
+// The course of a payment: the checks of step 9 in their order, its end with the answer, and the purchase of a plan (P-04, P-06, P-11).
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { AnswerEnd } from '../access/call.ts';
@@ -25,7 +25,7 @@ export type DeskDeps = {
   readonly log: Logger;
 };
 
-/** Why a payment is not taken: a reason of P-03, too many of the payer's are unsettled, or nobody can tell now. */
+/** Why a payment is not taken: a reason of P-03, too many of the payer's are unsettled, or it cannot be decided now. */
 export type NotTaken = { readonly refused: string } | 'limit' | 'away';
 
 export type Bid = {
@@ -34,7 +34,7 @@ export type Bid = {
   readonly receiptId: string;
 };
 
-/** What became of the purchase of a plan. */
+/** The outcome of the purchase of a plan. */
 export type PlanOutcome =
   | { readonly is: 'bought'; readonly purchase: Purchase }
   | { readonly is: 'failed'; readonly reason: string }
@@ -42,7 +42,7 @@ export type PlanOutcome =
   | { readonly is: 'refused'; readonly why: NotTaken };
 
 export type PaymentDesk = {
-  /** Rejects when the database is away. */
+  /** Rejects when the database is unavailable. */
   readonly standing: (payment: SignedPayment) => Promise<Standing>;
   /** Step 9: null, and the payment is verified. Rejects never. */
   readonly take: (bid: Bid) => Promise<NotTaken | null>;
@@ -62,14 +62,14 @@ export const toPaymentKey = ({ payload: { authorization } }: SignedPayment): Pay
 const SIGNATURE: NotTaken = { refused: 'invalid_exact_evm_payload_signature' };
 const PRESENTED: NotTaken = { refused: 'already_presented' };
 
-/** Comparison with the offer, times, and who signed: everything that needs nobody else. */
+/** Compares with the offer, checks the times and the signer: everything that needs no other service. */
 const checkBid = async ({ payment, offers }: Bid, { chain }: DeskDeps): Promise<Offer | NotTaken> => {
   const offer = matchOffer(payment, offers);
   if (typeof offer === 'string') return { refused: offer };
   const fault = authorizationFault(payment, offer, Date.now());
   if (fault !== null) return { refused: fault };
   const signer = await checkSigner(payment, offer);
-  // The signature of a contract wallet may look like anybody's: then the facilitator asks the contract.
+  // The signature of a contract wallet may look like any other: then the facilitator queries the contract.
   if (signer === 'stranger' && !(await chain.isContract(toPaymentKey(payment).payer))) return SIGNATURE;
   return offer;
 };
@@ -85,7 +85,7 @@ const insert = ({ store }: DeskDeps, { payment, receiptId }: Bid, offer: Offer):
   });
 };
 
-/** The facilitator's word, then a place among the payer's unsettled payments. */
+/** The facilitator's verification, then a place among the payer's unsettled payments. */
 const verify = async (deps: DeskDeps, { payment, receiptId }: Bid, offer: Offer): Promise<NotTaken | null> => {
   const { store, facilitator, log, count } = deps;
   const verdict = await facilitator.verify({ payload: payment.payload, offer });
@@ -119,7 +119,7 @@ const take = async (deps: DeskDeps, bid: Bid): Promise<NotTaken | null> => {
   }
 };
 
-/** What was served is written down before it is settled, however long the database is away, up to the end of its validity. */
+/** A served payment is recorded before it is settled, however long the database is unavailable, up to the end of its validity. */
 const serve = async ({ store, settlement, count, log }: DeskDeps, { payment, receiptId }: Bid): Promise<void> => {
   const untilMs = Number(payment.payload.authorization.validBefore) * 1_000;
   count('served');
@@ -138,7 +138,7 @@ const serve = async ({ store, settlement, count, log }: DeskDeps, { payment, rec
 const end = async (deps: DeskDeps, bid: Bid, left: AnswerEnd): Promise<void> => {
   if (left === 'whole') return serve(deps, bid);
   deps.settlement.held.delete(bid.receiptId);
-  // If the database is away, its lease ends instead.
+  // If the database is unavailable, its lease ends instead.
   await deps.store.remove(bid.receiptId).catch(() => undefined);
 };
 
@@ -177,6 +177,6 @@ export const openDesk = (deps: DeskDeps): PaymentDesk => ({
   endDelivery: ({ receiptId }, bid, left) =>
     deps.purchases
       .end(receiptId, bid.receiptId, left)
-      // The claim ends by itself, and the same authorisation asks again.
+      // The claim expires by itself, and the same authorisation can request again.
       .catch((err: unknown) => deps.log.warn({ err, receipt_id: receiptId }, 'a delivered key was not noted')),
 });

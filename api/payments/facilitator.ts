@@ -1,4 +1,4 @@
-// The facilitator over HTTP: verifies a payment, sends it to the chain. What it does not answer clearly is told apart from what it refuses.
+// The facilitator over HTTP: verifies a payment, sends it to the chain. An unclear answer is distinguished from a refusal.
 import { HTTPFacilitatorClient } from '@x402/core/server';
 import {
   FacilitatorResponseError,
@@ -9,7 +9,7 @@ import {
 } from '@x402/core/types';
 import type { SignedPayment } from './header.ts';
 import type { Offer } from './offers.ts';
-import { isBeforeSending, readReason, sayReason, type Verdict } from './reasons.ts';
+import { isBeforeSending, readReason, toReason, type Verdict } from './reasons.ts';
 
 const VERIFY_MS = 5_000;
 /** A block and its receipt; the longest that a settlement may take before its outcome is unknown. */
@@ -39,23 +39,23 @@ const toRequest = ({ payload, offer }: Settleable): [PaymentPayload, PaymentRequ
 
 type Settlement = { readonly success: boolean; readonly errorReason?: string; readonly transaction: string };
 
-const outcomeOf = ({ success, errorReason = '', transaction }: Settlement): Settled => {
+const readOutcome = ({ success, errorReason = '', transaction }: Settlement): Settled => {
   const hash = transaction.toLowerCase();
   if (success) return TRANSACTION.test(hash) ? { is: 'settled', transaction: hash } : { is: 'unknown', why: 'no hash' };
-  const reason = sayReason(errorReason);
+  const reason = toReason(errorReason);
   const isSent = hash !== '' || !isBeforeSending(reason);
   return isSent ? { is: 'unknown', why: errorReason } : { is: 'refused', reason };
 };
 
 /** What went wrong, without the texts of the facilitator and its node. */
-const whyOf = (error: unknown): string =>
+const findCause = (error: unknown): string =>
   error instanceof FacilitatorResponseError ? error.name : error instanceof Error ? error.name : 'no answer';
 
-/** `headers` go with every request, for a facilitator that wants to know who asks. */
+/** `headers` go with every request, for a facilitator that identifies its callers. */
 export const openFacilitator = (url: string, headers: Readonly<Record<string, string>>): Facilitator => {
   const createAuthHeaders = async () => ({ verify: { ...headers }, settle: { ...headers }, supported: { ...headers } });
-  const clientOf = (timeoutMs: number) => new HTTPFacilitatorClient({ url, timeoutMs, createAuthHeaders });
-  const [verifier, settler] = [clientOf(VERIFY_MS), clientOf(SETTLE_MS)];
+  const makeClient = (timeoutMs: number) => new HTTPFacilitatorClient({ url, timeoutMs, createAuthHeaders });
+  const [verifier, settler] = [makeClient(VERIFY_MS), makeClient(SETTLE_MS)];
   return {
     async verify(payment) {
       try {
@@ -67,11 +67,11 @@ export const openFacilitator = (url: string, headers: Readonly<Record<string, st
     },
     async settle(payment) {
       try {
-        return outcomeOf(await settler.settle(...toRequest(payment)));
+        return readOutcome(await settler.settle(...toRequest(payment)));
       } catch (error) {
-        if (!(error instanceof SettleError) || error.statusCode >= 500) return { is: 'unknown', why: whyOf(error) };
+        if (!(error instanceof SettleError) || error.statusCode >= 500) return { is: 'unknown', why: findCause(error) };
         const { errorReason = '', transaction = '' } = error;
-        return outcomeOf({ success: false, errorReason, transaction });
+        return readOutcome({ success: false, errorReason, transaction });
       }
     },
   };

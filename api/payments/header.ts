@@ -1,4 +1,4 @@
-// The payment header both ways: base64 of JSON in, a payment of lawful shape out; and settlements as headers (P-01, P-08).
+// The payment header both ways: base64 of JSON in, a payment of valid shape out; and settlements as headers (P-01, P-08).
 import type { IncomingHttpHeaders } from 'node:http';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -9,7 +9,7 @@ const STANDARD = /^[A-Za-z0-9+/]+={0,2}$/;
 const URL_SAFE = /^[A-Za-z0-9_-]+={0,2}$/;
 
 const Address = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' });
-/** BigInt('') is 0 and BigInt('0x10') is 16, so digits are asked for. */
+/** BigInt('') is 0 and BigInt('0x10') is 16, so digits are required. */
 const Digits = Type.String({ pattern: '^[0-9]{1,78}$' });
 const Accepted = Type.Object({
   scheme: Type.String(),
@@ -40,7 +40,7 @@ const shape = Compile(Payment);
 export type Accepted = Static<typeof Accepted>;
 /** Hex in lower case: the same authorisation has one spelling. */
 export type SignedPayment = {
-  /** What the caller copied from the challenge. It is not signed: it only says which entry is meant. */
+  /** What the caller copied from the challenge. It is not signed: it only identifies the entry. */
   readonly accepted: Accepted;
   readonly payload: { readonly signature: string; readonly authorization: Static<typeof Authorization> };
 };
@@ -62,8 +62,8 @@ const decode = (text: string): unknown => {
   }
 };
 
-/** Faults that have words of their own. */
-const faultOf = (sent: Readonly<Record<string, unknown>>): string | null => {
+/** Faults that have a text of their own. */
+const findFault = (sent: Readonly<Record<string, unknown>>): string | null => {
   if (sent.x402Version !== 2) return 'Use x402 version 2.';
   const { accepted, payload } = sent;
   if (isObject(accepted) && accepted.scheme !== 'exact') return 'The scheme of the payment is not exact.';
@@ -95,7 +95,7 @@ export const decodePayment = (text: string): SignedPayment | Malformed => {
   if (!STANDARD.test(text) && !URL_SAFE.test(text)) return { malformed: NOT_BASE64 };
   const sent = decode(text);
   if (!isObject(sent)) return { malformed: NOT_JSON };
-  const fault = faultOf(sent);
+  const fault = findFault(sent);
   return fault === null ? toPayment(sent as Static<typeof Payment>) : { malformed: fault };
 };
 

@@ -15,7 +15,7 @@ const LATE: Reason = 'invalid_exact_evm_payload_authorization_valid_before';
 
 const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
-/** Without `kind` the amount alone tells a plan from a call: no class costs what a plan does. */
+/** Without `kind` the amount alone distinguishes a plan from a call: no class costs what a plan does. */
 const means = ({ amount, extra }: Accepted, entry: Offer): boolean => {
   if (amount !== entry.amount) return false;
   if (extra?.kind === undefined) return true;
@@ -36,7 +36,7 @@ export const matchOffer = ({ accepted }: SignedPayment, offers: readonly Offer[]
   return offers.find((entry) => means(accepted, entry)) ?? VALUE;
 };
 
-/** What of the signed authorisation does not fit the offer now; null when all does. */
+/** The part of the signed authorisation that does not fit the offer now; null when all does. */
 export const authorizationFault = ({ payload }: SignedPayment, offer: Offer, nowMs: number): Reason | null => {
   const { to, value, validAfter, validBefore } = payload.authorization;
   const now = BigInt(Math.floor(nowMs / 1_000));

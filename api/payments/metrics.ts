@@ -26,7 +26,7 @@ export const createPaymentMetrics = (registry: Registry, store: Pick<PaymentStor
     help: 'Age of the oldest settlement whose outcome is unknown; 0: there is none.',
     registers,
     async collect() {
-      // While the database is away the last figures stand.
+      // While the database is unavailable the last figures remain.
       const now = await store.overdue().catch(() => null);
       if (now === null) return;
       this.set(now.unknownS);

@@ -1,11 +1,11 @@
-// What a request costs: the price of the call first, then the plans in ascending price (P-01). Pure.
+// The offers for a request: the price of the call first, then the plans in ascending price (P-01). Pure.
 import { PLANS, type Plan, type PlanCode } from '../contract/plans.ts';
 
 export type PaymentTerms = {
   /** CAIP-2 name of an EVM chain: `eip155:8453`. */
   readonly network: string;
   readonly asset: string;
-  /** Receiver's address; null: nothing can be bought, and the challenge says so by offering nothing. */
+  /** Receiver's address; null: nothing can be bought, and the challenge offers nothing. */
   readonly payTo: string | null;
   /** EIP-712 domain of the token. */
   readonly token: { readonly name: string; readonly version: string };
@@ -41,7 +41,7 @@ const offer = (terms: PaymentTerms, payTo: string, { amount, bought }: { amount:
 });
 
 /** Entries of `accepts` for a call of this price. */
-export const offersOf = (
+export const listOffers = (
   terms: PaymentTerms,
   { amount, class: of }: { readonly amount: number; readonly class: string },
 ): readonly Offer[] => {

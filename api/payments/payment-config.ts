@@ -1,4 +1,4 @@
-// Settings of payments, and what they say: who is paid in what, by which facilitator, on which chain.
+// Settings of payments: who is paid in what, by which facilitator, on which chain.
 import { type Config, ConfigError, type ConfigSpec } from '../../infra/runtime/config.ts';
 import type { PaymentSettings } from './payments.ts';
 
@@ -37,7 +37,7 @@ export const PAYMENT_CONFIG = {
 
 type PaymentConfig = Config<typeof PAYMENT_CONFIG>;
 
-/** Shapes of the settings that say who is paid in what: a wrong one makes every signature wrong. */
+/** Shapes of the settings for the receiver and the token: a wrong one makes every signature wrong. */
 const SHAPES = {
   PAYMENT_PAY_TO: /^0x[0-9a-fA-F]{40}$/,
   PAYMENT_ASSET: /^0x[0-9a-fA-F]{40}$/,

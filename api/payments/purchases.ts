@@ -10,7 +10,7 @@ import type { PaymentKey } from './store.ts';
 
 const ANSWER_MS = 5_000;
 const KEY_DAYS = 30;
-/** The answer is some hundred bytes: a request that has not delivered it by then is gone. */
+/** The answer is some hundred bytes: a request that has not delivered it within this time is gone. */
 const CLAIM_S = 60;
 const ACTOR = 'payments';
 
@@ -26,7 +26,7 @@ export type Purchase = {
   readonly receiptId: string;
 };
 
-/** `$6`: who delivers the key at once; null: nobody yet. A wallet has an account of its own until it is linked to another. */
+/** `$6`: the process that delivers the key at once; null: none yet. A wallet has an account of its own until it is linked to another. */
 const SETTLE = `
   with ended as (
     update payments set state = 'settled', transaction = $2, ended_at = now()
@@ -85,7 +85,7 @@ type HeldRow = {
 };
 type SettledRow = Pick<HeldRow, 'network' | 'payer' | 'plan' | 'expires_at'>;
 
-/** A new key in the place of one that nobody has, or that was lost: same plan, same expiry; the old one is revoked. */
+/** A new key in the place of one that was never delivered, or was lost: same plan, same expiry; the old one is revoked. */
 export const replaceKey = async (client: PoolClient, receiptId: string): Promise<Purchase> => {
   const { rows } = await client.query<HeldRow>(HELD, [receiptId]);
   const held = rows[0] as HeldRow;
@@ -99,7 +99,7 @@ export const replaceKey = async (client: PoolClient, receiptId: string): Promise
   return { plan, key, keyId, expiresAt: expires_at, transaction, network, payer, receiptId };
 };
 
-/** Every function rejects when the database is away. */
+/** Every function rejects when the database is unavailable. */
 export const openPurchases = (pool: Pool) => ({
   /** Ledger row, key and purchase in one statement; null: it was settled already. */
   async settle(receiptId: string, transaction: string, claimedBy: string | null): Promise<Purchase | null> {

@@ -1,4 +1,4 @@
-// Why a payment is refused, in the words of a 402 (P-03). Facilitators spell the same reasons in their own ways.
+// Why a payment is refused, with the reasons of a 402 (P-03). Facilitators spell the same reasons in their own ways.
 
 export const REASONS = [
   'insufficient_funds',
@@ -29,7 +29,7 @@ const SPELLINGS: Readonly<Record<string, Reason>> = {
   invalid_exact_evm_nonce_already_used: 'already_presented',
 };
 
-/** Reasons that say our own configuration is wrong: answered 503, with an alarm. */
+/** Reasons that mean our own configuration is wrong: answered 503, with an alarm. */
 const OUR_FAULTS: ReadonlySet<string> = new Set([
   'invalid_exact_evm_token_name_mismatch',
   'invalid_exact_evm_token_version_mismatch',
@@ -43,7 +43,7 @@ const OUR_FAULTS: ReadonlySet<string> = new Set([
   'unsupported_scheme',
   'invalid_scheme',
 ]);
-/** Reasons that say nothing about the payment: the facilitator could not look. */
+/** Reasons unrelated to the payment: the facilitator could not check it. */
 const NOT_LOOKED: ReadonlySet<string> = new Set(['unexpected_verify_error']);
 
 /** A reason as it may be shown: free text of a facilitator never reaches a caller, and the 402 stays a header (P-01). */
@@ -56,11 +56,11 @@ export const readReason = (reason: string | undefined): Verdict => {
   const given = reason ?? '';
   if (OUR_FAULTS.has(given)) return 'misconfigured';
   if (NOT_LOOKED.has(given)) return 'away';
-  return { refused: sayReason(given) };
+  return { refused: toReason(given) };
 };
 
-/** The reason in our words. */
-export const sayReason = (given: string): string => {
+/** The reason in our spelling. */
+export const toReason = (given: string): string => {
   const known =
     REASONS.find((one) => one === given) ?? (Object.hasOwn(SPELLINGS, given) ? SPELLINGS[given] : undefined);
   return known ?? `facilitator_refused: ${TOKEN.test(given) ? given : 'unspecified'}`;

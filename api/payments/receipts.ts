@@ -1,9 +1,9 @@
-// What became of a payment, by the receipt of the call it was presented with (P-10).
+// The outcome of a payment, by the receipt of the call it was presented with (P-10).
 import type { Pool } from 'pg';
 import { within } from '../../infra/runtime/within.ts';
 import type { PaymentState } from './store.ts';
 
-/** A database that says nothing for this long is away. */
+/** A database that does not answer for this long is unavailable. */
 const ANSWER_MS = 2_000;
 
 export type Receipt = {
@@ -19,7 +19,7 @@ export type Receipt = {
 };
 
 export type Receipts = {
-  /** Null: no payment has this receipt. Rejects when the database is away. */
+  /** Null: no payment has this receipt. Rejects when the database is unavailable. */
   readonly find: (receiptId: string) => Promise<Receipt | null>;
 };
 

@@ -1,4 +1,4 @@
-// A bought key that was lost: whoever signs with the wallet that paid gets another one with the same expiry, once a message (P-06).
+// Recovers a lost bought key: the signer with the wallet that paid gets another key with the same expiry, once per message (P-06).
 import type { Pool, PoolClient } from 'pg';
 import { type Hex, recoverMessageAddress } from 'viem';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
@@ -8,19 +8,19 @@ import { type Purchase, replaceKey } from './purchases.ts';
 /** A signed message is good for so long after the instant it states. */
 const MESSAGE_MS = 600_000;
 
-/** What is asked of the chain: whether a contract wallet takes the message for its own. */
+/** The query to the chain: whether a contract wallet accepts the message as its own. */
 export type MessageChain = Pick<PaymentChain, 'isMessageOf'>;
 
 export type Recovery = {
   /** The transaction that settled the purchase, and the wallet it shows as payer. */
   readonly transaction: string;
   readonly payer: string;
-  /** ISO 8601, from the page that asks for the signature. */
+  /** ISO 8601, from the page that requests the signature. */
   readonly issuedAt: string;
   readonly signature: string;
 };
 
-/** What the wallet shows and signs (EIP-191). It names the service, so that no other one can ask for it. */
+/** The text that the wallet shows and signs (EIP-191). It names the service, so that no other service can request it. */
 export const recoveryMessage = (
   baseUrl: string,
   { transaction, issuedAt }: Pick<Recovery, 'transaction' | 'issuedAt'>,

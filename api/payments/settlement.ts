@@ -35,7 +35,7 @@ export type Decision =
 const UNKNOWN: Decision = { is: 'unknown' };
 
 /** What the chain has decided; `unused`: it may still be settled. */
-const askChain = async ({ chain }: SettlementDeps, open: OpenPayment): Promise<Decision | 'unused'> => {
+const queryChain = async ({ chain }: SettlementDeps, open: OpenPayment): Promise<Decision | 'unused'> => {
   const looked = await chain.look(open, open.presentedMs);
   if (looked.is === 'paid') return { is: 'settled', transaction: looked.transaction };
   if (looked.is === 'spent') return { is: 'failed', reason: SPENT, payersFault: true };
@@ -43,16 +43,16 @@ const askChain = async ({ chain }: SettlementDeps, open: OpenPayment): Promise<D
   return { is: 'failed', reason: EXPIRED, payersFault: !(await chain.canPay(open)) };
 };
 
-/** What a settle call has come to. Nothing fails that the chain shows as paid, and nothing that may still be under way. */
-const decide = async (deps: SettlementDeps, open: OpenPayment, said: Settled): Promise<Decision> => {
-  if (said.is === 'settled') return said;
+/** The outcome of a settle call. A payment that the chain shows as paid, or that may still be under way, never fails. */
+const decide = async (deps: SettlementDeps, open: OpenPayment, outcome: Settled): Promise<Decision> => {
+  if (outcome.is === 'settled') return outcome;
   try {
-    const decided = await askChain(deps, open);
+    const decided = await queryChain(deps, open);
     if (decided !== 'unused') return decided;
-    if (said.is === 'unknown') return UNKNOWN;
-    return { is: 'failed', reason: said.reason, payersFault: !(await deps.chain.canPay(open)) };
+    if (outcome.is === 'unknown') return UNKNOWN;
+    return { is: 'failed', reason: outcome.reason, payersFault: !(await deps.chain.canPay(open)) };
   } catch (err) {
-    // While it is away it is asked every few seconds; the age of what is unknown is the alarm.
+    // While the chain is unavailable it is queried every few seconds; the age of unknown payments raises the alarm.
     deps.log.debug({ err, receipt_id: open.receiptId }, 'the chain does not answer about a payment');
     return UNKNOWN;
   }
@@ -74,34 +74,34 @@ const record = async (deps: SettlementDeps, open: OpenPayment, decision: Decisio
   count(decision.is);
 };
 
-/** What the database does not take now stands as `settling`; its lease ends, and the chain is asked. */
+/** When the database does not take the outcome, the payment remains `settling`; its lease ends, and the chain is queried. */
 const settleOpen = async (deps: SettlementDeps, open: OpenPayment): Promise<void> => {
-  const said = await deps.facilitator.settle(open);
-  await record(deps, open, await decide(deps, open, said));
+  const outcome = await deps.facilitator.settle(open);
+  await record(deps, open, await decide(deps, open, outcome));
 };
 
 /** An unknown outcome: as the chain has it, else sent again. What was sent before may still be under way, so no refusal ends it. */
 const reconcile = async (deps: SettlementDeps, open: OpenPayment): Promise<void> => {
-  const decided = await askChain(deps, open).catch(() => UNKNOWN);
+  const decided = await queryChain(deps, open).catch(() => UNKNOWN);
   if (decided === UNKNOWN) return;
   if (decided !== 'unused') return record(deps, open, decided);
   if (!(await deps.store.resume(open.receiptId))) return;
-  const said = await deps.facilitator.settle(open);
-  const again: Settled = said.is === 'refused' ? { is: 'unknown', why: said.reason } : said;
+  const outcome = await deps.facilitator.settle(open);
+  const again: Settled = outcome.is === 'refused' ? { is: 'unknown', why: outcome.reason } : outcome;
   await record(deps, open, await decide(deps, open, again));
 };
 
 export type Settlement = {
   /** Settles what was served, unless another process has taken it up. Rejects never. */
   readonly settle: (receiptId: string) => Promise<void>;
-  /** The outcome for whoever waits for it; nothing is recorded. */
+  /** The outcome for a caller that waits for it; nothing is recorded. */
   readonly decide: (open: OpenPayment) => Promise<Decision>;
   /** Payments that this process answers or settles: while it lives no other one takes them up. */
   readonly held: Set<string>;
   readonly stop: () => Promise<void>;
 };
 
-/** Says once that payments wait too long, and again when others do. */
+/** Logs once that payments wait too long, and again when others do. */
 const watchOverdue = ({ store, log }: SettlementDeps): (() => Promise<void>) => {
   let isAlarmed = false;
   return async () => {
@@ -157,7 +157,7 @@ export const startSettlement = (deps: SettlementDeps): Settlement => {
   };
 };
 
-/** Sweeps one after the other; a database that is away is told once. */
+/** Sweeps one after the other; an unavailable database is logged once. */
 const repeat = (sweep: () => Promise<void>, log: Logger): (() => Promise<void>) => {
   const stopping = new AbortController();
   let isAway = false;

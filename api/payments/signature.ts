@@ -1,4 +1,4 @@
-// Who signed a payment: recovered here before the facilitator is asked, so that a forged payer counts nowhere (P-11).
+// Recovers the signer of a payment before the facilitator is called, so that a forged payer counts nowhere (P-11).
 import { type Hex, recoverTypedDataAddress } from 'viem';
 import type { SignedPayment } from './header.ts';
 import type { Offer } from './offers.ts';
@@ -14,10 +14,10 @@ const TYPES = {
     { name: 'nonce', type: 'bytes32' },
   ],
 } as const;
-/** r, s and v as hex. Contract wallets sign longer, and their contract alone can tell (ERC-1271). */
+/** r, s and v as hex. Contract wallets have longer signatures, which only their contract can check (ERC-1271). */
 const PLAIN_LENGTH = 2 + 2 * 65;
 
-/** `contract`: only the chain can tell. About 5 ms of the main thread: it comes after every cheaper check. */
+/** `contract`: only the chain can decide. About 5 ms of the main thread: it comes after every cheaper check. */
 export const checkSigner = async (
   { payload }: SignedPayment,
   offer: Offer,

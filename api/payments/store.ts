@@ -4,7 +4,7 @@ import { within } from '../../infra/runtime/within.ts';
 import type { PlanCode } from '../contract/plans.ts';
 import type { Settleable } from './facilitator.ts';
 
-/** A database that says nothing for this long is away. */
+/** A database that does not answer for this long is unavailable. */
 const ANSWER_MS = 2_000;
 /** A process renews it every second while it answers or settles; without it another one takes the payment up. */
 const LEASE_S = 15;
@@ -16,7 +16,7 @@ const KEPT = '10 minutes';
 export type PaymentKey = { readonly payer: string; readonly nonce: string };
 export type PaymentState = 'presented' | 'verified' | 'served' | 'settling' | 'settled' | 'failed' | 'unknown';
 
-/** What is known of an authorisation and its payer before anything is decided. */
+/** The facts of an authorisation and its payer before anything is decided. */
 export type Standing = {
   /** Null: it was not presented, or its process is gone. */
   readonly state: PaymentState | null;
@@ -144,18 +144,18 @@ const toStanding = (row: StandingRow): Standing => ({
   unsettled: row.unsettled,
 });
 
-/** Every function rejects when the database is away. */
+/** Every function rejects when the database is unavailable. */
 export const openPaymentStore = (pool: Pick<Pool, 'query'>) => {
-  const ask = <R extends object>(text: string, values: readonly unknown[] = []) =>
+  const query = <R extends object>(text: string, values: readonly unknown[] = []) =>
     within(pool.query<R & Record<string, unknown>>(text, [...values]), ANSWER_MS);
   const isDone = async (text: string, values: readonly unknown[]): Promise<boolean> =>
-    ((await ask(text, values)).rowCount ?? 0) > 0;
+    ((await query(text, values)).rowCount ?? 0) > 0;
   const take = async (text: string, value: unknown): Promise<readonly OpenPayment[]> =>
-    (await ask<OpenRow>(text, [value])).rows.map(toOpen);
+    (await query<OpenRow>(text, [value])).rows.map(toOpen);
 
   return {
     async read({ payer, nonce }: PaymentKey): Promise<Standing> {
-      const { rows } = await ask<StandingRow>(READ, [payer, nonce]);
+      const { rows } = await query<StandingRow>(READ, [payer, nonce]);
       return toStanding(rows[0] as StandingRow);
     },
     /** False: the authorisation is there already. */
@@ -165,9 +165,10 @@ export const openPaymentStore = (pool: Pick<Pool, 'query'>) => {
         ...[JSON.stringify(offer), JSON.stringify(payload), validBefore],
       ]),
     async verify(receiptId: string): Promise<'verified' | 'limit' | 'gone'> {
-      const { rows } = await ask<{ became: 'verified' | 'limit' | 'gone' }>('select verify_payment($1, $2) as became', [
-        ...[receiptId, MOST_UNSETTLED],
-      ]);
+      const { rows } = await query<{ became: 'verified' | 'limit' | 'gone' }>(
+        'select verify_payment($1, $2) as became',
+        [...[receiptId, MOST_UNSETTLED]],
+      );
       return rows[0]?.became ?? 'gone';
     },
     /** Nothing was served: the authorisation may be presented again. */
@@ -183,16 +184,16 @@ export const openPaymentStore = (pool: Pick<Pool, 'query'>) => {
     /** The payment of a call and its row of the ledger. */
     settle: (receiptId: string, transaction: string) => isDone(SETTLE, [receiptId, transaction]),
     async fail(receiptId: string, { reason, payersFault }: Failure): Promise<boolean> {
-      const { rows } = await ask<{ failed: boolean }>(FAIL, [receiptId, reason, payersFault]);
+      const { rows } = await query<{ failed: boolean }>(FAIL, [receiptId, reason, payersFault]);
       return rows[0]?.failed ?? false;
     },
-    /** What was left by processes that are gone, and what need not be remembered any more. */
+    /** Cleans up what ended processes left, and what is no longer needed. */
     async tidy(): Promise<void> {
-      for (const text of TIDY) await ask(text);
+      for (const text of TIDY) await query(text);
     },
     /** Seconds since the oldest unknown settlement was sent, and payments served and unsettled past their validity. */
     async overdue(): Promise<{ readonly unknownS: number; readonly overdue: number }> {
-      const { rows } = await ask<{ unknown_s: number; overdue: number }>(OLDEST);
+      const { rows } = await query<{ unknown_s: number; overdue: number }>(OLDEST);
       return { unknownS: rows[0]?.unknown_s ?? 0, overdue: rows[0]?.overdue ?? 0 };
     },
   };

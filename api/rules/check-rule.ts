@@ -1,4 +1,4 @@
-// Whether the query of a rule is lawful: the language with the codes of the catalogue, and no clause that a rule has no use for (AG-01).
+// Checks the query of a rule: the language with the codes of the catalogue, and no clause that a rule has no use for (AG-01).
 import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { type Codes, fold } from '../language/codes.ts';
 import { type Compiled, compile } from '../language/compile.ts';
@@ -15,7 +15,7 @@ export const compileRule = ({ query, units }: AskedQuery, codes: Codes): Compile
     isRule: true,
   });
 
-/** As `compileRule`; the faults name the member that the text stands in. */
+/** As `compileRule`; the faults name the member that contains the text. */
 export const checkRule = (draft: AskedQuery, codes: Codes): Compiled => {
   try {
     return compileRule(draft, codes);

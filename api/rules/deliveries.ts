@@ -10,7 +10,7 @@ import { type CallOptions, callWebhook } from './webhook-call.ts';
 const LOOK_EVERY_MS = 500;
 /** Messages on their way at a time, one a webhook: a slow receiver holds up itself. */
 const AT_ONCE = 16;
-/** While it is sent nobody else sends it; longer than any call takes. */
+/** While it is being sent no other process sends it; longer than any call takes. */
 const LEASE_S = 30;
 /** The first wait after a failure; doubled each time. */
 const FIRST_WAIT_S = 5;
@@ -51,7 +51,7 @@ type Claimed = TransitionRow & {
   readonly name: string;
 };
 
-/** What a receiver is told; \`id\` is the same however often it comes. */
+/** The body that a receiver gets; \`id\` is the same for every attempt. */
 const buildBody = (claimed: Claimed): string => {
   const { transitionId, ruleId, at, from, to, reason, matched, matchedTotal } = toTransition(claimed);
   return JSON.stringify({
@@ -90,7 +90,7 @@ const deliver = async (claimed: Claimed, { pool, calls, count }: DeliveryDeps): 
   await pool.query(DISABLE, [webhookId, `Disabled: a message could not be delivered for 24 hours (${words}).`]);
 };
 
-/** Takes what is due, and sends it; how many messages that were. Rejects when the store is away. */
+/** Takes what is due, and sends it; returns the number of messages. Rejects when the store is unavailable. */
 export const deliverDue = async (deps: DeliveryDeps): Promise<number> => {
   const { rows } = await deps.pool.query<Claimed>(CLAIM, [AT_ONCE]);
   await Promise.all(rows.map((claimed) => deliver(claimed, deps)));

@@ -12,7 +12,7 @@ import { recordEvaluations } from './record.ts';
 import type { Rule, RuleReason, RuleState } from './rule.ts';
 import { fromRow, RULE_COLUMNS, type RuleRow, readMicros } from './store.ts';
 
-/** Who asks: a key reads the rules of its account, a payer (lower-case address) has none; both read what is shared, by name. */
+/** The caller: a key reads the rules of its account, a payer (lower-case address) has none; both read shared rules, by name. */
 export type RuleCaller = { readonly keyId: string } | { readonly payer: string };
 
 export type RuleStatus = {
@@ -73,7 +73,7 @@ const READ = `
   select ${RULE_COLUMNS}, t.before, t.state, t.reason, t.since, t.evaluated_at, t.matched, t.matched_total, t.unknown,
     t.unknown_total, best_plan(r.account_id) as plan
   from tell_rule_states($3, ${ACCOUNT}, $2) t join rules r using (rule_id) order by r.created_at, r.rule_id`;
-/** Whoever takes the second evaluates the rule; the others are given what is stored. */
+/** The process that claims the second evaluates the rule; the others get what is stored. */
 const CLAIM = `
   update rule_states s set fresh_at = $2 from rules r
   where s.rule_id = any($1) and r.rule_id = s.rule_id and r.enabled and (s.fresh_at is null or s.fresh_at <= $2::bigint - ${FRESH_EVERY})

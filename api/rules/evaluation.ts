@@ -1,4 +1,4 @@
-// What a question is worth at an instant: the state of its instruments together, and which of them it holds for (AG-02, AG-04).
+// The result of a question at an instant: the state of its instruments together, and which of them it holds for (AG-02, AG-04).
 import { statusAt } from '../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -6,13 +6,13 @@ import type { CapabilityVersion } from '../../schemas/topics.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { Bounds } from '../live/bounds.ts';
 import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf } from '../live/listing-view.ts';
+import { findListingPolicy } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { because } from '../screen/because.ts';
 import type { Facts, LayerState, LayerStates } from '../screen/facts.ts';
 import { Instrument } from '../screen/instrument.ts';
 import { type Moment, readFacts, readFactsAt } from '../screen/read-facts.ts';
-import { Budget, groupsOf } from '../screen/screen.ts';
+import { Budget, groupFacts } from '../screen/screen.ts';
 import { firstUnknown } from '../screen/values.ts';
 import type { Question } from './questions.ts';
 import type { RecentStates } from './recent-states.ts';
@@ -37,7 +37,7 @@ const NONE = { matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as c
 export const unknownFor = (reason: RuleReason): Outcome => ({ state: 'unknown', reason, ...NONE });
 
 /** Why an instrument is unknown, by the inputs that made it so. */
-const reasonOf = (instrument: Instrument): RuleReason => {
+const findReason = (instrument: Instrument): RuleReason => {
   const { condition } = instrument.plan.query;
   const causes = condition === null ? [] : because(condition, instrument, null).map((cause) => cause.unknown);
   switch (firstUnknown(causes).status) {
@@ -53,7 +53,7 @@ const reasonOf = (instrument: Instrument): RuleReason => {
 const judge = async ({ plan }: Question, facts: readonly Facts[], budget: Budget): Promise<Outcome> => {
   const found = { matched: [] as string[], matchedTotal: 0, unknown: [] as string[], unknownTotal: 0 };
   let first: Instrument | null = null;
-  for (const [code, group] of groupsOf(facts)) {
+  for (const [code, group] of groupFacts(facts)) {
     const instrument = new Instrument(code, plan, group);
     const result = instrument.result();
     if (result === true && ++found.matchedTotal <= MOST_CODES) found.matched.push(code);
@@ -62,7 +62,7 @@ const judge = async ({ plan }: Question, facts: readonly Facts[], budget: Budget
     await budget.breathe();
   }
   if (found.matchedTotal > 0) return { state: 'true', reason: null, ...found };
-  if (first !== null) return { state: 'unknown', reason: reasonOf(first), ...found };
+  if (first !== null) return { state: 'unknown', reason: findReason(first), ...found };
   return { state: 'false', reason: null, ...found };
 };
 
@@ -86,7 +86,7 @@ type VenueAt = {
   readonly watermark: Micros;
 };
 
-/** The market at one instant of the log, shared by every question that is asked of it. */
+/** The market at one instant of the log, shared by all its evaluations. */
 export class MarketAt {
   readonly at: Micros;
   readonly #market: Market;
@@ -101,29 +101,29 @@ export class MarketAt {
     this.#recent = recent;
   }
 
-  /** What the question is worth at this instant. Throws as a screen does. */
+  /** The result of the question at this instant. Throws as a screen does. */
   async evaluate(question: Question, selected: readonly Selected[]): Promise<Outcome> {
     const { live, history } = this.#market;
     const budget = new Budget(BUDGET_MS);
     const terms = { at: this.at, units: question.units, bounds: question.bounds };
     const reading = { live, history, terms, evaluatedAt: this.at, budget };
-    const pending = readFactsAt(question.plan, selected, { reading, moment: this.#momentOf(question) });
+    const pending = readFactsAt(question.plan, selected, { reading, moment: this.#findMoment(question) });
     return judge(question, await pending.complete(), budget);
   }
 
-  #momentOf({ plan, bounds }: Question): Moment {
+  #findMoment({ plan, bounds }: Question): Moment {
     const key = JSON.stringify(bounds);
     const held = this.#states.get(key) ?? new Map<LiveListing, Map<ReadingLayer, LayerState>>();
     this.#states.set(key, held);
     return {
-      viewOf: ({ listing }) => this.#venueOf(listing.venue),
-      watermarkOf: (venue) => this.#venueOf(venue).watermark,
+      viewOf: ({ listing }) => this.#findVenue(listing.venue),
+      watermarkOf: (venue) => this.#findVenue(venue).watermark,
       byWatermark: true,
-      layersOf: (one) => this.#layersOf(one, plan.layers, { bounds, held }),
+      layersOf: (one) => this.#listLayers(one, plan.layers, { bounds, held }),
     };
   }
 
-  #layersOf(
+  #listLayers(
     one: Selected,
     layers: readonly ReadingLayer[],
     { bounds, held }: { bounds: Bounds; held: Map<LiveListing, Map<ReadingLayer, LayerState>> },
@@ -132,19 +132,19 @@ export class MarketAt {
     held.set(one.listing, known);
     const states: Partial<Record<ReadingLayer, LayerState>> = {};
     for (const layer of layers) {
-      const state = known.get(layer) ?? this.#stateOf(one, layer, bounds);
+      const state = known.get(layer) ?? this.#findState(one, layer, bounds);
       known.set(layer, state);
       states[layer] = state;
     }
     return states;
   }
 
-  #stateOf({ listing, version }: Selected, layer: ReadingLayer, bounds: Bounds): LayerState {
-    const { capability, stateLag } = this.#venueOf(listing.venue);
+  #findState({ listing, version }: Selected, layer: ReadingLayer, bounds: Bounds): LayerState {
+    const { capability, stateLag } = this.#findVenue(listing.venue);
     const reading = this.#recent.readingAt(listing, layer, this.at);
     const answer = statusAt({
       reading,
-      policy: listingPolicyOf(capability, layer, version),
+      policy: findListingPolicy(capability, layer, version),
       lostAt: this.#recent.lostAt(listing.venue, reading, this.at),
       boundMs: bounds[layer],
       at: this.at,
@@ -153,7 +153,7 @@ export class MarketAt {
     return { reading, answer };
   }
 
-  #venueOf(code: string): VenueAt {
+  #findVenue(code: string): VenueAt {
     const held = this.#venues.get(code);
     if (held !== undefined) return held;
     const { live } = this.#market;

@@ -1,5 +1,5 @@
 // Evaluates the rules of this process's shards, each at its instants, as the log reaches them (AG-03, AG-06): the clock is the served
-// watermark. What an instant is worth depends on the log alone, so whoever evaluates it, and when, makes no difference.
+// watermark. The result for an instant depends on the log alone, so it makes no difference which process evaluates it, or when.
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
@@ -49,9 +49,11 @@ export type Evaluator = {
 };
 
 /** Everything recorded up to here is applied, whatever lags too far behind left aside (L-07 `state_lag`). */
-export const horizonOf = (live: LiveMemory, now: Micros): Micros => {
-  const heard = [...live.venues()].map(({ venue }) => live.watermark(venue) ?? 0).filter((w) => now - w <= STATE_LAG);
-  return heard.length === 0 ? now - STATE_LAG : Math.min(...heard);
+export const computeHorizon = (live: LiveMemory, now: Micros): Micros => {
+  const watermarks = [...live.venues()]
+    .map(({ venue }) => live.watermark(venue) ?? 0)
+    .filter((w) => now - w <= STATE_LAG);
+  return watermarks.length === 0 ? now - STATE_LAG : Math.min(...watermarks);
 };
 
 /** Lets others run when this slice has been long. */
@@ -79,14 +81,14 @@ class Instants {
     this.#selections = new Selections(deps.live);
   }
 
-  /** What each of the rules is worth at the instant; none fails for another. */
+  /** The result of each rule at the instant; no rule fails because of another. */
   async evaluate(at: Micros, rules: readonly HeldRule[]): Promise<Evaluated[]> {
     const evaluated: Evaluated[] = [];
     const market = new MarketAt(at, this.#deps, this.#recent);
     const turns = new Turns(AT_ONCE);
     const breathe = createSlice();
     const note = (held: HeldRule, outcome: Outcome): void => void evaluated.push({ rule: held.rule, at, outcome });
-    const groups = await this.#groupsOf(at, rules, { note, breathe });
+    const groups = await this.#listGroups(at, rules, { note, breathe });
     await Promise.all(
       groups.map((group) =>
         turns.run(async () => {
@@ -100,8 +102,8 @@ class Instants {
     return evaluated;
   }
 
-  /** Rules that ask the same under the same scope are evaluated once. */
-  async #groupsOf(
+  /** Rules with the same query under the same scope are evaluated once. */
+  async #listGroups(
     at: Micros,
     rules: readonly HeldRule[],
     { note, breathe }: { note: (held: HeldRule, outcome: Outcome) => void; breathe: () => Promise<void> },
@@ -123,7 +125,7 @@ class Instants {
         if (group === undefined) groups.set(key, { question, held, rules: [held] });
         else group.rules.push(held);
       } catch (error) {
-        note(held, this.#failureOf(error, held));
+        note(held, this.#toFailure(error, held));
       }
     }
     return [...groups.values()];
@@ -134,11 +136,11 @@ class Instants {
       const choice = this.#deps.choose(held.plan, market.at);
       return await market.evaluate(question, this.#selections.at(market.at, question, choice));
     } catch (error) {
-      return this.#failureOf(error, held);
+      return this.#toFailure(error, held);
     }
   }
 
-  #failureOf(err: unknown, { rule }: HeldRule): Outcome {
+  #toFailure(err: unknown, { rule }: HeldRule): Outcome {
     if (!isFaultOfRule(err)) this.#deps.log.error({ err, rule_id: rule.ruleId }, 'a rule could not be evaluated');
     this.#deps.count.failed();
     return unknownFor('evaluation_error');
@@ -183,7 +185,7 @@ class Loop {
         await this.#turn();
         this.#isAway = false;
       } catch (err) {
-        // What was not written is evaluated again from what is stored.
+        // Results that were not written are evaluated again from the stored state.
         this.#mustReload = true;
         if (!this.#isAway && !this.#stopping.signal.aborted)
           this.#deps.log.warn({ err }, 'rules cannot be evaluated now, trying again');
@@ -201,11 +203,11 @@ class Loop {
 
   async #turn(): Promise<void> {
     const { live, nowMicros } = this.#deps;
-    // What is due may be older than what this process knows yet; until it knows that, others may hold its shards.
+    // A due instant may be older than the states this process has yet; until it has them, others may hold its shards.
     if (!live.isReady() || !live.isWhole) return;
     await this.#renew();
     await this.#reload();
-    for (const at of this.#book.due(horizonOf(live, nowMicros()))) {
+    for (const at of this.#book.due(computeHorizon(live, nowMicros()))) {
       if (this.#stopping.signal.aborted) return;
       await this.#evaluate(at);
       await this.#renew();
@@ -216,7 +218,7 @@ class Loop {
     const { pool, count, nowMicros } = this.#deps;
     const { from } = this.#recent;
     const rules = this.#book.take(at, from);
-    // The market of then is not known any more: these processes were away, or cannot keep up.
+    // The market at that instant is no longer known: these processes were down, or cannot keep up.
     if (at < from) return count.skipped(rules.length);
     await recordEvaluations(pool, await this.#instants.evaluate(at, rules));
     count.lag(nowMicros() - at);

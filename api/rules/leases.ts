@@ -10,7 +10,7 @@ const RENEWALS = 4;
 
 export type Leases = {
   readonly renewEveryMs: number;
-  /** Renews, and answers the shards that are held from now on. Rejects when the store is away. */
+  /** Renews, and returns the shards that are held from now on. Rejects when the store is unavailable. */
   readonly renew: () => Promise<ReadonlySet<number>>;
   /** Others may take them at once. */
   readonly release: () => Promise<void>;

@@ -14,14 +14,14 @@ export type CountRules = {
   readonly watch: (sizes: () => { readonly rules: number; readonly changes: number }) => void;
 };
 
-const counterOf = (registry: Registry, name: string, help: string): Counter =>
+const makeCounter = (registry: Registry, name: string, help: string): Counter =>
   new Counter({ name, help, registers: [registry] });
 
 export const createRuleMetrics = (registry: Registry): CountRules => {
-  const questions = counterOf(registry, 'perp_rules_questions_total', 'Questions that rules ask, evaluated.');
-  const rules = counterOf(registry, 'perp_rules_evaluations_total', 'Rules evaluated at their instants.');
-  const failures = counterOf(registry, 'perp_rules_failures_total', 'Evaluations that failed.');
-  const passed = counterOf(registry, 'perp_rules_skipped_total', 'Instants of rules that were passed over.');
+  const questions = makeCounter(registry, 'perp_rules_questions_total', 'Questions that rules ask, evaluated.');
+  const rules = makeCounter(registry, 'perp_rules_evaluations_total', 'Rules evaluated at their instants.');
+  const failures = makeCounter(registry, 'perp_rules_failures_total', 'Evaluations that failed.');
+  const passed = makeCounter(registry, 'perp_rules_skipped_total', 'Instants of rules that were passed over.');
   const lag = new Gauge({
     name: 'perp_rules_lag_seconds',
     help: 'From the newest evaluated instant to its states being stored.',

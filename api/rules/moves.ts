@@ -1,4 +1,4 @@
-// Moves of rules as they happen, for streams of their accounts: PostgreSQL tells every process of each, and each reads what somebody follows.
+// Moves of rules as they happen, for streams of their accounts: PostgreSQL notifies every process of each, and each reads what is followed.
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { formatInstant } from '../../schemas/instants.ts';
@@ -14,16 +14,16 @@ import {
 } from './store.ts';
 
 /** Data of an event, as JSON. */
-export type TellMove = (data: string) => void;
+export type SendMove = (data: string) => void;
 
 export type RuleMoves = {
   /** A move was made, by whichever process. */
   readonly note: (transitionId: string) => void;
   /**
-   * Tells the state of every rule of the key's account, then each move, until the answer is called. What is followed begins before the
-   * states are read, so that no move lies between them.
+   * Sends the state of every rule of the key's account, then each move, until the returned function is called. It subscribes before it reads
+   * the states, so that no move is lost between them.
    */
-  readonly follow: (keyId: string, tell: TellMove) => () => void;
+  readonly follow: (keyId: string, send: SendMove) => () => void;
 };
 
 type StateRow = RuleRow & { readonly state: RuleState; readonly reason: RuleReason | null; readonly since: string };
@@ -62,7 +62,7 @@ const moveData = (row: MovedRow): string => {
   return writeJson({ rule_id: ruleId, name: row.name, change: 'move', ...moved });
 };
 
-type Follower = { readonly accountId: string; readonly tell: TellMove };
+type Follower = { readonly accountId: string; readonly send: SendMove };
 
 export const openMoves = (pool: Pick<Pool, 'query'>, log: Pick<Logger, 'warn'>): RuleMoves => {
   const followers = new Set<Follower>();
@@ -76,7 +76,7 @@ export const openMoves = (pool: Pick<Pool, 'query'>, log: Pick<Logger, 'warn'>):
       const { rows } = await pool.query<MovedRow>(MOVED, [ids]);
       for (const row of rows) {
         const data = moveData(row);
-        for (const { accountId, tell } of followers) if (accountId === row.account_id) tell(data);
+        for (const { accountId, send } of followers) if (accountId === row.account_id) send(data);
       }
     }
   };
@@ -94,16 +94,16 @@ export const openMoves = (pool: Pick<Pool, 'query'>, log: Pick<Logger, 'warn'>):
           isReading = false;
         });
     },
-    follow(keyId, tell) {
+    follow(keyId, send) {
       let follower: Follower | null = null;
       let isOver = false;
       const begin = async (): Promise<void> => {
         const found = await pool.query<{ account_id: string }>(ACCOUNT, [keyId]);
         const accountId = found.rows[0]?.account_id;
         if (accountId === undefined || isOver) return;
-        follower = { accountId, tell };
+        follower = { accountId, send };
         followers.add(follower);
-        for (const row of (await pool.query<StateRow>(STATES, [accountId])).rows) if (!isOver) tell(stateData(row));
+        for (const row of (await pool.query<StateRow>(STATES, [accountId])).rows) if (!isOver) send(stateData(row));
       };
       begin().catch(warn);
       return () => {

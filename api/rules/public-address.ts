@@ -10,11 +10,11 @@ const CLOSED_4 = [
   ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
   ...['224.0.0.0/4', '240.0.0.0/4'],
 ];
-/** Of version 6 only global unicast is open, less what stands for an address of version 4 (6to4, Teredo) and documentation. */
+/** Of version 6 only global unicast is open, less the forms of a version 4 address (6to4, Teredo) and documentation. */
 const OPEN_6 = ['2000::/3'];
 const CLOSED_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
-const listOf = (subnets: readonly string[], family: 'ipv4' | 'ipv6'): BlockList => {
+const makeList = (subnets: readonly string[], family: 'ipv4' | 'ipv6'): BlockList => {
   const list = new BlockList();
   for (const subnet of subnets) {
     const [net = '', prefix] = subnet.split('/');
@@ -22,9 +22,9 @@ const listOf = (subnets: readonly string[], family: 'ipv4' | 'ipv6'): BlockList 
   }
   return list;
 };
-const closed4 = listOf(CLOSED_4, 'ipv4');
-const open6 = listOf(OPEN_6, 'ipv6');
-const closed6 = listOf(CLOSED_6, 'ipv6');
+const closed4 = makeList(CLOSED_4, 'ipv4');
+const open6 = makeList(OPEN_6, 'ipv6');
+const closed6 = makeList(CLOSED_6, 'ipv6');
 
 export const isPublicAddress = (address: string): boolean => {
   if (isIPv4(address)) return !closed4.check(address, 'ipv4');

@@ -1,13 +1,13 @@
-// What a rule asks, ready to be evaluated: compiled once a text, shared by every rule that asks the same (AG-03).
+// The query of a rule, ready to be evaluated: compiled once per text, shared by every rule with the same query (AG-03).
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import { narrowingOf, refuseOutside, type ScopeChoice } from '../access/scope.ts';
+import { refuseOutside, type ScopeChoice, toNarrowing } from '../access/scope.ts';
 import type { Plan } from '../contract/plans.ts';
-import { type Bounds, boundsOf } from '../live/bounds.ts';
+import { type Bounds, makeBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { planOf, type Plan as QueryPlan } from '../screen/plan.ts';
+import { makePlan, type Plan as QueryPlan } from '../screen/plan.ts';
 import { type Directory, directoryOf } from '../selection/directory.ts';
 import { type Names, resolveNames, selectListings } from '../selection/resolve.ts';
 import { compileRule } from './check-rule.ts';
@@ -39,7 +39,7 @@ export class Questions {
   }
 
   of({ query, units, freshness }: Asked): Question {
-    const bounds = boundsOf(freshness ?? undefined);
+    const bounds = makeBounds(freshness ?? undefined);
     const asked = JSON.stringify([query, units, bounds]);
     const held = this.#held.get(asked);
     if (held !== undefined) return held;
@@ -48,7 +48,7 @@ export class Questions {
     const names = resolveNames(checked.where ?? {}, directory);
     const question: Question = {
       key: JSON.stringify([string, units, bounds]),
-      plan: planOf(checked, units),
+      plan: makePlan(checked, units),
       names,
       where: JSON.stringify(Object.entries(names).map(([key, named]) => [key, named.map(({ code }) => code)])),
       units,
@@ -66,7 +66,7 @@ export const isOutsidePlan = (names: Names, plan: Plan, choice: ScopeChoice): bo
   refuseOutside(names, plan, choice).length > 0;
 
 /** When versions of listings begin or end to hold: between two of them a selection does not change. */
-const momentsOf = ({ listings }: Directory): readonly Micros[] =>
+const listMoments = ({ listings }: Directory): readonly Micros[] =>
   listings
     .flatMap(({ versions }) => versions.flatMap(({ written_at, delisted_at }) => [written_at, delisted_at ?? 0]))
     .sort((a, b) => a - b);
@@ -87,14 +87,14 @@ export class Selections {
     const directory = directoryOf(this.#live);
     if (directory !== this.#directory) {
       this.#directory = directory;
-      this.#moments = momentsOf(directory);
+      this.#moments = listMoments(directory);
       this.#span = [0, 0];
     }
     this.#enterSpan(at);
     const key = `${where}|${choice.venues?.join() ?? '*'}|${choice.instruments?.join() ?? '*'}`;
     const held = this.#held.get(key);
     if (held !== undefined) return held;
-    const selected = selectListings(names, directory, { at, narrowing: narrowingOf(choice) });
+    const selected = selectListings(names, directory, { at, narrowing: toNarrowing(choice) });
     this.#held.set(key, selected);
     return selected;
   }
@@ -109,5 +109,5 @@ export class Selections {
   }
 }
 
-/** A fault that belongs to the rule, in words for the log; anything else is ours. */
+/** A fault that belongs to the rule, as text for the log; anything else is ours. */
 export const isFaultOfRule = (error: unknown): error is ServiceError => error instanceof ServiceError;

@@ -1,4 +1,4 @@
-// The memory copy as it stood a moment ago: what each reading took the place of, and when ends of connections became known. So an instant
+// The memory copy as of a moment ago: what each reading replaced, and when ends of connections became known. So an instant
 // is evaluated over exactly what was recorded up to it, by whichever process and however late within the time that is kept.
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -9,7 +9,7 @@ import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
 
 /** How long what was replaced is kept: longer than a lease and the start of a process together. */
 const KEPT: Micros = 30_000_000;
-/** What is applied may be this far ahead of the watermark that was told. */
+/** Applied entries may be this far ahead of the published watermark. */
 const AHEAD: Micros = 1_000_000;
 /** `drop-oldest`: what is older cannot be evaluated any more. */
 const MOST_CHANGES = 400_000;
@@ -23,7 +23,7 @@ type Task = {
   head: number;
   newest: Micros;
   hasDropped: boolean;
-  /** Instants from here on can be told. */
+  /** Instants from here on can be evaluated. */
   from: Micros;
 };
 
@@ -41,9 +41,9 @@ export class RecentStates {
   readonly #ends = new Map<string, Micros>();
   readonly #mostChanges: number;
   #count = 0;
-  /** From the start, until it is known that there is no rule: a process that begins hears the last minutes of the log. */
+  /** True from the start until it is known that there is no rule: a process that starts reads the last minutes of the log. */
   #isKeeping = true;
-  /** Of what was applied before keeping began nothing is known. */
+  /** Nothing is known of entries applied before keeping began. */
   #since: Micros = 0;
 
   constructor(live: LiveMemory, mostChanges = MOST_CHANGES) {
@@ -76,7 +76,7 @@ export class RecentStates {
     return this.#count;
   }
 
-  /** The earliest instant that can be told of every task heard since keeping began. */
+  /** The earliest instant that can be evaluated for every task received since keeping began. */
   get from(): Micros {
     let from = this.#since;
     for (const task of this.#tasks.values()) from = Math.max(from, task.from);
@@ -104,16 +104,16 @@ export class RecentStates {
     return knownAt !== undefined && knownAt > at ? null : lost;
   }
 
-  /** Takes over what was noted of the entries before those that were heard here. */
+  /** Takes over what was noted of the entries before those that this copy received. */
   #join(past: RecentStates): void {
-    // Kept anew since: what came before is not asked for.
+    // Keeping began anew since: the earlier entries are not needed.
     if (!this.#isKeeping || this.#since > 0) return;
     for (const [key, knownAt] of past.#ends) this.#ends.set(key, Math.min(this.#ends.get(key) ?? knownAt, knownAt));
     for (const { venue, listings } of past.#live.venues()) {
       for (const [symbol, listing] of listings) {
         const ours = this.#live.venue(venue)?.listings.get(symbol);
         for (const [layer, before] of past.#histories.get(listing) ?? [])
-          if (ours !== undefined) joinHistories(before, this.#historyOf(ours, layer));
+          if (ours !== undefined) joinHistories(before, this.#findHistory(ours, layer));
       }
     }
     for (const [name, before] of past.#tasks) this.#joinTask(name, before);
@@ -133,18 +133,18 @@ export class RecentStates {
   #note({ venue, partition, message, entry, replaced }: AppliedEntry): void {
     if (!this.#isKeeping) return;
     const { recorded_at: recordedAt, kind, symbol, layer } = message;
-    const task = this.#taskOf(`${venue}/${partition}`, recordedAt);
+    const task = this.#findTask(`${venue}/${partition}`, recordedAt);
     task.newest = Math.max(task.newest, recordedAt);
     if (kind === 'connection' && entry?.span?.to != null)
       this.#noteEnd(venue, entry.span.conn_id, { to: entry.span.to, recordedAt });
     if (kind === 'reading' && symbol !== null && layer !== null) {
       const listing = this.#live.venue(venue)?.listings.get(symbol);
-      if (listing !== undefined) this.#noteChange(task, this.#historyOf(listing, layer), { recordedAt, replaced });
+      if (listing !== undefined) this.#noteChange(task, this.#findHistory(listing, layer), { recordedAt, replaced });
     }
     this.#drop(task);
   }
 
-  /** Several tasks tell of one end: the first of the log counts, whichever is heard first. */
+  /** Several tasks report one end: the first of the log counts, whichever arrives first. */
   #noteEnd(venue: string, connId: string, { to, recordedAt }: { to: Micros; recordedAt: Micros }): void {
     const key = `${venue}|${connId}|${to}`;
     this.#ends.set(key, Math.min(this.#ends.get(key) ?? recordedAt, recordedAt));
@@ -177,7 +177,7 @@ export class RecentStates {
     task.head = 0;
   }
 
-  #taskOf(name: string, recordedAt: Micros): Task {
+  #findTask(name: string, recordedAt: Micros): Task {
     const held = this.#tasks.get(name);
     if (held !== undefined) return held;
     const task: Task = { changes: [], head: 0, newest: recordedAt, hasDropped: false, from: recordedAt };
@@ -185,7 +185,7 @@ export class RecentStates {
     return task;
   }
 
-  #historyOf(listing: LiveListing, layer: ReadingLayer): History {
+  #findHistory(listing: LiveListing, layer: ReadingLayer): History {
     const layers = this.#histories.get(listing) ?? new Map<ReadingLayer, History>();
     this.#histories.set(listing, layers);
     const history = layers.get(layer) ?? { changes: [] };

@@ -13,7 +13,7 @@ export type Evaluated = {
 /** A statement of many thousand rows would hold its locks long. */
 const MOST_AT_ONCE = 2_000;
 
-const rowOf = ({ rule, at, outcome }: Evaluated) => ({
+const toRow = ({ rule, at, outcome }: Evaluated) => ({
   rule_id: rule.ruleId,
   version: rule.version,
   at,
@@ -32,7 +32,7 @@ export const recordEvaluations = async (
 ): Promise<number> => {
   let written = 0;
   for (let i = 0; i < evaluated.length; i += MOST_AT_ONCE) {
-    const rows = evaluated.slice(i, i + MOST_AT_ONCE).map(rowOf);
+    const rows = evaluated.slice(i, i + MOST_AT_ONCE).map(toRow);
     const answer = await pool.query('select * from record_evaluations($1)', [JSON.stringify(rows)]);
     written += answer.rowCount ?? 0;
   }

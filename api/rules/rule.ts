@@ -7,7 +7,7 @@ import { type FreshnessInput, freshnessFaults, freshnessLimits } from '../live/b
 export const RULE_UNITS = ['published', 'base', 'quote'] as const;
 export type RuleUnits = (typeof RULE_UNITS)[number];
 
-/** What an owner says of a rule. */
+/** A rule as its owner writes it. */
 export type RuleDraft = {
   readonly name: string;
   /** DQL text without `as of`, `select`, `order by`. */
@@ -71,7 +71,7 @@ const intervalFaults = (interval: unknown): ApiError[] => {
   return [{ code: 'DQL_LIMIT', message: `The interval "${interval}" is out of range.`, hint, path: '/interval' }];
 };
 
-const freshnessOf = (freshness: unknown): ApiError[] => {
+const checkFreshness = (freshness: unknown): ApiError[] => {
   const isText = typeof freshness === 'string';
   const isMap = typeof freshness === 'object' && freshness !== null && !Array.isArray(freshness);
   if (!isText && (!isMap || Object.values(freshness).some((bound) => typeof bound !== 'string')))
@@ -100,7 +100,7 @@ const draftFaults = (sent: Members): ApiError[] => {
     ...(units === undefined || RULE_UNITS.some((one) => one === units)
       ? []
       : [fault('/units', '"units" is out of its set.', `Use one of ${RULE_UNITS.join(', ')}.`)]),
-    ...(freshness === undefined || freshness === null ? [] : freshnessOf(freshness)),
+    ...(freshness === undefined || freshness === null ? [] : checkFreshness(freshness)),
     ...booleanFaults(sent, 'enabled'),
     ...booleanFaults(sent, 'shared'),
   ];

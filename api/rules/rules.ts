@@ -12,9 +12,9 @@ import { startEvaluator } from './evaluator.ts';
 import { createRuleMetrics } from './metrics.ts';
 import { openMoves, type RuleMoves } from './moves.ts';
 
-/** The channel on which PostgreSQL tells of a changed rule. */
+/** The PostgreSQL channel for changed rules. */
 export const RULES_CHANNEL = 'rules';
-/** The channel on which PostgreSQL tells of a move. */
+/** The PostgreSQL channel for moves. */
 export const MOVES_CHANNEL = 'rule_moves';
 
 export type RulesDeps = {

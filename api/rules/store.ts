@@ -46,7 +46,7 @@ export const fromRow = (row: RuleRow): Rule => ({
   updatedAt: row.updated_at,
 });
 
-/** What a change is made by: an account of its own rules, an operator (null) of all; `actor` stands in the versions. */
+/** Who makes a change: an account its own rules, an operator (null) all; `actor` is written to the versions. */
 export type Owner = { readonly accountId: string | null; readonly actor: string };
 
 const INSERT = `
@@ -60,7 +60,7 @@ const UPDATE = `
 const VERSION = `insert into rule_versions (rule_id, version, actor, rule) values ($1, $2, $3, $4)`;
 const BEGIN_STATE = `insert into rule_states (rule_id, version, reason, since, after) values ($1, $2, $3, $4, $4)`;
 const HELD_STATE = `select state, after from rule_states where rule_id = $1 for update`;
-/** What it was found to be before is kept only where the question is the same. */
+/** The earlier state is kept only where the query is the same. */
 const RESET_STATE = `
   update rule_states set version = $2, state = 'unknown', reason = $3, since = $4, after = greatest(after, $4),
     matched = '{}', matched_total = 0, unknown = '{}', unknown_total = 0,
@@ -69,7 +69,7 @@ const RESET_STATE = `
 const KEEP_STATE = `update rule_states set version = $2 where rule_id = $1`;
 const MOVE = `
   insert into rule_transitions (rule_id, version, at, from_state, to_state, reason) values ($1, $2, $3, $4, 'unknown', $5)`;
-/** What was done to a rule stands in the audit of its account, whoever did it. */
+/** The audit of the account has every change of a rule, by any actor. */
 const AUDIT = `
   insert into account_events (account_id, action, actor, details)
   values ($1, $2, case when $3 = 'account ' || $1 then 'owner' else $3 end, jsonb_build_object('rule_id', $4::text, 'name', $5::text))`;
@@ -108,7 +108,7 @@ const toParameters = (draft: RuleDraft) => [
   ...[draft.freshness === null ? null : JSON.stringify(draft.freshness), draft.enabled, draft.shared],
 ];
 
-const tellChange = async (
+const auditChange = async (
   client: PoolClient,
   { accountId, ruleId, name }: Rule,
   { action, actor }: { readonly action: AccountAction; readonly actor: string },
@@ -127,26 +127,26 @@ export const createRule = (pool: Pool, draft: RuleDraft, of: { accountId: string
     const { rows } = await client.query<RuleRow>(INSERT, values);
     const rule = fromRow(rows[0] as RuleRow);
     await client.query(VERSION, [ruleId, rule.version, of.actor, ruleJson(rule)]);
-    await tellChange(client, rule, { action: 'rule_made', actor: of.actor });
+    await auditChange(client, rule, { action: 'rule_made', actor: of.actor });
     const reason: RuleReason = draft.enabled ? 'never_evaluated' : 'disabled';
     await client.query(BEGIN_STATE, [ruleId, rule.version, reason, nowMicros()]);
     return rule;
   });
 
-/** Whether two drafts ask the same: what one was found to be says nothing of another question. */
-const asksTheSame = (a: RuleDraft, b: RuleDraft): boolean =>
+/** Whether two drafts have the same query: a state of one query does not apply to another. */
+const isSameQuery = (a: RuleDraft, b: RuleDraft): boolean =>
   a.query === b.query && a.units === b.units && JSON.stringify(a.freshness) === JSON.stringify(b.freshness);
 
 const moveState = async (client: PoolClient, { ruleId, version }: Rule, reason: RuleReason): Promise<void> => {
   const { rows } = await client.query<{ state: RuleState; after: string }>(HELD_STATE, [ruleId]);
   const { state, after } = rows[0] ?? { state: 'unknown', after: '0' };
-  // Moves of a rule are in the order of their instants, also where a clock stands back.
+  // Moves of a rule are in the order of their instants, even when a clock goes back.
   const at = Math.max(nowMicros(), readMicros(after));
   await client.query(RESET_STATE, [ruleId, version, reason, at]);
   if (state !== 'unknown') await client.query(MOVE, [ruleId, version, at, state, reason]);
 };
 
-/** Changes a rule; what it does not say stays. The query was checked before. Throws ServiceError NOT_FOUND of another's rule too. */
+/** Changes a rule; members it leaves out stay. The query was checked before. Throws ServiceError NOT_FOUND of another's rule too. */
 export const changeRule = (
   pool: Pool,
   { ruleId, draft: change }: { ruleId: string; draft: Partial<RuleDraft> },
@@ -161,9 +161,9 @@ export const changeRule = (
     const { rows } = await client.query<RuleRow>(UPDATE, [ruleId, ...toParameters(draft)]);
     const rule = fromRow(rows[0] as RuleRow);
     await client.query(VERSION, [ruleId, rule.version, actor, ruleJson(rule)]);
-    await tellChange(client, rule, { action: 'rule_changed', actor });
+    await auditChange(client, rule, { action: 'rule_changed', actor });
     if (!rule.enabled && before.enabled) await moveState(client, rule, 'disabled');
-    else if (rule.enabled && (!before.enabled || !asksTheSame(before, rule)))
+    else if (rule.enabled && (!before.enabled || !isSameQuery(before, rule)))
       await moveState(client, rule, 'never_evaluated');
     else await client.query(KEEP_STATE, [ruleId, rule.version]);
     return rule;
@@ -174,9 +174,9 @@ export const removeRule = (pool: Pool, ruleId: string, { accountId, actor }: Own
   inTransaction(pool, async (client) => {
     const rule = await findRule(client, ruleId, accountId);
     await client.query(HELD_STATE, [ruleId]);
-    // Of two at once the second finds nothing.
+    // Of two concurrent calls the second finds nothing.
     if ((await client.query('delete from rules where rule_id = $1', [ruleId])).rowCount === 0) throw isMissing(ruleId);
-    await tellChange(client, rule, { action: 'rule_removed', actor });
+    await auditChange(client, rule, { action: 'rule_removed', actor });
   });
 
 export const findRule = async (pool: Queryable, ruleId: string, accountId: string | null): Promise<Rule> => {
@@ -194,7 +194,7 @@ export const listRules = async (pool: Queryable, accountId: string | null): Prom
   return rows.map(fromRow);
 };
 
-/** What a rule was last found to be, for its owner; nobody is noted as told. */
+/** The last state of a rule, for its owner; it is not marked as delivered. */
 export type OwnState = {
   readonly state: RuleState;
   readonly reason: RuleReason | null;

@@ -19,12 +19,12 @@ export type CallOptions = {
 };
 export type CallOutcome = { readonly isDelivered: boolean; readonly words: string };
 
-const macOf = (secret: string, seconds: number, body: string): Buffer =>
+const computeMac = (secret: string, seconds: number, body: string): Buffer =>
   createHmac('sha256', secret).update(`${seconds}.${body}`).digest();
 
 /** `t=SECONDS,v1=HEX`: HMAC-SHA256 with the secret over the timestamp, a full stop and the body. */
 export const signWebhook = (secret: string, seconds: number, body: string): string =>
-  `t=${seconds},v1=${macOf(secret, seconds, body).toString('hex')}`;
+  `t=${seconds},v1=${computeMac(secret, seconds, body).toString('hex')}`;
 
 const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/;
 
@@ -35,7 +35,7 @@ export const isSignedWebhook = (
 ): boolean => {
   const [, made = '', mac = ''] = SIGNATURE.exec(signature) ?? [];
   if (made === '' || Math.abs(seconds - Number(made)) > withinS) return false;
-  return timingSafeEqual(macOf(secret, Number(made), body), Buffer.from(mac, 'hex'));
+  return timingSafeEqual(computeMac(secret, Number(made), body), Buffer.from(mac, 'hex'));
 };
 
 /** Why an address is none for a webhook; null: it is one. */

@@ -1,4 +1,4 @@
-// Webhooks of accounts: where moves of its rules are told, and what became of the messages.
+// Webhooks of accounts: where moves of its rules are sent, and what became of the messages.
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { serviceError } from '../../schemas/errors.ts';
@@ -11,13 +11,13 @@ export type Webhook = {
   readonly webhook_id: string;
   readonly url: string;
   readonly created_at: Date;
-  /** When it was disabled because nothing arrived for a day, and the sentence that says so. */
+  /** When it was disabled because nothing arrived for a day, and the sentence that states it. */
   readonly disabled_at: Date | null;
   readonly notice: string | null;
   readonly waiting: number;
   readonly delivered: number;
   readonly dead: number;
-  /** What became of the newest attempt. */
+  /** The outcome of the newest attempt. */
   readonly outcome: string | null;
 };
 
@@ -60,7 +60,7 @@ export const addWebhook = async (
 export const listWebhooks = async (pool: Queryable, accountId: string): Promise<readonly Webhook[]> =>
   (await pool.query<Webhook>(LIST, [accountId])).rows;
 
-/** A disabled webhook is told again of what moves from now on. */
+/** An enabled webhook receives moves from now on. */
 export const enableWebhook = async (pool: Queryable, webhookId: string, accountId: string): Promise<void> => {
   if (!ID.test(webhookId) || (await pool.query(ENABLE, [webhookId, accountId])).rowCount === 0)
     throw isMissing(webhookId);

@@ -1,7 +1,7 @@
 // Why a result is unknown: the inputs that no known one could outweigh (SC-07).
 import { printNode } from '../language/printer.ts';
 import type { AggregateNode, Node } from '../language/tree.ts';
-import { partsOf } from './evaluate.ts';
+import { listParts } from './evaluate.ts';
 import type { Element, Instrument } from './instrument.ts';
 import { isLeaf } from './plan.ts';
 import { NO_VALUE, type Unknown, type Value } from './values.ts';
@@ -11,7 +11,7 @@ export type Cause = { readonly expr: string; readonly element: Element | null; r
 const isOpen = (value: Value): boolean =>
   value.kind === 'unknown' || value.kind === 'interval' || (value.kind === 'truth' && value.value === null);
 
-const childrenOf = (node: Node): readonly Node[] => {
+const listChildren = (node: Node): readonly Node[] => {
   switch (node.type) {
     case 'call':
     case 'and':
@@ -28,7 +28,7 @@ const childrenOf = (node: Node): readonly Node[] => {
 };
 
 /** Causes of an expression whose value is open, in the order of its text, then of the listings. */
-const causesOf = (node: Node, instrument: Instrument, element: Element | null): Cause[] => {
+const listCauses = (node: Node, instrument: Instrument, element: Element | null): Cause[] => {
   const value = instrument.value(node, element);
   if (!isOpen(value)) return [];
   if (isLeaf(node)) return value.kind === 'unknown' ? [{ expr: printNode(node), element, unknown: value }] : [];
@@ -36,7 +36,7 @@ const causesOf = (node: Node, instrument: Instrument, element: Element | null): 
     case 'any':
     case 'all':
     case 'count':
-      return instrument.elements.flatMap((each) => causesOf(node.where, instrument, each));
+      return instrument.elements.flatMap((each) => listCauses(node.where, instrument, each));
     default: {
       const causes = node.type === 'agg' ? openCauses(node, instrument) : partCauses(node, instrument, element);
       // Everything is known and still there is no value: a division by zero, an overflow, an aggregate over nothing.
@@ -47,18 +47,18 @@ const causesOf = (node: Node, instrument: Instrument, element: Element | null): 
 };
 
 const partCauses = (node: Node, instrument: Instrument, element: Element | null): Cause[] =>
-  childrenOf(node).flatMap((child) => causesOf(child, instrument, element));
+  listChildren(node).flatMap((child) => listCauses(child, instrument, element));
 
 const openCauses = (node: AggregateNode, instrument: Instrument): Cause[] =>
-  partsOf(node, instrument.environment).open.flatMap(({ element }) => [
-    ...(node.where === undefined ? [] : causesOf(node.where, instrument, element)),
-    ...causesOf(node.expr, instrument, element),
+  listParts(node, instrument.environment).open.flatMap(({ element }) => [
+    ...(node.where === undefined ? [] : listCauses(node.where, instrument, element)),
+    ...listCauses(node.expr, instrument, element),
   ]);
 
 /** Each input once. */
 export const because = (node: Node, instrument: Instrument, element: Element | null): Cause[] => {
   const causes = new Map<string, Cause>();
-  for (const cause of causesOf(node, instrument, element)) {
+  for (const cause of listCauses(node, instrument, element)) {
     const place = cause.element === null ? -1 : instrument.elements.indexOf(cause.element);
     const key = `${place}|${cause.expr}`;
     if (!causes.has(key)) causes.set(key, cause);

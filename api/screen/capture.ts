@@ -1,4 +1,4 @@
-// What a listing's columns say at T: which period is the newest usable one, and copies of the elements that the query reads (DQL-26, DQL-27).
+// A listing's columns at T: the newest usable period, and copies of the elements that the query reads (DQL-26, DQL-27).
 import { serviceError } from '../../schemas/errors.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
@@ -8,18 +8,18 @@ import { SEALS_AFTER } from '../../schemas/windows.ts';
 import { DAY } from '../history/past.ts';
 import { FIELDS, SOURCES } from '../language/fields.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf, pricePolicyOf } from '../live/listing-view.ts';
+import { findListingPolicy, findPricePolicy } from '../live/listing-view.ts';
 import { unitCounted } from '../live/members.ts';
 import type { Columns, Need } from '../series/cache.ts';
 import type { Column } from '../series/column.ts';
-import { type ColumnSpec, isQuantitySpec, lengthOf, periodAt, specId } from '../series/column-spec.ts';
+import { type ColumnSpec, findLength, isQuantitySpec, periodAt, specId } from '../series/column-spec.ts';
 import { type Elements, GAP_AT, INSUFFICIENT_AT, NOT_RETAINED_AT, UNIT_UNKNOWN_AT } from './series.ts';
 import { type Unknown, unknown } from './values.ts';
 
-/** What each element of a column of quantities counts in; null where there is no element. */
+/** The unit of each element of a column of quantities; null where there is no element. */
 type Units = readonly (QuantityUnit | null)[];
 
-/** A column as it stood: its elements, or why nothing can be said of them. `recorded` only of what is to be converted, `units` of quantities. */
+/** A column as captured: its elements, or why they are unknown. `recorded` only for columns to convert, `units` for quantities. */
 export type CapturedColumn = {
   readonly elements: Elements;
   readonly end: Micros;
@@ -61,13 +61,17 @@ const lacksField = (spec: ColumnSpec & { kind: 'layer' }, { version }: Selected)
   return (FIELDS.get(spec.member)?.needs ?? []).some((name) => not_published.includes(name));
 };
 
-/** Why nothing can be said of a column whatever is stored; null: its elements speak. */
-const absenceOf = (spec: ColumnSpec, selected: Selected, { capability, stateLag }: CaptureOptions): Unknown | null => {
+/** Why a column is unknown whatever is stored; null: its elements count. */
+const findAbsence = (
+  spec: ColumnSpec,
+  selected: Selected,
+  { capability, stateLag }: CaptureOptions,
+): Unknown | null => {
   const { version } = selected;
   const policy =
     spec.kind === 'candles'
-      ? pricePolicyOf(capability, spec.priceType, version)
-      : listingPolicyOf(capability, spec.layer, version);
+      ? findPricePolicy(capability, spec.priceType, version)
+      : findListingPolicy(capability, spec.layer, version);
   if (policy === 'off') return unknown('off', 'policy_off');
   const lacks = spec.kind === 'candles' ? lacksSource(spec, selected) : lacksField(spec, selected);
   if (policy === 'not_published' || lacks) return unknown('not_published', 'venue_capability');
@@ -80,7 +84,7 @@ const isUsable = (
   { column, period }: { readonly column: Column; readonly period: number },
   { watermark, byWatermark }: { readonly watermark: Micros; readonly byWatermark: boolean },
 ): boolean => {
-  const end = period * lengthOf(spec);
+  const end = period * findLength(spec);
   if (watermark >= end + SEALS_AFTER) return true;
   return column.has(period) && (spec.kind === 'candles' ? !byWatermark : watermark >= end);
 };
@@ -92,7 +96,7 @@ const newestPeriod = (
 ): number => {
   let newest = Number.POSITIVE_INFINITY;
   for (const [spec, column] of columns) {
-    let period = periodAt(at, lengthOf(spec));
+    let period = periodAt(at, findLength(spec));
     while (watermark !== null && !isUsable(spec, { column, period }, { watermark, byWatermark })) period--;
     newest = Math.min(newest, period);
   }
@@ -105,7 +109,7 @@ const explain = (
   spec: ColumnSpec,
   of: { last: number; selected: Selected; now: Micros },
 ): Elements => {
-  const length = lengthOf(spec);
+  const length = findLength(spec);
   const days = RETENTION_DAYS[spec.kind === 'candles' ? 'candles' : 'readings'];
   const floor = Math.floor((of.now - days * DAY) / DAY) * DAY;
   const { first_seen_at } = of.selected.version;
@@ -125,8 +129,8 @@ const explain = (
 
 type Stretch = { readonly spec: ColumnSpec; readonly last: number; readonly bars: number };
 
-/** As the rows say, else as the listing counted when they were recorded; null of what is no quantity. */
-const unitsOf = (column: Column, { spec, last, bars }: Stretch, { listing, version }: Selected): Units | null => {
+/** The units of the rows, else those of the listing when they were recorded; null for a column that is no quantity. */
+const readUnits = (column: Column, { spec, last, bars }: Stretch, { listing, version }: Selected): Units | null => {
   if (!isQuantitySpec(spec)) return null;
   const [values, recorded] = [column.copy(last, bars), column.copyRecorded(last, bars)];
   return column.copyUnits(last, bars).map((stated, i) => {
@@ -137,7 +141,7 @@ const unitsOf = (column: Column, { spec, last, bars }: Stretch, { listing, versi
   });
 };
 
-/** As published, figures of different units cannot stand in one window: only those in the newest one's unit are known (N-07). */
+/** As published, one window cannot mix figures of different units: only those in the newest one's unit are known (N-07). */
 const inOneUnit = ({ values, reasons: given }: Elements, units: Units): Elements => {
   const unit = units.findLast((one, i) => one !== null && !Number.isNaN(values[i] as number));
   let reasons = given;
@@ -157,11 +161,11 @@ const captureColumn = (
   { now, units: mode }: CaptureOptions,
 ): CapturedColumn => {
   const { spec, last, bars } = of;
-  const units = unitsOf(column, of, selected);
+  const units = readUnits(column, of, selected);
   const elements = explain(column.copy(last, bars), spec, { last, selected, now });
   return {
     elements: units === null || mode !== 'published' ? elements : inOneUnit(elements, units),
-    end: last * lengthOf(spec),
+    end: last * findLength(spec),
     receivedAt: column.receivedAt(last),
     recorded: units === null || mode === 'published' ? null : column.copyRecorded(last, bars),
     units,
@@ -169,7 +173,7 @@ const captureColumn = (
   };
 };
 
-/** What nothing can be said of now still counts in its unit (N-08). */
+/** A column that is unknown now still has its unit (N-08). */
 const captureAbsence = (
   absence: Unknown,
   { spec, bars }: Need,
@@ -178,7 +182,7 @@ const captureAbsence = (
 ): AbsentColumn => {
   const column = absence.status === 'stale' ? columns.columnOf(selected.listing, spec) : undefined;
   if (column === undefined) return absence;
-  return { ...absence, units: unitsOf(column, { spec, bars, last: periodAt(at, lengthOf(spec)) }, selected) };
+  return { ...absence, units: readUnits(column, { spec, bars, last: periodAt(at, findLength(spec)) }, selected) };
 };
 
 const require = (column: Column | undefined): Column => {
@@ -194,7 +198,7 @@ export const capture = (selected: Selected, needs: readonly Need[], options: Cap
   const held = new Map<string, [ColumnSpec, Column][]>();
   for (const need of needs) {
     const { spec } = need;
-    const absence = absenceOf(spec, selected, options);
+    const absence = findAbsence(spec, selected, options);
     if (absence !== null) captured.set(specId(spec), captureAbsence(absence, need, selected, options));
     else {
       const column = require(options.columns.columnOf(selected.listing, spec));

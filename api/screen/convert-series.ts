@@ -6,12 +6,12 @@ import type { ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark } from '../../schemas/units.ts';
 import { gatherLosses, gatherSeries } from '../history/gather.ts';
 import { markAt } from '../history/marks.ts';
-import { readingsOf } from '../history/series.ts';
+import { listReadings } from '../history/series.ts';
 import type { HistoryReader } from '../history/store.ts';
 import { versionAt } from '../live/listing-book.ts';
 import { mayNeedMark, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { type ColumnSpec, lengthOf, specId } from '../series/column-spec.ts';
+import { type ColumnSpec, findLength, specId } from '../series/column-spec.ts';
 import type { Captured, CapturedColumn } from './capture.ts';
 import type { Facts } from './facts.ts';
 import { type Elements, UNIT_UNKNOWN_AT } from './series.ts';
@@ -20,39 +20,40 @@ export type ConvertDeps = { readonly live: LiveMemory; readonly begin: () => His
 /** The mark at the end of a period, when it was present there. */
 type Marks = (end: Micros) => Digits | null;
 
-/** What an element counts in: as its row says, else as its listing does. */
+/** The unit of an element: that of its row, else that of its listing. */
 const unitAt = ({ units }: CapturedColumn, i: number, version: ListingVersion): QuantityUnit =>
   unitCounted({ quantity_unit: units?.[i] ?? null }, version);
 
-const columnOf = ({ windows }: Facts, spec: ColumnSpec): CapturedColumn | null => {
+const findColumn = ({ windows }: Facts, spec: ColumnSpec): CapturedColumn | null => {
   const captured: Captured | undefined = windows.get(specId(spec));
   return captured === undefined || 'kind' in captured ? null : captured;
 };
 
 /** Marks of listings at the period ends of a column. */
 const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: ConvertDeps): Promise<Map<string, Marks>> => {
-  const length = lengthOf(spec);
-  const columns = facts.map((one) => columnOf(one, spec)).filter((column) => column !== null);
+  const length = findLength(spec);
+  const columns = facts.map((one) => findColumn(one, spec)).filter((column) => column !== null);
   const to = Math.max(...columns.map(({ end }) => end));
   const from = Math.min(...columns.map(({ end, elements }) => end - elements.values.length * length));
   const { live } = deps;
   const reader = deps.begin();
   const asked = { mode: 'interval', length, from, to } as const;
   const series = await gatherSeries({ reader, live, listings: facts, asked }, 'mark', { withBefore: true });
-  const rowsOf = ({ listing }: Facts) => readingsOf(series.get(listingId(listing.venue, listing.venueSymbol)) ?? []);
-  const heard = facts.flatMap((one) => rowsOf(one).map((row) => [one.listing.venue, row] as const));
-  const losses = await gatherLosses({ reader, live }, heard, to);
+  const listRows = ({ listing }: Facts) =>
+    listReadings(series.get(listingId(listing.venue, listing.venueSymbol)) ?? []);
+  const received = facts.flatMap((one) => listRows(one).map((row) => [one.listing.venue, row] as const));
+  const losses = await gatherLosses({ reader, live }, received, to);
   return new Map(
     facts.map((one) => {
       const { venue, venueSymbol } = one.listing;
       const capabilities = live.venue(venue)?.capabilities ?? [];
-      const marks = { venue, capabilities, losses, rows: rowsOf(one), boundMs: one.terms.bounds.mark };
+      const marks = { venue, capabilities, losses, rows: listRows(one), boundMs: one.terms.bounds.mark };
       return [listingId(venue, venueSymbol), (end: Micros) => markAt(marks, end)?.digits ?? null];
     }),
   );
 };
 
-/** The column's elements in the unit asked, and the digits of the newest. */
+/** The column's elements in the requested unit, and the digits of the newest. */
 const convert = (
   facts: Facts,
   column: CapturedColumn,
@@ -93,13 +94,13 @@ export const convertFacts = async (
 ): Promise<Facts[]> => {
   const windows = facts.map((one) => new Map(one.windows));
   for (const spec of specs) {
-    const marked = facts.filter((one) => mayNeedMark(one.listing, columnOf(one, spec)?.units ?? [], one.terms.units));
+    const marked = facts.filter((one) => mayNeedMark(one.listing, findColumn(one, spec)?.units ?? [], one.terms.units));
     const marks = marked.length === 0 ? new Map<string, Marks>() : await readMarks(marked, spec, deps);
     for (const [i, one] of facts.entries()) {
-      const column = columnOf(one, spec);
+      const column = findColumn(one, spec);
       if (column === null) continue;
       const of = {
-        length: lengthOf(spec),
+        length: findLength(spec),
         marks: marks.get(listingId(one.listing.venue, one.listing.venueSymbol)) ?? (() => null),
       };
       windows[i]?.set(specId(spec), { ...column, ...convert(one, column, of) });

@@ -1,19 +1,19 @@
-// Evaluates a checked expression over the listings of one instrument: total and without short circuit (DQL-14 to DQL-24). What a listing
-// says for a field, a series or a depth comes from the reader that is handed in.
+// Evaluates a checked expression over the listings of one instrument: total and without short circuit (DQL-14 to DQL-24). The caller
+// passes the reader that gives a listing's fields, series and depths.
 import { parseDuration } from '../../schemas/durations.ts';
 import { type Arithmetic, operate } from '../language/operators.ts';
-import { sumOf } from '../language/sums.ts';
+import { computeSum } from '../language/sums.ts';
 import type { AggregateNode, CallNode, FieldNode, InNode, Node, QuantifierNode, SourceNode } from '../language/tree.ts';
 import {
   and,
   compare,
   firstUnknown,
-  intervalOf,
   isAbsent,
   NO_VALUE,
-  numberOf,
   or,
   type Truth,
+  toInterval,
+  toNumber,
   type Unknown,
   type Value,
 } from './values.ts';
@@ -35,17 +35,17 @@ export type Parts<Element> = {
 };
 
 const truth = (value: Truth): Value => ({ kind: 'truth', value });
-const truthOf = (value: Value): Truth => (value.kind === 'truth' ? value.value : null);
+const toTruth = (value: Value): Truth => (value.kind === 'truth' ? value.value : null);
 const isUnknown = (value: Value): value is Unknown => value.kind === 'unknown';
 
 /** Binary64; with an interval nothing is known (DQL-17). */
 const arithmetic = (op: Arithmetic, left: Value, right: Value): Value => {
   const unknowns = [left, right].filter(isUnknown);
   if (unknowns.length > 0) return firstUnknown(unknowns);
-  return left.kind === 'number' && right.kind === 'number' ? numberOf(operate(op, left.value, right.value)) : NO_VALUE;
+  return left.kind === 'number' && right.kind === 'number' ? toNumber(operate(op, left.value, right.value)) : NO_VALUE;
 };
 
-const literal = (text: string): Value => numberOf(parseDuration(text) ?? Number.NaN);
+const literal = (text: string): Value => toNumber(parseDuration(text) ?? Number.NaN);
 
 const membership = <E>({ left, values }: InNode, environment: Environment<E>, element: E | null): Value => {
   const value = evaluate(left, environment, element);
@@ -53,19 +53,19 @@ const membership = <E>({ left, values }: InNode, environment: Environment<E>, el
 };
 
 const quantified = <E>({ type, where }: QuantifierNode, environment: Environment<E>): Value => {
-  const truths = environment.elements.map((element) => truthOf(evaluate(where, environment, element)));
+  const truths = environment.elements.map((element) => toTruth(evaluate(where, environment, element)));
   if (type === 'any') return truth(or(truths));
   if (type === 'all') return truth(and(truths));
   const known = truths.filter((t) => t === true).length;
-  return intervalOf(known, known + truths.filter((t) => t === null).length);
+  return toInterval(known, known + truths.filter((t) => t === null).length);
 };
 
 /** Which elements contribute and which may (DQL-21, DQL-33b). */
-export const partsOf = <E>({ expr, where }: AggregateNode, environment: Environment<E>): Parts<E> => {
+export const listParts = <E>({ expr, where }: AggregateNode, environment: Environment<E>): Parts<E> => {
   const contributing: { element: E; value: number }[] = [];
   const open: { element: E; value: Value }[] = [];
   for (const element of environment.elements) {
-    const holds = where === undefined ? true : truthOf(evaluate(where, environment, element));
+    const holds = where === undefined ? true : toTruth(evaluate(where, environment, element));
     const value = evaluate(expr, environment, element);
     if (holds === false || isAbsent(value)) continue;
     if (holds && value.kind === 'number') contributing.push({ element, value: value.value });
@@ -75,18 +75,18 @@ export const partsOf = <E>({ expr, where }: AggregateNode, environment: Environm
 };
 
 /** DQL-22, DQL-23. */
-export const aggregateOf = <E>(fn: AggregateNode['fn'], { contributing, open }: Parts<E>): Value => {
+export const computeAggregate = <E>(fn: AggregateNode['fn'], { contributing, open }: Parts<E>): Value => {
   const values = contributing.map(({ value }) => value);
   const isOpen = open.length > 0;
   if (values.length === 0 || (fn === 'sum' && isOpen))
     return firstUnknown(open.map(({ value }) => value).filter(isUnknown));
   switch (fn) {
     case 'sum':
-      return numberOf(sumOf(values));
+      return toNumber(computeSum(values));
     case 'max':
-      return intervalOf(Math.max(...values), isOpen ? Number.POSITIVE_INFINITY : Math.max(...values));
+      return toInterval(Math.max(...values), isOpen ? Number.POSITIVE_INFINITY : Math.max(...values));
     case 'min':
-      return intervalOf(isOpen ? Number.NEGATIVE_INFINITY : Math.min(...values), Math.min(...values));
+      return toInterval(isOpen ? Number.NEGATIVE_INFINITY : Math.min(...values), Math.min(...values));
     default: {
       const never: never = fn;
       return never;
@@ -94,11 +94,11 @@ export const aggregateOf = <E>(fn: AggregateNode['fn'], { contributing, open }: 
   }
 };
 
-const callOf = <E>(node: CallNode, environment: Environment<E>, element: E | null): Value => {
+const evaluateCall = <E>(node: CallNode, environment: Environment<E>, element: E | null): Value => {
   const [argument] = node.args;
   if (node.name !== 'abs' || argument === undefined) return environment.read(node, element);
   const value = evaluate(argument, environment, element);
-  if (value.kind === 'number') return numberOf(Math.abs(value.value));
+  if (value.kind === 'number') return toNumber(Math.abs(value.value));
   return value.kind === 'unknown' ? value : NO_VALUE;
 };
 
@@ -107,7 +107,7 @@ export const evaluate = <E>(node: Node, environment: Environment<E>, element: E 
   const at = (child: Node): Value => evaluate(child, environment, element);
   switch (node.type) {
     case 'number':
-      return numberOf(Number(node.value));
+      return toNumber(Number(node.value));
     case 'duration':
       return literal(node.value);
     case 'code':
@@ -117,7 +117,7 @@ export const evaluate = <E>(node: Node, environment: Environment<E>, element: E 
     case 'source':
       return environment.read(node, element);
     case 'call':
-      return callOf(node, environment, element);
+      return evaluateCall(node, environment, element);
     case 'arith':
       return arithmetic(node.op, at(node.left), at(node.right));
     case 'cmp':
@@ -125,15 +125,15 @@ export const evaluate = <E>(node: Node, environment: Environment<E>, element: E 
     case 'in':
       return membership(node, environment, element);
     case 'and':
-      return truth(and(node.args.map((arg) => truthOf(at(arg)))));
+      return truth(and(node.args.map((arg) => toTruth(at(arg)))));
     case 'or':
-      return truth(or(node.args.map((arg) => truthOf(at(arg)))));
+      return truth(or(node.args.map((arg) => toTruth(at(arg)))));
     case 'any':
     case 'all':
     case 'count':
       return quantified(node, environment);
     case 'agg':
-      return aggregateOf(node.fn, partsOf(node, environment));
+      return computeAggregate(node.fn, listParts(node, environment));
     case 'broken':
       throw new Error('a query with faults has no value');
     default: {

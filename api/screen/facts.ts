@@ -1,4 +1,4 @@
-// What is known of a listing at T, whether T is now or past: its version, the state of each layer the query reads, its mark.
+// The facts of a listing at T, now or past: its version, the state of each layer the query reads, its mark.
 import { type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
@@ -6,7 +6,7 @@ import type { UnitsMode } from '../../schemas/units.ts';
 import type { StoredReading } from '../history/stored-row.ts';
 import type { Bounds } from '../live/bounds.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf, lostAt, type VenueView } from '../live/listing-view.ts';
+import { findListingPolicy, lostAt, type VenueView } from '../live/listing-view.ts';
 import type { Windows } from './capture.ts';
 
 /** How an answer reads: T, the unit of quantities, freshness bounds. */
@@ -35,7 +35,7 @@ export const liveLayers = (
     const reading = listing.readings.get(layer);
     const answer = statusAt({
       reading,
-      policy: listingPolicyOf(view.capability, layer, versionAt(listing.versions, terms.at)),
+      policy: findListingPolicy(view.capability, layer, versionAt(listing.versions, terms.at)),
       lostAt: lostAt(view, reading),
       boundMs: terms.bounds[layer],
       at: terms.at,
@@ -46,14 +46,14 @@ export const liveLayers = (
   return states;
 };
 
-export const layerOf = ({ layers }: Facts, layer: ReadingLayer): LayerState => {
+export const requireLayer = ({ layers }: Facts, layer: ReadingLayer): LayerState => {
   const state = layers[layer];
   if (state === undefined) throw new Error(`layer "${layer}" was not read`);
   return state;
 };
 
 /** The listing's mark when it is present at T (N-07). */
-export const markOf = (facts: Facts): Digits | null => {
-  const { reading, answer } = layerOf(facts, 'mark');
+export const findMark = (facts: Facts): Digits | null => {
+  const { reading, answer } = requireLayer(facts, 'mark');
   return answer.status === 'present' ? (reading?.values.mark ?? null) : null;
 };

@@ -1,9 +1,9 @@
-// One instrument under evaluation: its listings, what each says for every leaf (asked once), and the values of expressions over them.
+// One instrument under evaluation: its listings, the value of each for every leaf (read once), and the values of expressions over them.
 import type { Node } from '../language/tree.ts';
 import { type Environment, evaluate, type Leaf } from './evaluate.ts';
 import type { Facts } from './facts.ts';
 import type { Plan } from './plan.ts';
-import { type Said, say } from './say.ts';
+import { readLeaf, type Said } from './say.ts';
 import type { Truth, Value } from './values.ts';
 
 export type Element = { readonly facts: Facts; readonly said: (Said | undefined)[] };
@@ -24,14 +24,14 @@ export class Instrument {
     this.environment = { elements: this.elements, read: (leaf, element) => this.said(leaf, element).value };
   }
 
-  /** What an element says for a leaf; at instrument level, where only reference fields stand, any of them says it. */
+  /** The value of a leaf for an element; at instrument level only reference fields are allowed, and any listing has them. */
   said(leaf: Leaf, at: Element | null): Said {
     const element = at ?? (this.elements[0] as Element);
     const slot = this.plan.slotOf.get(leaf);
     if (slot === undefined) throw new Error(`"${leaf.name}" is no leaf of the plan`);
     const held = element.said[slot];
     if (held !== undefined) return held;
-    const said = say(leaf, element.facts, this.#group);
+    const said = readLeaf(leaf, element.facts, this.#group);
     element.said[slot] = said;
     return said;
   }

@@ -5,10 +5,10 @@ import type { Micros } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import { gatherLosses, gatherSeries, type Losses } from '../history/gather.ts';
 import { retentionFrom } from '../history/past.ts';
-import { newestAt, type ReadingRow, readingsOf } from '../history/series.ts';
+import { listReadings, newestAt, type ReadingRow } from '../history/series.ts';
 import type { HistoryReader } from '../history/store.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf } from '../live/listing-view.ts';
+import { findListingPolicy } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { LayerAnswer, LayerState, LayerStates, Terms } from './facts.ts';
 
@@ -32,12 +32,12 @@ const NOT_RETAINED: LayerAnswer = {
 
 type Heard = { readonly selected: Selected; readonly layer: ReadingLayer; readonly row: ReadingRow | null };
 
-const stateOf = ({ selected, layer, row }: Heard, losses: Losses, question: PastQuestion): LayerState => {
+const toState = ({ selected, layer, row }: Heard, losses: Losses, question: PastQuestion): LayerState => {
   const { terms, live, evaluatedAt } = question;
   const { listing, version } = selected;
   const capability = versionAt(live.venue(listing.venue)?.capabilities ?? [], terms.at);
-  const policy = listingPolicyOf(capability, layer, version);
-  // After `off` and `not_published` (L-07); of a venue that nothing was known of yet no policy is known.
+  const policy = findListingPolicy(capability, layer, version);
+  // After `off` and `not_published` (L-07); the policy of a venue of which nothing was known yet is unknown.
   const isKept = terms.at >= retentionFrom('readings', version, evaluatedAt);
   if (!isKept && (capability === null || policy === 'on')) return { reading: null, answer: NOT_RETAINED };
   const answer = statusAt({
@@ -57,19 +57,21 @@ export const pastLayers = async (question: PastQuestion): Promise<ReadonlyMap<st
   const gathering = { reader, live, listings, asked: { mode: 'at', instants: [terms.at] } } as const;
   // Side by side: all of memory is copied before the first statement is answered.
   const series = await Promise.all(layers.map((layer) => gatherSeries(gathering, layer)));
-  const heard = listings.flatMap((selected) =>
+  const received = listings.flatMap((selected) =>
     layers.map((layer, i): Heard => {
       const rows = series[i]?.get(listingId(selected.listing.venue, selected.listing.venueSymbol)) ?? [];
-      return { selected, layer, row: newestAt(readingsOf(rows), terms.at) };
+      return { selected, layer, row: newestAt(listReadings(rows), terms.at) };
     }),
   );
-  const spoken = heard.flatMap(({ selected, row }) => (row === null ? [] : [[selected.listing.venue, row] as const]));
+  const spoken = received.flatMap(({ selected, row }) =>
+    row === null ? [] : [[selected.listing.venue, row] as const],
+  );
   const losses = await gatherLosses({ reader, live }, spoken, terms.at);
   const states = new Map<string, Partial<Record<ReadingLayer, LayerState>>>();
-  for (const one of heard) {
+  for (const one of received) {
     const id = listingId(one.selected.listing.venue, one.selected.listing.venueSymbol);
     const held = states.get(id) ?? {};
-    held[one.layer] = stateOf(one, losses, question);
+    held[one.layer] = toState(one, losses, question);
     states.set(id, held);
   }
   return states;

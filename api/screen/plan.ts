@@ -1,16 +1,16 @@
-// What a checked query needs before it can be evaluated: leaves by number, layers, columns, and what its answer shows (DQL-18, SC-03).
+// The needs of a checked query before it can be evaluated: numbered leaves, layers, columns, and the members of its answer (DQL-18, SC-03).
 import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import type { CheckedQuery } from '../language/check-query.ts';
-import { barsOf, childrenOf } from '../language/cost.ts';
+import { countBars, listChildren } from '../language/cost.ts';
 import { FIELDS } from '../language/fields.ts';
 import { printNode } from '../language/printer.ts';
 import type { Node } from '../language/tree.ts';
 import type { Need } from '../series/cache.ts';
 import { specId } from '../series/column-spec.ts';
 import type { Leaf } from './evaluate.ts';
-import { columnsOf, functionOf, stepsOf } from './series.ts';
+import { countSteps, listColumns, requireFunction } from './series.ts';
 
 export type Level = 'instrument' | 'venue';
 /** A leaf of the query; leaves of one text are one slot. */
@@ -29,33 +29,35 @@ export type Plan = {
   readonly shown: Readonly<Record<Level, readonly Shown[]>>;
 };
 
-/** Tells a leaf from other nodes of its type, for the compiler: `abs` is a call and no leaf. */
+/** Distinguishes a leaf from other nodes of its type, for the compiler: `abs` is a call and no leaf. */
 declare const LEAF: unique symbol;
 type LeafNode = Leaf & { readonly [LEAF]: true };
 
 export const isLeaf = (node: Node): node is LeafNode =>
-  node.type === 'field' || node.type === 'source' || (node.type === 'call' && functionOf(node).how.by !== 'argument');
+  node.type === 'field' ||
+  node.type === 'source' ||
+  (node.type === 'call' && requireFunction(node).how.by !== 'argument');
 
 /** A leaf that reads periods. */
 const readsPeriods = (leaf: Leaf): boolean =>
-  leaf.type === 'source' || (leaf.type === 'call' && functionOf(leaf).readsPeriods);
+  leaf.type === 'source' || (leaf.type === 'call' && requireFunction(leaf).readsPeriods);
 
 const levelOfLeaf = (leaf: Leaf): Level =>
   leaf.type === 'field' && FIELDS.get(leaf.name)?.scope === 'instrument' ? 'instrument' : 'venue';
 
 /** Whether an expression has a value a listing, or one for the instrument (DQL-10). */
-const levelOf = (node: Node): Level => {
+const findLevel = (node: Node): Level => {
   if (isLeaf(node)) return levelOfLeaf(node);
   if (node.type === 'any' || node.type === 'all' || node.type === 'count' || node.type === 'agg') return 'instrument';
-  return childrenOf(node).some((child) => levelOf(child) === 'venue') ? 'venue' : 'instrument';
+  return listChildren(node).some((child) => findLevel(child) === 'venue') ? 'venue' : 'instrument';
 };
 
 const visit = (node: Node, see: (node: Node) => void): void => {
   see(node);
-  if (!isLeaf(node)) for (const child of childrenOf(node)) visit(child, see);
+  if (!isLeaf(node)) for (const child of listChildren(node)) visit(child, see);
 };
 
-const rootsOf = ({ condition, select, orderBy }: CheckedQuery): Node[] => [
+const listRoots = ({ condition, select, orderBy }: CheckedQuery): Node[] => [
   ...(condition === null ? [] : [condition]),
   ...select,
   ...orderBy.map(({ expr }) => expr),
@@ -64,25 +66,25 @@ const rootsOf = ({ condition, select, orderBy }: CheckedQuery): Node[] => [
 /** The layer whose reading a leaf is about; null for reference fields and series. */
 const layerOfLeaf = (leaf: Leaf): ReadingLayer | null => {
   if (leaf.type === 'source' || readsPeriods(leaf)) return null;
-  if (leaf.type === 'call' && functionOf(leaf).layer === 'venue_depth') return 'venue_depth';
+  if (leaf.type === 'call' && requireFunction(leaf).layer === 'venue_depth') return 'venue_depth';
   const name = leaf.type === 'call' ? (leaf.args[0]?.type === 'field' ? leaf.args[0].name : '') : leaf.name;
   const layer = FIELDS.get(name)?.layer;
   return layer === undefined || layer === 'reference' ? null : layer;
 };
 
-const layersOf = (slots: readonly Slot[], units: UnitsMode): ReadingLayer[] => {
+const listLayers = (slots: readonly Slot[], units: UnitsMode): ReadingLayer[] => {
   const read = new Set(slots.map(({ leaf }) => layerOfLeaf(leaf)));
   // Conversions need the mark, and so does the count of venues that answered.
   if (units !== 'published' || slots.some(({ text }) => text === 'venues_answered')) read.add('mark');
   return READING_LAYERS.filter((layer) => read.has(layer));
 };
 
-const needsOf = (slots: readonly Slot[]): Need[] => {
+const listNeeds = (slots: readonly Slot[]): Need[] => {
   const needs = new Map<string, Need>();
   for (const { leaf } of slots) {
     if (!readsPeriods(leaf)) continue;
-    for (const spec of columnsOf(leaf)) {
-      const bars = Math.max(barsOf(leaf), needs.get(specId(spec))?.bars ?? 0);
+    for (const spec of listColumns(leaf)) {
+      const bars = Math.max(countBars(leaf), needs.get(specId(spec))?.bars ?? 0);
       needs.set(specId(spec), { spec, bars });
     }
   }
@@ -103,33 +105,33 @@ const shownNodes = ({ condition, select, orderBy }: CheckedQuery): Node[] => {
 
 const shownAt = (nodes: readonly Node[], level: Level): Shown[] => {
   const shown = new Map<string, Shown>();
-  for (const node of nodes) if (levelOf(node) === level) shown.set(printNode(node), { key: printNode(node), node });
+  for (const node of nodes) if (findLevel(node) === level) shown.set(printNode(node), { key: printNode(node), node });
   return [...shown.values()].sort((a, b) => compareBytes(a.key, b.key));
 };
 
 /** Made once a query; holds for every instrument. */
-export const planOf = (query: CheckedQuery, units: UnitsMode): Plan => {
+export const makePlan = (query: CheckedQuery, units: UnitsMode): Plan => {
   const slots: Slot[] = [];
   const numbers = new Map<string, number>();
-  const slotOf = new Map<Node, number>();
-  for (const root of rootsOf(query)) {
+  const slotByNode = new Map<Node, number>();
+  for (const root of listRoots(query)) {
     visit(root, (node) => {
       if (!isLeaf(node)) return;
       const text = printNode(node);
       const number = numbers.get(text) ?? slots.length;
       if (number === slots.length) slots.push({ leaf: node, text, level: levelOfLeaf(node) });
       numbers.set(text, number);
-      slotOf.set(node, number);
+      slotByNode.set(node, number);
     });
   }
   const nodes = shownNodes(query);
   return {
     query,
     slots,
-    slotOf,
-    layers: layersOf(slots, units),
-    needs: needsOf(slots),
-    steps: slots.reduce((sum, { leaf }) => sum + (readsPeriods(leaf) ? stepsOf(leaf) : 0), 0),
+    slotOf: slotByNode,
+    layers: listLayers(slots, units),
+    needs: listNeeds(slots),
+    steps: slots.reduce((sum, { leaf }) => sum + (readsPeriods(leaf) ? countSteps(leaf) : 0), 0),
     shown: { instrument: shownAt(nodes, 'instrument'), venue: shownAt(nodes, 'venue') },
   };
 };

@@ -25,7 +25,7 @@ export type Reading = {
   readonly budget: Budget;
 };
 
-/** Facts being read: what memory says is taken at once, the rest when it is complete. */
+/** Facts being read: those from memory are taken at once, the rest when it is complete. */
 export type PendingFacts = { readonly complete: () => Promise<Facts[]> };
 
 const requireStore = (history: HistoryStore | null): HistoryReader => {
@@ -33,19 +33,19 @@ const requireStore = (history: HistoryStore | null): HistoryReader => {
   throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a minute.' });
 };
 
-const venueOf = (live: LiveMemory, { listing }: Selected): LiveVenue => {
+const requireVenue = (live: LiveMemory, { listing }: Selected): LiveVenue => {
   const venue = live.venue(listing.venue);
   if (venue === undefined) throw new Error(`venue "${listing.venue}" is not served`);
   return venue;
 };
 
-const factsOf = (
+const makeFacts = (
   selected: readonly Selected[],
   terms: Terms,
   of: { layers: (one: Selected, i: number) => LayerStates; windows: (one: Selected) => Windows },
 ): Facts[] => selected.map((one, i) => ({ ...one, terms, layers: of.layers(one, i), windows: of.windows(one) }));
 
-/** Quantities of series in the unit asked; nothing to do for most queries. */
+/** Quantities of series in the requested unit; nothing to do for most queries. */
 const inUnits = async (plan: Plan, facts: Facts[], { live, history, terms, budget }: Reading): Promise<Facts[]> => {
   const specs = plan.needs.map(({ spec }) => spec).filter(isQuantitySpec);
   if (terms.units === 'published' || specs.length === 0) return facts;
@@ -54,7 +54,7 @@ const inUnits = async (plan: Plan, facts: Facts[], { live, history, terms, budge
 
 // ---- now ----
 
-/** What memory says at an instant: now, or a moment ago (the rules). Whatever is read of one instant is of one state. */
+/** The state of memory at an instant: now, or a moment ago (the rules). All reads of one instant see one state. */
 export type Moment = {
   readonly viewOf: (one: Selected) => Pick<VenueView, 'capability' | 'stateLag'>;
   readonly layersOf: (one: Selected) => LayerStates;
@@ -73,7 +73,7 @@ export const readFactsAt = (
   const states = selected.map((one) => moment.layersOf(one));
   const layers = (_one: Selected, i: number): LayerStates => states[i] ?? {};
   const complete = async (): Promise<Facts[]> => {
-    if (plan.needs.length === 0) return factsOf(selected, terms, { layers, windows: () => NO_WINDOWS });
+    if (plan.needs.length === 0) return makeFacts(selected, terms, { layers, windows: () => NO_WINDOWS });
     const columns = seriesCacheOf(live);
     const loading = columns.ensure(selected, plan.needs, { at: terms.at, begin: () => requireStore(history) });
     if (loading !== null) await budget.within(loading);
@@ -85,7 +85,7 @@ export const readFactsAt = (
       const when = { at, now: at, watermark, ...(byWatermark ? { byWatermark } : {}) };
       return capture(one, plan.needs, { ...when, columns, capability, stateLag, units });
     };
-    return inUnits(plan, factsOf(selected, terms, { layers, windows }), reading);
+    return inUnits(plan, makeFacts(selected, terms, { layers, windows }), reading);
   };
   return { complete };
 };
@@ -95,12 +95,12 @@ const readLive = (plan: Plan, selected: readonly Selected[], reading: Reading): 
   const views = new Map<string, VenueView>();
   for (const one of selected) {
     const { venue } = one.listing;
-    if (!views.has(venue)) views.set(venue, venueView(live, venueOf(live, one), terms.at));
+    if (!views.has(venue)) views.set(venue, venueView(live, requireVenue(live, one), terms.at));
   }
-  const viewOf = ({ listing }: Selected): VenueView => views.get(listing.venue) as VenueView;
+  const findView = ({ listing }: Selected): VenueView => views.get(listing.venue) as VenueView;
   const moment: Moment = {
-    viewOf,
-    layersOf: (one) => liveLayers(viewOf(one), one, { layers: plan.layers, terms }),
+    viewOf: findView,
+    layersOf: (one) => liveLayers(findView(one), one, { layers: plan.layers, terms }),
     watermarkOf: (venue) => live.watermark(venue) ?? 0,
   };
   return readFactsAt(plan, selected, { reading, moment });
@@ -120,7 +120,7 @@ const readPast = (plan: Plan, selected: readonly Selected[], reading: Reading): 
         readColumns(selected, plan.needs, { reader, live, at: terms.at, now: evaluatedAt }),
       ] satisfies [Promise<unknown>, Promise<Columns>]),
     );
-    const facts = factsOf(selected, terms, {
+    const facts = makeFacts(selected, terms, {
       layers: ({ listing }) => states.get(listingId(listing.venue, listing.venueSymbol)) ?? {},
       windows: (one) =>
         capture(one, plan.needs, {
@@ -128,7 +128,7 @@ const readPast = (plan: Plan, selected: readonly Selected[], reading: Reading): 
           now: evaluatedAt,
           watermark: null,
           columns,
-          capability: versionAt(venueOf(live, one).capabilities, terms.at),
+          capability: versionAt(requireVenue(live, one).capabilities, terms.at),
           stateLag: false,
           units: terms.units,
         }),
@@ -138,6 +138,6 @@ const readPast = (plan: Plan, selected: readonly Selected[], reading: Reading): 
   return { complete };
 };
 
-/** Begins to read; the store is asked only in `complete`. Throws ServiceError past the budget, and while a store that is needed is away. */
+/** Begins to read; queries the store only in `complete`. Throws ServiceError over the budget, and while a needed store is unavailable. */
 export const readFacts = (plan: Plan, selected: readonly Selected[], reading: Reading): PendingFacts =>
   plan.query.asOf === null ? readLive(plan, selected, reading) : readPast(plan, selected, reading);

@@ -1,4 +1,4 @@
-// What a listing says for each leaf of a query: its value with unit, stamps, age, status and reason (L-10, DQL-15, DQL-20, DQL-25, DQL-29).
+// The value of a listing for each leaf of a query, with unit, stamps, age, status and reason (L-10, DQL-15, DQL-20, DQL-25, DQL-29).
 import type { Status } from '../../schemas/freshness.ts';
 import { MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
@@ -6,17 +6,17 @@ import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark, quantityUnitFor } from '../../schemas/units.ts';
 import type { StoredReading } from '../history/stored-row.ts';
-import { barsOf } from '../language/cost.ts';
+import { countBars } from '../language/cost.ts';
 import { FIELDS, SOURCES } from '../language/fields.ts';
 import type { CallNode, FieldNode, Node, SourceNode } from '../language/tree.ts';
 import { versionAt } from '../live/listing-book.ts';
-import { isQuantity, unitCounted, unitOf } from '../live/members.ts';
+import { findUnit, isQuantity, unitCounted } from '../live/members.ts';
 import { specId } from '../series/column-spec.ts';
 import type { Captured, CapturedColumn } from './capture.ts';
 import type { Leaf } from './evaluate.ts';
-import { type Facts, type LayerState, layerOf, markOf } from './facts.ts';
-import { type AtomValue, atomValue, columnsOf, functionOf, REASONS } from './series.ts';
-import { firstUnknown, NO_VALUE, numberOf, type Unknown, unknown, type Value } from './values.ts';
+import { type Facts, findMark, type LayerState, requireLayer } from './facts.ts';
+import { type AtomValue, atomValue, listColumns, REASONS, requireFunction } from './series.ts';
+import { firstUnknown, NO_VALUE, toNumber, type Unknown, unknown, type Value } from './values.ts';
 
 export type Said = {
   readonly value: Value;
@@ -38,7 +38,7 @@ export type Said = {
 
 const BARE = { digits: null, reading: null, receivedAt: null, ageMs: null, period: null, depth: null } as const;
 
-const statusOf = (value: Value): Pick<Said, 'status' | 'reason'> =>
+const toStatus = (value: Value): Pick<Said, 'status' | 'reason'> =>
   value.kind === 'unknown' ? { status: value.status, reason: value.reason } : { status: 'present', reason: null };
 
 const reference = (value: Value, unit: string, digits: Digits | null = null): Said => ({
@@ -47,7 +47,7 @@ const reference = (value: Value, unit: string, digits: Digits | null = null): Sa
   unit,
   digits,
   layer: 'reference',
-  ...statusOf(value),
+  ...toStatus(value),
 });
 
 const text = (value: string): Value => ({ kind: 'text', value });
@@ -55,18 +55,18 @@ const QUANTITY_UNITS: readonly string[] = ['base', 'contracts', 'quote'] satisfi
 
 type Quantity = { readonly digits: Digits; readonly unit: QuantityUnit; readonly version: ListingVersion };
 
-/** A quantity in the unit asked for; null: it cannot be converted (N-07). */
+/** A quantity in the requested unit; null: it cannot be converted (N-07). */
 const converted = ({ digits, unit, version }: Quantity, facts: Facts): Digits | null => {
   const { units: mode } = facts.terms;
   const listing = version.record.values;
-  const mark = needsMark(unit, mode, listing) ? markOf(facts) : null;
+  const mark = needsMark(unit, mode, listing) ? findMark(facts) : null;
   return convertQuantity({ digits, unit, mode, listing, mark });
 };
 
 const UNIT_UNKNOWN = unknown('missing', 'unit_unknown');
 
 /** Rules of the listing: known, left out, or not published. */
-const ruleOf = (name: 'tick_size' | 'lot_size' | 'min_qty', facts: Facts): Said => {
+const readRule = (name: 'tick_size' | 'lot_size' | 'min_qty', facts: Facts): Said => {
   const { version, terms } = facts;
   const { values } = version.record;
   const digits = values[name];
@@ -80,13 +80,13 @@ const ruleOf = (name: 'tick_size' | 'lot_size' | 'min_qty', facts: Facts): Said 
     );
   }
   const shown = isCounted ? converted({ digits, unit: stated as QuantityUnit, version }, facts) : digits;
-  return shown === null ? reference(UNIT_UNKNOWN, unit) : reference(numberOf(Number(shown)), unit, shown);
+  return shown === null ? reference(UNIT_UNKNOWN, unit) : reference(toNumber(Number(shown)), unit, shown);
 };
 
-const isPresent = (facts: Facts): boolean => layerOf(facts, 'mark').answer.status === 'present';
+const isPresent = (facts: Facts): boolean => requireLayer(facts, 'mark').answer.status === 'present';
 
-/** Reference fields; those of the instrument say the same at each of its listings. */
-const sayReference = (name: string, facts: Facts, group: readonly Facts[]): Said => {
+/** Reference fields; those of the instrument are the same for each of its listings. */
+const readReference = (name: string, facts: Facts, group: readonly Facts[]): Said => {
   const { listing, version } = facts;
   switch (name) {
     case 'instrument':
@@ -96,13 +96,13 @@ const sayReference = (name: string, facts: Facts, group: readonly Facts[]): Said
     case 'venue':
       return reference(text(listing.venue), 'code');
     case 'venues_listed':
-      return reference(numberOf(group.length), 'count');
+      return reference(toNumber(group.length), 'count');
     case 'venues_answered':
-      return reference(numberOf(group.filter(isPresent).length), 'count');
+      return reference(toNumber(group.filter(isPresent).length), 'count');
     case 'tick_size':
     case 'lot_size':
     case 'min_qty':
-      return ruleOf(name, facts);
+      return readRule(name, facts);
     default:
       throw new Error(`"${name}" is no reference field`);
   }
@@ -112,10 +112,10 @@ type Member = { readonly value: Value; readonly unit: string; readonly digits: D
 type StatusReason = Pick<Said, 'status' | 'reason'>;
 
 /**
- * What a layer says, with the stamps of its reading; one that is off or not published has none to speak of. A literal of every member:
+ * The value of a layer with the stamps of its reading; a layer that is off or not published has none. A literal of every member:
  * thousands are made a query, and spreading parts into one costs several times as much.
  */
-const saidOf = (
+const makeSaid = (
   { reading, answer }: LayerState,
   layer: ReadingLayer,
   { value, unit, digits, status, reason }: Member & StatusReason,
@@ -139,18 +139,18 @@ const saidOf = (
 /** Time that has passed is none: the venue has not published the next settlement yet (L-02). */
 const timeToFunding = ({ instants }: StoredReading, at: Micros): Value => {
   const next = instants.next_funding_at;
-  return next === undefined || next <= at ? NO_VALUE : numberOf(Math.floor((next - at) / MICROS_PER_MS));
+  return next === undefined || next <= at ? NO_VALUE : toNumber(Math.floor((next - at) / MICROS_PER_MS));
 };
 
 /** In force when the reading was recorded (H-16k). */
-const versionOf = ({ recorded_at }: StoredReading, { listing, version }: Facts): ListingVersion =>
+const findVersion = ({ recorded_at }: StoredReading, { listing, version }: Facts): ListingVersion =>
   versionAt(listing.versions, recorded_at) ?? version;
 
-/** A member of a reading that holds; one that is null says why (L-02, DQL-33c). */
-const memberOf = (reading: StoredReading, member: string, facts: Facts): Member => {
+/** A member of a reading that is valid; one that is null has a reason (L-02, DQL-33c). */
+const readMember = (reading: StoredReading, member: string, facts: Facts): Member => {
   const unit = unitOfMember(member, reading.layer, facts);
   if (member === 'time_to_funding') return { value: timeToFunding(reading, facts.terms.at), unit, digits: null };
-  const version = versionOf(reading, facts);
+  const version = findVersion(reading, facts);
   const digits = reading.values[member];
   if (digits === undefined) {
     const reason = reading.null_reasons[member] ?? 'no_value';
@@ -160,27 +160,27 @@ const memberOf = (reading: StoredReading, member: string, facts: Facts): Member 
     ? converted({ digits, unit: unitCounted(reading, version), version }, facts)
     : digits;
   if (shown === null) return { value: UNIT_UNKNOWN, unit, digits: null };
-  return { value: numberOf(Number(shown)), unit, digits: shown };
+  return { value: toNumber(Number(shown)), unit, digits: shown };
 };
 
-/** Of the newest reading, whether or not it holds; without one as the listing counts (N-08). */
+/** The unit of the newest reading, valid or not; without one as the listing counts (N-08). */
 const unitOfMember = (member: string, layer: ReadingLayer, facts: Facts): string => {
   if (member === 'time_to_funding') return 'ms';
-  const { reading } = layerOf(facts, layer);
+  const { reading } = requireLayer(facts, layer);
   const counted =
     reading === null
       ? unitCounted({ quantity_unit: null }, facts.version)
-      : unitCounted(reading, versionOf(reading, facts));
-  return unitOf(member, layer, quantityUnitFor(counted, facts.terms.units));
+      : unitCounted(reading, findVersion(reading, facts));
+  return findUnit(member, layer, quantityUnitFor(counted, facts.terms.units));
 };
 
-const sayMember = (layer: ReadingLayer, member: string, facts: Facts): Said => {
-  const state = layerOf(facts, layer);
+const readMemberValue = (layer: ReadingLayer, member: string, facts: Facts): Said => {
+  const state = requireLayer(facts, layer);
   const { reading, answer } = state;
   if (answer.status !== 'present' || reading === null) {
     const value = unknown(answer.status === 'present' ? 'missing' : answer.status, answer.reason ?? 'no_value');
     const { status, reason } = value;
-    return saidOf(state, layer, {
+    return makeSaid(state, layer, {
       value,
       unit: unitOfMember(member, layer, facts),
       digits: null,
@@ -188,16 +188,16 @@ const sayMember = (layer: ReadingLayer, member: string, facts: Facts): Said => {
       reason,
     });
   }
-  const { value, unit, digits } = memberOf(reading, member, facts);
-  if (value.kind !== 'unknown') return saidOf(state, layer, { value, unit, digits, status: 'present', reason: null });
+  const { value, unit, digits } = readMember(reading, member, facts);
+  if (value.kind !== 'unknown') return makeSaid(state, layer, { value, unit, digits, status: 'present', reason: null });
   // A figure that cannot be converted does not change what the layer is (L-07).
   const status = value === UNIT_UNKNOWN ? answer.status : value.status;
-  return saidOf(state, layer, { value, unit, digits, status, reason: value.reason });
+  return makeSaid(state, layer, { value, unit, digits, status, reason: value.reason });
 };
 
-const sayDepth = (name: string, band: string, facts: Facts): Said => {
-  const said = sayMember('venue_depth', `${name}_${band}`, facts);
-  const { reading, answer } = layerOf(facts, 'venue_depth');
+const readDepth = (name: string, band: string, facts: Facts): Said => {
+  const said = readMemberValue('venue_depth', `${name}_${band}`, facts);
+  const { reading, answer } = requireLayer(facts, 'venue_depth');
   const values = answer.status === 'present' ? (reading?.values ?? {}) : {};
   const side = name.includes('bid') ? 'bid' : 'ask';
   const levels = values[`levels_${side}_${band}`] ?? null;
@@ -205,23 +205,23 @@ const sayDepth = (name: string, band: string, facts: Facts): Said => {
 };
 
 /** `age` is known whenever there is an accepted reading, `status` always (DQL-15). */
-const sayAbout = (what: 'age' | 'status', layer: ReadingLayer, facts: Facts): Said => {
-  const state = layerOf(facts, layer);
+const readAbout = (what: 'age' | 'status', layer: ReadingLayer, facts: Facts): Said => {
+  const state = requireLayer(facts, layer);
   const { answer } = state;
   const known = { digits: null, status: 'present', reason: null } as const;
-  if (what === 'status') return saidOf(state, layer, { ...known, value: text(answer.status), unit: 'code' });
+  if (what === 'status') return makeSaid(state, layer, { ...known, value: text(answer.status), unit: 'code' });
   const isKnown = (answer.status === 'present' || answer.status === 'stale') && answer.age_ms !== null;
   const status = answer.status === 'present' ? 'missing' : answer.status;
-  if (isKnown) return saidOf(state, layer, { ...known, value: numberOf(answer.age_ms ?? 0), unit: 'ms' });
+  if (isKnown) return makeSaid(state, layer, { ...known, value: toNumber(answer.age_ms ?? 0), unit: 'ms' });
   const value = unknown(status, answer.reason ?? 'no_value');
-  return saidOf(state, layer, { digits: null, value, unit: 'ms', status, reason: value.reason });
+  return makeSaid(state, layer, { digits: null, value, unit: 'ms', status, reason: value.reason });
 };
 
 // ---- series ----
 
 /** That of the newest element, else as the listing counts (N-08). */
 const quantityUnit = (node: SourceNode | FieldNode, { version, terms, windows }: Facts): string => {
-  const counted = columnsOf(node).flatMap((spec) => windows.get(specId(spec))?.units ?? []);
+  const counted = listColumns(node).flatMap((spec) => windows.get(specId(spec))?.units ?? []);
   const unit = counted.findLast((one) => one !== null) ?? null;
   return quantityUnitFor(unitCounted({ quantity_unit: unit }, version), terms.units);
 };
@@ -243,7 +243,7 @@ const unitOfSeries = (node: Node, facts: Facts): string => {
     case 'arith':
       return unitOfArithmetic(node.op, unitOfSeries(node.left, facts), unitOfSeries(node.right, facts));
     case 'call': {
-      const { unit } = functionOf(node);
+      const { unit } = requireFunction(node);
       return unit === 'argument' ? unitOfSeries(node.args[0] as Node, facts) : unit;
     }
     default:
@@ -251,16 +251,16 @@ const unitOfSeries = (node: Node, facts: Facts): string => {
   }
 };
 
-const worthOf = (atom: AtomValue): Value => {
-  if ('number' in atom) return numberOf(atom.number);
+const toValue = (atom: AtomValue): Value => {
+  if ('number' in atom) return toNumber(atom.number);
   if ('truth' in atom) return { kind: 'truth', value: atom.truth };
   return unknown('missing', REASONS[atom.reason] ?? 'no_value');
 };
 
 const isUnknown = (captured: Captured): captured is Unknown => 'kind' in captured;
 
-const saySeries = (leaf: CallNode | SourceNode, facts: Facts): Said => {
-  const specs = columnsOf(leaf);
+const readSeriesValue = (leaf: CallNode | SourceNode, facts: Facts): Said => {
+  const specs = listColumns(leaf);
   const columns = specs.map((spec): Captured => {
     const captured = facts.windows.get(specId(spec));
     if (captured === undefined) throw new Error(`the column ${specId(spec)} was not captured`);
@@ -273,15 +273,15 @@ const saySeries = (leaf: CallNode | SourceNode, facts: Facts): Said => {
     ...BARE,
     unit: unitOfSeries(leaf, facts),
     layer: others.length === 0 ? layer : 'candles',
-    period: { timeframe, bars: barsOf(leaf), end: null },
+    period: { timeframe, bars: countBars(leaf), end: null },
   };
   const absent = columns.filter(isUnknown);
   if (absent.length > 0) {
     const value = firstUnknown(absent);
-    return { ...said, value, ...statusOf(value) };
+    return { ...said, value, ...toStatus(value) };
   }
   const read = new Map(specs.map((spec, i) => [specId(spec), columns[i] as CapturedColumn]));
-  const value = worthOf(
+  const value = toValue(
     atomValue(leaf, (spec) => {
       const captured = read.get(specId(spec));
       if (captured === undefined) throw new Error(`the column ${specId(spec)} is none of the atom's`);
@@ -295,26 +295,26 @@ const saySeries = (leaf: CallNode | SourceNode, facts: Facts): Said => {
     if (column.receivedAt !== null && column.receivedAt > (receivedAt ?? 0)) receivedAt = column.receivedAt;
   }
   const ageMs = receivedAt === null ? null : Math.floor((facts.terms.at - receivedAt) / MICROS_PER_MS);
-  // A bare source says what was published; everything else is computed.
+  // A bare source has digits as published; everything else is computed.
   const digits = leaf.type === 'source' && value.kind === 'number' ? ([...read.values()][0]?.digits ?? null) : null;
-  return { ...said, value, digits, ...statusOf(value), receivedAt, ageMs, period: { ...said.period, end } };
+  return { ...said, value, digits, ...toStatus(value), receivedAt, ageMs, period: { ...said.period, end } };
 };
 
-const sayField = ({ name }: FieldNode, facts: Facts, group: readonly Facts[]): Said => {
+const readFieldValue = ({ name }: FieldNode, facts: Facts, group: readonly Facts[]): Said => {
   const layer = FIELDS.get(name)?.layer;
-  if (layer === undefined || layer === 'reference') return sayReference(name, facts, group);
-  return sayMember(layer, name, facts);
+  if (layer === undefined || layer === 'reference') return readReference(name, facts, group);
+  return readMemberValue(layer, name, facts);
 };
 
-/** What a listing of an instrument says for a leaf; `group` are all the instrument's selected listings. */
-export const say = (leaf: Leaf, facts: Facts, group: readonly Facts[]): Said => {
-  if (leaf.type === 'field') return sayField(leaf, facts, group);
-  if (leaf.type === 'source') return saySeries(leaf, facts);
-  const { how } = functionOf(leaf);
-  if (how.by !== 'layer') return saySeries(leaf, facts);
+/** The value of a leaf for a listing of an instrument; `group` are all the instrument's selected listings. */
+export const readLeaf = (leaf: Leaf, facts: Facts, group: readonly Facts[]): Said => {
+  if (leaf.type === 'field') return readFieldValue(leaf, facts, group);
+  if (leaf.type === 'source') return readSeriesValue(leaf, facts);
+  const { how } = requireFunction(leaf);
+  if (how.by !== 'layer') return readSeriesValue(leaf, facts);
   const [argument] = leaf.args;
-  if (how.what === 'depth') return sayDepth(leaf.name, argument?.type === 'code' ? argument.value : '', facts);
+  if (how.what === 'depth') return readDepth(leaf.name, argument?.type === 'code' ? argument.value : '', facts);
   const layer = argument?.type === 'field' ? FIELDS.get(argument.name)?.layer : undefined;
   if (layer === undefined || layer === 'reference') throw new Error(`${leaf.name} takes a field of a layer`);
-  return sayAbout(how.what, layer, facts);
+  return readAbout(how.what, layer, facts);
 };

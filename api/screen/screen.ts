@@ -57,7 +57,7 @@ export class Budget {
     try {
       const done = await Promise.race([work.then((value) => ({ value })), late]);
       if (typeof done === 'object') return done.value;
-      // What is still being read fills the cache for the next call; nobody waits for its failure.
+      // Reads under way fill the cache for the next call; their failure is ignored.
       work.catch(() => undefined);
       throw this.#refusal();
     } finally {
@@ -90,10 +90,10 @@ const inOrder =
     return 0;
   };
 
-const valuesOf = (shown: readonly Shown[], instrument: Instrument, element: Element | null): JsonValue =>
+const listValues = (shown: readonly Shown[], instrument: Instrument, element: Element | null): JsonValue =>
   Object.fromEntries(shown.map(({ key, node }) => [key, valueObject(node, instrument, element)]));
 
-const causesOf = (instrument: Instrument): JsonValue => {
+const listCauses = (instrument: Instrument): JsonValue => {
   const { condition } = instrument.plan.query;
   if (condition === null) return [];
   return because(condition, instrument, null)
@@ -107,21 +107,21 @@ const causesOf = (instrument: Instrument): JsonValue => {
     }));
 };
 
-const itemOf = ({ instrument, result }: Outcome): JsonValue => ({
+const toItem = ({ instrument, result }: Outcome): JsonValue => ({
   instrument: instrument.code,
   result: result === true ? 'true' : 'unknown',
-  values: valuesOf(instrument.plan.shown.instrument, instrument, null),
+  values: listValues(instrument.plan.shown.instrument, instrument, null),
   venues: instrument.elements.map((element) => ({
     venue: element.facts.listing.venue,
     symbol: element.facts.listing.venueSymbol,
     quote: element.facts.version.record.values.quote,
-    values: valuesOf(instrument.plan.shown.venue, instrument, element),
+    values: listValues(instrument.plan.shown.venue, instrument, element),
   })),
-  because: result === true ? undefined : causesOf(instrument),
+  because: result === true ? undefined : listCauses(instrument),
 });
 
 /** Listings by instrument, in the order of their codes; those of one in the order given. */
-export const groupsOf = (facts: readonly Facts[]): [string, Facts[]][] => {
+export const groupFacts = (facts: readonly Facts[]): [string, Facts[]][] => {
   const groups = new Map<string, Facts[]>();
   for (const one of facts) {
     const { instrument } = one.version.record.values;
@@ -150,10 +150,10 @@ export const screenItems = async (
   const { orderBy } = plan.query;
   const items: string[] = [];
   const write = (outcome: Outcome): void => {
-    items.push(writeJson(itemOf(outcome), { numberFormat }));
+    items.push(writeJson(toItem(outcome), { numberFormat }));
   };
   const outcomes: Outcome[] = [];
-  for (const [code, group] of groupsOf(facts)) {
+  for (const [code, group] of groupFacts(facts)) {
     const instrument = new Instrument(code, plan, group);
     const result = instrument.result();
     if (result === true || (result === null && includeUnknown)) {

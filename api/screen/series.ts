@@ -2,7 +2,7 @@
 
 import { FIELDS, SOURCES } from '../language/fields.ts';
 import { FUNCTIONS, type FunctionSpec } from '../language/functions.ts';
-import { type Arguments, atrsOf, type Rule } from '../language/indicators.ts';
+import { type Arguments, computeAtrs, type Rule } from '../language/indicators.ts';
 import type { Timeframe } from '../language/limits.ts';
 import { operate } from '../language/operators.ts';
 import type { ArithNode, CallNode, FieldNode, Node, SourceNode } from '../language/tree.ts';
@@ -22,7 +22,7 @@ export type Elements = { readonly values: Float64Array; readonly reasons: Uint8A
 /** The newest elements of a column, as many as were captured. */
 export type ReadColumn = (spec: ColumnSpec) => Elements;
 
-const timeframeOf = (node: SourceNode | FieldNode | CallNode): Timeframe => {
+const requireTimeframe = (node: SourceNode | FieldNode | CallNode): Timeframe => {
   if (node.period === undefined) throw new Error(`"${node.name}" has no period after checking`);
   return node.period;
 };
@@ -30,13 +30,13 @@ const timeframeOf = (node: SourceNode | FieldNode | CallNode): Timeframe => {
 const specOfSource = (node: SourceNode): ColumnSpec => {
   const source = SOURCES.get(node.name);
   if (source === undefined) throw new Error(`"${node.name}" is no source`);
-  return { kind: 'candles', priceType: source.priceType, member: source.member, timeframe: timeframeOf(node) };
+  return { kind: 'candles', priceType: source.priceType, member: source.member, timeframe: requireTimeframe(node) };
 };
 
 const specOfField = (node: FieldNode): ColumnSpec => {
   const layer = FIELDS.get(node.name)?.layer;
   if (layer === undefined || layer === 'reference') throw new Error(`"${node.name}" is no series`);
-  return { kind: 'layer', layer, member: node.name, timeframe: timeframeOf(node) };
+  return { kind: 'layer', layer, member: node.name, timeframe: requireTimeframe(node) };
 };
 
 const CANDLES_OF = { atr: ['high', 'low', 'close'], gaps: ['present'] } as const satisfies Record<
@@ -44,9 +44,9 @@ const CANDLES_OF = { atr: ['high', 'low', 'close'], gaps: ['present'] } as const
   readonly CandleMember[]
 >;
 const tradeColumns = (node: CallNode, members: readonly CandleMember[]): ColumnSpec[] =>
-  members.map((member) => ({ kind: 'candles', priceType: 'trade', member, timeframe: timeframeOf(node) }));
+  members.map((member) => ({ kind: 'candles', priceType: 'trade', member, timeframe: requireTimeframe(node) }));
 
-export const functionOf = ({ name }: CallNode): FunctionSpec => {
+export const requireFunction = ({ name }: CallNode): FunctionSpec => {
   const spec = FUNCTIONS.get(name);
   if (spec === undefined) throw new Error(`"${name}" is no function`);
   return spec;
@@ -59,11 +59,11 @@ const readBy = (node: Node): ColumnSpec[] => {
     case 'field':
       return [specOfField(node)];
     case 'arith':
-      return [...columnsOf(node.left), ...columnsOf(node.right)];
+      return [...listColumns(node.left), ...listColumns(node.right)];
     case 'call': {
-      const { how } = functionOf(node);
+      const { how } = requireFunction(node);
       if (how.by === 'candles') return tradeColumns(node, CANDLES_OF[how.what]);
-      return node.args.flatMap(columnsOf);
+      return node.args.flatMap(listColumns);
     }
     default:
       return [];
@@ -83,14 +83,14 @@ const once = <T>(make: (node: Node) => T): ((node: Node) => T) => {
 };
 
 /** Columns that an expression over periods reads. */
-export const columnsOf: (node: Node) => readonly ColumnSpec[] = once(readBy);
-const columnOf = (node: Node): ColumnSpec => columnsOf(node)[0] as ColumnSpec;
+export const listColumns: (node: Node) => readonly ColumnSpec[] = once(readBy);
+const toColumn = (node: Node): ColumnSpec => listColumns(node)[0] as ColumnSpec;
 
 const numberAt = (node: Node | undefined): string => (node?.type === 'number' ? node.value : '0');
 
 const literals = (node: Node): Arguments => {
   if (node.type !== 'call') return { n: 0, p: '0', isLinear: false };
-  const { parameters } = functionOf(node);
+  const { parameters } = requireFunction(node);
   const method = node.args[parameters.indexOf('method')];
   return {
     n: Number(numberAt(node.args[parameters.indexOf('window')])),
@@ -100,7 +100,7 @@ const literals = (node: Node): Arguments => {
 };
 
 /** The literal arguments of a call. */
-const argumentsOf: (node: Node) => Arguments = once(literals);
+const readArguments: (node: Node) => Arguments = once(literals);
 
 const newest = ({ values, reasons }: Elements, count: number): Elements => ({
   values: values.subarray(values.length - count),
@@ -132,7 +132,7 @@ const join = (a: Uint8Array | null, b: Uint8Array | null): Uint8Array | null => 
 const constant = (value: number, count: number): Elements => settle(new Float64Array(count).fill(value), null);
 
 const arithmetic = ({ op, left, right }: ArithNode, count: number, read: ReadColumn): Elements => {
-  const [a, b] = [seriesOf(left, count, read), seriesOf(right, count, read)];
+  const [a, b] = [computeSeries(left, count, read), computeSeries(right, count, read)];
   const values = new Float64Array(count);
   for (let i = 0; i < count; i++) values[i] = operate(op, a.values[i] as number, b.values[i] as number);
   return settle(values, join(a.reasons, b.reasons));
@@ -149,9 +149,9 @@ const reasonsOver = ({ reasons }: Elements, window: number, count: number): Uint
 };
 
 const applyRule = (rule: Rule, node: CallNode, { count, read }: { count: number; read: ReadColumn }): Elements => {
-  const given = argumentsOf(node);
+  const given = readArguments(node);
   const window = rule.window(given.n);
-  const inner = seriesOf(node.args[0] as Node, count + window - 1, read);
+  const inner = computeSeries(node.args[0] as Node, count + window - 1, read);
   const reasons = reasonsOver(inner, window, count);
   if ('slide' in rule) return settle(rule.slide(inner.values, window, { ...given, count }), reasons);
   const values = new Float64Array(count);
@@ -163,24 +163,24 @@ const applyRule = (rule: Rule, node: CallNode, { count, read }: { count: number;
 };
 
 const averageTrueRange = (node: CallNode, count: number, read: ReadColumn): Elements => {
-  const { n } = argumentsOf(node);
+  const { n } = readArguments(node);
   const window = 4 * n + 1;
-  const [high, low, close] = columnsOf(node).map((spec) => newest(read(spec), count + window - 1));
+  const [high, low, close] = listColumns(node).map((spec) => newest(read(spec), count + window - 1));
   if (high === undefined || low === undefined || close === undefined) throw new Error('atr reads three columns');
   const reasons = [high, low, close].reduce<Uint8Array | null>(
     (found, column) => join(found, reasonsOver(column, window, count)),
     null,
   );
-  return settle(atrsOf([high.values, low.values, close.values], { n, count }), reasons);
+  return settle(computeAtrs([high.values, low.values, close.values], { n, count }), reasons);
 };
 
 const seriesCall = (node: CallNode, count: number, read: ReadColumn): Elements => {
-  const { how } = functionOf(node);
+  const { how } = requireFunction(node);
   switch (how.by) {
     case 'window':
       return applyRule(how.rule, node, { count, read });
     case 'argument': {
-      const { values, reasons } = seriesOf(node.args[0] as Node, count, read);
+      const { values, reasons } = computeSeries(node.args[0] as Node, count, read);
       return { values: values.map(Math.abs), reasons };
     }
     case 'candles':
@@ -195,14 +195,14 @@ const seriesCall = (node: CallNode, count: number, read: ReadColumn): Elements =
 };
 
 /** The newest `count` elements of a series. */
-export const seriesOf = (node: Node, count: number, read: ReadColumn): Elements => {
+export const computeSeries = (node: Node, count: number, read: ReadColumn): Elements => {
   switch (node.type) {
     case 'number':
       return constant(Number(node.value), count);
     case 'source':
-      return newest(read(columnOf(node)), count);
+      return newest(read(toColumn(node)), count);
     case 'field':
-      return newest(read(columnOf(node)), count);
+      return newest(read(toColumn(node)), count);
     case 'arith':
       return arithmetic(node, count, read);
     case 'call':
@@ -215,29 +215,29 @@ export const seriesOf = (node: Node, count: number, read: ReadColumn): Elements 
 const ATR_WEIGHT = 3;
 
 const stepsOfCall = (node: CallNode, count: number): number => {
-  const { how } = functionOf(node);
-  const { n } = argumentsOf(node);
+  const { how } = requireFunction(node);
+  const { n } = readArguments(node);
   switch (how.by) {
     case 'window': {
       const window = how.rule.window(n);
-      return count * window * (how.rule.weight ?? 1) + stepsOf(node.args[0] as Node, count + window - 1);
+      return count * window * (how.rule.weight ?? 1) + countSteps(node.args[0] as Node, count + window - 1);
     }
     case 'candles':
       return how.what === 'atr' ? count * (4 * n + 1) * ATR_WEIGHT : n;
     case 'cross':
-      return node.args.reduce((sum, side) => sum + stepsOf(side, 2), 0);
+      return node.args.reduce((sum, side) => sum + countSteps(side, 2), 0);
     case 'argument':
-      return count + stepsOf(node.args[0] as Node, count);
+      return count + countSteps(node.args[0] as Node, count);
     default:
       return 0;
   }
 };
 
 /** About how many additions the newest `count` elements of a series cost: every window is computed from its own elements (DQL-28). */
-export const stepsOf = (node: Node, count = 1): number => {
+export const countSteps = (node: Node, count = 1): number => {
   switch (node.type) {
     case 'arith':
-      return count + stepsOf(node.left, count) + stepsOf(node.right, count);
+      return count + countSteps(node.left, count) + countSteps(node.right, count);
     case 'call':
       return stepsOfCall(node, count);
     default:
@@ -245,11 +245,11 @@ export const stepsOf = (node: Node, count = 1): number => {
   }
 };
 
-/** What an atom over periods is worth now: a number, a truth, or a place in REASONS. */
+/** The current value of an atom over periods: a number, a truth, or a place in REASONS. */
 export type AtomValue = { readonly number: number } | { readonly truth: boolean } | { readonly reason: number };
 
 const crossing = (node: CallNode, holds: (a: number, b: number) => boolean, read: ReadColumn): AtomValue => {
-  const [a, b] = node.args.map((side) => seriesOf(side, 2, read));
+  const [a, b] = node.args.map((side) => computeSeries(side, 2, read));
   if (a === undefined || b === undefined) throw new Error(`"${node.name}" has two sides`);
   const reason = join(a.reasons, b.reasons)?.reduce(first, 0) ?? 0;
   if (reason !== 0) return { reason };
@@ -259,8 +259,8 @@ const crossing = (node: CallNode, holds: (a: number, b: number) => boolean, read
 
 /** Absent candles among the last n; unknown only when the n reach before what is stored (DQL-27). */
 const countGaps = (node: CallNode, read: ReadColumn): AtomValue => {
-  const { n } = argumentsOf(node);
-  const { reasons } = newest(read(columnOf(node)), n);
+  const { n } = readArguments(node);
+  const { reasons } = newest(read(toColumn(node)), n);
   if (reasons === null) return { number: 0 };
   const before = reasons.filter((reason) => reason !== 0 && reason !== GAP_AT).reduce(first, 0);
   return before === 0 ? { number: reasons.filter((reason) => reason === GAP_AT).length } : { reason: before };
@@ -268,10 +268,10 @@ const countGaps = (node: CallNode, read: ReadColumn): AtomValue => {
 
 /** The newest element of a series call or bare source. */
 export const atomValue = (node: CallNode | SourceNode, read: ReadColumn): AtomValue => {
-  const how = node.type === 'call' ? functionOf(node).how : null;
+  const how = node.type === 'call' ? requireFunction(node).how : null;
   if (node.type === 'call' && how?.by === 'cross') return crossing(node, how.holds, read);
   if (node.type === 'call' && how?.by === 'candles' && how.what === 'gaps') return countGaps(node, read);
-  const { values, reasons } = seriesOf(node, 1, read);
+  const { values, reasons } = computeSeries(node, 1, read);
   const reason = reasons?.[0] ?? 0;
   return reason === 0 ? { number: values[0] as number } : { reason };
 };

@@ -7,7 +7,7 @@ import type { StoredReading } from '../history/stored-row.ts';
 import type { AggregateNode, ArithNode, Node, QuantifierNode } from '../language/tree.ts';
 import { figureOrNull, instantOrNull } from '../live/members.ts';
 import { because } from './because.ts';
-import { aggregateOf, partsOf } from './evaluate.ts';
+import { computeAggregate, listParts } from './evaluate.ts';
 import type { Element, Instrument } from './instrument.ts';
 import { isLeaf } from './plan.ts';
 import { type Said, unitOfArithmetic } from './say.ts';
@@ -42,14 +42,14 @@ const levels = ({ depth }: Said): Optional =>
 
 type StampTexts = { readonly venue_ts: string | null; readonly received_at: string | null };
 /** Readings never change and are shown often, so their instants are written once. */
-const stampTextsOf = new WeakMap<StoredReading, StampTexts>();
+const textsByReading = new WeakMap<StoredReading, StampTexts>();
 
 const stampTexts = ({ reading, receivedAt }: Said): StampTexts => {
   if (reading === null) return { venue_ts: null, received_at: instantOrNull(receivedAt) };
-  const held = stampTextsOf.get(reading);
+  const held = textsByReading.get(reading);
   if (held !== undefined) return held;
   const texts = { venue_ts: instantOrNull(reading.venue_ts), received_at: formatInstant(reading.received_at) };
-  stampTextsOf.set(reading, texts);
+  textsByReading.set(reading, texts);
   return texts;
 };
 
@@ -82,20 +82,20 @@ const leafObject = (name: string, said: Said, { facts }: Element): Json => {
 };
 
 /** Leaves and aggregates that an expression is computed from, each once. */
-const atomsOf = (node: Node): Node[] => {
+const listAtoms = (node: Node): Node[] => {
   if (isLeaf(node) || node.type === 'agg' || node.type === 'count') return [node];
   switch (node.type) {
     case 'arith':
-      return [...atomsOf(node.left), ...atomsOf(node.right)];
+      return [...listAtoms(node.left), ...listAtoms(node.right)];
     case 'call':
-      return node.args.flatMap(atomsOf);
+      return node.args.flatMap(listAtoms);
     default:
       return [];
   }
 };
 
 /** Unit of an expression; what is measured decides, not whether it is known. */
-const unitOf = (node: Node, instrument: Instrument, element: Element | null): string => {
+const findUnit = (node: Node, instrument: Instrument, element: Element | null): string => {
   if (isLeaf(node)) return instrument.said(node, element).unit;
   switch (node.type) {
     case 'duration':
@@ -103,7 +103,7 @@ const unitOf = (node: Node, instrument: Instrument, element: Element | null): st
     case 'arith':
       return arithmeticUnit(node, instrument, element);
     case 'call':
-      return unitOf(node.args[0] as Node, instrument, element);
+      return findUnit(node.args[0] as Node, instrument, element);
     case 'agg':
       return aggregateUnit(node, instrument);
     case 'number':
@@ -116,19 +116,19 @@ const unitOf = (node: Node, instrument: Instrument, element: Element | null): st
 
 /** A duration times or by a number stays one (DQL-12). */
 const arithmeticUnit = ({ op, left, right }: ArithNode, instrument: Instrument, element: Element | null): string => {
-  const [a, b] = [unitOf(left, instrument, element), unitOf(right, instrument, element)];
+  const [a, b] = [findUnit(left, instrument, element), findUnit(right, instrument, element)];
   if (op === '*' && (a === 'ms' || b === 'ms')) return 'ms';
   return op === '/' && a === 'ms' && b !== 'ms' ? 'ms' : unitOfArithmetic(op, a, b);
 };
 
 /** The unit that every listing's value has; a mixture is a bare number. */
 const aggregateUnit = ({ expr }: AggregateNode, instrument: Instrument): string => {
-  const units = new Set(instrument.elements.map((element) => unitOf(expr, instrument, element)));
+  const units = new Set(instrument.elements.map((element) => findUnit(expr, instrument, element)));
   const [unit = 'count'] = units;
   return units.size === 1 ? unit : 'count';
 };
 
-/** Of an unknown or bounded value: status and reason of the first of the inputs that made it one (L-10, DQL-33f, DQL-33j). */
+/** For an unknown or bounded value: status and reason of the first of the inputs that made it one (L-10, DQL-33f, DQL-33j). */
 const computedStatus = (value: Value, unknowns: readonly Unknown[]) => {
   if (value.kind === 'number' || value.kind === 'text') return { status: 'present' };
   const { status, reason } = firstUnknown(unknowns.length === 0 && value.kind === 'unknown' ? [value] : unknowns);
@@ -140,13 +140,13 @@ const derivedObject = (node: Node, instrument: Instrument, element: Element | nu
   const unknowns = because(node, instrument, element).map((cause) => cause.unknown);
   const { status, reason } = computedStatus(value, unknowns);
   const atoms = new Map<string, JsonValue>();
-  for (const atom of atomsOf(node)) {
+  for (const atom of listAtoms(node)) {
     const text = isLeaf(atom) ? String(instrument.plan.slotOf.get(atom)) : JSON.stringify([atom.type, atom.place]);
     atoms.set(text, valueObject(atom, instrument, element));
   }
   return {
     value: shownValue(value, null),
-    unit: unitOf(node, instrument, element),
+    unit: findUnit(node, instrument, element),
     venue: element?.facts.listing.venue,
     derived: true,
     status,
@@ -179,8 +179,8 @@ const countObject = (node: QuantifierNode, instrument: Instrument): Json => {
 const ownStamps = (said: Said) => ({ received_at: stampTexts(said).received_at, age_ms: said.ageMs });
 
 /** Stamps of what an element's value was computed from: the oldest of its atoms. */
-const stampsOf = (node: Node, instrument: Instrument, element: Element) => {
-  const leaves = atomsOf(node)
+const makeStamps = (node: Node, instrument: Instrument, element: Element) => {
+  const leaves = listAtoms(node)
     .filter(isLeaf)
     .map((leaf) => instrument.said(leaf, element));
   const oldest = leaves.reduce<Said | null>(
@@ -190,11 +190,11 @@ const stampsOf = (node: Node, instrument: Instrument, element: Element) => {
   return oldest === null ? { received_at: null, age_ms: null } : ownStamps(oldest);
 };
 
-/** What stands behind an aggregate: every contributing and every open element (DQL-21). */
+/** The parts of an aggregate: every contributing and every open element (DQL-21). */
 const partObject = (node: AggregateNode, instrument: Instrument, element: Element): Json => {
   const value = instrument.value(node.expr, element);
   const said = isLeaf(node.expr) ? instrument.said(node.expr, element) : null;
-  const stamps = said === null ? stampsOf(node.expr, instrument, element) : ownStamps(said);
+  const stamps = said === null ? makeStamps(node.expr, instrument, element) : ownStamps(said);
   return {
     venue: element.facts.listing.venue,
     symbol: element.facts.listing.venueSymbol,
@@ -206,12 +206,12 @@ const partObject = (node: AggregateNode, instrument: Instrument, element: Elemen
   };
 };
 
-const boundOf = (value: Value): JsonValue | undefined => {
+const toBound = (value: Value): JsonValue | undefined => {
   if (value.kind !== 'interval') return undefined;
   return Number.isFinite(value.low) ? { at_least: computed(value.low) } : { at_most: computed(value.high) };
 };
 
-const quotesOf = (elements: readonly Element[]): string[] =>
+const listQuotes = (elements: readonly Element[]): string[] =>
   [...new Set(elements.map(({ facts }) => facts.version.record.values.quote))].sort();
 
 /** Digits of the listing that gave the largest or smallest value: a published figure keeps them (N-05 rule 1). */
@@ -219,8 +219,8 @@ const pickedDigits = (node: AggregateNode, instrument: Instrument, picked: Eleme
   node.fn !== 'sum' && picked !== undefined && isLeaf(node.expr) ? instrument.said(node.expr, picked).digits : null;
 
 const aggregateObject = (node: AggregateNode, instrument: Instrument): Json => {
-  const parts = partsOf(node, instrument.environment);
-  const value = aggregateOf(node.fn, parts);
+  const parts = listParts(node, instrument.environment);
+  const value = computeAggregate(node.fn, parts);
   const taking = [...parts.contributing, ...parts.open].map(({ element }) => element);
   const unknowns = parts.open.flatMap(({ element }) =>
     [node.where, node.expr].flatMap((side) =>
@@ -229,14 +229,14 @@ const aggregateObject = (node: AggregateNode, instrument: Instrument): Json => {
   );
   const { status, reason } = computedStatus(value, unknowns);
   const unit = aggregateUnit(node, instrument);
-  const quotes = quotesOf(parts.contributing.map(({ element }) => element));
+  const quotes = listQuotes(parts.contributing.map(({ element }) => element));
   const picked = parts.contributing.find((part) => value.kind === 'number' && part.value === value.value)?.element;
   return {
     value: shownValue(value, pickedDigits(node, instrument, picked)),
     unit,
     status,
     reason,
-    bound: boundOf(value),
+    bound: toBound(value),
     fn: node.fn,
     quotes: node.fn === 'sum' && unit === 'quote' && quotes.length > 1 ? quotes : undefined,
     from: instrument.elements

@@ -1,4 +1,4 @@
-// What an expression can be worth: known, bounded, or unknown with the reason why (DQL-14 to DQL-17, DQL-33f).
+// The values of an expression: known, bounded, or unknown with the reason (DQL-14 to DQL-17, DQL-33f).
 import type { Status } from '../../schemas/freshness.ts';
 import type { Comparison } from '../language/operators.ts';
 
@@ -23,11 +23,11 @@ export const unknown = (status: Unknown['status'], reason: string): Unknown => (
 export const NO_VALUE = unknown('missing', 'no_value');
 
 /** NaN and infinities do not exist: what would give one has no value (N-05). */
-export const numberOf = (value: number): Value => (Number.isFinite(value) ? { kind: 'number', value } : NO_VALUE);
+export const toNumber = (value: number): Value => (Number.isFinite(value) ? { kind: 'number', value } : NO_VALUE);
 
 /** A bound that has no room left is a number. */
-export const intervalOf = (low: number, high: number): Value =>
-  low === high ? numberOf(low) : { kind: 'interval', low, high };
+export const toInterval = (low: number, high: number): Value =>
+  low === high ? toNumber(low) : { kind: 'interval', low, high };
 
 const STATUS_ORDER: readonly Unknown['status'][] = ['off', 'not_published', 'missing', 'stale'];
 const REASON_ORDER = [
@@ -37,11 +37,11 @@ const REASON_ORDER = [
 const rank = ({ status, reason }: Unknown): number =>
   STATUS_ORDER.indexOf(status) * REASON_ORDER.length + REASON_ORDER.indexOf(reason);
 
-/** Of several unknowns the first by status, then by reason, then the leftmost (H-16l, DQL-33f). */
+/** The first of several unknowns by status, then by reason, then the leftmost (H-16l, DQL-33f). */
 export const firstUnknown = (unknowns: readonly Unknown[]): Unknown =>
   unknowns.reduce((first, other) => (rank(other) < rank(first) ? other : first), unknowns[0] ?? NO_VALUE);
 
-/** Nothing that the venue could have said is missing: such an element does not take part in an aggregate (DQL-21). */
+/** Nothing that the venue could have published is missing: such an element does not take part in an aggregate (DQL-21). */
 export const isAbsent = (value: Value): boolean =>
   value.kind === 'unknown' && (value.status === 'not_published' || value.status === 'off');
 
@@ -71,7 +71,7 @@ const isTrue = (op: Comparison, a: number, b: number): boolean => {
 
 type Bounds = { readonly low: number; readonly high: number };
 
-/** An interval against a known number: known when every value within says the same (DQL-17). */
+/** An interval against a known number: known when every value within has the same result (DQL-17). */
 const compareBounds = (op: Comparison, { low, high }: Bounds, k: number): Truth => {
   if (op === '=') return k < low || k > high ? false : null;
   const [atLow, atHigh] = [isTrue(op, low, k), isTrue(op, high, k)];

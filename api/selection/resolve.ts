@@ -1,4 +1,4 @@
-// From names to listings: unknown codes are errors that name the known ones; the rest selects (S-03 to S-05, E-08).
+// Resolves names to listings: unknown codes are errors that name the known ones; the rest selects (S-03 to S-05, E-08).
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { type CodeKey, spelledCode, unknownCode } from '../language/codes.ts';
@@ -35,10 +35,10 @@ export const resolveNames = (selection: Selection, directory: Directory): Names 
   return names;
 };
 
-const setOf = (named: readonly Named[] | undefined): ReadonlySet<string> | null =>
+const toSet = (named: readonly Named[] | undefined): ReadonlySet<string> | null =>
   named === undefined ? null : new Set(named.map((n) => n.code));
 
-/** What a plan narrows a selection to; null does not narrow. */
+/** The codes to which a plan narrows a selection; null does not narrow. */
 export type Narrowing = {
   readonly venues: ReadonlySet<string> | null;
   readonly instruments: ReadonlySet<string> | null;
@@ -59,8 +59,8 @@ export const selectListings = (
   directory: Directory,
   { at: asked, since, narrowing = NOTHING_NARROWED }: SelectOptions,
 ): Selected[] => {
-  const venue = setOf(names.venue);
-  const [instrument, base, quote, symbol] = [names.instrument, names.base, names.quote, names.symbol].map(setOf);
+  const venue = toSet(names.venue);
+  const [instrument, base, quote, symbol] = [names.instrument, names.base, names.quote, names.symbol].map(toSet);
   const holds = (set: ReadonlySet<string> | null | undefined, value: string): boolean => set == null || set.has(value);
   const selected: Selected[] = [];
   for (const listing of directory.listings) {
@@ -78,7 +78,7 @@ export const selectListings = (
 
 const unique = (named: readonly Named[] | undefined): string[] => [...new Set((named ?? []).map((n) => n.code))].sort();
 
-/** Pairs that were asked for by both names and that nothing was selected for (S-05). */
+/** Pairs that were requested by both names and for which nothing was selected (S-05). */
 export const missingPairs = (names: Names, selected: readonly Selected[]): MissingPair[] => {
   const found = new Set<string>();
   for (const { listing, version } of selected) {

@@ -1,5 +1,5 @@
 // The series cache: columns by listing, member and timeframe, filled on demand from the store and then extended by `live`, so that a
-// live screen reads no database once warm. Bounded by bytes; the columns that were not asked for longest go first.
+// live screen reads no database once warm. Bounded by bytes; the columns that were not requested for longest are removed first.
 import type { Micros } from '../../schemas/records.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { LiveEntry } from '../../schemas/topics.ts';
@@ -8,32 +8,32 @@ import type { HistoryReader } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { Column } from './column.ts';
-import { type ColumnSpec, groupId, isQuantitySpec, lengthOf, periodAt, specId } from './column-spec.ts';
-import { countsForSeries, fillFromMemory, fillFromStore, putRow, type Reach, spanOf, type Target } from './load.ts';
+import { type ColumnSpec, findLength, groupId, isQuantitySpec, periodAt, specId } from './column-spec.ts';
+import { countsForSeries, fillFromMemory, fillFromStore, putRow, type Reach, type Target, toSpan } from './load.ts';
 
-/** A column asked for, and how many of its newest elements. */
+/** A requested column and the number of its newest elements. */
 export type Need = { readonly spec: ColumnSpec; readonly bars: number };
 
 /** Where evaluation gets its columns from; undefined: was not loaded. */
 export type Columns = { readonly columnOf: (listing: Selected['listing'], spec: ColumnSpec) => Column | undefined };
 
-/** Periods loaded beyond those asked: the newest may not be usable yet, and time moves on. */
+/** Periods loaded beyond the requested ones: the newest may not be usable yet, and time moves on. */
 const MARGIN = 64;
 const MOST_BYTES = 256 * 1_048_576;
 
-const keyOf = ({ venue, venueSymbol }: Selected['listing'], id: string): string => `${venue}|${venueSymbol}|${id}`;
+const toKey = ({ venue, venueSymbol }: Selected['listing'], id: string): string => `${venue}|${venueSymbol}|${id}`;
 
 /** The first period anything can be stored of, by the listing's life and the floor of retention. */
 const firstStored = ({ version }: Selected, spec: ColumnSpec, now: Micros): number => {
   const kept = RETENTION_DAYS[spec.kind === 'candles' ? 'candles' : 'readings'] * DAY;
-  return periodAt(Math.max(version.first_seen_at, now - kept - DAY), lengthOf(spec)) + 1;
+  return periodAt(Math.max(version.first_seen_at, now - kept - DAY), findLength(spec)) + 1;
 };
 
 type Missing = { readonly listing: Selected; readonly spec: ColumnSpec; readonly id: string; readonly first: number };
 type Loading = { readonly first: number; readonly target: Target; readonly done: Promise<void> };
 type Load = { readonly reader: HistoryReader; readonly live: LiveMemory; readonly last: (spec: ColumnSpec) => number };
 
-const groupsOf = (missing: readonly Missing[]): Missing[][] => {
+const groupMissing = (missing: readonly Missing[]): Missing[][] => {
   const groups = new Map<string, Missing[]>();
   for (const one of missing) {
     const id = groupId(one.spec);
@@ -46,7 +46,7 @@ const groupsOf = (missing: readonly Missing[]): Missing[][] => {
 
 /** Columns for what is missing, holding what memory has; `done` when the store has been read too. */
 const beginLoad = (missing: readonly Missing[], { reader, live, last }: Load) => {
-  const groups = groupsOf(missing).flatMap((group) => {
+  const groups = groupMissing(missing).flatMap((group) => {
     const [head] = group;
     if (head === undefined) return [];
     const first = group.reduce((least, one) => Math.min(least, one.first), head.first);
@@ -54,7 +54,7 @@ const beginLoad = (missing: readonly Missing[], { reader, live, last }: Load) =>
   });
   for (const { group, spec, reach } of groups) {
     const listings = group.map(({ listing }) => listing);
-    refuseHole(spanOf(spec, reach), listings, live);
+    refuseHole(toSpan(spec, reach), listings, live);
   }
   return groups.map(({ group, spec, reach }) => {
     const targets = group.map(({ listing: { listing }, spec, first }): Target => {
@@ -80,20 +80,20 @@ export const readColumns = async (
   const columns = new Map<string, Column>();
   const missing = listings.flatMap((listing) =>
     needs.map(({ spec, bars }): Missing => {
-      const first = Math.max(periodAt(at, lengthOf(spec)) - bars + 1, firstStored(listing, spec, now));
+      const first = Math.max(periodAt(at, findLength(spec)) - bars + 1, firstStored(listing, spec, now));
       return { listing, spec, id: specId(spec), first };
     }),
   );
-  const last = (spec: ColumnSpec): number => periodAt(at, lengthOf(spec));
+  const last = (spec: ColumnSpec): number => periodAt(at, findLength(spec));
   const loads = beginLoad(missing, { reader, live, last });
   for (const { group, targets } of loads) {
     group.forEach(({ listing, id }, i) => {
       const column = targets[i]?.column;
-      if (column) columns.set(keyOf(listing.listing, id), column);
+      if (column) columns.set(toKey(listing.listing, id), column);
     });
   }
   await Promise.all(loads.map(({ done }) => done));
-  return { columnOf: (listing, spec) => columns.get(keyOf(listing, specId(spec))) };
+  return { columnOf: (listing, spec) => columns.get(toKey(listing, specId(spec))) };
 };
 
 export class SeriesCache implements Columns {
@@ -119,10 +119,10 @@ export class SeriesCache implements Columns {
   }
 
   columnOf(listing: Selected['listing'], spec: ColumnSpec): Column | undefined {
-    return this.#columns.get(keyOf(listing, specId(spec)))?.column;
+    return this.#columns.get(toKey(listing, specId(spec)))?.column;
   }
 
-  /** Null: everything asked is held. Else a promise that it will be; rejects as the store does. `begin` gives a reader. */
+  /** Null: everything requested is held. Otherwise a promise that resolves once it is; it rejects as the store does. `begin` gives a reader. */
   ensure(
     listings: readonly Selected[],
     needs: readonly Need[],
@@ -132,10 +132,10 @@ export class SeriesCache implements Columns {
     const missing: Missing[] = [];
     for (const { spec, bars } of needs) {
       const id = specId(spec);
-      const least = periodAt(at, lengthOf(spec)) - bars + 1;
+      const least = periodAt(at, findLength(spec)) - bars + 1;
       for (const listing of listings) {
         const known = firstStored(listing, spec, at);
-        const key = keyOf(listing.listing, id);
+        const key = toKey(listing.listing, id);
         if (this.#holds(key, Math.max(least, known))) continue;
         const loading = this.#loading.get(key);
         if (loading !== undefined && loading.first <= Math.max(least, known)) waits.add(loading.done);
@@ -155,9 +155,9 @@ export class SeriesCache implements Columns {
   }
 
   #load(missing: readonly Missing[], at: Micros, reader: HistoryReader): Promise<void>[] {
-    const last = (spec: ColumnSpec): number => periodAt(at, lengthOf(spec)) + 1;
+    const last = (spec: ColumnSpec): number => periodAt(at, findLength(spec)) + 1;
     return beginLoad(missing, { reader, live: this.#live, last }).map(({ group, targets, done: read }) => {
-      const keys = group.map(({ listing, id }) => keyOf(listing.listing, id));
+      const keys = group.map(({ listing, id }) => toKey(listing.listing, id));
       const done = read.then(
         () => this.#finish(keys, targets),
         (error: unknown) => {

@@ -3,7 +3,7 @@ import { parseDuration } from '../../schemas/durations.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 
-/** `present`: 1 for every candle that exists, whatever it says. */
+/** `present`: 1 for every candle that exists, whatever its values. */
 export type CandleMember = 'open' | 'high' | 'low' | 'close' | 'volume' | 'present';
 
 /** Rows a column is made of: one statement reads the members of one group together. */
@@ -14,7 +14,7 @@ export type ColumnGroup =
 export type ColumnSpec = ColumnGroup & { readonly member: string; readonly timeframe: string };
 
 /** Length of a period. Timeframes are the language's, so they always parse. */
-export const lengthOf = ({ timeframe }: Pick<ColumnSpec, 'timeframe'>): Micros =>
+export const findLength = ({ timeframe }: Pick<ColumnSpec, 'timeframe'>): Micros =>
   (parseDuration(timeframe) ?? 60_000) * 1_000;
 
 export const groupId = (spec: ColumnGroup & { readonly timeframe: string }): string =>

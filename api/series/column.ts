@@ -7,17 +7,17 @@ const BYTES_A_FIGURE = 8;
 /** Newest periods whose digits are kept: a figure is printed only of the newest usable one, which lies at most 100 s back. */
 const PERIODS_WITH_DIGITS = 8;
 
-/** What a row says for a period. */
+/** The value of a row for one period. */
 export type PeriodValue = {
   /** NaN: no element. */
   readonly value: number;
-  /** Of the last reading or candle of the period; NaN: none came. */
+  /** Value of the last reading or candle of the period; NaN: none came. */
   readonly received: Micros;
-  /** By the log; NaN when nothing was. Kept by columns that are made for it. */
+  /** Instant of the record in the log; NaN when there is none. Kept only by columns that are made for it. */
   readonly recorded?: Micros;
   /** Where the double does not give the figure back (N-05 rule 1). */
   readonly digits?: Digits | undefined;
-  /** What the row counts in, where it says so. Kept by the same columns as `recorded`. */
+  /** The unit of the row's quantities, where the row has one. Kept by the same columns as `recorded`. */
   readonly unit?: QuantityUnit | null | undefined;
 };
 
@@ -25,7 +25,7 @@ export type PeriodValue = {
 const UNITS: readonly (QuantityUnit | null)[] = [null, 'base', 'contracts', 'quote'];
 
 export type ColumnOptions = {
-  /** For conversions: the versions that hold are those of the instant a row was recorded, the unit is the row's own. */
+  /** For conversions: the version in force is that of the instant a row was recorded, the unit is the row's own. */
   readonly isQuantity?: boolean;
 };
 
@@ -59,7 +59,7 @@ export class Column {
     return this.#kept().length * this.#values.length * BYTES_A_FIGURE + (this.#units?.length ?? 0);
   }
 
-  /** Puts an element; of several of one period the last received counts, and a repeat says the same. Older than the first is dropped. */
+  /** Puts an element. The last received element of a period counts; a repeat has the same value. Drops elements before the first period. */
   put(period: number, { value, received, recorded = Number.NaN, digits, unit = null }: PeriodValue): void {
     if (period < this.#first) return;
     if (period - this.#first >= this.#values.length) this.#moveTo(period);
@@ -95,21 +95,21 @@ export class Column {
 
   /** Copies the values of `count` periods that end with `last`, oldest first; NaN where there is none. */
   copy(last: number, count: number): Float64Array {
-    return this.#copyOf(this.#values, last, count);
+    return this.#copyElements(this.#values, last, count);
   }
 
   /** As `copy`, of when they were recorded; null when the column does not keep it. */
   copyRecorded(last: number, count: number): Float64Array | null {
-    return this.#recorded === null ? null : this.#copyOf(this.#recorded, last, count);
+    return this.#recorded === null ? null : this.#copyElements(this.#recorded, last, count);
   }
 
-  /** As `copy`, of what the rows count in; null where one does not say, or the column keeps no units. */
+  /** As `copy`, for the units of the rows; null where a row has no unit, or the column keeps no units. */
   copyUnits(last: number, count: number): readonly (QuantityUnit | null)[] {
     const start = last - count + 1 - this.#first;
     return Array.from({ length: count }, (_, i) => UNITS[this.#units?.[start + i] ?? 0] ?? null);
   }
 
-  #copyOf(kept: Float64Array, last: number, count: number): Float64Array {
+  #copyElements(kept: Float64Array, last: number, count: number): Float64Array {
     const out = new Float64Array(count).fill(Number.NaN);
     const start = last - count + 1 - this.#first;
     const from = Math.max(0, start);

@@ -1,4 +1,4 @@
-// Fills columns: with rows that memory holds, then with what the store has of the periods asked.
+// Fills columns: with rows from memory, then with rows of the requested periods from the store.
 import { fitsDouble } from '../../schemas/decimals.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import { hasQuantity, LAYERS } from '../../schemas/layers.ts';
@@ -8,7 +8,7 @@ import type { Row } from '../../schemas/topics.ts';
 import { type HistoryReader, places } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Column, PeriodValue } from './column.ts';
-import { type ColumnGroup, type ColumnSpec, isQuantitySpec, lengthOf, periodOfWindow } from './column-spec.ts';
+import { type ColumnGroup, type ColumnSpec, findLength, isQuantitySpec, periodOfWindow } from './column-spec.ts';
 
 /** Cells that one statement may answer. */
 const CELLS_AT_A_TIME = 400_000;
@@ -21,25 +21,25 @@ export type Target = {
   readonly column: Column;
 };
 
-const tableOf = (group: ColumnGroup): string => (group.kind === 'candles' ? 'candles' : LAYERS[group.layer].table);
+const findTable = (group: ColumnGroup): string => (group.kind === 'candles' ? 'candles' : LAYERS[group.layer].table);
 
 const NONE = Number.NaN;
 
-/** As a row states it: only our own words stand there. */
-const unitOf = (text: string | null | undefined): QuantityUnit | null => (text ?? null) as QuantityUnit | null;
+/** The unit as the row states it: rows contain only the service's own units. */
+const toUnit = (text: string | null | undefined): QuantityUnit | null => (text ?? null) as QuantityUnit | null;
 
 /** Digits that a double does not give back, of the kind of row whose figures are printed as they are (N-05 rule 1, D-49). */
-const exactOf = (digits: Digits | undefined, spec: ColumnSpec): Digits | undefined =>
+const toExact = (digits: Digits | undefined, spec: ColumnSpec): Digits | undefined =>
   digits === undefined || spec.kind === 'layer' || fitsDouble(digits) ? undefined : digits;
 
-const figureOf = ({ texts, figures }: Row, spec: ColumnSpec): Pick<PeriodValue, 'value' | 'digits' | 'unit'> => {
+const readFigure = ({ texts, figures }: Row, spec: ColumnSpec): Pick<PeriodValue, 'value' | 'digits' | 'unit'> => {
   if (texts.status !== 'present') return { value: NONE };
   if (spec.member === 'present') return { value: 1 };
   const digits = figures[columnOf(spec.member)];
-  return { value: Number(digits ?? NONE), digits: exactOf(digits, spec), unit: unitOf(texts.quantity_unit) };
+  return { value: Number(digits ?? NONE), digits: toExact(digits, spec), unit: toUnit(texts.quantity_unit) };
 };
 
-const isOf = ({ texts }: Row, spec: ColumnSpec): boolean =>
+const isRowOf = ({ texts }: Row, spec: ColumnSpec): boolean =>
   spec.kind === 'layer' || (texts.price_type === spec.priceType && texts.timeframe === spec.timeframe);
 
 /** Whether a row of `live` can be an element. A candle counts only once it is sealed: a forming one never does (DQL-26). */
@@ -48,18 +48,18 @@ export const countsForSeries = (row: Row, sealed: boolean): boolean =>
 
 /** Puts a row of the column's table where it belongs; gaps leave their period empty. */
 export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column'>): void => {
-  if (row.table !== tableOf(spec) || !isOf(row, spec)) return;
+  if (row.table !== findTable(spec) || !isRowOf(row, spec)) return;
   const end = spec.kind === 'candles' ? (row.instants.close_time ?? row.at) : row.at;
   const received = row.instants.received_at ?? NONE;
   const recorded = row.instants.recorded_at ?? NONE;
   // A reading's row without a reading is a gap; a proved empty minute is an element that nothing was received for.
   if (spec.kind === 'layer' && Number.isNaN(received)) return;
-  column.put(periodOfWindow(end, lengthOf(spec)), { ...figureOf(row, spec), received, recorded });
+  column.put(periodOfWindow(end, findLength(spec)), { ...readFigure(row, spec), received, recorded });
 };
 
-/** Rows that the store may not show yet. Must be done before the store is asked: what leaves memory meanwhile stands there. */
+/** Copies rows that the store may not show yet. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
 export const fillFromMemory = (live: LiveMemory, target: Target): void => {
-  for (const { row, sealed } of live.recentRows(target.venue, tableOf(target.spec), target.symbol)) {
+  for (const { row, sealed } of live.recentRows(target.venue, findTable(target.spec), target.symbol)) {
     if (countsForSeries(row, sealed)) putRow(row, target);
   }
 };
@@ -67,12 +67,12 @@ export const fillFromMemory = (live: LiveMemory, target: Target): void => {
 /** Periods to read, for all columns of a group. */
 export type Reach = { readonly first: number; readonly last: number };
 
-const statementOf = (
+const makeStatement = (
   group: ColumnSpec,
   { members, listings, reach }: { members: readonly string[]; listings: readonly string[]; reach: Reach },
   table: string,
 ) => {
-  const length = lengthOf(group);
+  const length = findLength(group);
   const columns = members.filter((member) => member !== 'present').map(columnOf);
   const from = formatInstantMicros((reach.first - 1) * length);
   const to = formatInstantMicros(reach.last * length);
@@ -93,7 +93,7 @@ const statementOf = (
   return { text, values: [from, to, ...listings], among: listings };
 };
 
-const numberOf = (cell: string | null | undefined): number =>
+const toNumber = (cell: string | null | undefined): number =>
   cell === null || cell === undefined ? NONE : Number(cell);
 
 /** The sparse `digits` of a row (design section 7). */
@@ -111,20 +111,20 @@ const fillChunk = async (reader: HistoryReader, { spec, targets, reach }: Group)
   const members = [...new Set(targets.map((target) => target.spec.member))];
   const stored = members.filter((member) => member !== 'present');
   const listings = [...byListing.keys()];
-  const query = statementOf(spec, { members, listings, reach }, reader.table(tableOf(spec)));
+  const query = makeStatement(spec, { members, listings, reach }, reader.table(findTable(spec)));
   for (const line of await reader.query(query)) {
     const [listing, period, receivedAt, recordedAt, status, digits, unit, ...cells] = line;
     const exact = parseDigits(digits);
-    const stamps = { received: numberOf(receivedAt), recorded: numberOf(recordedAt) };
+    const stamps = { received: toNumber(receivedAt), recorded: toNumber(recordedAt) };
     for (const target of byListing.get(listing ?? '') ?? []) {
       const { member } = target.spec;
-      const value = member === 'present' ? 1 : numberOf(cells[stored.indexOf(member)]);
+      const value = member === 'present' ? 1 : toNumber(cells[stored.indexOf(member)]);
       const isPresent = status === 'present';
       target.column.put(Number(period), {
         ...stamps,
         value: isPresent ? value : NONE,
         digits: isPresent ? exact?.[columnOf(member)] : undefined,
-        unit: isQuantitySpec(target.spec) ? unitOf(unit) : null,
+        unit: isQuantitySpec(target.spec) ? toUnit(unit) : null,
       });
     }
   }
@@ -146,7 +146,7 @@ export const fillFromStore = async (reader: HistoryReader, group: Group): Promis
 };
 
 /** Instants `(from, to]` that a reach covers. */
-export const spanOf = (spec: ColumnSpec, { first, last }: Reach): { readonly from: Micros; readonly to: Micros } => ({
-  from: (first - 1) * lengthOf(spec),
-  to: last * lengthOf(spec),
+export const toSpan = (spec: ColumnSpec, { first, last }: Reach): { readonly from: Micros; readonly to: Micros } => ({
+  from: (first - 1) * findLength(spec),
+  to: last * findLength(spec),
 });

@@ -1,5 +1,5 @@
 // How often an address may do a thing in a while; kept in the memory of the one process that serves sign-in.
-import { sourceOf } from '../payments/challenge-meter.ts';
+import { toSource } from '../payments/challenge-meter.ts';
 
 /** `drop-oldest`. */
 const MOST_SOURCES = 50_000;
@@ -17,14 +17,14 @@ export class AddressMeter {
 
   /** Seconds until the address may again, at least 1; null: it may now. */
   waitS(address: string, nowMs: number): number | null {
-    const held = this.#within(sourceOf(address), nowMs);
+    const held = this.#within(toSource(address), nowMs);
     const oldest = held[0];
     if (oldest === undefined || held.length < this.#most) return null;
     return Math.max(1, Math.ceil((oldest + this.#windowMs - nowMs) / 1_000));
   }
 
   note(address: string, nowMs: number): void {
-    const source = sourceOf(address);
+    const source = toSource(address);
     const held = [...this.#within(source, nowMs), nowMs];
     this.#sources.delete(source);
     this.#sources.set(source, held);
@@ -32,9 +32,9 @@ export class AddressMeter {
     if (oldest !== undefined) this.#sources.delete(oldest);
   }
 
-  /** What was noted last did not happen after all. */
+  /** Takes back the last noted attempt, which did not happen after all. */
   takeBack(address: string): void {
-    this.#sources.get(sourceOf(address))?.pop();
+    this.#sources.get(toSource(address))?.pop();
   }
 
   #within(source: string, nowMs: number): number[] {

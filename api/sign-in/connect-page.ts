@@ -22,17 +22,17 @@ type Shown = {
 };
 
 const UNNAMED = 'An application without a name';
-const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
+const toDay = (date: Date): string => date.toISOString().slice(0, 10);
 
 /** Not spelt by the client: `https://bank.example@evil.example` has the host evil.example. */
-const hostOf = (redirectUri: string): string => new URL(redirectUri).host;
+const readHost = (redirectUri: string): string => new URL(redirectUri).host;
 
 const facts = ({ asking, session }: Shown): Content => html`<dl class="facts">
   <dt>Application</dt>
   <dd><strong>${asking.clientName ?? UNNAMED}</strong> <span class="hint">(it calls itself so; nobody has verified it)</span></dd>
   ${asking.clientId.startsWith('https:') ? html`<dt>Described at</dt><dd><code>${asking.clientId}</code></dd>` : null}
   <dt>You are sent back to</dt>
-  <dd><strong>${hostOf(asking.redirectUri)}</strong> <span class="hint"><code>${asking.redirectUri}</code></span></dd>
+  <dd><strong>${readHost(asking.redirectUri)}</strong> <span class="hint"><code>${asking.redirectUri}</code></span></dd>
   <dt>Account</dt>
   <dd>${session.email}</dd>
   <dt>Plan</dt>
@@ -55,7 +55,7 @@ const room = ({ others }: Shown): Content =>
           ({ connection_id: id, client_name: name, redirect_uri: to, created_at: made }) =>
             html`<label class="check">
               <input type="radio" name="instead" value=${id} />
-              <span>${name ?? UNNAMED}<br /><span class="hint">${hostOf(to)}, since ${dayOf(made)}</span></span>
+              <span>${name ?? UNNAMED}<br /><span class="hint">${readHost(to)}, since ${toDay(made)}</span></span>
             </label>`,
         )}
       </fieldset>`;
@@ -73,7 +73,7 @@ const body = (site: Site, exchange: { request: FastifyRequest; reply: FastifyRep
     ${
       shown.earlier === undefined
         ? null
-        : html`<p>It takes the place of the connection that this application has had since ${dayOf(shown.earlier.created_at)}.</p>`
+        : html`<p>It takes the place of the connection that this application has had since ${toDay(shown.earlier.created_at)}.</p>`
     }
     <form method="post" action=${path}>
       ${formField(site, exchange, path)} ${room(shown)}
@@ -117,12 +117,12 @@ const createShow =
     );
   };
 
-const fieldOf = (request: FastifyRequest, name: string): string | null => {
+const readField = (request: FastifyRequest, name: string): string | null => {
   const value = (request.body as Record<string, unknown> | undefined)?.[name];
   return typeof value === 'string' ? value : null;
 };
 
-/** `/connect/{uid}`; the cookie of the provider says which browser may answer it. */
+/** `/connect/{uid}`; the cookie of the provider determines which browser may answer it. */
 export const connectPage = (app: FastifyInstance, site: Site, consents: Consents): void => {
   const show = createShow(site);
   const path = '/connect/:uid';
@@ -141,7 +141,7 @@ export const connectPage = (app: FastifyInstance, site: Site, consents: Consents
     const { uid } = request.params;
     const session = request.session as Session;
     const browser = { req: request.raw, res: reply.raw };
-    const choice = fieldOf(request, 'choice');
+    const choice = readField(request, 'choice');
     if (choice !== 'allow' && choice !== 'deny') {
       const problem = { status: 400, code: 'BAD_REQUEST', text: 'Press Allow or Deny.' };
       return sendProblem(site, { request, reply }, problem);
@@ -149,7 +149,7 @@ export const connectPage = (app: FastifyInstance, site: Site, consents: Consents
     const to =
       choice === 'deny'
         ? await consents.deny(browser, uid)
-        : await consents.allow(browser, { uid, accountId: session.accountId, instead: fieldOf(request, 'instead') });
+        : await consents.allow(browser, { uid, accountId: session.accountId, instead: readField(request, 'instead') });
     if (to === null) return sendGone(site, request, reply);
     if (to !== 'full') return reply.header('cache-control', 'no-store').redirect(to, 303);
     const asking = await consents.read(browser, uid);

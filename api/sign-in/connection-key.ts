@@ -1,10 +1,10 @@
-// What is derived from CONNECTION_SECRET: the key of a connection, so that it is stored nowhere and can be made again for each call (T-10).
+// Keys derived from CONNECTION_SECRET: the key of a connection is not stored and can be derived again for each call (T-10).
 import { deriveSecret, openDerivedKeys } from '../access/derived-keys.ts';
 
-const purposeOf = (what: string): string => `perp sign-in: ${what}`;
+const toPurpose = (what: string): string => `perp sign-in: ${what}`;
 
-export const signInSecret = (secret: Buffer, what: string): Buffer => deriveSecret(secret, purposeOf(what));
+export const signInSecret = (secret: Buffer, what: string): Buffer => deriveSecret(secret, toPurpose(what));
 
 /** Makes the key of a connection; it has the shape of every key. */
 export const connectionKeys = (secret: Buffer): ((connectionId: string) => string) =>
-  openDerivedKeys(secret, purposeOf('connection keys'));
+  openDerivedKeys(secret, toPurpose('connection keys'));

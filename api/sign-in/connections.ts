@@ -23,7 +23,7 @@ export type Allowed = {
   readonly instead: string | null;
 };
 
-/** What stands behind tokens: the provider's grant. */
+/** The provider's grant, which tokens belong to. */
 export type LiveConnection = {
   readonly connection_id: string;
   readonly account_id: string;
@@ -69,7 +69,7 @@ const CREATE = `
     select account_id, 'connection_allowed', 'owner', jsonb_build_object('connection_id', $7::text, 'client_name', $9::text) from created)
   insert into connections (connection_id, account_id, client_id, client_name, redirect_uri, key_id, created_at, expires_at)
   select $7, account_id, $8, $9, $10, key_id, $11::timestamptz, expires_at from created`;
-/** The key never outlives its connection, even when nobody cleans up. */
+/** The key never outlives its connection, even without a clean-up. */
 const PROLONG = `
   with prolonged as (
     update connections set expires_at = $2 where connection_id = $1 and ended_at is null returning key_id),
@@ -82,7 +82,7 @@ const PROLONG = `
   select key_id, 'plan_changed', '${ACTOR}', jsonb_build_object('from', held.plan, 'to', $3::text)
   from changed join held using (key_id) where held.plan <> $3`;
 
-const planOf = async (query: Query, accountId: string): Promise<PlanCode> => {
+const readPlan = async (query: Query, accountId: string): Promise<PlanCode> => {
   const { rows } = await query<{ plan: PlanCode | null }>(BEST_PLAN, [accountId]);
   return rows[0]?.plan ?? 'free';
 };
@@ -125,7 +125,7 @@ export type ConnectionDeps = {
   readonly nowMs: () => number;
 };
 
-/** Every function rejects when the database is away. What is called in a transaction of `units` is part of it. */
+/** Every function rejects when the database is unavailable. What is called in a transaction of `units` is part of it. */
 export const openConnections = ({ units, keyOf, nowMs }: ConnectionDeps) => {
   const now = (): Date => new Date(nowMs());
   const { query } = units;
@@ -139,7 +139,7 @@ export const openConnections = ({ units, keyOf, nowMs }: ConnectionDeps) => {
     const connectionId = `con_${randomUUID()}`;
     const key = keyOf(connectionId);
     await query(CREATE, [
-      ...[makeKeyId(Date.now()), accountId, hashKey(key), displayOf(key), await planOf(query, accountId)],
+      ...[makeKeyId(Date.now()), accountId, hashKey(key), displayOf(key), await readPlan(query, accountId)],
       ...[new Date(nowMs() + ALLOWED_MS), connectionId, clientId, clientName, redirectUri, now()],
     ]);
     return connectionId;
@@ -157,13 +157,13 @@ export const openConnections = ({ units, keyOf, nowMs }: ConnectionDeps) => {
       }),
     live: async (connectionId: string): Promise<LiveConnection | null> =>
       (await query<LiveConnection>(LIVE, [connectionId, now()])).rows[0] ?? null,
-    /** Until the transaction ends nobody else renews or ends it. */
+    /** Until the transaction ends no other one renews or ends it. */
     lock: async (connectionId: string): Promise<void> => void (await query(LOCK, [connectionId])),
     /** A code or a refresh token was given out: the connection lives as long as that, and its plan is read again. */
     prolong: async (connectionId: string, until: Date): Promise<void> => {
       const { rows } = await query<{ account_id: string }>(ACCOUNT, [connectionId]);
       const accountId = rows[0]?.account_id ?? '';
-      await query(PROLONG, [connectionId, until, await planOf(query, accountId), now()]);
+      await query(PROLONG, [connectionId, until, await readPlan(query, accountId), now()]);
     },
     /** Ends it with its key and its tokens. */
     end: (connectionId: string, reason: EndReason): Promise<boolean> =>

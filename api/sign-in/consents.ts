@@ -5,10 +5,10 @@ import { type Connections, NoRoom } from './connections.ts';
 import { isLoopbackRedirect } from './redirects.ts';
 import type { Units } from './units.ts';
 
-/** Who asks for what, as the page shows it. */
+/** The client and what it requests, as the page shows it. */
 export type Asking = {
   readonly clientId: string;
-  /** As the client calls itself; nobody has verified it. */
+  /** The client's own name for itself; it is not verified. */
   readonly clientName: string | null;
   readonly redirectUri: string;
   readonly isLoopback: boolean;
@@ -16,13 +16,13 @@ export type Asking = {
   readonly answeredTo: string | null;
 };
 
-/** The request of a browser: its cookie says which interaction it may answer. */
+/** The request of a browser: its cookie determines which interaction it may answer. */
 export type Browser = { readonly req: IncomingMessage; readonly res: ServerResponse };
 
-const nameOf = (name: unknown): string | null => (typeof name === 'string' && name.trim() !== '' ? name : null);
+const readName = (name: unknown): string | null => (typeof name === 'string' && name.trim() !== '' ? name : null);
 
 /** Null: there is no such interaction, its time is over, or it is another browser's. */
-const readAsking = async (provider: Provider, { req, res }: Browser, uid: string): Promise<Asking | null> => {
+const readConsent = async (provider: Provider, { req, res }: Browser, uid: string): Promise<Asking | null> => {
   const details = await provider.interactionDetails(req, res).catch(() => null);
   if (details === null || details.uid !== uid) return null;
   const { client_id: clientId, redirect_uri: redirectUri } = details.params;
@@ -31,7 +31,7 @@ const readAsking = async (provider: Provider, { req, res }: Browser, uid: string
   if (client === undefined) return null;
   return {
     clientId,
-    clientName: nameOf(client.clientName),
+    clientName: readName(client.clientName),
     redirectUri,
     isLoopback: isLoopbackRedirect(redirectUri),
     answeredTo: details.result === undefined ? null : details.returnTo,
@@ -47,7 +47,7 @@ export const openConsents = ({
   readonly connections: Connections;
   readonly units: Units;
 }) => {
-  const read = (browser: Browser, uid: string): Promise<Asking | null> => readAsking(provider, browser, uid);
+  const read = (browser: Browser, uid: string): Promise<Asking | null> => readConsent(provider, browser, uid);
   return {
     read,
     /**

@@ -11,9 +11,9 @@ import type { Units } from './units.ts';
 export type Exchange = {
   readonly kind: 'authorize' | 'resume' | 'token' | 'revoke' | 'register' | 'preflight';
   readonly address: string;
-  /** What was posted to the token endpoint, as it is passed on. */
+  /** The body posted to the token endpoint, as it is passed on. */
   readonly form: URLSearchParams | null;
-  /** Set when a browser is to be told what is wrong on a page of ours: the provider has answered nothing then. */
+  /** Set to show the browser an error on a page of ours: the provider has answered nothing then. */
   problem: Problem | null;
 };
 
@@ -69,7 +69,7 @@ type Asked = Record<string, string | string[] | undefined>;
 const canonicalResource = (given: string, mcpUrl: string): string => (isResource(given, mcpUrl) ? mcpUrl : given);
 
 /** `market:read` is always granted, other scopes are ignored, and every authorisation shows the page (T-08). */
-export const rewriteAsked = (asked: Asked, mcpUrl: string): Asked => {
+export const rewriteRequest = (asked: Asked, mcpUrl: string): Asked => {
   const { resource, prompt, response_mode: mode } = asked;
   const isSilent = typeof prompt === 'string' && prompt.split(' ').includes('none');
   return {
@@ -96,7 +96,7 @@ export const rewriteForm = (form: URLSearchParams, mcpUrl: string): URLSearchPar
 const isHarmless = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && 'error' in body && body.error === 'invalid_target';
 
-/** What cannot be kept cannot be given back to the client either (RFC 6749 appendix A has no such character). */
+/** A text that cannot be stored cannot be returned to the client either (RFC 6749 appendix A has no such character). */
 const refusePage = (ctx: KoaContextWithOIDC, exchange: Exchange): void => {
   exchange.problem = { status: 400, code: 'INVALID_REQUEST', text: PROBLEM_WORDS };
   ctx.respond = false;
@@ -161,7 +161,7 @@ export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: Exc
       if (exchange === undefined || PASSED_ON.has(exchange.kind)) return next();
       const { kind, form } = exchange;
       if (kind === 'authorize') {
-        const asked = rewriteAsked(ctx.query, mcpUrl);
+        const asked = rewriteRequest(ctx.query, mcpUrl);
         if (!isStorableJson(asked)) return refusePage(ctx, exchange);
         ctx.query = asked as typeof ctx.query;
         await next();

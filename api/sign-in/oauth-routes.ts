@@ -20,9 +20,9 @@ export type OauthDeps = {
 };
 
 const BODY_BYTES = 16_384;
-/** Asked by programs and by pages of other sites: no session of ours is looked at. */
+/** Called by programs and by pages of other sites: no session of ours is looked at. */
 const FOREIGN = { config: { isForeign: true } };
-/** What limits these stands in this file. */
+/** The limits of these routes are in this file. */
 const OWN_LIMITS = { config: { isForeign: true, rateLimit: false as const } };
 const FORM = 'application/x-www-form-urlencoded';
 const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
@@ -34,7 +34,7 @@ const REGISTERED: readonly string[] = [
   ...['software_id', 'software_version'],
 ];
 
-/** What the provider gets: no secret, whatever was asked for. A body that is no JSON object goes on as it is, to be refused. */
+/** What the provider receives: no secret, whatever was requested. A body that is no JSON object passes unchanged, to be refused. */
 export const rewriteRegistration = (body: Buffer): Buffer => {
   try {
     const asked: unknown = JSON.parse(body.toString());
@@ -61,7 +61,7 @@ const withBody = (raw: IncomingMessage, body: Buffer): IncomingMessage => {
   }) as IncomingMessage;
 };
 
-/** The provider makes addresses and cookies from what stands here, so it is never what a client sent. */
+/** The provider makes addresses and cookies from these headers, so they are never what a client sent. */
 const stateOrigin = (raw: IncomingMessage, issuer: string): void => {
   const { protocol, host } = new URL(issuer);
   raw.headers['x-forwarded-proto'] = protocol.slice(0, -1);
@@ -75,7 +75,7 @@ const tooMany = (reply: FastifyReply, waitS: number): FastifyReply =>
     .headers({ ...NO_STORE, ...ANY_ORIGIN, 'retry-after': String(waitS) })
     .send({ error: 'temporarily_unavailable', error_description: `try again in ${waitS} seconds` });
 
-/** Pages of any origin may ask; stock clients send the protocol's version with every request. */
+/** Allowed for pages of any origin; stock clients send the protocol's version with every request. */
 const sendPreflight = (reply: FastifyReply, method: 'GET' | 'POST'): FastifyReply =>
   reply
     .code(204)
@@ -107,7 +107,7 @@ const createPass = ({ provider, exchanges, issuer, sendProblem }: OauthDeps) => 
 };
 type Pass = ReturnType<typeof createPass>;
 
-const bodyOf = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+const readBody = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
 
 const addRegistration = (app: FastifyInstance, pass: Pass, { registrations, nowMs }: OauthDeps): void => {
   app.options('/oauth/register', FOREIGN, (_request, reply) => sendPreflight(reply, 'POST'));
@@ -117,7 +117,7 @@ const addRegistration = (app: FastifyInstance, pass: Pass, { registrations, nowM
     // Noted before it is done, so that many at once are not more than one after the other.
     registrations.note(request.ip, nowMs());
     reply.raw.setHeader('access-control-allow-origin', '*');
-    const status = await pass(request, reply, { kind: 'register', body: rewriteRegistration(bodyOf(request)) });
+    const status = await pass(request, reply, { kind: 'register', body: rewriteRegistration(readBody(request)) });
     if (status !== 201) registrations.takeBack(request.ip);
     return reply;
   });
@@ -128,8 +128,8 @@ const addToken = (app: FastifyInstance, pass: Pass, { mcpUrl, failures, nowMs }:
     const waitS = failures.waitS(request.ip, nowMs());
     if (waitS !== null) return tooMany(reply, waitS);
     const isForm = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() === FORM;
-    const form = isForm ? rewriteForm(new URLSearchParams(bodyOf(request).toString()), mcpUrl) : null;
-    const body = form === null ? bodyOf(request) : Buffer.from(form.toString());
+    const form = isForm ? rewriteForm(new URLSearchParams(readBody(request).toString()), mcpUrl) : null;
+    const body = form === null ? readBody(request) : Buffer.from(form.toString());
     const status = await pass(request, reply, { kind: 'token', body, form });
     if (status === 400 || status === 401) failures.note(request.ip, nowMs());
     return reply;
@@ -163,7 +163,7 @@ export const oauthRoutes =
     addRegistration(app, pass, deps);
     addToken(app, pass, deps);
     app.post('/oauth/revoke', OWN_LIMITS, async (request, reply) => {
-      await pass(request, reply, { kind: 'revoke', body: bodyOf(request) });
+      await pass(request, reply, { kind: 'revoke', body: readBody(request) });
       return reply;
     });
     for (const [path, text] of metadataDocuments({ mcpUrl: deps.mcpUrl, authUrl: deps.issuer })) {

@@ -1,4 +1,4 @@
-// The OAuth provider with the settings that make it what T-08 says: public clients, code with PKCE S256, one scope, one resource, every time a page.
+// The OAuth provider with the settings of T-08: public clients, code with PKCE S256, one scope, one resource, every time a page.
 import { generateKeyPairSync } from 'node:crypto';
 import Provider, { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { isStorableJson } from '../../infra/runtime/postgres/storable.ts';
@@ -70,7 +70,7 @@ const pagePolicy = () => {
   return policy;
 };
 
-const grantOf = async ({ oidc }: KoaContextWithOIDC) => {
+const findGrant = async ({ oidc }: KoaContextWithOIDC) => {
   const grantId = oidc.result?.consent?.grantId;
   return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
 };
@@ -96,7 +96,7 @@ const features = ({ mcpUrl, exchanges }: ProviderDeps): NonNullable<Configuratio
   },
 });
 
-const cookiesOf = ({ issuer, secret }: ProviderDeps): NonNullable<Configuration['cookies']> => {
+const makeCookies = ({ issuer, secret }: ProviderDeps): NonNullable<Configuration['cookies']> => {
   const options = { httpOnly: true, sameSite: 'lax', secure: issuer.startsWith('https:'), signed: true } as const;
   return {
     keys: [signInSecret(secret, 'cookies').toString('base64url')],
@@ -106,7 +106,7 @@ const cookiesOf = ({ issuer, secret }: ProviderDeps): NonNullable<Configuration[
   };
 };
 
-const configurationOf = (deps: ProviderDeps): Configuration => ({
+const makeConfiguration = (deps: ProviderDeps): Configuration => ({
   adapter: createAdapter({ ...deps, endReason: deps.exchanges.endReason }),
   clientAuthMethods: ['none'],
   clientDefaults: {
@@ -128,7 +128,7 @@ const configurationOf = (deps: ProviderDeps): Configuration => ({
   rotateRefreshToken: () => true,
   revokeGrantPolicy: () => true,
   expiresWithSession: async () => false,
-  loadExistingGrant: grantOf,
+  loadExistingGrant: findGrant,
   // A grant lives as long as its connection, which the adapter knows.
   ttl: {
     AuthorizationCode: CODE_S,
@@ -140,7 +140,7 @@ const configurationOf = (deps: ProviderDeps): Configuration => ({
   },
   findAccount: async (_ctx, accountId) => ({ accountId, claims: async () => ({ sub: accountId }) }),
   jwks: unusedKey() as NonNullable<Configuration['jwks']>,
-  cookies: cookiesOf(deps),
+  cookies: makeCookies(deps),
   clientBasedCORS: () => true,
   renderError: async (ctx, out) => deps.exchanges.renderError(ctx, out),
   interactions: { policy: pagePolicy(), url: (_ctx, { uid }) => `/connect/${uid}` },
@@ -155,8 +155,8 @@ const configurationOf = (deps: ProviderDeps): Configuration => ({
 });
 
 export const createProvider = (deps: ProviderDeps): Provider => {
-  const provider = new Provider(deps.issuer, configurationOf(deps));
-  // Addresses of links and cookies are those of the issuer, whatever stands before this process: see exchanges.ts.
+  const provider = new Provider(deps.issuer, makeConfiguration(deps));
+  // Addresses of links and cookies are those of the issuer, whatever proxy is before this process: see exchanges.ts.
   provider.proxy = true;
   provider.use(deps.exchanges.middleware);
   return provider;

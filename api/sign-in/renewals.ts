@@ -24,12 +24,12 @@ const KEPT = `
 const KEEP = `
   insert into oidc_renewals (used_hash, replacement_hash, connection_id, answered_at, sealed)
   select $1::bytea, $2::bytea, connection_id, $3::timestamptz, $4::bytea from oidc_items where model = 'RefreshToken' and id_hash = $1`;
-/** What was given by an earlier renewal is used now: that one cannot be repeated any more. */
+/** Ends the repeat of an earlier renewal, since its token is used now. */
 const FORGET = 'delete from oidc_renewals where replacement_hash = $1';
 
 const sealingKey = (token: string): Buffer => Buffer.from(hkdfSync('sha256', token, '', 'perp sign-in: renewal', 32));
 
-/** Only who holds the used token can read it. */
+/** Only the holder of the used token can read it. */
 const seal = (text: string, token: string): Buffer => {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(CIPHER, sealingKey(token), iv);
@@ -55,7 +55,7 @@ export const openRenewals = (
     if (!isStorable(clientId)) return null;
     const { rows: held } = await alone<{ connection_id: string }>(CONNECTION_OF, [hashOf(token), new Date(nowMs())]);
     if (held[0] === undefined) return null;
-    // Whoever renews at the same instant is waited for.
+    // Waits for a renewal at the same instant.
     await connections.lock(held[0].connection_id);
     const { rows } = await query<KeptRow>(KEPT, [hashOf(token), clientId, new Date(nowMs() - REPEAT_MS)]);
     if (rows[0] === undefined) return null;

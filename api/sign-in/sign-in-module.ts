@@ -10,7 +10,7 @@ import { createUnits } from './units.ts';
 type Over = { readonly fetch?: typeof fetch };
 
 /** Null where there is no tool server to sign in to. */
-const signInOf = (site: Site, over: Over): SignIn | null => {
+const openSiteSignIn = (site: Site, over: Over): SignIn | null => {
   const { pool, urls, connectionSecret, nowMs, log } = site;
   if (urls.mcp === null) return null;
   return openSignIn({
@@ -23,7 +23,7 @@ const signInOf = (site: Site, over: Over): SignIn | null => {
 export const createSignInModule = (over: Over = {}): SiteModule => ({
   name: 'sign-in',
   register: async (app, site) => {
-    const signIn = signInOf(site, over);
+    const signIn = openSiteSignIn(site, over);
     if (signIn === null) return;
     await app.register(signIn.routes);
     connectPage(app, site, signIn.consents);

@@ -1,4 +1,4 @@
-// Whether an access token is good, for the tool server alone: asked on the private listener, which wants a secret.
+// Checks an access token for the tool server alone: on the private listener, which requires a secret.
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../../infra/runtime/log.ts';
@@ -49,7 +49,7 @@ export type TokenCheckDeps = {
 };
 
 export const createTokenCheck = ({ units: { alone }, keyOf, mcpUrl, nowMs, log }: TokenCheckDeps) => {
-  /** Not waited for: a connection is no less good because nobody wrote down that it was used. */
+  /** Not waited for: a connection is valid even if its use could not be noted. */
   const touch = ({ connection_id, last_used_at }: Row): void => {
     if (last_used_at !== null && nowMs() - last_used_at.getTime() < TOUCH_MS) return;
     alone(TOUCH, [connection_id, new Date(nowMs())]).catch((err: unknown) =>
@@ -57,7 +57,7 @@ export const createTokenCheck = ({ units: { alone }, keyOf, mcpUrl, nowMs, log }
     );
   };
 
-  /** One query for each check, nothing is kept: what ended a moment ago is refused. Rejects when the database is away. */
+  /** One query for each check, nothing is kept: what ended a moment ago is refused. Rejects when the database is unavailable. */
   return async (token: string): Promise<TokenAnswer> => {
     const { rows } = await alone<Row>(CHECK, [hashOf(token), new Date(nowMs()), mcpUrl]);
     const row = rows[0];
@@ -71,7 +71,7 @@ export const createTokenCheck = ({ units: { alone }, keyOf, mcpUrl, nowMs, log }
 };
 export type TokenCheck = ReturnType<typeof createTokenCheck>;
 
-/** Its route on the private listener, which asks for the secret. */
+/** Its route on the private listener, which requires the secret. */
 export const tokenCheckRoute = (app: FastifyInstance, { check, log }: { check: TokenCheck; log: Logger }): void => {
   app.post<{ Body: { token: string } }>(
     '/internal/token-check',

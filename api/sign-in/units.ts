@@ -1,4 +1,4 @@
-// What one request of the provider writes is one transaction: all of it or nothing, whenever the process ends.
+// The writes of one request of the provider are one transaction: all of it or nothing, whenever the process ends.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Pool, PoolClient, QueryResult, QueryResultRow } from 'pg';
 
@@ -8,7 +8,7 @@ export type Query = <R extends QueryResultRow>(text: string, values: readonly un
 class Unit {
   readonly #pool: Pool;
   #client: PoolClient | null = null;
-  /** The provider asks several things at once, a connection answers one after the other. */
+  /** The provider sends several queries at once, a connection answers one after the other. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(pool: Pool) {
@@ -51,8 +51,8 @@ export type Units = {
   /** Outside any transaction. */
   readonly alone: Query;
   /**
-   * Runs `work` in the transaction that it is called in, or in one of its own: that one is kept when `isKept` says so of the result, and a
-   * rejection undoes it.
+   * Runs `work` in the current transaction, or in one of its own. Its own is committed when `isKept` accepts the result, and rolled back on a
+   * rejection.
    */
   readonly run: <T>(work: () => Promise<T>, isKept?: (result: T) => boolean) => Promise<T>;
 };

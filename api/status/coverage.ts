@@ -1,11 +1,11 @@
-// What of a venue's layers is present now: looked at every ten seconds, some listings at a time (OP-01, OP-02).
+// The layers of a venue that are present now: checked every ten seconds, some listings at a time (OP-01, OP-02).
 import { setImmediate as turn } from 'node:timers/promises';
 import { type Policy, statusAt } from '../../schemas/freshness.ts';
 import { READINGS } from '../../schemas/layers/index.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf, lostAt, policyOf, type VenueView, venueView } from '../live/listing-view.ts';
+import { findListingPolicy, findPolicy, lostAt, type VenueView, venueView } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 import { SlidingQuantiles } from './sliding-quantiles.ts';
 
@@ -47,7 +47,7 @@ const lookAt = (
   if (version === null || !isListed(version, at)) return;
   for (const { name } of READINGS) {
     const count = counts.get(name);
-    if (count === undefined || listingPolicyOf(view.capability, name, version) !== 'on') continue;
+    if (count === undefined || findListingPolicy(view.capability, name, version) !== 'on') continue;
     const reading = listing.readings.get(name);
     const { status } = statusAt({
       ...{ reading, policy: 'on', at, stateLag: view.stateLag },
@@ -77,7 +77,7 @@ export const lookAtVenue = async (
     if (++looked % SLICE === 0) await turn();
   }
   return [...counts].map(([layer, count]) => ({
-    ...{ layer, policy: policyOf(view.capability, layer), ...count },
+    ...{ layer, policy: findPolicy(view.capability, layer), ...count },
     receiptLag: lagsFor(lags, venue.venue, layer),
   }));
 };

@@ -1,4 +1,4 @@
-// What this process measures of itself within the last hour: answers by endpoint, its lag behind the log by venue, delivery of streams (OP-02).
+// The service levels of this process within the last hour: answers by endpoint, its lag behind the log by venue, delivery of streams (OP-02).
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { type Quantiles, SlidingQuantiles } from './sliding-quantiles.ts';
@@ -8,7 +8,7 @@ const SAMPLE_MS = 1_000;
 
 export type ServiceLevels = {
   readonly observeAnswer: (answer: { readonly route: string; readonly status: number; readonly ms: number }) => void;
-  /** From the record's append to the log to the hand-over to the clients' sockets. */
+  /** From the record's append to the log to the write to the clients' sockets. */
   readonly observeDelivery: (ms: number) => void;
   readonly answers: () => ReadonlyMap<string, Quantiles>;
   readonly pipelineLag: (venue: string) => Quantiles | null;
@@ -30,7 +30,7 @@ export const startServiceLevels = (live: LiveMemory, nowMicros: () => Micros): S
   const delivery = new SlidingQuantiles();
   const nowMs = (): number => nowMicros() / 1_000;
   const sampleLag = (): void => {
-    // Until it has read the log to its end the copy serves nobody, and is as far behind as what it reads is old.
+    // Until the copy has read the log to its end it serves no request, and its delay is the age of what it reads.
     if (!live.isReady()) return;
     const at = nowMicros();
     for (const { venue } of live.venues()) {
@@ -40,7 +40,7 @@ export const startServiceLevels = (live: LiveMemory, nowMicros: () => Micros): S
   };
   const timer = setInterval(sampleLag, SAMPLE_MS).unref();
   return {
-    // Refusals are quick, and say nothing of how long an answer takes.
+    // Refusals are quick, and would distort how long an answer takes.
     observeAnswer: ({ route, status, ms }) => {
       if (route.startsWith('/v2/') && status < 300) quantilesFor(answers, route).add(ms, nowMs());
     },

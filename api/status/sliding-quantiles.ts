@@ -25,7 +25,7 @@ export class SlidingQuantiles {
     newest.counts.set(step, (newest.counts.get(step) ?? 0) + 1);
   }
 
-  /** In milliseconds, each at most five per cent above what was measured; null while nothing was. */
+  /** In milliseconds, each at most five per cent above the measured value; null without a measurement. */
   read(nowMs: number): Quantiles | null {
     this.#forget(Math.floor(nowMs / 60_000));
     const counts = new Map<number, number>();

@@ -1,4 +1,4 @@
-// What the status page reads from PostgreSQL: incidents, presence by day, the newest anchored day, failed re-checks. Kept while it is away.
+// The status page's data from PostgreSQL: incidents, presence by day, the newest anchored day, failed re-checks. Kept while it is unavailable.
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { within } from '../../infra/runtime/within.ts';
@@ -68,7 +68,7 @@ const read = async (pool: Pick<Pool, 'query'>): Promise<KeptStatus> => {
 };
 
 export type StatusStore = {
-  /** At most ten seconds old while PostgreSQL answers; what was read last while it is away, null when nothing ever was. */
+  /** At most ten seconds old while PostgreSQL answers; else the last answer while it is unavailable, null when there never was one. */
   readonly read: () => Promise<KeptStatus | null>;
 };
 

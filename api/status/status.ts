@@ -31,9 +31,9 @@ const KEPT: Micros = 10_000_000;
 const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 const dateText = (date: Date | null): string | null => date?.toISOString() ?? null;
 /** Four places are enough for a share. */
-const shareOf = (part: number, whole: number): JsonValue =>
+const toShare = (part: number, whole: number): JsonValue =>
   whole === 0 ? null : rawJson(String(Math.floor((part / whole) * 1e4) / 1e4));
-const levelOf = (found: Quantiles | null): JsonValue => (found === null ? null : { p50: found.p50, p99: found.p99 });
+const toLevel = (found: Quantiles | null): JsonValue => (found === null ? null : { p50: found.p50, p99: found.p99 });
 
 /** Live: all of it is present; down: nothing; degraded: between. */
 const layerState = ({ policy, listings, present }: LayerCoverage): string => {
@@ -59,13 +59,13 @@ const layerStatus = (
     state: layerState(coverage),
     listings,
     present,
-    present_share: shareOf(present, listings),
+    present_share: toShare(present, listings),
     last_received: instantOrNull(lastReceived),
-    receipt_lag_ms: levelOf(receiptLag.read(at / 1_000)),
+    receipt_lag_ms: toLevel(receiptLag.read(at / 1_000)),
     open_incidents: incidents.filter(({ layers }) => layers?.includes(name)).map(({ id }) => id),
     days: (days.get(`${venue} ${name}`) ?? []).map(({ day, presentS, missingS }) => ({
       day,
-      present_share: shareOf(presentS, presentS + missingS),
+      present_share: toShare(presentS, presentS + missingS),
     })),
   };
 };
@@ -91,7 +91,7 @@ const venueStatus = async (
     state,
     state_since: instantOrNull(since),
     lag_ms: watermark === null ? null : Math.max(0, Math.floor((at - watermark) / 1_000)),
-    pipeline_lag_ms: levelOf(levels.pipelineLag(venue.venue)),
+    pipeline_lag_ms: toLevel(levels.pipelineLag(venue.venue)),
     open_incidents: incidents.map(({ id }) => id),
     layers: coverage.map((layer) => layerStatus(layer, venue.venue, { incidents, days, at })),
   };
@@ -104,7 +104,7 @@ const serviceStatus = ({ levels }: StatusDeps, kept: KeptStatus | null): JsonVal
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([route, { p50, p99, count }]) => [route, { p50, p99, count }]),
   ),
-  stream_delivery_ms: levelOf(levels.delivery()),
+  stream_delivery_ms: toLevel(levels.delivery()),
   settled_recheck_failures: kept?.recheckFailures ?? null,
 });
 

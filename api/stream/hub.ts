@@ -11,10 +11,10 @@ import { DueQueue } from './due-queue.ts';
 import {
   type Changed,
   changeListing,
+  findListing,
   followListing,
-  listingOf,
-  retellEnds,
-  retellListing,
+  replayEnds,
+  replayListing,
   unfollowListing,
 } from './listing-changes.ts';
 import { HEARTBEAT, heartbeatData, helloData, readyData } from './notices.ts';
@@ -22,32 +22,32 @@ import { type EventId, parseEventId, printEventId, printMoment, printPlaces, sta
 import { type StreamRequest, selectedBy } from './request.ts';
 import { resume } from './resume.ts';
 import { type Applied, Ring } from './ring.ts';
-import { RowBatches, rowLayerOf } from './row-events.ts';
+import { findRowLayer, RowBatches } from './row-events.ts';
 import { gapData, Stream } from './stream.ts';
 import { TrackBoard } from './track-board.ts';
 
-/** The clock is looked at this often: a change that time brings is told well within a second (ST-07). */
+/** The clock is checked this often: a change that time brings is sent well within a second (ST-07). */
 const TICK_MS = 250;
 const TICK: Micros = TICK_MS * 1_000;
 /** Clocks of nodes differ by less: one that is further off alarms. */
 const CLOCKS_APART: Micros = 1_000_000;
 const ROTATE: Micros = 86_400_000_000;
-/** Kinds of entries that change what a stream tells, besides rows it tells; the others only move its place. */
+/** Kinds of entries that change what a stream sends, besides rows; the others only move its place. */
 const CHANGING: ReadonlySet<string> = new Set<LiveEntry['kind']>(['reading', 'connection', 'listing', 'capability']);
 
-/** What streams are told of later, too. */
+/** Entries that streams may need later, too. */
 const isKept = ({ kind }: LiveMessage, entry: LiveEntry | null): boolean =>
-  CHANGING.has(kind) || (entry !== null && rowLayerOf(entry) !== null);
+  CHANGING.has(kind) || (entry !== null && findRowLayer(entry) !== null);
 
 const asApplied = ({ venue, partition, message, before, replaced }: AppliedEntry): Applied => ({
   ...{ venue, task: `${venue}/${partition}`, message, before, replaced },
 });
 
 /** The end of the last id that was printed, and what it is of. */
-type Moment = { readonly toldAt: Micros; readonly tasksKey: string; readonly lagging: boolean; readonly text: string };
-const NO_MOMENT: Moment = { toldAt: 0, tasksKey: '', lagging: false, text: '' };
+type Moment = { readonly sentAt: Micros; readonly tasksKey: string; readonly lagging: boolean; readonly text: string };
+const NO_MOMENT: Moment = { sentAt: 0, tasksKey: '', lagging: false, text: '' };
 
-/** A stream waits longer than a call: what it has missed cannot be asked for again once it has begun anew. */
+/** A stream waits longer than a call: what it has missed cannot be requested again once it has begun anew. */
 const MISSED_WITHIN_MS = 60_000;
 
 export type HubDeps = {
@@ -88,7 +88,7 @@ export class StreamHub {
   #isFlushScheduled = false;
   #timer: NodeJS.Timeout | null = null;
 
-  /** What was applied before is not held: make it before the copy is filled. */
+  /** Entries applied before are not held: create it before the copy is filled. */
   constructor({ live, nowMicros, missedWithinMs = MISSED_WITHIN_MS }: HubDeps) {
     this.#live = live;
     this.#missedWithinMs = missedWithinMs;
@@ -105,7 +105,7 @@ export class StreamHub {
     });
   }
 
-  /** `onDelivered` hears after each hand-over to the clients' sockets of the time since the oldest of its records was appended to the log. */
+  /** Calls `onDelivered` after each write to the clients' sockets with the time since the oldest of its records was appended to the log. */
   watchDelivery(onDelivered: (age: Micros) => void): void {
     this.#onDelivered = onDelivered;
   }
@@ -120,7 +120,7 @@ export class StreamHub {
   /** Waits, for a while, for what a client has missed: a process that has just begun reads it behind its first answers. */
   async awaitMissed(lastEventId: string, { selection, venues }: StreamRequest): Promise<void> {
     if (this.#live.isWhole) return;
-    const id = parseEventId(lastEventId, selection, this.#tasksOf(venues));
+    const id = parseEventId(lastEventId, selection, this.#listTasks(venues));
     if (id !== null && !this.#ring.covers(id.places)) await this.#live.wholeWithin(this.#missedWithinMs);
   }
 
@@ -128,7 +128,7 @@ export class StreamHub {
   open({ lastEventId, ...opening }: Opening): Stream {
     const now = this.#advanceAll();
     const { venues } = opening.request;
-    const tasks = this.#tasksOf(venues);
+    const tasks = this.#listTasks(venues);
     const onEnd = (ended: Stream): void => this.#forget(ended);
     const stream = new Stream({ ...opening, id: `str_${randomUUID()}`, nowMicros: this.#nowMicros, onEnd }, tasks);
     this.#streams.add(stream);
@@ -140,16 +140,16 @@ export class StreamHub {
     return stream;
   }
 
-  /** Tells one client what is no part of the log: it stands under the id that was told last. */
-  tellBeside(stream: Stream, event: string, data: string): void {
+  /** Sends one client an event that is no part of the log, under the id that was sent last. */
+  sendBeside(stream: Stream, event: string, data: string): void {
     if (!this.#streams.has(stream)) return;
     const now = this.#advanceAll();
     stream.add(event, data);
-    stream.commit(this.#idOf(stream, now));
+    stream.commit(this.#printId(stream, now));
     this.#scheduleFlush();
   }
 
-  /** Says goodbye to every client. */
+  /** Sends every client its last event. */
   close(): void {
     for (const stream of [...this.#streams]) stream.end('shutdown');
   }
@@ -157,9 +157,9 @@ export class StreamHub {
   #greet(stream: Stream, lastEventId: string | null, now: Micros): void {
     const { request, tasks } = stream;
     const sent = lastEventId === null ? null : parseEventId(lastEventId, request.selection, tasks);
-    // The node that told it may have a clock ahead of this one's: what is due until then is told here when it is due.
+    // The node that issued it may have a clock ahead of this one's: what is due until then is sent here when it is due.
     const id =
-      sent === null || sent.toldAt > now + CLOCKS_APART ? null : { ...sent, toldAt: Math.min(sent.toldAt, now) };
+      sent === null || sent.sentAt > now + CLOCKS_APART ? null : { ...sent, sentAt: Math.min(sent.sentAt, now) };
     const resumed = id !== null && this.#ring.covers(id.places);
     const bufferFrom = this.#ring.from(now);
     stream.add('hello', helloData(stream, this.#live, { resumed, bufferFrom, now }));
@@ -169,15 +169,15 @@ export class StreamHub {
       this.#resume(stream, id, now);
     } else {
       const isExpired = lastEventId !== null;
-      const from = id === null ? null : Math.min(id.toldAt, now);
+      const from = id === null ? null : Math.min(id.sentAt, now);
       if (isExpired) {
         stream.add('gap', gapData({ from, to: now, reason: 'resume_expired', dropped: null, scope: {} }));
       }
-      if (isExpired || request.withSnapshots) snapshots = this.#tellSnapshots(stream, now);
+      if (isExpired || request.withSnapshots) snapshots = this.#sendSnapshots(stream, now);
       stream.commit(startId(request.selection));
     }
     stream.add('ready', readyData(stream, this.#live, { snapshots, now }));
-    stream.commit(this.#idOf(stream, now));
+    stream.commit(this.#printId(stream, now));
     stream.flush();
   }
 
@@ -187,14 +187,14 @@ export class StreamHub {
       ring: this.#ring,
       now,
       idOf: (places) => printEventId(id, printPlaces(stream.tasks, places)),
-      tellListing: (resumed, entry) => retellListing(resumed, entry, this.#changed(now)),
-      tellEnds: (resumed, told) => retellEnds(resumed, { since: id.toldAt, told }, this.#changed(now)),
+      replayListing: (resumed, entry) => replayListing(resumed, entry, this.#changed(now)),
+      replayEnds: (resumed, told) => replayEnds(resumed, { since: id.sentAt, told }, this.#changed(now)),
     });
   }
 
-  #tellSnapshots(stream: Stream, now: Micros): number {
+  #sendSnapshots(stream: Stream, now: Micros): number {
     let told = 0;
-    for (const track of stream.tracks.values()) if (this.#board.tellSnapshot(stream, track, now)) told++;
+    for (const track of stream.tracks.values()) if (this.#board.sendSnapshot(stream, track, now)) told++;
     return told;
   }
 
@@ -205,7 +205,7 @@ export class StreamHub {
     return { live: this.#live, board: this.#board, now, awaitEnd };
   }
 
-  /** Tells everything that time alone has changed up to now, listings that end among it: no id may pass one untold. */
+  /** Sends everything that time alone has changed up to now, also ends of listings: no id may pass an unsent one. */
   #advance(): Micros {
     const now = this.#nowMicros();
     for (let due = this.#ends.take(now); due !== null; due = this.#ends.take(now))
@@ -224,7 +224,7 @@ export class StreamHub {
     return now;
   }
 
-  /** What one turn of the loop tells goes to each client in few writes. */
+  /** The events of one turn of the loop go to each client in few writes. */
   #scheduleFlush(): void {
     if (this.#isFlushScheduled) return;
     this.#isFlushScheduled = true;
@@ -237,29 +237,29 @@ export class StreamHub {
     });
   }
 
-  /** Rows that have gathered are told under the place of the last of them: no id may pass them untold. */
+  /** Rows that have gathered are sent under the place of the last of them: no id may pass unsent rows. */
   #endRows(): void {
-    if (this.#rows.tell()) this.#commit(this.#nowMicros());
+    if (this.#rows.send()) this.#commit(this.#nowMicros());
   }
 
   #commit(now: Micros): void {
-    for (const stream of this.#streams) if (stream.hasDrafts) stream.commit(this.#idOf(stream, now));
+    for (const stream of this.#streams) if (stream.hasDrafts) stream.commit(this.#printId(stream, now));
   }
 
-  /** The id of a stream that has been told everything up to now: its selection, and what all streams of its tasks share. */
-  #idOf({ tasks, tasksKey, request }: Stream, toldAt: Micros): string {
+  /** The id of a stream that has received everything up to now: its selection, and what all streams of its tasks share. */
+  #printId({ tasks, tasksKey, request }: Stream, sentAt: Micros): string {
     const lagging = request.venues.some((venue) => this.#board.isBehind(venue));
     const moment = this.#moment;
-    if (moment.toldAt !== toldAt || moment.tasksKey !== tasksKey || moment.lagging !== lagging || moment.text === '') {
+    if (moment.sentAt !== sentAt || moment.tasksKey !== tasksKey || moment.lagging !== lagging || moment.text === '') {
       const printed = this.#printed.get(tasksKey) ?? printPlaces(tasks, this.#places);
       this.#printed.set(tasksKey, printed);
-      this.#moment = { toldAt, tasksKey, lagging, text: printMoment({ toldAt, lagging }, printed) };
+      this.#moment = { sentAt, tasksKey, lagging, text: printMoment({ sentAt, lagging }, printed) };
     }
     return request.selection + this.#moment.text;
   }
 
   /** Tasks of the venues that have come anywhere; of one that has brought nothing new yet everything follows that comes. */
-  #tasksOf(venues: readonly string[]): readonly string[] {
+  #listTasks(venues: readonly string[]): readonly string[] {
     return venues
       .flatMap((venue) =>
         [...(this.#live.venue(venue)?.partitions ?? [])].flatMap(([partition, { offset, index }]) => {
@@ -276,11 +276,11 @@ export class StreamHub {
     this.#ring.begin(task, place);
   }
 
-  /** Takes in one applied entry of `live`. What was due before it is told first; what is not above the task's place is a repeat. */
+  /** Takes in one applied entry of `live`. Changes due before it are sent first; an entry not above the task's place is a repeat. */
   #apply(applied: Applied, entry: LiveEntry | null): void {
     const { venue, task, message } = applied;
     if (!this.#places.has(task)) this.#begin(task, applied.before);
-    const isRow = entry !== null && rowLayerOf(entry) !== null;
+    const isRow = entry !== null && findRowLayer(entry) !== null;
     const changes = isKept(message, entry);
     if (changes && !isRow) this.#endRows();
     const now = this.#streams.size > 0 && changes ? this.#advance() : this.#nowMicros();
@@ -290,20 +290,20 @@ export class StreamHub {
     if (changes) this.#ring.push(applied, now);
     if (this.#streams.size === 0) return;
     this.#appendedAt ??= message.recorded_at;
-    if (entry === null) this.#tellReading(venue, message, now);
-    else this.#tell(venue, entry, now);
+    if (entry === null) this.#publishReading(venue, message, now);
+    else this.#publishEntry(venue, entry, now);
     this.#commit(now);
     this.#scheduleFlush();
   }
 
-  #tellReading(venue: string, { symbol, layer }: LiveMessage, now: Micros): void {
+  #publishReading(venue: string, { symbol, layer }: LiveMessage, now: Micros): void {
     this.#board.checkLag(venue, now);
     for (const track of this.#board.ofListing(venue, symbol ?? '')) {
       if (track.layer === layer) this.#board.refresh(track, now);
     }
   }
 
-  #tell(venue: string, entry: LiveEntry, now: Micros): void {
+  #publishEntry(venue: string, entry: LiveEntry, now: Micros): void {
     const board = this.#board;
     switch (entry.kind) {
       case 'connection':
@@ -315,7 +315,7 @@ export class StreamHub {
         for (const track of board.ofVenue(venue)) board.refresh(track, now);
         return;
       case 'listing':
-        this.#changeListing(listingOf(this.#live, entry), now);
+        this.#changeListing(findListing(this.#live, entry), now);
         return;
       case 'watermark':
         board.checkLag(venue, now);
@@ -349,7 +349,7 @@ export class StreamHub {
   #heartbeat(stream: Stream, now: Micros): void {
     stream.heartbeatAt = now;
     stream.add('heartbeat', heartbeatData(stream, this.#live, now));
-    stream.commit(this.#idOf(stream, now));
+    stream.commit(this.#printId(stream, now));
     if (stream.isInScope()) void this.#checkKey(stream);
     else stream.end('rotate');
   }

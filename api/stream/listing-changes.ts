@@ -1,4 +1,4 @@
-// A stream's listings as they come, change and go (ST-03 `listing`, ST-08), now or told again to one that resumes.
+// A stream's listings as they come, change and go (ST-03 `listing`, ST-08), now or replayed to a stream that resumes.
 import { writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry } from '../../schemas/topics.ts';
@@ -14,7 +14,7 @@ export type Changed = {
   readonly live: LiveMemory;
   readonly board: TrackBoard;
   readonly now: Micros;
-  /** Told of every version that is followed: one may say when the listing will end. */
+  /** Called for every version that is followed: a version may state when the listing will end. */
   readonly awaitEnd: (selected: Selected) => void;
 };
 
@@ -33,14 +33,14 @@ export const unfollowListing = (stream: Stream, key: string, board: TrackBoard):
   board.leave(stream, key);
 };
 
-const tellSnapshots = (stream: Stream, key: string, { board, now }: Changed): void => {
+const sendSnapshots = (stream: Stream, key: string, { board, now }: Changed): void => {
   for (const layer of stream.request.layers) {
     const track = stream.tracks.get(`${key}|${layer}`);
-    if (track !== undefined) board.tellSnapshot(stream, track, now);
+    if (track !== undefined) board.sendSnapshot(stream, track, now);
   }
 };
 
-const tell = (
+const sendListing = (
   stream: Stream,
   listing: LiveListing,
   { live, change, at }: { readonly live: LiveMemory; readonly change: ListingChange; readonly at: Micros },
@@ -55,10 +55,10 @@ const tell = (
   stream.add('listing', writeJson({ venue, venue_symbol: venueSymbol, instrument, change, record }, { numberFormat }));
 };
 
-export const listingOf = (live: LiveMemory, { listing: version }: LiveEntry): LiveListing | undefined =>
+export const findListing = (live: LiveMemory, { listing: version }: LiveEntry): LiveListing | undefined =>
   version === null ? undefined : live.venue(version.venue)?.listings.get(version.venue_symbol);
 
-/** A version of a listing has come, or its end: follows it, lets it go, or tells its new record. */
+/** Handles a version of a listing, or its end: follows it, lets it go, or sends its new record. */
 export const changeListing = (stream: Stream, listing: LiveListing, changed: Changed): void => {
   const { live, board, now } = changed;
   const key = listingKey(listing.venue, listing.venueSymbol);
@@ -67,23 +67,23 @@ export const changeListing = (stream: Stream, listing: LiveListing, changed: Cha
   if (after === null) {
     if (before === null) return;
     unfollowListing(stream, key, board);
-    tell(stream, listing, { live, change: 'delisted', at: now });
+    sendListing(stream, listing, { live, change: 'delisted', at: now });
   } else if (before === null) {
     if (stream.selected.size >= stream.request.plan.limits.stream_listings) return;
-    tell(stream, listing, { live, change: 'added', at: now });
+    sendListing(stream, listing, { live, change: 'added', at: now });
     followListing(stream, after, changed);
-    tellSnapshots(stream, key, changed);
+    sendSnapshots(stream, key, changed);
   } else if (after.version.written_at !== before.version.written_at) {
     changed.awaitEnd(after);
     stream.selected.set(key, after);
-    tell(stream, listing, { live, change: 'changed', at: now });
+    sendListing(stream, listing, { live, change: 'changed', at: now });
   }
 };
 
-/** A listing's change of the past, told again; what was told, null for nothing. One that was added has its snapshots told too. */
-export const retellListing = (stream: Stream, entry: LiveEntry, changed: Changed): ListingChange | null => {
+/** Replays a past change of a listing; returns the change, null for none. An added listing has its snapshots sent too. */
+export const replayListing = (stream: Stream, entry: LiveEntry, changed: Changed): ListingChange | null => {
   const { live } = changed;
-  const listing = listingOf(live, entry);
+  const listing = findListing(live, entry);
   if (listing === undefined || entry.listing === null) return null;
   const at = entry.listing.written_at;
   const before = selectedAs(stream.request, { live, listing, at: at - 1 });
@@ -92,13 +92,13 @@ export const retellListing = (stream: Stream, entry: LiveEntry, changed: Changed
   const change = after === null ? 'delisted' : before === null ? 'added' : 'changed';
   const key = listingKey(listing.venue, listing.venueSymbol);
   if (change === 'added' && !stream.selected.has(key)) return null;
-  tell(stream, listing, { live, change, at });
-  if (change === 'added') tellSnapshots(stream, key, changed);
+  sendListing(stream, listing, { live, change, at });
+  if (change === 'added') sendSnapshots(stream, key, changed);
   return change;
 };
 
-/** Listings that came to an end that was known ahead: no entry says so. `told` are those whose end an entry said. */
-export const retellEnds = (
+/** Ends of listings that were known ahead, so that no entry reports them. `told` are those whose end an entry reported. */
+export const replayEnds = (
   stream: Stream,
   { since, told }: { readonly since: Micros; readonly told: ReadonlySet<string> },
   { live, now }: Changed,
@@ -107,6 +107,6 @@ export const retellEnds = (
     const key = listingKey(listing.venue, listing.venueSymbol);
     if (told.has(key) || stream.selected.has(key) || selectedAs(stream.request, { live, listing, at: now }) !== null)
       continue;
-    tell(stream, listing, { live, change: 'delisted', at: now });
+    sendListing(stream, listing, { live, change: 'delisted', at: now });
   }
 };

@@ -1,4 +1,4 @@
-// What a stream is told of itself and of the service: hello, ready, heartbeat (ST-03, ST-09).
+// Events about the stream itself and the service: hello, ready, heartbeat (ST-03, ST-09).
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, writeJson } from '../../schemas/json.ts';
 import { LAYERS } from '../../schemas/layers.ts';
@@ -11,7 +11,7 @@ import type { Stream } from './stream.ts';
 
 export const HEARTBEAT: Micros = 15_000_000;
 
-/** Everything recorded up to here is told (F-05); null while a venue has said nothing. */
+/** Everything recorded up to here is sent (F-05); null while a venue has reported nothing. */
 const servedAt = ({ venues }: StreamRequest, live: LiveMemory, now: Micros): Micros | null => {
   let least = now;
   for (const venue of venues) {

@@ -1,7 +1,7 @@
 // Streams begin one after another, and the process rests after each as long as it took: clients that come by the hundred delay no others.
 
 export type Openings = {
-  /** Begins it now when nobody waits, else in its turn. */
+  /** Begins it now when the queue is empty, else in its turn. */
   readonly add: (begin: () => void) => void;
   /** How many wait. */
   readonly waiting: () => number;

@@ -1,4 +1,4 @@
-// What one client has not been sent yet: written as fast as it reads, merged when it is slow, given up when it is too slow (ST-06).
+// The unsent events of one client: written as fast as it reads, merged when it is slow, given up when it is too slow (ST-06).
 import type { Writable } from 'node:stream';
 import type { Micros } from '../../schemas/records.ts';
 
@@ -25,18 +25,18 @@ export type Merged = { readonly from: Micros; readonly to: Micros; readonly drop
 export type OutboxDeps = {
   readonly out: Writable;
   readonly nowMicros: () => Micros;
-  /** Data of the `gap` that says how many updates were merged. */
+  /** Data of the `gap` with the number of merged updates. */
   readonly gapData: (merged: Merged) => string;
-  /** More than 16 MiB wait: whoever owns the outbox says goodbye. */
+  /** More than 16 MiB wait: the owner of the outbox sends goodbye. */
   readonly onOverflow: () => void;
 };
 
-const textOf = ({ id, event, data }: Frame): string => `id: ${id}\nevent: ${event}\ndata: ${data}\n\n`;
+const writeFrame = ({ id, event, data }: Frame): string => `id: ${id}\nevent: ${event}\ndata: ${data}\n\n`;
 
-/** An update says what changed before it says the state: the search ends there. */
+/** An update has its change before its state: the search ends there. */
 const CHANGE = /"change":"(\w+)"/;
 
-/** An update that stands for another kind of change too says both. */
+/** An update that replaces one with another kind of change has both kinds. */
 const absorb = (older: Frame, newer: Frame): Frame =>
   CHANGE.exec(older.data)?.[1] === CHANGE.exec(newer.data)?.[1]
     ? newer
@@ -44,7 +44,7 @@ const absorb = (older: Frame, newer: Frame): Frame =>
 
 export class Outbox {
   readonly #deps: OutboxDeps;
-  /** In the order to send; merged frames stand under their key. */
+  /** In the order to send; merged frames are under their key. */
   #waiting = new Map<string | symbol, Waiting>();
   #bytes = 0;
   #isSlow = false;
@@ -97,12 +97,12 @@ export class Outbox {
     const { out } = this.#deps;
     if (!drop) {
       if (this.#merged !== null) this.#writeGap(this.#merged);
-      for (const { frame: held } of this.#waiting.values()) out.write(textOf(held));
+      for (const { frame: held } of this.#waiting.values()) out.write(writeFrame(held));
     }
     this.#isEnded = true;
     this.#waiting.clear();
     this.#bytes = 0;
-    out.end(textOf(drop ? { ...frame, id: this.#sentId } : frame));
+    out.end(writeFrame(drop ? { ...frame, id: this.#sentId } : frame));
     setTimeout(() => out.destroy(), FAREWELL_MS).unref();
   }
 
@@ -132,7 +132,7 @@ export class Outbox {
         this.#waiting.delete(key);
         this.#bytes -= frame.data.length;
         this.#sentId = frame.id;
-        text += textOf(frame);
+        text += writeFrame(frame);
         if (text.length >= BATCH_LENGTH) break;
       }
       this.#write(text);
@@ -145,7 +145,7 @@ export class Outbox {
     let sent = 0;
     while (sent < frames.length && !this.#isBlocked) {
       let text = '';
-      for (; sent < frames.length && text.length < BATCH_LENGTH; sent++) text += textOf(frames[sent] as Frame);
+      for (; sent < frames.length && text.length < BATCH_LENGTH; sent++) text += writeFrame(frames[sent] as Frame);
       this.#sentId = frames[sent - 1]?.id ?? this.#sentId;
       this.#write(text);
     }
@@ -154,7 +154,7 @@ export class Outbox {
 
   #writeGap(merged: Merged): void {
     this.#merged = null;
-    this.#write(textOf({ id: this.#sentId, event: 'gap', data: this.#deps.gapData(merged), key: null }));
+    this.#write(writeFrame({ id: this.#sentId, event: 'gap', data: this.#deps.gapData(merged), key: null }));
   }
 
   #write(text: string): void {

@@ -1,4 +1,4 @@
-// How far the client of a stream has been told: a place in every task's `live`, printed as an event id (ST-02, ST-05).
+// How far the client of a stream has received it: a place in every task's `live`, printed as an event id (ST-02, ST-05).
 import type { Micros } from '../../schemas/records.ts';
 import type { Place } from '../../schemas/topics.ts';
 
@@ -7,12 +7,12 @@ const SELECTION_LENGTH = 11;
 const NOWHERE = '.0';
 const SHAPE = /^([\w-]{11})\.([0-9a-z]{1,11})(~?)\.([\w-]+)$/;
 
-/** What an id says; the same on every node, because the places are those of the log. */
+/** The content of an id; the same on every node, because the places are those of the log. */
 export type EventId = {
   /** Name of the selection and format it was issued under. */
   readonly selection: string;
-  /** Status changes that time alone brings have been told up to here. */
-  readonly toldAt: Micros;
+  /** Status changes that time alone brings have been sent up to here. */
+  readonly sentAt: Micros;
   /** Some venue was behind then, so what the client knows of statuses cannot be derived. */
   readonly lagging: boolean;
   readonly places: ReadonlyMap<string, Place>;
@@ -56,9 +56,9 @@ const readVarints = (bytes: Buffer): number[] | null => {
   return scale === 1 ? values : null;
 };
 
-/** What ids of one moment have in common, whatever was selected; one that would be too long for ST-02 cannot be resumed from. */
-export const printMoment = ({ toldAt, lagging }: Omit<EventId, 'places' | 'selection'>, places: string): string => {
-  const text = `.${toldAt.toString(36)}${lagging ? '~' : ''}.${places}`;
+/** The common part of the ids of one moment, for any selection; one that would be too long for ST-02 cannot be resumed from. */
+export const printMoment = ({ sentAt, lagging }: Omit<EventId, 'places' | 'selection'>, places: string): string => {
+  const text = `.${sentAt.toString(36)}${lagging ? '~' : ''}.${places}`;
   return text.length + SELECTION_LENGTH > LONGEST ? NOWHERE : text;
 };
 
@@ -69,7 +69,7 @@ export const printEventId = (id: Omit<EventId, 'places'>, places: string): strin
 /** Id of the frames before the picture is complete: nothing can be resumed from it. */
 export const startId = (selection: string): string => selection + NOWHERE;
 
-/** What an id says, or null when it is none of this selection over these tasks. */
+/** The content of an id, or null when it is none of this selection over these tasks. */
 export const parseEventId = (text: string, selection: string, tasks: readonly string[]): EventId | null => {
   const parts = text.length > LONGEST ? null : SHAPE.exec(text);
   if (parts === null || parts[1] !== selection) return null;
@@ -79,5 +79,5 @@ export const parseEventId = (text: string, selection: string, tasks: readonly st
   for (const [i, task] of tasks.entries()) {
     places.set(task, { offset: (values[2 * i] ?? 0) - 1, index: (values[2 * i + 1] ?? 0) - 1 });
   }
-  return { selection, toldAt: Number.parseInt(parts[2] ?? '', 36), lagging: parts[3] === '~', places };
+  return { selection, sentAt: Number.parseInt(parts[2] ?? '', 36), lagging: parts[3] === '~', places };
 };

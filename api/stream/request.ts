@@ -1,4 +1,4 @@
-// GET /v2/stream as it is asked for: its declaration, and what a lawful request selects and how it is printed (ST-01, ST-08).
+// GET /v2/stream: the declaration of its input, and what a valid request selects and how it is printed (ST-01, ST-08).
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { type ApiError, nearest } from '../../schemas/errors.ts';
@@ -7,15 +7,15 @@ import { ROW_STREAMS, type RowLayer } from '../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import { narrowingOf, refuseOutside, type ScopeChoice, throwAll } from '../access/scope.ts';
+import { refuseOutside, type ScopeChoice, throwAll, toNarrowing } from '../access/scope.ts';
 import { layerNamed } from '../contract/layer-names.ts';
 import { IncludeSynthetic, NumberFormatParameter, SCOPE_CODES, Units, WHERE_CODES } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { TIMEFRAMES, type Timeframe } from '../language/limits.ts';
-import { type Bounds, boundsOf, freshnessFaults, freshnessLimits } from '../live/bounds.ts';
+import { type Bounds, freshnessFaults, freshnessLimits, makeBounds } from '../live/bounds.ts';
 import type { LiveListing, Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { listingLimit, namesOf } from '../operations/asked.ts';
+import { listingLimit, readNames } from '../operations/asked.ts';
 import type { ReadableEndpoint, Reading } from '../operations/operation.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Names, type Narrowing, selectListings } from '../selection/resolve.ts';
@@ -100,7 +100,7 @@ export const STREAM = {
     output: events.join('\n'),
   },
   refine: (input: unknown) => refine(input as Partial<StreamInput>),
-  understand: (input: unknown, { live }: Reading): Names => namesOf((input as Partial<StreamInput>).where, live),
+  understand: (input: unknown, { live }: Reading): Names => readNames((input as Partial<StreamInput>).where, live),
 } as const satisfies ReadableEndpoint;
 
 /** How states are printed: streams of one format share every text. */
@@ -113,7 +113,7 @@ export type Format = {
   readonly depth: number;
 };
 
-/** What a stream is about, fixed while it lives. */
+/** The subject of a stream, fixed while it lives. */
 export type StreamRequest = {
   readonly plan: Plan;
   readonly names: Names;
@@ -122,13 +122,13 @@ export type StreamRequest = {
   readonly layers: readonly ReadingLayer[];
   /** Layers of rows, ascending. */
   readonly rows: readonly RowLayer[];
-  /** Of the candles, when they are asked for. */
+  /** Timeframe of the candles, when they are requested. */
   readonly timeframe: Timeframe;
   readonly format: Format;
   readonly withSnapshots: boolean;
-  /** Moves of the account's rules are told too; they are no part of what an id resumes. */
+  /** Moves of the account's rules are sent too; they are no part of what an id resumes. */
   readonly withRules: boolean;
-  /** Venues it can ever speak of, ascending. */
+  /** Venues that it can ever contain, ascending. */
   readonly venues: readonly string[];
   /** Name of all of this in event ids. */
   readonly selection: string;
@@ -141,12 +141,12 @@ const inPlan = ({ layers }: Plan, name: string): boolean =>
 const includesLayer = (plan: Plan, layer: ReadingLayer): boolean =>
   inPlan(plan, layer) || inPlan(plan, LAYERS[layer].recordName);
 
-const rowsOf = (asked: string | undefined): RowLayer[] => {
+const readRows = (asked: string | undefined): RowLayer[] => {
   const named = new Set(asked?.split(',').map((name) => ROW_NAMES.get(name)));
   return ROW_LAYERS.filter((layer) => named.has(layer));
 };
 
-const layersOf = (asked: string | undefined, plan: Plan): ReadingLayer[] => {
+const readLayers = (asked: string | undefined, plan: Plan): ReadingLayer[] => {
   const named = asked === undefined ? undefined : new Set(asked.split(',').map(layerNamed));
   const layers = READING_LAYERS.filter((layer) =>
     named === undefined ? DEFAULT_LAYERS.includes(layer) && includesLayer(plan, layer) : named.has(layer),
@@ -165,17 +165,17 @@ const layerRefusals = (layers: readonly ReadingLayer[], rows: readonly RowLayer[
     path: '/layers',
   }));
 
-const formatOf = (input: StreamInput, plan: Plan): Format => {
+const readFormat = (input: StreamInput, plan: Plan): Format => {
   const units = input.units ?? 'published';
   const numberFormat = input.number_format ?? 'json';
   const allowStale = input.allow_stale ?? false;
   const depth = Math.min(input.depth ?? 0, plan.limits.book_depth);
-  const bounds = boundsOf(input.freshness);
+  const bounds = makeBounds(input.freshness);
   const key = JSON.stringify([units, numberFormat, allowStale, depth, bounds]);
   return { key, units, bounds, allowStale, numberFormat, depth };
 };
 
-const codesOf = (names: Names): unknown =>
+const listCodes = (names: Names): unknown =>
   Object.entries(names)
     .map(([key, named]) => [key, [...new Set(named.map(({ code }) => code))].sort()])
     .sort();
@@ -183,20 +183,20 @@ const codesOf = (names: Names): unknown =>
 const selectionName = (parts: unknown): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 11);
 
-/** What is asked, within the plan. Throws ServiceError with everything that is not. */
+/** Reads the request, within the plan. Throws ServiceError with all its faults. */
 export const readRequest = (
   { input, names }: { readonly input: StreamInput; readonly names: Names },
   { live, plan, choice, at }: { live: LiveMemory; plan: Plan; choice: ScopeChoice; at: Micros },
 ): StreamRequest => {
-  const [layers, rows] = [layersOf(input.layers, plan), rowsOf(input.layers)];
+  const [layers, rows] = [readLayers(input.layers, plan), readRows(input.layers)];
   const timeframe = input.timeframe ?? '1m';
   const served = [...live.venues()].map(({ venue }) => venue);
   const venues = names.venue === undefined ? served : [...new Set(names.venue.map(({ code }) => code))].sort();
-  const format = formatOf(input, plan);
+  const format = readFormat(input, plan);
   const request: StreamRequest = {
     plan,
     names,
-    narrowing: narrowingOf(choice),
+    narrowing: toNarrowing(choice),
     layers,
     rows,
     timeframe,
@@ -204,7 +204,7 @@ export const readRequest = (
     withSnapshots: input.snapshot ?? true,
     withRules: input.rules ?? false,
     venues: choice.venues === null ? venues : venues.filter((v) => choice.venues?.includes(v)),
-    selection: selectionName([codesOf(names), choice, layers, rows, timeframe, format.key]),
+    selection: selectionName([listCodes(names), choice, layers, rows, timeframe, format.key]),
   };
   throwAll([
     ...refuseOutside(names, plan, choice),

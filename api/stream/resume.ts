@@ -1,4 +1,4 @@
-// What a stream that comes back has missed, from the ring: listing changes and readings in their order, then the statuses that differ (ST-05).
+// Replays from the ring what a resuming stream has missed: listing changes and readings in order, then the statuses that differ (ST-05).
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place, Reading } from '../../schemas/topics.ts';
 import { venueView } from '../live/listing-view.ts';
@@ -14,15 +14,15 @@ export type ResumeDeps = {
   readonly live: LiveMemory;
   readonly ring: Ring;
   readonly now: Micros;
-  /** Id of the places given, with statuses told as in the id resumed from. */
+  /** Id of the places given, with statuses as of the id resumed from. */
   readonly idOf: (places: ReadonlyMap<string, Place>) => string;
-  /** Tells the stream of a listing's change as of the entry, and answers which; one that was added is told anew. */
-  readonly tellListing: (stream: Stream, entry: LiveEntry) => ListingChange | null;
-  /** Tells the stream of listings that ended since without an entry that says so; `told` are ends that were told. */
-  readonly tellEnds: (stream: Stream, told: ReadonlySet<string>) => void;
+  /** Sends the stream a listing's change as of the entry, and returns the change; an added listing is sent anew. */
+  readonly replayListing: (stream: Stream, entry: LiveEntry) => ListingChange | null;
+  /** Sends the stream the ends of listings since then that no entry reports; `told` are ends that were sent. */
+  readonly replayEnds: (stream: Stream, told: ReadonlySet<string>) => void;
 };
 
-/** What the client knew when it was told the id. */
+/** What the client knew when it received the id. */
 class Memory {
   /** Readings then of what has been read since, by track. */
   readonly readings = new Map<string, Reading | null>();
@@ -40,43 +40,43 @@ class Memory {
     }
   }
 
-  /** The status it was told, or null when that cannot be derived. */
+  /** The status it received, or null when that cannot be derived. */
   told(track: Track<Stream>, id: EventId, live: LiveMemory): Told | null {
     const { venue: code } = track.listing;
     const venue = live.venue(code);
     if (venue === undefined || id.lagging || this.venues.has(code)) return null;
     const held = this.readings.get(track.key);
     const reading = held === undefined ? track.reading : held;
-    const view = { ...venueView(live, venue, id.toldAt), stateLag: false };
+    const view = { ...venueView(live, venue, id.sentAt), stateLag: false };
     if (reading !== null && this.connections.has(`${code}|${reading.conn_id}`)) return null;
-    return track.status({ view, reading, at: id.toldAt });
+    return track.status({ view, reading, at: id.sentAt });
   }
 }
 
-/** Tells one reading of the past as it was; the status it had then is what is told from here on. */
-const tellReading = (
+/** Sends one past reading as it was; later statuses are compared with the status it had then. */
+const sendReading = (
   track: Track<Stream>,
-  told: Told | null,
+  sent: Told | null,
   { live, stream, reading }: { live: LiveMemory; stream: Stream; reading: Reading },
 ): Told | null => {
   const venue = live.venue(track.listing.venue);
-  // As it was told live: the moment it was read, which is never before it was received.
+  // As it was sent live: at the moment it was read, which is never before it was received.
   const at = Math.max(reading.recorded_at, reading.received_at);
   const version = track.version(at);
-  if (venue === undefined || version === null) return told;
+  if (venue === undefined || version === null) return sent;
   const sight = { view: { ...venueView(live, venue, at), stateLag: false }, reading, at };
   const answer = track.status(sight);
-  const change = told !== null && isSame(told, answer) ? 'value' : 'both';
+  const change = sent !== null && isSame(sent, answer) ? 'value' : 'both';
   stream.add('update', track.data(sight, version, change), track.key);
   return answer;
 };
 
-/** Replays into the stream, whose tracks stand at `now`, everything after the id. */
+/** Replays everything after the id into the stream, whose tracks are as of `now`. */
 export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
-  const { live, ring, now, idOf, tellListing, tellEnds } = deps;
+  const { live, ring, now, idOf, replayListing, replayEnds } = deps;
   const entries = [...ring.after(id.places)];
   const memory = new Memory(entries, stream.tracks);
-  const told = new Map<string, Told | null>();
+  const sent = new Map<string, Told | null>();
   const anew = new Set<string>();
   const ended = new Set<string>();
   const places = new Map(id.places);
@@ -88,21 +88,21 @@ export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
     if (held.track !== null && track === undefined) continue;
     const entry = held.entry();
     const listing = `${venue}|${entry.symbol}`;
-    const change = entry.kind === 'listing' ? tellListing(stream, entry) : null;
+    const change = entry.kind === 'listing' ? replayListing(stream, entry) : null;
     if (change === 'added') anew.add(listing);
     if (change === 'delisted') ended.add(listing);
     if (entry.reading !== null && track !== undefined && !anew.has(listing)) {
-      const before = told.has(track.key) ? (told.get(track.key) ?? null) : memory.told(track, id, live);
-      told.set(track.key, tellReading(track, before, { live, stream, reading: entry.reading }));
+      const before = sent.has(track.key) ? (sent.get(track.key) ?? null) : memory.told(track, id, live);
+      sent.set(track.key, sendReading(track, before, { live, stream, reading: entry.reading }));
     }
     rows.add({ venue, entry }, { streams: [stream], now });
-    rows.tell();
+    rows.send();
     if (stream.hasDrafts) stream.commit(idOf(places));
   }
-  tellEnds(stream, ended);
+  replayEnds(stream, ended);
   for (const track of stream.tracks.values()) {
     const { venue: code, venueSymbol } = track.listing;
-    const before = told.has(track.key) ? told.get(track.key) : memory.told(track, id, live);
+    const before = sent.has(track.key) ? sent.get(track.key) : memory.told(track, id, live);
     const [venue, version] = [live.venue(code), track.version(now)];
     if (anew.has(`${code}|${venueSymbol}`) || venue === undefined || version === null) continue;
     if (before !== null && before !== undefined && isSame(before, track.told)) continue;

@@ -23,7 +23,7 @@ export type Applied = {
   readonly replaced: HeldReading | null;
 };
 
-/** An entry that is held. What it carries is decoded when it is asked for, which must be before the next one is pushed. */
+/** An entry that is held. Its content is decoded when it is read, which must be before the next one is pushed. */
 export type RingEntry = Place & {
   readonly venue: string;
   readonly task: string;
@@ -38,7 +38,7 @@ export type RingEntry = Place & {
 /** `floor`: the newest place that is not held; what lies above it is. */
 type Task = { readonly name: string; readonly venue: string; floor: Place };
 
-const venueOf = (task: string): string => task.slice(0, task.lastIndexOf('/'));
+const readVenue = (task: string): string => task.slice(0, task.lastIndexOf('/'));
 
 /** A listing and layer. */
 class HeldTrack {
@@ -110,7 +110,7 @@ export class Ring {
   readonly #tracks: HeldTrack[] = [];
   readonly #taskNumbers = new Map<string, number>();
   readonly #trackNumbers = new Map<string, number>();
-  /** What came before everything held here, until it is too old. */
+  /** The entries before everything held here, until they are too old. */
   #past: Ring | null = null;
 
   constructor(most = MOST_ENTRIES) {
@@ -123,17 +123,17 @@ export class Ring {
     const known = this.#taskNumbers.get(task);
     if (known !== undefined) return known;
     this.#taskNumbers.set(task, this.#tasks.length);
-    return this.#tasks.push({ name: task, venue: venueOf(task), floor: place }) - 1;
+    return this.#tasks.push({ name: task, venue: readVenue(task), floor: place }) - 1;
   }
 
   /** Takes over what came before: `past` ends where this ring began, and is pushed into no more. */
   join(past: Ring): void {
-    // What has been dropped here came after all that is held there.
+    // The entries dropped here came after all that is held there.
     if (this.#first > 0) return;
     for (const [number, { name, floor }] of past.#tasks.entries()) {
       const task = this.#tasks[this.begin(name, floor)] as Task;
       task.floor = floor;
-      // What is dropped there is not held here.
+      // An entry dropped there is not held here.
       past.#tasks[number] = task;
     }
     this.#past = past;
@@ -144,7 +144,7 @@ export class Ring {
     const { message } = applied;
     const task = this.begin(applied.task, applied.before);
     if (this.size === this.#most) this.#dropFirst();
-    const [columns, row, track] = [this.#columns, this.#next % this.#most, this.#trackOf(applied)];
+    const [columns, row, track] = [this.#columns, this.#next % this.#most, this.#findTrack(applied)];
     const place = this.#bytes.append(message.bytes);
     columns.offset[row] = message.offset;
     columns.index[row] = message.index;
@@ -178,14 +178,14 @@ export class Ring {
     return true;
   }
 
-  /** What came after the places, in the order it came. */
+  /** The entries after the places, in the order they came. */
   *after(places: ReadonlyMap<string, Place>): Generator<RingEntry> {
     if (this.#past !== null) yield* this.#past.after(places);
     const { offset, index, task } = this.#columns;
-    const told = this.#tasks.map(({ name }) => places.get(name));
+    const placesTold = this.#tasks.map(({ name }) => places.get(name));
     for (let number = this.#first; number < this.#next; number++) {
       const row = number % this.#most;
-      const place = told[task[row] as number];
+      const place = placesTold[task[row] as number];
       if (place === undefined) continue;
       if (isAbove({ offset: offset[row] as number, index: index[row] as number }, place)) yield this.#entry(number);
     }
@@ -197,7 +197,7 @@ export class Ring {
     return this.#first === this.#next ? now : (this.#columns.recordedAt[this.#first % this.#most] as Micros);
   }
 
-  #trackOf({ venue, message: { symbol, layer } }: Applied): number {
+  #findTrack({ venue, message: { symbol, layer } }: Applied): number {
     if (layer === null) return NONE;
     const name = `${venue}|${symbol}|${layer}`;
     const known = this.#trackNumbers.get(name);
@@ -217,16 +217,16 @@ export class Ring {
       task: task.name,
       kind: LIVE_KINDS[columns.kind[row] as number] as LiveEntry['kind'],
       track: track?.name ?? null,
-      entry: () => codecs.live.decode(this.#bytesOf(number)),
+      entry: () => codecs.live.decode(this.#readBytes(number)),
       replaced: () => (track === undefined ? null : this.#replaced(track, columns.previous[row] as number)),
     };
   }
 
   #replaced(track: HeldTrack, previous: number): Reading | null {
-    return previous < this.#first ? track.before() : codecs.live.decode(this.#bytesOf(previous)).reading;
+    return previous < this.#first ? track.before() : codecs.live.decode(this.#readBytes(previous)).reading;
   }
 
-  #bytesOf(number: number): Buffer {
+  #readBytes(number: number): Buffer {
     const [columns, row] = [this.#columns, number % this.#most];
     const [chunk, start, length] = [columns.chunk[row], columns.start[row], columns.length[row]];
     return this.#bytes.at({ chunk, start, length } as BytePlace);
@@ -249,8 +249,8 @@ export class Ring {
     const task = this.#tasks[columns.task[row] as number] as Task;
     task.floor = { offset: columns.offset[row] as number, index: columns.index[row] as number };
     const track = this.#tracks[columns.track[row] as number];
-    // What comes after its newest is told what it replaced.
-    if (track !== undefined && track.newest > this.#first) track.copyBefore(this.#bytesOf(this.#first));
+    // The entry after its newest needs the reading that it replaced.
+    if (track !== undefined && track.newest > this.#first) track.copyBefore(this.#readBytes(this.#first));
     this.#bytes.free({ chunk: columns.chunk[row] as number });
     this.#first++;
   }

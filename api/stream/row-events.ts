@@ -1,4 +1,4 @@
-// Trades, liquidations and decided candles as streams tell them: rows of the log, each once, as they come (ST-03 `event`, `candle`).
+// Trades, liquidations and decided candles as streams send them: rows of the log, each once, as they come (ST-03 `event`, `candle`).
 import { formatInstant } from '../../schemas/instants.ts';
 import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
 import { CANDLE_PRICES } from '../../schemas/layers/candle.ts';
@@ -9,7 +9,7 @@ import { convertQuantity, needsMark } from '../../schemas/units.ts';
 import { noVolumeReason } from '../history/candle-rows.ts';
 import { type LiveListing, versionAt } from '../live/listing-book.ts';
 import { presentMark, venueView } from '../live/listing-view.ts';
-import { conversionOf, figureOrNull, type Mark, orNone, unitCounted, valueRule } from '../live/members.ts';
+import { figureOrNull, type Mark, makeConversion, orNone, unitCounted, valueRule } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Format } from './request.ts';
 import type { Stream } from './stream.ts';
@@ -19,8 +19,8 @@ const LAYER_OF: ReadonlyMap<string, RowLayer> = new Map(
   [...ROW_STREAMS].map(([streamed, { table }]) => [table, streamed] as const),
 );
 
-/** The layer of an entry that streams tell as a row; null for all others. Late rows are part of no answer (N-11). */
-export const rowLayerOf = ({ kind, row }: LiveEntry): RowLayer | null => {
+/** The layer of an entry that streams send as a row; null for all others. Late rows are part of no answer (N-11). */
+export const findRowLayer = ({ kind, row }: LiveEntry): RowLayer | null => {
   if (row === null || row.flags.late === true) return null;
   const layer = LAYER_OF.get(row.table) ?? null;
   // Provisional candles may still change; a sealed one is decided.
@@ -29,7 +29,7 @@ export const rowLayerOf = ({ kind, row }: LiveEntry): RowLayer | null => {
 
 type Kind = { readonly layer: RowLayer; readonly timeframe: string; readonly priceType: PriceType };
 
-const kindOf = (layer: RowLayer, { texts }: Row): Kind => ({
+const readKind = (layer: RowLayer, { texts }: Row): Kind => ({
   layer,
   timeframe: texts.timeframe ?? '1m',
   priceType: (texts.price_type ?? 'trade') as PriceType,
@@ -45,14 +45,14 @@ type Context = {
 
 const instantOrNull = (at: Micros | undefined): string | null => (at === undefined ? null : formatInstant(at));
 
-const unitOf = ({ texts }: Row, { version }: Context): QuantityUnit =>
+const findUnit = ({ texts }: Row, { version }: Context): QuantityUnit =>
   unitCounted({ quantity_unit: texts.quantity_unit ?? null }, version);
 
 /** A trade or liquidation, converted at its own price (H-15, H-16e). */
 const eventObject = (row: Row, context: Context): JsonValue => {
   const { price = '0', quantity = '0' } = row.figures;
   const { version, format } = context;
-  const counted = { digits: quantity, unit: unitOf(row, context), mark: price };
+  const counted = { digits: quantity, unit: findUnit(row, context), mark: price };
   const rule = version.record.values;
   const asked = convertQuantity({ ...counted, mode: format.units, listing: rule });
   const value = convertQuantity({ ...counted, mode: 'quote', listing: valueRule(rule) });
@@ -66,7 +66,7 @@ const eventObject = (row: Row, context: Context): JsonValue => {
     quantity: figureOrNull(asked),
     value: figureOrNull(value),
     id: row.texts.id ?? null,
-    conversion: format.units === 'published' ? undefined : conversionOf(version, null),
+    conversion: format.units === 'published' ? undefined : makeConversion(version, null),
     null_reasons: orNone(Object.fromEntries(unknown.map(([name]) => [name, 'unit_unknown']))),
   };
 };
@@ -75,26 +75,26 @@ const count = (value: number | undefined): JsonValue => rawJson(String(value ?? 
 
 type Volume = { readonly volume: Digits | null; readonly conversion?: JsonValue };
 
-/** A candle's volume in the unit asked for (N-07). */
-const volumeOf = (row: Row, context: Context): Volume => {
+/** A candle's volume in the requested unit (N-07). */
+const convertVolume = (row: Row, context: Context): Volume => {
   const { volume: digits } = row.figures;
   const { version, format } = context;
   if (digits === undefined) return { volume: null };
   if (format.units === 'published') return { volume: digits };
-  const [listing, unit, mode] = [version.record.values, unitOf(row, context), format.units] as const;
+  const [listing, unit, mode] = [version.record.values, findUnit(row, context), format.units] as const;
   const mark = needsMark(unit, mode, listing) ? context.mark() : null;
   const volume = convertQuantity({ digits, unit, mode, listing, mark: mark?.digits ?? null });
-  return { volume, conversion: conversionOf(version, mark) };
+  return { volume, conversion: makeConversion(version, mark) };
 };
 
 /** A candle, a proved empty one, or a gap (H-11, H-12). */
 const candleObject = (row: Row, context: Context): JsonValue => {
   const { volume: digits, turnover } = row.figures;
-  const { volume, conversion } = volumeOf(row, context);
+  const { volume, conversion } = convertVolume(row, context);
   const reasons: Record<string, string> = JSON.parse(row.texts.null_reasons ?? '{}') as Record<string, string>;
   const isGap = row.texts.gap_cause !== undefined;
   if (digits !== undefined && volume === null) reasons.volume = 'unit_unknown';
-  if (digits === undefined && !isGap) reasons.volume ??= noVolumeReason(kindOf('candles', row).priceType);
+  if (digits === undefined && !isGap) reasons.volume ??= noVolumeReason(readKind('candles', row).priceType);
   return {
     open_time: formatInstant(row.at),
     close_time: instantOrNull(row.instants.close_time),
@@ -122,7 +122,7 @@ const rowText = (row: Row, { layer }: Kind, context: Context): string => {
 };
 
 /** Data of one event: a candle alone, or trades or liquidations that came one after the other. */
-const dataOf = (rows: readonly string[], { layer, timeframe, priceType }: Kind, context: Context): string => {
+const writeData = (rows: readonly string[], { layer, timeframe, priceType }: Kind, context: Context): string => {
   const { venue, venueSymbol } = context.listing;
   const head = { venue, venue_symbol: venueSymbol, instrument: context.version.record.values.instrument };
   const body: JsonValue =
@@ -155,12 +155,12 @@ export class RowBatches {
     { venue: code, entry }: { readonly venue: string; readonly entry: LiveEntry },
     { streams, now }: { readonly streams: Iterable<Stream>; readonly now: Micros },
   ): void {
-    const [layer, { row, symbol }, venue] = [rowLayerOf(entry), entry, this.#live.venue(code)];
+    const [layer, { row, symbol }, venue] = [findRowLayer(entry), entry, this.#live.venue(code)];
     if (layer === null || row === null || venue === undefined) return;
-    const kind = kindOf(layer, row);
-    // What stands together in one event; candles stand alone.
+    const kind = readKind(layer, row);
+    // Rows of one place go into one event; candles are sent alone.
     const place = `${code}|${symbol}|${layer}|${layer === 'candles' ? `${kind.timeframe}|${kind.priceType}|${row.at}` : ''}`;
-    const told = new Set<string>();
+    const sent = new Set<string>();
     for (const stream of streams) {
       const selected = stream.selected.get(listingKey(code, symbol ?? ''));
       if (selected === undefined || !wants(stream, kind)) continue;
@@ -175,16 +175,16 @@ export class RowBatches {
         this.#batches.set(key, batch);
       }
       batch.streams.add(stream);
-      if (!told.has(key)) batch.rows.push(rowText(row, kind, batch.context));
-      told.add(key);
+      if (!sent.has(key)) batch.rows.push(rowText(row, kind, batch.context));
+      sent.add(key);
     }
   }
 
   /** Adds what has gathered to the steps of the streams; false when there is nothing. */
-  tell(): boolean {
+  send(): boolean {
     if (this.#batches.size === 0) return false;
     for (const { kind, context, rows, streams } of this.#batches.values()) {
-      const data = dataOf(rows, kind, context);
+      const data = writeData(rows, kind, context);
       for (const stream of streams) stream.add(kind.layer === 'candles' ? 'candle' : 'event', data);
     }
     this.#batches = new Map();

@@ -1,4 +1,4 @@
-// One client of the stream: what it selected, what it has been told, and the frames on their way to it (ST-02 to ST-06).
+// One client of the stream: its selection, what it has received, and the frames on their way to it (ST-02 to ST-06).
 
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
@@ -13,7 +13,7 @@ import type { StreamRequest } from './request.ts';
 import type { Track } from './track.ts';
 
 export type Reason = 'rotate' | 'shutdown' | 'key_ended' | 'plan_changed';
-/** What is left out, and of what: nothing named means everything selected. */
+/** The part that is left out: nothing named means everything selected. */
 export type Gap = {
   readonly from: Micros | null;
   readonly to: Micros;
@@ -93,14 +93,14 @@ export class Stream {
     return this.#outbox.waitingBytes;
   }
 
-  /** Puts an event into the step under way; `key` names listing and layer when a newer event may stand for it. */
+  /** Puts an event into the step under way; `key` names listing and layer when a newer event may replace it. */
   add(event: string, data: string, key: string | null = null, isStatus = false): void {
     if (!this.#isEnded) this.#drafts.push({ event, data, key, isStatus });
   }
 
   /**
-   * Ends a step: its last event says that everything up to `id` has been told, those before it say no more than before. Statuses go first: a
-   * client that was cut off between is told them as they then stand, and the reading of the step for the first time.
+   * Ends a step: its last event acknowledges everything up to `id`, those before it no more than before. Statuses go first: a client whose
+   * connection broke in between receives them again as of then, and the reading of the step for the first time.
    */
   commit(id: string): void {
     const drafts = this.#drafts.length > 1 ? statusesFirst(this.#drafts) : this.#drafts;
@@ -125,7 +125,7 @@ export class Stream {
     this.#outbox.merge();
   }
 
-  /** The last event; `errors` say what is wrong with the key. */
+  /** The last event; `errors` are the faults of the key. */
   end(reason: Reason, errors: readonly ApiError[] = []): void {
     if (this.#isEnded) return;
     if (errors.length > 0) this.add('error', errorsText(errors));

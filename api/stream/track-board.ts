@@ -1,4 +1,4 @@
-// The tracks of all streams: shared by format, found by listing, looked at again when something or the clock says so (ST-07).
+// The tracks of all streams: shared by format, found by listing, checked again after a change or when their time comes (ST-07).
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveListing } from '../live/listing-book.ts';
@@ -19,7 +19,7 @@ export class TrackBoard {
   /** Streams that follow a listing, whatever of it. */
   readonly #followers = new Map<string, Set<Stream>>();
   readonly #due = new DueQueue<StreamTrack>();
-  /** Venues whose watermark lies too far back, as told (L-07 `state_lag`). */
+  /** Venues whose watermark lies too far back, as reported to streams (L-07 `state_lag`). */
   readonly #behind = new Set<string>();
 
   constructor(live: LiveMemory) {
@@ -77,7 +77,7 @@ export class TrackBoard {
     return this.#behind.has(venue);
   }
 
-  /** What there is to say of a track at an instant; null when its venue is not served. */
+  /** The state of a track at an instant; null when its venue is not served. */
   sight({ listing, layer }: StreamTrack, at: Micros): Sight | null {
     const venue = this.#live.venue(listing.venue);
     if (venue === undefined) return null;
@@ -85,7 +85,7 @@ export class TrackBoard {
   }
 
   /** Adds a snapshot of the track to the step of a stream; false when there is none to give. */
-  tellSnapshot(stream: Stream, track: StreamTrack, now: Micros): boolean {
+  sendSnapshot(stream: Stream, track: StreamTrack, now: Micros): boolean {
     const sight = this.sight(track, now);
     const version = track.version(now);
     if (sight === null || version === null) return false;
@@ -113,12 +113,12 @@ export class TrackBoard {
     for (const track of this.ofVenue(venue)) this.refresh(track, now);
   }
 
-  /** Looks at a track again and tells its readers what changed since they were told; after a hole, the whole picture (ST-03 `gap`). */
+  /** Checks a track and sends its readers what changed since the last event; after a hole, the whole picture (ST-03 `gap`). */
   refresh(track: StreamTrack, now: Micros): void {
     const [sight, version] = [this.sight(track, now), track.version(now)];
     if (sight === null || version === null) return;
     const [before, after] = [track.reading, sight.reading];
-    // While the copy is being read anew it holds older readings than the ones told.
+    // While the copy is being read anew it holds older readings than the ones sent.
     if (before !== null && (after === null || after.recorded_at < before.recorded_at)) return;
     const isNew = after !== null && (before === null || after.rev !== before.rev);
     const isMoved = this.#take(track, sight);
@@ -152,7 +152,7 @@ export class TrackBoard {
     track.reading = sight.reading;
     track.told = { status, reason, gap_cause };
     const moment = track.nextMoment(sight);
-    // A sooner moment may stand in the queue already; when it comes, the track is put in again.
+    // The queue may have an earlier moment already; when it comes, the track is put in again.
     if (moment < track.queuedAt) {
       track.queuedAt = moment;
       this.#due.push(moment, track);
@@ -163,7 +163,7 @@ export class TrackBoard {
 
 type Placed = { readonly rev: number; readonly recorded_at: Micros };
 
-/** What is said when readings are missing between two: the log was read anew past them (ST-03). */
+/** The `gap` event for readings missing between two: the log was read anew past them (ST-03). */
 const holeData = ({ listing, layer }: StreamTrack, before: Placed, after: Placed): string =>
   gapData({
     from: before.recorded_at,

@@ -1,17 +1,17 @@
-// One listing and layer as printed for one format: its reading and status as told, and when time alone may change it (F-04, ST-03, ST-07).
+// One listing and layer as printed for one format: its reading and status as sent, and when time alone may change it (F-04, ST-03, ST-07).
 import { type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { layerState, listingPolicyOf, lostAt, type VenueView } from '../live/listing-view.ts';
+import { findListingPolicy, layerState, lostAt, type VenueView } from '../live/listing-view.ts';
 import type { Format } from './request.ts';
 
 export type Change = 'value' | 'status' | 'both';
 export type Told = Pick<StatusAnswer, 'status' | 'reason' | 'gap_cause'>;
 
-/** What a text about a listing and layer is made of, at one instant. */
+/** The inputs of a text about a listing and layer, at one instant. */
 export type Sight = {
   readonly view: VenueView;
   readonly reading: Reading | null;
@@ -29,7 +29,7 @@ export class Track<Reader> {
   readonly readers = new Set<Reader>();
   reading: Reading | null = null;
   told: Told = { status: 'missing', reason: 'no_value', gap_cause: null };
-  /** Soonest moment that stands in the queue of moments. */
+  /** Soonest moment in the queue of moments. */
   queuedAt: Micros = Number.POSITIVE_INFINITY;
 
   constructor(listing: LiveListing, layer: ReadingLayer, format: Format) {
@@ -48,7 +48,7 @@ export class Track<Reader> {
   status({ view, reading, at }: Sight): StatusAnswer {
     return statusAt({
       reading,
-      policy: listingPolicyOf(view.capability, this.layer, versionAt(this.listing.versions, at)),
+      policy: findListingPolicy(view.capability, this.layer, versionAt(this.listing.versions, at)),
       lostAt: lostAt(view, reading),
       boundMs: this.format.bounds[this.layer],
       at,

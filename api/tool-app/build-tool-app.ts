@@ -7,7 +7,7 @@ import { createExchange, refuseRequest } from './exchange.ts';
 import type { McpDeps } from './mcp-server.ts';
 import { metadataDocuments } from './metadata.ts';
 import {
-  admitAsked,
+  admitRequest,
   isAdmitted,
   type RefusalDeps,
   type Refused,
@@ -32,14 +32,14 @@ const INVALID_REQUEST = -32_600;
 const sendRefused = (reply: FastifyReply, { status, headers, body }: Refused): FastifyReply =>
   reply.code(status).headers(headers).header('cache-control', 'no-store').send(body);
 
-const queryOf = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
+const readQuery = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
 
 const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 
 type Documents = ReturnType<typeof metadataDocuments>;
 
-/** Step 1 of T-07. The documents of sign-in are for pages of any origin, whose browsers may ask before they read. */
+/** Step 1 of T-07. The documents of sign-in are for pages of any origin, whose browsers may send a preflight before they read. */
 const addHostCheck = (app: FastifyInstance, deps: ToolAppDeps, documents: Documents): void => {
   app.addHook('onRequest', async (request, reply) => {
     const { headers, method, url } = request;
@@ -65,7 +65,7 @@ const addRefusals = (app: FastifyInstance, deps: ToolAppDeps, path: string): voi
   app.addHook('onRequest', async (request, reply) => {
     if (request.url.split('?')[0] !== path) return;
     const { method, headers } = request;
-    const outcome = await admitAsked({ method, headers, query: queryOf(request), nowMs: deps.nowMs() }, deps);
+    const outcome = await admitRequest({ method, headers, query: readQuery(request), nowMs: deps.nowMs() }, deps);
     if (!isAdmitted(outcome)) return sendRefused(reply, outcome);
     request.apiKey = outcome.key;
     return undefined;
@@ -96,7 +96,7 @@ const addEndpoint = (app: FastifyInstance, deps: ToolAppDeps, path: string): voi
   });
 };
 
-/** Bodies that are no message: the framework's refusals in the words of the protocol. */
+/** Bodies that are no message: the framework's refusals as errors of the protocol. */
 const addFailures = (app: FastifyInstance, log: Logger): void => {
   app.setErrorHandler((error: { readonly statusCode?: number }, _request, reply) => {
     const { statusCode = 500 } = error;

@@ -2,14 +2,14 @@
 import { Value } from 'typebox/value';
 import type { Dispatcher } from 'undici';
 import { printSelection } from '../language/printer.ts';
-import { selectionOf, Where } from '../language/where-object.ts';
+import { toSelection, Where } from '../language/where-object.ts';
 
 /** Bytes of an answer that model clients commonly still take (T-04). */
 export const MOST_BYTES = 65_536;
-/** Longer than any budget of the API; who waits longer asks a service that has hung. */
+/** Longer than any budget of the API: past it the service hangs. */
 const TIMEOUT_MS = 30_000;
 
-/** Who calls, and until when somebody waits for the answer. */
+/** The caller, and how long it waits for the answer. */
 export type Caller = {
   /** Key that the call counts on. */
   readonly key: string;
@@ -33,10 +33,10 @@ export type CalledEndpoint = {
 /** Rejects when the API cannot be reached, does not answer in time, or the caller has gone. */
 export type CallApi = (endpoint: CalledEndpoint, args: Arguments, caller: Caller) => Promise<ApiAnswer>;
 
-/** A selection as a URL takes it. An object that is no selection goes as it is: the API says what is wrong with it. */
+/** A selection as a URL takes it. An object that is no selection passes unchanged: the API reports what is wrong with it. */
 const whereText = (where: unknown): string =>
   Value.Check(Where, where) && typeof where === 'object'
-    ? printSelection(selectionOf(where, ''))
+    ? printSelection(toSelection(where, ''))
     : JSON.stringify(where);
 
 const parameterText = (name: string, value: unknown): string => {
@@ -45,7 +45,7 @@ const parameterText = (name: string, value: unknown): string => {
 };
 
 /** Arguments as parameters of a URL: a list is a parameter given several times. */
-const queryOf = (args: Arguments): string => {
+const writeQuery = (args: Arguments): string => {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(args)) {
     for (const one of Array.isArray(value) ? value : [value]) query.append(name, parameterText(name, one));
@@ -53,7 +53,7 @@ const queryOf = (args: Arguments): string => {
   return query.size === 0 ? '' : `?${query}`;
 };
 
-const secondsOf = (header: string | string[] | undefined): number | null => {
+const readSeconds = (header: string | string[] | undefined): number | null => {
   const seconds = typeof header === 'string' ? Number(header) : Number.NaN;
   return Number.isFinite(seconds) ? seconds : null;
 };
@@ -66,7 +66,7 @@ export const createCallApi =
     const isGet = method === 'GET';
     const answer = await dispatcher.request({
       origin: baseUrl,
-      path: isGet ? `${path}${queryOf(sent)}` : path,
+      path: isGet ? `${path}${writeQuery(sent)}` : path,
       method,
       headers: {
         authorization: `Bearer ${key}`,
@@ -79,5 +79,5 @@ export const createCallApi =
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     const text = await answer.body.text();
-    return { status: answer.statusCode, retryAfterS: secondsOf(answer.headers['retry-after']), text };
+    return { status: answer.statusCode, retryAfterS: readSeconds(answer.headers['retry-after']), text };
   };

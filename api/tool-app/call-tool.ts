@@ -11,7 +11,7 @@ export type ToolResult =
     }
   | Failure;
 
-/** Who calls, and what the whole request must be answered when the API does not accept its key. */
+/** The caller, and the answer to the whole request when the API does not accept its key. */
 export type ToolCaller = Caller & { readonly onUnauthorized: () => void };
 
 const isAnswer = ({ status }: ApiAnswer): boolean => status >= 200 && status < 300;

@@ -3,7 +3,7 @@
 import { BANDS, READING_LAYERS } from '../../schemas/layers.ts';
 import { languageEntries } from '../language/catalogue.ts';
 import { LIMITS, TIMEFRAMES } from '../language/limits.ts';
-import { boundsOf, printBounds } from '../live/bounds.ts';
+import { makeBounds, printBounds } from '../live/bounds.ts';
 
 type Entry = Readonly<Record<string, string | boolean>>;
 
@@ -73,10 +73,10 @@ const RULES = [
 ];
 
 const row = (cells: readonly (string | boolean | undefined)[]): string => `| ${cells.join(' | ')} |`;
-const tableOf = (head: readonly string[], rows: readonly (readonly (string | boolean | undefined)[])[]): string =>
+const writeTable = (head: readonly string[], rows: readonly (readonly (string | boolean | undefined)[])[]): string =>
   [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
 
-const marksOf = ({ sampleable, additive }: Entry): string =>
+const listMarks = ({ sampleable, additive }: Entry): string =>
   [sampleable === true ? ['series'] : [], additive === true ? ['additive'] : []].flat().join(', ');
 
 /** The text of the page. */
@@ -86,22 +86,22 @@ export const dqlPage = (): string => {
     ofField: () => [],
     ofSource: () => [],
   }) as unknown as Record<string, readonly Entry[]>;
-  const bounds = printBounds(boundsOf(undefined), READING_LAYERS);
+  const bounds = printBounds(makeBounds(undefined), READING_LAYERS);
   return [
     '# DQL, version 1',
     'The argument `query` of the tool `screen`: a condition over the listings of each instrument, with clauses behind it.',
     `## Grammar\n\n\`\`\`text\n${GRAMMAR}\n\`\`\``,
     `## Rules\n\n${RULES.map((rule) => `* ${rule}`).join('\n')}`,
     `## Ten queries\n\n${QUERIES.map(([question, query]) => `${question}\n\n\`\`\`dql\n${query}\n\`\`\``).join('\n\n')}`,
-    `## Fields\n\n"series": may be read at a period, as in \`sma(mark, 5, 1m)\`. "additive": may be summed over venues.\n\n${tableOf(
+    `## Fields\n\n"series": may be read at a period, as in \`sma(mark, 5, 1m)\`. "additive": may be summed over venues.\n\n${writeTable(
       ['field', 'scope', 'layer', 'unit', 'may', 'is'],
-      (fields ?? []).map((one) => [one.name, one.scope, one.layer, one.unit, marksOf(one), one.description]),
+      (fields ?? []).map((one) => [one.name, one.scope, one.layer, one.unit, listMarks(one), one.description]),
     )}`,
-    `## Candle sources, read at a timeframe only\n\n${tableOf(
+    `## Candle sources, read at a timeframe only\n\n${writeTable(
       ['source', 'unit', 'is'],
       (sources ?? []).map((one) => [one.name, one.unit, one.description]),
     )}`,
-    `## Functions\n\nS is a series, n a whole number from 1 to ${LIMITS.window}, F a field of a layer, band one of ${BANDS.join(', ')}.\n\n${tableOf(
+    `## Functions\n\nS is a series, n a whole number from 1 to ${LIMITS.window}, F a field of a layer, band one of ${BANDS.join(', ')}.\n\n${writeTable(
       ['function', 'gives', 'bars read', 'is'],
       (functions ?? []).map((one) => [`\`${one.signature}\``, one.type, one.bars, one.description]),
     )}`,

@@ -13,7 +13,7 @@ const MOST_OF_A_BATCH = 20;
 const BATCH_REVISION = '2025-03-26';
 /** Change streams are the one thing that the protocol library answers as events only; nothing here changes by itself. */
 const STREAMED = 'subscriptions/listen';
-/** Headers that say what the body says, and are checked against it. */
+/** Headers that repeat members of the body, and are checked against it. */
 const PROTOCOL_HEADERS = ['content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'] as const;
 
 export type Posted = {
@@ -35,12 +35,12 @@ export const refuseRequest = ({ status, code, message, id = null }: Fault): Answ
   text: JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }),
 });
 
-const textOf = async (response: Response): Promise<Answered> => ({
+const readText = async (response: Response): Promise<Answered> => ({
   status: response.status,
   text: response.body === null ? null : await response.text(),
 });
 
-const membersOf = (body: unknown): Readonly<Record<string, unknown>> =>
+const readMembers = (body: unknown): Readonly<Record<string, unknown>> =>
   typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
 
 /** Answers requests; `url` is where clients reach the server. */
@@ -54,7 +54,7 @@ export const createExchange = (deps: McpDeps, url: string): ((posted: Posted) =>
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
     await server.connect(transport);
     try {
-      return await textOf(await transport.handleRequest(request, { parsedBody: body }));
+      return await readText(await transport.handleRequest(request, { parsedBody: body }));
     } finally {
       await server.close();
     }
@@ -64,12 +64,12 @@ export const createExchange = (deps: McpDeps, url: string): ((posted: Posted) =>
     const { body, caller } = posted;
     const request = new Request(url, { method: 'POST', headers });
     if (await isLegacyRequest(request, body)) return answerLegacy(request, posted);
-    const { method, id } = membersOf(body);
+    const { method, id } = readMembers(body);
     if (method === STREAMED) {
       return refuseRequest({ status: 404, code: METHOD_NOT_FOUND, message: 'Nothing here changes by itself.', id });
     }
     const authInfo = { token: '', clientId: '', scopes: [], extra: { caller } };
-    return textOf(await modern.fetch(request, { authInfo, parsedBody: body }));
+    return readText(await modern.fetch(request, { authInfo, parsedBody: body }));
   };
 
   const answerBatch = async (headers: Headers, posted: Posted, batch: readonly unknown[]): Promise<Answered> => {
@@ -88,7 +88,7 @@ export const createExchange = (deps: McpDeps, url: string): ((posted: Posted) =>
     if (!Array.isArray(body)) return answerOne(headers, posted);
     const revision = headers.get('mcp-protocol-version') ?? BATCH_REVISION;
     const isBatch = body.length > 0 && body.length <= MOST_OF_A_BATCH && revision === BATCH_REVISION;
-    if (isBatch && !body.some((one) => membersOf(one).method === 'initialize')) {
+    if (isBatch && !body.some((one) => readMembers(one).method === 'initialize')) {
       return answerBatch(headers, posted, body);
     }
     const message = `A batch has 1 to ${MOST_OF_A_BATCH} messages of revision ${BATCH_REVISION}, none of them initialize.`;

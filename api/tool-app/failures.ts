@@ -1,10 +1,10 @@
-// What a failed call says to a model: the API's errors, what to do next, and whether to repeat the call (T-05).
+// The text of a failed call for a model: the API's errors, what to do next, and whether to repeat the call (T-05).
 import { type ApiError, CATALOGUE, type ErrorCode } from '../../schemas/errors.ts';
 import type { ApiAnswer } from './call-api.ts';
 
 const RETRY_AFTER_S = 5;
 
-/** What the API answers while it cannot be reached. */
+/** The answer while the API cannot be reached. */
 export const UNREACHABLE: ApiAnswer = {
   status: 503,
   retryAfterS: RETRY_AFTER_S,
@@ -26,21 +26,21 @@ export type Failure = {
 
 const isRetried = (status: number): boolean => status === 429 || status === 503;
 
-const hintOf = ({ code, hint }: ApiError): string => hint ?? CATALOGUE[code]?.fix ?? 'Correct the request.';
+const findHint = ({ code, hint }: ApiError): string => hint ?? CATALOGUE[code]?.fix ?? 'Correct the request.';
 
-const waitWords = (waitS: number): string => `Wait ${waitS} seconds, then repeat the same call.`;
+const formatWait = (waitS: number): string => `Wait ${waitS} seconds, then repeat the same call.`;
 
 const NEXT: Partial<Readonly<Record<ErrorCode, (error: ApiError, waitS: number) => string>>> = {
   DQL_SCOPE: () => 'Put the field inside any(venues where ...).',
-  DQL_LIMIT: (error) => `Narrow the request: ${hintOf(error)}`,
+  DQL_LIMIT: (error) => `Narrow the request: ${findHint(error)}`,
   AUTH_REQUIRED: () => 'Sign in again.',
   AUTH_INVALID: () => 'Sign in again.',
-  RATE_LIMITED: (_error, waitS) => waitWords(waitS),
-  UNAVAILABLE: ({ hint }, waitS) => hint ?? waitWords(waitS),
+  RATE_LIMITED: (_error, waitS) => formatWait(waitS),
+  UNAVAILABLE: ({ hint }, waitS) => hint ?? formatWait(waitS),
 };
 
-/** The errors of an answer; an answer of something that stands before the API has none. */
-const errorsOf = (text: string): readonly ApiError[] => {
+/** The errors of an answer; an answer of a proxy before the API has none. */
+const readErrors = (text: string): readonly ApiError[] => {
   try {
     const { errors } = JSON.parse(text) as { readonly errors?: readonly ApiError[] };
     return Array.isArray(errors) ? errors : [];
@@ -51,17 +51,17 @@ const errorsOf = (text: string): readonly ApiError[] => {
 
 /** A refusal of the API as the result of a tool. */
 export const toFailure = (answer: ApiAnswer): Failure => {
-  const errors = errorsOf(answer.text);
+  const errors = readErrors(answer.text);
   const [first] = errors;
   if (first === undefined) return toFailure(UNREACHABLE);
   const { code, message, position, hint } = first;
   const retry = isRetried(answer.status);
   const waitS = answer.retryAfterS ?? RETRY_AFTER_S;
-  const next = NEXT[code]?.(first, waitS) ?? hintOf(first);
-  const told = { code, message, position, hint, errors, next, retry, ...(retry ? { retry_after: waitS } : {}) };
+  const next = NEXT[code]?.(first, waitS) ?? findHint(first);
+  const failure = { code, message, position, hint, errors, next, retry, ...(retry ? { retry_after: waitS } : {}) };
   return {
     isError: true,
-    content: [{ type: 'text', text: JSON.stringify(told) }],
+    content: [{ type: 'text', text: JSON.stringify(failure) }],
     _meta: { 'http/status': answer.status, ...(retry ? { 'http/retry-after': waitS } : {}) },
   };
 };

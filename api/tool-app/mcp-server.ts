@@ -1,4 +1,4 @@
-// What the tool server offers in any revision of the protocol and over any transport: tools, calls, resources, instructions.
+// The tool server in any revision of the protocol and over any transport: tools, calls, resources, instructions.
 import {
   type ListToolsResult,
   ProtocolError,

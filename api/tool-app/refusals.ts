@@ -1,4 +1,4 @@
-// What a request to the tool server is refused for before its body is read, in the order of T-07: Host and Origin, method, key in the URL, credentials.
+// Refusals of the tool server before it reads the body, in the order of T-07: Host and Origin, method, key in the URL, credentials.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { KeyStore } from '../access/key-store.ts';
 import { checkKey, refuseKeyInUrl } from '../access/steps.ts';
@@ -107,5 +107,5 @@ const admitCredentials = async ({ headers, nowMs }: Asked, deps: RefusalDeps): P
 export const isAdmitted = (outcome: Admitted | Refused): outcome is Admitted => 'key' in outcome;
 
 /** The first refusal after that of host and origin, or the key with which the body may be read. */
-export const admitAsked = async (asked: Asked, deps: RefusalDeps): Promise<Admitted | Refused> =>
+export const admitRequest = async (asked: Asked, deps: RefusalDeps): Promise<Admitted | Refused> =>
   (asked.method === 'POST' ? null : WRONG_METHOD) ?? refuseUrl(asked, deps) ?? (await admitCredentials(asked, deps));

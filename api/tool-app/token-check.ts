@@ -1,10 +1,10 @@
-// Asks the sign-in service about an access token, on every request: the tool server keeps nothing, so an ended connection ends at once (T-10).
+// Checks an access token with the sign-in service, on every request: the tool server keeps nothing, so an ended connection ends at once (T-10).
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { Agent } from 'undici';
 import { within } from '../../infra/runtime/within.ts';
 
-/** Who waits longer is told to come again (T-07). */
+/** A caller that waits longer gets the answer to retry (T-07). */
 const ANSWER_MS = 2_000;
 
 /** `key` is what the API is called with instead of the token. */
@@ -20,7 +20,7 @@ const Answer = Type.Union([
   Type.Object({ active: Type.Literal(true), key: Type.String() }),
 ]);
 
-/** Tokens are 43 characters; keys have another length, so neither is ever asked for as the other. */
+/** Tokens are 43 characters; keys have another length, so neither is ever looked up as the other. */
 const TOKEN = /^[\w-]{43}$/;
 export const isToken = (text: string): boolean => TOKEN.test(text);
 
@@ -33,7 +33,7 @@ export type SignInAddress = {
 
 export const openTokens = ({ url, secret }: SignInAddress): Tokens => {
   const dispatcher = new Agent();
-  const ask = async (token: string): Promise<TokenFound> => {
+  const queryToken = async (token: string): Promise<TokenFound> => {
     const signal = AbortSignal.timeout(ANSWER_MS);
     const bearer = (await within(secret(), ANSWER_MS)).toString('base64url');
     const answer = await dispatcher.request({
@@ -49,7 +49,7 @@ export const openTokens = ({ url, secret }: SignInAddress): Tokens => {
     return body.active ? { key: body.key } : 'refused';
   };
   return {
-    find: (token) => ask(token).catch(() => 'unreachable' as const),
+    find: (token) => queryToken(token).catch(() => 'unreachable' as const),
     close: () => dispatcher.close(),
   };
 };

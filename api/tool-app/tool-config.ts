@@ -16,7 +16,7 @@ export const TOOL_CONFIG = {
   MCP_ORIGINS: { type: 'list', default: [], description: 'Further origins whose pages may call it.' },
 } as const satisfies ConfigSpec;
 
-/** Beside its own, settings of the process that it stands on. */
+/** Its own settings and those of the process that runs it. */
 type ToolConfig = Config<typeof TOOL_CONFIG> & {
   readonly HOST: string;
   readonly TRUSTED_PROXIES: readonly string[];

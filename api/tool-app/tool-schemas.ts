@@ -29,7 +29,7 @@ export type Schema = {
   readonly additionalProperties?: boolean;
 };
 
-/** Rows of a page unless the caller says otherwise (T-04). */
+/** Rows of a page unless the caller requests another number (T-04). */
 export const PAGE_ROWS = 20;
 
 const MOST_CHARACTERS = 512;
@@ -90,7 +90,7 @@ const SELECTED: Readonly<Record<string, unknown>> = Object.fromEntries(
   SELECTION_KEYS.map((key) => [key, LISTING?.[key === 'symbol' ? 'venue_symbol' : key]]),
 );
 
-const limitsOf = (
+const describeLimits = (
   name: string,
   { type, enum: values, maxLength, maximum, maxItems, maxProperties }: Schema,
 ): Schema => {
@@ -106,20 +106,20 @@ const limited = (name: string, schema: Schema): Schema => {
   const { anyOf, items, properties, patternProperties: _open, ...rest } = schema;
   return {
     ...rest,
-    ...limitsOf(name, schema),
+    ...describeLimits(name, schema),
     ...(anyOf === undefined ? {} : { anyOf: anyOf.map((part) => limited(name, part)) }),
     ...(items === undefined ? {} : { items: limited(name, items) }),
     ...(properties === undefined
       ? {}
       : {
           properties: Object.fromEntries(
-            Object.entries(properties).map(([inner, part]) => [inner, memberOf(inner, part, SELECTED[inner])]),
+            Object.entries(properties).map(([inner, part]) => [inner, describeMember(inner, part, SELECTED[inner])]),
           ),
         }),
   };
 };
 
-const examplesOf = ({ examples, enum: values, type, items }: Schema, given: unknown): readonly unknown[] => {
+const listExamples = ({ examples, enum: values, type, items }: Schema, given: unknown): readonly unknown[] => {
   if (examples !== undefined) return examples;
   if (given !== undefined) return [given];
   if (values !== undefined) return values.slice(0, 1);
@@ -128,13 +128,13 @@ const examplesOf = ({ examples, enum: values, type, items }: Schema, given: unkn
 };
 
 /** A member of a tool's input; `given` is its value in the operation's example. */
-const memberOf = (name: string, declared: Schema, given: unknown): Schema => {
+const describeMember = (name: string, declared: Schema, given: unknown): Schema => {
   const over = MEMBERS[name] ?? {};
   const { type, ...rest } = declared;
   // A selection is text or an object in every tool, also where the endpoint takes text only.
   const typed = type === undefined || over.anyOf !== undefined ? {} : { type };
   const schema = { ...typed, ...rest, ...over, description: over.description ?? declared.description ?? name };
-  const examples = examplesOf(schema, given);
+  const examples = listExamples(schema, given);
   return limited(name, examples.length === 0 ? schema : { ...schema, examples });
 };
 
@@ -148,17 +148,17 @@ type Input = {
 export const toolInput = ({ properties, required, example }: Input): Schema => ({
   type: 'object',
   properties: Object.fromEntries(
-    Object.entries(properties).map(([name, declared]) => [name, memberOf(name, declared, example[name])]),
+    Object.entries(properties).map(([name, declared]) => [name, describeMember(name, declared, example[name])]),
   ),
   ...(required.length === 0 ? {} : { required }),
   additionalProperties: false,
 });
 
-/** Members of members are told this deep; below, a type is enough. */
+/** Members are described to this depth; below, a type is enough. */
 const DEEP_WORDS = 2;
 
-/** Whether there is anything to check: of members that may be anything nothing is said. */
-const isTold = ({ type, enum: values, anyOf }: Schema): boolean =>
+/** Whether there is anything to check: members that may be anything are left out. */
+const isDescribed = ({ type, enum: values, anyOf }: Schema): boolean =>
   type !== undefined || values !== undefined || anyOf !== undefined;
 
 /** Types of an answer without what only documents need; nothing is closed. */
@@ -176,7 +176,7 @@ const answerPart = (schema: Schema, depth: number): Schema => {
       : {
           properties: Object.fromEntries(
             Object.entries(properties)
-              .filter(([, part]) => isTold(part))
+              .filter(([, part]) => isDescribed(part))
               .map(([name, part]) => [name, answerPart(part, depth + 1)]),
           ),
         }),

@@ -1,4 +1,4 @@
-// What a model reads of each tool beyond what its operation declares: a title, when to use it and when not, an example that is small enough.
+// The text of each tool for a model, beyond the declaration of its operation: a title, when to use it and when not, a small example.
 import type { Arguments } from './call-api.ts';
 
 /** The instant at which a full hour began, so many hours before the newest. */
@@ -12,7 +12,7 @@ export type ToolWords = {
   readonly example?: (hourAgo: HourAgo) => Arguments;
 };
 
-/** By name of the tool. A tool without words has the summary, the question and the example of its operation. */
+/** By name of the tool. A tool without an entry has the summary, the question and the example of its operation. */
 export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
   venues: {
     title: 'Venues',
@@ -76,7 +76,7 @@ export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
   },
 };
 
-/** What holds of every tool with readings in its answer. */
+/** Facts about every tool with readings in its answer. */
 export const STALE_WORDS =
   'A value that is not current has status "stale" with a reason and is left out of values; it is never zero. allow_stale puts it under withheld.values: name its age when you use it.';
 

@@ -37,26 +37,26 @@ const NOT_OF_A_MODEL: ReadonlySet<string> = new Set([
   ...['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'INTERNAL'],
 ]);
 
-const failureWords = (operation: Operation): string => {
-  const told = codesOf(operation).filter((code) => !NOT_OF_A_MODEL.has(code));
-  return `On failure do what next says: ${told.map((code) => `${code}: ${CATALOGUE[code].fix}`).join(' ')}`;
+const describeFailures = (operation: Operation): string => {
+  const listed = codesOf(operation).filter((code) => !NOT_OF_A_MODEL.has(code));
+  return `On failure do what next says: ${listed.map((code) => `${code}: ${CATALOGUE[code].fix}`).join(' ')}`;
 };
 
-const propertiesOf = (schema: Schema): Readonly<Record<string, Schema>> => schema.properties ?? {};
+const listProperties = (schema: Schema): Readonly<Record<string, Schema>> => schema.properties ?? {};
 
-const hasReadings = ({ input }: Operation): boolean => Object.hasOwn(propertiesOf(input as Schema), 'allow_stale');
+const hasReadings = ({ input }: Operation): boolean => Object.hasOwn(listProperties(input as Schema), 'allow_stale');
 
-const exampleOf = (operation: Operation, nowMs: number): Arguments =>
+const makeExample = (operation: Operation, nowMs: number): Arguments =>
   TOOL_WORDS[operation.name]?.example?.(hourAgoAt(nowMs)) ?? operation.example.input;
 
-const descriptionOf = (operation: Operation, nowMs: number): string => {
+const describeTool = (operation: Operation, nowMs: number): string => {
   const words = TOOL_WORDS[operation.name];
   return [
     words?.use ?? operation.summary,
     ...(words === undefined ? [] : [words.avoid]),
-    `Example, "${operation.example.question}": ${JSON.stringify(exampleOf(operation, nowMs))}`,
+    `Example, "${operation.example.question}": ${JSON.stringify(makeExample(operation, nowMs))}`,
     ...(hasReadings(operation) ? [STALE_WORDS] : []),
-    failureWords(operation),
+    describeFailures(operation),
   ].join('\n');
 };
 
@@ -69,9 +69,10 @@ type Described = {
   };
 };
 
-const inputOf = ({ parameters = [], requestBody }: Described, example: Arguments): Schema => {
+const describeInput = ({ parameters = [], requestBody }: Described, example: Arguments): Schema => {
   const body = requestBody?.content['application/json'].schema;
-  if (body !== undefined) return toolInput({ properties: propertiesOf(body), required: body.required ?? [], example });
+  if (body !== undefined)
+    return toolInput({ properties: listProperties(body), required: body.required ?? [], example });
   const properties = Object.fromEntries(parameters.map(({ name, schema }) => [name, schema]));
   const required = parameters.filter((one) => one.required).map(({ name }) => name);
   return toolInput({ properties, required, example });
@@ -80,9 +81,9 @@ const inputOf = ({ parameters = [], requestBody }: Described, example: Arguments
 const toTool = (operation: Operation, described: Described): Tool => {
   const { name, method, path, example } = operation;
   const title = TOOL_WORDS[name]?.title ?? name;
-  const inputSchema = inputOf(described, example.input) as ToolEntry['inputSchema'];
+  const inputSchema = describeInput(described, example.input) as ToolEntry['inputSchema'];
   const outputSchema = toolOutput(described.responses[200].content['application/json'].schema);
-  const defaults = Object.hasOwn(propertiesOf(inputSchema), 'limit') ? { limit: PAGE_ROWS } : {};
+  const defaults = Object.hasOwn(listProperties(inputSchema), 'limit') ? { limit: PAGE_ROWS } : {};
   return {
     name,
     method,
@@ -91,7 +92,7 @@ const toTool = (operation: Operation, described: Described): Tool => {
     describe: (nowMs) => ({
       name,
       title,
-      description: descriptionOf(operation, nowMs),
+      description: describeTool(operation, nowMs),
       inputSchema,
       outputSchema: outputSchema as ToolEntry['outputSchema'],
       annotations: { title, ...READ_ONLY },

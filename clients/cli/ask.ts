@@ -1,4 +1,4 @@
-// Commands that ask one question and print its answer.
+// Commands that send one request and print its answer.
 import type {
   AgentStateRequest,
   BooksRequest,
@@ -11,9 +11,9 @@ import type {
 } from '../typescript/src/index.ts';
 import { UsageError } from './exit.ts';
 import * as rows from './rows.ts';
-import { layersOf, numberOption, periodOf, print, type Run, requestOf, textOption, writeTable } from './run.ts';
+import { makeRequest, numberOption, print, type Run, readLayers, readPeriod, textOption, writeTable } from './run.ts';
 
-const signalOf = ({ world }: Run) => ({ signal: world.signal });
+const pickSignal = ({ world }: Run) => ({ signal: world.signal });
 
 /** Members that a flag sets. */
 const flagged = ({ options }: Run) => ({
@@ -22,23 +22,23 @@ const flagged = ({ options }: Run) => ({
 });
 
 export const venues = async (run: Run): Promise<void> => {
-  const { items, evaluated_at } = await run.client.venues({}, signalOf(run));
+  const { items, evaluated_at } = await run.client.venues({}, pickSignal(run));
   print(run, { objects: items, rows: rows.venueRows(items), note: `at ${evaluated_at}` });
 };
 
 export const instruments = async (run: Run): Promise<void> => {
-  const request = requestOf<InstrumentsRequest>(run, { as_of: textOption(run.options, 'asOf'), ...flagged(run) });
+  const request = makeRequest<InstrumentsRequest>(run, { as_of: textOption(run.options, 'asOf'), ...flagged(run) });
   const items = [];
-  for await (const page of run.client.pages('instruments', request, signalOf(run))) items.push(...page.items);
+  for await (const page of run.client.pages('instruments', request, pickSignal(run))) items.push(...page.items);
   print(run, { objects: items, rows: rows.listingRows(items), note: rows.counted(items.length, 'listing') });
 };
 
 export const snapshots = async (run: Run): Promise<void> => {
-  const request = requestOf<SnapshotsRequest>(run, {
-    layers: layersOf(run.options),
+  const request = makeRequest<SnapshotsRequest>(run, {
+    layers: readLayers(run.options),
     ...flagged(run),
   });
-  const answer = await run.client.snapshots(request, signalOf(run));
+  const answer = await run.client.snapshots(request, pickSignal(run));
   print(run, {
     objects: answer.items,
     rows: rows.snapshotRows(answer),
@@ -47,36 +47,36 @@ export const snapshots = async (run: Run): Promise<void> => {
 };
 
 export const screen = async (run: Run, query: string): Promise<void> => {
-  const request = requestOf<ScreenRequest>(run, {
+  const request = makeRequest<ScreenRequest>(run, {
     query,
     limit: numberOption(run.options, 'limit'),
     ...(run.options['includeUnknown'] === true && { include_unknown: true }),
   });
-  const answer = await run.client.screen(request, signalOf(run));
+  const answer = await run.client.screen(request, pickSignal(run));
   const more = answer.page.next_cursor === null ? '' : ', there are more: raise --limit';
   const note = `${rows.counted(answer.instruments.length, 'instrument')} at ${answer.evaluated_at}${more}`;
   print(run, { objects: answer.instruments, rows: rows.screenRows(answer), note });
 };
 
 /** Which rows of the past: at instants, all of a period, or one a part of it. */
-const rowsAsked = (options: Run['options']): Pick<HistoryRequest, 'at' | 'raw' | 'from' | 'to'> => {
+const readRowOptions = (options: Run['options']): Pick<HistoryRequest, 'at' | 'raw' | 'from' | 'to'> => {
   const [at, interval] = [textOption(options, 'at'), textOption(options, 'interval')];
   const modes = [at, interval, options['raw'] === true || undefined].filter((mode) => mode !== undefined);
   if (modes.length > 1) throw new UsageError('--at, --interval and --raw exclude each other.', 'Give one of them.');
   if (at !== undefined) return { at: at.split(/[\s,]+/).filter(Boolean) };
   const mode = options['raw'] === true ? { raw: true } : { interval: interval ?? '1m' };
-  return { ...mode, ...periodOf(options, Date.now()) };
+  return { ...mode, ...readPeriod(options, Date.now()) };
 };
 
 export const history = async (run: Run): Promise<void> => {
-  const request = requestOf<HistoryRequest>(run, {
-    layers: layersOf(run.options),
+  const request = makeRequest<HistoryRequest>(run, {
+    layers: readLayers(run.options),
     ...flagged(run),
-    ...rowsAsked(run.options),
+    ...readRowOptions(run.options),
   });
   if (run.format === 'parquet') return writeTable(run, 'history', request);
   const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.historyRows> };
-  for await (const answer of run.client.pages('history', request, signalOf(run))) {
+  for await (const answer of run.client.pages('history', request, pickSignal(run))) {
     found.objects.push(...answer.items);
     found.rows.push(...rows.historyRows(answer));
   }
@@ -84,14 +84,14 @@ export const history = async (run: Run): Promise<void> => {
 };
 
 export const candles = async (run: Run): Promise<void> => {
-  const request = requestOf<CandlesRequest>(run, {
+  const request = makeRequest<CandlesRequest>(run, {
     timeframe: textOption(run.options, 'timeframe'),
     price_type: textOption(run.options, 'priceType'),
-    ...periodOf(run.options, Date.now()),
+    ...readPeriod(run.options, Date.now()),
   });
   if (run.format === 'parquet') return writeTable(run, 'candles', request);
   const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.candleRows> };
-  for await (const answer of run.client.pages('candles', request, signalOf(run))) {
+  for await (const answer of run.client.pages('candles', request, pickSignal(run))) {
     found.objects.push(...answer.items);
     found.rows.push(...rows.candleRows(answer));
   }
@@ -99,19 +99,19 @@ export const candles = async (run: Run): Promise<void> => {
 };
 
 export const books = async (run: Run): Promise<void> => {
-  const request = requestOf<BooksRequest>(run, { depth: numberOption(run.options, 'depth') });
-  const { items, evaluated_at } = await run.client.books(request, signalOf(run));
+  const request = makeRequest<BooksRequest>(run, { depth: numberOption(run.options, 'depth') });
+  const { items, evaluated_at } = await run.client.books(request, pickSignal(run));
   print(run, { objects: items, rows: rows.bookRows(items), note: `at ${evaluated_at}` });
 };
 
 export const liquidations = async (run: Run): Promise<void> => {
-  const request = requestOf<LiquidationsRequest>(run, {
+  const request = makeRequest<LiquidationsRequest>(run, {
     side: textOption(run.options, 'side'),
-    ...periodOf(run.options, Date.now()),
+    ...readPeriod(run.options, Date.now()),
   });
   if (run.format === 'parquet') return writeTable(run, 'liquidations', request);
   const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.liquidationRows> };
-  for await (const answer of run.client.pages('liquidations', request, signalOf(run))) {
+  for await (const answer of run.client.pages('liquidations', request, pickSignal(run))) {
     found.objects.push(...answer.items);
     found.rows.push(...rows.liquidationRows(answer));
   }
@@ -119,7 +119,7 @@ export const liquidations = async (run: Run): Promise<void> => {
 };
 
 export const account = async (run: Run): Promise<void> => {
-  const answer = await run.client.account({}, signalOf(run));
+  const answer = await run.client.account({}, pickSignal(run));
   const { key, plan, today, limits, now } = answer;
   const facts = {
     ...{ key: key.key_id, plan: plan.name, until: key.expires_at ?? plan.expires_at ?? 'not limited' },
@@ -136,33 +136,33 @@ export const agentRules = async (run: Run, ...ids: string[]): Promise<void> => {
     ...(ids.length > 0 && { rule_id: ids }),
     ...(run.options['fresh'] === true && { fresh: true }),
   };
-  const { rules, missing, evaluated_at } = await run.client.agentState(request, signalOf(run));
+  const { rules, missing, evaluated_at } = await run.client.agentState(request, pickSignal(run));
   const note = `at ${evaluated_at}${missing.length === 0 ? '' : `, not found: ${missing.join(', ')}`}`;
   print(run, { objects: rules, rows: rows.ruleRows(rules), note });
 };
 
-/** What became of the payment of a call. */
+/** The outcome of the payment of a call. */
 export const receipt = async (run: Run, receiptId: string): Promise<void> => {
-  const answer = await run.client.receipt({ receipt_id: receiptId }, signalOf(run));
+  const answer = await run.client.receipt({ receipt_id: receiptId }, pickSignal(run));
   print(run, { objects: [answer], rows: rows.factRows(answer) });
 };
 
 /** One row a partition of the day. */
 export const closedDay = async (run: Run, day: string): Promise<void> => {
-  const answer = await run.client.anchorDay({ day }, signalOf(run));
+  const answer = await run.client.anchorDay({ day }, pickSignal(run));
   const { partitions, day_root, anchor } = answer;
   print(run, { objects: [answer], rows: partitions.map((one) => ({ ...one })), note: `${day_root}, ${anchor.status}` });
 };
 
 /** One row a field, source or function. */
 export const catalogue = async (run: Run): Promise<void> => {
-  const answer = await run.client.dqlCatalogue({}, signalOf(run));
+  const answer = await run.client.dqlCatalogue({}, pickSignal(run));
   print(run, { objects: [answer], rows: rows.catalogueRows(answer), note: `catalogue ${answer.catalogue}` });
 };
 
-/** Its canonical text and its cost; a fault is underlined by whoever reports errors. */
+/** Prints its canonical text and its cost; the reporter of errors underlines a fault. */
 export const checkQuery = async (run: Run, query: string): Promise<void> => {
-  const answer = await run.client.dqlParse({ query }, signalOf(run));
+  const answer = await run.client.dqlParse({ query }, pickSignal(run));
   const { nodes, bars, cost } = answer.complexity;
   const { instrument, venue } = answer.atoms;
   const facts = {

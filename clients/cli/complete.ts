@@ -1,4 +1,4 @@
-// Completion in the shell: the words that may stand next, read from the commands themselves.
+// Completion in the shell: the words allowed next, read from the commands themselves.
 import type { Command } from 'commander';
 
 const SCRIPTS: Readonly<Record<string, string>> = {

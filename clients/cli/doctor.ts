@@ -1,6 +1,6 @@
-// `perp doctor`: what stands between the user and an answer, one line a check, and what is stale and why.
+// `perp doctor`: checks everything between the user and an answer, one line a check, and shows what is stale and why.
 import { ApiError, type Client, type SnapshotsAnswer } from '../typescript/src/index.ts';
-import { EXIT, exitCodeOf } from './exit.ts';
+import { EXIT, toExitCode } from './exit.ts';
 import type { Row } from './output.ts';
 import { counted } from './rows.ts';
 import type { Settings } from './settings.ts';
@@ -12,7 +12,7 @@ export type Finding = {
   readonly exit?: number;
 };
 
-/** An answer's age is told by its clock; more than this between the two and ages mean little. */
+/** An answer's age depends on the service's clock; with more than this between the two clocks, ages mean little. */
 const CLOCK_WARN_MS = 1_000;
 const DAYS_LEFT_WARN = 3;
 const DAY_MS = 86_400_000;
@@ -20,7 +20,7 @@ const TOLD = 12;
 
 const failed = (check: string, error: unknown): Finding => {
   const says = error instanceof ApiError ? `${error.message} ${error.hint ?? ''}`.trim() : String(error);
-  return { outcome: 'FAIL', check, says, exit: exitCodeOf(error) };
+  return { outcome: 'FAIL', check, says, exit: toExitCode(error) };
 };
 
 const checkSettings = ({ baseUrl, baseUrlFrom, key, keyFrom }: Settings): readonly Finding[] => [
@@ -104,14 +104,14 @@ export const staleFindings = ({ items }: Pick<SnapshotsAnswer<string>, 'items'>)
       counts.set(why, (counts.get(why) ?? 0) + 1);
     }
   }
-  const told = [...counts].sort(([, a], [, b]) => b - a);
+  const sorted = [...counts].sort(([, a], [, b]) => b - a);
   return [
     {
-      outcome: told.length === 0 ? 'ok' : 'warn',
+      outcome: sorted.length === 0 ? 'ok' : 'warn',
       check: 'readings',
-      says: `${present} present, ${told.reduce((sum, [, n]) => sum + n, 0)} not`,
+      says: `${present} present, ${sorted.reduce((sum, [, n]) => sum + n, 0)} not`,
     },
-    ...told
+    ...sorted
       .slice(0, TOLD)
       .map(
         ([why, count]) => ({ outcome: 'warn', check: 'stale', says: `${why}, ${counted(count, 'listing')}` }) as const,

@@ -3,7 +3,7 @@ import { ApiError } from '../typescript/src/index.ts';
 
 export const EXIT = { ok: 0, usage: 1, refused: 3, key: 4, limit: 5, unavailable: 6 } as const;
 
-/** What was typed cannot be done. */
+/** The command line is invalid. */
 export class UsageError extends Error {
   readonly hint: string;
 
@@ -13,7 +13,7 @@ export class UsageError extends Error {
   }
 }
 
-/** A run that ends with a code and says nothing more. */
+/** A run that ends with a code and prints nothing more. */
 export class Ended extends Error {
   readonly code: number;
 
@@ -23,7 +23,7 @@ export class Ended extends Error {
   }
 }
 
-export const exitCodeOf = (error: unknown): number => {
+export const toExitCode = (error: unknown): number => {
   if (error instanceof Ended) return error.code;
   if (error instanceof UsageError) return EXIT.usage;
   if (!(error instanceof ApiError)) return EXIT.usage;

@@ -4,7 +4,7 @@ import { perp } from './program.ts';
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error(signal)));
-// Whoever reads us may have enough: `perp stream | head`.
+// The reader of the output may close it early: `perp stream | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);

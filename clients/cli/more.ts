@@ -1,4 +1,4 @@
-// Commands that do more than ask once: streams, files, proofs, the doctor, the key's file.
+// Commands that do more than one request: streams, files, proofs, the doctor, the key's file.
 
 import { createInterface } from 'node:readline';
 import { text as readAll } from 'node:stream/consumers';
@@ -13,14 +13,14 @@ import { main as verifyFiles } from '../typescript/src/verify.mjs';
 import { examine, findingRows, findingsExit } from './doctor.ts';
 import { Ended, EXIT, UsageError } from './exit.ts';
 import { counted, fileRows } from './rows.ts';
-import { layersOf, numberOption, print, type Run, requestOf, textOption } from './run.ts';
+import { makeRequest, numberOption, print, type Run, readLayers, textOption } from './run.ts';
 import { removeConfig, writeConfig } from './settings.ts';
 import { watch } from './watch.ts';
 
 const streamRequest = (run: Run): LiveRequest => {
   const { options } = run;
-  return requestOf<LiveRequest>(run, {
-    layers: layersOf(options),
+  return makeRequest<LiveRequest>(run, {
+    layers: readLayers(options),
     depth: numberOption(options, 'depth'),
     timeframe: options['timeframe'],
     ...(options['allowStale'] === true && { allow_stale: true }),
@@ -36,7 +36,7 @@ export const stream = (run: Run): Promise<void> => {
   return writeEvents(run);
 };
 
-/** What happens to the connection goes to standard error. */
+/** Events of the connection go to standard error. */
 const writeEvents = async (run: Run): Promise<void> => {
   const { client, world } = run;
   const events = client.live(streamRequest(run), {
@@ -51,7 +51,7 @@ const writeEvents = async (run: Run): Promise<void> => {
 
 const archiveRequest = (run: Run): ArchiveRequest => {
   const { layer, from, to } = run.options;
-  return requestOf<ArchiveRequest>(run, { layer, from, to });
+  return makeRequest<ArchiveRequest>(run, { layer, from, to });
 };
 
 export const listFiles = async (run: Run): Promise<void> => {
@@ -91,7 +91,7 @@ const proofRequest = (run: Run): AnchorProofRequest => {
     if (typeof value !== 'string')
       throw new UsageError(`--${name} is missing.`, 'Give a file, or --venue, --symbol, --layer and --at.');
   const more = { price_type: priceType, id, seq: numberOption(run.options, 'seq') };
-  return requestOf<AnchorProofRequest>(run, { venue, symbol, layer, at, ...more });
+  return makeRequest<AnchorProofRequest>(run, { venue, symbol, layer, at, ...more });
 };
 
 /** The verifier's own report; exit code 1 when a step fails. */

@@ -1,4 +1,4 @@
-// Answers as people and programs read them: a table on a terminal, else an object a line; CSV and files of tables when asked for.
+// Answers as people and programs read them: a table on a terminal, else an object a line; CSV and files of tables on request.
 import { stripVTControlCharacters, styleText } from 'node:util';
 
 export type Cell = string | number | boolean | null | undefined;
@@ -45,13 +45,13 @@ export const clipped = (line: string, columns: number): string => {
   );
 };
 
-const columnsOf = (rows: readonly Row[]): string[] => [...new Set(rows.flatMap((row) => Object.keys(row)))];
+const listColumns = (rows: readonly Row[]): string[] => [...new Set(rows.flatMap((row) => Object.keys(row)))];
 
 const isFigure = (text: string): boolean => /^-?\d[\d.,e+-]*$/.test(text);
 
 /** Rows under their names, figures to the right; a column without a value is left out. */
 export const tableLines = (rows: readonly Row[], stream: Streams['out']): readonly string[] => {
-  const columns = columnsOf(rows).filter((name) => rows.some((row) => formatCell(row[name]) !== ''));
+  const columns = listColumns(rows).filter((name) => rows.some((row) => formatCell(row[name]) !== ''));
   const texts = rows.map((row) => columns.map((name) => clean(formatCell(row[name]))));
   const widths = columns.map((name, at) =>
     texts.reduce((most, row) => Math.max(most, (row[at] ?? '').length), name.length),
@@ -69,7 +69,7 @@ const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.repla
 
 /** RFC 4180. */
 export const csvText = (rows: readonly Row[]): string => {
-  const columns = columnsOf(rows);
+  const columns = listColumns(rows);
   const lines = [columns, ...rows.map((row) => columns.map((name) => formatCell(row[name])))];
   return lines.map((line) => `${line.map(quoted).join(',')}\r\n`).join('');
 };
@@ -78,7 +78,7 @@ export type Printed = {
   /** One a line in JSON: as the API has them. */
   readonly objects: readonly unknown[];
   readonly rows: readonly Row[];
-  /** Beside the rows of a table, such as when it was so. */
+  /** Values beside the rows of a table, such as the instant of the answer. */
   readonly note?: string;
 };
 

@@ -1,4 +1,4 @@
-// What the live stream has told so far, as the rows of a terminal: pure, so that a test can look at it.
+// What the live stream has sent so far, as the rows of a terminal: pure, so that a test can look at it.
 import { figuresOf, type LiveEvent, type StreamState } from '../typescript/src/index.ts';
 import { clipped, coloured, type Row, type Streams, tableLines } from './output.ts';
 import { counted, seconds, shortValues } from './rows.ts';
@@ -15,9 +15,9 @@ export class Picture {
   #connections: Readonly<Record<string, 'up' | 'down'>> = {};
   #updates = 0;
   #gaps = 0;
-  /** Of the service's clock against this machine's: ages are by the service's. */
+  /** Offset of the service's clock from this machine's: ages are by the service's. */
   #aheadMs = 0;
-  /** What the connection is doing, in a word. */
+  /** The state of the connection. */
   connection = 'connecting';
 
   take(event: LiveEvent<string>, nowMs: number): void {
@@ -56,7 +56,7 @@ export class Picture {
 
   /** As many lines as fit, each of them cut to the width, the last one about the stream. */
   lines(stream: Streams['out'], nowMs: number): readonly string[] {
-    // A terminal that does not know its size says 0.
+    // A terminal that does not know its size reports 0.
     const room = Math.max(3, (stream.rows || 24) - 1);
     const lines = tableLines(this.#rows(nowMs), stream);
     const shown = lines.slice(0, room - 1);

@@ -2,7 +2,7 @@
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { COMMANDS, type Entry, GROUPS } from './commands.ts';
 import { completionScript, completions, SHELLS } from './complete.ts';
-import { Ended, EXIT, errorLines, exitCodeOf, type SentTexts } from './exit.ts';
+import { Ended, EXIT, errorLines, type SentTexts, toExitCode } from './exit.ts';
 import pack from './package.json' with { type: 'json' };
 import { type Options, openRun, textOption, type World } from './run.ts';
 
@@ -36,7 +36,7 @@ const addCommand = (parent: Command, { usage, summary, flags = [], act }: Entry,
     } catch (error) {
       if (world.signal.aborted || error instanceof Ended) throw error;
       world.err.write(`${errorLines(error, sentTexts(options, command.args)).join('\n')}\n`);
-      throw new Ended(exitCodeOf(error));
+      throw new Ended(toExitCode(error));
     }
   });
 };

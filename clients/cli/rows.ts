@@ -129,7 +129,7 @@ export const catalogueRows = ({ fields, sources, functions }: DqlCatalogueAnswer
 export const factRows = (facts: object): Row[] =>
   Object.entries(facts).map(([fact, value]) => ({ fact, value: value as Cell }));
 
-/** A word of more than one, for notes. */
+/** A count with its noun in singular or plural, for notes. */
 export const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
 export const shortValues = (values: Values): string =>

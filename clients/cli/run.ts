@@ -5,7 +5,7 @@ import { UsageError } from './exit.ts';
 import { type Format, type Printed, printAnswer, type Streams } from './output.ts';
 import { type Environment, readSettings, type Settings } from './settings.ts';
 
-/** What a run touches: tests give their own. */
+/** The surroundings of a run: tests pass their own. */
 export type World = Streams & {
   readonly env: Environment;
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
@@ -31,8 +31,8 @@ export const textOption = (options: Options, name: string): string | undefined =
 
 const FORMATS: readonly Format[] = ['table', 'json', 'csv', 'parquet'];
 
-/** A table on a terminal, else an object a line, unless told. */
-const formatOf = (options: Options, { out }: World): Format => {
+/** Default: a table on a terminal, else an object a line. */
+const chooseFormat = (options: Options, { out }: World): Format => {
   const chosen = FORMATS.filter((format) => options[format] === true || options['output'] === format);
   if (chosen.length > 1) throw new UsageError(`Both ${chosen.join(' and ')} are asked for.`, 'Give one format.');
   return chosen[0] ?? (out.isTTY === true ? 'table' : 'json');
@@ -51,15 +51,15 @@ export const openRun = (options: Options, world: World): Run => {
     numberFormat: 'string',
     onRetry: ({ error, waitMs }) => world.err.write(`${error.code}, again in ${(waitMs / 1_000).toFixed(1)} s\n`),
   });
-  return { world, options, settings, client, format: formatOf(options, world) };
+  return { world, options, settings, client, format: chooseFormat(options, world) };
 };
 
 const LAYERS = /[\s,]+/;
-export const layersOf = (options: Options): readonly string[] | undefined =>
+export const readLayers = (options: Options): readonly string[] | undefined =>
   textOption(options, 'layers')?.split(LAYERS).filter(Boolean);
 
 /** Members of a request that options name alike; what is not given is left out. */
-export const requestOf = <Request>({ options }: Run, more: Readonly<Record<string, unknown>> = {}): Request => {
+export const makeRequest = <Request>({ options }: Run, more: Readonly<Record<string, unknown>> = {}): Request => {
   const { where, units, freshness } = options;
   return withoutUndefined({ where, units, freshness, ...more }) as Request;
 };
@@ -74,8 +74,8 @@ export const numberOption = (options: Options, name: string): number | undefined
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `--last 2h`, or `--from` and `--to`; the last hour when nothing is said. */
-export const periodOf = (options: Options, nowMs: number): { readonly from: string; readonly to: string } => {
+/** `--last 2h`, or `--from` and `--to`; default the last hour. */
+export const readPeriod = (options: Options, nowMs: number): { readonly from: string; readonly to: string } => {
   const from = textOption(options, 'from');
   const last = textOption(options, 'last') ?? '1h';
   const match = /^([1-9]\d{0,5})([smhd])$/.exec(last);

@@ -9,7 +9,7 @@ export type Asked = { readonly baseUrl?: string; readonly keyFile?: string };
 export type Settings = {
   readonly baseUrl: string;
   readonly key: string | null;
-  /** In words, for `doctor`. */
+  /** As text, for `doctor`. */
   readonly keyFrom: string;
   readonly baseUrlFrom: string;
 };

@@ -3,7 +3,7 @@ import { browserSupportsWebAuthn, startAuthentication, startRegistration } from 
 
 type Options = { readonly optionsJSON: never };
 
-/** Rejects with the site's own words when it refuses. */
+/** Rejects with the site's own message when it refuses. */
 const post = async (url: string, body: unknown = {}): Promise<Record<string, unknown>> => {
   const answer = await fetch(url, {
     method: 'POST',
@@ -30,7 +30,7 @@ const run = async ({ dataset }: HTMLElement): Promise<void> => {
   location.assign(typeof answer['next'] === 'string' ? answer['next'] : next);
 };
 
-const wordsOn = (error: unknown): string => {
+const describeError = (error: unknown): string => {
   const { name, message } = error as Error;
   if (name === 'NotAllowedError') return 'No passkey was given. Try again, or sign in another way.';
   if (name === 'InvalidStateError') return 'This device has a passkey of this account already.';
@@ -39,17 +39,17 @@ const wordsOn = (error: unknown): string => {
 
 for (const box of document.querySelectorAll<HTMLElement>('[data-passkey]')) {
   const button = box.querySelector('button');
-  const told = box.querySelector<HTMLElement>('.passkey-fault');
-  if (button === null || told === null || !browserSupportsWebAuthn()) continue;
+  const faultElement = box.querySelector<HTMLElement>('.passkey-fault');
+  if (button === null || faultElement === null || !browserSupportsWebAuthn()) continue;
   box.hidden = false;
   button.addEventListener('click', async () => {
     button.disabled = true;
-    told.hidden = true;
+    faultElement.hidden = true;
     try {
       await run(box);
     } catch (error) {
-      told.textContent = wordsOn(error);
-      told.hidden = false;
+      faultElement.textContent = describeError(error);
+      faultElement.hidden = false;
       button.disabled = false;
     }
   });

@@ -1,4 +1,4 @@
-// The query of a rule while it is written: faults with their places, and words that complete the one at the cursor.
+// The query of a rule while it is written: faults with their places, and completion of the word at the cursor.
 
 type Fault = {
   readonly message: string;
@@ -23,7 +23,7 @@ const describeChecked = ({ errors = [], complexity }: Checked): string => {
   return errors.map((one) => `${place(one)}${one.message} ${one.hint ?? ''}`.trim()).join(' ');
 };
 
-const watchFaults = (area: HTMLTextAreaElement, told: HTMLElement, units: HTMLSelectElement | null): void => {
+const watchFaults = (area: HTMLTextAreaElement, status: HTMLElement, units: HTMLSelectElement | null): void => {
   let [timer, asked] = [0, 0];
   const check = async (): Promise<void> => {
     const number = ++asked;
@@ -32,12 +32,12 @@ const watchFaults = (area: HTMLTextAreaElement, told: HTMLElement, units: HTMLSe
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ query: area.value, units: units?.value }),
     }).catch(() => null);
-    // An answer to an earlier text says nothing of this one.
+    // An answer to an earlier text does not apply to this one.
     if (number !== asked) return;
     const checked = answer === null ? null : ((await answer.json().catch(() => null)) as Checked | null);
     const isFaulty = (checked?.errors ?? []).length > 0;
-    told.textContent = checked === null ? '' : describeChecked(checked);
-    told.classList.toggle('bad', isFaulty);
+    status.textContent = checked === null ? '' : describeChecked(checked);
+    status.classList.toggle('bad', isFaulty);
     area.setAttribute('aria-invalid', String(isFaulty));
   };
   const later = (): void => {
@@ -52,7 +52,7 @@ const watchFaults = (area: HTMLTextAreaElement, told: HTMLElement, units: HTMLSe
 const BEFORE = /[A-Za-z_][\w-]*$/;
 
 /** The word that ends at the cursor; empty: there is none. */
-const begunOf = ({ value, selectionStart }: HTMLTextAreaElement): string =>
+const findBegunWord = ({ value, selectionStart }: HTMLTextAreaElement): string =>
   BEFORE.exec(value.slice(0, selectionStart))?.[0] ?? '';
 
 class Completion {
@@ -84,7 +84,7 @@ class Completion {
   }
 
   #show(): void {
-    const begun = begunOf(this.#area).toLowerCase();
+    const begun = findBegunWord(this.#area).toLowerCase();
     const begins = ({ word }: Word): boolean => word.toLowerCase().startsWith(begun) && word.toLowerCase() !== begun;
     this.#found = begun === '' ? [] : this.#words.filter(begins).slice(0, MOST_WORDS);
     if (this.#found.length === 0) return this.#hide();
@@ -132,7 +132,7 @@ class Completion {
   #take(): void {
     const word = this.#found[this.#at]?.word ?? '';
     const { selectionStart: end } = this.#area;
-    this.#area.setRangeText(word, end - begunOf(this.#area).length, end, 'end');
+    this.#area.setRangeText(word, end - findBegunWord(this.#area).length, end, 'end');
     this.#hide();
     this.#area.dispatchEvent(new Event('input', { bubbles: true }));
   }
@@ -144,9 +144,9 @@ class Completion {
 }
 
 for (const area of document.querySelectorAll<HTMLTextAreaElement>('textarea[data-check]')) {
-  const told = document.getElementById(`${area.id}-told`);
+  const status = document.getElementById(`${area.id}-told`);
   const units = area.form?.querySelector<HTMLSelectElement>('select[name=units]') ?? null;
-  if (told === null) continue;
-  watchFaults(area, told, units);
+  if (status === null) continue;
+  watchFaults(area, status, units);
   new Completion(area);
 }

@@ -5,13 +5,13 @@ type Wallet = { readonly request: (asked: { method: string; params?: readonly un
 const { ethereum: wallet } = globalThis as unknown as { readonly ethereum?: Wallet };
 const form = document.querySelector<HTMLFormElement>('form[data-wallet]');
 const button = form?.querySelector<HTMLButtonElement>('[data-sign]');
-const told = form?.querySelector<HTMLElement>('[data-sign-fault]');
+const faultElement = form?.querySelector<HTMLElement>('[data-sign-fault]');
 const shown = document.getElementById('wallet-message')?.textContent ?? '';
 
 const toHex = (text: string): string =>
   `0x${[...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 
-if (wallet !== undefined && form && button && told) {
+if (wallet !== undefined && form && button && faultElement) {
   button.hidden = false;
   button.addEventListener('click', async () => {
     try {
@@ -24,7 +24,7 @@ if (wallet !== undefined && form && button && told) {
       field.value = String(signature);
       form.requestSubmit();
     } catch (error) {
-      told.textContent = (error as Error).message ?? 'The wallet did not sign.';
+      faultElement.textContent = (error as Error).message ?? 'The wallet did not sign.';
     }
   });
 }

@@ -1,6 +1,6 @@
 // A board as an address: measure, order and filter, so that a view can be shared; read from it and written back the same.
 import { type Filter, SORT_BY_NAME, type Sort } from './board-rows.ts';
-import { DEFAULT_MEASURE, type MeasureId, measureOf } from './measures.ts';
+import { DEFAULT_MEASURE, findMeasure, type MeasureId } from './measures.ts';
 
 export type BoardView = { readonly measure: MeasureId; readonly sort: Sort; readonly filter: Filter };
 
@@ -14,16 +14,16 @@ const list = (text: string | null, spelling: (code: string) => string): readonly
 const upper = (code: string): string => code.toUpperCase();
 const lower = (code: string): string => code.toLowerCase();
 
-const sortOf = (text: string | null): Sort => {
+const readSort = (text: string | null): Sort => {
   const isDescending = text?.startsWith('-') === true;
   const by = isDescending ? text.slice(1) : (text ?? '');
   return CODE.test(by) ? { by, isAscending: !isDescending } : { by: SORT_BY_NAME, isAscending: true };
 };
 
-/** What cannot be understood is as if it were not there. */
+/** Parts that cannot be understood are ignored. */
 export const readBoardView = (query: URLSearchParams): BoardView => ({
-  measure: measureOf(query.get('measure') ?? undefined).id,
-  sort: sortOf(query.get('sort')),
+  measure: findMeasure(query.get('measure') ?? undefined).id,
+  sort: readSort(query.get('sort')),
   filter: {
     bases: list(query.get('base'), upper),
     quotes: list(query.get('quote'), upper),

@@ -45,8 +45,10 @@ export const fitListings = (listings: readonly BoardListing[], most: number): re
   const byInstrument = new Map<string, BoardListing[]>();
   for (const listing of listings)
     byInstrument.set(listing.instrument, [...(byInstrument.get(listing.instrument) ?? []), listing]);
-  const venuesOf = (of: readonly BoardListing[]): number => new Set(of.map(({ venue }) => venue)).size;
-  const order = [...byInstrument].sort(([a, of], [b, others]) => venuesOf(others) - venuesOf(of) || (a < b ? -1 : 1));
+  const countVenues = (of: readonly BoardListing[]): number => new Set(of.map(({ venue }) => venue)).size;
+  const order = [...byInstrument].sort(
+    ([a, of], [b, others]) => countVenues(others) - countVenues(of) || (a < b ? -1 : 1),
+  );
   const fitting: BoardListing[] = [];
   for (const [, of] of order) if (fitting.length + of.length <= most) fitting.push(...of);
   return fitting;
@@ -65,7 +67,7 @@ const measureRange = (figures: RowFigures): number | null => {
   return all.length < 2 ? null : Math.max(...all) - Math.min(...all);
 };
 
-/** What a row is sorted by; null: there is nothing, and the row stands last either way. */
+/** The figure to sort a row by; null: there is none, and the row comes last in either direction. */
 export const sortFigure = (figures: RowFigures, { by }: Sort): number | null =>
   by === SORT_BY_RANGE ? measureRange(figures) : (figures.get(by)?.[0] ?? null);
 

@@ -1,5 +1,5 @@
-// Everything about one cell in lines of words and text: the whole digits, who said it when, how long it holds, why it is withheld.
-import { ageOf, type Cell } from './cell.ts';
+// The details of one cell as labelled lines: all digits, who reported it and when, how long it is valid, why it is withheld.
+import { type Cell, computeAge } from './cell.ts';
 import { ageText } from './figure-text.ts';
 import type { Reading } from './reading.ts';
 
@@ -7,7 +7,7 @@ export type Detail = { readonly label: string; readonly text: string };
 
 const UNITS: Readonly<Record<string, string>> = { fraction: '(fraction)', ms: 'ms' };
 
-const instantOf = (instant: string | null | undefined): string | null =>
+const formatInstant = (instant: string | null | undefined): string | null =>
   instant === null || instant === undefined
     ? null
     : `${instant.slice(0, 10)} ${instant.slice(11, 23)} UTC`.replace('Z', '');
@@ -31,13 +31,13 @@ const line = (label: string, text: string | null): readonly Detail[] => (text ==
 
 export const cellDetails = (cell: Cell, reading: Reading | undefined, nowMs: number): readonly Detail[] => {
   if (reading === undefined) return figureLines(cell);
-  const age = ageOf(reading, nowMs);
-  const received = instantOf(reading.received_at);
+  const age = computeAge(reading, nowMs);
+  const received = formatInstant(reading.received_at);
   return [
     ...figureLines(cell),
     ...line('Received', received === null || age === null ? received : `${received}, ${ageText(age)} ago`),
-    ...line('Stated by the venue', instantOf(reading.venue_ts)),
-    ...line('Holds until', instantOf(reading.valid_until)),
-    ...line('Next settlement', instantOf(reading.instants?.['next_funding_at'])),
+    ...line('Stated by the venue', formatInstant(reading.venue_ts)),
+    ...line('Holds until', formatInstant(reading.valid_until)),
+    ...line('Next settlement', formatInstant(reading.instants?.['next_funding_at'])),
   ];
 };

@@ -1,7 +1,7 @@
 // What a cell shows at an instant: a figure with its age, or why there is none. A figure that may no longer hold is never shown (L-07).
 
 import type { Reading } from './reading.ts';
-import { reasonLabel, reasonWords } from './reason-words.ts';
+import { describeReason, reasonLabel } from './reason-words.ts';
 
 export type Cell =
   | { readonly kind: 'figure'; readonly digits: string; readonly unit: string; readonly ageMs: number }
@@ -9,7 +9,7 @@ export type Cell =
   | { readonly kind: 'withheld'; readonly label: string; readonly words: string; readonly ageMs: number | null }
   /** Never there: not published, not collected. */
   | { readonly kind: 'absent'; readonly label: string; readonly words: string }
-  /** The stream has not told of it. */
+  /** The stream has not sent a reading yet. */
   | { readonly kind: 'waiting' };
 
 export type CellTime = {
@@ -17,18 +17,18 @@ export type CellTime = {
   readonly nowMs: number;
   /** Freshness bound of the layer, as `hello` states it. */
   readonly boundMs: number;
-  /** Since when the page hears nothing; null: it hears. */
+  /** When the page lost the stream; null: it receives the stream. */
   readonly lostSinceMs: number | null;
 };
 
-/** The stream says so within a second of the moment (ST-07); only when it does not, the page withholds by itself. */
+/** The stream reports the change within a second (ST-07); only when it does not, the page withholds the figure by itself. */
 const GRACE_MS = 2_000;
 
-const msOf = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
+const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
 
 /** Milliseconds since we received it; null when nothing was received. */
-export const ageOf = (reading: Reading, nowMs: number): number | null => {
-  const at = msOf(reading.received_at);
+export const computeAge = (reading: Reading, nowMs: number): number | null => {
+  const at = toMs(reading.received_at);
   return at === null ? null : Math.max(0, nowMs - at);
 };
 
@@ -37,28 +37,28 @@ type Why = { readonly reason: string; readonly cause?: string | undefined };
 const withheld = (reading: Reading, nowMs: number, { reason, cause }: Why): Cell => ({
   kind: 'withheld',
   label: reasonLabel(reason, cause),
-  words: reasonWords(reason, cause),
-  ageMs: ageOf(reading, nowMs),
+  words: describeReason(reason, cause),
+  ageMs: computeAge(reading, nowMs),
 });
 
-/** What the page can see by itself, should the stream not say it; null while the figure may be shown. */
+/** The reason that the page can derive by itself if the stream does not report it; null while the figure may be shown. */
 const ownReason = (reading: Reading, { nowMs, boundMs, lostSinceMs }: CellTime): string | null => {
   if (lostSinceMs !== null) return 'stream_lost';
-  const until = msOf(reading.valid_until);
+  const until = toMs(reading.valid_until);
   if (until !== null && nowMs > until + GRACE_MS) return 'horizon_passed';
-  return (ageOf(reading, nowMs) ?? 0) > boundMs + GRACE_MS ? 'freshness_bound' : null;
+  return (computeAge(reading, nowMs) ?? 0) > boundMs + GRACE_MS ? 'freshness_bound' : null;
 };
 
 export const toCell = (reading: Reading | undefined, member: string, time: CellTime): Cell => {
   if (reading === undefined) return { kind: 'waiting' };
   const { status, reason = status, gap_cause: cause } = reading;
   if (status === 'not_published' || status === 'off')
-    return { kind: 'absent', label: reasonLabel(status), words: reasonWords(reason) };
+    return { kind: 'absent', label: reasonLabel(status), words: describeReason(reason) };
   if (status !== 'present') return withheld(reading, time.nowMs, { reason, cause });
   const own = ownReason(reading, time);
   if (own !== null) return withheld(reading, time.nowMs, { reason: own });
   const digits = reading.values[member];
   if (digits === undefined || digits === null)
     return withheld(reading, time.nowMs, { reason: reading.null_reasons?.[member] ?? 'no_value' });
-  return { kind: 'figure', digits, unit: reading.units?.[member] ?? '', ageMs: ageOf(reading, time.nowMs) ?? 0 };
+  return { kind: 'figure', digits, unit: reading.units?.[member] ?? '', ageMs: computeAge(reading, time.nowMs) ?? 0 };
 };

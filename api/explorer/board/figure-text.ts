@@ -87,7 +87,7 @@ const signed = (text: string): string => (/^-|^[^1-9]*$/.test(text) ? text.repla
 /** `rate`: a signed share as percent; `bps`: a signed share as basis points; `width`: one that has no sign; `digits`: all of a price or a size. */
 export type Form = 'rate' | 'bps' | 'width' | 'quantity' | 'price' | 'digits';
 
-/** Text of a cell; the whole digits stand in its details. */
+/** Text of a cell; its details have all digits. */
 export const formText = (form: Form, digits: string): string => {
   switch (form) {
     case 'rate':

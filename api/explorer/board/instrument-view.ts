@@ -13,7 +13,7 @@ export type HistoryRange = (typeof RANGES)[number];
 export const parseRange = (id: string | null | undefined): HistoryRange =>
   RANGES.find((range) => range.id === id) ?? RANGES[0];
 
-/** What stored history of a layer is sampled by: no interval is shorter. */
+/** The sampling window of stored history of a layer: no interval is shorter. */
 export const WINDOW_MS: Readonly<Record<string, number>> = { mark: 10_000, funding: 60_000, oi: 10_000, book: 10_000 };
 
 /** Every stored row of a longer range is more than an answer may hold. */

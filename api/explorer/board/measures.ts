@@ -1,4 +1,4 @@
-// What a board can show: where each measure stands in a reading, how its figures are written, by which steps they are coloured.
+// What a board can show: the place of each measure in a reading, the form of its figures, the steps of its colours.
 import type { Form } from './figure-text.ts';
 
 export type MeasureId = 'funding' | 'funding_8h' | 'basis' | 'oi' | 'spread' | 'depth_bid' | 'depth_ask';
@@ -87,6 +87,6 @@ export const MEASURES: readonly Measure[] = [
 
 export const DEFAULT_MEASURE: MeasureId = 'funding_8h';
 
-export const measureOf = (id: string | undefined): Measure =>
+export const findMeasure = (id: string | undefined): Measure =>
   MEASURES.find((measure) => measure.id === id) ??
   (MEASURES.find((measure) => measure.id === DEFAULT_MEASURE) as Measure);

@@ -1,4 +1,4 @@
-// The readings that the stream has told, one a listing and layer: bounded by the selection, whatever the stream says for however long.
+// The readings that the stream has sent, one per listing and layer: bounded by the selection, however long the stream runs.
 import type { ListingName, Reading } from './reading.ts';
 import { listingKey } from './reading.ts';
 
@@ -33,13 +33,13 @@ export class Picture {
     this.#readings.set(key, layers);
   }
 
-  /** A snapshot begins anew: it says nothing of revisions in between. */
+  /** Replaces the reading by a snapshot, which has no information about the revisions in between. */
   replace(told: Told): void {
     this.#readings.get(listingKey(told))?.delete(told.layer);
     this.apply(told);
   }
 
-  /** What comes next need not follow: a gap was announced, or the stream begins anew. */
+  /** The next reading need not follow: a gap was announced, or the stream begins anew. */
   excuse(): void {
     for (const layers of this.#readings.values())
       for (const [layer, told] of layers) layers.set(layer, { ...told, rev: Number.POSITIVE_INFINITY });

@@ -1,4 +1,4 @@
-// A reading as the stream and snapshots tell it, with figures as digits (`number_format=string`): the members that the explorer uses.
+// A reading as the stream and snapshots send it, with figures as digits (`number_format=string`): the members that the explorer uses.
 
 export type ReadingStatus = 'present' | 'stale' | 'missing' | 'not_published' | 'off';
 

@@ -19,7 +19,7 @@ const REASONS: Readonly<Record<string, string>> = {
 const isCause = (cause: string): cause is keyof typeof GAP_CAUSES => Object.hasOwn(GAP_CAUSES, cause);
 
 /** Names may be added by the service: an unknown one is shown as it is. */
-export const reasonWords = (reason: string, cause?: string): string => {
+export const describeReason = (reason: string, cause?: string): string => {
   if (cause !== undefined) return isCause(cause) ? GAP_CAUSES[cause] : cause.replaceAll('_', ' ');
   return REASONS[reason] ?? reason.replaceAll('_', ' ');
 };

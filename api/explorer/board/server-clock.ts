@@ -9,8 +9,8 @@ export class ServerClock {
   #previous = Number.NEGATIVE_INFINITY;
   #stretchFrom = Number.NEGATIVE_INFINITY;
 
-  /** The service said that it is `serverMs`; the words were on their way for a while, so that the largest difference is the truest. */
-  tell(serverMs: number, localMs: number): void {
+  /** Notes that the service reported `serverMs`. The message was delayed on its way, so the largest difference is the most accurate. */
+  note(serverMs: number, localMs: number): void {
     if (!Number.isFinite(serverMs)) return;
     if (localMs - this.#stretchFrom >= STRETCH_MS) {
       this.#previous = this.#best;
@@ -20,7 +20,7 @@ export class ServerClock {
     this.#best = Math.max(this.#best, serverMs - localMs);
   }
 
-  /** Null before anything was said. */
+  /** Null before the first report. */
   nowMs(localMs: number): number | null {
     const offset = Math.max(this.#best, this.#previous);
     return Number.isFinite(offset) ? localMs + offset : null;

@@ -1,7 +1,7 @@
 // A layer's history as a line with its holes: nothing is interpolated, every row without a figure is a hole with its reason.
 
 import type { Reading } from '../board/reading.ts';
-import { reasonLabel, reasonWords } from '../board/reason-words.ts';
+import { describeReason, reasonLabel } from '../board/reason-words.ts';
 
 /** A row of `POST /v2/snapshots/history`, figures as digits. */
 export type HistoryRow = Omit<Reading, 'age_ms'> & { readonly at: string; readonly late?: boolean };
@@ -42,7 +42,7 @@ const emptiness = (row: HistoryRow, member: string): Empty | null => {
 const sameHole = (hole: Hole | undefined, { reason, cause }: Empty, fromMs: number): boolean =>
   hole !== undefined && hole.reason === reason && hole.cause === cause && hole.toMs === fromMs;
 
-/** `stepMs`: how much time a row stands for; of stored rows the layer's own window. */
+/** `stepMs`: the time that a row covers; for stored rows the layer's own window. */
 export const buildLine = (
   name: string,
   rows: readonly HistoryRow[],
@@ -74,7 +74,7 @@ export const buildLine = (
       holes.push({
         ...{ fromMs, toMs: at, ...empty },
         label: reasonLabel(empty.reason, empty.cause ?? undefined),
-        words: reasonWords(empty.reason, empty.cause ?? undefined),
+        words: describeReason(empty.reason, empty.cause ?? undefined),
       });
   }
   return { name, xs, ys, digits, holes, late };

@@ -2,7 +2,7 @@
 
 export type Range = { readonly low: number; readonly high: number };
 
-/** From the lowest to the highest of all that is shown, with a little air; null: nothing is shown. */
+/** From the lowest to the highest shown value, with a margin; null: nothing is shown. */
 export const findRange = (figures: Iterable<number>): Range | null => {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const figure of figures) {
@@ -23,7 +23,7 @@ const roundStep = (least: number): number => {
 };
 
 /** Round figures within a range, about `count` of them. */
-export const ticksOf = ({ low, high }: Range, count: number): readonly number[] => {
+export const listTicks = ({ low, high }: Range, count: number): readonly number[] => {
   const step = roundStep((high - low) / Math.max(1, count));
   const first = Math.ceil(low / step);
   const ticks: number[] = [];

@@ -1,4 +1,4 @@
-// The board, live: its cells by the stream, its rows in the order that was asked for.
+// The live board: the stream updates its cells, and its rows keep the requested order.
 import { boardAddress, pressed, readBoardView } from '../board/board-address.ts';
 import { type RowFigures, type Sort, sortNames } from '../board/board-rows.ts';
 import { openLivePage } from './live-page.ts';

@@ -1,7 +1,7 @@
 // The book of one listing: levels with bars of their size, and sums within bands of the mid; withheld as a whole when it does not hold.
 import { clockText, formText } from '../board/figure-text.ts';
 import type { Level, ReadingStatus } from '../board/reading.ts';
-import { reasonLabel, reasonWords } from '../board/reason-words.ts';
+import { describeReason, reasonLabel } from '../board/reason-words.ts';
 import { whileSeen } from './history-charts.ts';
 import { callPatiently } from './patient-call.ts';
 
@@ -23,7 +23,7 @@ type Book = {
 };
 type Answer = { readonly evaluated_at: string; readonly liquidity_note: string; readonly items: readonly Book[] };
 
-/** Each look is a counted request: a page that is left alone stops asking. */
+/** Each refresh is a counted request: a page that is left alone stops its requests. */
 const REFRESH_MS = 5_000;
 const MOST_REFRESHES = 60;
 const DEPTH = 10;
@@ -35,7 +35,7 @@ const cell = (row: HTMLTableRowElement, text: string): HTMLTableCellElement => {
   return made;
 };
 
-const tableOf = (caption: string, headings: readonly string[]): HTMLTableElement => {
+const makeTable = (caption: string, headings: readonly string[]): HTMLTableElement => {
   const table = document.createElement('table');
   table.createCaption().textContent = caption;
   const head = table.createTHead().insertRow();
@@ -55,7 +55,7 @@ const sideTable = (
   levels: readonly Level[],
   { unit, largest }: { unit: string; largest: number },
 ): HTMLElement => {
-  const table = tableOf(name, ['Price', `Size (${unit})`]);
+  const table = makeTable(name, ['Price', `Size (${unit})`]);
   const body = table.tBodies[0] as HTMLTableSectionElement;
   for (const [price, size] of levels) {
     const row = body.insertRow();
@@ -72,7 +72,7 @@ const sumText = ({ value, isComplete }: Sum): string =>
   value === null ? 'not known' : `${isComplete ? '' : 'at least '}${formText('quantity', value)}`;
 
 const bandTable = (bands: Readonly<Record<string, Band>>, quote: string): HTMLElement => {
-  const table = tableOf('Within bands of the mid', ['Band', `Bid (${quote})`, `Asked (${quote})`]);
+  const table = makeTable('Within bands of the mid', ['Band', `Bid (${quote})`, `Asked (${quote})`]);
   const body = table.tBodies[0] as HTMLTableSectionElement;
   for (const [band, { bid_value, ask_value, complete }] of Object.entries(bands).sort(
     ([a], [b]) => Number.parseInt(a, 10) - Number.parseInt(b, 10),
@@ -88,11 +88,11 @@ const bandTable = (bands: Readonly<Record<string, Band>>, quote: string): HTMLEl
 const withheldNote = ({ status, reason = status, gap_cause: cause }: Book): HTMLElement => {
   const note = document.createElement('p');
   note.className = 'withheld book-withheld';
-  note.textContent = `Withheld, ${reasonLabel(reason, cause)}: ${reasonWords(reason, cause)}`;
+  note.textContent = `Withheld, ${reasonLabel(reason, cause)}: ${describeReason(reason, cause)}`;
   return note;
 };
 
-const partsOf = (book: Book | undefined): readonly HTMLElement[] => {
+const makeParts = (book: Book | undefined): readonly HTMLElement[] => {
   if (book === undefined) return [];
   const { status, bids, asks, bands, quote, size_unit: unit } = book;
   if (status !== 'present' || bids === null || asks === null) return [withheldNote(book)];
@@ -105,23 +105,23 @@ const partsOf = (book: Book | undefined): readonly HTMLElement[] => {
 };
 
 export const showBook = (section: HTMLElement, listing: DOMStringMap): void => {
-  const told = section.querySelector('[data-told]') as HTMLElement;
+  const statusElement = section.querySelector('[data-told]') as HTMLElement;
   const place = section.querySelector('[data-book]') as HTMLElement;
   let asked = 0;
   whileSeen(section, REFRESH_MS, async () => {
     if (asked++ >= MOST_REFRESHES) {
-      told.textContent = 'No longer followed: load the page again to go on.';
+      statusElement.textContent = 'No longer followed: load the page again to go on.';
       return place.replaceChildren();
     }
     try {
       const where = { venue: listing['venue'], symbol: listing['symbol'] };
       const answer = await callPatiently<Answer>('/books', { body: { where, depth: DEPTH } });
-      place.replaceChildren(...partsOf(answer.items[0]));
-      told.textContent = `At ${clockText(Date.parse(answer.evaluated_at))}. ${answer.liquidity_note}`;
+      place.replaceChildren(...makeParts(answer.items[0]));
+      statusElement.textContent = `At ${clockText(Date.parse(answer.evaluated_at))}. ${answer.liquidity_note}`;
     } catch (error) {
-      // What was there may no longer hold.
+      // The earlier value may no longer hold.
       place.replaceChildren();
-      told.textContent = (error as Error).message;
+      statusElement.textContent = (error as Error).message;
     }
   });
 };

@@ -11,7 +11,7 @@ export type ApiFault = {
   readonly path?: string | null;
 };
 
-/** The API refused, or did not answer; `faults` are its words. */
+/** The API refused, or did not answer; `faults` are its errors. */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly status: number;
@@ -25,7 +25,7 @@ export class Refused extends Error {
 
 const AWAY: ApiFault = { code: 'UNAVAILABLE', message: 'The service does not answer. Try again in a few seconds.' };
 
-const faultsOf = async (answer: Response): Promise<readonly ApiFault[]> => {
+const readFaults = async (answer: Response): Promise<readonly ApiFault[]> => {
   try {
     const { errors } = (await answer.json()) as { readonly errors?: readonly ApiFault[] };
     return errors ?? [AWAY];
@@ -36,7 +36,7 @@ const faultsOf = async (answer: Response): Promise<readonly ApiFault[]> => {
 
 type Asked = { readonly body?: unknown; readonly accept?: string; readonly signal?: AbortSignal };
 
-/** Asks for a path below `/v2` (`/snapshots`); a body makes it a POST. Throws `Refused`, or the AbortError of `signal`. */
+/** Requests a path below `/v2` (`/snapshots`); a body makes it a POST. Throws `Refused`, or the AbortError of `signal`. */
 export const callApi = async (path: string, { body, accept = 'application/json', signal }: Asked = {}) => {
   let answer: Response;
   try {
@@ -50,11 +50,11 @@ export const callApi = async (path: string, { body, accept = 'application/json',
     if ((error as Error).name === 'AbortError') throw error;
     throw new Refused(0, [AWAY]);
   }
-  if (!answer.ok) throw new Refused(answer.status, await faultsOf(answer));
+  if (!answer.ok) throw new Refused(answer.status, await readFaults(answer));
   return answer;
 };
 
-/** The JSON of an answer. Ask with `number_format: "string"` where digits matter: a number of JavaScript has only 17 of them. */
+/** The JSON of an answer. Request `number_format: "string"` where digits matter: a number of JavaScript has only 17 of them. */
 export const callJson = async <T>(path: string, asked: Asked = {}): Promise<T> =>
   (await (await callApi(path, asked)).json()) as T;
 

@@ -2,7 +2,7 @@
 
 import { formText } from '../board/figure-text.ts';
 import type { HistoryRange } from '../board/instrument-view.ts';
-import { reasonLabel, reasonWords } from '../board/reason-words.ts';
+import { describeReason, reasonLabel } from '../board/reason-words.ts';
 import type { Hole, Line } from '../chart/line.ts';
 import { Chart } from './chart.ts';
 import type { Candle, ChartData } from './chart-paint.ts';
@@ -27,14 +27,14 @@ type Answer = {
   readonly items: readonly { readonly venue: string; readonly rows: readonly Row[] }[];
 };
 
-const holeOf = ({ open_time, close_time, status, reason, gap_cause }: Row): Hole => {
+const toHole = ({ open_time, close_time, status, reason, gap_cause }: Row): Hole => {
   const cause = gap_cause ?? null;
   // A minute that is proved to be without trades is no fault of anybody: it has no price all the same.
   const why = status === 'present' ? 'no_trades' : (reason ?? status);
   return {
     ...{ fromMs: Date.parse(open_time), toMs: Date.parse(close_time), reason: why, cause },
     label: reasonLabel(why, cause ?? undefined),
-    words: why === 'no_trades' ? 'Nothing was traded.' : reasonWords(why, cause ?? undefined),
+    words: why === 'no_trades' ? 'Nothing was traded.' : describeReason(why, cause ?? undefined),
   };
 };
 
@@ -49,7 +49,7 @@ const joined = (holes: readonly Hole[]): readonly Hole[] => {
   return all;
 };
 
-const candleOf = ({ open_time, close_time, open, high, low, close }: Row): Candle | null =>
+const toCandle = ({ open_time, close_time, open, high, low, close }: Row): Candle | null =>
   open === null || high === null || low === null || close === null
     ? null
     : {
@@ -57,18 +57,18 @@ const candleOf = ({ open_time, close_time, open, high, low, close }: Row): Candl
         ...{ open: Number(open), high: Number(high), low: Number(low), close: Number(close) },
       };
 
-const dataOf = ({ from, to, items }: Answer): ChartData => {
+const toChartData = ({ from, to, items }: Answer): ChartData => {
   const rows = items[0]?.rows ?? [];
-  const candles = rows.map(candleOf);
+  const candles = rows.map(toCandle);
   const line: Line = {
     name: items[0]?.venue ?? '',
-    // The crosshair stands in the middle of a candle.
+    // The crosshair is in the middle of a candle.
     xs: rows.map(({ open_time, close_time }) => (Date.parse(open_time) + Date.parse(close_time)) / 2),
     ys: candles.map((candle) => candle?.close ?? Number.NaN),
     digits: rows.map(({ open, high, low, close, volume }, i) =>
       candles[i] === null ? null : [open, high, low, close, volume ?? 'unknown'].join(' '),
     ),
-    holes: joined(rows.filter((_, i) => candles[i] === null).map(holeOf)),
+    holes: joined(rows.filter((_, i) => candles[i] === null).map(toHole)),
     late: [],
   };
   const shown = candles.filter((candle) => candle !== null);
@@ -94,7 +94,7 @@ const REFRESH_MS = 60_000;
 type Asked = { readonly range: HistoryRange; readonly nowMs: () => number; readonly listing: DOMStringMap };
 
 export const showCandles = (figure: HTMLElement, { range, nowMs, listing }: Asked): void => {
-  const told = figure.querySelector('[data-told]') as HTMLElement;
+  const statusElement = figure.querySelector('[data-told]') as HTMLElement;
   const chart = new Chart(figure, candleText);
   const stepMs = TIMEFRAME_MS[range.timeframe] ?? 60_000;
   whileSeen(figure, REFRESH_MS, async () => {
@@ -108,10 +108,10 @@ export const showCandles = (figure: HTMLElement, { range, nowMs, listing }: Aske
           to: new Date(to).toISOString(),
         },
       });
-      chart.show(dataOf(answer));
-      told.textContent = `${range.timeframe} each`;
+      chart.show(toChartData(answer));
+      statusElement.textContent = `${range.timeframe} each`;
     } catch (error) {
-      told.textContent = (error as Error).message;
+      statusElement.textContent = (error as Error).message;
     }
   });
 };

@@ -42,10 +42,10 @@ export const showTips = (root: HTMLElement, tip: HTMLElement, cells: LiveCells):
     button.setAttribute('aria-describedby', tip.id);
     place(tip, button);
   };
-  const buttonOf = ({ target }: Event): HTMLButtonElement | null =>
+  const findButton = ({ target }: Event): HTMLButtonElement | null =>
     (target as Element).closest?.('button.cell') ?? null;
   root.addEventListener('pointerover', (event) => {
-    const button = buttonOf(event);
+    const button = findButton(event);
     if (button !== null) show(button);
   });
   const leave = ({ relatedTarget }: PointerEvent): void => {
@@ -55,12 +55,12 @@ export const showTips = (root: HTMLElement, tip: HTMLElement, cells: LiveCells):
   root.addEventListener('pointerout', leave);
   tip.addEventListener('pointerout', leave);
   root.addEventListener('focusin', (event) => {
-    const button = buttonOf(event);
+    const button = findButton(event);
     if (button !== null) show(button);
   });
   root.addEventListener('focusout', hide);
   root.addEventListener('click', (event) => {
-    const button = buttonOf(event);
+    const button = findButton(event);
     if (button !== null) show(button);
   });
   addEventListener('keydown', ({ key }) => (key === 'Escape' ? hide() : undefined));

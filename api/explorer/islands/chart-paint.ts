@@ -1,7 +1,7 @@
 // Draws a chart on its canvas: axes, lines or candles, and below them a lane a line in which holes are hatched with their cause.
 import { decimate } from '../chart/decimate.ts';
 import type { Line } from '../chart/line.ts';
-import { findRange, type Range, ticksOf, tickText, timeTicks, timeTickText } from '../chart/scales.ts';
+import { findRange, listTicks, type Range, tickText, timeTicks, timeTickText } from '../chart/scales.ts';
 
 export type Candle = {
   readonly fromMs: number;
@@ -49,19 +49,19 @@ const AXIS = 20;
 const LANE = 14;
 const DASHES: readonly (readonly number[])[] = [[], [6, 3], [2, 2]];
 
-export const frameOf = (width: number, height: number): Frame => ({
+export const makeFrame = (width: number, height: number): Frame => ({
   ...{ width, height, left: GUTTER, right: width - 8, top: 8 },
   bottom: height - LANES - AXIS,
 });
 
-export const xOf = ({ fromMs, toMs }: ChartData, { left, right }: Frame, ms: number): number =>
+export const computeX = ({ fromMs, toMs }: ChartData, { left, right }: Frame, ms: number): number =>
   left + ((ms - fromMs) / (toMs - fromMs)) * (right - left);
 
-const yOf = ({ low, high }: Range, { top, bottom }: Frame, figure: number): number =>
+const computeY = ({ low, high }: Range, { top, bottom }: Frame, figure: number): number =>
   bottom - ((figure - low) / (high - low)) * (bottom - top);
 
 /** Colour and dash of a line by its place: five colours, then the same dashed. */
-export const strokeOf = (
+export const findStroke = (
   place: number,
   { series }: Palette,
 ): { readonly colour: string; readonly dash: readonly number[] } => ({
@@ -95,10 +95,10 @@ const paintAxes = ({ on, data, frame, palette }: Paint, range: Range): void => {
   on.lineWidth = 1;
   on.textBaseline = 'middle';
   on.textAlign = 'right';
-  const ticks = hasFigures ? ticksOf({ low: range.low * times, high: range.high * times }, 5) : [];
+  const ticks = hasFigures ? listTicks({ low: range.low * times, high: range.high * times }, 5) : [];
   const step = (ticks[1] ?? 1) - (ticks[0] ?? 0);
   for (const tick of ticks) {
-    const y = Math.round(yOf(range, frame, tick / times)) + 0.5;
+    const y = Math.round(computeY(range, frame, tick / times)) + 0.5;
     on.beginPath();
     on.moveTo(frame.left, y);
     on.lineTo(frame.right, y);
@@ -109,17 +109,17 @@ const paintAxes = ({ on, data, frame, palette }: Paint, range: Range): void => {
   on.textBaseline = 'alphabetic';
   const { stepMs, at } = timeTicks(data.fromMs, data.toMs, (frame.right - frame.left) / 90);
   for (const ms of at) {
-    const x = xOf(data, frame, ms);
+    const x = computeX(data, frame, ms);
     if (x > frame.left + 16 && x < frame.right - 16) on.fillText(timeTickText(ms, stepMs), x, frame.height - 5);
   }
 };
 
-/** Points in each path; what is joined has no hole between it. Says how many points it drew. */
+/** Draws points as paths; joined points have no hole between them. Returns how many points it drew. */
 const paintLine = ({ on, data, frame, palette }: Paint, range: Range, place: number): number => {
   const line = data.lines[place] as Line;
-  const { colour, dash } = strokeOf(place, palette);
-  const x = (point: number): number => xOf(data, frame, line.xs[point] ?? 0);
-  const y = (point: number): number => yOf(range, frame, line.ys[point] ?? 0);
+  const { colour, dash } = findStroke(place, palette);
+  const x = (point: number): number => computeX(data, frame, line.xs[point] ?? 0);
+  const y = (point: number): number => computeY(range, frame, line.ys[point] ?? 0);
   on.strokeStyle = colour;
   on.fillStyle = colour;
   on.lineWidth = 1.5;
@@ -149,10 +149,10 @@ const paintLate = ({ on, data, frame, palette }: Paint, range: Range, { xs, ys, 
   on.lineWidth = 1.5;
   let last = Number.NEGATIVE_INFINITY;
   for (const point of late) {
-    const x = xOf(data, frame, xs[point] ?? 0);
+    const x = computeX(data, frame, xs[point] ?? 0);
     if (x - last < 3) continue;
     last = x;
-    const y = yOf(range, frame, ys[point] ?? 0);
+    const y = computeY(range, frame, ys[point] ?? 0);
     on.beginPath();
     on.moveTo(x, y - 5);
     on.lineTo(x + 5, y);
@@ -166,19 +166,22 @@ const paintLate = ({ on, data, frame, palette }: Paint, range: Range, { xs, ys, 
 const paintCandles = ({ on, data, frame, palette }: Paint, range: Range): number => {
   const candles = data.candles ?? [];
   for (const { fromMs, toMs, open, high, low, close } of candles) {
-    const [from, to] = [xOf(data, frame, fromMs), xOf(data, frame, toMs)];
+    const [from, to] = [computeX(data, frame, fromMs), computeX(data, frame, toMs)];
     const middle = Math.round((from + to) / 2) + 0.5;
     const colour = close >= open ? palette.up : palette.down;
     on.strokeStyle = colour;
     on.fillStyle = colour;
     on.lineWidth = 1;
     on.beginPath();
-    on.moveTo(middle, yOf(range, frame, high));
-    on.lineTo(middle, yOf(range, frame, low));
+    on.moveTo(middle, computeY(range, frame, high));
+    on.lineTo(middle, computeY(range, frame, low));
     on.stroke();
     const width = Math.floor((to - from) * 0.7);
-    const [top, bottom] = [yOf(range, frame, Math.max(open, close)), yOf(range, frame, Math.min(open, close))];
-    // Hollow when it rose: colour alone says nothing to some.
+    const [top, bottom] = [
+      computeY(range, frame, Math.max(open, close)),
+      computeY(range, frame, Math.min(open, close)),
+    ];
+    // A rising candle is hollow: some readers do not see colours.
     if (width < 3) continue;
     if (close >= open) {
       on.fillStyle = palette.panel;
@@ -214,13 +217,13 @@ const paintLane = (paint: Paint, place: number): void => {
   const height = Math.min(LANE, LANES / data.lines.length);
   const top = frame.bottom + 4 + place * height;
   const [upper, lower] = [top + 1, top + height - 1];
-  on.fillStyle = strokeOf(place, palette).colour;
+  on.fillStyle = findStroke(place, palette).colour;
   on.fillRect(frame.left, (upper + lower) / 2 - 1, frame.right - frame.left, 2);
   on.font = `${Math.min(11, height - 1)}px system-ui, sans-serif`;
   on.textBaseline = 'middle';
   for (const { fromMs, toMs, label } of line.holes) {
-    const left = Math.max(frame.left, xOf(data, frame, fromMs));
-    const right = Math.min(frame.right, xOf(data, frame, toMs));
+    const left = Math.max(frame.left, computeX(data, frame, fromMs));
+    const right = Math.min(frame.right, computeX(data, frame, toMs));
     if (right <= left) continue;
     hatch(paint, [left, upper, Math.max(right, left + 2), lower]);
     const width = on.measureText(label).width + 8;
@@ -236,7 +239,7 @@ const paintLane = (paint: Paint, place: number): void => {
   on.fillText(line.name, frame.left - 6, (upper + lower) / 2, GUTTER - 8);
 };
 
-/** Draws everything but the crosshair; says how many points it drew. */
+/** Draws everything but the crosshair; returns how many points it drew. */
 export const paintChart = (paint: Paint): number => {
   const { on, data, frame } = paint;
   on.clearRect(0, 0, frame.width, frame.height);
@@ -245,8 +248,8 @@ export const paintChart = (paint: Paint): number => {
   const [only] = data.lines;
   if (data.lines.length === 1 && only !== undefined)
     for (const { fromMs, toMs } of only.holes) {
-      const left = Math.max(frame.left, xOf(data, frame, fromMs));
-      const right = Math.min(frame.right, xOf(data, frame, toMs));
+      const left = Math.max(frame.left, computeX(data, frame, fromMs));
+      const right = Math.min(frame.right, computeX(data, frame, toMs));
       if (right > left) hatch(paint, [left, frame.top, Math.max(right, left + 2), frame.bottom]);
     }
   paintAxes(paint, range);

@@ -1,7 +1,7 @@
-// A chart on the page: its canvas, a crosshair for pointer and keyboard, what stands at an instant in words, and all of it as a table.
+// A chart on the page: its canvas, a crosshair for pointer and keyboard, the values at an instant as text, and all values as a table.
 import { clockText, instantText } from '../board/figure-text.ts';
 import { type Hole, holeAt, type Line, nearestPoint } from '../chart/line.ts';
-import { type ChartData, frameOf, type Palette, paintChart, strokeOf, xOf } from './chart-paint.ts';
+import { type ChartData, computeX, findStroke, makeFrame, type Palette, paintChart } from './chart-paint.ts';
 
 const MOST_TABLE_ROWS = 400;
 
@@ -26,7 +26,7 @@ const element = <K extends keyof HTMLElementTagNameMap>(
 
 const holeText = ({ label, words }: Hole): string => `hole, ${label}: ${words}`;
 
-/** What a line says at an instant: its digits, or why there are none. */
+/** The text of a line at an instant: its digits, or why there are none. */
 const lineText = (line: Line, ms: number, toText: (digits: string) => string): string => {
   const hole = holeAt(line, ms);
   if (hole !== null) return holeText(hole);
@@ -38,7 +38,7 @@ const lineText = (line: Line, ms: number, toText: (digits: string) => string): s
   return `${toText(digits)}${late}${at === ms ? '' : ` at ${clockText(at)}`}`;
 };
 
-/** Of a table: only what is of this very instant. */
+/** For a table: only the values of this very instant. */
 const exactText = (line: Line, ms: number, toText: (digits: string) => string): string =>
   line.xs[nearestPoint(line.xs, ms)] === ms || holeAt(line, ms) !== null ? lineText(line, ms, toText) : '';
 
@@ -68,7 +68,7 @@ export class Chart {
     this.#cross.addEventListener('keydown', (event) => this.#press(event));
     new ResizeObserver(() => this.#paint()).observe(plot);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#paint());
-    figure.querySelector('details')?.addEventListener('toggle', () => this.#tell());
+    figure.querySelector('details')?.addEventListener('toggle', () => this.#updateTable());
   }
 
   show(data: ChartData): void {
@@ -77,8 +77,8 @@ export class Chart {
     this.#cross.setAttribute('aria-valuemax', String(data.toMs));
     this.#paint();
     this.#point(this.#atMs);
-    this.#tell();
-    // For those who read the page by a program: every hole with its cause.
+    this.#updateTable();
+    // For programs that read the page: every hole with its cause.
     this.#figure.dataset['holes'] = JSON.stringify(
       data.lines.flatMap(({ name, holes }) =>
         holes.map(({ fromMs, toMs, reason, cause }) => ({ name, fromMs, toMs, reason, cause })),
@@ -102,7 +102,7 @@ export class Chart {
     const on = this.#canvas.getContext('2d') as CanvasRenderingContext2D;
     on.scale(dots, dots);
     const begun = performance.now();
-    const drawn = paintChart({ on, data, frame: frameOf(width, height), palette: readPalette() });
+    const drawn = paintChart({ on, data, frame: makeFrame(width, height), palette: readPalette() });
     Object.assign(this.#figure.dataset, {
       points: data.lines.reduce((sum, { xs }) => sum + xs.length, 0),
       drawn,
@@ -113,7 +113,7 @@ export class Chart {
 
   #frame() {
     const { clientWidth, clientHeight } = this.#part('plot');
-    return frameOf(clientWidth, clientHeight);
+    return makeFrame(clientWidth, clientHeight);
   }
 
   #msAt(x: number): number | null {
@@ -124,7 +124,7 @@ export class Chart {
     return this.#snap(fromMs + share * (toMs - fromMs));
   }
 
-  /** To the nearest point of any line: figures are of instants, not of pixels. */
+  /** Moves to the nearest point of any line: figures belong to instants, not to pixels. */
   #snap(ms: number): number {
     let nearest = Number.NaN;
     for (const { xs } of this.#data?.lines ?? []) {
@@ -166,7 +166,7 @@ export class Chart {
     const frame = this.#frame();
     on.clearRect(0, 0, frame.width, frame.height);
     if (this.#data === null || this.#atMs === null) return;
-    const x = Math.round(xOf(this.#data, frame, this.#atMs)) + 0.5;
+    const x = Math.round(computeX(this.#data, frame, this.#atMs)) + 0.5;
     on.strokeStyle = token('--text');
     on.beginPath();
     on.moveTo(x, frame.top);
@@ -174,7 +174,7 @@ export class Chart {
     on.stroke();
   }
 
-  /** What stands at the crosshair, or at the end. */
+  /** Shows the values at the crosshair, or at the end. */
   #read(): void {
     const data = this.#data;
     if (data === null) return;
@@ -185,7 +185,7 @@ export class Chart {
     for (const [place, line] of data.lines.entries()) {
       const text = lineText(line, ms, this.#toText);
       const key = element('span', '', 'key');
-      key.style.background = strokeOf(place, palette).colour;
+      key.style.background = findStroke(place, palette).colour;
       const item = element('li');
       item.append(key, element('span', line.name, 'muted'), document.createTextNode(` ${text}`));
       list.append(item);
@@ -196,8 +196,8 @@ export class Chart {
     this.#cross.setAttribute('aria-valuetext', `${clockText(ms)}. ${spoken.join('. ')}`);
   }
 
-  /** The same as a table, newest first, once somebody opens it. */
-  #tell(): void {
+  /** The same as a table, newest first, once it is opened. */
+  #updateTable(): void {
     const data = this.#data;
     if (data === null || this.#figure.querySelector('details')?.open !== true) return;
     const instants = [...new Set(data.lines.flatMap(({ xs }) => xs))].sort((a, b) => b - a);

@@ -33,7 +33,7 @@ export const lineNames = (items: readonly { readonly venue: string; readonly ven
   );
 
 /** An interval no shorter than what the layer is stored by. */
-const intervalOf = ({ intervalMs, interval }: HistoryRange, layer: string) =>
+const chooseInterval = ({ intervalMs, interval }: HistoryRange, layer: string) =>
   intervalMs >= (WINDOW_MS[layer] ?? 0) ? { interval, stepMs: intervalMs } : { interval: '1m', stepMs: 60_000 };
 
 export type HistoryAsked = {
@@ -54,14 +54,14 @@ const readHistory = async ({ where, range, isRaw, nowMs }: HistoryAsked, layer: 
       number_format: 'string',
       from: new Date(to - range.spanMs).toISOString(),
       to: new Date(to).toISOString(),
-      ...(isRaw ? { raw: true } : { interval: intervalOf(range, layer).interval }),
+      ...(isRaw ? { raw: true } : { interval: chooseInterval(range, layer).interval }),
     },
   });
 };
 
-const dataOf = (answer: Answer, { range, isRaw }: HistoryAsked, figure: DOMStringMap): ChartData => {
+const toChartData = (answer: Answer, { range, isRaw }: HistoryAsked, figure: DOMStringMap): ChartData => {
   const { layer = '', member = '', chart = '' } = figure;
-  const stepMs = isRaw ? (WINDOW_MS[layer] ?? 10_000) : intervalOf(range, layer).stepMs;
+  const stepMs = isRaw ? (WINDOW_MS[layer] ?? 10_000) : chooseInterval(range, layer).stepMs;
   const items = answer.items.filter((item) => item.layers[layer] !== undefined);
   const names = lineNames(items);
   const lines = items.map(
@@ -92,19 +92,19 @@ const REFRESH_MS = 60_000;
 
 export const showHistory = (figures: Iterable<HTMLElement>, asked: HistoryAsked): void => {
   for (const figure of figures) {
-    const told = figure.querySelector('[data-told]') as HTMLElement;
+    const status = figure.querySelector('[data-told]') as HTMLElement;
     const form = FORMS[figure.dataset['chart'] ?? ''] ?? 'digits';
     const chart = new Chart(figure, (digits) => formText(form, digits));
     whileSeen(figure, REFRESH_MS, async () => {
       try {
         const answer = await readHistory(asked, figure.dataset['layer'] ?? '');
-        chart.show(dataOf(answer, asked, figure.dataset));
+        chart.show(toChartData(answer, asked, figure.dataset));
         const until = answer.to.slice(11, 19);
-        told.textContent = answer.settled
+        status.textContent = answer.settled
           ? `until ${until} UTC, settled`
           : `until ${until} UTC, its end not settled yet`;
       } catch (error) {
-        told.textContent = (error as Error).message;
+        status.textContent = (error as Error).message;
       }
     });
   }

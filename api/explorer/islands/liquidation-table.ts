@@ -1,6 +1,6 @@
-// Liquidations of the last stretch of time, newest first, and the stretches in which nothing could be heard.
+// Recent liquidations, newest first, and the stretches in which the service received nothing.
 import { formText, instantText } from '../board/figure-text.ts';
-import { reasonLabel, reasonWords } from '../board/reason-words.ts';
+import { describeReason, reasonLabel } from '../board/reason-words.ts';
 import { whileSeen } from './history-charts.ts';
 import { callPatiently } from './patient-call.ts';
 
@@ -28,7 +28,7 @@ const HEADINGS = ['Instant, UTC', 'Venue', 'Position', 'Price', 'Quantity', 'Val
 
 type Shown = { readonly atMs: number; readonly cells: readonly string[]; readonly isGap: boolean };
 
-const rowsOf = ({ venue, quote, rows, gaps }: Item): readonly Shown[] => [
+const listRows = ({ venue, quote, rows, gaps }: Item): readonly Shown[] => [
   ...rows.map(({ received_at: at, side, price, price_kind: kind, quantity, value }): Shown => {
     const atMs = Date.parse(at);
     const figures = [quantity, value].map((figure) => (figure === null ? 'not known' : formText('quantity', figure)));
@@ -44,7 +44,7 @@ const rowsOf = ({ venue, quote, rows, gaps }: Item): readonly Shown[] => [
   }),
   ...gaps.map(({ from, to, gap_cause: cause }): Shown => {
     const [fromMs, atMs] = [Date.parse(from), Date.parse(to)];
-    const why = cause === 'not_retained' ? reasonWords(cause) : reasonWords('gap', cause);
+    const why = cause === 'not_retained' ? describeReason(cause) : describeReason('gap', cause);
     return {
       atMs,
       isGap: true,
@@ -53,7 +53,7 @@ const rowsOf = ({ venue, quote, rows, gaps }: Item): readonly Shown[] => [
   }),
 ];
 
-const tableOf = (items: readonly Item[]): HTMLTableElement => {
+const makeTable = (items: readonly Item[]): HTMLTableElement => {
   const table = document.createElement('table');
   const head = table.createTHead().insertRow();
   for (const text of HEADINGS) {
@@ -63,7 +63,7 @@ const tableOf = (items: readonly Item[]): HTMLTableElement => {
     head.append(heading);
   }
   const body = table.createTBody();
-  const shown = items.flatMap(rowsOf).sort((a, b) => b.atMs - a.atMs);
+  const shown = items.flatMap(listRows).sort((a, b) => b.atMs - a.atMs);
   for (const { cells, isGap } of shown.slice(0, MOST_ROWS)) {
     const row = body.insertRow();
     if (isGap) row.className = 'withheld';
@@ -79,7 +79,7 @@ const tableOf = (items: readonly Item[]): HTMLTableElement => {
 type Asked = { readonly where: string; readonly spanMs: number; readonly nowMs: () => number };
 
 export const showLiquidations = (section: HTMLElement, { where, spanMs, nowMs }: Asked): void => {
-  const told = section.querySelector('[data-told]') as HTMLElement;
+  const status = section.querySelector('[data-told]') as HTMLElement;
   const place = section.querySelector('[data-rows]') as HTMLElement;
   whileSeen(section, REFRESH_MS, async () => {
     try {
@@ -93,15 +93,15 @@ export const showLiquidations = (section: HTMLElement, { where, spanMs, nowMs }:
       const frame = document.createElement('div');
       frame.className = 'table';
       Object.assign(frame, { tabIndex: 0, role: 'region', ariaLabel: 'Liquidations' });
-      frame.append(tableOf(items));
+      frame.append(makeTable(items));
       place.replaceChildren(frame);
       const sampled = items
         .filter(({ completeness }) => completeness !== 'full')
         .map(({ venue, completeness }) => `${venue} (${completeness})`);
       const count = items.reduce((sum, { rows }) => sum + rows.length, 0);
-      told.textContent = `${count} told. ${sampled.length === 0 ? 'Every venue publishes each.' : `Not complete: ${sampled.join(', ')}.`}`;
+      status.textContent = `${count} told. ${sampled.length === 0 ? 'Every venue publishes each.' : `Not complete: ${sampled.join(', ')}.`}`;
     } catch (error) {
-      told.textContent = (error as Error).message;
+      status.textContent = (error as Error).message;
     }
   });
 };

@@ -3,7 +3,7 @@ import { type Cell, toCell } from '../board/cell.ts';
 import { cellDetails, type Detail } from '../board/cell-details.ts';
 import { colourStep } from '../board/colour-step.ts';
 import { ageText, type Form, formText } from '../board/figure-text.ts';
-import { measureOf, type Scale } from '../board/measures.ts';
+import { findMeasure, type Scale } from '../board/measures.ts';
 import type { LiveFeed } from './live-feed.ts';
 
 /**
@@ -24,7 +24,7 @@ type LiveCell = {
   /** Cells of one row share the largest figure of a share. */
   readonly row: Element | null;
   shown: Cell;
-  /** What is on the screen, so that nothing is written twice. */
+  /** The text on the screen, so that nothing is written twice. */
   paint: string;
 };
 
@@ -42,7 +42,7 @@ const cellFrom = (button: HTMLButtonElement): LiveCell => {
   return {
     ...{ button, listing, layer, member, form: form as Form, quote, row: button.closest('tr') },
     title: titleFor(listing, said),
-    scale: measure === undefined ? null : measureOf(measure).scale,
+    scale: measure === undefined ? null : findMeasure(measure).scale,
     figure: button.querySelector('.figure') as HTMLElement,
     age: button.querySelector('.age') as HTMLElement,
     shown: { kind: 'waiting' },
@@ -64,7 +64,7 @@ const figureText = ({ form }: LiveCell, cell: Cell): string => {
   }
 };
 
-const ageWords = ({ quote }: LiveCell, cell: Cell): string => {
+const formatAge = ({ quote }: LiveCell, cell: Cell): string => {
   const age = cell.kind === 'figure' || cell.kind === 'withheld' ? cell.ageMs : null;
   return `${quote} ${age === null ? '' : ageText(age)}`.trim();
 };
@@ -80,7 +80,7 @@ export class LiveCells {
   readonly #byButton = new Map<Element, LiveCell>();
   readonly #byRow = new Map<Element | null, LiveCell[]>();
   #dirty = new Set<LiveCell>();
-  #isAsked = false;
+  #isPaintRequested = false;
   #paintedMs = 0;
   #frozenMs: number | null = null;
   readonly onPaint: () => void;
@@ -97,7 +97,7 @@ export class LiveCells {
     setInterval(() => this.refresh(), AGES_EVERY_MS);
   }
 
-  /** By the service's clock, or the instant at which somebody pressed pause. */
+  /** By the service's clock, or the instant of the pause. */
   nowMs(): number {
     return this.#frozenMs ?? this.#feed.nowMs();
   }
@@ -112,25 +112,25 @@ export class LiveCells {
   /** A listing's layer has a new reading. */
   touch(listing: string, layer: string): void {
     for (const cell of this.#byListing.get(listing) ?? []) if (cell.layer === layer) this.#dirty.add(cell);
-    this.#ask();
+    this.#requestPaint();
   }
 
-  /** Ages go on, and horizons pass, whether or not something is said. */
+  /** Ages grow and horizons pass even when no event arrives. */
   refresh(): void {
     this.#dirty = new Set(this.#cells);
-    this.#ask();
+    this.#requestPaint();
   }
 
-  #ask(): void {
-    if (this.#isAsked) return;
-    this.#isAsked = true;
+  #requestPaint(): void {
+    if (this.#isPaintRequested) return;
+    this.#isPaintRequested = true;
     const waitMs = this.#paintedMs + PAINT_EVERY_MS - performance.now();
     if (waitMs <= 0) requestAnimationFrame(() => this.#paint());
     else setTimeout(() => requestAnimationFrame(() => this.#paint()), waitMs);
   }
 
   #paint(): void {
-    this.#isAsked = false;
+    this.#isPaintRequested = false;
     this.#paintedMs = performance.now();
     const dirty = this.#dirty;
     this.#dirty = new Set();
@@ -169,7 +169,7 @@ export class LiveCells {
 
   #write(cell: LiveCell): void {
     const { shown, button } = cell;
-    const [figure, age, step] = [figureText(cell, shown), ageWords(cell, shown), this.#step(cell)];
+    const [figure, age, step] = [figureText(cell, shown), formatAge(cell, shown), this.#step(cell)];
     const paint = `${shown.kind} ${figure} ${age} ${step}`;
     if (paint === cell.paint) return;
     cell.paint = paint;

@@ -1,9 +1,9 @@
-// The one stream of a page: opened, watched, opened again; what it says goes to a picture, and how often it said something is counted.
+// The one stream of a page: opens, watches and reopens it; puts its readings into a picture and counts its events.
 import { Picture, type Told } from '../board/picture.ts';
 import { ServerClock } from '../board/server-clock.ts';
 import { callApi, openStream, Refused } from './call.ts';
 
-/** `lost`: it comes again by itself; `refused`: the service does not want it now; `paused`: somebody pressed the button. */
+/** `lost`: it reconnects by itself; `refused`: the service does not accept it now; `paused`: the user pressed the button. */
 export type FeedState = 'connecting' | 'live' | 'lost' | 'refused' | 'paused' | 'ended';
 
 export type FeedCounts = { snapshots: number; updates: number; connections: number };
@@ -24,7 +24,7 @@ export type FeedEvents = {
 const HEARTBEATS_MISSED = 3;
 const FIRST_SILENCE_MS = 45_000;
 const WAITS_MS = [1_000, 2_000, 5_000, 10_000, 30_000];
-/** Until `hello` has said the bounds: none is wider. */
+/** Used until `hello` has sent the bounds: none is wider. */
 const SECONDS = /^(\d+)s$/;
 
 export class LiveFeed {
@@ -38,7 +38,7 @@ export class LiveFeed {
   #lostSinceMs: number | null = null;
   #bounds: Readonly<Record<string, string>> = {};
   #silenceMs = FIRST_SILENCE_MS;
-  #heardMs = 0;
+  #receivedMs = 0;
   #tries = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -50,7 +50,7 @@ export class LiveFeed {
   get state(): FeedState {
     return this.#state;
   }
-  /** By the service's clock; null while the stream is heard. */
+  /** By the service's clock; null while the stream is received. */
   get lostSinceMs(): number | null {
     return this.#lostSinceMs;
   }
@@ -67,19 +67,19 @@ export class LiveFeed {
 
   open(): void {
     this.close();
-    this.#heardMs = performance.now();
-    this.#tell('connecting', 'Connecting');
+    this.#receivedMs = performance.now();
+    this.#setState('connecting', 'Connecting');
     const source = openStream(this.#query);
     this.#source = source;
     const on = (name: string, handle: (data: never) => void): void =>
       source.addEventListener(name, (event) => {
-        this.#heardMs = performance.now();
+        this.#receivedMs = performance.now();
         handle(JSON.parse((event as MessageEvent<string>).data) as never);
       });
     on('hello', (hello: Hello) => this.#greet(hello));
     on('snapshot', (told: Told) => this.#take(told, 'snapshots'));
     on('update', (told: Told) => this.#take(told, 'updates'));
-    on('heartbeat', ({ at }: { readonly at: string }) => this.clock.tell(Date.parse(at), performance.now()));
+    on('heartbeat', ({ at }: { readonly at: string }) => this.clock.note(Date.parse(at), performance.now()));
     on('gap', () => this.picture.excuse());
     on('bye', ({ reconnect }: { readonly reconnect: boolean }) => (reconnect ? undefined : this.#end()));
     source.addEventListener('error', (event) => this.#fail(source, event));
@@ -89,7 +89,7 @@ export class LiveFeed {
   /** The picture stays as it is; its clock is for the caller to stop. */
   pause(): void {
     this.close();
-    this.#tell('paused', 'Paused');
+    this.#setState('paused', 'Paused');
   }
 
   close(): void {
@@ -98,7 +98,7 @@ export class LiveFeed {
     this.#source = null;
   }
 
-  #tell(state: FeedState, words: string): void {
+  #setState(state: FeedState, words: string): void {
     const isHeard = state === 'live' || state === 'connecting';
     if (!isHeard) this.#lostSinceMs ??= this.nowMs();
     else if (state === 'live') this.#lostSinceMs = null;
@@ -108,19 +108,19 @@ export class LiveFeed {
   }
 
   #greet({ evaluated_at: at, resumed, heartbeat_ms: beat, freshness }: Hello): void {
-    this.clock.tell(Date.parse(at), performance.now());
+    this.clock.note(Date.parse(at), performance.now());
     this.counts.connections += 1;
     this.#tries = 0;
     this.#silenceMs = HEARTBEATS_MISSED * beat;
     this.#bounds = freshness;
-    // Without resumption everything is told anew.
+    // Without resumption the stream sends everything again.
     if (!resumed) this.picture.clear();
-    this.#tell('live', 'Live');
+    this.#setState('live', 'Live');
   }
 
   #take(told: Told, kind: 'snapshots' | 'updates'): void {
     const { received_at: received, age_ms: age } = told.state;
-    if (received !== null && age !== null) this.clock.tell(Date.parse(received) + age, performance.now());
+    if (received !== null && age !== null) this.clock.note(Date.parse(received) + age, performance.now());
     if (kind === 'snapshots') this.picture.replace(told);
     else this.picture.apply(told);
     this.counts[kind] += 1;
@@ -129,18 +129,19 @@ export class LiveFeed {
 
   #end(): void {
     this.close();
-    this.#tell('ended', 'The service has ended the stream. Load the page again.');
+    this.#setState('ended', 'The service has ended the stream. Load the page again.');
   }
 
   #fail(source: EventSource, event: Event): void {
     if (source !== this.#source) return;
     if ('data' in event) return this.#end();
-    if (source.readyState !== EventSource.CLOSED) return this.#tell('lost', 'The stream was lost; connecting again');
-    return void this.#ask();
+    if (source.readyState !== EventSource.CLOSED)
+      return this.#setState('lost', 'The stream was lost; connecting again');
+    return void this.#findRefusal();
   }
 
-  /** The browser does not say why a stream is refused: the same call without it does. */
-  async #ask(): Promise<void> {
+  /** The browser does not report why a stream was refused: the same call without the stream does. */
+  async #findRefusal(): Promise<void> {
     this.close();
     const stop = new AbortController();
     let words = 'The stream was refused';
@@ -151,7 +152,7 @@ export class LiveFeed {
     } finally {
       stop.abort();
     }
-    this.#tell('refused', words);
+    this.#setState('refused', words);
     const waitMs = WAITS_MS[Math.min(this.#tries++, WAITS_MS.length - 1)] ?? 30_000;
     this.#timer = setTimeout(() => this.open(), waitMs);
   }
@@ -159,8 +160,8 @@ export class LiveFeed {
   /** Three heartbeats missed: the connection is broken, whatever the browser thinks of it. */
   #watch(): void {
     this.#timer = setTimeout(() => {
-      if (performance.now() - this.#heardMs <= this.#silenceMs) return this.#watch();
-      this.#tell('lost', 'The stream has fallen silent; connecting again');
+      if (performance.now() - this.#receivedMs <= this.#silenceMs) return this.#watch();
+      this.#setState('lost', 'The stream has fallen silent; connecting again');
       return this.open();
     }, 1_000);
   }

@@ -1,4 +1,4 @@
-// What pages with live cells do alike: say whether figures are live, count what came, pause and go on.
+// The common part of pages with live cells: shows whether figures are live, counts updates, pauses and resumes.
 import type { Told } from '../board/picture.ts';
 import { listingKey } from '../board/reading.ts';
 import { roveCells, showTips } from './cell-tip.ts';
@@ -18,10 +18,10 @@ const byId = (id: string): HTMLElement => document.getElementById(id) as HTMLEle
 /** Opens the stream of the page; it ends with the page. */
 export const openLivePage = ({ table, query, onTold }: Asked): LivePage => {
   const [said, count, pause] = [byId('live-state'), byId('live-count'), byId('live-pause')];
-  const sayCounts = (): void => {
+  const showCounts = (): void => {
     const { snapshots, updates, connections } = feed.counts;
     count.textContent = `${updates} updates`;
-    // For those who compare what came with what was sent.
+    // For programs that compare received events with sent ones.
     Object.assign(table.dataset, { updates, snapshots, connections, holes: feed.picture.holes });
   };
   const onState = (state: FeedState, words: string): void => {
@@ -36,7 +36,7 @@ export const openLivePage = ({ table, query, onTold }: Asked): LivePage => {
       onTold?.(told);
     },
   });
-  const cells = new LiveCells(table, feed, sayCounts);
+  const cells = new LiveCells(table, feed, showCounts);
   pause.hidden = false;
   pause.addEventListener('click', () => {
     if (feed.state === 'paused') {

@@ -18,7 +18,7 @@ const tryAgain = async <T>(call: () => Promise<T>): Promise<T> => {
   return call();
 };
 
-/** As `callJson` with a body, after the calls that were asked for before. */
+/** As `callJson` with a body, after all earlier calls. */
 export const callPatiently = <T>(path: string, { body }: { readonly body: unknown }): Promise<T> => {
   const call = last.then(() => tryAgain(() => callJson<T>(path, { body })));
   last = call.catch(() => undefined);

@@ -1,4 +1,4 @@
-// The proof page: asks for the proof of a row and recomputes each step with the verifier that outsiders run.
+// The proof page: requests the proof of a row and recomputes each step with the verifier that outsiders run.
 import { type ProofStep, verifyProofText } from '../../../infra/verify/verify.mjs';
 import { type ApiFault, callApi, callJson, Refused } from './call.ts';
 import { element } from './query-view.ts';
@@ -152,7 +152,7 @@ const MARKS = { ok: ['good', 'holds'], failed: ['bad', 'does not hold'], skipped
 
 const stepElement = ({ name, outcome, claim, reason, expected, found }: ProofStep): HTMLElement => {
   const [tone, word] = MARKS[outcome];
-  const told = (label: string, value: unknown): Node[] =>
+  const describeFact = (label: string, value: unknown): Node[] =>
     value == null ? [] : [element('p', { class: 'told' }, `${label} `, element('code', {}, String(value)))];
   return element(
     'li',
@@ -164,8 +164,8 @@ const stepElement = ({ name, outcome, claim, reason, expected, found }: ProofSte
       element('strong', {}, name),
       ` ${claim ?? ''}`,
       ...(reason === undefined ? [] : [element('p', { class: 'told' }, reason)]),
-      ...told('stated', expected),
-      ...told('computed', found),
+      ...describeFact('stated', expected),
+      ...describeFact('computed', found),
     ),
   );
 };
@@ -179,7 +179,7 @@ const conclusion = (steps: readonly ProofStep[]): string => {
     : `Proven: all ${count} steps hold, the root on the chain among them.`;
 };
 
-/** Checks the text as it stands. */
+/** Checks the current text. */
 const check = async (): Promise<void> => {
   showFaults([]);
   head.textContent = 'Recomputing…';

@@ -24,7 +24,7 @@ const asPython = (value: unknown): string => {
   return JSON.stringify(value);
 };
 
-/** Standard library alone: it runs as it stands. */
+/** Uses the standard library alone, so it runs unchanged. */
 export const asPythonCode = (base: string, { path, body }: Call): string =>
   [
     'import json, os, urllib.request',

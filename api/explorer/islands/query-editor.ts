@@ -1,4 +1,4 @@
-// The editor of queries: CodeMirror in a shadow root, where its style sheets are lawful under a policy that allows none in the page.
+// The editor of queries: CodeMirror in a shadow root, where its style sheets are allowed under a policy that allows none in the page.
 import { acceptCompletion, autocompletion, type Completion, type CompletionSource } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { type Diagnostic, linter, lintKeymap, setDiagnostics } from '@codemirror/lint';
@@ -36,7 +36,7 @@ export type EditorDeps = {
   readonly catalogue: () => Catalogue | null;
   readonly onChange: () => void;
   readonly onRun: () => void;
-  /** Asked a moment after the last change. */
+  /** Called a moment after the last change. */
   readonly check: (text: string) => Promise<readonly ApiFault[]>;
 };
 
@@ -98,7 +98,7 @@ const colours = ViewPlugin.fromClass(
 
 const plain = (type: string, labels: readonly string[]): Completion[] => labels.map((label) => ({ label, type }));
 
-/** After `venue =` and `venue in (` stand venues, and so on. */
+/** Venues follow `venue =` and `venue in (`, and so on. */
 const AFTER: readonly (readonly [RegExp, (catalogue: Catalogue) => readonly string[]])[] = [
   [/\bvenue\s*(?:=|in\s*\([^)]*)\s*$/, ({ venues }) => venues],
   [/\bbase\s*(?:=|in\s*\([^)]*)\s*$/, ({ assets }) => assets],
@@ -132,7 +132,7 @@ const anywhere = ({ fields, sources, functions }: Catalogue): Completion[] => [
   ...plain('keyword', KEYWORDS),
 ];
 
-/** What may stand where the cursor is, from the catalogue that the service answers. */
+/** Completes what is allowed at the cursor, from the catalogue of the service. */
 const completeFrom =
   (catalogue: () => Catalogue | null): CompletionSource =>
   ({ state, pos, explicit }) => {
@@ -157,7 +157,7 @@ const replacing = EditorView.domEventHandlers({
 });
 
 /** A fault without a place is shown below the editor alone. */
-const diagnosticsOf = (faults: readonly ApiFault[], length: number): Diagnostic[] =>
+const toDiagnostics = (faults: readonly ApiFault[], length: number): Diagnostic[] =>
   faults.flatMap(({ position, message, hint }) => {
     if (position == null) return [];
     const from = Math.min(position.offset, Math.max(0, length - 1));
@@ -185,7 +185,7 @@ export const createEditor = ({ host, text, catalogue, onChange, onRun, check }: 
         autocompletion({ override: [completeFrom(catalogue)], icons: false }),
         // Tab leads on to the next control, as everywhere: only an open list of completions takes it.
         keymap.of([...defaultKeymap, ...historyKeymap, ...lintKeymap, { key: 'Tab', run: acceptCompletion }]),
-        linter(async ({ state }) => diagnosticsOf(await check(state.doc.toString()), state.doc.length), {
+        linter(async ({ state }) => toDiagnostics(await check(state.doc.toString()), state.doc.length), {
           delay: CHECK_DELAY_MS,
         }),
         EditorView.lineWrapping,
@@ -202,7 +202,7 @@ export const createEditor = ({ host, text, catalogue, onChange, onRun, check }: 
   return {
     text: () => view.state.doc.toString(),
     setText: (to) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: to } }),
-    show: (faults) => view.dispatch(setDiagnostics(view.state, diagnosticsOf(faults, view.state.doc.length))),
+    show: (faults) => view.dispatch(setDiagnostics(view.state, toDiagnostics(faults, view.state.doc.length))),
     focus: () => view.focus(),
   };
 };

@@ -1,4 +1,4 @@
-// Answers of screens and snapshots as one kind of table: what a cell shows, what stands behind it, and what is withheld and why. No page is touched.
+// Answers of screens and snapshots as one kind of table: text of cells, their details, what is withheld and why. Touches no page.
 
 export type Cell = {
   /** As it is drawn; digits of the API, long computed ones shortened and marked. */
@@ -115,7 +115,7 @@ const REASONS: Readonly<Record<string, string>> = {
 const LONGEST = 12;
 const SHOWN_DIGITS = 6;
 
-export const reasonWords = (status: string, reason: string | null | undefined): string => {
+export const describeReason = (status: string, reason: string | null | undefined): string => {
   const words = reason == null ? undefined : REASONS[reason];
   if (reason == null) return status;
   return words === undefined ? `${status}: ${reason}` : `${status}: ${words} (${reason})`;
@@ -124,13 +124,13 @@ export const reasonWords = (status: string, reason: string | null | undefined): 
 const shorten = (full: string): string =>
   full.length <= LONGEST || !Number.isFinite(Number(full)) ? full : `≈ ${Number(full).toPrecision(SHOWN_DIGITS)}`;
 
-const ageWords = (ms: number | null | undefined): string[] =>
+const listAge = (ms: number | null | undefined): string[] =>
   ms == null ? [] : [ms < 1_000 ? `${ms} ms old` : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s old`];
 
 const stamps = ({ layer, age_ms, received_at, venue_ts }: ValueObject): string =>
   [
     ...(layer === undefined ? [] : [layer]),
-    ...ageWords(age_ms),
+    ...listAge(age_ms),
     ...(received_at == null ? [] : [`received ${received_at}`]),
     ...(venue_ts == null ? [] : [`stated by the venue ${venue_ts}`]),
   ].join(', ');
@@ -170,7 +170,7 @@ export const toCell = (object: ValueObject | undefined, quote?: string): Cell | 
     full: null,
     unit: '',
     status: shown,
-    tip: [reasonWords(shown, reason), stamps(object)].filter((text) => text !== '').join('; '),
+    tip: [describeReason(shown, reason), stamps(object)].filter((text) => text !== '').join('; '),
   };
 };
 
@@ -185,7 +185,7 @@ export const screenTable = ({ instruments }: ScreenAnswer): Table => {
       ...{ title: instrument, result },
       because: because.map(
         ({ expr, venue, symbol, status, reason }) =>
-          `${expr}${venue === null ? '' : ` at ${venue} ${symbol ?? ''}`.trimEnd()} is ${reasonWords(status, reason)}`,
+          `${expr}${venue === null ? '' : ` at ${venue} ${symbol ?? ''}`.trimEnd()} is ${describeReason(status, reason)}`,
       ),
       cells: groupColumns.map((name) => toCell(values[name])),
       rows: venues.map(({ venue, symbol, quote, values: own }) => ({
@@ -197,7 +197,7 @@ export const screenTable = ({ instruments }: ScreenAnswer): Table => {
 };
 
 /** Members of a layer in every item: a stale one names its units too, and of none of them a number. */
-const membersOf = (items: SnapshotsAnswer['items'], layer: string): string[] => [
+const listMembers = (items: SnapshotsAnswer['items'], layer: string): string[] => [
   ...new Set(
     items.flatMap(({ layers }) => [
       ...Object.keys(layers[layer]?.units ?? {}),
@@ -208,7 +208,7 @@ const membersOf = (items: SnapshotsAnswer['items'], layer: string): string[] => 
 
 export const snapshotsTable = ({ items }: Pick<SnapshotsAnswer, 'items'>): Table => {
   const layers = namesIn(items.map((item) => item.layers as unknown as Values));
-  const members = layers.flatMap((layer) => membersOf(items, layer).map((member) => ({ layer, member })));
+  const members = layers.flatMap((layer) => listMembers(items, layer).map((member) => ({ layer, member })));
   const byInstrument = Map.groupBy(items, ({ instrument }) => instrument);
   return {
     ...{ titleName: 'Instrument', groupColumns: [], rowNames: ['Venue', 'Symbol'] },

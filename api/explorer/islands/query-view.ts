@@ -62,7 +62,7 @@ const groupRows = (group: Group, columns: 'with result' | 'bare'): HTMLElement[]
   );
 };
 
-/** A table that scrolls by itself; columns of the whole group stand at its end. */
+/** A table that scrolls by itself; columns of the whole group come last. */
 export const tableElement = (table: Table, caption: string): HTMLElement => {
   const hasResult = table.groups.some(({ result }) => result !== null);
   const head = (name: string): HTMLElement => element('th', { scope: 'col' }, name);

@@ -23,23 +23,23 @@ const PATTERN = new RegExp(WORDS.map(([kind, source]) => `(?<${kind}>${source})`
 const KINDS = WORDS.map(([kind]) => kind);
 const RESERVED = new Set(KEYWORDS);
 
-const kindOf = (found: RegExpExecArray, text: string): WordKind => {
+const findKind = (found: RegExpExecArray, text: string): WordKind => {
   const kind = KINDS.find((name) => found.groups?.[name] !== undefined) ?? 'op';
   if (kind !== 'name') return kind;
   if (RESERVED.has(found[0])) return 'keyword';
   return /^\s*\(/.test(text.slice(found.index + found[0].length)) ? 'function' : 'name';
 };
 
-/** The words of a text, in their order; what is no word of the language is left out. */
+/** The words of a text, in their order; words that are not part of the language are left out. */
 export const splitWords = (text: string): Word[] =>
   [...text.matchAll(PATTERN)].map((found) => ({
-    kind: kindOf(found as RegExpExecArray, text),
+    kind: findKind(found as RegExpExecArray, text),
     text: found[0],
     from: found.index,
     to: found.index + found[0].length,
   }));
 
-/** The clause `as of` of a query: where it stands and the instant that it names; null when there is none. */
+/** Finds the clause `as of` of a query: its place and its instant; null when there is none. */
 export const findAsOf = (text: string): { readonly from: number; readonly to: number; readonly at: string } | null => {
   const words = splitWords(text);
   const at = words.findIndex((word, i) => word.text === 'as' && words[i + 1]?.text === 'of');

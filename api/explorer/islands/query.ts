@@ -1,4 +1,4 @@
-// The query page: what is asked stands in the address, is checked while it is typed, and is answered as a table.
+// The query page: the address contains the query; it is checked while it is typed, and the answer is shown as a table.
 import { type ApiFault, callApi, callJson, Refused } from './call.ts';
 import { asCsv, asCurl, asPythonCode, asTypeScript, type Call } from './query-code.ts';
 import { type Catalogue, createEditor } from './query-editor.ts';
@@ -23,7 +23,7 @@ type Question = {
   readonly layers: readonly string[];
   readonly units: string;
   readonly unknown: boolean;
-  /** Of snapshots; a screen has it in its text. */
+  /** For snapshots; a screen has it in its text. */
   readonly at: string;
 };
 
@@ -58,10 +58,10 @@ const isMode = (text: string | null): text is Mode => text === 'screen' || text 
 const checked = (name: string): HTMLInputElement[] => [
   ...form.querySelectorAll<HTMLInputElement>(`input[name="${name}"]:checked`),
 ];
-const modeOf = (): Mode => (checked('mode')[0]?.value === 'snapshots' ? 'snapshots' : 'screen');
+const readMode = (): Mode => (checked('mode')[0]?.value === 'snapshots' ? 'snapshots' : 'screen');
 
 const readQuestion = (): Question => ({
-  mode: modeOf(),
+  mode: readMode(),
   q: editor.text(),
   layers: checked('layers').map(({ value }) => value),
   units: find<HTMLSelectElement>('units').value,
@@ -69,8 +69,8 @@ const readQuestion = (): Question => ({
   at: asOf.value.trim(),
 });
 
-/** The address of a question; what is as it always is stands not in it. */
-const addressOf = ({ mode, q, layers, units, unknown, at }: Question): string => {
+/** The address of a query; it leaves out defaults. */
+const toAddress = ({ mode, q, layers, units, unknown, at }: Question): string => {
   const query = new URLSearchParams({ q });
   if (mode === 'snapshots') {
     query.set('mode', mode);
@@ -81,7 +81,7 @@ const addressOf = ({ mode, q, layers, units, unknown, at }: Question): string =>
   return `${location.pathname}?${query}`;
 };
 
-const callOf = ({ mode, q, layers, units, unknown, at }: Question): Call => {
+const toCall = ({ mode, q, layers, units, unknown, at }: Question): Call => {
   const common = { ...(units === 'published' ? {} : { units }), number_format: 'string' };
   if (mode === 'screen')
     return { path: '/screen', body: { query: q, ...(unknown ? { include_unknown: true } : {}), ...common } };
@@ -91,7 +91,7 @@ const callOf = ({ mode, q, layers, units, unknown, at }: Question): Call => {
 
 // ---- while it is typed ----
 
-const say = (text: string): void => {
+const showState = (text: string): void => {
   state.textContent = text;
 };
 
@@ -113,29 +113,29 @@ const showFaults = (faults: readonly ApiFault[]): void => {
 
 type Parsed = { readonly complexity: { readonly nodes: number; readonly bars: number; readonly cost: number } };
 
-/** What the service finds in the text; a selection is checked when it is asked. */
+/** Returns the faults that the service finds in the text; a selection is checked only when it is run. */
 const check = async (text: string): Promise<readonly ApiFault[]> => {
-  if (modeOf() !== 'screen' || text.trim() === '') {
+  if (readMode() !== 'screen' || text.trim() === '') {
     showFaults([]);
-    say('');
+    showState('');
     return [];
   }
   try {
     const { complexity } = await callJson<Parsed>('/dql/parse', { body: { query: text } });
     showFaults([]);
-    say(`Cost ${complexity.cost} of 10000, ${complexity.nodes} nodes, ${complexity.bars} bars`);
+    showState(`Cost ${complexity.cost} of 10000, ${complexity.nodes} nodes, ${complexity.bars} bars`);
     return [];
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     showFaults(error.faults);
-    say(`${error.faults.length} ${error.faults.length === 1 ? 'fault' : 'faults'}`);
+    showState(`${error.faults.length} ${error.faults.length === 1 ? 'fault' : 'faults'}`);
     return error.faults;
   }
 };
 
-/** The controls of the instant say what the text says. */
+/** Sets the controls of the instant from the text. */
 const showInstant = (): void => {
-  if (modeOf() === 'screen') asOf.value = findAsOf(editor.text())?.at ?? '';
+  if (readMode() === 'screen') asOf.value = findAsOf(editor.text())?.at ?? '';
   const at = Date.parse(asOf.value);
   const back = Number.isNaN(at) ? 0 : Math.min(1, (Date.now() - at) / reachMs());
   slider.value = String(Math.round(SLIDER_STEPS * (1 - back)));
@@ -148,7 +148,7 @@ const reachMs = (): number => {
 };
 
 const setInstant = (at: string): void => {
-  if (modeOf() === 'screen') editor.setText(withAsOf(editor.text(), at === '' ? null : at));
+  if (readMode() === 'screen') editor.setText(withAsOf(editor.text(), at === '' ? null : at));
   else asOf.value = at;
   showInstant();
 };
@@ -202,8 +202,8 @@ const run = async ({ keepsAddress = false } = {}): Promise<void> => {
   const own = new AbortController();
   running = own;
   const question = readQuestion();
-  const call = callOf(question);
-  const address = addressOf(question);
+  const call = toCall(question);
+  const address = toAddress(question);
   if (!keepsAddress && address !== location.pathname + location.search) history.pushState(null, '', address);
   showCode(call);
   head.textContent = 'Asking…';
@@ -263,7 +263,7 @@ const download = async (what: string): Promise<void> => {
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     showFaults(error.faults);
-    say('The download was refused.');
+    showState('The download was refused.');
   }
 };
 
@@ -284,7 +284,7 @@ host.hidden = false;
 enableTips(document.body);
 
 const showMode = (): void => {
-  const mode = modeOf();
+  const mode = readMode();
   for (const part of document.querySelectorAll<HTMLElement>('[data-of]')) part.hidden = part.dataset['of'] !== mode;
 };
 
@@ -314,7 +314,7 @@ form.addEventListener('change', ({ target }) => {
   const { name, id } = target as HTMLInputElement;
   if (name === 'mode') {
     const examples = form.dataset;
-    editor.setText((modeOf() === 'screen' ? examples['screen'] : examples['snapshots']) ?? '');
+    editor.setText((readMode() === 'screen' ? examples['screen'] : examples['snapshots']) ?? '');
     showMode();
     showInstant();
   }

@@ -1,4 +1,4 @@
-// One bubble for a whole page: what `data-tip` of an element says, while the pointer is on it or it has the focus; Escape closes it.
+// One bubble for a whole page: shows `data-tip` of an element while the pointer is on it or it has the focus; Escape closes it.
 
 const GAP_PX = 6;
 const MARGIN_PX = 8;
@@ -46,7 +46,7 @@ export const enableTips = (part: HTMLElement): void => {
       if (element !== null) show(element);
     });
   part.addEventListener('focusout', hide);
-  // What has the focus keeps its words when the pointer leaves, or the page scrolls away below a pointer at rest.
+  // The element with the focus keeps its bubble when the pointer leaves, or the page scrolls away below a pointer at rest.
   part.addEventListener('pointerout', () => {
     const focused = (document.activeElement as HTMLElement | null)?.closest<HTMLElement>('[data-tip]') ?? null;
     if (focused === null || !part.contains(focused)) hide();

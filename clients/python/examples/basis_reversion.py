@@ -4,7 +4,7 @@
 # # Basis and mean reversion without look-ahead
 #
 # A z-score over a window that ends *before* the signal, a trade at the *next* reading, and a check that the past the study reads is
-# the past the service would have told at the time.
+# the past the service would have answered at the time.
 
 # %%
 import perp
@@ -39,7 +39,7 @@ for interval in ("1m", "5m", "15m"):
     print(f"{interval}: standard deviation of the basis {deviation:.3g}")
 
 # %% [markdown]
-# Look-ahead check. For some instants, ask the service what it would have answered then: the same question `as of` the instant, and
+# Look-ahead check. For some instants, request what the service would have answered then: the same question `as of` the instant, and
 # the newest reading `at` it. Both must be the row that the study used.
 
 # %%

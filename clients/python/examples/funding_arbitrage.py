@@ -4,7 +4,7 @@
 # # Funding arbitrage that respects fees and holes
 #
 # Short where funding is high, long where it is low, and be paid the difference. Two things ruin most studies of it: fees that the
-# difference never earns back, and hours that were filled in because a venue said nothing. Here a minute counts only when both sides
+# difference never earns back, and hours that were filled in because a venue sent nothing. Here a minute counts only when both sides
 # were current in it.
 
 # %%

@@ -22,7 +22,7 @@ print(f"{day}: {len(present)} liquidations from {start} to {end}")
 
 # %% [markdown]
 # The same by the service, with value in quote currency. An empty stretch means something only where nothing was lost: the gaps are
-# rows of the frame, and `completeness` says of each venue whether it publishes all, some or none.
+# rows of the frame, and `completeness` states for each venue whether it publishes all, some or none.
 
 # %%
 liquidations = client.liquidations(start=start, end=end)
@@ -48,7 +48,7 @@ for moment, row in largest.head(5).iterrows():
 
 # %% [markdown]
 # The proof. The row of the largest liquidation, the path from it to the root of its day, and every step recomputed here by the
-# published verifier. With `rpc=` and the address of any node it also asks the chain.
+# published verifier. With `rpc=` and the address of any node it also queries the chain.
 
 # %%
 row = largest.iloc[0]

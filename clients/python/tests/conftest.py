@@ -1,4 +1,4 @@
-"""What the tests ask: an API over real engines at PERP_TEST_URL, with a clock that stands; or a server of their own that misbehaves."""
+"""The servers of the tests: an API over real engines at PERP_TEST_URL, with a clock that is stopped; or a server of their own that misbehaves."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def keys() -> Iterator[str]:
 
 @pytest.fixture
 def key(keys: Iterator[str]) -> str:
-    """A key whose limits nobody has used up."""
+    """A key whose limits are not used up."""
     return next(keys)
 
 
@@ -49,7 +49,7 @@ def client(key: str, base_url: str) -> Iterator[perp.Client]:
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> int:
-    """The API's clock stands; so does the client's."""
+    """The API's clock is stopped, and the client's too."""
     micros = int(_required("PERP_TEST_NOW"))
     for module in ("perp._asked", "perp._async.follow", "perp._sync.follow"):
         monkeypatch.setattr(f"{module}.now_micros", lambda: micros)

@@ -1,4 +1,4 @@
-"""A server that answers what it is told to: refusals, half bodies, streams that break."""
+"""A server with scripted answers: refusals, half bodies, streams that break."""
 
 from __future__ import annotations
 

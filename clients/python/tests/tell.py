@@ -1,4 +1,4 @@
-"""Tells each test's outcome as a line of JSON on stderr, for the test runner of the project."""
+"""Reports each test's outcome as a line of JSON on stderr, for the test runner of the project."""
 
 from __future__ import annotations
 

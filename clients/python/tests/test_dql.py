@@ -20,7 +20,7 @@ WINDOWS: tuple[Callable[..., q.VenueValue], ...] = (q.prev, q.sma, q.ema, q.rsi,
 
 
 class Maker:
-    """Random lawful expressions; series are read at the clause's timeframe or say it again, or another one at their top."""
+    """Random valid expressions; series are read at the clause's timeframe or repeat it, or have another one at their top."""
 
     def __init__(self, seed: random.Random, timeframe: str) -> None:
         self.seed, self.timeframe = seed, timeframe

@@ -149,7 +149,7 @@ def test_an_address_without_its_scheme() -> None:
 
 
 def test_payments(server: FakeServer) -> None:
-    """The payer is asked once, the request is sent once more, and nothing is ever repeated above it."""
+    """The payer is called once, the request is sent once more, and nothing is ever repeated above it."""
     seen: list[bytes] = []
 
     def pay(headers: object, body: bytes) -> dict[str, str]:

@@ -91,7 +91,7 @@ def short(name: str) -> str:
 
 
 def as_digits(cell: Any) -> Any:
-    """Of a cell of a frame, what the JSON would say; None for what is absent."""
+    """A cell of a frame as in the JSON; None for what is absent."""
     if cell is None or cell is pandas.NA or cell is pandas.NaT or (isinstance(cell, float) and math.isnan(cell)):
         return None
     return cell

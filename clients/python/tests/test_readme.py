@@ -1,4 +1,4 @@
-"""Every block of the README and of the recipes runs, in order, as it stands."""
+"""Every block of the README and of the recipes runs, in order, unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers, pages and windows: what is asked, in how many pieces, and that the pieces are one whole."""
+"""Answers, pages and windows: what is requested, in how many pieces, and that the pieces are one whole."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_agent_rules(server: FakeServer, fake: perp.Client) -> None:
 
 
 def test_every_endpoint_has_its_method(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
-    """Each path that the TypeScript client knows is asked by this one."""
+    """Each path that the TypeScript client knows is requested by this one."""
     text = (Path(__file__).parents[2] / "typescript/src/api-types.ts").read_text("utf-8")
     endpoints = set(re.findall(r"\{ method: '(GET|POST)', path: '([^']+)' \}", text))
     assert len(endpoints) > 15

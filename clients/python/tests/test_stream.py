@@ -82,7 +82,7 @@ def test_every_event_of_the_document_and_no_other(server: FakeServer, fake: perp
 
 
 def test_a_stream_that_was_open_comes_back(server: FakeServer, fake: perp.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long the service is away; a connection that says hello and no more is a failure like any other."""
+    """However long the service is unavailable; a connection that sends hello and no more is a failure like any other."""
     waits: list[int] = []
     monkeypatch.setattr("perp._sync.follow.pause_before", lambda attempt, after: waits.append(attempt) or 0.0)
     for _ in range(3):
@@ -199,7 +199,7 @@ def test_history_goes_on_into_the_stream(server: FakeServer, fake: perp.Client, 
 
 
 def test_what_history_does_not_know_is_waited_for(server: FakeServer, fake: perp.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A window that nobody knows yet is asked for again; a reading that came stale has its figure apart."""
+    """A window that is not known yet is requested again; a reading that came stale has its figure apart."""
     monkeypatch.setattr("perp._sync.follow.now_micros", lambda: to_micros(at(35)))
     monkeypatch.setattr("perp._sync.follow.AGAIN_S", 0.0)
     gaps: list[Any] = []

@@ -1,4 +1,4 @@
-"""Runs mypy over the package, the examples and lawful use, and finds each wrong use refused."""
+"""Runs mypy over the package, the examples and valid use, and finds each wrong use refused."""
 
 from __future__ import annotations
 

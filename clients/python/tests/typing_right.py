@@ -1,4 +1,4 @@
-"""Lawful use: `mypy --strict` has nothing to say."""
+"""Valid use: `mypy --strict` reports nothing."""
 
 from __future__ import annotations
 

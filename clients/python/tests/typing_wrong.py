@@ -18,7 +18,7 @@ client.history(last="1h")  # wrong: which rows?
 client.history(interval="1m", at="2026-01-10")  # wrong: one or the other
 client.history(interval="7m", last="1h")  # wrong: no such interval
 client.history(at="2026-01-10", start="2026-01-10")  # wrong: instants have no window
-client.history(raw=False, last="1h")  # wrong: raw is asked for or not said
+client.history(raw=False, last="1h")  # wrong: raw is requested or left out
 client.candles(last="1h")  # wrong: which timeframe?
 client.candles(timeframe="7m", last="1h")  # wrong: no such timeframe
 client.candles(timeframe="1h", last="1h", price_type="bid")  # wrong: no such price
@@ -33,7 +33,7 @@ next(iter(rows))["value"]  # wrong: no such member
 [row for row in rows if row["source"] == "now"]  # wrong: never so
 client.screen(3)  # wrong: no query
 client.snapshots()["items"] + 1 if False else len(client.snapshots()) + "1"  # wrong: a number
-q.query(q.mark > 0)  # wrong: a venue's figure stands in any, all, count
+q.query(q.mark > 0)  # wrong: a venue's figure belongs in any, all, count
 q.any(q.mark)  # wrong: no condition
 q.any(q.any(q.mark > 0))  # wrong: they do not nest
 q.any(q.max(q.mark) > 0)  # wrong: they do not nest

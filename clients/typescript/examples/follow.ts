@@ -1,4 +1,4 @@
-// Marks of the last ten minutes and from now on, in one loop; gaps and what no longer holds are told beside it.
+// Marks of the last ten minutes and from now on, in one loop; gaps and stale readings are reported beside it.
 import { ApiError, createClient, figuresOf } from 'perp-market-data-client';
 
 const perp = createClient({ numberFormat: 'string' });

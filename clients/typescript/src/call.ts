@@ -41,10 +41,10 @@ const HAS_FORMAT: ReadonlySet<EndpointName> = new Set([
   ...(['instruments', 'screen', 'snapshots', 'history', 'candles', 'books', 'liquidations', 'stream'] as const),
 ]);
 
-const textOf = (value: unknown): string => (value instanceof Date ? value.toISOString() : String(value));
+const toText = (value: unknown): string => (value instanceof Date ? value.toISOString() : String(value));
 
 /** Members of the path are taken out of the request. */
-const urlOf = (
+const makeUrl = (
   { baseUrl, isExact }: Caller,
   { operation, request }: Asked,
 ): { url: string; rest: Record<string, unknown> } => {
@@ -52,21 +52,21 @@ const urlOf = (
   const path = ENDPOINTS[operation].path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = rest[name];
     delete rest[name];
-    return encodeURIComponent(textOf(value));
+    return encodeURIComponent(toText(value));
   });
   if (isExact && HAS_FORMAT.has(operation)) rest['number_format'] = 'string';
   return { url: baseUrl + path, rest };
 };
 
-const queryOf = (members: Readonly<Record<string, unknown>>): string => {
+const writeQuery = (members: Readonly<Record<string, unknown>>): string => {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(members)) if (value !== undefined) query.set(name, textOf(value));
+  for (const [name, value] of Object.entries(members)) if (value !== undefined) query.set(name, toText(value));
   const text = query.toString();
   return text === '' ? '' : `?${text}`;
 };
 
-const requestOf = (caller: Caller, asked: Asked): { url: string; init: RequestInit } => {
-  const { url, rest } = urlOf(caller, asked);
+const makeRequest = (caller: Caller, asked: Asked): { url: string; init: RequestInit } => {
+  const { url, rest } = makeUrl(caller, asked);
   const headers = {
     accept: asked.accept ?? 'application/json',
     ...(caller.key === null ? {} : { authorization: `Bearer ${caller.key}` }),
@@ -74,7 +74,7 @@ const requestOf = (caller: Caller, asked: Asked): { url: string; init: RequestIn
   };
   // A file is answered with a redirect whose body is the answer: what it leads to is fetched without the key.
   const redirect = asked.operation === 'archiveFile' ? 'manual' : 'follow';
-  if (ENDPOINTS[asked.operation].method === 'GET') return { url: url + queryOf(rest), init: { headers, redirect } };
+  if (ENDPOINTS[asked.operation].method === 'GET') return { url: url + writeQuery(rest), init: { headers, redirect } };
   const init = {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },
@@ -85,7 +85,7 @@ const requestOf = (caller: Caller, asked: Asked): { url: string; init: RequestIn
 
 /** One attempt; an answer other than 200 or 302 is thrown. */
 export const attempt = async (caller: Caller, asked: Asked): Promise<Response> => {
-  const { url, init } = requestOf(caller, asked);
+  const { url, init } = makeRequest(caller, asked);
   const signal = asked.signal ?? null;
   let response: Response;
   try {

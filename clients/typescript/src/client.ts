@@ -7,9 +7,9 @@ import { type LiveEvent, type LiveOptions, type LiveRequest, live } from './live
 import { pages, windows } from './windows.ts';
 
 export type ClientOptions = {
-  /** API key; the variable PERP_API_KEY unless told, null for none. */
+  /** API key; default the variable PERP_API_KEY, null for none. */
   readonly key?: string | null;
-  /** Address of the service; the variable PERP_BASE_URL unless told, else the demo's. */
+  /** Address of the service; default the variable PERP_BASE_URL, else the demo's. */
   readonly baseUrl?: string;
   /** Figures as numbers (`json`), or as text with the venue's digits (`string`). */
   readonly numberFormat?: 'json' | 'string';
@@ -17,9 +17,9 @@ export type ClientOptions = {
   readonly retries?: number;
   /** Longest time of one attempt, reading included. */
   readonly timeoutMs?: number;
-  /** A call is not repeated when the service asks to wait longer than this. */
+  /** A call is not repeated when the service requests a longer wait than this. */
   readonly longestWaitMs?: number;
-  /** Told before each repetition. */
+  /** Called before each repetition. */
   readonly onRetry?: (retry: Retry) => void;
   /** Another fetch, such as one that pays by x402. */
   readonly fetch?: typeof fetch;
@@ -28,10 +28,10 @@ export type ClientOptions = {
 type OperationName = keyof Operations;
 type RequestOf<Name extends OperationName> = Operations[Name]['request'];
 type AnswerOf<Name extends OperationName, F extends Digits> = Operations<F>[Name]['answer'];
-/** Operations that take nothing, or nothing that must be said. */
+/** Operations without input, or without required input. */
 type Optional<Name extends OperationName> = Record<never, never> extends RequestOf<Name> ? Name : never;
 
-/** A request may be left out where nothing of it must be said. */
+/** A request may be left out where it has no required member. */
 type Ask<Name extends OperationName, F extends Digits> =
   Name extends Optional<Name>
     ? (request?: RequestOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name, F>>
@@ -45,7 +45,7 @@ export type TableFormat = 'parquet' | 'csv' | 'ndjson';
 
 export type Client<F extends Digits = number> = { readonly [Name in OperationName]: Ask<Name, F> } & {
   readonly baseUrl: string;
-  /** Every page; a period of history or candles that is too long for one answer is asked for in parts. */
+  /** Every page; a period of history or candles that is too long for one answer is requested in parts. */
   readonly pages: <Name extends PagedName>(
     name: Name,
     request: RequestOf<Name>,
@@ -85,14 +85,14 @@ const OPERATIONS = Object.keys(ENDPOINTS).filter((name): name is OperationName =
 type Environment = { readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> } };
 const setting = (name: string): string | undefined => (globalThis as Environment).process?.env?.[name] || undefined;
 
-const addressOf = (text: string): string => {
+const checkAddress = (text: string): string => {
   if (!/^https?:\/\/[^/]/.test(text))
     throw new TypeError(`The base URL "${text}" is not an address: write http://127.0.0.1:8080.`);
   return text.replace(/\/+$/, '');
 };
 
-const callerOf = (options: ClientOptions): Caller => ({
-  baseUrl: addressOf(options.baseUrl ?? setting('PERP_BASE_URL') ?? DEMO),
+const toCaller = (options: ClientOptions): Caller => ({
+  baseUrl: checkAddress(options.baseUrl ?? setting('PERP_BASE_URL') ?? DEMO),
   key: options.key === undefined ? (setting('PERP_API_KEY') ?? null) : options.key || null,
   // Looked up at each call: programs replace it.
   fetch: options.fetch ?? ((input, init) => fetch(input, init)),
@@ -106,19 +106,27 @@ const callerOf = (options: ClientOptions): Caller => ({
 const readJson = (response: Response): Promise<unknown> => response.json();
 const readText = (response: Response): Promise<string> => response.text();
 
-const methodsOf = (ask: (operation: EndpointName, request: object, options?: CallOptions) => Promise<unknown>) =>
+const makeMethods = (
+  callOperation: (operation: EndpointName, request: object, options?: CallOptions) => Promise<unknown>,
+) =>
   Object.fromEntries(
-    OPERATIONS.map((name) => [name, (request: object = {}, options: CallOptions = {}) => ask(name, request, options)]),
+    OPERATIONS.map((name) => [
+      name,
+      (request: object = {}, options: CallOptions = {}) => callOperation(name, request, options),
+    ]),
   );
 
 const build = <F extends Digits>(options: ClientOptions): Client<F> => {
-  const caller = callerOf(options);
-  const ask = (operation: EndpointName, request: object, { signal }: CallOptions = {}): Promise<unknown> =>
+  const caller = toCaller(options);
+  const callOperation = (operation: EndpointName, request: object, { signal }: CallOptions = {}): Promise<unknown> =>
     call(caller, { operation, request: { ...request }, signal }, readJson);
   const goOn = (name: PagedName, request: object, callOptions?: CallOptions): AsyncGenerator<unknown> =>
     BY_CURSOR.has(name)
-      ? pages(request, (page) => ask(name, page, callOptions) as Promise<{ page: { next_cursor: string | null } }>)
-      : windows(request, (part) => ask(name, part, callOptions));
+      ? pages(
+          request,
+          (page) => callOperation(name, page, callOptions) as Promise<{ page: { next_cursor: string | null } }>,
+        )
+      : windows(request, (part) => callOperation(name, part, callOptions));
   const table = (name: TableName, request: { readonly format: TableFormat }, { signal }: CallOptions = {}) => {
     const { format, ...rest } = request;
     const asked = { operation: name, request: rest, accept: MEDIA_TYPES[format], signal };
@@ -130,7 +138,7 @@ const build = <F extends Digits>(options: ClientOptions): Client<F> => {
   const history = (request: object, signal: AbortSignal) => goOn('history', request, { signal });
   const sources = { live: events, history } as unknown as Parameters<typeof follow<F>>[2];
   return {
-    ...methodsOf(ask),
+    ...makeMethods(callOperation),
     baseUrl: caller.baseUrl,
     pages: goOn,
     table,

@@ -36,7 +36,7 @@ export type DownloadOptions = {
 type Downloaded = { readonly path: string; readonly file: ArchiveFile; readonly sha256: string };
 type Target = { readonly link: ArchiveFileAnswer; readonly path: string; readonly part: string };
 type Told = (bytes: number, total: number) => void;
-/** What is fetched, and where to. */
+/** The file and its destination. */
 type Wanted = { readonly file: ArchiveFile; readonly format: ArchiveFormat; readonly path: string };
 
 const TRIES = 5;
@@ -52,13 +52,13 @@ const plain = (text: string): string =>
 export const archiveFileName = (file: ArchiveFile, format: ArchiveFormat = file.format): string =>
   `${plain(file.venue)}-${plain(file.venue_symbol)}-${file.layer}-${file.day}.${ENDINGS[format]}`;
 
-const sizeOf = (path: string): Promise<number> =>
+const readSize = (path: string): Promise<number> =>
   stat(path).then(
     ({ size }) => size,
     () => 0,
   );
 
-const hashOf = async (path: string): Promise<string> => {
+const hashFile = async (path: string): Promise<string> => {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');
@@ -66,7 +66,7 @@ const hashOf = async (path: string): Promise<string> => {
 
 /** Adds what is missing of the part; a service that does not go on begins it anew. The key is not sent: the link is enough. */
 const fetchRest = async ({ link, part }: Target, told: Told, signal: AbortSignal | undefined): Promise<void> => {
-  const held = await sizeOf(part);
+  const held = await readSize(part);
   if (held === link.bytes) return;
   const headers: Record<string, string> = held === 0 || held > link.bytes ? {} : { range: `bytes=${held}-` };
   const response = await fetch(link.url, { headers, signal: signal ?? null });
@@ -89,7 +89,7 @@ const fetchRest = async ({ link, part }: Target, told: Told, signal: AbortSignal
 
 /** A part that is whole gets its name; one with another hash is removed, because nothing more can be added to it. */
 const finish = async ({ link, path, part }: Target): Promise<void> => {
-  const [bytes, sha256] = [await sizeOf(part), await hashOf(part)];
+  const [bytes, sha256] = [await readSize(part), await hashFile(part)];
   if (bytes === link.bytes && sha256 === link.sha256) return rename(part, path);
   if (bytes < link.bytes)
     throw unreachable(link.url, new Error(`the file broke off after ${bytes} of ${link.bytes} bytes`));
@@ -107,8 +107,8 @@ type Session = { readonly client: Client | Client<string>; readonly options: Dow
 /** One attempt, by a link of its own; gives the link. */
 const fetchOnce = async ({ client, options, told }: Session, { file, format, path }: Wanted) => {
   const { listing, layer, day } = file;
-  const link = await client.archiveFile({ listing, layer, day, format }, signalOf(options));
-  // The list states the hash of Parquet alone: only the link says whether another format is there already.
+  const link = await client.archiveFile({ listing, layer, day, format }, pickSignal(options));
+  // The list states the hash of Parquet alone: only the link shows whether another format is there already.
   if (format !== file.format && (await isHeld(path, link))) return link;
   const target = { link, path, part: `${path}.${link.sha256.slice(0, 16)}.part` };
   await fetchRest(target, told, options.signal);
@@ -130,12 +130,12 @@ const downloadOne = async (session: Session, wanted: Wanted): Promise<ArchiveFil
   }
 };
 
-const signalOf = ({ signal }: DownloadOptions): { readonly signal?: AbortSignal } =>
+const pickSignal = ({ signal }: DownloadOptions): { readonly signal?: AbortSignal } =>
   signal === undefined ? {} : { signal };
 
 /** Whether the file is there as it is described. */
 const isHeld = async (path: string, { bytes, sha256 }: Pick<ArchiveFile, 'bytes' | 'sha256'>): Promise<boolean> =>
-  (await sizeOf(path)) === bytes && (await hashOf(path)) === sha256;
+  (await readSize(path)) === bytes && (await hashFile(path)) === sha256;
 
 /**
  * Fetches every file of a list that the plan includes into a folder, one after the other. What is there with the right hash is kept; what was
@@ -148,7 +148,7 @@ export const downloadArchive = async (
 ): Promise<readonly Downloaded[]> => {
   await mkdir(options.folder, { recursive: true });
   const downloaded: Downloaded[] = [];
-  for await (const { items } of client.pages('archive', request, signalOf(options))) {
+  for await (const { items } of client.pages('archive', request, pickSignal(options))) {
     for (const file of items.filter(({ included }) => included)) {
       const { format = file.format } = options;
       const path = join(options.folder, archiveFileName(file, format));

@@ -7,7 +7,7 @@ export type ClientCode =
   | 'UNREACHABLE'
   /** An answer came that is none of the API, such as a proxy's page. */
   | 'BAD_ANSWER'
-  /** A file that was fetched has another hash than the list says. */
+  /** A downloaded file has another hash than in the list. */
   | 'BAD_FILE';
 export type AnyCode = ErrorCode | ClientCode;
 
@@ -59,7 +59,7 @@ export type ClientFault = { readonly code: ClientCode; readonly message: string;
 export const isApiError = (error: unknown): error is ApiError => error instanceof ApiError;
 
 /** `Retry-After` in seconds, from a number or a date. */
-const retryAfterOf = (headers: Headers): number | null => {
+const readRetryAfter = (headers: Headers): number | null => {
   const text = headers.get('retry-after');
   if (text === null) return null;
   if (/^\d+$/.test(text)) return Number(text);
@@ -83,7 +83,7 @@ export const errorOfAnswer = async (response: Response): Promise<ApiError> => {
   const facts = {
     status,
     receipt: headers.get('x-service-receipt'),
-    retryAfter: retryAfterOf(headers),
+    retryAfter: readRetryAfter(headers),
     limit: headers.get('x-service-limit'),
   };
   const body = readBody(text);

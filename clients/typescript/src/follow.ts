@@ -1,9 +1,9 @@
-// From a past instant into the live stream: one iterator, of each listing and layer every reading once and in its order.
+// From a past instant into the live stream: one iterator with every reading of each listing and layer once and in order.
 import type { Digits, GapEvent, HistoryAnswer, HistoryRequest } from './api-types.ts';
 import { isApiError } from './errors.ts';
 import { type Followed, type FollowOptions, type FollowRequest, type FollowSources, figuresOf } from './followed.ts';
 import type { LiveEvent, LiveOptions } from './live.ts';
-import { GapRuns, Held, hasFigures, iso, isReading, placeOf, type Row, seriesOf } from './past.ts';
+import { GapRuns, Held, hasFigures, iso, isReading, listSeries, type Row, toPlace } from './past.ts';
 import { Queue } from './queue.ts';
 import { type Item, type LiveReading, Seam, type Stretch } from './seam.ts';
 import { comparable, Marks } from './told.ts';
@@ -12,7 +12,7 @@ import { durationMs } from './windows.ts';
 
 /** Events that wait while history is read, or for it; more wait in the network, and then at the service (ST-06). */
 const WAITING_EVENTS = 50_000;
-/** History is asked again from so long before the newest reading: a row is written with the end of its window, which is 60 s at most. */
+/** History is requested again from so long before the newest reading: a row is written with the end of its window, which is 60 s at most. */
 const OVERLAP_MS = 120_000;
 /** An answer about instants older than this is settled, unless the service is behind (N-11). */
 const UNSETTLED_MS = 150_000;
@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000;
 const AGAIN_MS = 2_000;
 const LONGEST_AGAIN = 16;
 
-/** What the queue holds besides events: it is time to ask for what was not known. */
+/** An item of the queue besides events: the unknown windows are due for another request. */
 const AGAIN = { event: 'again' } as const;
 type Incoming<F extends Digits> = LiveEvent<F> | typeof AGAIN;
 /** A stream that has begun and whose snapshots are still coming. */
@@ -28,13 +28,13 @@ type Greeting<F extends Digits> = { readonly from: string; readonly to: string; 
 
 class Follower<F extends Digits> {
   readonly #request: FollowRequest;
-  /** Instant from which on readings are told. */
+  /** Instant from which on readings are delivered. */
   readonly #begin: string;
   readonly #options: FollowOptions;
   readonly #sources: FollowSources<F>;
   readonly #marks = new Marks();
   readonly #gaps: GapRuns;
-  /** What waits, by place. */
+  /** Waiting items, by place. */
   readonly #seams = new Map<string, Seam<F>>();
   readonly #stop = new AbortController();
   // The stream is read while history is: otherwise the service takes us for slow, and leaves out what waits.
@@ -91,7 +91,7 @@ class Follower<F extends Digits> {
   }
 
   async *#handle(event: Incoming<F>): AsyncGenerator<Followed<F>, void, void> {
-    // Snapshots, and the gap that goes before them, are told with the past.
+    // Snapshots, and the gap before them, are delivered with the past.
     if (!['snapshot', 'gap', 'again', 'hello'].includes(event.event)) yield* this.#greet();
     switch (event.event) {
       case 'hello':
@@ -99,7 +99,7 @@ class Follower<F extends Digits> {
         return;
       case 'gap':
         this.#options.onGap?.({ source: 'live', ...event.data });
-        // What expired is asked for with the hello before it.
+        // The expired part is requested with the hello before it.
         if (event.data.reason !== 'resume_expired') yield* this.#lost(event.data);
         return;
       case 'snapshot':
@@ -108,14 +108,14 @@ class Follower<F extends Digits> {
         else this.#greeting.snapshots.push(event.data);
         return;
       case 'again':
-        yield* this.#askAgain();
+        yield* this.#requestAgain();
         return;
       default:
         return;
     }
   }
 
-  /** The stream is over: what it said is told, whatever history may still come to know. */
+  /** The stream is over: its events are delivered, whatever history may still add. */
   async *#end(): AsyncGenerator<Followed<F>, void, void> {
     yield* this.#greet();
     for (const seam of this.#seams.values()) seam.giveUp();
@@ -123,13 +123,13 @@ class Follower<F extends Digits> {
     this.#gaps.endAll(() => true);
   }
 
-  /** Where history is asked from: the beginning, and later a little before what was told last. */
+  /** The start of the next request to history: the beginning, and later a little before the last delivered reading. */
   #since(): string {
     const { newest } = this.#marks;
     return this.#isBegun && newest !== null ? this.#before(newest) : this.#begin;
   }
 
-  /** So long before an instant, at the beginning of a window and a period; no earlier than what is asked. */
+  /** So long before an instant, at the beginning of a window and a period; no earlier than the request. */
   #before(instant: string, ms = OVERLAP_MS): string {
     const before = Math.floor((Date.parse(instant) - ms) / this.#stepMs) * this.#stepMs;
     return before > Date.parse(this.#begin) ? iso(before) : this.#begin;
@@ -155,8 +155,8 @@ class Follower<F extends Digits> {
   }
 
   /**
-   * Tells what is settled as it comes. The rest waits for the stream, which says how far it is wanted, and for what is not known yet.
-   * `snapshots` are what the stream began with; null after a gap, when what it says next may come at any time.
+   * Delivers what is settled as it comes. The rest waits for the stream, which bounds the rows needed, and for what is not known yet.
+   * `snapshots` are the first events of the stream; null after a gap, when its next event may come at any time.
    */
   async *#past(
     from: string,
@@ -166,21 +166,21 @@ class Follower<F extends Digits> {
     const held = new Held<F>();
     for (const part of this.#parts(from, to)) {
       for await (const answer of this.#answers(part)) {
-        const series = seriesOf(answer);
+        const series = listSeries(answer);
         if (!answer.settled || held.size > 0 || this.#seams.size > 0) held.add(series);
-        else yield* this.#tellAll(series.flatMap(({ rows }) => rows.map((row) => ({ key: row.key, row }))));
+        else yield* this.#deliverAll(series.flatMap(({ rows }) => rows.map((row) => ({ key: row.key, row }))));
       }
     }
     const stretch: Stretch = { to, tries: 0 };
-    for (const [place, { rows, open }] of held) this.#seamOf(place).addStretch(stretch, rows, open);
+    for (const [place, { rows, open }] of held) this.#findSeam(place).addStretch(stretch, rows, open);
     for (const event of snapshots ?? []) this.#addLive(event);
-    if (snapshots !== null) for (const [place] of held) this.#seamOf(place).end();
+    if (snapshots !== null) for (const [place] of held) this.#findSeam(place).end();
     yield* this.#release();
-    for (const event of snapshots ?? []) if (!held.has(placeOf(event))) yield* this.#live(event);
+    for (const event of snapshots ?? []) if (!held.has(toPlace(event))) yield* this.#live(event);
     this.#schedule();
   }
 
-  /** What is certainly settled is asked for apart: of a long past the rest is little. Parts meet where windows and periods end. */
+  /** What is certainly settled is requested apart: of a long past the rest is little. Parts meet where windows and periods end. */
   #parts(from: string, to: string): HistoryRequest[] {
     const { since: _, depth: __, interval, ...request } = this.#request;
     const mode = interval === undefined ? { raw: true } : { interval };
@@ -194,7 +194,7 @@ class Follower<F extends Digits> {
     });
   }
 
-  /** Answers of history; while the service is away it is asked again, from where it left off. */
+  /** Answers of history; while the service is unavailable it is requested again, from where it left off. */
   async *#answers(request: HistoryRequest): AsyncGenerator<HistoryAnswer<F>, void, void> {
     let { from } = request;
     for (let failures = 0; !this.#stop.signal.aborted; failures += 1) {
@@ -215,14 +215,14 @@ class Follower<F extends Digits> {
     }
   }
 
-  /** Asks for the windows that were not known. */
-  async *#askAgain(): AsyncGenerator<Followed<F>, void, void> {
+  /** Requests the windows that were not known. */
+  async *#requestAgain(): AsyncGenerator<Followed<F>, void, void> {
     const asked = new Map<Stretch, { from: string; readonly layers: Set<string> }>();
     for (const [place, seam] of this.#seams) {
       for (const [stretch, open] of seam.open()) {
         const known = asked.get(stretch) ?? { from: open, layers: new Set() };
         if (open < known.from) known.from = open;
-        asked.set(stretch, { ...known, layers: known.layers.add(layerOf(place)) });
+        asked.set(stretch, { ...known, layers: known.layers.add(readLayer(place)) });
       }
     }
     for (const [stretch, { from, layers }] of asked) await this.#learn(stretch, from, layers);
@@ -235,11 +235,11 @@ class Follower<F extends Digits> {
     const from = this.#before(open, this.#stepMs);
     const held = new Held<F>();
     for (const part of this.#parts(from, stretch.to)) {
-      for await (const answer of this.#answers({ ...part, layers: [...layers] })) held.add(seriesOf(answer));
+      for await (const answer of this.#answers({ ...part, layers: [...layers] })) held.add(listSeries(answer));
     }
     if (this.#stop.signal.aborted) return;
     for (const [place, seam] of this.#seams) {
-      if (layers.has(layerOf(place))) seam.learn(stretch, comparable(from), held.of(place));
+      if (layers.has(readLayer(place))) seam.learn(stretch, comparable(from), held.of(place));
     }
   }
 
@@ -251,15 +251,15 @@ class Follower<F extends Digits> {
     this.#timer = setTimeout(() => void this.#queue.push(AGAIN), (this.#options.againMs ?? AGAIN_MS) * factor);
   }
 
-  #seamOf(place: string): Seam<F> {
+  #findSeam(place: string): Seam<F> {
     const seam = this.#seams.get(place) ?? new Seam<F>();
     this.#seams.set(place, seam);
     return seam;
   }
 
-  /** Behind what waits of its place; false when nothing does. */
+  /** Puts it behind the waiting items of its place; false when there are none. */
   #addLive(event: LiveReading<F>): boolean {
-    const seam = this.#seams.get(placeOf(event));
+    const seam = this.#seams.get(toPlace(event));
     if (seam === undefined) return false;
     seam.addLive(event);
     this.#waiting += 1;
@@ -268,18 +268,18 @@ class Follower<F extends Digits> {
 
   async *#live(event: LiveReading<F>): AsyncGenerator<Followed<F>, void, void> {
     if (!this.#addLive(event)) {
-      yield* this.#tellAll([{ key: '', live: event }]);
+      yield* this.#deliverAll([{ key: '', live: event }]);
       return;
     }
-    yield* this.#release([placeOf(event)]);
-    // The stream is not read any further meanwhile, and the service is told so by the network.
+    yield* this.#release([toPlace(event)]);
+    // The stream is not read any further meanwhile, and flow control of the network slows the service.
     while (this.#waiting > WAITING_EVENTS && !this.#stop.signal.aborted) {
       await pause(this.#options.againMs ?? AGAIN_MS, this.#stop.signal);
-      yield* this.#askAgain();
+      yield* this.#requestAgain();
     }
   }
 
-  /** Tells of these places what can be told by now, all of them in one order. */
+  /** Delivers what these places can deliver now, all of them in one order. */
   *#release(places: Iterable<string> = [...this.#seams.keys()]): Generator<Followed<F>, void, void> {
     const items: Item<F>[] = [];
     for (const place of places) {
@@ -289,40 +289,40 @@ class Follower<F extends Digits> {
       if (seam?.isEmpty) this.#seams.delete(place);
       items.push(...taken);
     }
-    yield* this.#tellAll(items);
+    yield* this.#deliverAll(items);
     this.#gaps.endAll((place) => !this.#seams.has(place));
   }
 
-  *#tellAll(items: readonly Item<F>[]): Generator<Followed<F>, void, void> {
+  *#deliverAll(items: readonly Item<F>[]): Generator<Followed<F>, void, void> {
     for (const item of inOrder(items)) {
-      const told = 'live' in item ? this.#tellLive(item.live) : this.#tellRow(item.row);
-      if (told !== null) yield told;
+      const delivered = 'live' in item ? this.#deliverLive(item.live) : this.#deliverRow(item.row);
+      if (delivered !== null) yield delivered;
     }
   }
 
-  #tellRow(row: Row<F>): Followed<F> | null {
+  #deliverRow(row: Row<F>): Followed<F> | null {
     if (!isReading(row)) {
       this.#gaps.take(row);
       return null;
     }
-    const place = placeOf(row.told);
+    const place = toPlace(row.told);
     this.#gaps.end(place);
     const { received_at: receivedAt } = row.told;
     return this.#marks.take({ place, receivedAt, values: figuresOf(row.row), rev: null }) ? row.told : null;
   }
 
-  #tellLive({ venue, venue_symbol, instrument, layer, rev, state }: LiveReading<F>): Followed<F> | null {
+  #deliverLive({ venue, venue_symbol, instrument, layer, rev, state }: LiveReading<F>): Followed<F> | null {
     const { received_at, status, reason = null } = state;
     const names = { venue, venue_symbol, instrument, layer };
     if (status === 'stale') this.#options.onStale?.({ ...names, reason, received_at });
     if (received_at === null || !hasFigures(state)) return null;
-    if (!this.#marks.take({ place: placeOf(names), receivedAt: received_at, values: figuresOf(state), rev }))
+    if (!this.#marks.take({ place: toPlace(names), receivedAt: received_at, values: figuresOf(state), rev }))
       return null;
     return { source: 'live', ...names, received_at, reading: state };
   }
 }
 
-const layerOf = (place: string): string => place.slice(place.lastIndexOf('|') + 1);
+const readLayer = (place: string): string => place.slice(place.lastIndexOf('|') + 1);
 
 /** Items of one place have ascending keys already, and stay in their order. */
 const inOrder = <F extends Digits>(items: readonly Item<F>[]): readonly Item<F>[] =>

@@ -1,4 +1,4 @@
-// What following is asked with and tells: readings with their source, gaps, and what no longer holds.
+// The options and results of following: readings with their source, gaps, and readings that are no longer valid.
 import type {
   Digits,
   GapEvent,
@@ -12,15 +12,15 @@ import type { LiveEvent, LiveOptions, LiveRequest } from './live.ts';
 
 export type FollowRequest = Omit<StreamRequest, 'layers' | 'snapshot' | 'timeframe' | 'rules'> & {
   readonly layers: readonly string[];
-  /** Instant from which on readings are told. */
+  /** Instant from which on readings are delivered. */
   readonly since: string | Date;
   /** Length of a period of history, such as `1m`; without it every stored row (plans from Standard). */
   readonly interval?: HistoryRequest['interval'];
 };
 
 /**
- * A reading and where it is from: of history the last one of each sampling window, live every one. One that did not hold any more when it was
- * told has the status `stale`, and its figures under `withheld`; `figuresOf` gives the figures of either.
+ * A reading and its source: from history the last one of each sampling window, live every one. A reading that was no longer valid when it was
+ * delivered has the status `stale`, and its figures under `withheld`; `figuresOf` returns the figures of either.
  */
 export type Followed<F extends Digits = number> = {
   readonly source: 'history' | 'live';
@@ -33,7 +33,7 @@ export type Followed<F extends Digits = number> = {
 };
 
 export type FollowedGap =
-  /** Rows of history without a reading: nobody has them. */
+  /** Rows of history without a reading, which no source has. */
   | {
       readonly source: 'history';
       readonly venue: string;
@@ -43,7 +43,7 @@ export type FollowedGap =
       readonly to: string;
       readonly cause: string;
     }
-  /** The stream left something out; what history has of it is told next. */
+  /** The stream left something out; the readings that history has of it follow. */
   | ({ readonly source: 'live' } & GapEvent);
 
 export type FollowedStale = {
@@ -57,19 +57,19 @@ export type FollowedStale = {
 
 export type FollowOptions = Pick<LiveOptions, 'signal' | 'silenceMs' | 'onConnection'> & {
   readonly onGap?: (gap: FollowedGap) => void;
-  /** A reading does not hold: it came stale, or was told and has become stale. */
+  /** A reading is not valid: it arrived stale, or was delivered and has become stale. */
   readonly onStale?: (stale: FollowedStale) => void;
-  /** Windows that history does not know yet are asked for again after this, then after twice as long, up to 32 s; 2 s unless told. */
+  /** Windows that history does not know yet are requested again after this, then after twice as long, up to 32 s; default 2 s. */
   readonly againMs?: number;
 };
 
-/** What following is made of. */
+/** The sources that following reads. */
 export type FollowSources<F extends Digits> = {
   readonly live: (request: LiveRequest, options: LiveOptions) => AsyncIterable<LiveEvent<F>>;
   readonly history: (request: HistoryRequest, signal: AbortSignal) => AsyncIterable<HistoryAnswer<F>>;
 };
 
-/** Figures as they were received, whether or not they still held when they were told. */
+/** Figures as they were received, whether or not they were still valid when they were delivered. */
 export const figuresOf = <F extends Digits>({
   values,
   withheld,

@@ -15,7 +15,7 @@ export type LiveRequest = Omit<StreamRequest, 'layers'> & {
 };
 
 export type Connection =
-  /** `resumed`: goes on without a hole; otherwise the picture is told anew. */
+  /** `resumed`: continues without a hole; otherwise the stream sends the whole picture again. */
   | { readonly state: 'open'; readonly resumed: boolean }
   | { readonly state: 'lost'; readonly error: ApiError; readonly waitMs: number };
 
@@ -23,13 +23,13 @@ export type LiveOptions = {
   readonly signal?: AbortSignal;
   /** Id of the last event that was worked on, perhaps by another process. */
   readonly lastEventId?: string;
-  /** Silence after which the connection counts as broken; three heartbeats unless told. */
+  /** Silence after which the connection counts as broken; default three heartbeats. */
   readonly silenceMs?: number;
   readonly onConnection?: (connection: Connection) => void;
 };
 
 const HEARTBEATS_MISSED = 3;
-/** Until the service has said how often its heart beats. */
+/** Used until the service has sent the interval of its heartbeats. */
 const FIRST_SILENCE_MS = 45_000;
 /** As often in a row is a stream that cannot be read opened again. */
 const UNREADABLE_TRIES = 5;
@@ -50,8 +50,8 @@ const parseEvent = <F extends Digits>({ id, event, data }: Frame): LiveEvent<F> 
   }
 };
 
-/** Bytes of a body; throws when none come for as long as `silenceMs` says. */
-async function* chunksOf(body: ReadableStream<Uint8Array>, silenceMs: () => number): AsyncGenerator<Uint8Array> {
+/** Bytes of a body; throws when none arrive for `silenceMs`. */
+async function* readChunks(body: ReadableStream<Uint8Array>, silenceMs: () => number): AsyncGenerator<Uint8Array> {
   const reader = body.getReader();
   try {
     for (;;) {
@@ -69,7 +69,7 @@ async function* chunksOf(body: ReadableStream<Uint8Array>, silenceMs: () => numb
   }
 }
 
-/** What one stream remembers over its connections. */
+/** The state of one stream over its connections. */
 class Live<F extends Digits> {
   readonly #caller: Caller;
   readonly #request: LiveRequest;
@@ -77,7 +77,7 @@ class Live<F extends Digits> {
   readonly #repeats = new Repeats();
   #lastId: string;
   #heartbeatMs: number | null = null;
-  /** Attempts since something new was told. */
+  /** Attempts since the last new event. */
   #failures = 0;
   /** Connections in a row that could not be read. */
   #unreadable = 0;
@@ -109,7 +109,7 @@ class Live<F extends Digits> {
     return this.#options.signal?.aborted === true;
   }
 
-  /** A stream that was once open comes back, however long the service is away; one that never was is given up like a call. */
+  /** A stream that was once open reconnects, however long the service is unavailable; one that never was is given up like a call. */
   #isWorthAgain({ code, status }: ApiError): boolean {
     if (code === 'BAD_ANSWER' && status === 0) return ++this.#unreadable < UNREADABLE_TRIES;
     const mayHelp = code === 'UNREACHABLE' || [429, 502, 503, 504].includes(status);
@@ -138,7 +138,7 @@ class Live<F extends Digits> {
     }
   }
 
-  /** One connection, until it ends; says why the service ended it. */
+  /** One connection, until it ends; returns why the service ended it. */
   async *#connection(): AsyncGenerator<LiveEvent<F>, 'over' | 'again' | 'broken', void> {
     const stop = new AbortController();
     const abort = (): void => stop.abort(this.#options.signal?.reason);
@@ -159,15 +159,15 @@ class Live<F extends Digits> {
   }
 
   async *#read(body: ReadableStream<Uint8Array>): AsyncGenerator<LiveEvent<F>, 'over' | 'again' | 'broken', void> {
-    const chunks = chunksOf(body, () => this.#silenceMs());
+    const chunks = readChunks(body, () => this.#silenceMs());
     try {
       for await (const frame of readFrames(chunks, this.#lastId)) {
         const event = parseEvent<F>(frame);
         if (event === null) continue;
         if (event.event === 'error') throw refusal(event.data.errors);
-        const told = this.#take(event);
-        if (told !== null) yield told;
-        this.#repeats.tell(event as StreamEvent, event.id !== this.#lastId);
+        const taken = this.#take(event);
+        if (taken !== null) yield taken;
+        this.#repeats.note(event as StreamEvent, event.id !== this.#lastId);
         // Only now has the caller worked on it.
         this.#lastId = event.id;
         if (event.event === 'bye') return event.data.reconnect ? 'again' : 'over';
@@ -179,7 +179,7 @@ class Live<F extends Digits> {
     }
   }
 
-  /** The event as the caller is told it; null when it was told before. */
+  /** The event as the caller receives it; null when it was delivered before. */
   #take(event: LiveEvent<F>): LiveEvent<F> | null {
     if (event.event === 'hello') {
       this.#heartbeatMs = event.data.heartbeat_ms;
@@ -199,7 +199,7 @@ const refusal = (errors: readonly ErrorItem[]): ApiError => {
   return new ApiError([first, ...rest], { status: first.code.startsWith('AUTH') ? 401 : 403 });
 };
 
-/** Events from now on, or from after `lastEventId`. Ends when the service says that coming again is no use, or by the signal. */
+/** Events from now on, or from after `lastEventId`. Ends when the service reports that a retry is useless, or by the signal. */
 export const live = <F extends Digits>(
   caller: Caller,
   request: LiveRequest,

@@ -1,4 +1,4 @@
-// What needs Node: archive files on disk, and proofs checked by the service's own verifier.
+// The part that needs Node: archive files on disk, and proofs checked by the service's own verifier.
 import type { AnchorProofRequest } from './api-types.ts';
 import type { Client } from './client.ts';
 import { type ProofCheck, verifyProofText } from './verify.mjs';
@@ -12,7 +12,7 @@ export {
 } from './download.ts';
 export { type ProofCheck, type ProofStep, verifyProofText } from './verify.mjs';
 
-/** Asks for the proof of a row and recomputes every step of it; with `rpc`, a node of the chain, up to the contract. */
+/** Requests the proof of a row and recomputes every step of it; with `rpc`, a node of the chain, up to the contract. */
 export const verifyProof = async (
   client: Client | Client<string>,
   request: AnchorProofRequest,

@@ -4,14 +4,14 @@ import type { Followed, FollowedGap } from './followed.ts';
 import { comparable } from './told.ts';
 import { durationMs } from './windows.ts';
 
-/** A layer may be asked for by another name than the stream has for it. */
+/** Some layers have another name in requests than in the stream. */
 const ALIASES: Readonly<Record<string, string>> = { venue_depth: 'book_bands' };
-/** A window that nobody knows after this is taken for one that nobody will know. */
+/** A window that is not known after this is taken for one that will never be. */
 const GIVE_UP_MS = 600_000;
 
 type Named = { readonly venue: string; readonly venue_symbol: string; readonly layer: string };
 
-export const placeOf = ({ venue, venue_symbol, layer }: Named): string => `${venue}|${venue_symbol}|${layer}`;
+export const toPlace = ({ venue, venue_symbol, layer }: Named): string => `${venue}|${venue_symbol}|${layer}`;
 
 export type Row<F extends Digits> = {
   /** Its receipt, or the end of its window, as text that can be compared. */
@@ -24,7 +24,7 @@ export type Row<F extends Digits> = {
 
 /** Rows in their order, and the ends of the windows of which there may be more later, ascending. */
 export type Known<F extends Digits> = { readonly rows: readonly Row<F>[]; readonly open: readonly string[] };
-/** What an answer has of one listing and layer. */
+/** The part of an answer for one listing and layer. */
 export type Series<F extends Digits> = Known<F> & { readonly place: string };
 
 export const iso = (ms: number): string => new Date(ms).toISOString();
@@ -34,7 +34,7 @@ const ascending = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
 const isKnown = ({ at, status, gap_cause, received_at }: HistoryRow<Digits>, cadence: string): boolean => {
   if (received_at === null) return status !== 'missing' || (gap_cause ?? 'unknown') !== 'unknown';
   const cadenceMs = durationMs(cadence);
-  // A row that stands at its receipt is the row of its window; one of a period may be of an earlier window than the last.
+  // A row at its receipt is the row of its window; one of a period may be of an earlier window than the last.
   return at === received_at || !Number.isFinite(cadenceMs) || Date.parse(received_at) > Date.parse(at) - cadenceMs;
 };
 
@@ -42,7 +42,7 @@ const isFinal = ({ settled, evaluated_at, to }: HistoryAnswer<Digits>): boolean 
   settled || (to !== undefined && Date.parse(evaluated_at) >= Date.parse(to) + GIVE_UP_MS);
 
 /** Each listing and layer of an answer, its rows in the order they were received. */
-export const seriesOf = <F extends Digits>(answer: HistoryAnswer<F>): Series<F>[] =>
+export const listSeries = <F extends Digits>(answer: HistoryAnswer<F>): Series<F>[] =>
   answer.items.flatMap(({ venue, venue_symbol, instrument, layers }) =>
     Object.entries(layers).map(([name, { rows, history_cadence }]) => {
       const layer = ALIASES[name] ?? name;
@@ -53,7 +53,7 @@ export const seriesOf = <F extends Digits>(answer: HistoryAnswer<F>): Series<F>[
         return { key: comparable(received_at), at: comparable(row.at), told, row };
       });
       return {
-        place: placeOf({ venue, venue_symbol, layer }),
+        place: toPlace({ venue, venue_symbol, layer }),
         rows: taken.sort((a, b) => ascending(a.key, b.key)),
         open: open.map(({ at }) => comparable(at)).sort(ascending),
       };
@@ -95,20 +95,20 @@ export const hasFigures = ({ status, withheld }: Pick<HistoryRow<Digits>, 'statu
 
 type Run = FollowedGap & { readonly source: 'history' };
 
-/** Windows without a reading that follow each other with the same cause are told as one gap, once. */
+/** Adjacent windows without a reading and with the same cause are delivered as one gap, once. */
 export class GapRuns {
-  readonly #tell: (gap: FollowedGap) => void;
+  readonly #deliver: (gap: FollowedGap) => void;
   readonly #runs = new Map<string, Run>();
-  readonly #told = new Map<string, string>();
+  readonly #delivered = new Map<string, string>();
 
-  constructor(tell: (gap: FollowedGap) => void) {
-    this.#tell = tell;
+  constructor(deliver: (gap: FollowedGap) => void) {
+    this.#deliver = deliver;
   }
 
   take({ told, row: { status, at, gap_cause }, key }: Row<Digits>): void {
-    const place = placeOf(told);
-    if (status !== 'missing' || key <= (this.#told.get(place) ?? '')) return;
-    this.#told.set(place, key);
+    const place = toPlace(told);
+    if (status !== 'missing' || key <= (this.#delivered.get(place) ?? '')) return;
+    this.#delivered.set(place, key);
     const cause = gap_cause ?? 'unknown';
     const run = this.#runs.get(place);
     if (run !== undefined && run.cause === cause) {
@@ -124,7 +124,7 @@ export class GapRuns {
     const run = this.#runs.get(place);
     if (run === undefined) return;
     this.#runs.delete(place);
-    this.#tell(run);
+    this.#deliver(run);
   }
 
   endAll(isOver: (place: string) => boolean): void {

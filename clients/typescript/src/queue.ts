@@ -11,7 +11,7 @@ export class Queue<Item> {
     this.#limit = limit;
   }
 
-  /** Waits while the queue is full: what writes into it is then not read any further, and its sender is told so by the network. */
+  /** Waits while the queue is full: the writer then stops reading, and flow control of the network slows its sender. */
   async push(item: Item): Promise<void> {
     while (this.#items.length >= this.#limit && this.#end === null) {
       await new Promise<void>((wake) => {

@@ -1,57 +1,57 @@
-// What a resumed stream tells a second time: a connection may be cut between two events of one step, and the step is then told anew (ST-05).
+// Removes what a resumed stream sends a second time: a connection may break between two events of one step, which is then sent again (ST-05).
 import type { StreamEvent } from './api-types.ts';
 
 type Listed = { readonly venue: string; readonly venue_symbol: string };
 
-const placeOf = ({ venue, venue_symbol }: Listed): string => `${venue}|${venue_symbol}`;
+const toPlace = ({ venue, venue_symbol }: Listed): string => `${venue}|${venue_symbol}`;
 
-/** Names of what an event tells; an event without one is told as often as it comes. */
-const namesOf = (event: StreamEvent): readonly string[] => {
+/** Names of an event's content; an event without one is delivered as often as it comes. */
+const listNames = (event: StreamEvent): readonly string[] => {
   switch (event.event) {
     case 'update': {
       const { layer, rev, change, state } = event.data;
       return [
-        `update|${placeOf(event.data)}|${layer}|${rev}|${change === 'status' ? `${state.status}|${state.reason}` : ''}`,
+        `update|${toPlace(event.data)}|${layer}|${rev}|${change === 'status' ? `${state.status}|${state.reason}` : ''}`,
       ];
     }
     case 'event':
-      return event.data.rows.map(({ id }) => `row|${placeOf(event.data)}|${event.data.layer}|${id}`);
+      return event.data.rows.map(({ id }) => `row|${toPlace(event.data)}|${event.data.layer}|${id}`);
     case 'candle': {
       const { timeframe, price_type, row } = event.data;
-      return [`candle|${placeOf(event.data)}|${timeframe}|${price_type}|${row.open_time}`];
+      return [`candle|${toPlace(event.data)}|${timeframe}|${price_type}|${row.open_time}`];
     }
     case 'listing':
-      return [`listing|${placeOf(event.data)}|${event.data.change}|${event.data.record.received_at}`];
+      return [`listing|${toPlace(event.data)}|${event.data.change}|${event.data.record.received_at}`];
     default:
       return [];
   }
 };
 
-/** Remembers what was told since the last place that the stream can be resumed at. */
+/** Remembers what was delivered since the last place that the stream can be resumed at. */
 export class Repeats {
-  #told = new Set<string>();
+  #delivered = new Set<string>();
   #isResumed = false;
 
-  /** A connection has begun; without resumption everything is told anew, on purpose. */
+  /** A connection has begun; without resumption everything is sent again, on purpose. */
   begin(isResumed: boolean): void {
     this.#isResumed = isResumed;
-    if (!isResumed) this.#told.clear();
+    if (!isResumed) this.#delivered.clear();
   }
 
-  /** The event without what was told before; null when nothing is left of it. */
+  /** The event without what was delivered before; null when nothing is left of it. */
   without<Event extends StreamEvent>(event: Event): Event | null {
-    const names = namesOf(event as StreamEvent);
-    if (!this.#isResumed || !names.some((name) => this.#told.has(name))) return event;
+    const names = listNames(event as StreamEvent);
+    if (!this.#isResumed || !names.some((name) => this.#delivered.has(name))) return event;
     if (event.event !== 'event') return null;
-    const rows = event.data.rows.filter((_, at) => !this.#told.has(names[at] ?? ''));
+    const rows = event.data.rows.filter((_, at) => !this.#delivered.has(names[at] ?? ''));
     return rows.length === 0 ? null : ({ ...event, data: { ...event.data, rows } } as Event);
   }
 
   /** The event was given to the caller. `isPlace`: the stream can be resumed after it. */
-  tell(event: StreamEvent, isPlace: boolean): void {
+  note(event: StreamEvent, isPlace: boolean): void {
     if (isPlace) {
-      this.#told.clear();
+      this.#delivered.clear();
       this.#isResumed = false;
-    } else for (const name of namesOf(event)) this.#told.add(name);
+    } else for (const name of listNames(event)) this.#delivered.add(name);
   }
 }

@@ -1,16 +1,16 @@
-// Where history ends and the stream goes on, for one listing and layer: what the stream says next tells how far rows of history are wanted, and
-// while the last reading of a window before it is not known, it waits with everything behind it.
+// Where history ends and the stream goes on, for one listing and layer: the next event of the stream bounds the rows needed from history.
+// While the last reading of a window before it is not known, the event waits, and everything behind it.
 import type { Digits, SnapshotEvent, UpdateEvent } from './api-types.ts';
 import type { Known, Row } from './past.ts';
 import { comparable } from './told.ts';
 
 export type LiveReading<F extends Digits> = SnapshotEvent<F> | UpdateEvent<F>;
 
-/** A stretch that history was asked for. */
+/** A stretch that was requested from history. */
 export type Stretch = {
-  /** Past this nothing was asked for. */
+  /** Nothing was requested past this. */
   readonly to: string;
-  /** How often it was asked for again. */
+  /** How often it was requested again. */
   tries: number;
 };
 
@@ -21,7 +21,7 @@ class Piece<F extends Digits> {
   readonly stretch: Stretch;
   #rows: readonly Row<F>[];
   #open: readonly string[];
-  /** Receipt of what the stream said next: everything after it is told by the stream. */
+  /** Receipt of the next event of the stream: the stream has everything after it. */
   #bound: string | null = null;
 
   constructor(stretch: Stretch, rows: readonly Row<F>[], open: readonly string[]) {
@@ -46,18 +46,18 @@ class Piece<F extends Digits> {
     this.#open = open;
   }
 
-  /** Takes the rows that can be told by now, in their order. */
+  /** Takes the rows that can be delivered now, in their order. */
   take(): Row<F>[] {
     if (this.#bound === null) return [];
     const [bound, open = NEVER] = [this.#bound, this.#open[0]];
     // A period that reaches past the bound has its last reading from the stream.
     const count = this.#rows.findIndex(({ key, at }) => at >= open || key > bound);
-    const told = count < 0 ? this.#rows : this.#rows.slice(0, count);
-    this.#rows = this.#rows.slice(told.length);
-    return [...told];
+    const taken = count < 0 ? this.#rows : this.#rows.slice(0, count);
+    this.#rows = this.#rows.slice(taken.length);
+    return [...taken];
   }
 
-  /** What is not known now is not waited for. */
+  /** Stops waiting for unknown windows. */
   giveUp(): void {
     this.#open = [];
     this.bind(null);
@@ -73,7 +73,7 @@ export type Item<F extends Digits> =
   | { readonly key: string; readonly row: Row<F> }
   | { readonly key: string; readonly live: LiveReading<F> };
 
-/** What waits of one listing and layer, in its order. */
+/** The waiting items of one listing and layer, in its order. */
 export class Seam<F extends Digits> {
   readonly #parts: (Piece<F> | LiveReading<F>)[] = [];
   #newest = '';
@@ -96,7 +96,7 @@ export class Seam<F extends Digits> {
     this.#parts.push(event);
   }
 
-  /** The stream has nothing to say of it. */
+  /** The stream has no reading of it. */
   end(): void {
     this.#bind(null);
   }
@@ -110,7 +110,7 @@ export class Seam<F extends Digits> {
     for (const piece of this.#pieces()) if (piece.stretch === stretch) piece.learn(from, known);
   }
 
-  /** Takes what can be told by now. Keys ascend, so that items of several seams can be told in one order. */
+  /** Takes what can be delivered now. Keys ascend, so that items of several seams can be delivered in one order. */
   take(): Item<F>[] {
     const items: Item<F>[] = [];
     let done = 0;
@@ -133,7 +133,7 @@ export class Seam<F extends Digits> {
     for (const part of this.#parts) if (part instanceof Piece) yield part;
   }
 
-  /** What the stream says next bounds every stretch since it said something last. */
+  /** The next event of the stream bounds every stretch since its last one. */
   #bind(receivedAt: string | null): void {
     for (let i = this.#parts.length - 1; i >= 0; i -= 1) {
       const part = this.#parts[i];

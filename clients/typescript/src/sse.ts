@@ -52,7 +52,7 @@ class LineSplitter {
   }
 }
 
-/** The frames of a stream; one that the end cuts off is dropped. Stops reading when it is not asked for more. */
+/** The frames of a stream; a frame cut off by the end is dropped. Stops reading when the consumer stops. */
 export async function* readFrames(chunks: AsyncIterable<Uint8Array>, lastId: string): AsyncGenerator<Frame> {
   const decoder = new TextDecoder();
   const splitter = new LineSplitter();

@@ -1,4 +1,4 @@
-// Which readings a follower has told: of each listing and layer only what is newer than the last one is told (ST-04, H-06).
+// The readings that a follower has delivered: of each listing and layer only readings newer than the last are delivered (ST-04, H-06).
 import type { Digits, InstantOrNull } from './api-types.ts';
 
 type Seen = {
@@ -28,7 +28,7 @@ export class Marks {
     return this.#newest === '' ? null : this.#newest;
   }
 
-  /** Whether it is newer than what was told of its place; then it counts as told. */
+  /** Whether it is newer than the last delivered reading of its place; then it counts as delivered. */
   take({ place, receivedAt, values, rev }: Told): boolean {
     if (receivedAt === null) return false;
     const at = comparable(receivedAt);
@@ -41,7 +41,7 @@ export class Marks {
   }
 }
 
-/** Between two of the stream their numbers decide; beside history, which has none, the instant does, and at the same one the figures. */
+/** Two readings of the stream compare by number; beside history, which has none, by instant, and at the same one by figures. */
 const isNewer = (next: Seen, last: Seen): boolean => {
   if (next.rev !== null && last.rev !== null && next.rev !== last.rev)
     return next.rev > last.rev || next.receivedAt > last.receivedAt;

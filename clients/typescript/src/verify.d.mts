@@ -1,4 +1,4 @@
-// What of the verifier programs use; `verify.mjs` beside it is the service's own, copied as it stands.
+// The parts of the verifier that programs use; `verify.mjs` beside it is the service's own, copied unchanged.
 
 export type ProofStep = {
   readonly name: string;

@@ -5,10 +5,10 @@ const LONGEST_MS = 20_000;
 /** Callers that were refused together do not come back together. */
 const JITTER = 0.25;
 
-/** What the service said, else twice as long each time; a little longer by chance. */
+/** The delay that the service requested, else twice as long each time; a little longer by chance. */
 export const waitMs = (attempt: number, retryAfterS: number | null): number => {
-  const told = retryAfterS === null ? Math.min(FIRST_MS * 2 ** attempt, LONGEST_MS) : retryAfterS * 1_000;
-  return told * (1 + Math.random() * JITTER);
+  const delayMs = retryAfterS === null ? Math.min(FIRST_MS * 2 ** attempt, LONGEST_MS) : retryAfterS * 1_000;
+  return delayMs * (1 + Math.random() * JITTER);
 };
 
 /** Ends early, without an error, when the signal is aborted. */

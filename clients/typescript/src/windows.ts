@@ -8,14 +8,14 @@ const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: MINUTE_MS, h: 3_6
 
 export const durationMs = (text: string): number => Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? Number.NaN);
 
-const msOf = (instant: string): number => {
+const toMs = (instant: string): number => {
   const at = Date.parse(instant);
   if (Number.isNaN(at)) throw new RangeError(`"${instant}" is not an instant: write 2026-01-15T12:00:00Z.`);
   return at;
 };
 
 /** Ends of parts lie on whole steps, so that no row falls between two. */
-const stepOf = (request: Readonly<Record<string, unknown>>): number => {
+const findStep = (request: Readonly<Record<string, unknown>>): number => {
   const length = request['interval'] ?? request['timeframe'];
   const ms = typeof length === 'string' ? durationMs(length) : MINUTE_MS;
   return Number.isFinite(ms) && ms > MINUTE_MS ? ms : MINUTE_MS;
@@ -23,7 +23,7 @@ const stepOf = (request: Readonly<Record<string, unknown>>): number => {
 
 const isTooLong = (error: unknown): boolean => error instanceof ApiError && error.code === 'DQL_LIMIT';
 
-/** Asks for the whole period, and for half of it as long as that is too much. */
+/** Requests the whole period, and half of it as long as that is too much. */
 export async function* windows<Request extends Ranged, Answer>(
   request: Request,
   ask: (part: Request) => Promise<Answer>,
@@ -32,8 +32,8 @@ export async function* windows<Request extends Ranged, Answer>(
     yield await ask(request);
     return;
   }
-  const step = stepOf(request);
-  const [start, end] = [msOf(request.from), msOf(request.to)];
+  const step = findStep(request);
+  const [start, end] = [toMs(request.from), toMs(request.to)];
   let [from, length] = [start, end - start];
   do {
     const to =

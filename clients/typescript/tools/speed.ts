@@ -13,7 +13,7 @@ const AT = '2026-01-15T12:00:00.123456Z';
 const LISTING = { venue: 'venue', venue_symbol: 'SYMBOL', instrument: 'BTC-PERP' };
 const STAMPS = { venue_ts: AT, received_at: AT, age_ms: 12, venue_age_ms: 12, valid_until: null };
 const values = (n: number) => ({ basis: -0.0000099648401893, index: 97007.55271853, mark: 97006.58605377 + n });
-const stateOf = (n: number) => ({ status: 'present', ...STAMPS, values: values(n), units: { mark: 'quote' } });
+const makeState = (n: number) => ({ status: 'present', ...STAMPS, values: values(n), units: { mark: 'quote' } });
 
 const frame = (id: number, event: string, data: unknown): string =>
   `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
@@ -24,7 +24,7 @@ const sendEvents = async (response: ServerResponse, count: number): Promise<void
   response.write(frame(0, 'hello', { resumed: false, heartbeat_ms: 15_000, evaluated_at: AT }));
   for (let first = 1; first <= count; first += PIECE_EVENTS) {
     const piece = Array.from({ length: Math.min(PIECE_EVENTS, count - first + 1) }, (_, n) =>
-      frame(first + n, 'update', { ...LISTING, layer: 'mark', rev: first + n, change: 'value', state: stateOf(n) }),
+      frame(first + n, 'update', { ...LISTING, layer: 'mark', rev: first + n, change: 'value', state: makeState(n) }),
     );
     if (!response.write(piece.join(''))) await once(response, 'drain');
   }
@@ -47,7 +47,7 @@ const serve = (count: number): void => {
 };
 
 /** Processor seconds of this process while the work is done. */
-const secondsOf = async (work: () => Promise<unknown>): Promise<number> => {
+const measureSeconds = async (work: () => Promise<unknown>): Promise<number> => {
   const begun = process.cpuUsage();
   await work();
   const { user, system } = process.cpuUsage(begun);
@@ -65,8 +65,8 @@ const measure = async (count: number): Promise<void> => {
       if (seen !== count) throw new Error(`${seen} of ${count} events came`);
     };
     await readStream();
-    const events = count / (await secondsOf(readStream));
-    const rows = ROWS / (await secondsOf(() => client.history({ interval: '1m' })));
+    const events = count / (await measureSeconds(readStream));
+    const rows = ROWS / (await measureSeconds(() => client.history({ interval: '1m' })));
     console.log(`${Math.round(events)} events a processor second of a stream, as live() gives them`);
     console.log(`${Math.round(rows)} rows a processor second of history, as history() gives them`);
   } finally {

@@ -137,7 +137,7 @@ t.test('counts whose answer was lost are told again and count once', async (t) =
   };
   const lossy = sharedPermits({ query: query as unknown as Pool['query'] });
   const permits = sharedPermits(pool);
-  const meter = new Meter({ exchange: permits.exchange, tell: lossy.tell });
+  const meter = new Meter({ exchange: permits.exchange, report: lossy.report });
   const { limits } = PLANS.pro;
   const spend = async (times: number): Promise<void> => {
     for (let i = 0; i < times; i++) {

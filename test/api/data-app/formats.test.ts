@@ -6,7 +6,7 @@ import t from 'tap';
 import { PLANS } from '../../../api/contract/plans.ts';
 import { writeRows } from '../../../api/data-app/row-formats.ts';
 import type { RowGroup } from '../../../api/history/row-groups.ts';
-import { earliestOf, keepSettledSample } from '../../../api/history/settled-sample.ts';
+import { findEarliest, keepSettledSample } from '../../../api/history/settled-sample.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
@@ -308,6 +308,6 @@ t.test('settled answers of plans that narrow nothing are kept for the nightly ch
   await sample.stop();
   const { rows } = await pool.query('select path, request, items_sha256, earliest from settled_requests');
   t.same(rows, [{ path: kept.path, request: HOUR, items_sha256: kept.itemsSha256, earliest: new Date(HOUR.from) }]);
-  t.equal(earliestOf({ at: ['2026-01-15', '2026-01-14'] }), micros('2026-01-14T00:00:00.000Z'));
-  t.equal(earliestOf({ as_of: 'never' }), null);
+  t.equal(findEarliest({ at: ['2026-01-15', '2026-01-14'] }), micros('2026-01-14T00:00:00.000Z'));
+  t.equal(findEarliest({ as_of: 'never' }), null);
 });

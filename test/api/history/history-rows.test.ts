@@ -2,11 +2,18 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { acceptedFormat } from '../../../api/data-app/row-formats.ts';
-import { runsOf } from '../../../api/history/gather.ts';
+import { listRuns } from '../../../api/history/gather.ts';
 import { rawLimits } from '../../../api/history/limits.ts';
-import { askedOf } from '../../../api/history/request.ts';
+import { readAsked } from '../../../api/history/request.ts';
 import { type RowQuestion, rowObject } from '../../../api/history/row-object.ts';
-import { answerPeriods, answerRaw, joinSeries, newestAt, periodsOf, readingsOf } from '../../../api/history/series.ts';
+import {
+  answerPeriods,
+  answerRaw,
+  joinSeries,
+  listPeriods,
+  listReadings,
+  newestAt,
+} from '../../../api/history/series.ts';
 import { fromCells, fromRow, type StoredReading, type StoredRow } from '../../../api/history/stored-row.ts';
 import { readingRow } from '../../../processors/task/rows.ts';
 import { joinFigure } from '../../../schemas/decimals.ts';
@@ -97,12 +104,12 @@ t.test('periods: the last reading, else the last cause that reaches in, else unk
     makeReading(6, { late: true, srcOffset: 7 }),
   ];
   const toLengths = (length: number, to: number) =>
-    answerPeriods(series, periodsOf(0, to, length)).map(({ row, gapCause }) => row?.at ?? gapCause);
+    answerPeriods(series, listPeriods(0, to, length)).map(({ row, gapCause }) => row?.at ?? gapCause);
   t.same(toLengths(10, 70), [10, 'venue_down', 'parse_error', 'parse_error', 'parse_error', 60, 'unknown']);
   t.same(toLengths(20, 60), [10, 'parse_error', 60]);
   t.same(toLengths(30, 60), [10, 60]);
   t.same(
-    answerPeriods([silent(1, 1, 'venue_down'), silent(2, 2, 'parse_error')], periodsOf(0, 40, 20)).map(
+    answerPeriods([silent(1, 1, 'venue_down'), silent(2, 2, 'parse_error')], listPeriods(0, 40, 20)).map(
       (p) => p.gapCause,
     ),
     ['parse_error', 'unknown'],
@@ -111,7 +118,7 @@ t.test('periods: the last reading, else the last cause that reaches in, else unk
 });
 
 t.test('instants: the newest window that had ended; gaps are passed over', (t) => {
-  const readings = readingsOf([makeReading(1), silent(2, 4), makeReading(5), makeReading(6, { late: true })]);
+  const readings = listReadings([makeReading(1), silent(2, 4), makeReading(5), makeReading(6, { late: true })]);
   t.same(
     [9, 10, 49, 50, 60].map((at) => newestAt(readings, at)?.at ?? null),
     [null, 10, 10, 50, 50],
@@ -155,7 +162,7 @@ t.test('raw: however many windows were sealed at once, and wherever a request is
 });
 
 t.test('a request is moved in to boundaries, cut at now, and never turned round', (t) => {
-  const meant = (from: string, to: string) => askedOf({ interval: '1m', from, to }, NOW);
+  const meant = (from: string, to: string) => readAsked({ interval: '1m', from, to }, NOW);
   const micros = (text: string) => Date.parse(text) * 1_000;
   t.same(meant('2026-01-15T11:00:00.000001Z', '2026-01-15T11:02:59Z'), {
     mode: 'interval',
@@ -166,7 +173,7 @@ t.test('a request is moved in to boundaries, cut at now, and never turned round'
   t.match(meant('2026-01-15T11:59Z', '2027-01-01'), { to: micros('2026-01-15T12:00:00Z') });
   const nothing = micros('2026-01-15T11:01:00Z');
   t.match(meant('2026-01-15T11:00:10Z', '2026-01-15T11:00:50Z'), { from: nothing, to: nothing });
-  t.same(askedOf({ as_of: '2026-01-15' }, NOW), { mode: 'at', instants: [micros('2026-01-15T00:00:00Z')] });
+  t.same(readAsked({ as_of: '2026-01-15' }, NOW), { mode: 'at', instants: [micros('2026-01-15T00:00:00Z')] });
   t.end();
 });
 
@@ -179,7 +186,7 @@ t.test('the reach told of a raw answer fits, and instants are read in runs', (t)
   const reach = Date.parse(/reaches to (\S+) /.exec(error?.hint ?? '')?.[1] ?? '') * 1_000;
   t.same(rawLimits({ ...asked, to: reach }, layers, 100), []);
   t.not(rawLimits({ ...asked, to: reach + 180_000_000 }, layers, 100).length, 0, 'and is not far from the limit');
-  t.same(runsOf([0, 120_000_000, 240_000_001]), [[0, 120_000_000], [240_000_001]]);
+  t.same(listRuns([0, 120_000_000, 240_000_001]), [[0, 120_000_000], [240_000_001]]);
   t.end();
 });
 

@@ -1,7 +1,7 @@
 // Evaluates a case of a script: builds the market its lines load, runs the query, compares the expectations. scripts/README.md defines the format.
 import type { Test } from 'tap';
 import type { Compiled } from '../../../api/language/compile.ts';
-import { planOf } from '../../../api/screen/plan.ts';
+import { makePlan } from '../../../api/screen/plan.ts';
 import { Budget, screenItems } from '../../../api/screen/screen.ts';
 import { readFacts } from '../screen/market-facts.ts';
 import { LAYER_OF, type SlowColumn, type SlowLayer, type SlowListing } from '../screen/slow-evaluator.ts';
@@ -136,7 +136,7 @@ const check = (t: Test, line: string, items: readonly Item[]): void => {
 
 /** Runs the query over the market loaded and checks every expectation. */
 export const evaluateCase = async (t: Test, one: Case, compiled: Compiled): Promise<void> => {
-  const plan = planOf(compiled.query, 'published');
+  const plan = makePlan(compiled.query, 'published');
   const facts = loadMarket(one).map((listing) => readFacts(listing, plan));
   const options = { includeUnknown: true, numberFormat: 'json', budget: new Budget(60_000) } as const;
   const items = (await screenItems(plan, facts, options)).map((text) => JSON.parse(text) as Item);

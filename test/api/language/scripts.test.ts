@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { Codes } from '../../../api/language/codes.ts';
 import { type Compiled, compile } from '../../../api/language/compile.ts';
-import { timeframesOf } from '../../../api/language/cost.ts';
+import { listTimeframes } from '../../../api/language/cost.ts';
 import { FUNCTIONS } from '../../../api/language/functions.ts';
 import { type ApiError, CATALOGUE, ServiceError } from '../../../schemas/errors.ts';
 import { parseExactly } from '../../../schemas/exact-json.ts';
@@ -53,7 +53,7 @@ const checkCompiled = (t: Test, expected: Case, found: Compiled): void => {
   if (instrument !== null) t.same([...query.names.instrument].sort(), instrument);
   if (venue !== null) t.same([...query.names.venue].sort(), venue);
   if (functions !== null) t.same([...query.functions].sort(), functions);
-  if (timeframes !== null) t.same(timeframesOf(query), timeframes);
+  if (timeframes !== null) t.same(listTimeframes(query), timeframes);
   const fromText = run({ query: string, object: null });
   const fromObject = run({ query: null, object: toJson(found) as Record<string, unknown> });
   for (const again of [fromText, fromObject]) {

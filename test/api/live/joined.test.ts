@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { PLANS } from '../../../api/contract/plans.ts';
 import type { LiveMemory } from '../../../api/live/memory.ts';
-import { namesOf } from '../../../api/operations/asked.ts';
+import { readNames } from '../../../api/operations/asked.ts';
 import { RecentStates } from '../../../api/rules/recent-states.ts';
 import { StreamHub } from '../../../api/stream/hub.ts';
 import { readRequest } from '../../../api/stream/request.ts';
@@ -37,7 +37,7 @@ type Node = JoinedNode<ReturnType<ReturnType<typeof createKeeper>>>;
 const openStream = (hub: StreamHub, live: LiveMemory, lastEventId: string | null, now: Micros): StreamEvent[] => {
   const plan = PLANS.pro_plus;
   const input = { layers: 'mark,funding,ticker,liquidation,candles' };
-  const names = namesOf(undefined, live);
+  const names = readNames(undefined, live);
   const choice = { venues: null, instruments: null };
   const events: StreamEvent[] = [];
   const out = new Writable({

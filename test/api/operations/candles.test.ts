@@ -329,7 +329,7 @@ t.test('a longer candle that is over and not sealed counts the minutes that are 
     { ...FOUR, timeframe: '5m', to: '2026-01-15T11:05Z' },
     { feed, nowMicros: () => minute(5) + 40 * SECOND },
   );
-  t.match(rowsOf(answer), [
+  t.match(readRows(answer), [
     { open_time: '2026-01-15T11:00:00.000Z', close: null, base_candles: { expected: 5, present: 3, no_trades: 1 } },
   ]);
   t.match(answer.json, { settled: false });

@@ -14,7 +14,7 @@ import { PLANS } from '../../../api/contract/plans.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { challengeAnswer } from '../../../api/payments/challenge.ts';
 import { ChallengeMeter } from '../../../api/payments/challenge-meter.ts';
-import { sayReason } from '../../../api/payments/reasons.ts';
+import { toReason } from '../../../api/payments/reasons.ts';
 import { fillPath } from '../../../infra/dev/tools/endpoint-examples.ts';
 import { market, TERMS, testApp } from '../live-fixture.ts';
 
@@ -99,9 +99,9 @@ t.test('a catalogue lists all paths of an endpoint as one entry', async (t) => {
 });
 
 t.test('the longest reason of a refusal fits a header too', async (t) => {
-  const longest = sayReason('x'.repeat(64));
+  const longest = toReason('x'.repeat(64));
   t.match(longest, /^facilitator_refused: x{64}$/);
-  t.equal(sayReason('x'.repeat(65)), 'facilitator_refused: unspecified', 'free text is none');
+  t.equal(toReason('x'.repeat(65)), 'facilitator_refused: unspecified', 'free text is none');
   const deps = { terms: TERMS, baseUrl: BASE_URL, challenges: new ChallengeMeter() };
   for (const operation of PAYABLE) {
     const { price, class: of, path } = operation;

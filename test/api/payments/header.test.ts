@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import t from 'tap';
 import { type Accepted, decodePayment, encodeSettlement } from '../../../api/payments/header.ts';
 import { authorizationFault, isForPlan, matchOffer } from '../../../api/payments/match.ts';
-import { ledgerClass, offersOf, priceOfRules } from '../../../api/payments/offers.ts';
+import { ledgerClass, listOffers, priceOfRules } from '../../../api/payments/offers.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';
 import { createRandom } from '../../support/mutations.ts';
 import { startPaymentWorld } from '../../support/payment-world.ts';
@@ -15,7 +15,7 @@ import { offersFor, readErrorCode, readLedger, send, sign, startPaidApi, toHeade
 const MUTATIONS = Number(process.env['PAYMENT_MUTATIONS'] ?? 300);
 const SEED = Number(process.env['PAYMENT_SEED'] ?? randomInt(2 ** 31));
 const AT_ONCE = 20;
-const OFFERS = offersOf(TERMS, { amount: 5_000, class: 'snapshots' });
+const OFFERS = listOffers(TERMS, { amount: 5_000, class: 'snapshots' });
 const NOW_S = 1_800_000_000;
 
 const payment = (over: object = {}, authorization: object = {}) => ({

@@ -4,7 +4,7 @@ import { NewestReadings } from '../../../api/live/live-message.ts';
 import { type CapturedColumn, capture } from '../../../api/screen/capture.ts';
 import { REASONS } from '../../../api/screen/series.ts';
 import { Column, type PeriodValue } from '../../../api/series/column.ts';
-import { type ColumnSpec, isQuantitySpec, lengthOf, specId } from '../../../api/series/column-spec.ts';
+import { type ColumnSpec, findLength, isQuantitySpec, specId } from '../../../api/series/column-spec.ts';
 import type { Micros, QuantityUnit } from '../../../schemas/records.ts';
 import type { ListingVersion } from '../../../schemas/topics.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
@@ -20,11 +20,11 @@ type Element = Partial<PeriodValue> | null;
 
 /** Elements of the periods that end at noon, oldest first. */
 const findColumn = (spec: ColumnSpec, elements: readonly Element[]): Column => {
-  const last = NOON / lengthOf(spec);
+  const last = NOON / findLength(spec);
   const column = new Column(last - 40, last, { isQuantity: isQuantitySpec(spec) });
   elements.forEach((element, i) => {
     const period = last - elements.length + 1 + i;
-    const received = period * lengthOf(spec);
+    const received = period * findLength(spec);
     if (element !== null) column.put(period, { value: 1, received, recorded: received + 1, ...element });
   });
   return column;

@@ -3,7 +3,7 @@ import t from 'tap';
 import { compile } from '../../../api/language/compile.ts';
 import { COMPARISONS } from '../../../api/language/operators.ts';
 import { type Environment, evaluate, type Leaf } from '../../../api/screen/evaluate.ts';
-import { and, compare, intervalOf, numberOf, or, type Truth, unknown, type Value } from '../../../api/screen/values.ts';
+import { and, compare, or, type Truth, toInterval, toNumber, unknown, type Value } from '../../../api/screen/values.ts';
 import { CODES } from '../language/codes.ts';
 
 type Listing = { readonly venue: string; readonly values: Readonly<Record<string, Value>> };
@@ -11,8 +11,8 @@ const STALE = unknown('stale', 'connection_lost');
 
 /** One instrument, three listings: two that are known, one whose every layer is stale. */
 const LISTINGS: readonly Listing[] = [
-  { venue: 'binance', values: { funding: numberOf(0.0003), turnover_24h: numberOf(0.1), mark: numberOf(10) } },
-  { venue: 'bybit', values: { funding: numberOf(0.00005), turnover_24h: numberOf(0.2), mark: numberOf(12) } },
+  { venue: 'binance', values: { funding: toNumber(0.0003), turnover_24h: toNumber(0.1), mark: toNumber(10) } },
+  { venue: 'bybit', values: { funding: toNumber(0.00005), turnover_24h: toNumber(0.2), mark: toNumber(12) } },
   { venue: 'okx', values: { funding: STALE, turnover_24h: STALE, mark: STALE, oi: unknown('off', 'policy_off') } },
 ];
 
@@ -22,7 +22,7 @@ const makeStatus = (value: Value): Value => ({
 });
 
 const read = (leaf: Leaf, listing: Listing | null): Value => {
-  if (leaf.name === 'venues_listed') return numberOf(LISTINGS.length);
+  if (leaf.name === 'venues_listed') return toNumber(LISTINGS.length);
   if (listing === null) throw new Error(`${leaf.name} is read at no listing`);
   if (leaf.name === 'venue') return { kind: 'text', value: listing.venue };
   const name = leaf.type === 'call' && leaf.args[0]?.type === 'field' ? leaf.args[0].name : leaf.name;
@@ -79,16 +79,16 @@ t.test('the truth tables of DQL-14', async (t) => {
 t.test('an interval compares as every value within it does (DQL-17)', async (t) => {
   for (const op of COMPARISONS) {
     for (let k = 0; k <= 5; k++) {
-      const each = [2, 3].map((n) => compare(op, numberOf(n), numberOf(k)));
+      const each = [2, 3].map((n) => compare(op, toNumber(n), toNumber(k)));
       const expected = each[0] === each[1] ? (each[0] ?? null) : null;
       // Equality with a value between the bounds may hold.
-      t.equal(compare(op, intervalOf(2, 3), numberOf(k)), expected, `2..3 ${op} ${k}`);
+      t.equal(compare(op, toInterval(2, 3), toNumber(k)), expected, `2..3 ${op} ${k}`);
       const mirrored = { '=': '=', '<': '>', '>': '<', '<=': '>=', '>=': '<=' }[op] as typeof op;
-      t.equal(compare(mirrored, numberOf(k), intervalOf(2, 3)), expected, `${k} ${mirrored} 2..3`);
+      t.equal(compare(mirrored, toNumber(k), toInterval(2, 3)), expected, `${k} ${mirrored} 2..3`);
     }
   }
-  t.equal(compare('>', intervalOf(1, 2), intervalOf(0, 1)), null);
-  t.same(intervalOf(2, 2), numberOf(2));
+  t.equal(compare('>', toInterval(1, 2), toInterval(0, 1)), null);
+  t.same(toInterval(2, 2), toNumber(2));
 });
 
 t.test(

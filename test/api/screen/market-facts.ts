@@ -1,7 +1,7 @@
 // A market of the slow evaluator as the product takes it: facts of each listing at T.
 
 import { SOURCES } from '../../../api/language/fields.ts';
-import { boundsOf } from '../../../api/live/bounds.ts';
+import { makeBounds } from '../../../api/live/bounds.ts';
 import { NewestReadings } from '../../../api/live/live-message.ts';
 import type { Captured, Windows } from '../../../api/screen/capture.ts';
 import type { Facts, LayerStates } from '../../../api/screen/facts.ts';
@@ -12,7 +12,7 @@ import { specId } from '../../../api/series/column-spec.ts';
 import { listing, listingValues, NOW, reading } from '../live-fixture.ts';
 import type { SlowLayer, SlowListing } from './slow-evaluator.ts';
 
-const TERMS = { at: NOW, units: 'published', bounds: boundsOf(undefined) } as const;
+const TERMS = { at: NOW, units: 'published', bounds: makeBounds(undefined) } as const;
 
 const toState = (name: string, layer: SlowLayer): LayerStates => {
   const values: Record<string, string> = {};

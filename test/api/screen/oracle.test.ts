@@ -2,7 +2,7 @@
 import t from 'tap';
 import { type Compiled, compile } from '../../../api/language/compile.ts';
 import { printNode } from '../../../api/language/printer.ts';
-import { planOf } from '../../../api/screen/plan.ts';
+import { makePlan } from '../../../api/screen/plan.ts';
 import { Budget, screenItems } from '../../../api/screen/screen.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { writeJson } from '../../../schemas/json.ts';
@@ -140,7 +140,7 @@ t.test(`the evaluator agrees with the slow one on ${PAIRS} queries and markets`,
       throw error;
     }
     compared++;
-    const plan = planOf(compiled.query, 'published');
+    const plan = makePlan(compiled.query, 'published');
     const facts = market.map((one) => readFacts(one, plan));
     const texts = await screenItems(plan, facts, {
       includeUnknown: true,

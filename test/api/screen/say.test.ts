@@ -1,15 +1,15 @@
 // What the memory copy returns for each kind of leaf: values, units, ages, statuses and the reasons of unknowns (DQL-15, DQL-20, DQL-33c).
 import t from 'tap';
 import { compile } from '../../../api/language/compile.ts';
-import { boundsOf } from '../../../api/live/bounds.ts';
+import { makeBounds } from '../../../api/live/bounds.ts';
 import { venueView } from '../../../api/live/listing-view.ts';
 import type { LiveVenue } from '../../../api/live/memory.ts';
 import { NO_WINDOWS } from '../../../api/screen/capture.ts';
 import { liveLayers } from '../../../api/screen/facts.ts';
 import { Instrument } from '../../../api/screen/instrument.ts';
-import { planOf } from '../../../api/screen/plan.ts';
+import { makePlan } from '../../../api/screen/plan.ts';
 import { valueObject } from '../../../api/screen/show.ts';
-import { numberOf, unknown, type Value } from '../../../api/screen/values.ts';
+import { toNumber, unknown, type Value } from '../../../api/screen/values.ts';
 import { directoryOf } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
 import { writeJson } from '../../../schemas/json.ts';
@@ -21,9 +21,9 @@ import { type Feed, market, markReading, NOW, reading } from '../live-fixture.ts
 const bitcoin = ({ memory }: Feed, expression: string, units: UnitsMode) => {
   const directory = directoryOf(memory);
   const { query } = compile({ text: `where base = BTC select ${expression}` }, directory.codes);
-  const plan = planOf(query, units);
+  const plan = makePlan(query, units);
   const names = { base: [{ code: 'BTC', origin: { path: '' } }] };
-  const terms = { at: NOW, units, bounds: boundsOf(undefined) };
+  const terms = { at: NOW, units, bounds: makeBounds(undefined) };
   const facts = selectListings(names, directory, { at: NOW }).map((selected) => {
     const view = venueView(memory, memory.venue(selected.listing.venue) as LiveVenue, NOW);
     const layers = liveLayers(view, selected, { layers: plan.layers, terms });
@@ -52,7 +52,7 @@ const showWhole = (feed: Feed, expression: string): unknown => {
   return JSON.parse(writeJson(valueObject(node, instrument, null)));
 };
 
-const both = (value: number): Value[] => [numberOf(value), numberOf(value)];
+const both = (value: number): Value[] => [toNumber(value), toNumber(value)];
 const text = (value: string): Value => ({ kind: 'text', value });
 
 t.test('reads reference fields and counts listings', async (t) => {
@@ -91,7 +91,7 @@ t.test('a stale value is unknown, its age and status are not', async (t) => {
   const old = { received_at: NOW - 400_000_000, venue_ts: NOW - 400_000_000, recorded_at: NOW - 400_000_000 };
   feed.read('okx', 'BTC-USDT-SWAP', reading({ rev: 2, ...old }));
   t.same(read(feed, 'funding')[1], unknown('stale', 'freshness_bound'));
-  t.same(read(feed, 'age(funding)')[1], numberOf(400_000));
+  t.same(read(feed, 'age(funding)')[1], toNumber(400_000));
   t.same(read(feed, 'status(funding)')[1], text('stale'));
 });
 
@@ -106,8 +106,8 @@ t.test('reads depth by band, and quantities in the units asked for', async (t) =
   );
   feed.read('okx', 'BTC-USDT-SWAP', reading({ ...depth, values, quantity_unit: 'contracts' }));
   t.same(read(feed, 'depth_bid(10bps)'), both(5));
-  t.same(read(feed, 'depth_bid(10bps)', 'base'), [numberOf(5), numberOf(0.05)]);
-  t.same(read(feed, 'depth_bid(10bps)', 'quote'), [numberOf(300_000), numberOf(3_000)]);
+  t.same(read(feed, 'depth_bid(10bps)', 'base'), [toNumber(5), toNumber(0.05)]);
+  t.same(read(feed, 'depth_bid(10bps)', 'quote'), [toNumber(300_000), toNumber(3_000)]);
   t.same(read(feed, 'depth_bid_value(10bps)', 'base'), both(300_000));
   t.same(read(feed, 'depth_ask(10bps)')[0], unknown('missing', 'no_value'));
 });

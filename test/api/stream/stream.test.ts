@@ -4,7 +4,7 @@ import { text as readText } from 'node:stream/consumers';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { PLANS } from '../../../api/contract/plans.ts';
-import { namesOf } from '../../../api/operations/asked.ts';
+import { readNames } from '../../../api/operations/asked.ts';
 import { StreamHub } from '../../../api/stream/hub.ts';
 import { Outbox } from '../../../api/stream/outbox.ts';
 import { parseEventId, printEventId, printPlaces } from '../../../api/stream/positions.ts';
@@ -746,7 +746,7 @@ t.test(
         const hub = new StreamHub({ live: feed.memory, nowMicros: () => clock.now });
         const choice = { venues: null, instruments: null };
         const input = { where: 'venue = binance', layers: 'mark' };
-        const names = namesOf(input.where, feed.memory);
+        const names = readNames(input.where, feed.memory);
         const request = readRequest({ input, names }, { live: feed.memory, plan, choice, at: NOW });
         const open = (lastEventId: string | null): StreamEvent[] => {
           const events: StreamEvent[] = [];
@@ -1020,7 +1020,7 @@ t.test('an update says every kind of change of those that were merged into it (S
 t.test('an event id prints places of many tasks within 512 characters and reads back', (t) => {
   const tasks = Array.from({ length: 40 }, (_, i) => `venue-${i}/0`);
   const places = new Map(tasks.map((task, i) => [task, { offset: 3_000_000_000 + i, index: i - 1 }] as const));
-  const id = { selection: 'abcdefghijk', toldAt: NOW, lagging: true };
+  const id = { selection: 'abcdefghijk', sentAt: NOW, lagging: true };
   const text = printEventId(id, printPlaces(tasks, places));
   t.ok(text.length <= 512, String(text.length));
   t.same(parseEventId(text, 'abcdefghijk', tasks), { ...id, places });

@@ -8,14 +8,14 @@ class Bytes extends Uint8Array {
   }
 }
 
-const bytesOf = (value: string | Iterable<number>, encoding?: string): Iterable<number> => {
+const toBytes = (value: string | Iterable<number>, encoding?: string): Iterable<number> => {
   if (typeof value !== 'string') return value;
   if (encoding !== 'hex') return new TextEncoder().encode(value);
   return (value.match(/[0-9a-fA-F]{2}/g) ?? []).map((pair) => Number.parseInt(pair, 16));
 };
 
 const InPage = {
-  from: (value: string | Iterable<number>, encoding?: string): Bytes => new Bytes(bytesOf(value, encoding)),
+  from: (value: string | Iterable<number>, encoding?: string): Bytes => new Bytes(toBytes(value, encoding)),
   concat: (parts: readonly Uint8Array[]): Bytes => new Bytes(parts.flatMap((part) => [...part])),
 };
 

@@ -1,4 +1,4 @@
-// What pages have in place of `node:crypto`: SHA-256 at once, which WebCrypto gives only later.
+// The replacement of `node:crypto` in pages: a synchronous SHA-256; WebCrypto has only an asynchronous one.
 import { sha256 } from 'viem/utils';
 import { Buffer } from './buffer.ts';
 

@@ -103,7 +103,7 @@ class ItemsAnswer(TableAnswer[Document], Generic[Document, Item]):
 
 
 def _items_bytes(content: bytes) -> bytes:
-    """From the `[` of `items` to its `]`; only `page` can stand behind it."""
+    """From the `[` of `items` to its `]`; only `page` can come after it."""
     begin = content.index(b'"items":[') + len(b'"items":')
     page = content.rfind(b'],"page":{')
     end = page if page >= begin else content.rindex(b"]")

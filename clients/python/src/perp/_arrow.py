@@ -52,7 +52,7 @@ def _raw_table(chunk: Chunk) -> tuple[Any, dict[str, Kind]]:
 
 
 def _kind_in_file(stored: Any, kind: Kind) -> Kind:
-    """A file says itself what is an instant, a count or a flag; texts are figures by their names."""
+    """A file itself marks instants, counts and flags; texts are figures by their names."""
     if pyarrow.types.is_timestamp(stored):
         return "instant"
     if pyarrow.types.is_integer(stored):

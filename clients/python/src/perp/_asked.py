@@ -1,4 +1,4 @@
-"""What is asked, as the service takes it: selections, instants, windows, layers."""
+"""Requests in the form that the service takes: selections, instants, windows, layers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def window_of(
     if (start is None) == (last is None):
         raise ValueError("say either start=, an instant, or last=, a duration such as '1h'")
     stop = now_micros() if end is None else to_micros(end)
-    # Whole steps: the last hour by the minute has sixty rows, whenever it is asked.
+    # Whole steps: the last hour by the minute has sixty rows, at any time of the request.
     begin = to_micros(start) if start is not None else stop // step * step - seconds_of(last or "0s") * SECOND
     if begin >= stop:
         raise ValueError(f"the window is empty: it begins at {from_micros(begin)} and ends at {from_micros(stop)}")
@@ -77,7 +77,7 @@ _FITS = re.compile(r"[Ww]indow (?:of about|that fits is) (\d+)s|One answer reach
 
 
 def fitting_length(error: LimitError, step: int) -> int | None:
-    """Microseconds of the window that would fit, as the hint of a refusal tells it; None when it tells none."""
+    """Microseconds of the window that would fit, from the hint of a refusal; None when it has none."""
     found = _FITS.search(error.hint or "")
     if found is None:
         return None

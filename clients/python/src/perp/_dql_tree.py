@@ -25,7 +25,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Call:
-    """`timed`: it reads periods, so what stands inside inherits its timeframe."""
+    """`timed`: it reads periods, so its contents inherit its timeframe."""
 
     name: str
     args: tuple[Node, ...]

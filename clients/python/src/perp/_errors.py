@@ -10,7 +10,7 @@ class PerpError(Exception):
 
 
 class ApiError(PerpError):
-    """The service refused. `code` is stable, `message` may be reworded, `hint` says what to send instead."""
+    """The service refused. `code` is stable, `message` may be reworded, `hint` is what to send instead."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class QueryError(RequestError):
 
 
 class LimitError(RequestError):
-    """400 `DQL_LIMIT` or `DQL_COMPLEXITY`: too many listings, rows, bytes, or too costly a query. The hint says what fits."""
+    """400 `DQL_LIMIT` or `DQL_COMPLEXITY`: too many listings, rows, bytes, or too costly a query. The hint has what fits."""
 
 
 class AuthError(ApiError):
@@ -88,7 +88,7 @@ class PaymentRequired(ApiError):
 
 
 class PlanError(ApiError):
-    """403: lawful, but beyond the plan of the key."""
+    """403: valid, but beyond the plan of the key."""
 
 
 class NotFound(ApiError):
@@ -100,7 +100,7 @@ class AnchorChanged(ApiError):
 
 
 class RateLimited(ApiError):
-    """429: a limit of the plan is used up, `limit` names it, `retry_after` says for how long."""
+    """429: a limit of the plan is used up, `limit` names it, `retry_after` is the wait in seconds."""
 
 
 class Unavailable(ApiError):

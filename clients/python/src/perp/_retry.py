@@ -1,10 +1,10 @@
-"""When to try again, and how long to wait before: what the service says, else a pause that doubles."""
+"""When to retry, and how long to wait before: the wait that the service requests, else a pause that doubles."""
 
 from __future__ import annotations
 
 import random
 
-# Statuses of an answer that says "not now".
+# Statuses of an answer that means "not now".
 RETRIED = frozenset({429, 502, 503, 504})
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 20.0

@@ -1,4 +1,4 @@
-"""Rows as iterators give them: what a row says, and the listing it is about."""
+"""Rows as iterators give them: the members of a row, and its listing."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def place_of(named: Mapping[str, Any]) -> Place:
 
 
 def live_row(event: shapes.SnapshotEvent | shapes.UpdateEvent) -> ReadingRow:
-    """A state of the stream as a row: at its receipt, or, where only the status changed, when that was told."""
+    """A state of the stream as a row: at its receipt, or, where only the status changed, when that was sent."""
     state = event["state"]
     change = event.get("change", "both")
     received = state["received_at"]

@@ -15,13 +15,13 @@ from ._rows import Place, ReadingRow, place_of, reading_rows
 
 # After every instant.
 NEVER = 1 << 62
-# A window that nobody knows after this is taken for one that nobody will know.
+# A window that is not known after this is taken for one that will never be.
 GIVE_UP = 600 * 1_000_000
 
 
 @dataclass(eq=False)
 class Stretch:
-    """A stretch that history was asked for; past `end` nothing was."""
+    """A stretch that was requested from history, up to `end`."""
 
     end: int
     tries: int = 0
@@ -36,7 +36,7 @@ class Known:
 
 
 def key_of(row: ReadingRow) -> int:
-    """Its receipt, or the end of its window; 0 where the stream has nothing to say."""
+    """Its receipt, or the end of its window; 0 where the stream has no reading."""
     at = row["at"] if row["received_at"] is None else row["received_at"]
     return 0 if at is None else to_micros(at)
 
@@ -59,7 +59,7 @@ def _cadences(answer: shapes.HistoryAnswer) -> dict[Place, int | None]:
 
 
 def known_of(answer: shapes.HistoryAnswer, into: dict[Place, Known]) -> None:
-    """Adds what an answer says of each listing and layer."""
+    """Adds the rows of an answer to each listing and layer."""
     to = answer.get("to")
     is_final = answer["settled"] or to is None or to_micros(answer["evaluated_at"]) >= to_micros(to) + GIVE_UP
     cadences = _cadences(answer)
@@ -78,7 +78,7 @@ class Piece:
     def __init__(self, stretch: Stretch, known: Known) -> None:
         self.stretch = stretch
         self._rows, self._open = sorted(known.rows, key=key_of), sorted(known.open)
-        # Receipt of what the stream said next: everything after it is told by the stream.
+        # Receipt of the next event of the stream: the stream has everything after it.
         self._bound: int | None = None
 
     @property
@@ -134,7 +134,7 @@ class Seam:
         self._parts.append(row)
 
     def bind(self, received: int | None) -> None:
-        """What the stream says next bounds every stretch since it said something last; None: it has nothing to say."""
+        """The next event of the stream bounds every stretch since its last one; None: it has no reading."""
         for part in reversed(self._parts):
             if not isinstance(part, Piece):
                 return

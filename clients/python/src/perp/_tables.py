@@ -59,7 +59,7 @@ def spec_of(name: str) -> TableSpec:
 
 
 def history_spec(layers: Sequence[str] | None) -> TableSpec:
-    """With a column for every figure of the layers asked for, even where nothing was heard."""
+    """With a column for every figure of the requested layers, even where nothing was received."""
     named = [layer for layer in layers or () if layer in MEMBERS]
     members = dict.fromkeys(member for layer in named for member in MEMBERS[layer])
     return TableSpec(_SPECS["history"].leading, "at", tuple(members))
@@ -153,7 +153,7 @@ def _candle_rows(document: Row) -> Iterator[Row]:
 
 
 def _liquidation_rows(document: Row) -> Iterator[Row]:
-    """Gaps are rows at their beginning; a page tells the gaps of the whole window, so `gaps` is kept apart by the reader."""
+    """Gaps are rows at their beginning; a page has the gaps of the whole window, so `gaps` is kept apart by the reader."""
     for item in document["items"]:
         for row in item["rows"]:
             yield {**_listing(item), "status": "present", **row}
@@ -219,7 +219,7 @@ _ROWS: Mapping[str, Callable[[Row], Iterable[Row]]] = {
 
 
 class Table:
-    """Rows that may become a frame of any kind. Only what is asked for is imported."""
+    """Rows that may become a frame of any kind. Imports only what the requested kind needs."""
 
     def __init__(self, spec: TableSpec, chunks: Sequence[Chunk]) -> None:
         self._spec = spec
@@ -253,7 +253,7 @@ def _column(name: str, cells: list[Any]) -> tuple[Kind, list[Any]]:
     if kind == "text" and Digits in types:
         kind = "figure"
     if kind in ("figure", "integer") and not all(map(_is_number, cells)):
-        # Elsewhere the same name stands for a text, such as the funding interval `8h` of a listing.
+        # Elsewhere the same name is a text, such as the funding interval `8h` of a listing.
         kind = "text"
     if kind == "text" and bool in types:
         kind = "flag"

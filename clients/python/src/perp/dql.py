@@ -64,7 +64,7 @@ class Condition(_Logical["Condition"]):
 
 
 class VenueCondition(_Logical["VenueCondition"]):
-    """True, false or unknown of a listing: it stands inside a quantifier or an aggregate."""
+    """True, false or unknown of a listing: used inside a quantifier or an aggregate."""
 
     __slots__ = ()
 
@@ -154,7 +154,7 @@ Total._value = Total
 
 
 class Field(VenueValue):
-    """A figure that is read, not computed: what `age` and `status` ask about."""
+    """A figure that is read, not computed: the argument of `age` and `status`."""
 
     __slots__ = ()
 

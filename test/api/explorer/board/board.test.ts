@@ -11,7 +11,7 @@ import {
 } from '../../../../api/explorer/board/board-rows.ts';
 import { colourStep } from '../../../../api/explorer/board/colour-step.ts';
 import { instrumentAddress, readInstrumentView } from '../../../../api/explorer/board/instrument-view.ts';
-import { MEASURES, measureOf } from '../../../../api/explorer/board/measures.ts';
+import { findMeasure, MEASURES } from '../../../../api/explorer/board/measures.ts';
 import { Picture, type Told } from '../../../../api/explorer/board/picture.ts';
 import { ServerClock } from '../../../../api/explorer/board/server-clock.ts';
 import { LAYERS, READING_LAYERS } from '../../../../schemas/layers.ts';
@@ -65,12 +65,12 @@ t.test('rows without a figure stand last in either order', (t) => {
 });
 
 t.test('colours go both ways from zero, and shares compare', (t) => {
-  const { scale } = measureOf('funding_8h');
+  const { scale } = findMeasure('funding_8h');
   t.same(
     [0, 0.00001, 0.0001, -0.0001, 1, -1, Number.NaN].map((figure) => colourStep(figure, scale, 0)),
     [0, 0, 3, -3, 5, -5, 0],
   );
-  const share = measureOf('oi').scale;
+  const share = findMeasure('oi').scale;
   t.same(
     [
       [10, 10],
@@ -120,15 +120,15 @@ t.test('a view is its address, and what makes no sense is left aside', (t) => {
 t.test('the clock is the least delayed of what was said, and follows a step forward', (t) => {
   const clock = new ServerClock();
   t.equal(clock.nowMs(0), null);
-  clock.tell(1_000_000, 100);
-  clock.tell(1_000_500, 700);
+  clock.note(1_000_000, 100);
+  clock.note(1_000_500, 700);
   t.equal(clock.nowMs(700), 1_000_600, 'the second was 100 ms longer on its way');
-  clock.tell(1_010_000, 800);
+  clock.note(1_010_000, 800);
   t.equal(clock.nowMs(900), 1_010_100, 'a machine that slept');
-  clock.tell(Number.NaN, 900);
+  clock.note(Number.NaN, 900);
   t.equal(clock.nowMs(900), 1_010_100);
-  clock.tell(1_070_000, 61_000);
-  clock.tell(1_131_000, 122_000);
+  clock.note(1_070_000, 61_000);
+  clock.note(1_131_000, 122_000);
   t.equal(clock.nowMs(122_000), 1_131_000, 'what is older than two stretches no longer counts');
   t.end();
 });

@@ -1,19 +1,19 @@
 // Axes: round figures within the range, round instants in UTC, texts as exact as their step.
 import t from 'tap';
-import { findRange, ticksOf, tickText, timeTicks, timeTickText } from '../../../../api/explorer/chart/scales.ts';
+import { findRange, listTicks, tickText, timeTicks, timeTickText } from '../../../../api/explorer/chart/scales.ts';
 import { createRandom } from '../../../support/mutations.ts';
 
 t.test('ticks are round, ascend, and lie within the range', (t) => {
-  t.same(ticksOf({ low: 0.4, high: 10.1 }, 5), [2, 4, 6, 8, 10]);
+  t.same(listTicks({ low: 0.4, high: 10.1 }, 5), [2, 4, 6, 8, 10]);
   t.same(
-    ticksOf({ low: -0.00012, high: 0.00031 }, 5).map((tick) => tickText(tick, 0.0001)),
+    listTicks({ low: -0.00012, high: 0.00031 }, 5).map((tick) => tickText(tick, 0.0001)),
     ['-0.0001', '0.0000', '0.0001', '0.0002', '0.0003'],
   );
   const random = createRandom(5);
   for (let round = 0; round < 500; round++) {
     const low = (random(2_000_000) - 1_000_000) / 10 ** random(8);
     const high = low + (1 + random(1_000_000)) / 10 ** random(8);
-    const ticks = ticksOf({ low, high }, 5);
+    const ticks = listTicks({ low, high }, 5);
     const isGood = ticks.every(
       (tick, i) => tick >= low - 1e-9 && tick <= high && (i === 0 || tick > (ticks[i - 1] ?? 0)),
     );

@@ -93,7 +93,7 @@ class AsyncLive:
         return self._repeats.without(event)
 
     def _is_worth_again(self, failure: Exception) -> bool:
-        """A stream that was once open comes back, however long the service is away; one that never was is given up like a call."""
+        """A stream that was once open reconnects, however long the service is unavailable; one that never was is given up like a call."""
         if isinstance(failure, ApiError):
             if failure.status not in RETRIED or (failure.retry_after or 0) > LONGEST_WAIT_S:
                 return False
@@ -140,9 +140,9 @@ class AsyncLive:
 class AsyncFollow:
     """Rows of history, then of the stream: each reading of a listing and layer once, in order.
 
-    A row of history is the last reading of its period, one of the stream is every change; `source` tells them apart.
-    What the stream says was lost is asked of history and given before it goes on. Where history does not know a window yet, what comes after it
-    waits until it does; other listings and layers go on.
+    A row of history is the last reading of its period, one of the stream is every change; `source` distinguishes them.
+    What the stream reports as lost is requested from history and delivered before it goes on. Where history does not know a window yet, what
+    comes after it waits until it does; other listings and layers go on.
     """
 
     def __init__(self, history: AsyncHistory, on_gap: GapHandler | None, on_stale: StaleHandler | None) -> None:
@@ -202,7 +202,7 @@ class AsyncFollow:
         elif event["event"] == "gap":
             if self._on_gap is not None:
                 self._on_gap(event["data"])
-            # What expired is asked for with the hello before it.
+            # The expired part is requested with the hello before it.
             if event["data"]["reason"] != "resume_expired":
                 async for row in self._lost(event["data"]):
                     yield row
@@ -225,7 +225,7 @@ class AsyncFollow:
 
     def _new(self, rows: Iterable[ReadingRow]) -> list[ReadingRow]:
         """Those that were not given before."""
-        # A row that was recorded too late to count stands behind others of its time.
+        # A row that was recorded too late to count comes behind others of its time.
         given = [row for row in rows if not row.get("late") and self._seen.takes(row)]
         for row in given:
             if row["source"] == "history" and row["status"] == "missing" and self._on_gap is not None:
@@ -263,7 +263,7 @@ class AsyncFollow:
             self._reached = to_micros(page.data.get("to", from_micros(end)))
 
     async def _greet(self) -> AsyncIterator[ReadingRow]:
-        """Tells the past of a stream that has begun, and what it began with."""
+        """Delivers the past of a stream that has begun, and its first events."""
         if self._greeted is None:
             return
         end, snapshots = self._greeted, self._snapshots
@@ -284,7 +284,7 @@ class AsyncFollow:
                     yield row
 
     async def _lost(self, gap: shapes.GapEvent) -> AsyncIterator[ReadingRow]:
-        """What history has of a stretch that the stream lost waits for what the stream says next."""
+        """The rows of a stretch that the stream lost wait for the next event of the stream."""
         begin = self._reached if gap["from"] is None else min(self._reached, to_micros(gap["from"]))
         end = to_micros(gap["to"])
         found = await self._ask(begin - OVERLAP, end)
@@ -309,7 +309,7 @@ class AsyncFollow:
         return found
 
     async def _pages(self, begin: int, end: int) -> AsyncIterator[HistoryPage]:
-        """Answers of history; while the service is away it is asked again, from where it left off."""
+        """Answers of history; while the service is unavailable it is requested again, from where it left off."""
         failures = 0
         while True:
             try:
@@ -343,11 +343,11 @@ class AsyncFollow:
     def _is_time(self) -> bool:
         if self._again_at is None:
             return False
-        # The stream is not read any further meanwhile, and the service is told so by the network.
+        # The stream is not read any further meanwhile, and flow control of the network slows the service.
         return monotonic() >= self._again_at or sum(map(len, self._seams.values())) > WAITING_EVENTS
 
     async def _ask_again(self) -> AsyncIterator[ReadingRow]:
-        """Asks for the windows that were not known."""
+        """Requests the windows that were not known."""
         if self._again_at is not None:
             await asyncio.sleep(max(0.0, self._again_at - monotonic()))
         for stretch, first in self._open().items():
@@ -368,11 +368,11 @@ UNREADABLE_TRIES = 5
 # Statuses of a service that is being restarted.
 AWAY = frozenset({502, 503, 504})
 MINUTE = 60 * 1_000_000
-# History is asked again from so long before what was reached: a row is written with the end of its window, which is 60 s at most.
+# History is requested again from so long before what was reached: a row is written with the end of its window, which is 60 s at most.
 OVERLAP = 120 * 1_000_000
 # An answer about instants older than this is settled, unless the service is behind.
 UNSETTLED = 150 * 1_000_000
-# Windows that are not known are asked for again after this, then after twice as long, up to sixteen times.
+# Windows that are not known are requested again after this, then after twice as long, up to sixteen times.
 AGAIN_S = 2.0
 # Events that wait while history is not known.
 WAITING_EVENTS = 50_000

@@ -19,14 +19,14 @@ from .results import Candles, History, Instruments, Liquidations, Screen
 
 DEMO = "http://127.0.0.1:8080"
 MICROS = 1_000_000
-# Of an answer, as the catalogue's limits say.
+# Of an answer, from the catalogue's limits.
 HISTORY_ROWS, CANDLES = 2_000, 1_500
 
 Question = Union[str, dql.Query, dql.Condition, Mapping[str, Any]]
 
 
 class Client:
-    """Asks the service. Key and address come from `PERP_API_KEY` and `PERP_BASE_URL` where they are not given.
+    """Calls the service. Key and address come from `PERP_API_KEY` and `PERP_BASE_URL` where they are not given.
 
     `retries` is how often a call is repeated that was refused for now or got no answer; a wait above a minute is an exception.
     `payer` signs payments for calls without a key, see `perp.x402_payer`.
@@ -111,7 +111,7 @@ class Client:
     def agent_state(
         self, rule_id: Union[str, Iterable[str], None] = None, *, fresh: bool | None = None
     ) -> AgentState:
-        """State of agent rules, all of the account or those named, and what it was when this key last asked.
+        """State of agent rules, all of the account or those named, and what it was at this key's last call.
 
         With `fresh`, they are evaluated now, which counts against the evaluations of the day.
         """
@@ -307,7 +307,7 @@ class Client:
         include_gaps: bool | None = None,
         progress: bool | None = None,
     ) -> Candles:
-        """Completed candles of trades, marks or indexes. A period without a candle is a hole that says why, never a repeated price."""
+        """Completed candles of trades, marks or indexes. A period without a candle is a hole with its cause, never a repeated price."""
         step = seconds_of(timeframe) * MICROS
         window = window_of(start, end, last, step=step, most=CANDLES)
         body = {
@@ -330,7 +330,7 @@ class Client:
         units: Units | None = None,
         limit: int | None = None,
     ) -> Liquidations:
-        """Liquidations of a window, and the stretches of it in which nothing could be heard. `side` is the position's."""
+        """Liquidations of a window, and the stretches of it in which nothing could be received. `side` is the position's."""
         window = window_of(start, end, last, step=MICROS, most=None)
         asked = {
             "where": where_text(where),

@@ -17,7 +17,7 @@ from .._retry import RETRIED, pause_before, seconds_in
 
 log = logging.getLogger("perp")
 
-# A wait longer than this is told by an exception, not slept through.
+# A wait longer than this raises an exception instead of sleeping.
 LONGEST_WAIT_S = 60.0
 # Heartbeats of a stream come every 15 s.
 SILENCE_S = 45.0
@@ -93,7 +93,7 @@ class Http:
         time.sleep(pause)
 
     def _once(self, method: str, path: str, **parts: Any) -> Reply:
-        """One request; where it is answered 402 and somebody pays, the same once more with a payment."""
+        """One request; where it is answered 402 and a payer is set, the same once more with a payment."""
         answer = self._client.request(method, path, **parts)
         if answer.status_code == 402 and self._payer is not None:
             signed = self._payer(dict(answer.headers), answer.content)
@@ -137,7 +137,7 @@ class Http:
 
 
 def error_of(reply: Reply, query: str | None) -> ApiError:
-    """What a refusal says, as an exception; an answer that is none of this service is BAD_ANSWER."""
+    """A refusal as an exception; an answer that is none of this service is BAD_ANSWER."""
     try:
         body = json.loads(reply.content)
         errors = body.get("errors", [])

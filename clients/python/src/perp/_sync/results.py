@@ -1,4 +1,4 @@
-"""Answers of many pages: nothing is asked before they are iterated or turned into a frame."""
+"""Answers of many pages: nothing is requested before they are iterated or turned into a frame."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Pages(Generic[Page, Row]):
         raise LookupError("there is no page")
 
     def table(self) -> Table:
-        """All rows; asked for once."""
+        """All rows; requested once."""
         if self._cached is None:
             self._cached = Table(self._spec(), self._chunks())
         return self._cached
@@ -134,7 +134,7 @@ class ArchiveFiles(CursorPages[ArchivePage, shapes.ArchiveFile]):
 
 
 class Liquidations(CursorPages[LiquidationsPage, LiquidationRow]):
-    """Liquidations; as a frame with the stretches in which nothing could be heard."""
+    """Liquidations; as a frame with the stretches in which nothing could be received."""
 
     _name, _kind = "liquidations", LiquidationsPage
 
@@ -148,7 +148,7 @@ class Liquidations(CursorPages[LiquidationsPage, LiquidationRow]):
         for page in self.pages():
             page.check_hash()
             chunks.append(rows_of_document(self._name, page.content))
-            # Every page tells the gaps of what it covers; one gap may be told twice.
+            # Every page has the gaps of its span; one gap may appear twice.
             gaps.update({tuple(gap.values()): gap for gap in liquidation_gaps(page.content)})
         return [*chunks, list(gaps.values())]
 
@@ -237,7 +237,7 @@ class History(Range[HistoryPage, ReadingRow]):
 
     @property
     def window(self) -> Window:
-        """What is asked, in microseconds."""
+        """The requested window, in microseconds."""
         if self._window is None:
             raise ValueError("only a window of time can be continued: ask with interval= or raw=True")
         return self._window
@@ -266,7 +266,7 @@ class History(Range[HistoryPage, ReadingRow]):
         """
         from .follow import Follow
 
-        # A reading that does not hold any more when it comes is a row of the past all the same: its figures stand under `withheld`.
+        # A reading that is no longer valid when it comes is a row of the past all the same: its figures are under `withheld`.
         body = {**self._body, "allow_stale": self._body.get("allow_stale") is not False}
         return Follow(History(self._http, body, self.window, progress=False), on_gap, on_stale)
 
