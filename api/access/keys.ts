@@ -51,4 +51,4 @@ export const findKeyShapes = (text: string): readonly string[] => text.match(SHA
 export const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest();
 
 /** What an account site may show of a key. */
-export const displayOf = (key: string): string => key.slice(0, DISPLAYED);
+export const shortenKey = (key: string): string => key.slice(0, DISPLAYED);

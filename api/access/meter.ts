@@ -20,7 +20,7 @@ import {
   toRefusal,
   wish,
 } from './held-permits.ts';
-import { type Ask, type Grant, localPermits, type Permits, type Telling } from './permits.ts';
+import { type Ask, type Grant, localPermits, type PermitExchange, type Permits } from './permits.ts';
 import { Places } from './places.ts';
 
 /** Permits unused for this long are returned to where other processes find them. */
@@ -44,7 +44,7 @@ export class Meter {
   /** Counts of a past day, still to be reported. */
   #past: Ask[] = [];
   /** A report whose answer did not arrive: it is repeated unchanged, before anything else. */
-  #unconfirmed: Telling | null = null;
+  #unconfirmed: PermitExchange | null = null;
   #lastReport = 0;
   #reports: Promise<void> = Promise.resolve();
   #awayUntilMs = 0;
@@ -276,7 +276,7 @@ export class Meter {
     await this.#confirm(this.#unconfirmed, nowMs);
   }
 
-  async #confirm(telling: Telling, nowMs: number): Promise<void> {
+  async #confirm(telling: PermitExchange, nowMs: number): Promise<void> {
     try {
       const grants = await this.#permits.report(telling, nowMs);
       this.#unconfirmed = null;

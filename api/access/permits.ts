@@ -38,11 +38,11 @@ export type Permits = {
   /** Takes permits: one grant per ask, in their order. Rejects when the store does not answer. */
   readonly exchange: (asks: readonly Ask[], nowMs: number) => Promise<readonly Grant[]>;
   /** The same for counts and returned permits. A report that is repeated under its number, since its answer was lost, counts once. */
-  readonly report: (telling: Telling, nowMs: number) => Promise<readonly Grant[]>;
+  readonly report: (telling: PermitExchange, nowMs: number) => Promise<readonly Grant[]>;
 };
 
 /** Numbers rise within a process. */
-export type Telling = { readonly number: number; readonly asks: readonly Ask[] };
+export type PermitExchange = { readonly number: number; readonly asks: readonly Ask[] };
 
 type Bucket = { tokens: number; at: number; day: string; granted: number };
 

@@ -17,10 +17,10 @@ const ANSWER_MS = 1_000;
 /** After a failure the store is left alone for this long, and the process counts by itself. */
 const AWAY_MS = 2_000;
 
-type Told = { readonly held: number; readonly busy: number };
-const NOTHING: Told = { held: 0, busy: 0 };
+type Usage = { readonly held: number; readonly busy: number };
+const NOTHING: Usage = { held: 0, busy: 0 };
 /** Equal to no possible value, so it is reported again. */
-const UNKNOWN: Told = { held: -1, busy: -1 };
+const UNKNOWN: Usage = { held: -1, busy: -1 };
 
 type Held = {
   readonly name: string;
@@ -32,7 +32,7 @@ type Held = {
   usedAt: number;
   fullUntil: number;
   /** What the store knows of this process. */
-  told: Told;
+  told: Usage;
   othersBusy: number;
 };
 

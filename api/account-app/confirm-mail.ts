@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import type { Account } from '../accounts/accounts.ts';
-import { tellEvent } from '../accounts/events.ts';
+import { recordEvent } from '../accounts/events.ts';
 import { takeCode } from '../accounts/recovery-codes.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { mailCode } from '../accounts/signing-in.ts';
@@ -54,7 +54,7 @@ const confirm = ({ pool }: Site, accountId: string, code: string): Promise<boole
     await client.query('update accounts set confirmed_at = coalesce(confirmed_at, now()) where account_id = $1', [
       accountId,
     ]);
-    await tellEvent(client, { accountId, action: 'mail_confirmed' });
+    await recordEvent(client, { accountId, action: 'mail_confirmed' });
     return true;
   });
 

@@ -17,7 +17,7 @@ const SIGN_PATH = '/plan/link/sign';
 const TRANSACTION = /^0x[0-9a-f]{64}$/;
 const WALLET = /^0x[0-9a-fA-F]{40}$/;
 
-type Asked = Pick<Recovery, 'transaction' | 'payer' | 'issuedAt'>;
+type LinkRequest = Pick<Recovery, 'transaction' | 'payer' | 'issuedAt'>;
 
 const showStart = (site: Site, exchange: Exchange, problem: Content = null) =>
   sendPage(site, exchange, {
@@ -34,7 +34,7 @@ const showStart = (site: Site, exchange: Exchange, problem: Content = null) =>
       </form>`,
   });
 
-type Step = { readonly asked: Asked; readonly problem: Content };
+type Step = { readonly asked: LinkRequest; readonly problem: Content };
 
 const showMessage = (site: Site, exchange: Exchange, { asked, problem }: Step) =>
   sendPage(site, exchange, {
@@ -56,7 +56,7 @@ const showMessage = (site: Site, exchange: Exchange, { asked, problem }: Step) =
       </form>`,
   });
 
-const parseRequest = (body: unknown, issuedAt: string): Asked | null => {
+const parseRequest = (body: unknown, issuedAt: string): LinkRequest | null => {
   const transaction = readField(body, 'transaction', 66).trim().toLowerCase();
   const payer = readField(body, 'payer', 42).trim();
   return TRANSACTION.test(transaction) && WALLET.test(payer) ? { transaction, payer, issuedAt } : null;

@@ -4,7 +4,7 @@ import { html } from 'htm/preact';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { readAccount, setPassword } from '../accounts/accounts.ts';
 import { closeAccount } from '../accounts/close-account.ts';
-import { tellEvent } from '../accounts/events.ts';
+import { recordEvent } from '../accounts/events.ts';
 import { exportAccount } from '../accounts/export-account.ts';
 import { addPasskey, removePasskey, requestNewPasskey } from '../accounts/passkeys.ts';
 import { hashPassword, isPasswordOf, passwordFault, runAttempt } from '../accounts/passwords.ts';
@@ -43,7 +43,7 @@ const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
   const token = await inTransaction(site.pool, async (client) => {
     await setPassword(client, accountId, passwordHash);
     await endOtherSessions(client, accountId, null);
-    await tellEvent(client, { accountId, action: 'password_changed' });
+    await recordEvent(client, { accountId, action: 'password_changed' });
     return (await beginSession(client, { accountId, agent: readAgent(headers) })).token;
   });
   await forgiveTries(site.pool, subjects);
@@ -64,7 +64,7 @@ const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void =
     const { accountId } = requireSession(request);
     await inTransaction(site.pool, async (client) => {
       if ((await client.query(NO_PASSWORD, [accountId])).rowCount === 1)
-        await tellEvent(client, { accountId, action: 'password_changed', details: { removed: true } });
+        await recordEvent(client, { accountId, action: 'password_changed', details: { removed: true } });
     });
     return reply.redirect(PATH, 303);
   });
@@ -74,7 +74,7 @@ const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void =
       const { rows } = await client.query<{ needs_passkey: boolean }>(NEEDS, [accountId]);
       const needed = rows[0]?.needs_passkey;
       if (needed !== undefined)
-        await tellEvent(client, { accountId, action: 'password_changed', details: { passkey_needed: needed } });
+        await recordEvent(client, { accountId, action: 'password_changed', details: { passkey_needed: needed } });
     });
     return reply.redirect(PATH, 303);
   });
@@ -122,7 +122,7 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
 const showCodes = async (site: Site, exchange: Exchange) => {
   const { accountId } = requireSession(exchange.request);
   const codes = await inTransaction(site.pool, async (client) => {
-    await tellEvent(client, { accountId, action: 'codes_made' });
+    await recordEvent(client, { accountId, action: 'codes_made' });
     return renewCodes(client, accountId);
   });
   return sendPage(site, exchange, {
@@ -139,7 +139,7 @@ const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
     const { accountId, sessionId } = requireSession(request);
     await inTransaction(site.pool, async (client) => {
       const ended = await endOtherSessions(client, accountId, sessionId);
-      await tellEvent(client, { accountId, action: 'sessions_ended', details: { ended } });
+      await recordEvent(client, { accountId, action: 'sessions_ended', details: { ended } });
     });
     return reply.redirect(PATH, 303);
   });
@@ -147,7 +147,7 @@ const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
     const { accountId } = requireSession(request);
     const isEnded = await inTransaction(site.pool, async (client) => {
       const done = await endSession(client, request.params.id.replaceAll('\0', ''), accountId);
-      if (done) await tellEvent(client, { accountId, action: 'session_ended' });
+      if (done) await recordEvent(client, { accountId, action: 'session_ended' });
       return done;
     });
     if (isEnded) return reply.redirect(PATH, 303);

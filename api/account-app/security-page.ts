@@ -2,7 +2,7 @@
 import { html } from 'htm/preact';
 import { type Account, readAccount } from '../accounts/accounts.ts';
 import { agentName } from '../accounts/agent-name.ts';
-import { listEvents, type ToldEvent } from '../accounts/events.ts';
+import { listEvents, type StoredEvent } from '../accounts/events.ts';
 import { listPasskeys, type Passkey } from '../accounts/passkeys.ts';
 import { countCodes } from '../accounts/recovery-codes.ts';
 import { type ListedSession, listSessions, type Session } from '../accounts/sessions.ts';
@@ -132,7 +132,7 @@ const sessionsPart = (site: Site, exchange: Exchange, sessions: readonly ListedS
           })
     }`;
 
-const listDetails = ({ key, details }: ToldEvent): string => {
+const listDetails = ({ key, details }: StoredEvent): string => {
   const shownDetails = Object.entries(details ?? {}).filter(([, value]) => value !== null && typeof value !== 'object');
   return [
     ...(key === null ? [] : [key]),
@@ -140,7 +140,7 @@ const listDetails = ({ key, details }: ToldEvent): string => {
   ].join(', ');
 };
 
-const eventRow = (event: ToldEvent): Content =>
+const eventRow = (event: StoredEvent): Content =>
   html`<tr>
     <td>${when(event.at)}</td>
     <th scope="row">${event.action.replaceAll('_', ' ')}</th>

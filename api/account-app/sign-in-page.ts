@@ -2,7 +2,7 @@
 import { html } from 'htm/preact';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { normalEmail } from '../accounts/accounts.ts';
-import { tellEvent } from '../accounts/events.ts';
+import { recordEvent } from '../accounts/events.ts';
 import { checkPasskey, requestPasskey } from '../accounts/passkeys.ts';
 import { runAttempt } from '../accounts/passwords.ts';
 import { endSession } from '../accounts/sessions.ts';
@@ -120,7 +120,7 @@ const submit = async (site: Site, exchange: Exchange) => {
   // An address that cannot be one is checked like any other: it has no account.
   const credentials = { email: normalEmail(typed) ?? 'nobody', password, address: ip, agent: readAgent(headers) };
   const outcome = await signIn(site.pool, credentials, (accountId, action) => {
-    tellEvent(site.pool, { accountId, action }).catch((err: unknown) =>
+    recordEvent(site.pool, { accountId, action }).catch((err: unknown) =>
       site.log.warn({ err }, 'a failed sign-in was not noted'),
     );
   });
@@ -183,7 +183,7 @@ export const signInPage: SiteModule = {
       if (session !== null)
         await inTransaction(site.pool, async (client) => {
           await endSession(client, session.sessionId, session.accountId);
-          await tellEvent(client, { accountId: session.accountId, action: 'signed_out' });
+          await recordEvent(client, { accountId: session.accountId, action: 'signed_out' });
         });
       return reply.redirect('/sign-in', 303);
     });

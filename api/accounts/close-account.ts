@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { endAllConnections } from './connections.ts';
-import { tellEvent } from './events.ts';
+import { recordEvent } from './events.ts';
 import { endOtherSessions } from './sessions.ts';
 
 const REVOKE_KEYS = `
@@ -29,6 +29,6 @@ export const closeAccount = (pool: Pool, accountId: string, also: readonly OnClo
     await endOtherSessions(client, accountId, null);
     for (const table of FORGET) await client.query(`delete from ${table} where account_id = $1`, [accountId]);
     for (const end of also) await end(client, accountId);
-    await tellEvent(client, { accountId, action: 'closed' });
+    await recordEvent(client, { accountId, action: 'closed' });
     return true;
   });

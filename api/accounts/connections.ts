@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import type { PlanCode } from '../contract/plans.ts';
-import { type Db, tellEvent } from './events.ts';
+import { type Db, recordEvent } from './events.ts';
 
 export type Connection = {
   readonly connection_id: string;
@@ -45,7 +45,7 @@ export const endConnection = (pool: Pool, accountId: string, connectionId: strin
     const { rows } = await client.query<Ended>(END, [accountId, connectionId, 'user']);
     for (const { connection_id, client_name } of rows) {
       const details = { connection_id, client_name };
-      await tellEvent(client, { accountId, action: 'connection_ended', details });
+      await recordEvent(client, { accountId, action: 'connection_ended', details });
     }
     return rows.length > 0;
   });

@@ -32,7 +32,7 @@ export type AccountAction = (typeof ACCOUNT_ACTIONS)[number];
 export type Details = Readonly<Record<string, string | number | boolean | null>>;
 
 /** No secret and no address of mail belongs in `details`. */
-export const tellEvent = async (
+export const recordEvent = async (
   db: Db,
   { accountId, action, details = {} }: { accountId: string; action: AccountAction; details?: Details },
 ): Promise<void> => {
@@ -43,7 +43,7 @@ export const tellEvent = async (
   ]);
 };
 
-export type ToldEvent = {
+export type StoredEvent = {
   readonly at: Date;
   readonly action: string;
   readonly actor: string;
@@ -60,5 +60,5 @@ const LIST = `
   order by at desc limit $2`;
 
 /** What happened to the account and to its keys, newest first. */
-export const listEvents = async (db: Db, accountId: string, most: number): Promise<readonly ToldEvent[]> =>
-  (await db.query<ToldEvent>(LIST, [accountId, most])).rows;
+export const listEvents = async (db: Db, accountId: string, most: number): Promise<readonly StoredEvent[]> =>
+  (await db.query<StoredEvent>(LIST, [accountId, most])).rows;

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { listOwnKeys } from './account-keys.ts';
 import { readAccount } from './accounts.ts';
 import { listConnections } from './connections.ts';
-import { listEvents, tellEvent } from './events.ts';
+import { listEvents, recordEvent } from './events.ts';
 import { listPasskeys } from './passkeys.ts';
 import { countCodes } from './recovery-codes.ts';
 import { listSessions } from './sessions.ts';
@@ -26,7 +26,7 @@ export type ExportPart = (pool: Pool, accountId: string) => Promise<readonly [na
 
 export const exportAccount = async (pool: Pool, accountId: string, parts: readonly ExportPart[] = []) => {
   const account = await readAccount(pool, accountId);
-  await tellEvent(pool, { accountId, action: 'exported' });
+  await recordEvent(pool, { accountId, action: 'exported' });
   return {
     exported_at: new Date(),
     account: {

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import type { Purchase } from '../payments/purchases.ts';
 import { type MessageChain, type Recovery, recoverKey } from '../payments/recover-key.ts';
-import { type Db, tellEvent } from './events.ts';
+import { type Db, recordEvent } from './events.ts';
 
 const MOVE = `update api_keys set account_id = $2 where key_id = $1`;
 
@@ -17,5 +17,5 @@ export type LinkDeps = {
 export const linkKey = (recovery: Recovery, accountId: string, deps: LinkDeps): Promise<Purchase | null> =>
   recoverKey(recovery, deps, async (client: Db, { keyId, plan, transaction }: Purchase) => {
     await client.query(MOVE, [keyId, accountId]);
-    await tellEvent(client, { accountId, action: 'key_linked', details: { key_id: keyId, plan, transaction } });
+    await recordEvent(client, { accountId, action: 'key_linked', details: { key_id: keyId, plan, transaction } });
   });

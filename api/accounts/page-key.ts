@@ -1,6 +1,6 @@
 // The key with which a page calls the data API for the signed-in user: derived for each account, stored as its hash, valid for an hour.
 import { openDerivedKeys } from '../access/derived-keys.ts';
-import { displayOf, hashKey } from '../access/keys.ts';
+import { hashKey, shortenKey } from '../access/keys.ts';
 import { makeKeyId } from '../contract/ids.ts';
 import type { Db } from './events.ts';
 
@@ -16,6 +16,6 @@ const KEEP = `
 /** The key of this account's pages. It goes to the data API and nowhere else. */
 export const preparePageKey = async (db: Db, secret: Buffer, accountId: string): Promise<string> => {
   const key = openDerivedKeys(secret, 'perp account site: page keys')(accountId);
-  await db.query(KEEP, [makeKeyId(Date.now()), accountId, hashKey(key), displayOf(key)]);
+  await db.query(KEEP, [makeKeyId(Date.now()), accountId, hashKey(key), shortenKey(key)]);
   return key;
 };

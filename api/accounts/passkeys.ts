@@ -12,7 +12,7 @@ import {
 } from '@simplewebauthn/server';
 import type { Pool } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
-import { type Db, tellEvent } from './events.ts';
+import { type Db, recordEvent } from './events.ts';
 
 export const MOST_PASSKEYS = 20;
 const CHALLENGE_MINUTES = 10;
@@ -114,7 +114,7 @@ export const addPasskey = async (
   return inTransaction(pool, async (client) => {
     const values = [id, adding.accountId, Buffer.from(publicKey), counter, transports, name];
     if ((await client.query(ADD, values)).rowCount !== 1) return false;
-    await tellEvent(client, { accountId: adding.accountId, action: 'passkey_added', details: { name } });
+    await recordEvent(client, { accountId: adding.accountId, action: 'passkey_added', details: { name } });
     return true;
   });
 };
@@ -187,6 +187,6 @@ export const removePasskey = (
     const name = removed.rows[0]?.name;
     if (name === undefined) return 'unknown';
     await client.query(UNNEEDED, [accountId]);
-    await tellEvent(client, { accountId, action: 'passkey_removed', details: { name } });
+    await recordEvent(client, { accountId, action: 'passkey_removed', details: { name } });
     return 'removed';
   });

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { createAccount, findAccount, setPassword } from './accounts.ts';
-import { type AccountAction, tellEvent } from './events.ts';
+import { type AccountAction, recordEvent } from './events.ts';
 import { writeLetter } from './mail.ts';
 import { hashPassword, isPasswordOf } from './passwords.ts';
 import { makeMailedCode, renewCodes, takeCode } from './recovery-codes.ts';
@@ -41,7 +41,7 @@ export const signUp = async (
     const accountId = await createAccount(client, { email, passwordHash });
     if (accountId === null) return null;
     const codes = await renewCodes(client, accountId);
-    await tellEvent(client, { accountId, action: 'signed_up' });
+    await recordEvent(client, { accountId, action: 'signed_up' });
     const { token } = await beginSession(client, { accountId, agent });
     return { token, codes, accountId };
   });
@@ -54,7 +54,7 @@ export const beginSignedIn = (
 ): Promise<SignedIn> =>
   inTransaction(pool, async (client) => {
     const { token } = await beginSession(client, { accountId, agent });
-    await tellEvent(client, { accountId, action: 'signed_in', details: { method } });
+    await recordEvent(client, { accountId, action: 'signed_in', details: { method } });
     return { is: 'in', token, accountId };
   });
 
@@ -102,7 +102,7 @@ export const resetPassword = async (
         accountId,
       ]);
     await endOtherSessions(client, accountId, null);
-    await tellEvent(client, { accountId, action: 'password_reset', details: { code: kind } });
+    await recordEvent(client, { accountId, action: 'password_reset', details: { code: kind } });
     if (account.needsPasskey && kind === 'mailed') return { is: 'passkey', accountId };
     const { token } = await beginSession(client, { accountId, agent });
     return { is: 'in', token, accountId };

@@ -42,7 +42,7 @@ export const placeOfRow = ({ at, seq, late }: Places, name: Pick<RowName, 'at' |
   return at.findLastIndex((held, place) => held <= name.at && late[place] === false);
 };
 
-type Asked = {
+type Comparison = {
   readonly question: LeafQuestion;
   readonly source: LeafSource;
   readonly kept: KeptHashes;
@@ -51,7 +51,7 @@ type Asked = {
 };
 
 /** The row at a place, read now; null when it does not equal its leaf. */
-const readPlace = async (places: Places, place: number, { question, source, kept, first }: Asked) => {
+const readPlace = async (places: Places, place: number, { question, source, kept, first }: Comparison) => {
   const at = places.at[place] as number;
   const begin = places.at.indexOf(at);
   const seqs = places.seq.slice(begin, places.at.lastIndexOf(at) + 1);
@@ -68,19 +68,19 @@ type Compared = { readonly digest: string; readonly places: Places };
 
 export type ComparedListings = {
   /** The meant row when the stored rows are those that were compared, null in it when no row is meant; else null: compare them. */
-  readonly find: (asked: Asked, name: RowName) => Promise<{ readonly row: EqualRow | null } | null>;
+  readonly find: (asked: Comparison, name: RowName) => Promise<{ readonly row: EqualRow | null } | null>;
   /** The stored rows of the question now; to be taken before they are compared. */
-  readonly digest: (asked: Asked) => Promise<string | null>;
+  readonly digest: (asked: Comparison) => Promise<string | null>;
   /** The rows were found equal after `digest` was taken. They are remembered if it is the same still. */
-  readonly remember: (asked: Asked, digest: string | null, places: Places) => Promise<void>;
+  readonly remember: (asked: Comparison, digest: string | null, places: Places) => Promise<void>;
 };
 
-const toName = ({ question, kept }: Asked): string => `${kept.treeKey} ${question.listing} ${question.closedAt}`;
+const toName = ({ question, kept }: Comparison): string => `${kept.treeKey} ${question.listing} ${question.closedAt}`;
 
 export const createComparedListings = (): ComparedListings => {
   const held = new Map<string, Compared>();
   /** Null when the store cannot make it, or is unavailable for a moment: rows are then compared one by one. */
-  const digest = ({ source, question }: Asked): Promise<string | null> =>
+  const digest = ({ source, question }: Comparison): Promise<string | null> =>
     digestLeafRows(source, question).catch(() => null);
   return {
     digest,

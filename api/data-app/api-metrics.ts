@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { seriesCacheOf } from '../series/cache.ts';
+import { openSeriesCache } from '../series/cache.ts';
 
 export type ApiMetrics = {
   readonly observe: (request: { readonly route: string; readonly status: number; readonly seconds: number }) => void;
@@ -78,7 +78,7 @@ const describeMemory = (registry: Registry, live: LiveMemory, nowMicros: () => M
   createGauge(
     registry,
     { name: 'perp_api_series_cache_bytes', help: 'Bytes of the columns that queries over periods read.' },
-    () => seriesCacheOf(live).bytes,
+    () => openSeriesCache(live).bytes,
   );
 };
 

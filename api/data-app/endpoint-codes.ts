@@ -13,7 +13,7 @@ const EVERYWHERE: readonly ErrorCode[] = [
 const WITH_BODY: readonly ErrorCode[] = ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 
 /** In the order of the catalogue. */
-export const codesOf = ({ method, key, price, codes }: Endpoint): ErrorCode[] => {
+export const listErrorCodes = ({ method, key, price, codes }: Endpoint): ErrorCode[] => {
   const withoutKey: ErrorCode = price === null ? 'AUTH_REQUIRED' : 'PAYMENT_REQUIRED';
   const may = new Set<string>([
     ...EVERYWHERE,

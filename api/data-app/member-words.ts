@@ -307,7 +307,7 @@ const WORDS: Readonly<Record<string, string>> = {
 export const MEMBER_WORDS: ReadonlySet<string> = new Set(Object.keys(WORDS));
 
 /** The entry that describes a member: the longest end of its path (operation first, lists and maps not named); null when there is none. */
-export const wordKeyOf = (path: readonly string[]): string | null => {
+export const findWordKey = (path: readonly string[]): string | null => {
   for (let from = 0; from < path.length; from++) {
     const key = path.slice(from).join('.');
     if (Object.hasOwn(WORDS, key)) return key;
@@ -316,4 +316,4 @@ export const wordKeyOf = (path: readonly string[]): string | null => {
 };
 
 /** The sentence of a member; empty when there is none. */
-export const wordsOf = (path: readonly string[]): string => WORDS[wordKeyOf(path) ?? ''] ?? '';
+export const findMemberText = (path: readonly string[]): string => WORDS[findWordKey(path) ?? ''] ?? '';

@@ -1,6 +1,6 @@
 // The OpenAPI document as it is served: each shape is defined once under `components.schemas`, and every place refers to it by name (OP-01).
 import { STREAM_EVENTS } from '../stream/events.ts';
-import { described, type OpenApi, type OpenApiOptions, openApiOf } from './openapi.ts';
+import { described, makeOpenApi, type OpenApi, type OpenApiOptions } from './openapi.ts';
 import { SHAPE_PLACES } from './openapi-shapes.ts';
 
 /** A JSON Schema as far as ours go. */
@@ -174,8 +174,8 @@ const namedItem = (item: PathItem, names: Names): PathItem => {
   };
 };
 
-export const namedOpenApiOf = (options: OpenApiOptions): OpenApi => {
-  const document = openApiOf(options);
+export const makeNamedOpenApi = (options: OpenApiOptions): OpenApi => {
+  const document = makeOpenApi(options);
   const paths = Object.entries(document.paths) as [string, Record<string, PathItem>][];
   const names = namesFor(paths.flatMap(([, methods]) => Object.values(methods)));
   names.resolve();

@@ -2,8 +2,8 @@
 import type { TSchema } from 'typebox';
 import { CATALOGUE } from '../../schemas/errors.ts';
 import { type Endpoint, pathParameters } from '../contract/endpoint.ts';
-import { codesOf } from './endpoint-codes.ts';
-import { wordsOf } from './member-words.ts';
+import { listErrorCodes } from './endpoint-codes.ts';
+import { findMemberText } from './member-words.ts';
 
 export type OpenApiOptions = {
   readonly operations: readonly Endpoint[];
@@ -27,7 +27,7 @@ const errorResponse = (description: string) => ({ description, content: { 'appli
 /** Its answers besides 200: statuses, each with its codes. */
 const listErrors = (endpoint: Endpoint): Record<number, ReturnType<typeof errorResponse>> => {
   const codes = new Map<number, string[]>();
-  for (const code of codesOf(endpoint)) {
+  for (const code of listErrorCodes(endpoint)) {
     const { status } = CATALOGUE[code];
     codes.set(status, [...(codes.get(status) ?? []), code]);
   }
@@ -43,7 +43,7 @@ export const described = (schema: TSchema, path: readonly string[]): TSchema => 
   const describeNamed = (parts: Members): Members =>
     mapMembers(parts, (part, name) => {
       const inner = [...path, name];
-      const words = wordsOf(inner);
+      const words = findMemberText(inner);
       return { ...(words === '' ? {} : { description: words }), ...described(part, inner) };
     });
   const describeAny = (parts: Members): Members => mapMembers(parts, (part) => ({ ...described(part, path) }));
@@ -140,9 +140,9 @@ const describePaths = (operations: readonly Endpoint[]): Record<string, Record<s
   return paths;
 };
 
-export type OpenApi = ReturnType<typeof openApiOf>;
+export type OpenApi = ReturnType<typeof makeOpenApi>;
 
-export const openApiOf = ({ operations, baseUrl, simulated }: OpenApiOptions) => ({
+export const makeOpenApi = ({ operations, baseUrl, simulated }: OpenApiOptions) => ({
   openapi: '3.1.0',
   info: {
     title: 'Perpetual-futures market data',

@@ -6,7 +6,7 @@ import type { LiveMemory } from '../live/memory.ts';
 import { OPERATIONS } from '../operations/index.ts';
 import { STREAM } from '../stream/request.ts';
 import type { AppDeps } from './app-deps.ts';
-import { namedOpenApiOf } from './named-openapi.ts';
+import { makeNamedOpenApi } from './named-openapi.ts';
 
 const REGISTRY_TYPE = 'application/vnd.schemaregistry.v1+json';
 
@@ -47,7 +47,7 @@ const addRegistry = (app: FastifyInstance): void => {
 
 export const addOperational = (app: FastifyInstance, deps: AppDeps): void => {
   const openApi = JSON.stringify(
-    namedOpenApiOf({ operations: [...OPERATIONS, STREAM], baseUrl: deps.baseUrl, simulated: deps.simulated }),
+    makeNamedOpenApi({ operations: [...OPERATIONS, STREAM], baseUrl: deps.baseUrl, simulated: deps.simulated }),
   );
   app.get('/healthz', (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'alive' }));
   app.get('/readyz', async (_request, reply) => {

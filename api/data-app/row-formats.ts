@@ -195,14 +195,14 @@ const writeTable = async (table: Table, metadata: Readonly<Record<string, string
   return writeParquet([...columns.values()], { metadata, onBytes });
 };
 
-export type RowsAsked = Table & {
+export type RowsRequest = Table & {
   readonly format: RowFormat;
   /** Metadata that a file keeps where its format can. */
   readonly metadata: Readonly<Record<string, string>>;
 };
 
 /** The rows of an answer as the bytes of a table. Gives way to other work, so a large one does not hold up small ones. */
-export const writeRows = ({ format, metadata, ...table }: RowsAsked): Promise<Buffer> => {
+export const writeRows = ({ format, metadata, ...table }: RowsRequest): Promise<Buffer> => {
   switch (format) {
     case 'ndjson':
       return writeNdjson(table);

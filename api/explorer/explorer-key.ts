@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { openDerivedKeys } from '../access/derived-keys.ts';
-import { displayOf, hashKey } from '../access/keys.ts';
+import { hashKey, shortenKey } from '../access/keys.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { makeKeyId } from '../contract/ids.ts';
 import type { PlanCode } from '../contract/plans.ts';
@@ -48,7 +48,7 @@ export const openExplorerKeys = (pool: Pool, secret: Buffer): ExplorerKeys => {
       await client.query(REPLACE, [accountId]);
       const keyId = makeKeyId(Date.now());
       const key = deriveText(keyId);
-      await client.query(CREATE, [keyId, accountId, hashKey(key), displayOf(key), plan]);
+      await client.query(CREATE, [keyId, accountId, hashKey(key), shortenKey(key), plan]);
       return key;
     });
 

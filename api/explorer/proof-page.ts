@@ -20,17 +20,17 @@ const newestDay = async ({ urls }: Site): Promise<string | null> => {
   }
 };
 
-type Asked = Readonly<Record<'day' | 'layer' | 'listing' | 'at' | 'seq', string>>;
+type ProofQuery = Readonly<Record<'day' | 'layer' | 'listing' | 'at' | 'seq', string>>;
 const NAMES = ['day', 'layer', 'listing', 'at', 'seq'] as const;
 
-const parseRequest = (query: unknown): Asked => {
+const parseRequest = (query: unknown): ProofQuery => {
   const sent = query as Record<string, unknown>;
   return Object.fromEntries(
     NAMES.map((name) => [name, typeof sent[name] === 'string' ? sent[name].slice(0, 200) : '']),
-  ) as Asked;
+  ) as ProofQuery;
 };
 
-const rowForm = ({ day, layer, listing, at, seq }: Asked, newest: string | null): Content =>
+const rowForm = ({ day, layer, listing, at, seq }: ProofQuery, newest: string | null): Content =>
   html`<form id="proof-form" method="get" action=${EXPLORE.proof}>
     <div class="field">
       <label for="day">Day (UTC)</label>

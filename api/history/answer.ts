@@ -15,7 +15,7 @@ import { type Selected, versionAt } from '../live/listing-book.ts';
 import { findListingPolicy } from '../live/listing-view.ts';
 import { findUnit, isQuantity, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { type Asked, gatherLosses, gatherSeries, type Losses, windowMicros } from './gather.ts';
+import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, windowMicros } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
 import { retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
@@ -38,7 +38,7 @@ const RAW_ROWS = ENDPOINT_LIMITS.history_raw_rows;
 
 export type HistoryOptions = {
   readonly evaluatedAt: Micros;
-  readonly asked: Asked;
+  readonly asked: RequestedTimes;
   readonly layers: readonly ReadingLayer[];
   readonly units: UnitsMode;
   readonly numberFormat: NumberFormat;
@@ -53,17 +53,24 @@ export type HistoryOptions = {
 type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
 /** The answer at one instant; `gapCause` null: nothing was ever received. */
-type Said = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
+type AnswerAt = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
 
-const answerInstants = (series: readonly StoredRow[], instants: readonly Micros[]): Said[] => {
+const answerInstants = (series: readonly StoredRow[], instants: readonly Micros[]): AnswerAt[] => {
   const readings = listReadings(series);
   return instants.map((at) => ({ at, row: newestAt(readings, at), gapCause: null }));
 };
 
-const answerRawRows = (series: readonly StoredRow[], asked: Asked & { mode: 'raw' }, layer: ReadingLayer): RawRow[] =>
-  answerRaw(series, { from: asked.from, to: asked.to, windowMicros: windowMicros(layer) });
+const answerRawRows = (
+  series: readonly StoredRow[],
+  asked: RequestedTimes & { mode: 'raw' },
+  layer: ReadingLayer,
+): RawRow[] => answerRaw(series, { from: asked.from, to: asked.to, windowMicros: windowMicros(layer) });
 
-const answerSeries = (series: readonly StoredRow[], layer: ReadingLayer, asked: Asked): readonly Said[] => {
+const answerSeries = (
+  series: readonly StoredRow[],
+  layer: ReadingLayer,
+  asked: RequestedTimes,
+): readonly AnswerAt[] => {
   switch (asked.mode) {
     case 'interval':
       return answerPeriods(series, listPeriods(asked.from, asked.to, asked.length));
@@ -77,12 +84,12 @@ const answerSeries = (series: readonly StoredRow[], layer: ReadingLayer, asked: 
 };
 
 /** Outside its life a listing has no reading (H-07); a period in which it still reported is answered with its report. */
-const withinLife = (said: Said, unlisted: readonly Span[], { mode }: Asked): Said => {
+const withinLife = (said: AnswerAt, unlisted: readonly Span[], { mode }: RequestedTimes): AnswerAt => {
   if (!unlisted.some(({ from, to }) => said.at >= from && said.at < to)) return said;
   return said.row === null || mode === 'at' ? { at: said.at, row: null, gapCause: 'not_listed' } : said;
 };
 
-const lastInstant = (asked: Asked): Micros => (asked.mode === 'at' ? (asked.instants.at(-1) ?? 0) : asked.to);
+const lastInstant = (asked: RequestedTimes): Micros => (asked.mode === 'at' ? (asked.instants.at(-1) ?? 0) : asked.to);
 
 type ListingSeries = {
   readonly selected: Selected;
@@ -92,7 +99,7 @@ type ListingSeries = {
   readonly options: HistoryOptions;
 };
 
-const makeRow = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }: Said): Row | null => {
+const makeRow = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }: AnswerAt): Row | null => {
   const { selected, capabilities, losses, options } = series;
   const { listing, version } = selected;
   const capability = versionAt(capabilities, at);
@@ -116,7 +123,12 @@ const makeRow = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause
 };
 
 /** Units of all members of the layer; the quantity's is that of the newest reading shown (L-05). */
-const findUnits = (layer: ReadingLayer, { version }: Selected, said: readonly Said[], mode: UnitsMode): JsonValue => {
+const findUnits = (
+  layer: ReadingLayer,
+  { version }: Selected,
+  said: readonly AnswerAt[],
+  mode: UnitsMode,
+): JsonValue => {
   const counted = said.findLast(({ row }) => row?.reading.quantity_unit != null)?.row?.reading ?? {
     quantity_unit: null,
   };
@@ -127,7 +139,7 @@ const findUnits = (layer: ReadingLayer, { version }: Selected, said: readonly Sa
 
 type LayerText = { readonly text: string; readonly count: number; readonly rows: readonly Row[] };
 
-const layerText = (series: ListingSeries, layer: ReadingLayer, said: readonly Said[]): LayerText => {
+const layerText = (series: ListingSeries, layer: ReadingLayer, said: readonly AnswerAt[]): LayerText => {
   const { selected, options } = series;
   const { numberFormat, units } = options;
   const rows = said.map((one) => makeRow(series, layer, one)).filter((row) => row !== null);
@@ -162,7 +174,7 @@ const groupTexts = async (
     needsMarks(options) ? gatherSeries(gathering, 'mark', { withBefore: true }) : NO_SERIES,
     ...layers.map((layer) => gatherSeries(gathering, layer)),
   ]);
-  const findSaid = (one: Selected, i: number): readonly Said[] => {
+  const findAnswers = (one: Selected, i: number): readonly AnswerAt[] => {
     const unlisted = unlistedSpans(one.listing, one.version);
     return answerSeries(series[i]?.get(toListingId(one)) ?? [], layers[i] as ReadingLayer, asked).map((said) =>
       withinLife(said, unlisted, asked),
@@ -170,7 +182,7 @@ const groupTexts = async (
   };
   const bySeries = new Map(
     layers.map(
-      (layer, i) => [layer, new Map(listings.map((one) => [toListingId(one), findSaid(one, i)] as const))] as const,
+      (layer, i) => [layer, new Map(listings.map((one) => [toListingId(one), findAnswers(one, i)] as const))] as const,
     ),
   );
   const listMarks = (one: Selected): ReadingRow[] => listReadings(marks.get(toListingId(one)) ?? []);
@@ -200,7 +212,7 @@ const groupTexts = async (
 };
 
 /** How many answers one listing and layer can have, at most. */
-export const countRows = (asked: Asked, layer: ReadingLayer): number => {
+export const countRows = (asked: RequestedTimes, layer: ReadingLayer): number => {
   switch (asked.mode) {
     case 'interval':
       return Math.max(0, (asked.to - asked.from) / asked.length);
@@ -214,7 +226,7 @@ export const countRows = (asked: Asked, layer: ReadingLayer): number => {
 };
 
 /** The window, or the instants, of which this share of the answer fits (H-08). */
-export const whatFits = (asked: Asked, share: number): string => {
+export const whatFits = (asked: RequestedTimes, share: number): string => {
   const fits = share * 0.9;
   if (asked.mode === 'at') {
     return `About ${Math.max(1, Math.floor(fits * asked.instants.length))} instants fit, or narrow where or layers.`;
@@ -230,7 +242,7 @@ const refuseTooLarge = (bytes: number, share: number, { asked, itemsLimit }: His
   throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${itemsLimit}.`, { hint });
 };
 
-const refuseTooMany = (rows: number, { mode }: Asked): void => {
+const refuseTooMany = (rows: number, { mode }: RequestedTimes): void => {
   if (mode !== 'raw' || rows <= RAW_ROWS) return;
   const hint = 'Late rows are among them: ask for half of the window.';
   throw serviceError('DQL_LIMIT', `The answer has more than ${rows} rows, the limit is ${RAW_ROWS}.`, { hint });

@@ -32,7 +32,7 @@ import { joinSeries, listReadings } from './series.ts';
 import type { HistoryReader } from './store.ts';
 
 /** Periods of `length` from `from` to `to`, both on boundaries. */
-export type CandlesAsked = {
+export type CandlesQuestion = {
   readonly timeframe: Timeframe;
   readonly length: Micros;
   readonly priceType: PriceType;
@@ -41,7 +41,7 @@ export type CandlesAsked = {
 };
 export type CandleOptions = {
   readonly evaluatedAt: Micros;
-  readonly asked: CandlesAsked;
+  readonly asked: CandlesQuestion;
   readonly units: UnitsMode;
   readonly numberFormat: NumberFormat;
   readonly includeGaps: boolean;
@@ -237,7 +237,7 @@ const gatherMarks = async (
 };
 
 /** The window of which this share of the answer fits (H-08). */
-export const whatFits = ({ from, to, length }: CandlesAsked, share: number): string => {
+export const whatFits = ({ from, to, length }: CandlesQuestion, share: number): string => {
   const window = Math.max(1, Math.floor((share * 0.9 * (to - from)) / length)) * length;
   return `A window of about ${window / 1_000_000}s fits: send to ${formatInstant(from + window)}, or narrow where.`;
 };

@@ -11,7 +11,7 @@ import type { HistoryReader, Range, RowQuestion, Rows, StoredSpan } from './stor
 import { fromRow, type StoredReading, type StoredRow } from './stored-row.ts';
 
 /** The requested instants. `from` and `to` of periods lie on boundaries. */
-export type Asked =
+export type RequestedTimes =
   | (Span & { readonly mode: 'interval'; readonly length: Micros })
   | (Span & { readonly mode: 'raw' })
   | { readonly mode: 'at'; readonly instants: readonly Micros[] };
@@ -46,7 +46,7 @@ const merge = (parts: readonly Rows[]): Rows => {
   return merged;
 };
 
-const readPeriods = (reader: HistoryReader, question: RowQuestion, asked: Asked & { mode: 'interval' }) => {
+const readPeriods = (reader: HistoryReader, question: RowQuestion, asked: RequestedTimes & { mode: 'interval' }) => {
   const range: Range = { after: asked.from, to: asked.to };
   // Those that end within the range are among its windows.
   if (asked.length === windowMicros(question.layer))
@@ -79,7 +79,7 @@ const readRaw = (reader: HistoryReader, question: RowQuestion, { from, to }: Spa
   return [reader.windows(question, { after: from - 1, to: end }), reader.longGaps(question, { after: end, to })];
 };
 
-const readAsked = (reader: HistoryReader, question: RowQuestion, asked: Asked): Promise<Rows>[] => {
+const readParameters = (reader: HistoryReader, question: RowQuestion, asked: RequestedTimes): Promise<Rows>[] => {
   switch (asked.mode) {
     case 'interval':
       return readPeriods(reader, question, asked);
@@ -96,7 +96,7 @@ export type Gathering = {
   readonly reader: HistoryReader;
   readonly live: LiveMemory;
   readonly listings: readonly Selected[];
-  readonly asked: Asked;
+  readonly asked: RequestedTimes;
 };
 
 /** Series of a layer by listing id. `withBefore` adds the newest reading before the range, for values carried into it. */
@@ -107,7 +107,7 @@ export const gatherSeries = async (
 ): Promise<ReadonlyMap<string, readonly StoredRow[]>> => {
   const question: RowQuestion = { layer, listings: listings.map(toListingId) };
   const recent = listings.map((listing) => readRecent(live, listing, layer));
-  const reads = readAsked(reader, question, asked);
+  const reads = readParameters(reader, question, asked);
   if (withBefore && asked.mode !== 'at') reads.push(reader.asOf(question, asked.from));
   const stored = merge(await Promise.all(reads));
   return new Map(

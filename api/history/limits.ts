@@ -7,7 +7,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import type { Plan } from '../contract/plans.ts';
 import { countRows } from './answer.ts';
-import type { Asked } from './gather.ts';
+import type { RequestedTimes } from './gather.ts';
 import { reachRefusals } from './past.ts';
 import { firstInstant, type Input } from './request.ts';
 
@@ -15,7 +15,7 @@ const ROWS_PER_LAYER = ENDPOINT_LIMITS.history_rows_per_layer;
 const RAW_ROWS = ENDPOINT_LIMITS.history_raw_rows;
 
 /** Raw rows, and how far back the plan reaches. */
-export const planRefusals = (input: Input, asked: Asked, plan: Plan, evaluatedAt: Micros): ApiError[] => {
+export const planRefusals = (input: Input, asked: RequestedTimes, plan: Plan, evaluatedAt: Micros): ApiError[] => {
   const refusals: ApiError[] = [];
   if (input.raw === true && !plan.raw) {
     const message = `The plan ${plan.name} has no raw history.`;
@@ -27,7 +27,7 @@ export const planRefusals = (input: Input, asked: Asked, plan: Plan, evaluatedAt
 };
 
 /** Periods shorter than the sampling window of a layer. */
-export const cadenceLimits = (asked: Asked, layers: readonly ReadingLayer[]): ApiError[] => {
+export const cadenceLimits = (asked: RequestedTimes, layers: readonly ReadingLayer[]): ApiError[] => {
   if (asked.mode !== 'interval') return [];
   const slower = layers.filter((layer) => LAYERS[layer].windowMs * 1_000 > asked.length);
   if (slower.length === 0) return [];
@@ -37,7 +37,7 @@ export const cadenceLimits = (asked: Asked, layers: readonly ReadingLayer[]): Ap
 };
 
 /** Rows of a listing and layer. */
-export const rowLimits = (asked: Asked): ApiError[] => {
+export const rowLimits = (asked: RequestedTimes): ApiError[] => {
   if (asked.mode === 'raw') return [];
   const rows = countRows(asked, 'ticker');
   if (rows <= ROWS_PER_LAYER) return [];
@@ -50,7 +50,7 @@ export const rowLimits = (asked: Asked): ApiError[] => {
 };
 
 /** Rows of a raw answer are known ahead: a stored row, or its absence, for every window. */
-export const rawLimits = (asked: Asked, layers: readonly ReadingLayer[], listings: number): ApiError[] => {
+export const rawLimits = (asked: RequestedTimes, layers: readonly ReadingLayer[], listings: number): ApiError[] => {
   if (asked.mode !== 'raw') return [];
   const rows = layers.reduce((sum, layer) => sum + countRows(asked, layer) * listings, 0);
   if (rows <= RAW_ROWS) return [];

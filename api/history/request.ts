@@ -9,7 +9,7 @@ import { Layers, layerFault } from '../contract/layer-names.ts';
 import { IncludeSynthetic, NumberFormatParameter, Units } from '../contract/parameters.ts';
 import { Where } from '../language/where-object.ts';
 import { Freshness, freshnessFaults } from '../live/bounds.ts';
-import type { Asked } from './gather.ts';
+import type { RequestedTimes } from './gather.ts';
 import { instantFaults, shapeFault, windowFaults } from './past.ts';
 
 const INTERVALS = ['10s', '30s', '1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'] as const;
@@ -103,7 +103,7 @@ export const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
 ];
 
 /** The instants meant. Periods are moved in to boundaries and cut at now; what is left may be nothing (H-02, H-04). */
-export const readAsked = (input: Input, evaluatedAt: Micros): Asked => {
+export const readParameters = (input: Input, evaluatedAt: Micros): RequestedTimes => {
   const texts = input.at ?? (input.as_of === undefined ? undefined : [input.as_of]);
   if (texts !== undefined) return { mode: 'at', instants: texts.map((text) => parseInstant(text) ?? 0) };
   const from = parseInstant(input.from ?? '') ?? 0;
@@ -114,8 +114,10 @@ export const readAsked = (input: Input, evaluatedAt: Micros): Asked => {
   return { mode: 'interval', length, from: start, to: Math.max(start, Math.floor(to / length) * length) };
 };
 
-export const firstInstant = (asked: Asked): Micros => (asked.mode === 'at' ? (asked.instants[0] ?? 0) : asked.from);
-export const lastInstant = (asked: Asked): Micros => (asked.mode === 'at' ? (asked.instants.at(-1) ?? 0) : asked.to);
+export const firstInstant = (asked: RequestedTimes): Micros =>
+  asked.mode === 'at' ? (asked.instants[0] ?? 0) : asked.from;
+export const lastInstant = (asked: RequestedTimes): Micros =>
+  asked.mode === 'at' ? (asked.instants.at(-1) ?? 0) : asked.to;
 
 /** Instants that have not come yet. */
 export const futureFaults = ({ at = [], as_of }: Partial<Input>, evaluatedAt: Micros): ApiError[] => {

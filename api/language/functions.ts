@@ -62,10 +62,10 @@ export type FunctionSpec = {
 
 const DEPTH_COST = 25;
 
-type Told = Pick<FunctionSpec, 'name' | 'signature' | 'bars' | 'barsText' | 'how' | 'description' | 'example'>;
+type Described = Pick<FunctionSpec, 'name' | 'signature' | 'bars' | 'barsText' | 'how' | 'description' | 'example'>;
 
 /** A function over the newest periods of a series. */
-const series = (told: Told & Partial<FunctionSpec>): FunctionSpec => ({
+const series = (told: Described & Partial<FunctionSpec>): FunctionSpec => ({
   parameters: ['series', 'window'],
   optional: 0,
   returns: 'series',
@@ -124,7 +124,7 @@ const depth = (name: string, unit: string, description: string): FunctionSpec =>
     example: `any(venues where ${name}(10bps) > 1000)`,
   });
 
-type Windowed = Omit<Told, 'bars' | 'barsText' | 'signature' | 'how' | 'name'> & Partial<FunctionSpec>;
+type Windowed = Omit<Described, 'bars' | 'barsText' | 'signature' | 'how' | 'name'> & Partial<FunctionSpec>;
 type RuleName = keyof typeof RULES;
 const by = (rule: Rule): How => ({ by: 'window', rule });
 

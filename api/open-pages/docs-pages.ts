@@ -119,20 +119,20 @@ const wantsMarkdown = ({ request }: Exchange): boolean => /\btext\/markdown\b/.t
 type Shown = readonly [DocsPage, RenderedPage];
 type Docs = {
   readonly pages: readonly DocsPage[];
-  readonly extrasOf: (page: DocsPage, exchange: Exchange) => Extras | Promise<Extras>;
+  readonly makeExtras: (page: DocsPage, exchange: Exchange) => Extras | Promise<Extras>;
 };
 
 const addPage = (
   app: FastifyInstance,
   site: Site,
-  { pages, extrasOf, shown }: Docs & { readonly shown: Shown },
+  { pages, makeExtras, shown }: Docs & { readonly shown: Shown },
 ): void => {
   const [page] = shown;
   const send = async (exchange: Exchange): Promise<FastifyReply> => {
     const { reply } = exchange;
     reply.header('vary', 'Accept').header('link', `</docs/${page.slug}.md>; rel="alternate"; type="text/markdown"`);
     if (wantsMarkdown(exchange)) return sendText(reply, 'text/markdown', page.markdown);
-    return sendPage(site, exchange, pageContent(pages, shown, await extrasOf(page, exchange)));
+    return sendPage(site, exchange, pageContent(pages, shown, await makeExtras(page, exchange)));
   };
   app.get(`/docs/${page.slug}`, (request, reply) => send({ request, reply }));
   app.get(`/docs/${page.slug}.md`, (_request, reply) => sendText(reply, 'text/markdown', page.markdown));
@@ -174,12 +174,12 @@ const register = (app: FastifyInstance, site: Site): void => {
   const all = pages.map((page): Shown => [page, render(page)]);
   const readStatus = createStatusReader(site);
   const endpoints = new Map(ENDPOINTS.map((endpoint) => [endpointSlug(endpoint), endpoint]));
-  const extrasOf: Docs['extrasOf'] = async ({ slug, live }, exchange) => {
+  const makeExtras: Docs['makeExtras'] = async ({ slug, live }, exchange) => {
     const endpoint = endpoints.get(slug);
     if (endpoint !== undefined) return makeTrial(site, exchange, { endpoint });
     return live === 'venues' ? { above: venuesNow(await readStatus()) } : {};
   };
-  for (const shown of all) addPage(app, site, { pages, extrasOf, shown });
+  for (const shown of all) addPage(app, site, { pages, makeExtras, shown });
   addTrials(app, site, { pages, all });
   addSearch(app, site, { pages, all });
   app.get('/docs', (_request, reply) => reply.redirect(`/docs/${pages[0]?.slug}`, 302));

@@ -92,7 +92,11 @@ const distinct = ({ rule_id: ids }: Input): readonly string[] | null => (ids ===
 
 // ---- the caller ----
 
-type Asked = { readonly rules: AgentRules; readonly caller: RuleCaller; readonly ids: readonly string[] | null };
+type StatesQuestion = {
+  readonly rules: AgentRules;
+  readonly caller: RuleCaller;
+  readonly ids: readonly string[] | null;
+};
 
 /** Any failure besides a caller's fault is one of the store of rules. */
 const refuseForNow = (error: unknown): never => {
@@ -100,7 +104,7 @@ const refuseForNow = (error: unknown): never => {
   throw serviceError('UNAVAILABLE', 'Rules cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
 };
 
-const readAsked = (input: Input, { rules, caller, payer }: Context): Asked => {
+const readParameters = (input: Input, { rules, caller, payer }: Context): StatesQuestion => {
   if (rules === null) return refuseForNow(null);
   const ids = distinct(input);
   if (caller !== null) return { rules, caller, ids };
@@ -121,7 +125,7 @@ const refuseNone = (ids: readonly string[] | null, found: number): void => {
 };
 
 const judge = async (input: Input, context: Context): Promise<void> => {
-  const { rules, caller, ids } = readAsked(input, context);
+  const { rules, caller, ids } = readParameters(input, context);
   refuseNone(ids, (await rules.find(ids, caller).catch(refuseForNow)).length);
 };
 
@@ -154,7 +158,7 @@ const inOrder = (ids: readonly string[] | null, found: readonly RuleStatus[]): r
   return ids.flatMap((id) => byId.get(id) ?? []);
 };
 
-const evaluateFirst = async ({ rules, caller, ids }: Asked, context: Context): Promise<void> => {
+const evaluateFirst = async ({ rules, caller, ids }: StatesQuestion, context: Context): Promise<void> => {
   const readable = await rules.find(ids, caller).catch(refuseForNow);
   refuseNone(ids, readable.length);
   // A paid call counts on no plan.
@@ -163,7 +167,7 @@ const evaluateFirst = async ({ rules, caller, ids }: Asked, context: Context): P
 };
 
 const run = async (input: Input, context: Context): Promise<Answer> => {
-  const asked = readAsked(input, context);
+  const asked = readParameters(input, context);
   const { rules, caller, ids } = asked;
   if (input.fresh === true) await evaluateFirst(asked, context);
   const found = await rules.read(ids, caller, context.evaluatedAt).catch(refuseForNow);

@@ -68,7 +68,7 @@ export const describeNetwork = ({ network, binding }: ClosedDay): { readonly [na
 const explorerUrl = ({ binding, posting: { txHash } }: ClosedDay): string | null =>
   binding && txHash !== null ? `https://basescan.org/tx/${txHash}` : null;
 
-export const anchorOf = (closed: ClosedDay): JsonValue => {
+export const showAnchor = (closed: ClosedDay): JsonValue => {
   const { status, contract, txHash, block, anchoredAt } = closed.posting;
   const lag = anchoredAt === null ? null : (toStart(dayOf(anchoredAt)) - toStart(closed.day)) / DAY;
   return {

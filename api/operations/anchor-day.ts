@@ -5,11 +5,11 @@ import { formatInstant } from '../../schemas/instants.ts';
 import { InstantText } from '../contract/parameters.ts';
 import {
   Anchor,
-  anchorOf,
   describeNetwork,
   NetworkMembers,
   requireAnchors,
   requireClosedDay,
+  showAnchor,
 } from './anchor-answer.ts';
 import { dayFaults } from './archive-input.ts';
 import answer from './examples/anchor-day.json' with { type: 'json' };
@@ -58,7 +58,7 @@ const run = async ({ day }: Input, context: Context): Promise<Answer> => {
       closed_at: formatInstant(closedAt),
       day_root: root,
       partitions: partitions.map(({ table, rows, root, leaf }, index) => ({ table, rows, root, leaf, index })),
-      anchor: anchorOf(closed),
+      anchor: showAnchor(closed),
     },
     numberFormat: 'json',
   };

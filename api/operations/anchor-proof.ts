@@ -10,18 +10,18 @@ import { findKind } from '../anchors/row-choice.ts';
 import { rowRefusals } from '../archive/plan.ts';
 import { InstantText, SCOPE_CODES } from '../contract/parameters.ts';
 import { spelledCode, unknownCode } from '../language/codes.ts';
-import { directoryOf } from '../selection/directory.ts';
+import { findDirectory } from '../selection/directory.ts';
 import {
   Anchor,
-  anchorOf,
   describeNetwork,
   NetworkMembers,
   requireAnchors,
   requireClosedDay,
+  showAnchor,
 } from './anchor-answer.ts';
 import { dayIn, ProofInput, proofFaults, tableNamed } from './anchor-input.ts';
-import { requirePlan } from './asked.ts';
 import answer from './examples/anchor-proof.json' with { type: 'json' };
+import { requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 
 const Hashes = Type.Array(Type.String());
@@ -53,16 +53,16 @@ const Output = Type.Object({
 /** The venue in catalogue spelling; null when it is not to be read. */
 const understand = ({ venue }: Partial<ProofInput>, { live }: Reading): string | null => {
   if (venue === undefined) return null;
-  const { codes } = directoryOf(live);
+  const { codes } = findDirectory(live);
   const spelt = spelledCode('venue', venue, codes);
   if (spelt === undefined) throw new ServiceError([{ ...unknownCode('venue', venue, codes), path: '/venue' }]);
   return spelt;
 };
 
-type Asked = ReturnType<typeof readAsked>;
+type RowQuestion = ReturnType<typeof readParameters>;
 
 /** Reads parameters that have been checked. */
-const readAsked = (input: ProofInput, venue: string | null) => {
+const readParameters = (input: ProofInput, venue: string | null) => {
   const table = tableNamed(input.layer);
   const at = parseInstant(input.at);
   if (table === undefined || at === null || venue === null)
@@ -79,7 +79,7 @@ const readAsked = (input: ProofInput, venue: string | null) => {
 };
 
 /** Refusals of what the plan does not include (E-01 step 8). */
-const listRefusals = async (asked: Asked, context: Context): Promise<ApiError[]> => {
+const listRefusals = async (asked: RowQuestion, context: Context): Promise<ApiError[]> => {
   const { venue, venueSymbol, dayName: day, table } = asked;
   const plan = requirePlan(context);
   const versions = context.live.venue(venue)?.listings.get(venueSymbol)?.versions ?? [];
@@ -103,7 +103,7 @@ const describePartition = (
 
 const run = async (input: ProofInput, context: Context, venue: string | null): Promise<Answer> => {
   const { evaluatedAt } = context;
-  const asked = readAsked(input, venue);
+  const asked = readParameters(input, venue);
   throwAll(await listRefusals(asked, context));
   const anchors = requireAnchors(context);
   const day = await requireClosedDay(asked.dayName, anchors, evaluatedAt);
@@ -126,7 +126,7 @@ const run = async (input: ProofInput, context: Context, venue: string | null): P
       path: proof.path,
       partition: describePartition(proof, day),
       day_root: day.root,
-      anchor: anchorOf(day),
+      anchor: showAnchor(day),
       verify: anchors.verifyUrl,
     },
     numberFormat: 'json',

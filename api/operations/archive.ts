@@ -10,12 +10,12 @@ import { type ArchiveFile, archiveLayer, type SetName, TIER_PRICES } from '../co
 import type { Spoilt } from '../contract/endpoint.ts';
 import { InstantText, WHERE_CODES } from '../contract/parameters.ts';
 import { SelectionText } from '../language/where-object.ts';
-import { directoryOf } from '../selection/directory.ts';
+import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import { archiveLayerFaults, dayFaults } from './archive-input.ts';
-import { collected, readNames, requirePlan } from './asked.ts';
 import { digestOfRequest, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/archive.json' with { type: 'json' };
+import { collected, readNames, requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 
 const LIMIT = 100;
@@ -130,7 +130,7 @@ const toItem = (file: ArchiveFile, scope: FileScope): JsonValue => ({
 /** Every listing ever seen that the selection names; null selects everything, also delisted ones. */
 const findListings = (input: Input, names: Names, { live, evaluatedAt }: Context) => {
   if (input.where === undefined) return null;
-  return selectListings(names, directoryOf(live), { at: evaluatedAt, since: 0 }).map(({ listing }) => listing);
+  return selectListings(names, findDirectory(live), { at: evaluatedAt, since: 0 }).map(({ listing }) => listing);
 };
 
 const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {

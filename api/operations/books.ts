@@ -22,10 +22,10 @@ import { bookObject } from '../live/book-object.ts';
 import { makeBounds } from '../live/bounds.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
 import { findListingPolicy, presentMark, type VenueView, venueView } from '../live/listing-view.ts';
-import { directoryOf } from '../selection/directory.ts';
+import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
-import { listingLimit, readNames, requirePlan, Scope, scopeStated } from './asked.ts';
 import answer from './examples/books.json' with { type: 'json' };
+import { listingLimit, readNames, requirePlan, Scope, scopeStated } from './listing-input.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
 const DEPTH = 10;
@@ -96,7 +96,7 @@ const Output = Type.Object({
 
 const selectWithin = (names: Names, { live, evaluatedAt, scopeOf }: Context, plan: Plan): Selected[] => {
   const choice = scopeOf(plan);
-  const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: toNarrowing(choice) });
+  const selected = selectListings(names, findDirectory(live), { at: evaluatedAt, narrowing: toNarrowing(choice) });
   throwAll([...refuseOutside(names, plan, choice), ...listingLimit(selected.length, plan.limits.books_listings)]);
   return selected;
 };

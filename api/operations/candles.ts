@@ -19,15 +19,15 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { type CandlesAsked, candleItems, whatFits } from '../history/candles.ts';
+import { type CandlesQuestion, candleItems, whatFits } from '../history/candles.ts';
 import { instantFaults, isSettled, reachRefusals, shapeFault, windowFaults } from '../history/past.ts';
 import { InstantInput } from '../history/request.ts';
 import { TIMEFRAMES } from '../language/limits.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
-import { collected, listingLimit, listVenues, readNames, requirePlan } from './asked.ts';
 import answer from './examples/candles.json' with { type: 'json' };
+import { collected, listingLimit, listVenues, readNames, requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
 
@@ -115,7 +115,7 @@ const refine = ({ timeframe, from, to }: Partial<Input>): ApiError[] => [
 ];
 
 /** Periods whose open time lies in the window and that are over: bounds are moved in (H-16d). */
-const readAsked = (input: Input, evaluatedAt: Micros): CandlesAsked => {
+const readParameters = (input: Input, evaluatedAt: Micros): CandlesQuestion => {
   const timeframe = readTimeframe(input.timeframe) ?? '1m';
   const length = (parseDuration(timeframe) ?? 0) * 1_000;
   const from = Math.ceil((parseInstant(input.from) ?? 0) / length) * length;
@@ -123,7 +123,7 @@ const readAsked = (input: Input, evaluatedAt: Micros): CandlesAsked => {
   return { timeframe, length, priceType: input.price_type ?? 'trade', from, to: Math.max(from, to) };
 };
 
-const candleLimits = ({ from, to, length }: CandlesAsked): ApiError[] => {
+const candleLimits = ({ from, to, length }: CandlesQuestion): ApiError[] => {
   const candles = (to - from) / length;
   if (candles <= PER_LISTING) return [];
   const message = `A listing would have ${candles} candles, the limit is ${PER_LISTING}.`;
@@ -132,7 +132,7 @@ const candleLimits = ({ from, to, length }: CandlesAsked): ApiError[] => {
   return [{ code: 'DQL_LIMIT', message, hint, path: '/to' }];
 };
 
-type Question = { readonly asked: CandlesAsked; readonly names: Names; readonly plan: Plan };
+type Question = { readonly asked: CandlesQuestion; readonly names: Names; readonly plan: Plan };
 
 /** Checks of step 8, then the listings that were listed at some time of the answer. */
 const selectWithin = ({ asked, names, plan }: Question, context: Context): Selected[] => {
@@ -145,7 +145,7 @@ const selectWithin = ({ asked, names, plan }: Question, context: Context): Selec
 };
 
 const makeQuestion = (input: Input, context: Context, names: Names): Question => ({
-  asked: readAsked(input, context.evaluatedAt),
+  asked: readParameters(input, context.evaluatedAt),
   names,
   plan: requirePlan(context),
 });

@@ -17,7 +17,7 @@ import { makeBounds, printBounds } from '../live/bounds.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
 import { findPolicy } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { directoryOf } from '../selection/directory.ts';
+import { findDirectory } from '../selection/directory.ts';
 import { catalogueVersion } from './catalogue-version.ts';
 import answer from './examples/dql-catalogue.json' with { type: 'json' };
 import { earliestKnown } from './instruments.ts';
@@ -134,7 +134,7 @@ const venuesWhere = (venues: readonly VenueFacts[], lacks: (facts: VenueFacts) =
   venues.filter(lacks).map(({ venue }) => venue);
 
 const catalogueBody = (live: LiveMemory, at: Micros): JsonValue => {
-  const { codes, listings } = directoryOf(live);
+  const { codes, listings } = findDirectory(live);
   const venues = readFacts(live, at);
   const current = new Set(venues.flatMap(({ listed }) => listed.map(({ record }) => record.values.instrument)));
   const instruments = spellings(codes.instrument);

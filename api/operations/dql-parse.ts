@@ -4,7 +4,7 @@ import type { JsonValue } from '../../schemas/json.ts';
 import { type Compiled, compile } from '../language/compile.ts';
 import { listTimeframes } from '../language/cost.ts';
 import { VERSION } from '../language/limits.ts';
-import { directoryOf } from '../selection/directory.ts';
+import { findDirectory } from '../selection/directory.ts';
 import answer from './examples/dql-parse.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 import { findQueryInput, QUERY_CODES, QueryMembers, queryFaults } from './query-input.ts';
@@ -41,7 +41,7 @@ const toAnswer = (compiled: Compiled): JsonValue => {
 
 const understand = (input: Partial<Input>, { live }: Reading): Compiled | null => {
   const query = findQueryInput(input);
-  return query === null ? null : compile(query, directoryOf(live).codes);
+  return query === null ? null : compile(query, findDirectory(live).codes);
 };
 
 const run = (_input: Input, _context: Context, compiled: Compiled | null): Answer => {

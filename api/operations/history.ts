@@ -17,15 +17,23 @@ import {
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { historyItems, whatFits } from '../history/answer.ts';
-import type { Asked } from '../history/gather.ts';
+import type { RequestedTimes } from '../history/gather.ts';
 import { cadenceLimits, planRefusals, rawLimits, rowLimits } from '../history/limits.ts';
 import { isSettled } from '../history/past.ts';
-import { firstInstant, futureFaults, Input, lastInstant, readAsked, refine } from '../history/request.ts';
+import { firstInstant, futureFaults, Input, lastInstant, readParameters, refine } from '../history/request.ts';
 import { freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
-import { collected, layerRefusals, listingLimit, listVenues, readLayers, readNames, requirePlan } from './asked.ts';
 import answer from './examples/history.json' with { type: 'json' };
+import {
+  collected,
+  layerRefusals,
+  listingLimit,
+  listVenues,
+  readLayers,
+  readNames,
+  requirePlan,
+} from './listing-input.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
 
@@ -79,7 +87,7 @@ const Output = Type.Object({
 
 type Question = {
   readonly input: Input;
-  readonly asked: Asked;
+  readonly asked: RequestedTimes;
   readonly names: Names;
   readonly plan: Plan;
   readonly layers: readonly ReadingLayer[];
@@ -100,12 +108,12 @@ const selectWithin = ({ input, asked, names, plan, layers }: Question, context: 
 };
 
 /** The last window that the answer reads: one that holds a reading received before `to` of a raw answer may end after it. */
-const lastWindow = (asked: Asked, layers: readonly ReadingLayer[]): Micros => {
+const lastWindow = (asked: RequestedTimes, layers: readonly ReadingLayer[]): Micros => {
   if (asked.mode !== 'raw') return lastInstant(asked);
   return Math.max(asked.to, ...layers.map((layer) => windowEnd(asked.to - 1, LAYERS[layer].windowMs)));
 };
 
-const describeTimes = (asked: Asked): Record<string, JsonValue | undefined> => ({
+const describeTimes = (asked: RequestedTimes): Record<string, JsonValue | undefined> => ({
   mode: asked.mode,
   interval: asked.mode === 'interval' ? formatDuration(asked.length / 1_000) : undefined,
   from: asked.mode === 'at' ? undefined : formatInstant(asked.from),
@@ -114,7 +122,13 @@ const describeTimes = (asked: Asked): Record<string, JsonValue | undefined> => (
 
 const makeQuestion = (input: Input, context: Context, names: Names): Question => {
   const plan = requirePlan(context);
-  return { input, asked: readAsked(input, context.evaluatedAt), names, plan, layers: readLayers(input.layers, plan) };
+  return {
+    input,
+    asked: readParameters(input, context.evaluatedAt),
+    names,
+    plan,
+    layers: readLayers(input.layers, plan),
+  };
 };
 
 const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {

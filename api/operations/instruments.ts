@@ -19,12 +19,12 @@ import { SelectionText } from '../language/where-object.ts';
 import { makeBounds } from '../live/bounds.ts';
 import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
 import { presentMark, venueView } from '../live/listing-view.ts';
-import { directoryOf } from '../selection/directory.ts';
+import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
-import { collected, readNames } from './asked.ts';
 import { catalogueVersion } from './catalogue-version.ts';
 import { digestOfRequest, isAfter, readCursor, WRONG_CURSOR, writeCursor } from './cursor.ts';
 import answer from './examples/instruments.json' with { type: 'json' };
+import { collected, readNames } from './listing-input.ts';
 import { listingRecord } from './listing-record.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 
@@ -158,7 +158,7 @@ const describedInstant = ({ as_of, cursor }: Partial<Input>, evaluatedAt: Micros
 /** An instant of which nothing is known, or that has not come. */
 const instantRange = (input: Partial<Input>, { live, evaluatedAt }: Reading): ApiError[] => {
   const at = describedInstant(input, evaluatedAt);
-  const earliest = earliestKnown(directoryOf(live).listings);
+  const earliest = earliestKnown(findDirectory(live).listings);
   if (at === evaluatedAt || (at < evaluatedAt && (earliest === null || at >= earliest))) return [];
   const from = earliest === null ? 'now' : formatInstant(earliest);
   const path = input.cursor === undefined ? '/as_of' : '/cursor';
@@ -220,7 +220,7 @@ const run = (input: Input, context: Context, names: Names): Answer => {
   const { live, evaluatedAt } = context;
   const at = describedInstant(input, evaluatedAt);
   refuseRaw(input, context);
-  const page = cutPage(selectListings(names, directoryOf(live), { at }), input, at);
+  const page = cutPage(selectListings(names, findDirectory(live), { at }), input, at);
   const described = describe(page, live, at);
   const units = input.units ?? 'published';
   const isPast = input.as_of !== undefined;

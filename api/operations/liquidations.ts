@@ -24,9 +24,9 @@ import { InstantInput } from '../history/request.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
-import { collected, listingLimit, listVenues, readNames, requirePlan } from './asked.ts';
 import { digestOfRequest, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/liquidations.json' with { type: 'json' };
+import { collected, listingLimit, listVenues, readNames, requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
 
@@ -166,7 +166,7 @@ const selectWithin = ({ asked, names, plan }: Question, context: Context): Selec
 };
 
 /** The window as it is answered: a later end is cut at now, and stays there on the pages that follow. */
-const readAsked = (input: Input, cursor: Cursor | null, evaluatedAt: number): Span => {
+const readParameters = (input: Input, cursor: Cursor | null, evaluatedAt: number): Span => {
   const from = parseInstant(input.from) ?? 0;
   const to = Math.min(parseInstant(input.to) ?? 0, cursor?.to ?? evaluatedAt, evaluatedAt);
   return { from, to: Math.max(from, to) };
@@ -176,7 +176,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const { live, evaluatedAt } = context;
   const plan = requirePlan(context);
   const cursor = input.cursor === undefined ? null : readCursor(input.cursor);
-  const asked = readAsked(input, cursor, evaluatedAt);
+  const asked = readParameters(input, cursor, evaluatedAt);
   const selected = selectWithin({ asked, names, plan }, context);
   // A gap that reaches over the end is sealed with its window.
   const end = windowEnd(asked.to, GAP_WINDOW_MS);

@@ -13,9 +13,9 @@ import type { Items } from '../history/row-groups.ts';
 import type { HistoryReader } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { directoryOf } from '../selection/directory.ts';
+import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
-import { Scope, scopeStated } from './asked.ts';
+import { Scope, scopeStated } from './listing-input.ts';
 import type { Answer, Context } from './operation.ts';
 
 /** Members before those of the operation, and between those and `items`. */
@@ -39,7 +39,7 @@ export const selectPast = (
   refused: (listings: number) => readonly ApiError[],
 ): Selected[] => {
   const choice = scopeOf(plan);
-  const selected = selectListings(names, directoryOf(live), {
+  const selected = selectListings(names, findDirectory(live), {
     at: listingInstants(live, span.to),
     since: span.from,
     narrowing: toNarrowing(choice),

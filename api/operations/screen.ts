@@ -27,12 +27,21 @@ import type { Selected } from '../live/listing-book.ts';
 import { makePlan, type Plan as QueryPlan } from '../screen/plan.ts';
 import { readFacts } from '../screen/read-facts.ts';
 import { Budget, screenItems } from '../screen/screen.ts';
-import { directoryOf } from '../selection/directory.ts';
+import { findDirectory } from '../selection/directory.ts';
 import { type Names, resolveNames, selectListings } from '../selection/resolve.ts';
-import { attempt, collected, layerRefusals, listVenues, readWhere, requirePlan, Scope, scopeStated } from './asked.ts';
 import { catalogueVersion } from './catalogue-version.ts';
 import answer from './examples/screen.json' with { type: 'json' };
 import { earliestKnown } from './instruments.ts';
+import {
+  attempt,
+  collected,
+  layerRefusals,
+  listVenues,
+  readWhere,
+  requirePlan,
+  Scope,
+  scopeStated,
+} from './listing-input.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 import { findQueryInput, QUERY_CODES, QueryMembers, queryFaults } from './query-input.ts';
 import { findScreenPages, type ScreenResult, toCursor } from './screen-pages.ts';
@@ -142,7 +151,7 @@ const placedSelection = (selection: Selection): Selection =>
 
 /** The message for a T outside what is known of listings. */
 const outOfRange = (at: Micros, { live, evaluatedAt }: Reading) => {
-  const earliest = earliestKnown(directoryOf(live).listings);
+  const earliest = earliestKnown(findDirectory(live).listings);
   if (at <= evaluatedAt && (earliest === null || at >= earliest)) return null;
   const from = earliest === null ? 'now' : formatInstant(earliest);
   const range = `${from} to ${formatInstant(evaluatedAt)}`;
@@ -163,7 +172,7 @@ const cursorFaults = ({ cursor }: Partial<Input>, { live, evaluatedAt }: Reading
 /** The query, checked with the body's selection; of a body whose query is spoilt the selection alone. */
 const understand = (input: Partial<Input>, reading: Reading): Compiled | null => {
   const { live, spoilt } = reading;
-  const directory = directoryOf(live);
+  const directory = findDirectory(live);
   const { selection, errors: ofSelection } = bodySelection(input);
   const errors = [...cursorFaults(input, reading), ...ofSelection];
   const query = findQueryInput(input);
@@ -213,7 +222,7 @@ const selectWithin = (
     ...(asOf === null ? [] : reachRefusals(asOf.at, plan, { evaluatedAt, path: findPath(input) })),
     ...freshnessLimits(input.freshness),
   ]);
-  return selectListings(names, directoryOf(live), { at: asOf?.at ?? evaluatedAt, narrowing: toNarrowing(choice) });
+  return selectListings(names, findDirectory(live), { at: asOf?.at ?? evaluatedAt, narrowing: toNarrowing(choice) });
 };
 
 // ---- the answer ----
@@ -335,7 +344,7 @@ const evaluate = async (question: Question, context: Context): Promise<ScreenRes
 
 const makeQuestion = (input: Input, context: Context, compiled: Compiled | null): Question => {
   if (compiled === null) throw new Error('a body without a query is refused before');
-  const names = resolveNames(compiled.query.where ?? {}, directoryOf(context.live));
+  const names = resolveNames(compiled.query.where ?? {}, findDirectory(context.live));
   return { input, compiled, names, plan: requirePlan(context) };
 };
 

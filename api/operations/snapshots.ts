@@ -25,8 +25,9 @@ import { Where } from '../language/where-object.ts';
 import { Freshness, freshnessFaults, freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
 import { layerObjects, type VenueView, type ViewOptions, venueView } from '../live/listing-view.ts';
-import { directoryOf } from '../selection/directory.ts';
+import { findDirectory } from '../selection/directory.ts';
 import { type MissingPair, missingPairs, type Names, selectListings } from '../selection/resolve.ts';
+import answer from './examples/snapshots.json' with { type: 'json' };
 import {
   layerRefusals,
   listingLimit,
@@ -36,8 +37,7 @@ import {
   requirePlan,
   Scope,
   scopeStated,
-} from './asked.ts';
-import answer from './examples/snapshots.json' with { type: 'json' };
+} from './listing-input.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
 const Input = Type.Object(
@@ -128,7 +128,7 @@ const selectWithin = (input: Input, names: Names, context: Context): Selected[] 
   const { live, evaluatedAt } = context;
   const plan = requirePlan(context);
   const choice = context.scopeOf(plan);
-  const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: toNarrowing(choice) });
+  const selected = selectListings(names, findDirectory(live), { at: evaluatedAt, narrowing: toNarrowing(choice) });
   throwAll([
     ...refuseOutside(names, plan, choice),
     ...layerRefusals(input.layers, plan),
@@ -155,7 +155,7 @@ const servedAt = ({ live, evaluatedAt }: Context, venues: ReadonlySet<string>): 
 const findMissing = (names: Names, selected: readonly Selected[], { live, evaluatedAt }: Context): MissingPair[] => {
   const missing = missingPairs(names, selected);
   if (missing.length === 0) return missing;
-  return missingPairs(names, selectListings(names, directoryOf(live), { at: evaluatedAt }));
+  return missingPairs(names, selectListings(names, findDirectory(live), { at: evaluatedAt }));
 };
 
 const makeItems = (

@@ -63,7 +63,7 @@ const malformed = (message: string): Refused => ({
 });
 
 /** A payment with the call it came with, for refusals that quote the price anew. */
-type Asked = { readonly call: Call; readonly price: Price; readonly bid: Bid };
+type PaidCall = { readonly call: Call; readonly price: Price; readonly bid: Bid };
 
 const openKey = ({ plan, key, keyId, expiresAt, transaction, network, payer, receiptId }: Purchase) => {
   const settlement = { success: true, transaction, network, payer };
@@ -92,17 +92,17 @@ const hindrance = (
 
 type Refusals = {
   /** The price anew, and why this payment does not count. */
-  readonly refuse: (asked: Omit<Asked, 'bid'>, error: string) => Refused;
-  readonly refuseNotTaken: (asked: Asked, why: NotTaken) => Refused;
+  readonly refuse: (asked: Omit<PaidCall, 'bid'>, error: string) => Refused;
+  readonly refuseNotTaken: (asked: PaidCall, why: NotTaken) => Refused;
 };
 
 const createRefusals = (deps: ChecksDeps): Refusals => {
   const { count = () => undefined } = deps;
-  const refuse = ({ call, price }: Omit<Asked, 'bid'>, error: string): Refused => {
+  const refuse = ({ call, price }: Omit<PaidCall, 'bid'>, error: string): Refused => {
     count('refused');
     return challengeAnswer(call, price, { error, deps });
   };
-  const refuseNotTaken = (asked: Asked, why: NotTaken): Refused => {
+  const refuseNotTaken = (asked: PaidCall, why: NotTaken): Refused => {
     if (why === 'away') return AWAY;
     return why === 'limit' ? TOO_MANY : refuse(asked, why.refused);
   };
@@ -111,7 +111,7 @@ const createRefusals = (deps: ChecksDeps): Refusals => {
 
 /** What a bid buys, once it has no obstacle. */
 const createPayments = ({ challenges, terms }: ChecksDeps, { refuse, refuseNotTaken }: Refusals) => {
-  const callPayment = (asked: Asked, open: PaymentDesk): CallPayment => {
+  const callPayment = (asked: PaidCall, open: PaymentDesk): CallPayment => {
     let isOpen = false;
     return {
       buys: 'call',
@@ -130,7 +130,7 @@ const createPayments = ({ challenges, terms }: ChecksDeps, { refuse, refuseNotTa
     };
   };
 
-  const deliver = (asked: Asked, open: PaymentDesk, purchase: Purchase): PlanAnswer => ({
+  const deliver = (asked: PaidCall, open: PaymentDesk, purchase: Purchase): PlanAnswer => ({
     status: 200,
     ...openKey(purchase),
     end(left) {
@@ -139,7 +139,7 @@ const createPayments = ({ challenges, terms }: ChecksDeps, { refuse, refuseNotTa
     },
   });
 
-  const claimPayment = (asked: Asked, open: PaymentDesk): PlanPayment => ({
+  const claimPayment = (asked: PaidCall, open: PaymentDesk): PlanPayment => ({
     buys: 'plan',
     async buy() {
       const purchase = await open.claimKey(asked.bid).catch(() => null);
@@ -147,7 +147,7 @@ const createPayments = ({ challenges, terms }: ChecksDeps, { refuse, refuseNotTa
     },
   });
 
-  const planPayment = (asked: Asked, open: PaymentDesk): PlanPayment => ({
+  const planPayment = (asked: PaidCall, open: PaymentDesk): PlanPayment => ({
     buys: 'plan',
     async buy() {
       const bought = await open.buyPlan(asked.bid);
@@ -170,7 +170,7 @@ export const openPaymentChecks = (deps: ChecksDeps): PaymentChecks => {
   const { refuse } = refusals;
   const { callPayment, claimPayment, planPayment } = createPayments(deps, refusals);
 
-  const present = async (asked: Asked, open: PaymentDesk): Promise<Payment | Refused> => {
+  const present = async (asked: PaidCall, open: PaymentDesk): Promise<Payment | Refused> => {
     const { payment, offers } = asked.bid;
     const standing = await open.standing(payment).catch(() => null);
     if (standing === null) return AWAY;

@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { within } from '../../infra/runtime/within.ts';
 import type { AnswerEnd } from '../access/call.ts';
-import { displayOf, hashKey, makeKey } from '../access/keys.ts';
+import { hashKey, makeKey, shortenKey } from '../access/keys.ts';
 import { makeKeyId } from '../contract/ids.ts';
 import type { PlanCode } from '../contract/plans.ts';
 import type { PaymentKey } from './store.ts';
@@ -93,7 +93,7 @@ export const replaceKey = async (client: PoolClient, receiptId: string): Promise
   await client.query(REVOKE, [held.key_id, keyId]);
   const { plan, account_id, name, expires_at, transaction, network, payer } = held;
   await client.query(REPLACE, [
-    ...[keyId, account_id, hashKey(key), displayOf(key), name, plan],
+    ...[keyId, account_id, hashKey(key), shortenKey(key), name, plan],
     ...[expires_at, receiptId],
   ]);
   return { plan, key, keyId, expiresAt: expires_at, transaction, network, payer, receiptId };
@@ -104,7 +104,7 @@ export const openPurchases = (pool: Pool) => ({
   /** Ledger row, key and purchase in one statement; null: it was settled already. */
   async settle(receiptId: string, transaction: string, claimedBy: string | null): Promise<Purchase | null> {
     const [key, keyId] = [makeKey(), makeKeyId(Date.now())];
-    const values = [receiptId, transaction, keyId, hashKey(key), displayOf(key), claimedBy];
+    const values = [receiptId, transaction, keyId, hashKey(key), shortenKey(key), claimedBy];
     const { rows } = await within(pool.query<SettledRow>(SETTLE, values), ANSWER_MS);
     const row = rows[0];
     if (row === undefined) return null;

@@ -4,10 +4,10 @@ import { type Codes, fold } from '../language/codes.ts';
 import { type Compiled, compile } from '../language/compile.ts';
 import type { RuleDraft } from './rule.ts';
 
-export type AskedQuery = Pick<RuleDraft, 'query' | 'units'>;
+export type RuleQuery = Pick<RuleDraft, 'query' | 'units'>;
 
 /** The query of a rule, compiled. Throws ServiceError with all its faults, each with its place in the text. */
-export const compileRule = ({ query, units }: AskedQuery, codes: Codes): Compiled =>
+export const compileRule = ({ query, units }: RuleQuery, codes: Codes): Compiled =>
   compile({ text: query }, codes, {
     where: null,
     refuseQuantitySums: units === 'published',
@@ -16,7 +16,7 @@ export const compileRule = ({ query, units }: AskedQuery, codes: Codes): Compile
   });
 
 /** As `compileRule`; the faults name the member that contains the text. */
-export const checkRule = (draft: AskedQuery, codes: Codes): Compiled => {
+export const checkRule = (draft: RuleQuery, codes: Codes): Compiled => {
   try {
     return compileRule(draft, codes);
   } catch (error) {

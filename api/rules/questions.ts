@@ -8,7 +8,7 @@ import { type Bounds, makeBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { makePlan, type Plan as QueryPlan } from '../screen/plan.ts';
-import { type Directory, directoryOf } from '../selection/directory.ts';
+import { type Directory, findDirectory } from '../selection/directory.ts';
 import { type Names, resolveNames, selectListings } from '../selection/resolve.ts';
 import { compileRule } from './check-rule.ts';
 import type { RuleDraft } from './rule.ts';
@@ -27,7 +27,7 @@ export type Question = {
 /** `drop-oldest`; a rule whose question was dropped is compiled again. */
 const MOST_QUESTIONS = 50_000;
 
-type Asked = Pick<RuleDraft, 'query' | 'units' | 'freshness'>;
+type QuestionText = Pick<RuleDraft, 'query' | 'units' | 'freshness'>;
 
 /** Questions by text. A text that a changed catalogue has made wrong throws ServiceError each time. */
 export class Questions {
@@ -38,12 +38,12 @@ export class Questions {
     this.#live = live;
   }
 
-  of({ query, units, freshness }: Asked): Question {
+  of({ query, units, freshness }: QuestionText): Question {
     const bounds = makeBounds(freshness ?? undefined);
     const asked = JSON.stringify([query, units, bounds]);
     const held = this.#held.get(asked);
     if (held !== undefined) return held;
-    const directory = directoryOf(this.#live);
+    const directory = findDirectory(this.#live);
     const { query: checked, string } = compileRule({ query, units }, directory.codes);
     const names = resolveNames(checked.where ?? {}, directory);
     const question: Question = {
@@ -84,7 +84,7 @@ export class Selections {
   }
 
   at(at: Micros, { names, where }: Question, choice: ScopeChoice): readonly Selected[] {
-    const directory = directoryOf(this.#live);
+    const directory = findDirectory(this.#live);
     if (directory !== this.#directory) {
       this.#directory = directory;
       this.#moments = listMoments(directory);

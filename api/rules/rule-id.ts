@@ -9,4 +9,5 @@ export const makeRuleId = (): string => `rule_${printCrockford(BigInt(`0x${rando
 export const isRuleId = (text: string): boolean => SHAPE.test(text);
 
 /** Spreads rules over the seconds of their interval and over shards: below 2^31, the same for a name for ever. */
-export const phaseOf = (ruleId: string): number => createHash('sha256').update(ruleId).digest().readUInt32BE() >>> 1;
+export const derivePhase = (ruleId: string): number =>
+  createHash('sha256').update(ruleId).digest().readUInt32BE() >>> 1;

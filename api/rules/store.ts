@@ -8,7 +8,7 @@ import { isPlanCode, PLANS, type Plan } from '../contract/plans.ts';
 import type { FreshnessInput } from '../live/bounds.ts';
 import type { Rule, RuleDraft, RuleReason, RuleState, RuleUnits } from './rule.ts';
 import { ruleJson } from './rule.ts';
-import { isRuleId, makeRuleId, phaseOf } from './rule-id.ts';
+import { derivePhase, isRuleId, makeRuleId } from './rule-id.ts';
 
 export type RuleRow = {
   readonly rule_id: string;
@@ -123,7 +123,7 @@ export const createRule = (pool: Pool, draft: RuleDraft, of: { accountId: string
   inTransaction(pool, async (client) => {
     const ruleId = makeRuleId();
     await refuseBeyondPlan(client, of.accountId, ruleId);
-    const values = [ruleId, of.accountId, ...toParameters(draft), phaseOf(ruleId)];
+    const values = [ruleId, of.accountId, ...toParameters(draft), derivePhase(ruleId)];
     const { rows } = await client.query<RuleRow>(INSERT, values);
     const rule = fromRow(rows[0] as RuleRow);
     await client.query(VERSION, [ruleId, rule.version, of.actor, ruleJson(rule)]);

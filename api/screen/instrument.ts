@@ -2,11 +2,11 @@
 import type { Node } from '../language/tree.ts';
 import { type Environment, evaluate, type Leaf } from './evaluate.ts';
 import type { Facts } from './facts.ts';
+import { type LeafValue, readLeaf } from './leaf-values.ts';
 import type { Plan } from './plan.ts';
-import { readLeaf, type Said } from './say.ts';
 import type { Truth, Value } from './values.ts';
 
-export type Element = { readonly facts: Facts; readonly said: (Said | undefined)[] };
+export type Element = { readonly facts: Facts; readonly said: (LeafValue | undefined)[] };
 
 export class Instrument {
   readonly code: string;
@@ -20,12 +20,12 @@ export class Instrument {
     this.code = code;
     this.plan = plan;
     this.#group = group;
-    this.elements = group.map((facts) => ({ facts, said: new Array<Said | undefined>(plan.slots.length) }));
+    this.elements = group.map((facts) => ({ facts, said: new Array<LeafValue | undefined>(plan.slots.length) }));
     this.environment = { elements: this.elements, read: (leaf, element) => this.said(leaf, element).value };
   }
 
   /** The value of a leaf for an element; at instrument level only reference fields are allowed, and any listing has them. */
-  said(leaf: Leaf, at: Element | null): Said {
+  said(leaf: Leaf, at: Element | null): LeafValue {
     const element = at ?? (this.elements[0] as Element);
     const slot = this.plan.slotOf.get(leaf);
     if (slot === undefined) throw new Error(`"${leaf.name}" is no leaf of the plan`);

@@ -30,9 +30,9 @@ const NOT_RETAINED: LayerAnswer = {
   valid_until: null,
 };
 
-type Heard = { readonly selected: Selected; readonly layer: ReadingLayer; readonly row: ReadingRow | null };
+type ReceivedRow = { readonly selected: Selected; readonly layer: ReadingLayer; readonly row: ReadingRow | null };
 
-const toState = ({ selected, layer, row }: Heard, losses: Losses, question: PastQuestion): LayerState => {
+const toState = ({ selected, layer, row }: ReceivedRow, losses: Losses, question: PastQuestion): LayerState => {
   const { terms, live, evaluatedAt } = question;
   const { listing, version } = selected;
   const capability = versionAt(live.venue(listing.venue)?.capabilities ?? [], terms.at);
@@ -58,7 +58,7 @@ export const pastLayers = async (question: PastQuestion): Promise<ReadonlyMap<st
   // Side by side: all of memory is copied before the first statement is answered.
   const series = await Promise.all(layers.map((layer) => gatherSeries(gathering, layer)));
   const received = listings.flatMap((selected) =>
-    layers.map((layer, i): Heard => {
+    layers.map((layer, i): ReceivedRow => {
       const rows = series[i]?.get(listingId(selected.listing.venue, selected.listing.venueSymbol)) ?? [];
       return { selected, layer, row: newestAt(listReadings(rows), terms.at) };
     }),

@@ -7,7 +7,7 @@ import type { HistoryReader, HistoryStore } from '../history/store.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
 import { type VenueView, venueView } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
-import { type Columns, readColumns, seriesCacheOf } from '../series/cache.ts';
+import { type Columns, openSeriesCache, readColumns } from '../series/cache.ts';
 import { isQuantitySpec } from '../series/column-spec.ts';
 import { capture, NO_WINDOWS, type Windows } from './capture.ts';
 import { convertFacts } from './convert-series.ts';
@@ -74,7 +74,7 @@ export const readFactsAt = (
   const layers = (_one: Selected, i: number): LayerStates => states[i] ?? {};
   const complete = async (): Promise<Facts[]> => {
     if (plan.needs.length === 0) return makeFacts(selected, terms, { layers, windows: () => NO_WINDOWS });
-    const columns = seriesCacheOf(live);
+    const columns = openSeriesCache(live);
     const loading = columns.ensure(selected, plan.needs, { at: terms.at, begin: () => requireStore(history) });
     if (loading !== null) await budget.within(loading);
     const windows = (one: Selected): Windows => {

@@ -9,8 +9,8 @@ import { figureOrNull, instantOrNull } from '../live/members.ts';
 import { because } from './because.ts';
 import { computeAggregate, listParts } from './evaluate.ts';
 import type { Element, Instrument } from './instrument.ts';
+import { type LeafValue, unitOfArithmetic } from './leaf-values.ts';
 import { isLeaf } from './plan.ts';
-import { type Said, unitOfArithmetic } from './say.ts';
 import { firstUnknown, type Unknown, type Value } from './values.ts';
 
 type Json = Readonly<Record<string, JsonValue | undefined>>;
@@ -35,16 +35,16 @@ const shownValue = (value: Value, digits: Digits | null): JsonValue => {
 };
 
 type Optional = JsonValue | undefined;
-const candleEnd = ({ period }: Said): Optional =>
+const candleEnd = ({ period }: LeafValue): Optional =>
   period === null ? undefined : period.end === null ? null : formatInstant(period.end);
-const levels = ({ depth }: Said): Optional =>
+const levels = ({ depth }: LeafValue): Optional =>
   depth === null ? undefined : depth.levels === null ? null : Number(depth.levels);
 
 type StampTexts = { readonly venue_ts: string | null; readonly received_at: string | null };
 /** Readings never change and are shown often, so their instants are written once. */
 const textsByReading = new WeakMap<StoredReading, StampTexts>();
 
-const stampTexts = ({ reading, receivedAt }: Said): StampTexts => {
+const stampTexts = ({ reading, receivedAt }: LeafValue): StampTexts => {
   if (reading === null) return { venue_ts: null, received_at: instantOrNull(receivedAt) };
   const held = textsByReading.get(reading);
   if (held !== undefined) return held;
@@ -53,7 +53,7 @@ const stampTexts = ({ reading, receivedAt }: Said): StampTexts => {
   return texts;
 };
 
-const leafObject = (name: string, said: Said, { facts }: Element): Json => {
+const leafObject = (name: string, said: LeafValue, { facts }: Element): Json => {
   const { value } = said;
   const shown = value.kind === 'number' && COUNTED.has(name) ? value.value : shownValue(value, said.digits);
   const reason = said.reason ?? undefined;
@@ -176,14 +176,14 @@ const countObject = (node: QuantifierNode, instrument: Instrument): Json => {
   return { value: null, unit: 'count', unknown: high - low, bound: { at_least: low, at_most: high } };
 };
 
-const ownStamps = (said: Said) => ({ received_at: stampTexts(said).received_at, age_ms: said.ageMs });
+const ownStamps = (said: LeafValue) => ({ received_at: stampTexts(said).received_at, age_ms: said.ageMs });
 
 /** Stamps of what an element's value was computed from: the oldest of its atoms. */
 const makeStamps = (node: Node, instrument: Instrument, element: Element) => {
   const leaves = listAtoms(node)
     .filter(isLeaf)
     .map((leaf) => instrument.said(leaf, element));
-  const oldest = leaves.reduce<Said | null>(
+  const oldest = leaves.reduce<LeafValue | null>(
     (held, said) => (held === null || (said.receivedAt ?? Infinity) < (held.receivedAt ?? Infinity) ? said : held),
     null,
   );

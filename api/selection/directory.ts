@@ -36,7 +36,7 @@ const buildDirectory = (memory: LiveMemory): Directory => {
 const built = new WeakMap<LiveMemory, Directory>();
 
 /** The directory of a memory copy, rebuilt only when a listing or capability version came. */
-export const directoryOf = (memory: LiveMemory): Directory => {
+export const findDirectory = (memory: LiveMemory): Directory => {
   const held = built.get(memory);
   if (held !== undefined && held.version === memory.version) return held;
   const directory = buildDirectory(memory);

@@ -231,7 +231,7 @@ export class SeriesCache implements Columns {
 const caches = new WeakMap<LiveMemory, SeriesCache>();
 
 /** The one cache of a memory copy, made when it is first needed. */
-export const seriesCacheOf = (live: LiveMemory): SeriesCache => {
+export const openSeriesCache = (live: LiveMemory): SeriesCache => {
   const held = caches.get(live) ?? new SeriesCache(live);
   caches.set(live, held);
   return held;

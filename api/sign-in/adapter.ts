@@ -19,7 +19,7 @@ export type AdapterDeps = {
   readonly nowMs: () => number;
 };
 
-export const hashOf = (id: string): Buffer => createHash('sha256').update(id).digest();
+export const hashToken = (id: string): Buffer => createHash('sha256').update(id).digest();
 
 /** The provider's address of an interaction has its id: it is put in again when it is read. */
 export const resumeUrl = (issuer: string, id: string): string => `${issuer}/oauth/authorize/${id}`;
@@ -62,11 +62,11 @@ const itemAdapter = (model: string, { units, connections, issuer, nowMs }: Adapt
     async upsert(id, { jti: _id, returnTo: _address, ...payload }, expiresIn = 0) {
       const { grantId = null } = payload;
       const until = new Date(nowMs() + expiresIn * 1_000);
-      await query(UPSERT, [model, hashOf(id), payload, isInteraction ? null : grantId, until]);
+      await query(UPSERT, [model, hashToken(id), payload, isInteraction ? null : grantId, until]);
       if (grantId !== null && PROLONGING.has(model)) await connections.prolong(grantId, until);
     },
     async find(id) {
-      const key = [model, hashOf(id), now()];
+      const key = [model, hashToken(id), now()];
       if (!isInteraction) {
         const { rows } = await query<{ connection_id: string }>(CONNECTION_OF, key);
         if (rows[0] === undefined) return undefined;
@@ -78,10 +78,10 @@ const itemAdapter = (model: string, { units, connections, issuer, nowMs }: Adapt
       return { ...row.payload, jti: id, ...consumed, ...(isInteraction ? { returnTo: resumeUrl(issuer, id) } : {}) };
     },
     async consume(id) {
-      const { rows } = await query(CONSUME, [model, hashOf(id), now()]);
+      const { rows } = await query(CONSUME, [model, hashToken(id), now()]);
       if (rows.length === 0) throw new errors.InvalidGrant('already used');
     },
-    destroy: async (id) => void (await query(DESTROY, [model, hashOf(id)])),
+    destroy: async (id) => void (await query(DESTROY, [model, hashToken(id)])),
   };
 };
 

@@ -1,7 +1,7 @@
 // Connections of an account to clients: made at Allow with a key of their own, at most five, prolonged and ended with their tokens (T-10).
 // The account site lists and ends them in `api/accounts/connections.ts`.
 import { randomUUID } from 'node:crypto';
-import { displayOf, hashKey } from '../access/keys.ts';
+import { hashKey, shortenKey } from '../access/keys.ts';
 import { makeKeyId } from '../contract/ids.ts';
 import type { PlanCode } from '../contract/plans.ts';
 import type { Query, Units } from './units.ts';
@@ -139,7 +139,7 @@ export const openConnections = ({ units, keyOf, nowMs }: ConnectionDeps) => {
     const connectionId = `con_${randomUUID()}`;
     const key = keyOf(connectionId);
     await query(CREATE, [
-      ...[makeKeyId(Date.now()), accountId, hashKey(key), displayOf(key), await readPlan(query, accountId)],
+      ...[makeKeyId(Date.now()), accountId, hashKey(key), shortenKey(key), await readPlan(query, accountId)],
       ...[new Date(nowMs() + ALLOWED_MS), connectionId, clientId, clientName, redirectUri, now()],
     ]);
     return connectionId;

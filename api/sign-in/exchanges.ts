@@ -63,13 +63,13 @@ const PROBLEM_WORDS =
 /** Nothing of these is a transaction. */
 const PASSED_ON: ReadonlySet<Exchange['kind']> = new Set(['register', 'preflight']);
 
-type Asked = Record<string, string | string[] | undefined>;
+type OAuthParameters = Record<string, string | string[] | undefined>;
 
 /** Another spelling of the resource is the resource. */
 const canonicalResource = (given: string, mcpUrl: string): string => (isResource(given, mcpUrl) ? mcpUrl : given);
 
 /** `market:read` is always granted, other scopes are ignored, and every authorisation shows the page (T-08). */
-export const rewriteRequest = (asked: Asked, mcpUrl: string): Asked => {
+export const rewriteRequest = (asked: OAuthParameters, mcpUrl: string): OAuthParameters => {
   const { resource, prompt, response_mode: mode } = asked;
   const isSilent = typeof prompt === 'string' && prompt.split(' ').includes('none');
   return {

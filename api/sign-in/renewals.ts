@@ -1,7 +1,7 @@
 // A lost answer is not theft: a renewal that is repeated within ten seconds, before what it gave was used, is answered once more (T-09).
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
-import { hashOf } from './adapter.ts';
+import { hashToken } from './adapter.ts';
 import type { Connections } from './connections.ts';
 import type { Units } from './units.ts';
 
@@ -53,20 +53,20 @@ export const openRenewals = (
   /** The answer of before with the seconds that are left; null: this is no repetition, or one too late. */
   repeat: async (token: string, clientId: string): Promise<TokenBody | null> => {
     if (!isStorable(clientId)) return null;
-    const { rows: held } = await alone<{ connection_id: string }>(CONNECTION_OF, [hashOf(token), new Date(nowMs())]);
+    const { rows: held } = await alone<{ connection_id: string }>(CONNECTION_OF, [hashToken(token), new Date(nowMs())]);
     if (held[0] === undefined) return null;
     // Waits for a renewal at the same instant.
     await connections.lock(held[0].connection_id);
-    const { rows } = await query<KeptRow>(KEPT, [hashOf(token), clientId, new Date(nowMs() - REPEAT_MS)]);
+    const { rows } = await query<KeptRow>(KEPT, [hashToken(token), clientId, new Date(nowMs() - REPEAT_MS)]);
     if (rows[0] === undefined) return null;
     const body = JSON.parse(unseal(rows[0].sealed, token)) as TokenBody;
     const passed = Math.floor((nowMs() - rows[0].answered_at.getTime()) / 1_000);
     return { ...body, expires_in: body.expires_in - passed };
   },
   keep: async (token: string, body: TokenBody): Promise<void> => {
-    await query(FORGET, [hashOf(token)]);
+    await query(FORGET, [hashToken(token)]);
     const sealed = seal(JSON.stringify(body), token);
-    await query(KEEP, [hashOf(token), hashOf(body.refresh_token), new Date(nowMs()), sealed]);
+    await query(KEEP, [hashToken(token), hashToken(body.refresh_token), new Date(nowMs()), sealed]);
   },
 });
 export type Renewals = ReturnType<typeof openRenewals>;

@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { hashKey } from '../access/keys.ts';
-import { hashOf } from './adapter.ts';
+import { hashToken } from './adapter.ts';
 import type { Units } from './units.ts';
 
 const TOUCH_MS = 60_000;
@@ -59,7 +59,7 @@ export const createTokenCheck = ({ units: { alone }, keyOf, mcpUrl, nowMs, log }
 
   /** One query for each check, nothing is kept: what ended a moment ago is refused. Rejects when the database is unavailable. */
   return async (token: string): Promise<TokenAnswer> => {
-    const { rows } = await alone<Row>(CHECK, [hashOf(token), new Date(nowMs()), mcpUrl]);
+    const { rows } = await alone<Row>(CHECK, [hashToken(token), new Date(nowMs()), mcpUrl]);
     const row = rows[0];
     if (row === undefined) return INACTIVE;
     const key = keyOf(row.connection_id);

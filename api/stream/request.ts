@@ -15,9 +15,9 @@ import { TIMEFRAMES, type Timeframe } from '../language/limits.ts';
 import { type Bounds, freshnessFaults, freshnessLimits, makeBounds } from '../live/bounds.ts';
 import type { LiveListing, Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { listingLimit, readNames } from '../operations/asked.ts';
+import { listingLimit, readNames } from '../operations/listing-input.ts';
 import type { ReadableEndpoint, Reading } from '../operations/operation.ts';
-import { directoryOf } from '../selection/directory.ts';
+import { findDirectory } from '../selection/directory.ts';
 import { type Names, type Narrowing, selectListings } from '../selection/resolve.ts';
 import events from './example.json' with { type: 'json' };
 
@@ -217,11 +217,11 @@ export const readRequest = (
 
 /** The listings of a stream at an instant. */
 export const selectedBy = ({ names, narrowing }: StreamRequest, live: LiveMemory, at: Micros): Selected[] =>
-  selectListings(names, directoryOf(live), { at, narrowing });
+  selectListings(names, findDirectory(live), { at, narrowing });
 
 /** One listing as a stream sees it at an instant: selected, with its version then, or null. */
 export const selectedAs = (
   { names, narrowing }: StreamRequest,
   { live, listing, at }: { live: LiveMemory; listing: LiveListing; at: Micros },
 ): Selected | null =>
-  selectListings(names, { ...directoryOf(live), listings: [listing] }, { at, narrowing })[0] ?? null;
+  selectListings(names, { ...findDirectory(live), listings: [listing] }, { at, narrowing })[0] ?? null;

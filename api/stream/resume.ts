@@ -8,7 +8,7 @@ import type { EventId } from './positions.ts';
 import type { Ring, RingEntry } from './ring.ts';
 import { RowBatches } from './row-events.ts';
 import type { Stream } from './stream.ts';
-import { isSame, type Told, type Track } from './track.ts';
+import { isSame, type LayerStatus, type Track } from './track.ts';
 
 export type ResumeDeps = {
   readonly live: LiveMemory;
@@ -41,7 +41,7 @@ class Memory {
   }
 
   /** The status it received, or null when that cannot be derived. */
-  told(track: Track<Stream>, id: EventId, live: LiveMemory): Told | null {
+  told(track: Track<Stream>, id: EventId, live: LiveMemory): LayerStatus | null {
     const { venue: code } = track.listing;
     const venue = live.venue(code);
     if (venue === undefined || id.lagging || this.venues.has(code)) return null;
@@ -56,9 +56,9 @@ class Memory {
 /** Sends one past reading as it was; later statuses are compared with the status it had then. */
 const sendReading = (
   track: Track<Stream>,
-  sent: Told | null,
+  sent: LayerStatus | null,
   { live, stream, reading }: { live: LiveMemory; stream: Stream; reading: Reading },
-): Told | null => {
+): LayerStatus | null => {
   const venue = live.venue(track.listing.venue);
   // As it was sent live: at the moment it was read, which is never before it was received.
   const at = Math.max(reading.recorded_at, reading.received_at);
@@ -76,7 +76,7 @@ export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
   const { live, ring, now, idOf, replayListing, replayEnds } = deps;
   const entries = [...ring.after(id.places)];
   const memory = new Memory(entries, stream.tracks);
-  const sent = new Map<string, Told | null>();
+  const sent = new Map<string, LayerStatus | null>();
   const anew = new Set<string>();
   const ended = new Set<string>();
   const places = new Map(id.places);

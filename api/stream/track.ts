@@ -9,7 +9,7 @@ import { findListingPolicy, layerState, lostAt, type VenueView } from '../live/l
 import type { Format } from './request.ts';
 
 export type Change = 'value' | 'status' | 'both';
-export type Told = Pick<StatusAnswer, 'status' | 'reason' | 'gap_cause'>;
+export type LayerStatus = Pick<StatusAnswer, 'status' | 'reason' | 'gap_cause'>;
 
 /** The inputs of a text about a listing and layer, at one instant. */
 export type Sight = {
@@ -18,7 +18,7 @@ export type Sight = {
   readonly at: Micros;
 };
 
-export const isSame = (a: Told, b: Told): boolean =>
+export const isSame = (a: LayerStatus, b: LayerStatus): boolean =>
   a.status === b.status && a.reason === b.reason && a.gap_cause === b.gap_cause;
 
 export class Track<Reader> {
@@ -28,7 +28,7 @@ export class Track<Reader> {
   readonly format: Format;
   readonly readers = new Set<Reader>();
   reading: Reading | null = null;
-  told: Told = { status: 'missing', reason: 'no_value', gap_cause: null };
+  told: LayerStatus = { status: 'missing', reason: 'no_value', gap_cause: null };
   /** Soonest moment in the queue of moments. */
   queuedAt: Micros = Number.POSITIVE_INFINITY;
 

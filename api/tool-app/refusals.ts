@@ -15,7 +15,7 @@ export type RefusalDeps = Addresses & {
   readonly onFault: (error: unknown) => void;
 };
 
-export type Asked = {
+export type ToolRequest = {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
   readonly query: URLSearchParams;
@@ -42,7 +42,7 @@ export const isAllowedOrigin = (origin: string, { mcpUrl, origins }: RefusalDeps
   origins.includes(origin) || (LOOPBACK.has(new URL(mcpUrl).hostname) && isLoopbackOrigin(origin));
 
 /** Step 1: a page of another site that a name server led here. */
-export const refuseHost = ({ headers }: Pick<Asked, 'headers'>, deps: RefusalDeps): Refused | null => {
+export const refuseHost = ({ headers }: Pick<ToolRequest, 'headers'>, deps: RefusalDeps): Refused | null => {
   const { host = '', origin } = headers;
   if (!deps.hosts.includes(host.toLowerCase())) {
     return { status: 403, headers: JSON_TYPE, body: protocolError('The Host header is not of this server.') };
@@ -58,7 +58,7 @@ export const WRONG_METHOD: Refused = {
   body: protocolError('Use POST; there are no sessions.'),
 };
 
-const refuseUrl = (asked: Asked, deps: RefusalDeps): Refused | null => {
+const refuseUrl = (asked: ToolRequest, deps: RefusalDeps): Refused | null => {
   const refused = refuseKeyInUrl(asked, deps);
   return refused === null ? null : { status: refused.status, headers: JSON_TYPE, body: JSON.stringify(refused.body) };
 };
@@ -94,7 +94,7 @@ const admitToken = async (
   return found === 'unreachable' ? UNCHECKED : found;
 };
 
-const admitCredentials = async ({ headers, nowMs }: Asked, deps: RefusalDeps): Promise<Admitted | Refused> => {
+const admitCredentials = async ({ headers, nowMs }: ToolRequest, deps: RefusalDeps): Promise<Admitted | Refused> => {
   const { authorization } = headers;
   if (authorization === undefined) return unauthorized(false, deps);
   const sent = BEARER.exec(authorization)?.[1] ?? '';
@@ -107,5 +107,5 @@ const admitCredentials = async ({ headers, nowMs }: Asked, deps: RefusalDeps): P
 export const isAdmitted = (outcome: Admitted | Refused): outcome is Admitted => 'key' in outcome;
 
 /** The first refusal after that of host and origin, or the key with which the body may be read. */
-export const admitRequest = async (asked: Asked, deps: RefusalDeps): Promise<Admitted | Refused> =>
+export const admitRequest = async (asked: ToolRequest, deps: RefusalDeps): Promise<Admitted | Refused> =>
   (asked.method === 'POST' ? null : WRONG_METHOD) ?? refuseUrl(asked, deps) ?? (await admitCredentials(asked, deps));

@@ -1,7 +1,7 @@
 // The tools, rendered from the operations that are marked as tools: what each is for, its schemas, and which endpoint it calls (T-02).
 import { CATALOGUE } from '../../schemas/errors.ts';
-import { codesOf } from '../data-app/endpoint-codes.ts';
-import { openApiOf } from '../data-app/openapi.ts';
+import { listErrorCodes } from '../data-app/endpoint-codes.ts';
+import { makeOpenApi } from '../data-app/openapi.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { Arguments, CalledEndpoint } from './call-api.ts';
 import { PAGE_ROWS, type Schema, toolInput, toolOutput } from './tool-schemas.ts';
@@ -38,7 +38,7 @@ const NOT_OF_A_MODEL: ReadonlySet<string> = new Set([
 ]);
 
 const describeFailures = (operation: Operation): string => {
-  const listed = codesOf(operation).filter((code) => !NOT_OF_A_MODEL.has(code));
+  const listed = listErrorCodes(operation).filter((code) => !NOT_OF_A_MODEL.has(code));
   return `On failure do what next says: ${listed.map((code) => `${code}: ${CATALOGUE[code].fix}`).join(' ')}`;
 };
 
@@ -103,7 +103,7 @@ const toTool = (operation: Operation, described: Described): Tool => {
 /** The tools in the order of the operations. */
 export const renderTools = (operations: readonly Operation[]): readonly Tool[] => {
   const tools = operations.filter(({ tool }) => tool === true);
-  const { paths } = openApiOf({ operations: tools, baseUrl: '/', simulated: false });
+  const { paths } = makeOpenApi({ operations: tools, baseUrl: '/', simulated: false });
   return tools.map((operation) =>
     toTool(operation, paths[operation.path]?.[operation.method.toLowerCase()] as Described),
   );

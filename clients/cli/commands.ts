@@ -1,5 +1,6 @@
 // The commands of `perp` with their flags: names are those of the API.
 import { Option } from 'commander';
+import { doctor, fetchFiles, listFiles, login, logout, stream, verify } from './more.ts';
 import {
   account,
   agentRules,
@@ -15,8 +16,7 @@ import {
   screen,
   snapshots,
   venues,
-} from './ask.ts';
-import { doctor, fetchFiles, listFiles, login, logout, stream, verify } from './more.ts';
+} from './requests.ts';
 import type { Run } from './run.ts';
 
 const WHERE = ['-w, --where <selection>', "listings, such as 'base = BTC and quote = USDT'"] as const;

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { UsageError } from './exit.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-export type Asked = { readonly baseUrl?: string; readonly keyFile?: string };
+export type GivenSettings = { readonly baseUrl?: string; readonly keyFile?: string };
 export type Settings = {
   readonly baseUrl: string;
   readonly key: string | null;
@@ -43,7 +43,7 @@ const readKeyFile = (path: string): string => {
   }
 };
 
-export const readSettings = ({ baseUrl, keyFile }: Asked, env: Environment): Settings => {
+export const readSettings = ({ baseUrl, keyFile }: GivenSettings, env: Environment): Settings => {
   const config = readConfig(env);
   const [url, baseUrlFrom] =
     baseUrl !== undefined

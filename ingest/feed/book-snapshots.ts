@@ -39,7 +39,7 @@ const AGAIN_MS = 1_000;
 const REFUSED_AGAIN_MS = 30_000;
 /** Separate lanes: a confirmation that waits for its share of the budget must not delay a book that broke. */
 type Lane = { readonly among: readonly BookWhy[]; readonly urgency: Urgency; busy: boolean };
-type Asked = { readonly kind: 'snapshot' | 'confirmation'; readonly request: VenueRequest };
+type BookRequest = { readonly kind: 'snapshot' | 'confirmation'; readonly request: VenueRequest };
 type Turn = { readonly client: BookClient; readonly need: BookNeed };
 
 /** The refusal concerns this request, not all requests. */
@@ -111,7 +111,7 @@ class SnapshotRequests implements BookSnapshots {
     return best;
   }
 
-  #toRequest(need: BookNeed, listing: ListingRecord): Asked | null {
+  #toRequest(need: BookNeed, listing: ListingRecord): BookRequest | null {
     const { endpoints, venue } = this.#options;
     const { bookSnapshot, bookConfirmation } = venue;
     if (bookConfirmation && need.why === 'confirm' && !need.isDoubted) {
@@ -120,7 +120,7 @@ class SnapshotRequests implements BookSnapshots {
     return bookSnapshot ? { kind: 'snapshot', request: bookSnapshot(listing, endpoints) } : null;
   }
 
-  async #serve({ client, need }: Turn, { kind, request }: Asked, urgency: Urgency): Promise<void> {
+  async #serve({ client, need }: Turn, { kind, request }: BookRequest, urgency: Urgency): Promise<void> {
     const { venue, rest, shardOf, meters, log } = this.#options;
     meters.bookSnapshot(need.why);
     client.watch.postpone(need.symbol, performance.now() + AGAIN_MS);

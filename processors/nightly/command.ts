@@ -1,6 +1,6 @@
 // `npm run nightly -- …`: prints what the runner did and will do, and runs one step of one day by hand.
 import { parseArgs } from 'node:util';
-import { DAY_MS, type Day, dayAt, startOf } from './day.ts';
+import { DAY_MS, type Day, dayAt, findDayStart } from './day.ts';
 import type { Ledger } from './ledger.ts';
 import { lookBack, runDue, runTask } from './runner.ts';
 import { latestDue, type StepState, type Task } from './schedule.ts';
@@ -30,9 +30,10 @@ export class UsageError extends Error {
 }
 
 const parseDay = (text: string, nowMs: number): Day => {
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(startOf(text)) && dayAt(startOf(text)) === text;
+  const isDay =
+    /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(findDayStart(text)) && dayAt(findDayStart(text)) === text;
   if (!isDay) throw new UsageError(`"${text}" is no day such as 2026-01-15`);
-  if (startOf(text) > nowMs) throw new UsageError(`${text} has not begun`);
+  if (findDayStart(text) > nowMs) throw new UsageError(`${text} has not begun`);
   return text;
 };
 
@@ -63,7 +64,7 @@ const parse = (argv: readonly string[], steps: readonly Step[]) => {
 
 /** Throws before a step is due, and for `--early` where the anchor binds (AN-12). */
 const refuseEarly = async ({ step, day }: Task, context: NightlyContext, early: boolean): Promise<void> => {
-  const dueMs = startOf(day) + step.dueMs;
+  const dueMs = findDayStart(day) + step.dueMs;
   if (step.onlyWhenDue !== true || context.nowMs() >= dueMs) return;
   if (!early) throw new UsageError(`${step.name} of ${day} is due at ${new Date(dueMs).toISOString()}`);
   if (await context.isBinding())
@@ -76,7 +77,9 @@ const runDay = async (
   steps: readonly Step[],
   { ledger, context }: { readonly ledger: Ledger; readonly context: NightlyContext },
 ): Promise<string> => {
-  const due = steps.filter(({ dueMs }) => startOf(day) + dueMs <= context.nowMs()).sort((a, b) => a.dueMs - b.dueMs);
+  const due = steps
+    .filter(({ dueMs }) => findDayStart(day) + dueMs <= context.nowMs())
+    .sort((a, b) => a.dueMs - b.dueMs);
   const reports: string[] = [];
   for (const step of due) {
     const report = await runTask({ step, day }, ledger, { context, mode: 'again' });

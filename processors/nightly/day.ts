@@ -4,6 +4,6 @@
 export type Day = string;
 
 export const DAY_MS = 86_400_000;
-export const startOf = (day: Day): number => Date.parse(`${day}T00:00:00.000Z`);
+export const findDayStart = (day: Day): number => Date.parse(`${day}T00:00:00.000Z`);
 export const dayAt = (ms: number): Day => new Date(ms).toISOString().slice(0, 10);
-export const dayAfter = (day: Day, days = 1): Day => dayAt(startOf(day) + days * DAY_MS);
+export const dayAfter = (day: Day, days = 1): Day => dayAt(findDayStart(day) + days * DAY_MS);

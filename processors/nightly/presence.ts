@@ -2,7 +2,7 @@
 import { READINGS } from '../../schemas/layers/index.ts';
 import { tableName } from '../../schemas/tables.ts';
 import { sealsAt } from '../../schemas/windows.ts';
-import { dayAfter, startOf } from './day.ts';
+import { dayAfter, findDayStart } from './day.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 /** The last window of the day is sealed 100 s after it. */
@@ -30,7 +30,7 @@ export const presence: Step = {
   dueMs: 86_400_000 + DUE_MS,
   independentDays: true,
   run: async (day, context) => {
-    await refuseUnfinished(context, startOf(dayAfter(day, 1)) * 1_000);
+    await refuseUnfinished(context, findDayStart(dayAfter(day, 1)) * 1_000);
     const bounds = [day, dayAfter(day, 1)].map((text) => `${text}T00:00:00.000000Z`);
     let kept = 0;
     for (const { table, recordName, windowMs } of READINGS) {

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import type { QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { tableName } from '../../schemas/tables.ts';
 import { TABLES, type TableSpec } from '../sinks/tables.ts';
-import { DAY_MS, startOf } from './day.ts';
+import { DAY_MS, findDayStart } from './day.ts';
 import type { Step } from './step.ts';
 
 const DUE_MS = 5 * 3_600_000;
@@ -59,11 +59,11 @@ export const retention: Step = {
   dueMs: DUE_MS,
   lock: 'retention',
   run: async (day, { database, questdb, namespace, nowMs }) => {
-    const fromMs = Math.min(startOf(day), nowMs());
+    const fromMs = Math.min(findDayStart(day), nowMs());
     let partitions = 0;
     // Tables of a replay never expire.
     for (const [name, { designated, ttlDays }] of namespace === '' ? listExpiring() : []) {
-      const floorMs = startOf(new Date(fromMs - ttlDays * DAY_MS).toISOString().slice(0, 10));
+      const floorMs = findDayStart(new Date(fromMs - ttlDays * DAY_MS).toISOString().slice(0, 10));
       partitions += await dropPartitions(questdb, tableName(namespace, name), { designated, floorMs });
     }
     return `${partitions} partitions and ${await dropRows(database, fromMs)} rows dropped`;

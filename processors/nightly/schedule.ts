@@ -1,5 +1,5 @@
 // Selects the steps of days to run now: pure, from the recorded states.
-import { type Day, dayAfter, dayAt, startOf } from './day.ts';
+import { type Day, dayAfter, dayAt, findDayStart } from './day.ts';
 import type { Step } from './step.ts';
 
 export type StepState = {
@@ -51,5 +51,5 @@ export const dueTasks = (steps: readonly Step[], states: readonly StepState[], n
     if (step.independentDays === true) return days.filter((day) => !waits(day)).map((day) => ({ step, day }));
     return waits(days[0]) ? [] : days.map((day) => ({ step, day }));
   });
-  return tasks.sort((a, b) => startOf(a.day) + a.step.dueMs - (startOf(b.day) + b.step.dueMs));
+  return tasks.sort((a, b) => findDayStart(a.day) + a.step.dueMs - (findDayStart(b.day) + b.step.dueMs));
 };

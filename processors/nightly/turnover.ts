@@ -2,7 +2,7 @@
 import { add, canonicalDigits } from '../../schemas/decimals.ts';
 import type { Digits } from '../../schemas/records.ts';
 import { tableName } from '../../schemas/tables.ts';
-import { DAY_MS, type Day, dayAfter, startOf } from './day.ts';
+import { DAY_MS, type Day, dayAfter, findDayStart } from './day.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 /** Rows of the last window are sealed 100 s after it and visible soon after. */
@@ -48,7 +48,7 @@ const readTurnover = async (
 };
 
 const refuseUnfinished = async ({ questdb, namespace, nowMs }: NightlyContext, day: Day): Promise<void> => {
-  if (nowMs() > startOf(day) + PATIENCE_MS) return;
+  if (nowMs() > findDayStart(day) + PATIENCE_MS) return;
   const values = [`${dayAfter(day, -1)}T00:00:00.000000Z`, `${day}T00:00:00.000000Z`];
   const venues = await questdb.query({ text: REACHED(tableName(namespace, 'stats')), values });
   const behind = venues.filter(([, reached]) => reached !== 't').map(([venue]) => venue);
@@ -62,7 +62,7 @@ export const turnover: Step = {
   run: async (day, context) => {
     await refuseUnfinished(context, day);
     const at = `${day}T00:00:00.000000Z`;
-    const before = new Date(startOf(day) - DAY_MS).toISOString().replace('Z', '000Z');
+    const before = new Date(findDayStart(day) - DAY_MS).toISOString().replace('Z', '000Z');
     const found = await readTurnover(context, at, before);
     const venues = Object.keys(found).length;
     if (venues === 0) return 'nothing was listed at 00:00';

@@ -1,6 +1,6 @@
 // Candles: which record represents a minute, which minutes are proved empty, and what is published before the seal (H-12, H-13).
 import { MINUTE_SETTLES_MS } from '../../ingest/venues/contract/listings.ts';
-import type { AskedMinutes } from '../../ingest/venues/contract/mapping.ts';
+import type { CoveredMinutes } from '../../ingest/venues/contract/mapping.ts';
 import { isPriceOff } from '../../schemas/layers.ts';
 import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import { counts } from '../../schemas/windows.ts';
@@ -36,7 +36,7 @@ const SETTLES_AFTER: Micros = MINUTE_SETTLES_MS * 1_000;
 const CLOCK_SLACK: Micros = 5_000_000;
 
 /** An answer of candles: the requested minutes, if known, and the minutes of each listing in it, oldest first. */
-export type CandleAnswer = { readonly asked: AskedMinutes | null; readonly opens: readonly Micros[] };
+export type CandleAnswer = { readonly asked: CoveredMinutes | null; readonly opens: readonly Micros[] };
 
 /** The last minute of an answer still runs: it is not recorded. */
 const isRunning = ({ received_at, values }: CandleRecord, { opens }: CandleAnswer): boolean =>

@@ -14,7 +14,7 @@ const [python, market] = await Promise.all([pythonWithClient('client', packages)
 type Result = { readonly name: string; readonly outcome: string; readonly text: string };
 
 t.test('the tests of the client', async (t) => {
-  const child = spawn(python, ['-m', 'pytest', '--quiet', '--tb=short', '-p', 'tests.tell'], {
+  const child = spawn(python, ['-m', 'pytest', '--quiet', '--tb=short', '-p', 'tests.report_tests'], {
     cwd: PYTHON_CLIENT,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {

@@ -30,7 +30,7 @@ import {
   type LiveLogEntry,
   PublishedMarket,
   readLiveLog,
-} from '../support/told-market.ts';
+} from '../support/published-market.ts';
 import type { Snapshots } from '../support/truth.ts';
 import { waitFor } from '../support/wait.ts';
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { hashNamespace } from '../../infra/dev/bench/raw-copy.ts';
 import {
-  type Asked,
+  type AnsweredQuestion,
   askAgain,
   askSettled,
   keep,
@@ -68,8 +68,8 @@ const makeQuestions = (symbols: readonly string[], since: number): Question[] =>
 const askAsTheySettle = async (
   at: Service,
   questions: readonly Question[],
-): Promise<{ asked: Asked[]; unsettled: number }> => {
-  const asked: Asked[] = [];
+): Promise<{ asked: AnsweredQuestion[]; unsettled: number }> => {
+  const asked: AnsweredQuestion[] = [];
   let unsettled = 0;
   for (const question of questions) {
     await pause(Math.max(0, question.until / 1_000 + SETTLES_MS - 500 - Date.now()));
@@ -103,7 +103,7 @@ const answers = async (api: Api): Promise<void> => {
   throw new Error('the API does not answer');
 };
 
-const sameAgain = async (t: Test, name: string, api: Api, asked: readonly Asked[]): Promise<void> => {
+const sameAgain = async (t: Test, name: string, api: Api, asked: readonly AnsweredQuestion[]): Promise<void> => {
   await answers(api);
   t.same(await askAgain(toService(api), asked), [], `${name}: ${asked.length} equal hashes`);
 };

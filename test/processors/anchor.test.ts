@@ -14,7 +14,7 @@ import { deployContract } from '../../processors/nightly/anchor/deploy.ts';
 import { advanceDay, readClosedDay } from '../../processors/nightly/anchor/post-day.ts';
 import type { Poster } from '../../processors/nightly/anchor/posting.ts';
 import { runCommand } from '../../processors/nightly/command.ts';
-import { dayAfter, startOf } from '../../processors/nightly/day.ts';
+import { dayAfter, findDayStart } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { runDue } from '../../processors/nightly/runner.ts';
@@ -126,7 +126,7 @@ t.test('a day that is not closed waits, one without rows has no root, an early o
   await pool.query("insert into nightly_steps (day, step, state) values ('2025-01-01', 'close', 'done')");
   t.equal(await anchor.run('2025-01-01', makeContext()), 'no rows: the day has no root');
   const { day } = await newDay();
-  const nowMs = (): number => startOf(day) + 7 * 86_400_000 + 7_199_999;
+  const nowMs = (): number => findDayStart(day) + 7 * 86_400_000 + 7_199_999;
   const run = (more: readonly string[], over: Partial<NightlyContext> = {}) =>
     runCommand(['--step', 'anchor', '--day', day, ...more], {
       steps: [anchor],
@@ -287,7 +287,7 @@ t.test('another root is a failure and an incident, nothing is sent, and other da
   await pool.query("insert into nightly_steps (day, step, state, ended_at) values ($1, 'anchor', 'failed', now())", [
     foreign.day,
   ]);
-  const nowMs = (): number => startOf(next.day) + 7 * 86_400_000 + 7_200_000;
+  const nowMs = (): number => findDayStart(next.day) + 7 * 86_400_000 + 7_200_000;
   await runDue([anchor], openLedger(pool), makeContext(settings, { nowMs }));
   t.match(await readRow(next.day), { status: 'confirmed' });
   t.match(await registry.metrics(), /nightly_anchor_days\{status="failed"\} 1/);
@@ -415,7 +415,7 @@ t.test('a node that is away for an hour is asked less and less; then the day is 
   const day = '2026-05-01';
   const root = await addClosedDay(pool, day);
   const ledger = openLedger(pool);
-  let nowMs = startOf(day) + anchor.dueMs;
+  let nowMs = findDayStart(day) + anchor.dueMs;
   const look = async () => {
     await runDue([anchor], ledger, makeContext(settings, { nowMs: () => nowMs }));
     // The clock of the database, which does not know this hour, sets the end of an attempt.

@@ -1,7 +1,7 @@
 // Minutes proved empty by answers of candles, compared with the trades of a venue on paper: whatever is lost, cut or late (H-12).
 import fc from 'fast-check';
 import t from 'tap';
-import type { AskedMinutes, Mapped } from '../../ingest/venues/contract/mapping.ts';
+import type { CoveredMinutes, Mapped } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { bindRecords } from '../../ingest/venues/shared/shape.ts';
 import type { CandleRecord, ListingRecord } from '../../schemas/records.ts';
@@ -14,7 +14,7 @@ const toMapped = bindRecords('paper');
 
 /** `[open, trades]`: a venue leaves out minutes without any. */
 type Bar = readonly [open: number, trades: number];
-type Answer = { readonly asked: AskedMinutes | null; readonly bars: readonly Bar[] };
+type Answer = { readonly asked: CoveredMinutes | null; readonly bars: readonly Bar[] };
 
 const toCandle = ([open, trades]: Bar, receivedAt: number): Mapped => {
   const figures = { open: '1', high: '1', low: '1', close: '1', volume: String(trades), turnover: null, trades };
@@ -156,7 +156,7 @@ t.test('a quiet minute after a reconnect is one without trades when an answer th
   log.run(90 * SECOND, [], SECOND, null);
   log.open('a1', 'a', [{ layers: ['candles'], symbols: null }]);
   log.run(5 * SECOND, ['a1'], SECOND);
-  const answer = (asked: Omit<AskedMinutes, 'symbols' | 'price_type' | 'limit'>, bars: readonly Bar[]): void => {
+  const answer = (asked: Omit<CoveredMinutes, 'symbols' | 'price_type' | 'limit'>, bars: readonly Bar[]): void => {
     const limit = 3;
     const body = { asked: { symbols: ['LIN'], price_type: 'trade', ...asked, limit }, bars };
     log.json('response', 'a', 'a1', body, { request: 'GET https://paper/candles' });

@@ -14,7 +14,7 @@ import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { archive } from '../../processors/nightly/archive/archive.ts';
 import { findTier, rankInstruments } from '../../processors/nightly/archive/tiers.ts';
-import { DAY_MS, type Day, dayAfter, startOf } from '../../processors/nightly/day.ts';
+import { DAY_MS, type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { runTask } from '../../processors/nightly/runner.ts';
@@ -28,7 +28,7 @@ import { useEngines } from '../support/engines.ts';
 
 t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';
-const BEGIN = startOf(DAY) * 1_000;
+const BEGIN = findDayStart(DAY) * 1_000;
 const SECOND = 1_000_000;
 
 t.test('instruments rank by the mean of the midnights that have a figure, ties by code', (t) => {
@@ -83,7 +83,7 @@ const markRow = (symbol: string, window: number, { late = false, srcOffset = win
     markReading(String(60_000 + srcOffset), { received_at: at - 1, recorded_at: at + (late ? 500 : 1) * SECOND }),
   );
 };
-let nowMs = startOf(dayAfter(DAY)) + 6 * 3_600_000;
+let nowMs = findDayStart(dayAfter(DAY)) + 6 * 3_600_000;
 let reachedMs = nowMs;
 const context: NightlyContext = {
   ...{ database: pool, questdb, namespace, api: null, store, log },
@@ -137,7 +137,7 @@ await pool.query("insert into daily_turnover (day, source, turnover) values ($1,
 ]);
 
 t.test('a day is written only once its rows can be read', async (t) => {
-  reachedMs = startOf(dayAfter(DAY)) + 100_000;
+  reachedMs = findDayStart(dayAfter(DAY)) + 100_000;
   await t.rejects(archive.run(DAY, context), /has reached 2026-01-11T00:01:40/);
   t.same(await current(DAY), []);
   reachedMs = nowMs;

@@ -12,7 +12,7 @@ import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { archive } from '../../processors/nightly/archive/archive.ts';
 import { runCommand } from '../../processors/nightly/command.ts';
-import { DAY_MS, type Day, dayAfter, startOf } from '../../processors/nightly/day.ts';
+import { DAY_MS, type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { close } from '../../processors/nightly/merkle/close.ts';
 import { compare } from '../../processors/nightly/merkle/compare.ts';
@@ -31,9 +31,9 @@ import { runBoth } from '../support/verifiers.ts';
 
 t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';
-const BEGIN = startOf(DAY) * 1_000;
+const BEGIN = findDayStart(DAY) * 1_000;
 const SECOND = 1_000_000;
-const CLOSING = startOf(dayAfter(DAY, 7));
+const CLOSING = findDayStart(dayAfter(DAY, 7));
 const SYMBOLS = ['AAAUSDT', 'BTCUSDT', '币安人生USDT'];
 const WINDOWS = 100;
 
@@ -124,7 +124,7 @@ t.test('a day waits for history W of every task, and by hand until it is due', a
   nowMs = CLOSING - 1;
   await t.rejects(run(makeContext()), /close of 2026-01-10 is due at 2026-01-17T00:00:00.000Z/);
   await t.rejects(run(makeContext({ isBinding: async () => true }), ['--early']), /the anchor binds/);
-  reachedMs = startOf(dayAfter(DAY)) + 3_600_000;
+  reachedMs = findDayStart(dayAfter(DAY)) + 3_600_000;
   t.match(await run(makeContext(), ['--early']), /^303 leaves in 2 partitions/, 'late rows are of later');
   t.same((await pool.query('select closed_at from archive_days')).rows, [{ closed_at: new Date(reachedMs) }]);
   await forget();
@@ -134,7 +134,7 @@ t.test('a day waits for history W of every task, and by hand until it is due', a
 
 let first: unknown[] = [];
 t.test('the day archived, then closed: final files, trees, root; a second run changes nothing', async (t) => {
-  nowMs = startOf(dayAfter(DAY)) + 6 * 3_600_000;
+  nowMs = findDayStart(dayAfter(DAY)) + 6 * 3_600_000;
   await archive.run(DAY, makeContext());
   nowMs = CLOSING + DAY_MS;
   t.match(await close.run(DAY, makeContext()), /^306 leaves in 2 partitions; root [0-9a-f]{64}$/);

@@ -10,7 +10,7 @@ import { openFolderStore } from '../../infra/runtime/object-store.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { archive } from '../../processors/nightly/archive/archive.ts';
-import { type Day, dayAfter, startOf } from '../../processors/nightly/day.ts';
+import { type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { close } from '../../processors/nightly/merkle/close.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
@@ -26,7 +26,7 @@ import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
 
 t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';
-const BEGIN = startOf(DAY) * 1_000;
+const BEGIN = findDayStart(DAY) * 1_000;
 const SECOND = 1_000_000;
 const ROWS = 8_000;
 
@@ -72,7 +72,7 @@ t.test('archive and close on a disk that is full, then has room', { skip: noSmal
   const disk = smallDisk(t, '256k') ?? '';
   const resize = (size: string): unknown => execFileSync('mount', ['-o', `remount,size=${size}`, disk]);
   const store = openFolderStore(disk);
-  let nowMs = startOf(dayAfter(DAY)) + 6 * 3_600_000;
+  let nowMs = findDayStart(dayAfter(DAY)) + 6 * 3_600_000;
   const context: NightlyContext = {
     ...{ database: pool, questdb, namespace, api: null, store, log },
     historyWatermark: async () => nowMs * 1_000,
@@ -104,7 +104,7 @@ t.test('archive and close on a disk that is full, then has room', { skip: noSmal
     t.equal(createHash('sha256').update(held).digest('hex'), sha256, key);
   }
 
-  nowMs = startOf(dayAfter(DAY, 7));
+  nowMs = findDayStart(dayAfter(DAY, 7));
   const used = (await files()).reduce((sum, { bytes }) => sum + Number(bytes), 0);
   resize(`${Math.ceil(used / 1_024) + 128}k`);
   await t.rejects(run(close), { code: 'ENOSPC' });

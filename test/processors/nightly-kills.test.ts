@@ -10,7 +10,7 @@ import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { POSTING_PLACES } from '../../processors/nightly/anchor/posting.ts';
 import { ARCHIVE_PLACES } from '../../processors/nightly/archive/archive.ts';
-import { DAY_MS, type Day, dayAfter, startOf } from '../../processors/nightly/day.ts';
+import { DAY_MS, type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
 import { CLOSE_PLACES } from '../../processors/nightly/merkle/close.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { listingRow, readingRow } from '../../processors/task/rows.ts';
@@ -24,10 +24,10 @@ import { type KilledStep, runKilled } from '../support/killed-step.ts';
 
 t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';
-const BEGIN = startOf(DAY) * 1_000;
+const BEGIN = findDayStart(DAY) * 1_000;
 const SECOND = 1_000_000;
-const ARCHIVED = startOf(dayAfter(DAY)) + 6 * 3_600_000;
-const CLOSED = startOf(dayAfter(DAY, 7));
+const ARCHIVED = findDayStart(dayAfter(DAY)) + 6 * 3_600_000;
+const CLOSED = findDayStart(dayAfter(DAY, 7));
 const SYMBOLS = ['AAAUSDT', 'BTCUSDT'];
 
 const engines = await useEngines(t, ['postgres', 'questdb']);

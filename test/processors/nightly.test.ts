@@ -8,7 +8,7 @@ import { createLog } from '../../infra/runtime/log.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { runCommand } from '../../processors/nightly/command.ts';
-import { startOf } from '../../processors/nightly/day.ts';
+import { findDayStart } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { recheck } from '../../processors/nightly/recheck.ts';
@@ -226,7 +226,7 @@ t.test('the turnover of a day is that of its 00:00, exact, of what was listed th
     stats('okx', 'BTC-USDT-SWAP', midnight, '12'),
     stats('okx', 'ETH-USDT-SWAP', '2026-01-14T22:00:00.000Z', ''),
   ]);
-  const nowMs = (): number => startOf(day) + 200_000;
+  const nowMs = (): number => findDayStart(day) + 200_000;
   t.equal(await turnover.run(day, makeContext({ nowMs })), '2 instruments at 2 venues');
   const { rows } = await pool.query('select source, turnover from daily_turnover where day = $1', [day]);
   t.same(rows, [
@@ -243,12 +243,12 @@ t.test('the turnover of a day is that of its 00:00, exact, of what was listed th
 
 t.test('the turnover waits for stored history to reach 00:00, and not for ever', async (t) => {
   const day = '2026-01-16';
-  const early = (): number => startOf(day) + 200_000;
+  const early = (): number => findDayStart(day) + 200_000;
   await write([stats('binance', 'BTCUSDT', '2026-01-16T00:00:00.000Z', null)]);
   await write([stats('okx', 'BTC-USDT-SWAP', '2026-01-15T23:59:00.000Z', '3')]);
   await t.rejects(turnover.run(day, makeContext({ nowMs: early })), /has not reached 00:00 yet: okx$/);
   t.match(
-    await turnover.run(day, makeContext({ nowMs: () => startOf(day) + 2 * HOUR_MS })),
+    await turnover.run(day, makeContext({ nowMs: () => findDayStart(day) + 2 * HOUR_MS })),
     '2 instruments at 2 venues',
   );
 });
@@ -333,12 +333,12 @@ t.test('partitions and rows past their time go, the newest partition stays', asy
     text: `INSERT INTO '${table}' VALUES ${days.map((day) => `('${day}T12:00:00Z', 1)`).join(', ')}`,
   });
   await sender.waitVisible([table]);
-  const drop = (day: string) => dropPartitions(questdb, table, { designated: 'at', floorMs: startOf(day) });
+  const drop = (day: string) => dropPartitions(questdb, table, { designated: 'at', floorMs: findDayStart(day) });
   t.equal(await drop('2026-01-05'), 2);
   await sender.waitVisible([table]);
   t.equal(await drop('2026-01-05'), 0, 'again: nothing is left to do');
   t.same(await questdb.query({ text: `SELECT count() FROM '${table}'` }), [['2']]);
-  const long = startOf('2027-01-01');
+  const long = findDayStart('2027-01-01');
   t.equal(await drop('2027-01-01'), 1);
   await pool.query("update settled_requests set asked_at = '2026-01-01' where path = '/v2/candles'");
   const context = makeContext({ nowMs: () => long + 6 * HOUR_MS });

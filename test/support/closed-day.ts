@@ -5,7 +5,7 @@ import { createLog } from '../../infra/runtime/log.ts';
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { archive } from '../../processors/nightly/archive/archive.ts';
-import { type Day, dayAfter, startOf } from '../../processors/nightly/day.ts';
+import { type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
 import { close } from '../../processors/nightly/merkle/close.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
@@ -65,8 +65,8 @@ export const openDayStore = async (
       await sender.waitVisible([...byTable.keys()]);
     },
     close: async (day) => {
-      await archive.run(day, makeContext(startOf(dayAfter(day)) + 6 * 3_600_000));
-      await close.run(day, makeContext(startOf(dayAfter(day, 7))));
+      await archive.run(day, makeContext(findDayStart(dayAfter(day)) + 6 * 3_600_000));
+      await close.run(day, makeContext(findDayStart(dayAfter(day, 7))));
     },
   };
 };
@@ -188,7 +188,7 @@ const eventRows = (table: 'trades' | 'liquidations', listing: Listing, { begin, 
 
 /** Rows of every anchored table of a listing: `count` windows, minutes or events of each, from 00:00 on. */
 export const rowsOfDay = (day: Day, listing: Listing, count: number): Row[] => {
-  const facts = { begin: startOf(day) * 1_000, count };
+  const facts = { begin: findDayStart(day) * 1_000, count };
   return [
     ...READINGS.filter(({ anchored }) => anchored !== null).flatMap(({ name }) => readingRows(listing, name, facts)),
     ...PRICE_TYPES.flatMap((priceType) => candleRows(listing, priceType, facts)),

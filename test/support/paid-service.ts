@@ -8,7 +8,7 @@ import type { Endpoint } from '../../api/contract/endpoint.ts';
 import { agentState } from '../../api/operations/agent-state.ts';
 import { anchorDay } from '../../api/operations/anchor-day.ts';
 import { archiveFile } from '../../api/operations/archive-file.ts';
-import { phaseOf } from '../../api/rules/rule-id.ts';
+import { derivePhase } from '../../api/rules/rule-id.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import { fillPath } from '../../infra/dev/tools/endpoint-examples.ts';
 import { openFolderStore } from '../../infra/runtime/object-store.ts';
@@ -72,7 +72,7 @@ const addRule = async (pool: Pool): Promise<void> => {
   await pool.query(
     `insert into rules (rule_id, account_id, name, query, interval_s, units, enabled, shared, phase)
      values ($1, $2, 'funding spike', 'any(venues where mark > 0)', 10, 'published', true, true, $3)`,
-    [ruleId, owner, phaseOf(ruleId)],
+    [ruleId, owner, derivePhase(ruleId)],
   );
   const now = Date.now() * 1_000;
   await pool.query('insert into rule_states (rule_id, version, since, after) values ($1, 1, $2, $2)', [ruleId, now]);

@@ -2,7 +2,7 @@
 import type { ListingName, Reading } from './reading.ts';
 import { listingKey } from './reading.ts';
 
-export type Told = ListingName & {
+export type LayerUpdate = ListingName & {
   readonly instrument: string;
   readonly layer: string;
   readonly rev: number;
@@ -10,7 +10,7 @@ export type Told = ListingName & {
 };
 
 export class Picture {
-  readonly #readings = new Map<string, Map<string, Told>>();
+  readonly #readings = new Map<string, Map<string, LayerUpdate>>();
   /** Revisions of each listing and layer follow each other (ST-03); how often they did not. */
   #holes = 0;
 
@@ -24,9 +24,9 @@ export class Picture {
   }
 
   /** A new reading, or a new status of the one that is there. */
-  apply(told: Told): void {
+  apply(told: LayerUpdate): void {
     const key = listingKey(told);
-    const layers = this.#readings.get(key) ?? new Map<string, Told>();
+    const layers = this.#readings.get(key) ?? new Map<string, LayerUpdate>();
     const before = layers.get(told.layer);
     if (before !== undefined && told.rev > before.rev + 1) this.#holes += 1;
     layers.set(told.layer, told);
@@ -34,7 +34,7 @@ export class Picture {
   }
 
   /** Replaces the reading by a snapshot, which has no information about the revisions in between. */
-  replace(told: Told): void {
+  replace(told: LayerUpdate): void {
     this.#readings.get(listingKey(told))?.delete(told.layer);
     this.apply(told);
   }

@@ -34,10 +34,10 @@ const readFaults = async (answer: Response): Promise<readonly ApiFault[]> => {
   }
 };
 
-type Asked = { readonly body?: unknown; readonly accept?: string; readonly signal?: AbortSignal };
+type CallOptions = { readonly body?: unknown; readonly accept?: string; readonly signal?: AbortSignal };
 
 /** Requests a path below `/v2` (`/snapshots`); a body makes it a POST. Throws `Refused`, or the AbortError of `signal`. */
-export const callApi = async (path: string, { body, accept = 'application/json', signal }: Asked = {}) => {
+export const callApi = async (path: string, { body, accept = 'application/json', signal }: CallOptions = {}) => {
   let answer: Response;
   try {
     answer = await fetch(`${RELAY}${path}`, {
@@ -55,7 +55,7 @@ export const callApi = async (path: string, { body, accept = 'application/json',
 };
 
 /** The JSON of an answer. Request `number_format: "string"` where digits matter: a number of JavaScript has only 17 of them. */
-export const callJson = async <T>(path: string, asked: Asked = {}): Promise<T> =>
+export const callJson = async <T>(path: string, asked: CallOptions = {}): Promise<T> =>
   (await (await callApi(path, asked)).json()) as T;
 
 /** The live stream; the browser itself comes again after a loss, with the id of the last event. Close it with the page. */

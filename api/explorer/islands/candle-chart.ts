@@ -91,9 +91,9 @@ const candleText = (digits: string): string =>
 const TIMEFRAME_MS: Readonly<Record<string, number>> = { '1m': 60_000, '5m': 300_000, '15m': 900_000, '1h': 3_600_000 };
 const REFRESH_MS = 60_000;
 
-type Asked = { readonly range: HistoryRange; readonly nowMs: () => number; readonly listing: DOMStringMap };
+type CandleQuestion = { readonly range: HistoryRange; readonly nowMs: () => number; readonly listing: DOMStringMap };
 
-export const showCandles = (figure: HTMLElement, { range, nowMs, listing }: Asked): void => {
+export const showCandles = (figure: HTMLElement, { range, nowMs, listing }: CandleQuestion): void => {
   const statusElement = figure.querySelector('[data-told]') as HTMLElement;
   const chart = new Chart(figure, candleText);
   const stepMs = TIMEFRAME_MS[range.timeframe] ?? 60_000;

@@ -36,7 +36,7 @@ export const lineNames = (items: readonly { readonly venue: string; readonly ven
 const chooseInterval = ({ intervalMs, interval }: HistoryRange, layer: string) =>
   intervalMs >= (WINDOW_MS[layer] ?? 0) ? { interval, stepMs: intervalMs } : { interval: '1m', stepMs: 60_000 };
 
-export type HistoryAsked = {
+export type HistoryQuestion = {
   /** Selection of listings. */
   readonly where: string;
   readonly range: HistoryRange;
@@ -45,7 +45,7 @@ export type HistoryAsked = {
   readonly nowMs: () => number;
 };
 
-const readHistory = async ({ where, range, isRaw, nowMs }: HistoryAsked, layer: string): Promise<Answer> => {
+const readHistory = async ({ where, range, isRaw, nowMs }: HistoryQuestion, layer: string): Promise<Answer> => {
   const to = nowMs();
   return callPatiently<Answer>('/snapshots/history', {
     body: {
@@ -59,7 +59,7 @@ const readHistory = async ({ where, range, isRaw, nowMs }: HistoryAsked, layer: 
   });
 };
 
-const toChartData = (answer: Answer, { range, isRaw }: HistoryAsked, figure: DOMStringMap): ChartData => {
+const toChartData = (answer: Answer, { range, isRaw }: HistoryQuestion, figure: DOMStringMap): ChartData => {
   const { layer = '', member = '', chart = '' } = figure;
   const stepMs = isRaw ? (WINDOW_MS[layer] ?? 10_000) : chooseInterval(range, layer).stepMs;
   const items = answer.items.filter((item) => item.layers[layer] !== undefined);
@@ -90,7 +90,7 @@ export const whileSeen = (element: Element, everyMs: number, read: () => Promise
 
 const REFRESH_MS = 60_000;
 
-export const showHistory = (figures: Iterable<HTMLElement>, asked: HistoryAsked): void => {
+export const showHistory = (figures: Iterable<HTMLElement>, asked: HistoryQuestion): void => {
   for (const figure of figures) {
     const status = figure.querySelector('[data-told]') as HTMLElement;
     const form = FORMS[figure.dataset['chart'] ?? ''] ?? 'digits';

@@ -76,9 +76,9 @@ const makeTable = (items: readonly Item[]): HTMLTableElement => {
   return table;
 };
 
-type Asked = { readonly where: string; readonly spanMs: number; readonly nowMs: () => number };
+type LiquidationQuestion = { readonly where: string; readonly spanMs: number; readonly nowMs: () => number };
 
-export const showLiquidations = (section: HTMLElement, { where, spanMs, nowMs }: Asked): void => {
+export const showLiquidations = (section: HTMLElement, { where, spanMs, nowMs }: LiquidationQuestion): void => {
   const status = section.querySelector('[data-told]') as HTMLElement;
   const place = section.querySelector('[data-rows]') as HTMLElement;
   whileSeen(section, REFRESH_MS, async () => {

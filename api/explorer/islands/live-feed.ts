@@ -1,5 +1,5 @@
 // The one stream of a page: opens, watches and reopens it; puts its readings into a picture and counts its events.
-import { Picture, type Told } from '../board/picture.ts';
+import { type LayerUpdate, Picture } from '../board/picture.ts';
 import { ServerClock } from '../board/server-clock.ts';
 import { callApi, openStream, Refused } from './call.ts';
 
@@ -17,7 +17,7 @@ type Hello = {
 
 export type FeedEvents = {
   /** Keys of listings whose readings changed; everything, when it is null. */
-  readonly onTold: (told: Told | null) => void;
+  readonly onTold: (told: LayerUpdate | null) => void;
   readonly onState: (state: FeedState, words: string) => void;
 };
 
@@ -77,8 +77,8 @@ export class LiveFeed {
         handle(JSON.parse((event as MessageEvent<string>).data) as never);
       });
     on('hello', (hello: Hello) => this.#greet(hello));
-    on('snapshot', (told: Told) => this.#take(told, 'snapshots'));
-    on('update', (told: Told) => this.#take(told, 'updates'));
+    on('snapshot', (told: LayerUpdate) => this.#take(told, 'snapshots'));
+    on('update', (told: LayerUpdate) => this.#take(told, 'updates'));
     on('heartbeat', ({ at }: { readonly at: string }) => this.clock.note(Date.parse(at), performance.now()));
     on('gap', () => this.picture.excuse());
     on('bye', ({ reconnect }: { readonly reconnect: boolean }) => (reconnect ? undefined : this.#end()));
@@ -118,7 +118,7 @@ export class LiveFeed {
     this.#setState('live', 'Live');
   }
 
-  #take(told: Told, kind: 'snapshots' | 'updates'): void {
+  #take(told: LayerUpdate, kind: 'snapshots' | 'updates'): void {
     const { received_at: received, age_ms: age } = told.state;
     if (received !== null && age !== null) this.clock.note(Date.parse(received) + age, performance.now());
     if (kind === 'snapshots') this.picture.replace(told);

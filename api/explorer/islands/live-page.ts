@@ -1,5 +1,5 @@
 // The common part of pages with live cells: shows whether figures are live, counts updates, pauses and resumes.
-import type { Told } from '../board/picture.ts';
+import type { LayerUpdate } from '../board/picture.ts';
 import { listingKey } from '../board/reading.ts';
 import { roveCells, showTips } from './cell-tip.ts';
 import { LiveCells } from './live-cells.ts';
@@ -7,16 +7,16 @@ import { type FeedState, LiveFeed } from './live-feed.ts';
 
 export type LivePage = { readonly feed: LiveFeed; readonly cells: LiveCells };
 
-type Asked = {
+type LiveOptions = {
   readonly table: HTMLElement;
   readonly query: Readonly<Record<string, string>>;
-  readonly onTold?: (told: Told) => void;
+  readonly onTold?: (told: LayerUpdate) => void;
 };
 
 const byId = (id: string): HTMLElement => document.getElementById(id) as HTMLElement;
 
 /** Opens the stream of the page; it ends with the page. */
-export const openLivePage = ({ table, query, onTold }: Asked): LivePage => {
+export const openLivePage = ({ table, query, onTold }: LiveOptions): LivePage => {
   const [said, count, pause] = [byId('live-state'), byId('live-count'), byId('live-pause')];
   const showCounts = (): void => {
     const { snapshots, updates, connections } = feed.counts;

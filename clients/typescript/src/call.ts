@@ -27,7 +27,7 @@ export type Caller = {
   readonly onRetry: (retry: Retry) => void;
 };
 
-export type Asked = {
+export type CallRequest = {
   readonly operation: EndpointName;
   readonly request: Readonly<Record<string, unknown>>;
   readonly accept?: string;
@@ -46,7 +46,7 @@ const toText = (value: unknown): string => (value instanceof Date ? value.toISOS
 /** Members of the path are taken out of the request. */
 const makeUrl = (
   { baseUrl, isExact }: Caller,
-  { operation, request }: Asked,
+  { operation, request }: CallRequest,
 ): { url: string; rest: Record<string, unknown> } => {
   const rest: Record<string, unknown> = { ...request };
   const path = ENDPOINTS[operation].path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -65,7 +65,7 @@ const writeQuery = (members: Readonly<Record<string, unknown>>): string => {
   return text === '' ? '' : `?${text}`;
 };
 
-const makeRequest = (caller: Caller, asked: Asked): { url: string; init: RequestInit } => {
+const makeRequest = (caller: Caller, asked: CallRequest): { url: string; init: RequestInit } => {
   const { url, rest } = makeUrl(caller, asked);
   const headers = {
     accept: asked.accept ?? 'application/json',
@@ -84,7 +84,7 @@ const makeRequest = (caller: Caller, asked: Asked): { url: string; init: Request
 };
 
 /** One attempt; an answer other than 200 or 302 is thrown. */
-export const attempt = async (caller: Caller, asked: Asked): Promise<Response> => {
+export const attempt = async (caller: Caller, asked: CallRequest): Promise<Response> => {
   const { url, init } = makeRequest(caller, asked);
   const signal = asked.signal ?? null;
   let response: Response;
@@ -111,7 +111,7 @@ const within = (signal: AbortSignal | undefined, ms: number): AbortSignal => {
 /** Calls, reads the answer, and does so again while that may help. Reading is part of it: an answer may break off. */
 export const call = async <Read>(
   caller: Caller,
-  asked: Asked,
+  asked: CallRequest,
   read: (response: Response) => Promise<Read>,
 ): Promise<Read> => {
   for (let done = 0; ; done += 1) {

@@ -35,7 +35,7 @@ export type DownloadOptions = {
 
 type Downloaded = { readonly path: string; readonly file: ArchiveFile; readonly sha256: string };
 type Target = { readonly link: ArchiveFileAnswer; readonly path: string; readonly part: string };
-type Told = (bytes: number, total: number) => void;
+type ReportProgress = (bytes: number, total: number) => void;
 /** The file and its destination. */
 type Wanted = { readonly file: ArchiveFile; readonly format: ArchiveFormat; readonly path: string };
 
@@ -65,7 +65,11 @@ const hashFile = async (path: string): Promise<string> => {
 };
 
 /** Adds what is missing of the part; a service that does not go on begins it anew. The key is not sent: the link is enough. */
-const fetchRest = async ({ link, part }: Target, told: Told, signal: AbortSignal | undefined): Promise<void> => {
+const fetchRest = async (
+  { link, part }: Target,
+  told: ReportProgress,
+  signal: AbortSignal | undefined,
+): Promise<void> => {
   const held = await readSize(part);
   if (held === link.bytes) return;
   const headers: Record<string, string> = held === 0 || held > link.bytes ? {} : { range: `bytes=${held}-` };
@@ -102,7 +106,11 @@ const finish = async ({ link, path, part }: Target): Promise<void> => {
 const mayHelp = (error: unknown): boolean =>
   !(error instanceof ApiError) || ['UNREACHABLE', 'BAD_ANSWER', 'BAD_FILE'].includes(error.code) || error.status >= 500;
 
-type Session = { readonly client: Client | Client<string>; readonly options: DownloadOptions; readonly told: Told };
+type Session = {
+  readonly client: Client | Client<string>;
+  readonly options: DownloadOptions;
+  readonly told: ReportProgress;
+};
 
 /** One attempt, by a link of its own; gives the link. */
 const fetchOnce = async ({ client, options, told }: Session, { file, format, path }: Wanted) => {
@@ -155,7 +163,7 @@ export const downloadArchive = async (
       const report = (state: DownloadProgress['state'], bytes: number, total: number): void =>
         options.onProgress?.({ file, path, bytes, total, files: downloaded.length, state });
       const isKept = format === file.format && (await isHeld(path, file));
-      const told: Told = (bytes, total) => report('fetching', bytes, total);
+      const told: ReportProgress = (bytes, total) => report('fetching', bytes, total);
       const { bytes, sha256 } = isKept ? file : await downloadOne({ client, options, told }, { file, format, path });
       downloaded.push({ path, file, sha256 });
       report(isKept ? 'kept' : 'done', bytes, bytes);

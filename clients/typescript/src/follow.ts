@@ -1,12 +1,12 @@
 // From a past instant into the live stream: one iterator with every reading of each listing and layer once and in order.
 import type { Digits, GapEvent, HistoryAnswer, HistoryRequest } from './api-types.ts';
+import { comparable, Marks } from './delivered.ts';
 import { isApiError } from './errors.ts';
 import { type Followed, type FollowOptions, type FollowRequest, type FollowSources, figuresOf } from './followed.ts';
 import type { LiveEvent, LiveOptions } from './live.ts';
 import { GapRuns, Held, hasFigures, iso, isReading, listSeries, type Row, toPlace } from './past.ts';
 import { Queue } from './queue.ts';
 import { type Item, type LiveReading, Seam, type Stretch } from './seam.ts';
-import { comparable, Marks } from './told.ts';
 import { pause, waitMs } from './wait.ts';
 import { durationMs } from './windows.ts';
 

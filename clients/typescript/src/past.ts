@@ -1,7 +1,7 @@
 // Answers of history as a follower takes them: rows by listing and layer, and the windows whose last reading is not known yet (N-11, H-16k).
 import type { Digits, HistoryAnswer, HistoryRow } from './api-types.ts';
+import { comparable } from './delivered.ts';
 import type { Followed, FollowedGap } from './followed.ts';
-import { comparable } from './told.ts';
 import { durationMs } from './windows.ts';
 
 /** Some layers have another name in requests than in the stream. */

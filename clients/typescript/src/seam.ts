@@ -1,8 +1,8 @@
 // Where history ends and the stream goes on, for one listing and layer: the next event of the stream bounds the rows needed from history.
 // While the last reading of a window before it is not known, the event waits, and everything behind it.
 import type { Digits, SnapshotEvent, UpdateEvent } from './api-types.ts';
+import { comparable } from './delivered.ts';
 import type { Known, Row } from './past.ts';
-import { comparable } from './told.ts';
 
 export type LiveReading<F extends Digits> = SnapshotEvent<F> | UpdateEvent<F>;
 

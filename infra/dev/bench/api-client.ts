@@ -1,6 +1,6 @@
 // Calls the data API like a client with many keys: keep-alive connections, no compression, the time of each whole response.
 import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http';
-import { displayOf, hashKey, makeKey } from '../../../api/access/keys.ts';
+import { hashKey, makeKey, shortenKey } from '../../../api/access/keys.ts';
 import { makeKeyId } from '../../../api/contract/ids.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
 
@@ -35,7 +35,7 @@ export const storeKeys = async (databaseUrl: string): Promise<readonly string[]>
     await pool.query(
       `insert into api_keys (key_id, account_id, hash, display, name, plan)
        select id, $1, hash, display, 'bench', 'pro_plus' from unnest($2::text[], $3::bytea[], $4::text[]) as k (id, hash, display)`,
-      [ACCOUNT, keys.map(() => makeKeyId(Date.now())), keys.map(hashKey), keys.map(displayOf)],
+      [ACCOUNT, keys.map(() => makeKeyId(Date.now())), keys.map(hashKey), keys.map(shortenKey)],
     );
   } finally {
     await pool.end();

@@ -14,8 +14,8 @@ import { startEvaluator } from '../../../api/rules/evaluator.ts';
 import { createRuleMetrics } from '../../../api/rules/metrics.ts';
 import { Questions, Selections } from '../../../api/rules/questions.ts';
 import { RecentStates } from '../../../api/rules/recent-states.ts';
-import { makeRuleId, phaseOf } from '../../../api/rules/rule-id.ts';
-import { seriesCacheOf } from '../../../api/series/cache.ts';
+import { derivePhase, makeRuleId } from '../../../api/rules/rule-id.ts';
+import { openSeriesCache } from '../../../api/series/cache.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { liveEntry } from '../../../schemas/topics.ts';
 import { migrate } from '../../postgres/migrate.ts';
@@ -119,7 +119,7 @@ const windows = async (): Promise<Figure[]> => {
       figures.push(makeFigure(`${name} over 4 of ${WINDOW_LISTINGS} listings, a core`, '/s', few));
       figures.push(makeFigure(`${name} over all of ${WINDOW_LISTINGS} listings, a core`, '/s', whole));
     }
-    figures.push(makeFigure('columns that windows keep', 'MB', seriesCacheOf(live).bytes / 1_048_576));
+    figures.push(makeFigure('columns that windows keep', 'MB', openSeriesCache(live).bytes / 1_048_576));
     figures.push(makeFigure('memory that windows took', 'MB', (process.memoryUsage().rss - before) / 1_048_576));
     return figures;
   } finally {
@@ -141,7 +141,7 @@ const storeRules = async (pool: Pool, { rules, texts, bases }: { rules: number; 
   await pool.query("delete from rules where account_id = 'acc_bench'");
   const ids = Array.from({ length: rules }, makeRuleId);
   const queries = ids.map((_, i) => makeQuery(i % texts, bases));
-  await pool.query(INSERT, [ids, queries, ids.map(phaseOf), Date.now() * 1_000]);
+  await pool.query(INSERT, [ids, queries, ids.map(derivePhase), Date.now() * 1_000]);
 };
 
 type Run = { readonly rules: number; readonly texts: number; readonly listings: number; readonly seconds: number };

@@ -10,8 +10,8 @@ import { compile } from '../../../api/language/compile.ts';
 import type { LiveMemory } from '../../../api/live/memory.ts';
 import { answerTo, type Context } from '../../../api/operations/operation.ts';
 import { screen } from '../../../api/operations/screen.ts';
-import { directoryOf } from '../../../api/selection/directory.ts';
-import { seriesCacheOf } from '../../../api/series/cache.ts';
+import { findDirectory } from '../../../api/selection/directory.ts';
+import { openSeriesCache } from '../../../api/series/cache.ts';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { writeJson } from '../../../schemas/json.ts';
@@ -150,7 +150,7 @@ const measureRate = (work: () => void): number => {
 };
 
 const parsing = (live: LiveMemory): Promise<Figure[]> => {
-  const { codes } = directoryOf(live);
+  const { codes } = findDirectory(live);
   const text = JSON.stringify(compile({ text: WARM }, codes).json);
   const parse = (): number => measureRate(() => compile({ text: WARM }, codes));
   parse();
@@ -199,7 +199,7 @@ const measureFigures = async (reader: QuestdbReader, { listings, bars }: ScreenS
     figures.push(
       ...(await measure({ name: `${of}, worst legal query`, query: WORST, calls: 1, aimMs: 5_000, context })),
     );
-  figures.push(makeFigure('series cache', 'MB', megabytes(seriesCacheOf(live).bytes)));
+  figures.push(makeFigure('series cache', 'MB', megabytes(openSeriesCache(live).bytes)));
   figures.push(makeFigure('memory that screens took', 'MB', megabytes(process.memoryUsage().rss - before)));
   return figures;
 };

@@ -1,8 +1,8 @@
 // `DATABASE_URL=… node infra/dev/bench/token-check.ts [--checks N]`: checks of access tokens a second on one core. A measurement, never a test.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { displayOf, hashKey } from '../../../api/access/keys.ts';
-import { hashOf } from '../../../api/sign-in/adapter.ts';
+import { hashKey, shortenKey } from '../../../api/access/keys.ts';
+import { hashToken } from '../../../api/sign-in/adapter.ts';
 import { connectionKeys } from '../../../api/sign-in/connection-key.ts';
 import { createTokenCheck } from '../../../api/sign-in/token-check.ts';
 import { createUnits } from '../../../api/sign-in/units.ts';
@@ -28,7 +28,7 @@ const makeToken = async (): Promise<string> => {
   const key = makeKey(connectionId);
   await pool.query(
     "insert into api_keys (key_id, account_id, hash, display, name, plan, kind) values ($1, $2, $3, $4, 'bench', 'free', 'connection')",
-    [keyId, accountId, hashKey(key), displayOf(key)],
+    [keyId, accountId, hashKey(key), shortenKey(key)],
   );
   await pool.query(
     `insert into connections (connection_id, account_id, client_id, redirect_uri, key_id, expires_at)
@@ -36,7 +36,7 @@ const makeToken = async (): Promise<string> => {
     [connectionId, accountId, keyId],
   );
   await pool.query("insert into oidc_items values ('AccessToken', $1, $2, $3, null, now() + interval '1 hour')", [
-    hashOf(token),
+    hashToken(token),
     { aud: MCP_URL },
     connectionId,
   ]);

@@ -102,13 +102,13 @@ const archiveClasses = async (name, { engines, java, track, isStopping }) => {
 };
 
 /** The stamp of what they were made with; a JVM of another version maps none of them. */
-const stampOf = (engines) => join(engines, 'archived-by');
+const locateStamp = (engines) => join(engines, 'archived-by');
 
 export const areClassesArchived = ({ engines, version }) =>
-  existsSync(stampOf(engines)) && readFileSync(stampOf(engines), 'utf8') === version;
+  existsSync(locateStamp(engines)) && readFileSync(locateStamp(engines), 'utf8') === version;
 
 /** They are not made again for this version of Java (the text of `java -version`). */
-export const stampClassArchives = ({ engines, version }) => writeFileSync(stampOf(engines), version);
+export const stampClassArchives = ({ engines, version }) => writeFileSync(locateStamp(engines), version);
 
 /**
  * Of both engines, in `engines`. `track` is given each child process; none is started once `isStopping`. Without an archive an engine starts as

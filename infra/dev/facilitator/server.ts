@@ -17,7 +17,10 @@ export type FacilitatorServer = {
 };
 
 type Answer = { readonly status: number; readonly body: object };
-type Asked = { readonly paymentPayload: PaymentPayload; readonly paymentRequirements: PaymentRequirements };
+type FacilitatorRequest = {
+  readonly paymentPayload: PaymentPayload;
+  readonly paymentRequirements: PaymentRequirements;
+};
 
 /** Listens on loopback; port 0 takes a free one. */
 export const serveFacilitator = async (rpcUrl: string, port = 0): Promise<FacilitatorServer> => {
@@ -26,7 +29,7 @@ export const serveFacilitator = async (rpcUrl: string, port = 0): Promise<Facili
   const calls = { verify: 0, settle: 0 };
   const answerCall = async (call: Call, request: IncomingMessage): Promise<Answer | 'drop'> => {
     calls[call] += 1;
-    const asked = JSON.parse(await readBody(request)) as Asked;
+    const asked = JSON.parse(await readBody(request)) as FacilitatorRequest;
     const before = await faults.strike(call, 'before');
     if (before !== null) return spoiltAnswer(call, before);
     const outcome = await runCall(facilitator, call, asked);
@@ -70,7 +73,7 @@ export const serveFacilitator = async (rpcUrl: string, port = 0): Promise<Facili
 const runCall = async (
   facilitator: Facilitator,
   call: Call,
-  { paymentPayload, paymentRequirements }: Asked,
+  { paymentPayload, paymentRequirements }: FacilitatorRequest,
 ): Promise<Answer> => {
   try {
     return { status: 200, body: await facilitator[call](paymentPayload, paymentRequirements) };

@@ -74,11 +74,11 @@ function requireNode() {
 async function installPackages() {
   const lock = join(ROOT, 'package-lock.json');
   const stamp = join(MODULES, '.installed-from');
-  const wanted = hashOf(lock);
+  const wanted = hashFile(lock);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   if (!installedSince(lock)) {
     // Not `npm ci`: it refuses a lock file from a registry that lacks the optional binaries of other platforms.
-    await tell('installing npm packages', 'npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
+    await runReported('installing npm packages', 'npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
   }
   writeFileSync(stamp, wanted);
 }
@@ -106,7 +106,7 @@ async function prepareEngines() {
 async function fetchEngines() {
   const pom = join(ROOT, 'infra', 'dev', 'engines', 'pom.xml');
   const stamp = join(ENGINES, 'fetched-from');
-  const wanted = hashOf(pom);
+  const wanted = hashFile(pom);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   requireMaven();
   // Downloaded beside and moved at the end: an interrupted download leaves no file that looks complete.
@@ -114,7 +114,7 @@ async function fetchEngines() {
   const maven = ['-B', '-q', '-f', pom, `-Dengines.dir=${partial}`, 'generate-resources'];
   mkdirSync(dirname(ENGINES), { recursive: true });
   try {
-    await retried(() => tell('fetching Kafka and QuestDB with Maven (about 70 MB)', 'mvn', maven));
+    await retried(() => runReported('fetching Kafka and QuestDB with Maven (about 70 MB)', 'mvn', maven));
     writeFileSync(join(partial, 'fetched-from'), wanted);
     rmSync(ENGINES, { recursive: true, force: true });
     renameSync(partial, ENGINES);
@@ -152,11 +152,11 @@ async function installChromium() {
   const wait = ['-o', 'DPkg::Lock::Timeout=120'];
   const install = ['install', '-y', '--no-install-recommends', ...wait, ...packages];
   try {
-    await tell('installing Chromium', 'apt-get', install);
+    await runReported('installing Chromium', 'apt-get', install);
   } catch {
     // A fresh image has no package lists.
-    await tell('fetching the list of packages', 'apt-get', ['update']);
-    await tell('installing Chromium', 'apt-get', install);
+    await runReported('fetching the list of packages', 'apt-get', ['update']);
+    await runReported('installing Chromium', 'apt-get', install);
   }
 }
 
@@ -172,7 +172,7 @@ async function retried(work) {
 }
 
 /** Runs a command quietly, and shows its output only when it fails. */
-function tell(what, command, commandArgs) {
+function runReported(what, command, commandArgs) {
   return shown(what, () => runQuietly(what, command, commandArgs));
 }
 
@@ -245,7 +245,7 @@ function stopWithNpm() {
   timer.unref();
 }
 
-function hashOf(file) {
+function hashFile(file) {
   return createHash('sha256').update(readFileSync(file)).digest('hex');
 }
 

@@ -10,7 +10,7 @@ import {
   makeCapability,
   nothingCollected,
   openPastVenue,
-} from './told-venue.ts';
+} from './past-venue.ts';
 import { createVirtualCollector } from './virtual-collector.ts';
 import type { VirtualLog } from './virtual-log.ts';
 

@@ -5,7 +5,7 @@ import { readBody } from './request-body.ts';
 import type { RestAnswer, RestRequest, RunningVenue, VenueLimits } from './venue.ts';
 
 /** A request as it reaches the venue, without its prefix. */
-export type Asked = Pick<RestRequest, 'method' | 'path' | 'query' | 'body'>;
+export type RestCall = Pick<RestRequest, 'method' | 'path' | 'query' | 'body'>;
 
 type RestDeskOptions = {
   readonly running: RunningVenue;
@@ -39,7 +39,7 @@ export class RestDesk {
     response.end(answer.body);
   }
 
-  answer(request: Asked): RestAnswer {
+  answer(request: RestCall): RestAnswer {
     const { running, faults, limits, nowMs, venueNowMs } = this.#options;
     const cost = running.cost(request);
     if (cost === null) return NOT_FOUND;

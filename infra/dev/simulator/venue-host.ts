@@ -6,7 +6,7 @@ import { createDelivery } from './delivery.ts';
 import { FaultDesk } from './fault-desk.ts';
 import { createFaults, type FaultEntry, type FaultRequest, type StreamRef } from './faults.ts';
 import { createMarket, type Instrument, type Market, type MarketEvents } from './market.ts';
-import { type Asked, RestDesk } from './rest-desk.ts';
+import { type RestCall, RestDesk } from './rest-desk.ts';
 import type { SentLog } from './sent-log.ts';
 import { createSockets } from './sockets.ts';
 import { createTruthLog, type TruthLog } from './truth-log.ts';
@@ -23,7 +23,7 @@ export type VenueHost = {
   readonly handle: (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void>;
   readonly upgrade: (handshake: Handshake, url: URL) => void;
   /** The same without a network, for callers in this process. */
-  readonly ask: (request: Asked) => RestAnswer;
+  readonly ask: (request: RestCall) => RestAnswer;
   readonly connect: (wire: Wire, url: URL) => boolean;
   readonly inject: (request: FaultRequest) => FaultEntry;
   /** Runs everything that is due. */

@@ -11,7 +11,7 @@ import {
   readClosedDays,
 } from '../../../processors/nightly/anchor/post-day.ts';
 import { openChain, openOwner } from '../../../processors/nightly/anchor/poster.ts';
-import { DAY_MS, startOf } from '../../../processors/nightly/day.ts';
+import { DAY_MS, findDayStart } from '../../../processors/nightly/day.ts';
 import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { ARCHIVE_CONFIG, openArchiveStore } from '../../runtime/archive-store.ts';
@@ -42,10 +42,10 @@ export class AnchorsError extends Error {
   override readonly name = 'AnchorsError';
 }
 
-type Asked = { readonly day: string | null; readonly early: boolean };
+type PostOptions = { readonly day: string | null; readonly early: boolean };
 type Output = { readonly text: string; readonly failed: boolean };
 type Tools = Kept & { readonly nowMs: () => number };
-type Command = (asked: Asked, tools: Tools) => Promise<Output>;
+type Command = (asked: PostOptions, tools: Tools) => Promise<Output>;
 
 const DUE_MS = 7 * DAY_MS + 2 * 3_600_000;
 const done = (text: string): Output => ({ text, failed: false });
@@ -72,13 +72,13 @@ const closedDay = async (day: string, { database }: Tools): Promise<ClosedDay> =
 };
 
 const refuseUndue = (day: string, { nowMs }: Tools): void => {
-  const dueMs = startOf(day) + DUE_MS;
+  const dueMs = findDayStart(day) + DUE_MS;
   if (nowMs() < dueMs) throw new AnchorsError(`${day} is due at ${new Date(dueMs).toISOString()}`);
 };
 
 /** `--early` posts before D+7 02:00 UTC only where the anchor does not bind (AN-12). */
 const refuseBinding = async (day: string, { anchors, nowMs }: Tools): Promise<void> => {
-  if (nowMs() < startOf(day) + DUE_MS && (await openChain(anchors)).binding)
+  if (nowMs() < findDayStart(day) + DUE_MS && (await openChain(anchors)).binding)
     throw new AnchorsError(`the anchor binds: ${day} is not posted before it is due`);
 };
 
@@ -86,7 +86,7 @@ const dueDays = async ({ database, anchors, nowMs }: Tools): Promise<ClosedDay[]
   const chain = await openChain(anchors);
   const due: ClosedDay[] = [];
   for (const closed of await readClosedDays(database))
-    if (nowMs() >= startOf(closed.day) + DUE_MS && !(await isSettled(closed, chain))) due.push(closed);
+    if (nowMs() >= findDayStart(closed.day) + DUE_MS && !(await isSettled(closed, chain))) due.push(closed);
   return due;
 };
 
@@ -122,7 +122,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   list: async (_, { database }) => done(await listAnchors(database)),
 };
 
-const parse = (argv: readonly string[]): { readonly command: Command; readonly asked: Asked } => {
+const parse = (argv: readonly string[]): { readonly command: Command; readonly asked: PostOptions } => {
   try {
     const options = { early: { type: 'boolean', default: false } } as const;
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
@@ -130,7 +130,7 @@ const parse = (argv: readonly string[]): { readonly command: Command; readonly a
     const command = COMMANDS[name];
     if (command === undefined || rest.length > 0)
       throw new Error(name === '' ? 'no command' : `"${positionals.join(' ')}" is no command`);
-    if (day !== null && (!/^\d{4}-\d{2}-\d{2}$/.test(day) || Number.isNaN(startOf(day))))
+    if (day !== null && (!/^\d{4}-\d{2}-\d{2}$/.test(day) || Number.isNaN(findDayStart(day))))
       throw new Error(`"${day}" is no day such as 2026-01-15`);
     return { command, asked: { day, early: values.early } };
   } catch (error) {

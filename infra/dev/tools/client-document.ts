@@ -1,5 +1,5 @@
 // The OpenAPI document for the generators of the clients' types.
-import { namedOpenApiOf } from '../../../api/data-app/named-openapi.ts';
+import { makeNamedOpenApi } from '../../../api/data-app/named-openapi.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
 
@@ -41,5 +41,5 @@ export const pascal = (name: string): string =>
 /** The document without the parts that a running service adds. */
 export const makeDocument = (): Document => {
   const options = { operations: [...OPERATIONS, STREAM], baseUrl: '', simulated: false };
-  return JSON.parse(JSON.stringify(namedOpenApiOf(options))) as Document;
+  return JSON.parse(JSON.stringify(makeNamedOpenApi(options))) as Document;
 };

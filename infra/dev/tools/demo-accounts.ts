@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import type { Pool } from 'pg';
-import { tellEvent } from '../../../api/accounts/events.ts';
+import { recordEvent } from '../../../api/accounts/events.ts';
 import { hashPassword } from '../../../api/accounts/passwords.ts';
 import type { PlanCode } from '../../../api/contract/plans.ts';
 import { migrate } from '../../postgres/migrate.ts';
@@ -31,7 +31,7 @@ const store = async (pool: Pool, plan: (typeof PLANS)[number], { email, password
        on conflict (email) do update set password_hash = excluded.password_hash, needs_passkey = false returning xmax = 0 as is_new`,
       [demoAccountId(plan), email, plan, passwordHash],
     );
-    if (rows[0]?.is_new === true) await tellEvent(client, { accountId: demoAccountId(plan), action: 'signed_up' });
+    if (rows[0]?.is_new === true) await recordEvent(client, { accountId: demoAccountId(plan), action: 'signed_up' });
   });
 };
 

@@ -1,7 +1,7 @@
 // Keys for a local run, one a plan: hashed in PostgreSQL; plain only in a file that its owner alone may read.
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import type { Pool } from 'pg';
-import { displayOf, hashKey, isKey, makeKey } from '../../../api/access/keys.ts';
+import { hashKey, isKey, makeKey, shortenKey } from '../../../api/access/keys.ts';
 import { makeKeyId } from '../../../api/contract/ids.ts';
 import { PLAN_CODES, type PlanCode } from '../../../api/contract/plans.ts';
 import { migrate } from '../../postgres/migrate.ts';
@@ -43,7 +43,7 @@ const storeKeys = async (pool: Pool, keys: DemoKeys): Promise<void> => {
     await pool.query(
       `insert into api_keys (key_id, account_id, hash, display, name, plan) values ($1, $2, $3, $4, $5, $6)
        on conflict (hash) do nothing`,
-      [makeKeyId(Date.now()), ACCOUNT, hashKey(key), displayOf(key), `demo ${plan}`, plan],
+      [makeKeyId(Date.now()), ACCOUNT, hashKey(key), shortenKey(key), `demo ${plan}`, plan],
     );
   }
 };

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Endpoint, RequestClass } from '../../../api/contract/endpoint.ts';
 import { PLANS, type PlanLimits } from '../../../api/contract/plans.ts';
-import { codesOf } from '../../../api/data-app/endpoint-codes.ts';
+import { listErrorCodes } from '../../../api/data-app/endpoint-codes.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
 import { formatDuration, formatSeconds } from '../../../schemas/durations.ts';
@@ -75,7 +75,7 @@ const section = (endpoint: Endpoint): string =>
     answerText(endpoint),
     parametersTable(endpoint.input),
     answerTable(endpoint),
-    `Errors: ${listed(codesOf(endpoint))}.`,
+    `Errors: ${listed(listErrorCodes(endpoint))}.`,
   ].join('\n\n');
 
 /** Endpoints whose rows are available as tables. */
@@ -167,7 +167,7 @@ const plansTable = (): string => {
 };
 
 const errorsTable = (endpoints: readonly Endpoint[]): string => {
-  const named = new Set<string>(endpoints.flatMap(codesOf));
+  const named = new Set<string>(endpoints.flatMap(listErrorCodes));
   const rows = Object.entries(CATALOGUE)
     .filter(([code]) => named.has(code))
     .map(([code, { status, retry, meaning, fix }]) => [

@@ -1,6 +1,6 @@
 // Operations on keys for operators: each change and its audit entry are one statement, so neither exists without the other.
 import type { Pool } from 'pg';
-import { displayOf, hashKey, makeKey } from '../../../api/access/keys.ts';
+import { hashKey, makeKey, shortenKey } from '../../../api/access/keys.ts';
 import { makeKeyId } from '../../../api/contract/ids.ts';
 import type { PlanCode } from '../../../api/contract/plans.ts';
 
@@ -83,7 +83,7 @@ export const createKey = async (
   actor: string,
 ): Promise<{ readonly key: string; readonly entry: KeyEntry }> => {
   const key = makeKey();
-  const values = [makeKeyId(Date.now()), accountId, hashKey(key), displayOf(key), name, plan, expiresAt, actor];
+  const values = [makeKeyId(Date.now()), accountId, hashKey(key), shortenKey(key), name, plan, expiresAt, actor];
   const { rows } = await pool.query<KeyEntry>(CREATE, values);
   const entry = rows[0];
   if (entry === undefined) throw new KeyAdminError('the key was not stored');

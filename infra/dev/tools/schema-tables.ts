@@ -1,6 +1,6 @@
 // Schemas of endpoints as Markdown tables: input parameters, members of responses.
 import type { TSchema } from 'typebox';
-import { wordsOf } from '../../../api/data-app/member-words.ts';
+import { findMemberText } from '../../../api/data-app/member-words.ts';
 
 type Schema = {
   readonly type?: string;
@@ -87,7 +87,7 @@ const memberRows = (schema: Schema, { shown, path }: Place): string[][] => {
     const row = [
       `\`${place.shown}\`${required.includes(name) ? '' : ' (where it applies)'}`,
       typeText(member),
-      member.description ?? wordsOf(place.path),
+      member.description ?? findMemberText(place.path),
     ];
     return [row, ...memberRows(member, place)];
   });

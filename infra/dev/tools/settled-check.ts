@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { MICROS_PER_SECOND } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { type Asked, askAgain, askSettled, keep, makeQuestion, type Service } from './settled-requests.ts';
+import { type AnsweredQuestion, askAgain, askSettled, keep, makeQuestion, type Service } from './settled-requests.ts';
 
 const USAGE = `usage: node infra/dev/tools/settled-check.ts ask --file F [--requests 200] [--since INSTANT] | again --file F
 The service is that of .local/endpoints.json (ENDPOINTS_FILE).`;
@@ -23,10 +23,10 @@ const readSymbols = async ({ base_url, keys }: Service): Promise<string[]> => {
   return items.map(({ venue_symbol }) => venue_symbol);
 };
 
-const ask = async (count: number, since: Micros): Promise<Asked[]> => {
+const ask = async (count: number, since: Micros): Promise<AnsweredQuestion[]> => {
   const at = service();
   const drawing = { draw: Math.random, symbols: await readSymbols(at) };
-  const asked: Asked[] = [];
+  const asked: AnsweredQuestion[] = [];
   while (asked.length < count) {
     const question = makeQuestion(drawing, { since, until: Date.now() * 1_000 - SETTLED_AFTER });
     const kept = keep(question, await askSettled(at, question));
@@ -52,7 +52,7 @@ const run = async (): Promise<string> => {
     return `${asked.length} settled requests kept, ${holed} of them over gaps or late rows`;
   }
   if (positionals[0] !== 'again') throw new Error(USAGE);
-  const asked = JSON.parse(readFileSync(file, 'utf8')) as Asked[];
+  const asked = JSON.parse(readFileSync(file, 'utf8')) as AnsweredQuestion[];
   const different = await askAgain(service(), asked);
   for (const line of different) process.stderr.write(`${line}\n`);
   if (different.length > 0) process.exitCode = 1;

@@ -12,7 +12,7 @@ export type Question = {
   /** Last instant of the request. */
   readonly until: Micros;
 };
-export type Asked = Question & {
+export type AnsweredQuestion = Question & {
   readonly items_sha256: string;
   /** Values and events in it. */
   readonly rows: number;
@@ -95,7 +95,7 @@ export const makeQuestion = ({ draw, symbols }: Drawing, { since, until }: Span)
 const countMatches = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
 
 /** The stored part of a response. */
-export const keep = (question: Question, { items_sha256, text }: SettledAnswer): Asked => ({
+export const keep = (question: Question, { items_sha256, text }: SettledAnswer): AnsweredQuestion => ({
   ...question,
   items_sha256,
   rows: countMatches(text, /"received_at":"/g),
@@ -103,7 +103,7 @@ export const keep = (question: Question, { items_sha256, text }: SettledAnswer):
 });
 
 /** Descriptions of requests whose response has changed. */
-export const askAgain = async (at: Service, asked: readonly Asked[]): Promise<string[]> => {
+export const askAgain = async (at: Service, asked: readonly AnsweredQuestion[]): Promise<string[]> => {
   const different: string[] = [];
   for (const question of asked) {
     const { path, body, items_sha256 } = question;

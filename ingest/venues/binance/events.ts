@@ -3,7 +3,7 @@ import type { PriceType } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import type { Venue } from '../contract/venue.ts';
-import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import {
   badFrame,
   type Fields,

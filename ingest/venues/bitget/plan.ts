@@ -4,7 +4,7 @@ import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { readNumber, readRequest, shift, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, shift, toAsked } from '../shared/covered-minutes.ts';
 import { byAge, chunks, hasPriceCandles, isOpen } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { PRICE_CANDLES_EVERY_MS } from './budget.ts';

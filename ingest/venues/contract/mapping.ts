@@ -16,7 +16,7 @@ export type MapContext = {
 export type MapState = Record<string, unknown>;
 
 /** Minutes that a request of candles covers, by their open instants. */
-export type AskedMinutes = {
+export type CoveredMinutes = {
   /** Listings that its answer is about. */
   readonly symbols: readonly string[];
   readonly price_type: PriceType;
@@ -35,7 +35,7 @@ export type VenueMapping = {
    * What an answer of one-minute candles was requested for. Null: another answer, or its request is not known; it then covers the minutes
    * between its oldest and its newest.
    */
-  readonly askedMinutes?: (message: VenueMessage, context: MapContext) => AskedMinutes | null;
+  readonly askedMinutes?: (message: VenueMessage, context: MapContext) => CoveredMinutes | null;
   /** Quantities that follow from a symbol alone: for books of recordings without a reference answer. */
   readonly impliedQuantity?: (
     venueSymbol: string,

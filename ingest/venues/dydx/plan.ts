@@ -4,7 +4,7 @@ import { formatInstant, MICROS_PER_MS } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
-import { readNumber, readRequest, shift, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, shift, toAsked } from '../shared/covered-minutes.ts';
 import { spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 

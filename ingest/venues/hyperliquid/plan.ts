@@ -4,7 +4,7 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { type Place, spreadListings } from '../shared/shape.ts';
 import { hasEvents } from './budget.ts';
 

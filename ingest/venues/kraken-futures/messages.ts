@@ -200,7 +200,7 @@ const readSizedLevels = (value: unknown, name: string): readonly Level[] =>
 /** Has no sequence: it is not part of the feed's chain. */
 const mapOrderBook: Mapper = (body, source) => {
   const subject = readSubject(
-    readAsked(source, 'order book'),
+    readParameters(source, 'order book'),
     readInstantOrNull(body.serverTime, 'serverTime'),
     source,
   );
@@ -210,7 +210,7 @@ const mapOrderBook: Mapper = (body, source) => {
   return [toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence: null }, body)];
 };
 
-const readAsked = ({ query }: Source, what: string): string => {
+const readParameters = ({ query }: Source, what: string): string => {
   const symbol = query.get('symbol');
   if (symbol === null || symbol === '')
     throw new VenueError('VENUE_UNKNOWN_LISTING', `the ${what} names no symbol and its request is not known`);
@@ -228,7 +228,7 @@ const mapTrade: Mapper = (body, source) => {
 };
 
 const mapHistory: Mapper = (body, source) => {
-  const symbol = readAsked(source, 'history');
+  const symbol = readParameters(source, 'history');
   return readList(body.history, 'history')
     .filter(isFields)
     .flatMap((trade) => {

@@ -3,7 +3,7 @@
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
-import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 

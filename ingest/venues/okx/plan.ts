@@ -4,7 +4,7 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Cover, PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { readNumber, readRequest, shift, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, shift, toAsked } from '../shared/covered-minutes.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { toIndex } from './symbols.ts';

@@ -5,7 +5,7 @@ import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
 import { formatInstantMicros } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { sealsAt } from '../../../schemas/windows.ts';
-import { DAY_MS, type Day, dayAfter, startOf } from '../day.ts';
+import { DAY_MS, type Day, dayAfter, findDayStart } from '../day.ts';
 import type { NightlyContext, Step } from '../step.ts';
 import { readDayListings, readInstruments } from './listings.ts';
 import { forgetFile, readClosing, readReplaced, readSets, recordSet } from './manifest.ts';
@@ -31,7 +31,7 @@ export const archiveTarget = ({ database, questdb, namespace, store, reached }: 
 
 /** Throws until every row of the day that can be in time is visible. */
 export const refuseUnsealed = async (day: Day, { historyWatermark }: NightlyContext): Promise<void> => {
-  const needed = sealsAt(startOf(dayAfter(day)) * 1_000);
+  const needed = sealsAt(findDayStart(dayAfter(day)) * 1_000);
   const reached = await historyWatermark();
   if (reached < needed)
     throw new Error(`stored history has reached ${formatInstantMicros(reached)}, not the end of the day`);

@@ -10,7 +10,7 @@ import { type DayListing, readDayListings, readInstruments } from '../archive/li
 import { type FileSet, readClosing } from '../archive/manifest.ts';
 import { findTier, fixTiers, type Tiers } from '../archive/tiers.ts';
 import { writeSet } from '../archive/write-set.ts';
-import { DAY_MS, type Day, startOf } from '../day.ts';
+import { DAY_MS, type Day, findDayStart } from '../day.ts';
 import { openIncident } from '../incidents.ts';
 import type { NightlyContext, Step } from '../step.ts';
 import { fixClosing, readLostSets, readPartitions, recordDay, recordPartition } from './closed-days.ts';
@@ -36,12 +36,12 @@ type Closing = {
 /** The closing instant: that of an earlier run, else D+7; for an early run by hand the newest whole millisecond before history W. */
 const chooseClosing = async (day: Day, { database, historyWatermark, early }: NightlyContext): Promise<Micros> => {
   const reached = await historyWatermark();
-  const regular = (startOf(day) + DUE_MS) * 1_000;
+  const regular = (findDayStart(day) + DUE_MS) * 1_000;
   const chosen = early === true ? Math.min(regular, Math.floor(reached / 1_000) * 1_000) : regular;
   const closedAt = (await readClosing(database, day)) ?? chosen;
   if (reached < closedAt)
     throw new Error(`stored history has reached ${formatInstantMicros(reached)}, not ${formatInstantMicros(closedAt)}`);
-  if (closedAt < (startOf(day) + DAY_MS) * 1_000) throw new Error(`${day} has not ended in stored history`);
+  if (closedAt < (findDayStart(day) + DAY_MS) * 1_000) throw new Error(`${day} has not ended in stored history`);
   return closedAt;
 };
 

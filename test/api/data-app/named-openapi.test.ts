@@ -1,15 +1,15 @@
 // The OpenAPI document as served: named shapes equal the inlined ones, none is duplicated, and the stream's events have the documented shapes.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
-import { namedOpenApiOf } from '../../../api/data-app/named-openapi.ts';
-import { openApiOf } from '../../../api/data-app/openapi.ts';
+import { makeNamedOpenApi } from '../../../api/data-app/named-openapi.ts';
+import { makeOpenApi } from '../../../api/data-app/openapi.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
 import { parseFrames } from '../../support/stream-client.ts';
 
 const OPTIONS = { operations: [...OPERATIONS, STREAM], baseUrl: 'http://api.test', simulated: false };
-const PLAIN = JSON.parse(JSON.stringify(openApiOf(OPTIONS)));
-const NAMED = JSON.parse(JSON.stringify(namedOpenApiOf(OPTIONS)));
+const PLAIN = JSON.parse(JSON.stringify(makeOpenApi(OPTIONS)));
+const NAMED = JSON.parse(JSON.stringify(makeNamedOpenApi(OPTIONS)));
 const SCHEMAS = NAMED.components.schemas as Readonly<Record<string, unknown>>;
 
 const isMembers = (value: unknown): value is Record<string, unknown> =>

@@ -4,7 +4,7 @@ import t from 'tap';
 import { acceptedFormat } from '../../../api/data-app/row-formats.ts';
 import { listRuns } from '../../../api/history/gather.ts';
 import { rawLimits } from '../../../api/history/limits.ts';
-import { readAsked } from '../../../api/history/request.ts';
+import { readParameters } from '../../../api/history/request.ts';
 import { type RowQuestion, rowObject } from '../../../api/history/row-object.ts';
 import {
   answerPeriods,
@@ -162,7 +162,7 @@ t.test('raw: however many windows were sealed at once, and wherever a request is
 });
 
 t.test('a request is moved in to boundaries, cut at now, and never turned round', (t) => {
-  const meant = (from: string, to: string) => readAsked({ interval: '1m', from, to }, NOW);
+  const meant = (from: string, to: string) => readParameters({ interval: '1m', from, to }, NOW);
   const micros = (text: string) => Date.parse(text) * 1_000;
   t.same(meant('2026-01-15T11:00:00.000001Z', '2026-01-15T11:02:59Z'), {
     mode: 'interval',
@@ -173,7 +173,7 @@ t.test('a request is moved in to boundaries, cut at now, and never turned round'
   t.match(meant('2026-01-15T11:59Z', '2027-01-01'), { to: micros('2026-01-15T12:00:00Z') });
   const nothing = micros('2026-01-15T11:01:00Z');
   t.match(meant('2026-01-15T11:00:10Z', '2026-01-15T11:00:50Z'), { from: nothing, to: nothing });
-  t.same(readAsked({ as_of: '2026-01-15' }, NOW), { mode: 'at', instants: [micros('2026-01-15T00:00:00Z')] });
+  t.same(readParameters({ as_of: '2026-01-15' }, NOW), { mode: 'at', instants: [micros('2026-01-15T00:00:00Z')] });
   t.end();
 });
 

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { PLANS } from '../../../api/contract/plans.ts';
 import type { LiveMemory } from '../../../api/live/memory.ts';
-import { readNames } from '../../../api/operations/asked.ts';
+import { readNames } from '../../../api/operations/listing-input.ts';
 import { RecentStates } from '../../../api/rules/recent-states.ts';
 import { StreamHub } from '../../../api/stream/hub.ts';
 import { readRequest } from '../../../api/stream/request.ts';

@@ -1,6 +1,6 @@
 // The documentation: every link and fragment leads somewhere, every query runs through the parser, each page is also Markdown, everything is found.
 import t from 'tap';
-import { openApiOf } from '../../../api/data-app/openapi.ts';
+import { makeOpenApi } from '../../../api/data-app/openapi.ts';
 import { compile } from '../../../api/language/compile.ts';
 import { FUNCTIONS } from '../../../api/language/functions.ts';
 import { ENDPOINTS } from '../../../api/open-pages/endpoint-pages.ts';
@@ -49,7 +49,7 @@ t.test('every query of the pages compiles', (t) => {
 t.test(
   'each call of the OpenAPI document has a page with its parameters, its answer and the way to try it',
   async (t) => {
-    const { paths } = openApiOf({ operations: ENDPOINTS, baseUrl: 'http://api.test', simulated: false });
+    const { paths } = makeOpenApi({ operations: ENDPOINTS, baseUrl: 'http://api.test', simulated: false });
     const calls = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );

@@ -11,7 +11,7 @@ import { recordEvaluations } from '../../../api/rules/record.ts';
 import type { Rule, RuleDraft, RuleState } from '../../../api/rules/rule.ts';
 import { makeRuleId } from '../../../api/rules/rule-id.ts';
 import { changeRule, createRule, readTransitions, removeRule } from '../../../api/rules/store.ts';
-import { directoryOf } from '../../../api/selection/directory.ts';
+import { findDirectory } from '../../../api/selection/directory.ts';
 import { createKey } from '../../../infra/dev/tools/key-admin.ts';
 import type { Teardown } from '../../support/engines.ts';
 import { startPaymentWorld } from '../../support/payment-world.ts';
@@ -253,7 +253,7 @@ t.test('rules are as many as the plan has room for, and lawful', async (t) => {
   await t.rejects(makeRule(pool, {}, 'acc_free'), { message: /room for 1 rule/ });
   await newKey(pool, 'acc_free', 'mini');
   await makeRule(pool, {}, 'acc_free');
-  const { codes } = directoryOf(feed.memory);
+  const { codes } = findDirectory(feed.memory);
   const faults = (query: string): unknown => {
     try {
       checkRule({ query, units: 'published' }, codes);

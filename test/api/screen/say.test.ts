@@ -10,7 +10,7 @@ import { Instrument } from '../../../api/screen/instrument.ts';
 import { makePlan } from '../../../api/screen/plan.ts';
 import { valueObject } from '../../../api/screen/show.ts';
 import { toNumber, unknown, type Value } from '../../../api/screen/values.ts';
-import { directoryOf } from '../../../api/selection/directory.ts';
+import { findDirectory } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import type { Reading } from '../../../schemas/topics.ts';
@@ -19,7 +19,7 @@ import { type Feed, market, markReading, NOW, reading } from '../live-fixture.ts
 
 /** BTC-PERP, whose listings are binance's, then okx's. */
 const bitcoin = ({ memory }: Feed, expression: string, units: UnitsMode) => {
-  const directory = directoryOf(memory);
+  const directory = findDirectory(memory);
   const { query } = compile({ text: `where base = BTC select ${expression}` }, directory.codes);
   const plan = makePlan(query, units);
   const names = { base: [{ code: 'BTC', origin: { path: '' } }] };

@@ -1,7 +1,7 @@
 // Series over a real QuestDB: what is loaded, what `live` adds, which period is the newest, why an element is none (DQL-25 to DQL-29).
 import t from 'tap';
 import type { HistoryStore } from '../../../api/history/store.ts';
-import { seriesCacheOf } from '../../../api/series/cache.ts';
+import { openSeriesCache } from '../../../api/series/cache.ts';
 import { documentedQueries } from '../../../infra/dev/tools/documented-queries.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
@@ -175,14 +175,14 @@ t.test('once warm, a live screen reads no database, and rows of live extend its 
   t.equal(seen.begun, 1);
   await shown(ask, 'sma(close, 3, 1h)', 'as of 2026-01-15T11:30Z');
   t.equal(seen.begun, 2, 'the past is read from the store');
-  t.ok(seriesCacheOf(feed.memory).bytes > 0);
+  t.ok(openSeriesCache(feed.memory).bytes > 0);
 });
 
 t.test('the cache keeps to its bytes: the columns used longest ago go first', async (t) => {
   const feed = newFeed();
   const { SeriesCache } = await import('../../../api/series/cache.ts');
-  const { directoryOf } = await import('../../../api/selection/directory.ts');
-  const listings = directoryOf(feed.memory).listings.map((one) => ({
+  const { findDirectory } = await import('../../../api/selection/directory.ts');
+  const listings = findDirectory(feed.memory).listings.map((one) => ({
     listing: one,
     version: one.versions[0] as never,
   }));

@@ -6,7 +6,7 @@ import type { Pool } from 'pg';
 import t, { type Test } from 'tap';
 import { createAccount } from '../../../api/accounts/accounts.ts';
 import { beginSession } from '../../../api/accounts/sessions.ts';
-import { hashOf } from '../../../api/sign-in/adapter.ts';
+import { hashToken } from '../../../api/sign-in/adapter.ts';
 import { freePort } from '../../../infra/dev/engines/ports.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { useEngines } from '../../support/engines.ts';
@@ -74,7 +74,7 @@ const killAmid = async (web: ChildProcess, pool: Pool, ms: number): Promise<void
 
 const isConsumed = async (pool: Pool, token: string): Promise<boolean> => {
   const { rows } = await pool.query('select 1 from oidc_items where id_hash = $1 and consumed_at is not null', [
-    hashOf(token),
+    hashToken(token),
   ]);
   return rows.length > 0;
 };

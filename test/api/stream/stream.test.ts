@@ -4,7 +4,7 @@ import { text as readText } from 'node:stream/consumers';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { PLANS } from '../../../api/contract/plans.ts';
-import { readNames } from '../../../api/operations/asked.ts';
+import { readNames } from '../../../api/operations/listing-input.ts';
 import { StreamHub } from '../../../api/stream/hub.ts';
 import { Outbox } from '../../../api/stream/outbox.ts';
 import { parseEventId, printEventId, printPlaces } from '../../../api/stream/positions.ts';

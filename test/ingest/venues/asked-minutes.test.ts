@@ -1,6 +1,6 @@
 // What an answer of candles covers, on every venue that is polled for some: the minutes of its own request, whatever the answer holds (H-12).
 import t from 'tap';
-import type { AskedMinutes } from '../../../ingest/venues/contract/mapping.ts';
+import type { CoveredMinutes } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
@@ -18,7 +18,7 @@ const listed = (venue: Venue, symbol: string): ListingRecord => {
   return { ...stamps, values: listingValues({ venue_symbol: symbol, pair, listed_at: null }) };
 };
 
-const askedBy = (venue: Venue, request: string, body: unknown): AskedMinutes | null => {
+const askedBy = (venue: Venue, request: string, body: unknown): CoveredMinutes | null => {
   const listings = new Map(factsAbout(venue).symbols.map((symbol) => [symbol, listed(venue, symbol)]));
   const payload = Buffer.from(JSON.stringify(body));
   const message = { kind: 'response' as const, received_at: RECEIVED, request, payload };

@@ -12,7 +12,7 @@ import {
 import { colourStep } from '../../../../api/explorer/board/colour-step.ts';
 import { instrumentAddress, readInstrumentView } from '../../../../api/explorer/board/instrument-view.ts';
 import { findMeasure, MEASURES } from '../../../../api/explorer/board/measures.ts';
-import { Picture, type Told } from '../../../../api/explorer/board/picture.ts';
+import { type LayerUpdate, Picture } from '../../../../api/explorer/board/picture.ts';
 import { ServerClock } from '../../../../api/explorer/board/server-clock.ts';
 import { LAYERS, READING_LAYERS } from '../../../../schemas/layers.ts';
 
@@ -133,7 +133,7 @@ t.test('the clock is the least delayed of what was said, and follows a step forw
   t.end();
 });
 
-const makeUpdate = (rev: number, symbol = 'BTCUSDT'): Told => ({
+const makeUpdate = (rev: number, symbol = 'BTCUSDT'): LayerUpdate => ({
   ...{ venue: 'okx', venue_symbol: symbol, instrument: 'BTC-PERP', layer: 'mark', rev },
   state: { status: 'present', venue_ts: null, received_at: null, age_ms: null, valid_until: null, values: {} },
 });

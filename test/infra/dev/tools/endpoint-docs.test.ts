@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import type { Endpoint } from '../../../../api/contract/endpoint.ts';
 import { checkInput } from '../../../../api/data-app/check-input.ts';
-import { MEMBER_WORDS, wordKeyOf } from '../../../../api/data-app/member-words.ts';
-import { openApiOf } from '../../../../api/data-app/openapi.ts';
+import { findWordKey, MEMBER_WORDS } from '../../../../api/data-app/member-words.ts';
+import { makeOpenApi } from '../../../../api/data-app/openapi.ts';
 import { OPERATIONS } from '../../../../api/operations/index.ts';
 import { STREAM } from '../../../../api/stream/request.ts';
 import { ENDPOINT_DOCS, endpointDocs } from '../../../../infra/dev/tools/endpoint-docs.ts';
@@ -54,7 +54,7 @@ t.test('every member of every answer and every parameter has a sentence, and no 
   const unused = new Set(MEMBER_WORDS);
   for (const { name, input, output } of ENDPOINTS) {
     for (const path of listPaths(output as Schema, [name])) {
-      const key = wordKeyOf(path);
+      const key = findWordKey(path);
       if (key === null)
         t.fail(
           `nothing is said of ${path.join('.')}: add it to api/data-app/member-words.ts, because the documents have it`,
@@ -72,7 +72,7 @@ t.test('every member of every answer and every parameter has a sentence, and no 
 });
 
 t.test('the OpenAPI document has the same questions, answers and sentences', (t) => {
-  const { paths } = openApiOf({ operations: ENDPOINTS, baseUrl: 'http://api.test', simulated: false });
+  const { paths } = makeOpenApi({ operations: ENDPOINTS, baseUrl: 'http://api.test', simulated: false });
   for (const { name, method, path, class: requestClass, redirects, example } of ENDPOINTS as readonly Endpoint[]) {
     const item = paths[path]?.[method.toLowerCase()];
     const type = requestClass === 'stream' ? 'text/event-stream' : 'application/json';

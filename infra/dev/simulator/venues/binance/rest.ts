@@ -9,7 +9,7 @@ import { candleFigures, dayFigures } from './frames.ts';
 import type { Market as MarketName } from './listings.ts';
 
 /** One request of a market, its path without `/fapi/v1/` or `/dapi/v1/`. */
-type Asked = Pick<RestRequest, 'query' | 'nowMs'> & { readonly market: MarketName; readonly path: string };
+type MarketRequest = Pick<RestRequest, 'query' | 'nowMs'> & { readonly market: MarketName; readonly path: string };
 
 const BAD_SYMBOL: RestAnswer = { status: 400, body: '{"code":-1121,"msg":"Invalid symbol."}' };
 const NO_SYMBOL: RestAnswer = {
@@ -93,7 +93,7 @@ function symbolEntry({ listing, status }: Instrument): Record<string, unknown> {
   };
 }
 
-function exchangeInfo(instruments: readonly Instrument[], { market, nowMs }: Asked): unknown {
+function exchangeInfo(instruments: readonly Instrument[], { market, nowMs }: MarketRequest): unknown {
   const symbols = instruments.map(symbolEntry);
   const first = symbols[0];
   const delivery = { ...first, symbol: DELIVERY[market], contractType: 'CURRENT_QUARTER', deliveryDate: DELIVERY_MS };
@@ -121,7 +121,7 @@ function fundingInfo(instruments: readonly Instrument[]): unknown {
     }));
 }
 
-function depth(instrument: Instrument, bids: Levels, { query, nowMs }: Asked): unknown {
+function depth(instrument: Instrument, bids: Levels, { query, nowMs }: MarketRequest): unknown {
   const { listing, book } = instrument;
   const limit = Number(query.get('limit') ?? 500);
   const top = ({ prices, sizes }: Levels): readonly (readonly [string, string])[] =>
@@ -166,7 +166,7 @@ function openInterest({ listing, openInterest: units, steppedAtMs }: Instrument)
   };
 }
 
-function dayTicker(instrument: Instrument, { nowMs }: Asked): object {
+function dayTicker(instrument: Instrument, { nowMs }: MarketRequest): object {
   const { listing, day, last } = instrument;
   const f = dayFigures(instrument);
   return {
@@ -239,7 +239,11 @@ function priceKlines(series: readonly PriceCandle[], query: URLSearchParams): un
 const ok = (value: unknown): RestAnswer => ({ status: 200, body: JSON.stringify(value) });
 
 /** COIN-M returns a list even for one symbol where USD-M returns an object. */
-function oneOrAll(all: readonly Instrument[], request: Asked, render: (instrument: Instrument) => object): RestAnswer {
+function oneOrAll(
+  all: readonly Instrument[],
+  request: MarketRequest,
+  render: (instrument: Instrument) => object,
+): RestAnswer {
   const symbol = request.query.get('symbol');
   const pair = request.query.get('pair');
   if (symbol === null) return ok(all.filter((i) => pair === null || i.listing.pair === pair).map(render));
@@ -248,7 +252,11 @@ function oneOrAll(all: readonly Instrument[], request: Asked, render: (instrumen
   return ok(request.market === 'coinm' ? [render(instrument)] : render(instrument));
 }
 
-function ofSymbol(all: readonly Instrument[], request: Asked, render: (instrument: Instrument) => unknown): RestAnswer {
+function ofSymbol(
+  all: readonly Instrument[],
+  request: MarketRequest,
+  render: (instrument: Instrument) => unknown,
+): RestAnswer {
   const name = request.query.get('symbol') ?? request.query.get('pair');
   if (name === null || name === '') return NO_SYMBOL;
   const instrument = all.find(
@@ -279,11 +287,11 @@ type Shown = Pick<VenueDeps, 'market' | 'truth' | 'crossings'>;
 
 export function answerRest(deps: Shown, request: RestRequest): RestAnswer {
   const [, host, path = ''] = PATH.exec(request.path) ?? [];
-  const asked: Asked = { ...request, market: host === 'dapi' ? 'coinm' : 'usdm', path };
+  const asked: MarketRequest = { ...request, market: host === 'dapi' ? 'coinm' : 'usdm', path };
   return { ...answerPath(deps, asked), headers: { 'x-mbx-used-weight-1m': String(request.used) } };
 }
 
-function answerPath({ market, truth, crossings }: Shown, request: Asked): RestAnswer {
+function answerPath({ market, truth, crossings }: Shown, request: MarketRequest): RestAnswer {
   const listed = market.instruments.filter((i) => i.listing.scope === request.market && i.status !== 'closed');
   const { query } = request;
   switch (request.path) {

@@ -1,16 +1,16 @@
 // The minutes that a request of candles covers: bounds in milliseconds as whole minutes.
 import type { Micros, PriceType } from '../../../schemas/records.ts';
 import type { VenueMessage } from '../contract/listings.ts';
-import type { AskedMinutes } from '../contract/mapping.ts';
+import type { CoveredMinutes } from '../contract/mapping.ts';
 import { parseRequest } from './wire.ts';
 
 const MICROS_PER_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-type AskedRequest = { readonly path: string; readonly query: URLSearchParams };
+type SentRequest = { readonly path: string; readonly query: URLSearchParams };
 
 /** The request of an answer whose body contains `member` (where it has its candles); null otherwise. */
-export const readRequest = ({ kind, request, payload }: VenueMessage, member = ''): AskedRequest | null => {
+export const readRequest = ({ kind, request, payload }: VenueMessage, member = ''): SentRequest | null => {
   if (kind !== 'response') return null;
   const body = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   return body.includes(member) ? parseRequest(request) : null;
@@ -38,7 +38,7 @@ export const toAsked = (
   symbols: readonly string[],
   price_type: PriceType,
   { fromMs, toMs, limit }: Bounds,
-): AskedMinutes | null => {
+): CoveredMinutes | null => {
   if ([fromMs, toMs, limit].some(Number.isNaN)) return null;
   return { symbols, price_type, from: toWholeMinutes(fromMs, Math.ceil), to: toWholeMinutes(toMs, Math.floor), limit };
 };

@@ -9,11 +9,11 @@ import { toSelection, type Where } from '../language/where-object.ts';
 import { type ReadSelection, readSelectionText } from '../language/where-text.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { directoryOf } from '../selection/directory.ts';
+import { findDirectory } from '../selection/directory.ts';
 import { type Names, resolveNames } from '../selection/resolve.ts';
 import type { Context } from './operation.ts';
 
-type AskedLayers = readonly string[] | undefined;
+type LayerNames = readonly string[] | undefined;
 
 /** `scope` of an answer under a plan that narrows (S-07). */
 export const Scope = Type.Optional(
@@ -65,7 +65,7 @@ export const collected = <T>(found: readonly ApiError[], read: () => T): T => {
 /** The names of a selection in catalogue spelling. Throws ServiceError with every fault of it. */
 export const readNames = (where: Static<typeof Where> | undefined, live: LiveMemory): Names => {
   const { selection, errors } = readWhere(where);
-  return collected(errors, () => resolveNames(selection, directoryOf(live)));
+  return collected(errors, () => resolveNames(selection, findDirectory(live)));
 };
 
 /** A plan states layers by the listing record's names or by the snapshot's (L-01). */
@@ -73,7 +73,7 @@ const includesLayer = (plan: Plan, layer: ReadingLayer): boolean =>
   plan.layers.includes(layer) || plan.layers.includes(LAYERS[layer].recordName);
 
 /** Layers to answer, ascending by bytes; without `layers` all that the plan includes. */
-export const readLayers = (asked: AskedLayers, plan: Plan): ReadingLayer[] => {
+export const readLayers = (asked: LayerNames, plan: Plan): ReadingLayer[] => {
   const all = [...READING_LAYERS].sort();
   if (asked === undefined) return all.filter((layer) => includesLayer(plan, layer));
   const wanted = new Set(asked.map(layerNamed));
@@ -81,7 +81,7 @@ export const readLayers = (asked: AskedLayers, plan: Plan): ReadingLayer[] => {
 };
 
 /** Layers named that the plan does not have (H-01). */
-export const layerRefusals = (asked: AskedLayers, plan: Plan): ApiError[] =>
+export const layerRefusals = (asked: LayerNames, plan: Plan): ApiError[] =>
   (asked ?? []).flatMap((name, i): ApiError[] => {
     const layer = layerNamed(name);
     if (layer === undefined || includesLayer(plan, layer)) return [];

@@ -8,7 +8,7 @@ type Seen = {
   readonly rev: number | null;
 };
 
-export type Told = {
+export type Delivered = {
   readonly place: string;
   readonly receivedAt: InstantOrNull;
   readonly values: { readonly [name: string]: Digits | null };
@@ -29,7 +29,7 @@ export class Marks {
   }
 
   /** Whether it is newer than the last delivered reading of its place; then it counts as delivered. */
-  take({ place, receivedAt, values, rev }: Told): boolean {
+  take({ place, receivedAt, values, rev }: Delivered): boolean {
     if (receivedAt === null) return false;
     const at = comparable(receivedAt);
     const next: Seen = { receivedAt: at, values: JSON.stringify(values), rev };

@@ -18,7 +18,7 @@ import { type Facts, findMark, type LayerState, requireLayer } from './facts.ts'
 import { type AtomValue, atomValue, listColumns, REASONS, requireFunction } from './series.ts';
 import { firstUnknown, NO_VALUE, toNumber, type Unknown, unknown, type Value } from './values.ts';
 
-export type Said = {
+export type LeafValue = {
   readonly value: Value;
   readonly unit: string;
   /** The digits a known figure is printed with; null prints the double (N-05). */
@@ -38,10 +38,10 @@ export type Said = {
 
 const BARE = { digits: null, reading: null, receivedAt: null, ageMs: null, period: null, depth: null } as const;
 
-const toStatus = (value: Value): Pick<Said, 'status' | 'reason'> =>
+const toStatus = (value: Value): Pick<LeafValue, 'status' | 'reason'> =>
   value.kind === 'unknown' ? { status: value.status, reason: value.reason } : { status: 'present', reason: null };
 
-const reference = (value: Value, unit: string, digits: Digits | null = null): Said => ({
+const reference = (value: Value, unit: string, digits: Digits | null = null): LeafValue => ({
   ...BARE,
   value,
   unit,
@@ -66,7 +66,7 @@ const converted = ({ digits, unit, version }: Quantity, facts: Facts): Digits | 
 const UNIT_UNKNOWN = unknown('missing', 'unit_unknown');
 
 /** Rules of the listing: known, left out, or not published. */
-const readRule = (name: 'tick_size' | 'lot_size' | 'min_qty', facts: Facts): Said => {
+const readRule = (name: 'tick_size' | 'lot_size' | 'min_qty', facts: Facts): LeafValue => {
   const { version, terms } = facts;
   const { values } = version.record;
   const digits = values[name];
@@ -86,7 +86,7 @@ const readRule = (name: 'tick_size' | 'lot_size' | 'min_qty', facts: Facts): Sai
 const isPresent = (facts: Facts): boolean => requireLayer(facts, 'mark').answer.status === 'present';
 
 /** Reference fields; those of the instrument are the same for each of its listings. */
-const readReference = (name: string, facts: Facts, group: readonly Facts[]): Said => {
+const readReference = (name: string, facts: Facts, group: readonly Facts[]): LeafValue => {
   const { listing, version } = facts;
   switch (name) {
     case 'instrument':
@@ -109,17 +109,17 @@ const readReference = (name: string, facts: Facts, group: readonly Facts[]): Sai
 };
 
 type Member = { readonly value: Value; readonly unit: string; readonly digits: Digits | null };
-type StatusReason = Pick<Said, 'status' | 'reason'>;
+type StatusReason = Pick<LeafValue, 'status' | 'reason'>;
 
 /**
  * The value of a layer with the stamps of its reading; a layer that is off or not published has none. A literal of every member:
  * thousands are made a query, and spreading parts into one costs several times as much.
  */
-const makeSaid = (
+const makeLeafValue = (
   { reading, answer }: LayerState,
   layer: ReadingLayer,
   { value, unit, digits, status, reason }: Member & StatusReason,
-): Said => {
+): LeafValue => {
   const isSilent = answer.status === 'off' || answer.status === 'not_published';
   return {
     value,
@@ -174,13 +174,13 @@ const unitOfMember = (member: string, layer: ReadingLayer, facts: Facts): string
   return findUnit(member, layer, quantityUnitFor(counted, facts.terms.units));
 };
 
-const readMemberValue = (layer: ReadingLayer, member: string, facts: Facts): Said => {
+const readMemberValue = (layer: ReadingLayer, member: string, facts: Facts): LeafValue => {
   const state = requireLayer(facts, layer);
   const { reading, answer } = state;
   if (answer.status !== 'present' || reading === null) {
     const value = unknown(answer.status === 'present' ? 'missing' : answer.status, answer.reason ?? 'no_value');
     const { status, reason } = value;
-    return makeSaid(state, layer, {
+    return makeLeafValue(state, layer, {
       value,
       unit: unitOfMember(member, layer, facts),
       digits: null,
@@ -189,13 +189,14 @@ const readMemberValue = (layer: ReadingLayer, member: string, facts: Facts): Sai
     });
   }
   const { value, unit, digits } = readMember(reading, member, facts);
-  if (value.kind !== 'unknown') return makeSaid(state, layer, { value, unit, digits, status: 'present', reason: null });
+  if (value.kind !== 'unknown')
+    return makeLeafValue(state, layer, { value, unit, digits, status: 'present', reason: null });
   // A figure that cannot be converted does not change what the layer is (L-07).
   const status = value === UNIT_UNKNOWN ? answer.status : value.status;
-  return makeSaid(state, layer, { value, unit, digits, status, reason: value.reason });
+  return makeLeafValue(state, layer, { value, unit, digits, status, reason: value.reason });
 };
 
-const readDepth = (name: string, band: string, facts: Facts): Said => {
+const readDepth = (name: string, band: string, facts: Facts): LeafValue => {
   const said = readMemberValue('venue_depth', `${name}_${band}`, facts);
   const { reading, answer } = requireLayer(facts, 'venue_depth');
   const values = answer.status === 'present' ? (reading?.values ?? {}) : {};
@@ -205,16 +206,16 @@ const readDepth = (name: string, band: string, facts: Facts): Said => {
 };
 
 /** `age` is known whenever there is an accepted reading, `status` always (DQL-15). */
-const readAbout = (what: 'age' | 'status', layer: ReadingLayer, facts: Facts): Said => {
+const readAbout = (what: 'age' | 'status', layer: ReadingLayer, facts: Facts): LeafValue => {
   const state = requireLayer(facts, layer);
   const { answer } = state;
   const known = { digits: null, status: 'present', reason: null } as const;
-  if (what === 'status') return makeSaid(state, layer, { ...known, value: text(answer.status), unit: 'code' });
+  if (what === 'status') return makeLeafValue(state, layer, { ...known, value: text(answer.status), unit: 'code' });
   const isKnown = (answer.status === 'present' || answer.status === 'stale') && answer.age_ms !== null;
   const status = answer.status === 'present' ? 'missing' : answer.status;
-  if (isKnown) return makeSaid(state, layer, { ...known, value: toNumber(answer.age_ms ?? 0), unit: 'ms' });
+  if (isKnown) return makeLeafValue(state, layer, { ...known, value: toNumber(answer.age_ms ?? 0), unit: 'ms' });
   const value = unknown(status, answer.reason ?? 'no_value');
-  return makeSaid(state, layer, { digits: null, value, unit: 'ms', status, reason: value.reason });
+  return makeLeafValue(state, layer, { digits: null, value, unit: 'ms', status, reason: value.reason });
 };
 
 // ---- series ----
@@ -259,7 +260,7 @@ const toValue = (atom: AtomValue): Value => {
 
 const isUnknown = (captured: Captured): captured is Unknown => 'kind' in captured;
 
-const readSeriesValue = (leaf: CallNode | SourceNode, facts: Facts): Said => {
+const readSeriesValue = (leaf: CallNode | SourceNode, facts: Facts): LeafValue => {
   const specs = listColumns(leaf);
   const columns = specs.map((spec): Captured => {
     const captured = facts.windows.get(specId(spec));
@@ -300,14 +301,14 @@ const readSeriesValue = (leaf: CallNode | SourceNode, facts: Facts): Said => {
   return { ...said, value, digits, ...toStatus(value), receivedAt, ageMs, period: { ...said.period, end } };
 };
 
-const readFieldValue = ({ name }: FieldNode, facts: Facts, group: readonly Facts[]): Said => {
+const readFieldValue = ({ name }: FieldNode, facts: Facts, group: readonly Facts[]): LeafValue => {
   const layer = FIELDS.get(name)?.layer;
   if (layer === undefined || layer === 'reference') return readReference(name, facts, group);
   return readMemberValue(layer, name, facts);
 };
 
 /** The value of a leaf for a listing of an instrument; `group` are all the instrument's selected listings. */
-export const readLeaf = (leaf: Leaf, facts: Facts, group: readonly Facts[]): Said => {
+export const readLeaf = (leaf: Leaf, facts: Facts, group: readonly Facts[]): LeafValue => {
   if (leaf.type === 'field') return readFieldValue(leaf, facts, group);
   if (leaf.type === 'source') return readSeriesValue(leaf, facts);
   const { how } = requireFunction(leaf);
