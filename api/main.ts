@@ -14,6 +14,7 @@ import { listenPostgres } from '../infra/runtime/postgres/listener.ts';
 import { openPostgres } from '../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader, type QuestdbReader } from '../infra/runtime/questdb/questdb.ts';
 import { watchReachable } from '../infra/runtime/reachable.ts';
+import { meterSteps } from '../infra/runtime/steps.ts';
 import { openAccountStore } from './access/account-store.ts';
 import { KEYS_CHANNEL, openKeyStore } from './access/key-store.ts';
 import { keepSettled, Meter } from './access/meter.ts';
@@ -118,13 +119,15 @@ const start = async (): Promise<Stop> => {
   const store = openArchiveStore(config);
   const files = openFileLinks(store, keepLinkSecret(answering(pool, 'Links to files cannot be made now.')), baseUrl);
   // Observers of applied entries exist before the copy is filled.
-  const hub = new StreamHub({ live, nowMicros });
+  const meterStep = meterSteps(registry);
+  const hub = new StreamHub({ live, nowMicros, meterStep });
   const stopFollowing = followLive({
     kafka,
     memory: live,
     venues: config.VENUES,
     namespace: config.TOPIC_NAMESPACE,
     nowMicros,
+    meterStep,
     log,
   });
   const metricsServer = await serveMetrics(registry, config.METRICS_PORT, { host: config.METRICS_HOST });

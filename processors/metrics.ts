@@ -1,5 +1,6 @@
 // Metrics of the processors, in Prometheus form.
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { type MeterStep, meterSteps } from '../infra/runtime/steps.ts';
 import type { Unexpected } from '../ingest/venues/contract/listings.ts';
 
 export type ProcessorMetrics = {
@@ -17,6 +18,7 @@ export type ProcessorMetrics = {
   presenceLow(venue: string, layer: string): void;
   watermarkPublished(task: string, micros: number): void;
   lag(task: string, records: number): void;
+  readonly meterStep: MeterStep;
 };
 
 export const createProcessorMetrics = (registry: Registry): ProcessorMetrics => {
@@ -59,7 +61,7 @@ export const createProcessorMetrics = (registry: Registry): ProcessorMetrics => 
   });
   const watermark = new Gauge({
     name: 'processor_watermark_seconds',
-    help: 'W that a task has said, its outputs acknowledged: seconds since 1970.',
+    help: 'W that a task has published, its outputs acknowledged: seconds since 1970.',
     labelNames: ['task'],
     registers,
   });
@@ -101,5 +103,6 @@ export const createProcessorMetrics = (registry: Registry): ProcessorMetrics => 
     presenceLow: (venue, layer) => presenceAlarms.inc({ venue, layer }),
     watermarkPublished: (task, micros) => watermark.set({ task }, micros / 1e6),
     lag: (task, records) => lag.set({ task }, records),
+    meterStep: meterSteps(registry),
   };
 };

@@ -10,6 +10,7 @@ import { beginRound, countUnsaved, makeMarker, type Round, saveSome } from './ch
 import { readRaw, refuseHole, refuseOther } from './continuity.ts';
 import type { ProcessorMetrics } from './metrics.ts';
 import { flushOutputs, type Outlets } from './outlets.ts';
+import { encodeOwnerTick } from './owner-tick.ts';
 import { type Restored, restore } from './restore.ts';
 import type { Outputs } from './task/outputs.ts';
 import type { Presences } from './task/presence.ts';
@@ -131,25 +132,36 @@ export class TaskRunner {
   async apply(messages: readonly Message[], logEnd: number): Promise<void> {
     this.#logEnd = logEnd;
     this.#appliedAtMs = performance.now();
-    let stretchEnds = performance.now() + STRETCH_MS;
-    for (const message of messages) {
+    for (let at = 0; at < messages.length; ) {
+      if (at > 0) await this.#breathe();
       if (this.#stopped) return;
-      if (performance.now() > stretchEnds) {
-        await this.#breathe();
-        stretchEnds = performance.now() + STRETCH_MS;
-      }
-      refuseOther(this.#place, this.#task.state, message);
-      if (message.value === null || message.offset < this.next) continue;
-      refuseHole(this.#place, this.#task.state, message);
-      const { offset, timestampMs, value } = message;
-      const raw = readRaw(value);
-      if (raw?.slot !== 'owner') this.#receivedAtMs = performance.now();
-      this.#publish(this.#task.process({ offset, timestampMs, message: raw, payload: value }));
-      this.#spec.metrics.recordApplied(this.#task.id, raw?.kind ?? 'unreadable');
+      at = this.#spec.metrics.meterStep('records', () => this.#applySome(messages, at));
     }
     this.#spec.metrics.lag(this.#task.id, Math.max(0, logEnd - this.next));
     this.#advanceRound(IDLE_SLICE_MS);
     await this.#breathe();
+  }
+
+  /** Applies messages from `from` on for one stretch. Returns the index of the next one. */
+  #applySome(messages: readonly Message[], from: number): number {
+    const ends = performance.now() + STRETCH_MS;
+    let at = from;
+    while (at < messages.length && performance.now() <= ends) {
+      this.#applyOne(messages[at] as Message);
+      at += 1;
+    }
+    return at;
+  }
+
+  #applyOne(message: Message): void {
+    refuseOther(this.#place, this.#task.state, message);
+    if (message.value === null || message.offset < this.next) return;
+    refuseHole(this.#place, this.#task.state, message);
+    const { offset, timestampMs, value } = message;
+    const raw = readRaw(value);
+    if (raw?.slot !== 'owner') this.#receivedAtMs = performance.now();
+    this.#publish(this.#task.process({ offset, timestampMs, message: raw, payload: value }));
+    this.#spec.metrics.recordApplied(this.#task.id, raw?.kind ?? 'unreadable');
   }
 
   get #hasBegun(): boolean {
@@ -316,7 +328,8 @@ export class TaskRunner {
     if (sliceMs !== WHOLE && this.#spec.outlets.checkpoints.queuedBytes() > ROUND_AHEAD_BYTES) return;
     const now = performance.now();
     const most = sliceMs === WHOLE ? WHOLE : this.#countDue(round, now - this.#roundAtMs);
-    if (!saveSome(round, { most, deadline: now + sliceMs }, this.#save)) return;
+    const save = (): boolean => saveSome(round, { most, deadline: now + sliceMs }, this.#save);
+    if (!this.#spec.metrics.meterStep('checkpoint', save)) return;
     this.#closing = this.#closeRound(round);
   }
 
@@ -364,15 +377,7 @@ export class TaskRunner {
     if (this.next < this.#logEnd) return;
     this.#tickedAtMs = now;
     const { outlets, venue, partition } = this.#spec;
-    const value = codecs.raw.encode({
-      slot: 'owner',
-      conn_id: 'owner',
-      seq: 0,
-      received_at: Date.now() * 1000,
-      kind: 'tick',
-      request: null,
-      payload: Buffer.from('{"collector":null,"connections":[]}'),
-    });
+    const value = encodeOwnerTick(Date.now());
     outlets.live.publish({ topic: this.#names.raw(venue.id), partition, key: 'owner', value });
   }
 }

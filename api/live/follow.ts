@@ -10,6 +10,7 @@ import {
   readToEnd,
 } from '../../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
+import type { MeterStep } from '../../infra/runtime/steps.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { type Topics, topics } from '../../schemas/topics.ts';
@@ -27,6 +28,7 @@ export type FollowDeps = {
   readonly venues: readonly string[];
   readonly namespace: string;
   readonly nowMicros: () => Micros;
+  readonly meterStep: MeterStep;
   readonly log: Logger;
 };
 
@@ -51,7 +53,11 @@ const findBeginning = async ({ kafka }: FollowDeps, names: Topics, venue: string
 type Followed = { readonly reader: Reader; readonly caughtUp: Promise<void> };
 
 /** Follows `live` of a venue; a partition is ready once the end it had at the start has been passed. */
-const followVenue = async ({ kafka, memory }: FollowDeps, names: Topics, beginning: Beginning): Promise<Followed> => {
+const followVenue = async (
+  { kafka, memory, meterStep }: FollowDeps,
+  names: Topics,
+  beginning: Beginning,
+): Promise<Followed> => {
   const { venue, rounds, ranges, starts } = beginning;
   for (const [partition, { entries }] of rounds) memory.applyRound(venue, partition, entries);
   const behind = new Map([...ranges].map(([p, { latest }]) => [p, latest]));
@@ -69,11 +75,13 @@ const followVenue = async ({ kafka, memory }: FollowDeps, names: Topics, beginni
     from: (partition) => starts.get(partition) ?? 0,
     onBatch: (partition, messages) => {
       const isBehind = behind.has(partition);
-      for (const { value } of messages) {
-        if (value === null) continue;
-        if (isBehind) memory.applyTail(venue, partition, value);
-        else memory.applyLive(venue, partition, value);
-      }
+      meterStep(isBehind ? 'live tail' : 'live', () => {
+        for (const { value } of messages) {
+          if (value === null) continue;
+          if (isBehind) memory.applyTail(venue, partition, value);
+          else memory.applyLive(venue, partition, value);
+        }
+      });
       const last = messages.at(-1);
       if (isBehind && last !== undefined) reach(partition, last.offset + 1);
     },

@@ -1,6 +1,8 @@
 // All streams of this process over its memory copy: takes in entries of `live` and the clock, and ends each step with ids.
+
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
+import { type MeterStep, UNMETERED } from '../../infra/runtime/steps.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place } from '../../schemas/topics.ts';
 import type { Account, KeyAnswer } from '../access/key-store.ts';
@@ -55,6 +57,7 @@ export type HubDeps = {
   readonly nowMicros: () => Micros;
   /** How long a stream that comes back waits for what it has missed while that is being read; a minute when left out. */
   readonly missedWithinMs?: number;
+  readonly meterStep?: MeterStep;
 };
 
 export type Opening = {
@@ -84,13 +87,15 @@ export class StreamHub {
   readonly #ends = new DueQueue<LiveListing>();
   readonly #rows: RowBatches;
   readonly #missedWithinMs: number;
+  readonly #meterStep: MeterStep;
   #moment = NO_MOMENT;
   #isFlushScheduled = false;
   #timer: NodeJS.Timeout | null = null;
 
   /** Entries applied before are not held: create it before the copy is filled. */
-  constructor({ live, nowMicros, missedWithinMs = MISSED_WITHIN_MS }: HubDeps) {
+  constructor({ live, nowMicros, missedWithinMs = MISSED_WITHIN_MS, meterStep = UNMETERED }: HubDeps) {
     this.#live = live;
+    this.#meterStep = meterStep;
     this.#missedWithinMs = missedWithinMs;
     this.#nowMicros = nowMicros;
     this.#board = new TrackBoard(live);
@@ -136,7 +141,7 @@ export class StreamHub {
       followListing(stream, selected, this.#changed(now));
     }
     this.#greet(stream, lastEventId, now);
-    this.#timer ??= setInterval(() => this.#tick(), TICK_MS).unref();
+    this.#timer ??= setInterval(() => this.#meterStep('stream tick', () => this.#tick()), TICK_MS).unref();
     return stream;
   }
 
@@ -231,7 +236,9 @@ export class StreamHub {
     queueMicrotask(() => {
       this.#isFlushScheduled = false;
       this.#endRows();
-      for (const stream of this.#streams) stream.flush();
+      this.#meterStep('stream flush', () => {
+        for (const stream of this.#streams) stream.flush();
+      });
       if (this.#appendedAt !== null) this.#onDelivered(this.#nowMicros() - this.#appendedAt);
       this.#appendedAt = null;
     });

@@ -21,6 +21,7 @@ import { createPublisher, ensureTopics, type KafkaHandle, openKafka } from '../.
 import { topicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
+import { UNMETERED } from '../../infra/runtime/steps.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { type LiveEntry, liveEntry, type Row, type StateEntry, topics } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
@@ -86,7 +87,7 @@ t.test('fills its copy from a round and what follows, from any start', async (t)
   const namespace = `${engines.namespace()}.`;
   const names = topics(namespace);
   const follow = (memory: LiveMemory) =>
-    followLive({ kafka, memory, venues: [VENUE], namespace, nowMicros: () => NOW, log });
+    followLive({ kafka, memory, venues: [VENUE], namespace, nowMicros: () => NOW, meterStep: UNMETERED, log });
 
   const memory = new LiveMemory([VENUE]);
   const stop = follow(memory);
@@ -179,7 +180,15 @@ t.test('a round that a stale owner tells again names no place, and what it hides
     past.observe(({ message }) => offsets.push(message.offset));
     return () => offsets.push(Number.NaN);
   });
-  const stop = followLive({ kafka, memory, venues: [VENUE], namespace, nowMicros: () => NOW, log });
+  const stop = followLive({
+    kafka,
+    memory,
+    venues: [VENUE],
+    namespace,
+    nowMicros: () => NOW,
+    meterStep: UNMETERED,
+    log,
+  });
   t.notOk(memory.isWhole);
   await until(() => memory.isReady(), 'the node is ready');
   const readings = memory.venue(VENUE)?.listings.get(SYMBOL)?.readings;

@@ -7,7 +7,7 @@ export type Spread = { readonly min: number; readonly max: number; readonly of: 
 /** `limit` is the best this machine does for the same step, measured in the same run; `aim` is design section 10. */
 export type Figure = {
   readonly name: string;
-  readonly unit: 'ms' | '/s' | 's' | 'MB' | 'cores' | 'kB' | 'ms/h' | '';
+  readonly unit: 'ms' | '/s' | 's' | 'MB' | 'cores' | 'kB' | 'B' | 'ms/h' | '';
   readonly measured: number | null;
   /** Null for a single measurement. */
   readonly spread: Spread | null;

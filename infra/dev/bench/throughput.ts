@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { injectFaults } from './faults.ts';
 import { atLeast, below, type Figure, makeFigure, quantile } from './figures.ts';
+import { costFigures, readLogSizes } from './frame-costs.ts';
 import {
   coresBetween,
   findPid,
@@ -14,6 +15,7 @@ import {
 } from './machine.ts';
 import { combineRounds, computeSpread } from './rounds.ts';
 import type { Run } from './run.ts';
+import { readSteps, stepFigures } from './steps.ts';
 
 export type ThroughputSpec = {
   readonly rate: number;
@@ -111,12 +113,12 @@ export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise
   const { rate, rounds, settleMs } = spec;
   await run.setRate(rate);
   await pause(settleMs);
-  const before = await run.counters();
+  const [before, sizesBefore, stepsBefore] = [await run.counters(), await readLogSizes(run), await readSteps(run)];
   const endFaults = spec.faults ? injectFaults(run) : null;
   const parts: Part[] = [];
   for (let round = 0; round < rounds; round += 1) parts.push(await measurePart(run, spec));
   const faults = endFaults === null ? '' : `, ${await endFaults()} faults`;
-  const after = await run.counters();
+  const [after, sizesAfter, stepsAfter] = [await run.counters(), await readLogSizes(run), await readSteps(run)];
   const dead = after.deadLetters - before.deadLetters;
   const lost = after.connectionsLost - before.connectionsLost;
   const highest = parts.map(({ lags }) => quantile(lags, 1));
@@ -135,6 +137,8 @@ export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise
         note: `of the whole time, not the median; ${dead} dead letters, ${lost} connections lost${faults}`,
       },
     ),
+    ...stepFigures(atRate(rate), stepsBefore, stepsAfter),
+    ...costFigures(atRate(rate), sizesBefore, sizesAfter, after.collected - before.collected),
   ];
 };
 

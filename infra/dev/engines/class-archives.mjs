@@ -28,23 +28,21 @@ const accepts = (port) =>
     socket.once('connect', () => socket.destroy());
   });
 
-/** Kills the process of its argument once its own parent is gone, for whatever cause: its stdin closes then. */
-const GUARD = 'process.stdin.resume().on("end", () => { try { process.kill(Number(process.argv[1]), "SIGKILL"); } catch {} });';
+/** Runs the command of its arguments, passes signals on to it, and kills it once the process that started both is gone: its stdin closes then. */
+const GUARD = `
+const child = require('node:child_process').spawn(process.argv[1], process.argv.slice(2), { stdio: 'ignore' });
+process.stdin.resume().on('end', () => child.kill('SIGKILL'));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+child.on('error', () => process.exit(1)).on('exit', (code) => process.exit(code ?? 1));
+`;
 
-/** `ended` resolves with the exit code; `track` is given the child process, which does not outlive this one. */
+/** Starts an engine that does not outlive this process. `ended` resolves with its exit code; `track` is given the child process. */
 const run = (java, args, track) => {
-  const child = spawn(java, args, { stdio: 'ignore' });
+  const child = spawn(process.execPath, ['-e', GUARD, '--', java, ...args], { stdio: ['pipe', 'ignore', 'ignore'] });
   track(child);
   const ended = new Promise((settle, fail) => {
     child.once('error', fail);
     child.once('exit', settle);
-  });
-  child.once('spawn', () => {
-    const guard = spawn(process.execPath, ['-e', GUARD, String(child.pid)], {
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    });
-    child.once('exit', () => guard.kill('SIGKILL'));
   });
   return { child, ended };
 };
@@ -92,7 +90,8 @@ const archiveClasses = async (name, { engines, java, track, isStopping }) => {
     const partial = join(engines, `${name}.${process.pid}.jsa`);
     const { child, ended } = run(java, [...LIGHT, `-XX:ArchiveClassesAtExit=${partial}`, ...main], track);
     const until = Date.now() + START_MS;
-    while (child.exitCode === null && Date.now() < until && !(await accepts(port))) await pause(LOOK_EVERY_MS);
+    const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+    while (!hasEnded() && Date.now() < until && !(await accepts(port))) await pause(LOOK_EVERY_MS);
     child.kill('SIGTERM');
     await ended;
     if (existsSync(partial)) renameSync(partial, file);

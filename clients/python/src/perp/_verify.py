@@ -99,7 +99,7 @@ def say(text):
 
 
 class Report:
-    """Prints a line for each step and remembers those that fail."""
+    """Prints a line for each step and records those that fail."""
 
     def __init__(self):
         self.failed = []
@@ -233,7 +233,7 @@ def canonical_row(row):
 
 
 def partition_text(day, partition, table, schema_version):
-    """Text of a leaf of the day tree; its members are in canonical order as they stand here."""
+    """Text of a leaf of the day tree; the members below are in canonical order."""
     root, rows = quote(partition['root']), partition['rows']
     return f'{{"day":{quote(day)},"root":{root},"rows":{rows},"schema_version":{schema_version},"table":{quote(table)}}}'
 
@@ -347,7 +347,7 @@ class BackwardBits:
 
 
 def read_counts(data, at, longest):
-    """Normalised counts of a table description; gives them, their accuracy and where the description ends."""
+    """Normalised counts of a table description; returns them, their accuracy and the end of the description."""
     bit = at * 8
 
     def peek(count):
@@ -425,7 +425,7 @@ def read_weights(data):
 
 
 def read_huffman(data, at):
-    """Huffman table: of each prefix of the longest code its symbol and the bits it uses; and where the description ends."""
+    """Huffman table: of each prefix of the longest code its symbol and the bits it uses; and the end of the description."""
     head = little(data, at, 1)
     at += 1
     if head < 128:
@@ -588,7 +588,7 @@ class Frame:
 
 
 def read_frame(data, at, out):
-    """Decodes the frame whose descriptor is at `at`; gives where it ends."""
+    """Decodes the frame whose descriptor is at `at`; returns its end."""
     descriptor = little(data, at, 1)
     single, checked = descriptor >> 5 & 1, descriptor >> 2 & 1
     at += 1 + (1 - single)
@@ -684,7 +684,7 @@ class Bytes:
 
 
 def read_thrift(source, kind):
-    """A value of the compact protocol of Thrift; a struct is a dict by field number."""
+    """A value of the compact protocol of Thrift; a struct is a dict keyed by field number."""
     if kind in (1, 2):
         return kind == 1
     if kind == 3:
@@ -937,7 +937,7 @@ def next_day(day):
 
 
 def require_in_day(table, at, day):
-    """Sampling windows belong to the day they end in, 24:00 included; candles and events to [00:00, 24:00)."""
+    """Sampling windows belong to the day in which they end, 24:00 included; candles and events to [00:00, 24:00)."""
     begin, end = f'{day}T00:00:00.000000Z', f'{next_day(day)}T00:00:00.000000Z'
     if not isinstance(at, str) or not INSTANT.fullmatch(at):
         raise Refused(f'{table.time} is not an instant with six digits of a second')
@@ -967,7 +967,7 @@ class Run:
 
 
 class Leaves:
-    """The rows of all files of a table as leaves; faults that leave the reading possible are kept for their step."""
+    """The rows of all files of a table as leaves; faults that still allow reading are kept for their step."""
 
     def __init__(self, day):
         self.day, self.table, self.runs = day, None, []
@@ -1199,7 +1199,7 @@ def require_hex(name, value, digits):
 
 
 class Chain:
-    """Questions to a node of the chain, each a check of one step."""
+    """Requests to a node of the chain, each a check of one step."""
 
     def __init__(self, answer, url):
         self.answer, self.anchor, self.url = answer, answer['anchor'], url
@@ -1488,7 +1488,7 @@ def with_file(name):
 
 
 def main(arguments):
-    """Prints the report; gives the exit code."""
+    """Prints the report; returns the exit code."""
     try:
         return run(arguments)
     except Unusable as unusable:

@@ -1,0 +1,44 @@
+// How long steps held the thread of each process (`process_step_seconds`): none should be longer than 5 ms.
+import { below, type Figure, makeFigure } from './figures.ts';
+import type { Run } from './run.ts';
+
+/** Steps up to each bound in milliseconds, ascending; the last bound is infinite. */
+type Buckets = readonly (readonly [bound: number, steps: number])[];
+/** By process and step, such as `processors: records`. */
+export type StepCounts = ReadonlyMap<string, Buckets>;
+
+const METERED = ['processors', 'api'] as const;
+const BUCKET = /^process_step_seconds_bucket\{le="([^"]+)",step="([^"]+)"\} (\d+)$/gm;
+const AIM_MS = 5;
+
+export const readSteps = async ({ service }: Run): Promise<StepCounts> => {
+  const counts = new Map<string, [number, number][]>();
+  for (const name of METERED) {
+    const text = await (await fetch(service.endpoints.metrics_urls[name])).text();
+    for (const [, bound = '', step = '', steps] of text.matchAll(BUCKET)) {
+      const key = `${name}: ${step}`;
+      const buckets = counts.get(key) ?? [];
+      counts.set(key, buckets);
+      buckets.push([bound === '+Inf' ? Number.POSITIVE_INFINITY : Number(bound) * 1_000, Number(steps)]);
+    }
+  }
+  return counts;
+};
+
+/** The longest step of each name between the two readings, as the bound of its bucket. */
+export const stepFigures = (at: string, before: StepCounts, after: StepCounts): Figure[] =>
+  [...after].flatMap(([key, buckets]) => {
+    const old = new Map(before.get(key) ?? []);
+    const grown = buckets.map(([bound, steps]) => [bound, steps - (old.get(bound) ?? 0)] as const);
+    const total = grown.at(-1)?.[1] ?? 0;
+    if (total === 0) return [];
+    const longest = grown.find(([, steps]) => steps === total)?.[0] ?? Number.POSITIVE_INFINITY;
+    const within = grown.findLast(([bound]) => bound <= AIM_MS)?.[1] ?? 0;
+    const p99 = grown.find(([, steps]) => steps >= 0.99 * total)?.[0];
+    return [
+      makeFigure(`longest step ${at}, ${key}`, 'ms', longest, {
+        aim: below(AIM_MS + 1e-9),
+        note: `bound of its bucket; p99 up to ${p99} ms; ${total - within} of ${total} longer than ${AIM_MS} ms`,
+      }),
+    ];
+  });
