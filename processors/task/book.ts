@@ -9,24 +9,8 @@ import type { FullSides } from '../../ingest/venues/shared/book-sync.ts';
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits, Level, ListingValues } from '../../schemas/records.ts';
+import { type Book, type BookSide, readLevel, toDecimal } from './book-levels.ts';
 import type { View } from './view.ts';
-
-type BookSide = {
-  /** Ascending, best last. */
-  keys: number[];
-  sizes: number[];
-  /** The venue sent the complete side: later diffs cover every change. */
-  full: boolean;
-};
-
-export type Book = {
-  priceScale: number;
-  sizeScale: number;
-  bids: BookSide;
-  asks: BookSide;
-  /** The venue's own sequence of the last applied message. */
-  sequence: string | null;
-};
 
 /** Levels of one message. `full`: sides of a snapshot that are complete. */
 type BookLevelsIn = {
@@ -201,33 +185,6 @@ export const countLevels = (book: Book): { readonly bids: number; readonly asks:
   bids: book.bids.keys.length,
   asks: book.asks.keys.length,
 });
-
-/** Best `n` levels a side, bids descending, asks ascending. */
-export const topLevels = (book: Book, n: number): { readonly bids: Level[]; readonly asks: Level[] } => ({
-  bids: takeTop(book, book.bids, n),
-  asks: takeTop(book, book.asks, n),
-});
-
-const readLevel = (book: Book, side: BookSide, at: number): Level => [
-  toDecimal(Math.abs(side.keys[at] as number), book.priceScale),
-  toDecimal(side.sizes[at] as number, book.sizeScale),
-];
-
-const takeTop = (book: Book, side: BookSide, n: number): Level[] => {
-  const levels: Level[] = [];
-  for (let at = side.keys.length - 1; at >= 0 && levels.length < n; at--) levels.push(readLevel(book, side, at));
-  return levels;
-};
-
-const toDecimal = (scaled: number | bigint, scale: number): Digits => {
-  const text = String(scaled);
-  if (scale === 0) return text;
-  const padded = text.padStart(scale + 1, '0');
-  const whole = padded.slice(0, -scale);
-  let end = padded.length;
-  while (end > whole.length && padded.charCodeAt(end - 1) === 48) end--;
-  return end === whole.length ? whole : `${whole}.${padded.slice(whole.length, end)}`;
-};
 
 /** True when the book is crossed or locked (bid >= ask): it is then never served (L-03). */
 export const isCrossed = (book: Book): boolean => {

@@ -11,7 +11,8 @@ import {
 } from '../../ingest/venues/shared/book-sync.ts';
 import type { BookRecord, Level, Micros } from '../../schemas/records.ts';
 import { COUNTS_WITHIN } from '../../schemas/windows.ts';
-import { applySnapshot, applyUpdate, type Book, copyBook, createBook } from './book.ts';
+import { applySnapshot, applyUpdate, copyBook, createBook } from './book.ts';
+import type { Book } from './book-levels.ts';
 import type { View } from './view.ts';
 
 /** A book is published at most twice per bucket: at its first change and at the bucket's end. */

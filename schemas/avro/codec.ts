@@ -17,6 +17,8 @@ import {
   type StateEntry,
   type WatermarkEntry,
 } from '../topics.ts';
+import { writeLevels } from './write-levels.ts';
+import './write-text.ts';
 import ids from './ids.json' with { type: 'json' };
 
 export type Codec<T> = {
@@ -50,7 +52,8 @@ type SchemaVersion = { readonly id: number; readonly schema: avro.Schema };
 const loadVersions = (subject: string): readonly SchemaVersion[] =>
   (SUBJECT_IDS[subject] ?? []).map((id, i) => ({ id, schema: JSON.parse(schemaText(subject, i + 1)) as avro.Schema }));
 
-const compileType = (schema: avro.Schema): avro.Type => avro.Type.forSchema(schema, { wrapUnions: 'never' });
+const compileType = (schema: avro.Schema): avro.Type =>
+  avro.Type.forSchema(schema, { wrapUnions: 'never', typeHook: writeLevels });
 
 const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -153,25 +156,22 @@ const withPayload = <T extends { readonly payload: Uint8Array }>(codec: Codec<T>
 
 type Pair = readonly [string, string];
 type WireLevel = { readonly price: string; readonly size: string };
-const toWire = ([price, size]: Pair): WireLevel => ({ price, size });
 const toPair = ({ price, size }: WireLevel): Pair => [price, size];
 
 type WithReading = { readonly reading: LiveEntry['reading'] };
 
-/** Levels are `[price, size]` in code and records on the wire. */
-const withLevels = <T extends WithReading>(codec: Codec<unknown>): Codec<T> => {
-  const mapBook = (value: T, map: (level: never) => unknown): unknown => {
+/** Levels are `[price, size]` in code and records on the wire (`writeLevels` writes them). */
+const withLevels = <T extends WithReading>(codec: Codec<T>): Codec<T> => ({
+  ...codec,
+  decode: (bytes) => {
+    const value = codec.decode(bytes);
     const book = value.reading?.book;
     if (!book) return value;
-    const levels = { ...book, bids: book.bids.map(map as never), asks: book.asks.map(map as never) };
+    const [bids, asks] = [book.bids, book.asks] as unknown as readonly (readonly WireLevel[])[];
+    const levels = { ...book, bids: bids?.map(toPair), asks: asks?.map(toPair) };
     return { ...value, reading: { ...value.reading, book: levels } };
-  };
-  return {
-    ...codec,
-    encode: (value) => codec.encode(mapBook(value, toWire as never)),
-    decode: (bytes) => mapBook(codec.decode(bytes) as T, toPair as never) as T,
-  };
-};
+  },
+});
 
 export const codecs = {
   raw: withPayload<RawMessage>(createCodec('raw')),
@@ -185,17 +185,8 @@ export const codecs = {
   capability: createCodec<CapabilityVersion>('capabilities'),
 } as const;
 
-type BookValues = { readonly bids: readonly Pair[]; readonly asks: readonly Pair[] };
-
 const bookCodec = (codec: Codec<MdRecord>): Codec<MdRecord> => ({
   ...codec,
-  encode: (record) => {
-    const values = record.values as BookValues;
-    return codec.encode({
-      ...record,
-      values: { ...values, bids: values.bids.map(toWire), asks: values.asks.map(toWire) },
-    });
-  },
   decode: (bytes) => {
     const record = codec.decode(bytes);
     const values = record.values as { bids: WireLevel[]; asks: WireLevel[] };

@@ -7,7 +7,6 @@ import { type BookSync, newBookSync, stepBookSync } from '../../ingest/venues/sh
 import {
   applySnapshot,
   applyUpdate,
-  type Book,
   bandValues,
   bookBands,
   bookValues,
@@ -15,8 +14,8 @@ import {
   createBook,
   isCrossed,
   type QuantityRule,
-  topLevels,
 } from '../../processors/task/book.ts';
+import { type Book, topLevels } from '../../processors/task/book-levels.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { BookRecord, Level } from '../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../support/recordings.ts';

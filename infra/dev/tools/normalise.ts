@@ -25,14 +25,13 @@ import {
   applySnapshot,
   applyUpdate,
   type BandDepth,
-  type Book,
   bookBands,
   countLevels,
   createBook,
   isCrossed,
   type QuantityRule,
-  topLevels,
 } from '../../../processors/task/book.ts';
+import { type Book, topLevels } from '../../../processors/task/book-levels.ts';
 import type { GapCause } from '../../../schemas/gap-causes.ts';
 import { formatInstant, parseInstant } from '../../../schemas/instants.ts';
 import { byKey, type JsonValue, writeJson } from '../../../schemas/json.ts';

@@ -1,0 +1,26 @@
+// avsc's writer of strings for texts that are ASCII, as nearly all are: one pass, without counting the bytes before.
+import utils from 'avsc/lib/utils.js';
+
+type Tap = { buf: Buffer; pos: number; writeString(text: string): void };
+const { Tap: TapClass } = utils as unknown as { readonly Tap: { readonly prototype: Tap } };
+const writeAny = TapClass.prototype.writeString;
+
+/** A longer text has a length of two bytes. */
+const SHORT = 63;
+const ASCII_END = 0x80;
+
+TapClass.prototype.writeString = function (this: Tap, text: string): void {
+  const { buf } = this;
+  const start = this.pos;
+  const { length } = text;
+  if (length > SHORT || start + 1 + length > buf.length) return writeAny.call(this, text);
+  let at = start + 1;
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i);
+    if (code >= ASCII_END) return writeAny.call(this, text);
+    buf[at++] = code;
+  }
+  // Avro's zigzag of a length below 64 is one byte.
+  buf[start] = length << 1;
+  this.pos = at;
+};
