@@ -1,5 +1,5 @@
 // Metrics of the path to Kafka, and the collector's answer to /readyz.
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { bindMetrics, type Registry } from '../infra/runtime/metrics.ts';
 import { ALARM_MS } from './clock-guard.ts';
 import type { OutletState } from './outlet.ts';
 import type { Spool } from './spool.ts';
@@ -8,43 +8,22 @@ type Sources = { readonly outlet: { readonly state: () => OutletState }; readonl
 
 /** Read at each scrape, so that the values are current. */
 export const registerOutletMeters = (registry: Registry, { outlet, spool }: Sources): void => {
-  const registers = [registry];
-  const gauge = (name: string, help: string, read: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  };
-  const counter = (name: string, help: string, read: () => number): void => {
-    new Counter({
-      name,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(read());
-      },
-    });
-  };
-  gauge('ingest_queue_bytes', 'Bytes in memory that wait for Kafka.', () => outlet.state().queuedBytes);
-  gauge('ingest_spooling', 'Whether what comes in goes to disk.', () => Number(outlet.state().spooling));
-  gauge('ingest_kafka_behind_seconds', 'Age of the oldest message that Kafka does not have.', () =>
+  const { watchCounter, watchGauge } = bindMetrics(registry);
+  watchGauge('ingest_queue_bytes', 'Bytes in memory that wait for Kafka.', () => outlet.state().queuedBytes);
+  watchGauge('ingest_spooling', 'Whether what comes in goes to disk.', () => Number(outlet.state().spooling));
+  watchGauge('ingest_kafka_behind_seconds', 'Age of the oldest message that Kafka does not have.', () =>
     seconds(outlet.state().behindMs),
   );
-  gauge('ingest_refusing', 'Whether connections are ended because nothing can be kept.', () =>
+  watchGauge('ingest_refusing', 'Whether connections are ended because nothing can be kept.', () =>
     Number(outlet.state().refusal !== null),
   );
-  gauge('ingest_spool_bytes', 'Bytes in the spool.', () => spool.bytes());
-  gauge('ingest_spool_unwritten_bytes', 'Bytes of it that are not on disk yet.', () => spool.pendingBytes());
-  gauge('ingest_spool_age_seconds', 'Age of the oldest message in the spool.', () => seconds(spool.ageMs()));
-  counter('ingest_spool_written_bytes_total', 'Bytes written to the spool.', () => spool.counts().writtenBytes);
-  counter('ingest_spool_syncs_total', 'Writes to the spool, each with an fsync.', () => spool.counts().syncs);
-  counter('ingest_spool_drained_total', 'Messages brought from the spool to Kafka.', () => outlet.state().drained);
-  counter(
+  watchGauge('ingest_spool_bytes', 'Bytes in the spool.', () => spool.bytes());
+  watchGauge('ingest_spool_unwritten_bytes', 'Bytes of it that are not on disk yet.', () => spool.pendingBytes());
+  watchGauge('ingest_spool_age_seconds', 'Age of the oldest message in the spool.', () => seconds(spool.ageMs()));
+  watchCounter('ingest_spool_written_bytes_total', 'Bytes written to the spool.', () => spool.counts().writtenBytes);
+  watchCounter('ingest_spool_syncs_total', 'Writes to the spool, each with an fsync.', () => spool.counts().syncs);
+  watchCounter('ingest_spool_drained_total', 'Messages brought from the spool to Kafka.', () => outlet.state().drained);
+  watchCounter(
     'ingest_spool_dropped_bytes_total',
     'Bytes of spool files that were not whole.',
     () => spool.counts().droppedBytes,

@@ -1,5 +1,5 @@
 // Metrics of the processors, in Prometheus form.
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { bindMetrics, type Registry } from '../infra/runtime/metrics.ts';
 import { type MeterStep, meterSteps } from '../infra/runtime/steps.ts';
 import type { Unexpected } from '../ingest/venues/contract/listings.ts';
 
@@ -22,73 +22,44 @@ export type ProcessorMetrics = {
 };
 
 export const createProcessorMetrics = (registry: Registry): ProcessorMetrics => {
-  const registers = [registry];
-  const applied = new Counter({
-    name: 'processor_records_applied_total',
-    help: 'Raw records applied by a task.',
-    labelNames: ['task', 'kind'],
-    registers,
-  });
-  const dead = new Counter({
-    name: 'processor_dead_letters_total',
-    help: 'Messages that could not be read.',
-    labelNames: ['code'],
-    registers,
-  });
-  const unexpected = new Counter({
-    name: 'processor_unexpected_total',
-    help: 'What a venue sent that its file does not know, by kind.',
-    labelNames: ['venue', 'kind'],
-    registers,
-  });
-  const saved = new Counter({
-    name: 'processor_checkpoints_total',
-    help: 'Complete checkpoint rounds.',
-    labelNames: ['task'],
-    registers,
-  });
-  const unusable = new Counter({
-    name: 'processor_checkpoint_unusable_total',
-    help: "Starts at the log's beginning because no checkpoint could be used (alarm).",
-    labelNames: ['task', 'reason'],
-    registers,
-  });
-  const lost = new Counter({
-    name: 'processor_storage_failure_rows_total',
-    help: 'Gap rows of windows that the service itself lost (alarm).',
-    labelNames: ['task'],
-    registers,
-  });
-  const watermark = new Gauge({
-    name: 'processor_watermark_seconds',
-    help: 'W that a task has published, its outputs acknowledged: seconds since 1970.',
-    labelNames: ['task'],
-    registers,
-  });
-  const presence = new Gauge({
-    name: 'processor_present_share',
-    help: "Share of this process's listings whose value is present.",
-    labelNames: ['venue', 'layer'],
-    registers,
-  });
-  const presenceAlarm = new Gauge({
-    name: 'processor_present_alarm',
-    help: '1 while that share has been too low for a minute.',
-    labelNames: ['venue', 'layer'],
-    registers,
-  });
-  const presenceAlarms = new Counter({
-    name: 'processor_present_alarms_total',
-    help: 'Times that the share of present values stayed too low (alarm).',
-    labelNames: ['venue', 'layer'],
-    registers,
-  });
-  const lag = new Gauge({
-    name: 'processor_lag_records',
-    help: 'Raw records between a task and the end of its partition.',
-    labelNames: ['task'],
-    registers,
-  });
+  const { makeCounter, makeGauge } = bindMetrics(registry);
+  const applied = makeCounter('processor_records_applied_total', 'Raw records applied by a task.', ['task', 'kind']);
+  const dead = makeCounter('processor_dead_letters_total', 'Messages that could not be read.', ['code']);
+  const unexpected = makeCounter(
+    'processor_unexpected_total',
+    'What a venue sent that its file does not know, by kind.',
+    ['venue', 'kind'],
+  );
+  const saved = makeCounter('processor_checkpoints_total', 'Complete checkpoint rounds.', ['task']);
+  const unusable = makeCounter(
+    'processor_checkpoint_unusable_total',
+    "Starts at the log's beginning because no checkpoint could be used (alarm).",
+    ['task', 'reason'],
+  );
+  const lost = makeCounter(
+    'processor_storage_failure_rows_total',
+    'Gap rows of windows that the service itself lost (alarm).',
+    ['task'],
+  );
+  const watermark = makeGauge(
+    'processor_watermark_seconds',
+    'W that a task has published, its outputs acknowledged: seconds since 1970.',
+    ['task'],
+  );
+  const presence = makeGauge('processor_present_share', "Share of this process's listings whose value is present.", [
+    'venue',
+    'layer',
+  ]);
+  const presenceAlarm = makeGauge('processor_present_alarm', '1 while that share has been too low for a minute.', [
+    'venue',
+    'layer',
+  ]);
+  const presenceAlarms = makeCounter(
+    'processor_present_alarms_total',
+    'Times that the share of present values stayed too low (alarm).',
+    ['venue', 'layer'],
+  );
+  const lag = makeGauge('processor_lag_records', 'Raw records between a task and the end of its partition.', ['task']);
   return {
     recordApplied: (task, kind) => applied.inc({ task, kind }),
     deadLetter: (code) => dead.inc({ code }),

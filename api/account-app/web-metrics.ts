@@ -1,8 +1,8 @@
 // Metrics of the web process: requests by route and status, passwords that wait for their turn, letters, rows that were tidied away.
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
-import { Counter, Gauge, Histogram } from 'prom-client';
-import type { Registry } from '../../infra/runtime/metrics.ts';
+import { Gauge } from 'prom-client';
+import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
 import { readLetterBacklog } from '../accounts/mail.ts';
 import { passwordLoad } from '../accounts/passwords.ts';
 
@@ -17,43 +17,28 @@ export type CountWeb = {
 
 const BUCKETS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
-const addLoad = (registers: Registry[], pool: Pool): void => {
-  new Gauge({
-    name: 'perp_web_passwords_waiting',
-    help: 'Passwords that are checked or wait for it.',
-    registers,
-    collect() {
-      this.set(passwordLoad().waiting);
-    },
-  });
-  new Gauge({
-    name: 'perp_web_passwords_refused_total',
-    help: 'Passwords that were not checked, for too many waited: answered 503.',
-    registers,
-    collect() {
-      this.set(passwordLoad().refused);
-    },
-  });
-  new Gauge({
-    name: 'perp_web_database_waiting',
-    help: 'Requests that wait for a connection to PostgreSQL.',
-    registers,
-    collect() {
-      this.set(pool.waitingCount);
-    },
-  });
+const addLoad = (registry: Registry, pool: Pool): void => {
+  const { watchGauge } = bindMetrics(registry);
+  watchGauge('perp_web_passwords_waiting', 'Passwords that are checked or wait for it.', () => passwordLoad().waiting);
+  watchGauge(
+    'perp_web_passwords_refused_total',
+    'Passwords that were not checked, for too many waited: answered 503.',
+    () => passwordLoad().refused,
+  );
+  watchGauge(
+    'perp_web_database_waiting',
+    'Requests that wait for a connection to PostgreSQL.',
+    () => pool.waitingCount,
+  );
 };
 
-const addBacklog = (registers: Registry[], pool: Pool): void => {
-  const oldest = new Gauge({
-    name: 'perp_web_letters_oldest_seconds',
-    help: 'Age of the oldest letter that waits; 0: none does.',
-    registers,
-  });
+const addBacklog = (registry: Registry, pool: Pool): void => {
+  const { makeGauge } = bindMetrics(registry);
+  const oldest = makeGauge('perp_web_letters_oldest_seconds', 'Age of the oldest letter that waits; 0: none does.');
   new Gauge({
     name: 'perp_web_letters_waiting',
     help: 'Letters of the last day that were not sent.',
-    registers,
+    registers: [registry],
     async collect() {
       // While the database is unavailable the last figures remain.
       const backlog = await readLetterBacklog(pool).catch(() => null);
@@ -65,35 +50,17 @@ const addBacklog = (registers: Registry[], pool: Pool): void => {
 };
 
 export const createWebMetrics = (registry: Registry, pool: Pool): CountWeb => {
-  const registers = [registry];
-  const requests = new Counter({
-    name: 'perp_web_requests_total',
-    help: 'Answers by route and status.',
-    labelNames: ['route', 'status'],
-    registers,
-  });
-  const seconds = new Histogram({
-    name: 'perp_web_request_seconds',
-    help: 'Time to answer.',
-    labelNames: ['route'],
+  const { makeCounter, makeHistogram } = bindMetrics(registry);
+  const requests = makeCounter('perp_web_requests_total', 'Answers by route and status.', ['route', 'status']);
+  const seconds = makeHistogram('perp_web_request_seconds', 'Time to answer.', {
     buckets: BUCKETS,
-    registers,
+    labelNames: ['route'],
   });
-  const letters = new Counter({
-    name: 'perp_web_letters_total',
-    help: 'Attempts to send a letter.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const tidied = new Counter({
-    name: 'perp_web_tidied_rows_total',
-    help: 'Rows that were past their time and are gone.',
-    labelNames: ['table'],
-    registers,
-  });
+  const letters = makeCounter('perp_web_letters_total', 'Attempts to send a letter.', ['outcome']);
+  const tidied = makeCounter('perp_web_tidied_rows_total', 'Rows that were past their time and are gone.', ['table']);
   for (const outcome of ['sent', 'failed'] as const) letters.inc({ outcome }, 0);
-  addLoad(registers, pool);
-  addBacklog(registers, pool);
+  addLoad(registry, pool);
+  addBacklog(registry, pool);
   return {
     letter: (outcome) => letters.inc({ outcome }),
     tidied: (table, rows) => tidied.inc({ table }, rows),

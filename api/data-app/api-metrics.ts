@@ -1,5 +1,6 @@
 // Metrics of the API: requests by route and status, their times, the age of the memory copy and what it holds.
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Gauge } from 'prom-client';
+import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { openSeriesCache } from '../series/cache.ts';
@@ -17,19 +18,11 @@ export type ApiMetrics = {
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
 
 const countRequests = (registry: Registry): ApiMetrics['observe'] => {
-  const registers = [registry];
-  const requests = new Counter({
-    name: 'perp_api_requests_total',
-    help: 'Answers by route and status.',
-    labelNames: ['route', 'status'],
-    registers,
-  });
-  const times = new Histogram({
-    name: 'perp_api_request_seconds',
-    help: 'Time to answer.',
-    labelNames: ['route'],
+  const { makeCounter, makeHistogram } = bindMetrics(registry);
+  const requests = makeCounter('perp_api_requests_total', 'Answers by route and status.', ['route', 'status']);
+  const times = makeHistogram('perp_api_request_seconds', 'Time to answer.', {
     buckets: BUCKETS,
-    registers,
+    labelNames: ['route'],
   });
   return ({ route, status, seconds }) => {
     requests.inc({ route, status: String(status) });
@@ -37,19 +30,8 @@ const countRequests = (registry: Registry): ApiMetrics['observe'] => {
   };
 };
 
-type Described = { readonly name: string; readonly help: string };
-
-/** A gauge that is read when metrics are requested. */
-const createGauge = (registry: Registry, { name, help }: Described, read: () => number): void => {
-  new Gauge({
-    ...{ name, help, registers: [registry] },
-    collect() {
-      this.set(read());
-    },
-  });
-};
-
 const describeMemory = (registry: Registry, live: LiveMemory, nowMicros: () => Micros): void => {
+  const { watchGauge } = bindMetrics(registry);
   const registers = [registry];
   new Gauge({
     name: 'perp_api_live_lag_seconds',
@@ -74,21 +56,22 @@ const describeMemory = (registry: Registry, live: LiveMemory, nowMicros: () => M
   });
   const help =
     '1 once the minutes before the start are read: calls about them and streams that come back need not wait.';
-  createGauge(registry, { name: 'perp_api_whole', help }, () => (live.isReady() && live.isWhole ? 1 : 0));
-  createGauge(
-    registry,
-    { name: 'perp_api_series_cache_bytes', help: 'Bytes of the columns that queries over periods read.' },
+  watchGauge('perp_api_whole', help, () => (live.isReady() && live.isWhole ? 1 : 0));
+  watchGauge(
+    'perp_api_series_cache_bytes',
+    'Bytes of the columns that queries over periods read.',
     () => openSeriesCache(live).bytes,
   );
 };
 
 /** The gauges read 0 until the returned function has named where the sizes come from. */
 const describeStreams = (registry: Registry): ApiMetrics['watchStreams'] => {
+  const { watchGauge } = bindMetrics(registry);
   let read = (): { readonly streams: number; readonly waitingBytes: number } => ({ streams: 0, waitingBytes: 0 });
-  createGauge(registry, { name: 'perp_api_streams', help: 'Open live streams.' }, () => read().streams);
-  createGauge(
-    registry,
-    { name: 'perp_api_stream_waiting_bytes', help: 'Bytes that wait for the clients of live streams.' },
+  watchGauge('perp_api_streams', 'Open live streams.', () => read().streams);
+  watchGauge(
+    'perp_api_stream_waiting_bytes',
+    'Bytes that wait for the clients of live streams.',
     () => read().waitingBytes,
   );
   return (sizes) => {
@@ -97,6 +80,7 @@ const describeStreams = (registry: Registry): ApiMetrics['watchStreams'] => {
 };
 
 export const createApiMetrics = (registry: Registry, live: LiveMemory, nowMicros: () => Micros): ApiMetrics => {
+  const { watchGauge } = bindMetrics(registry);
   const observe = countRequests(registry);
   describeMemory(registry, live, nowMicros);
   return {
@@ -104,16 +88,12 @@ export const createApiMetrics = (registry: Registry, live: LiveMemory, nowMicros
     watchStreams: describeStreams(registry),
     watchNotices({ isListening, losses }) {
       const help = '1 while PostgreSQL notifies this process of changed keys; 0: revocation takes up to a minute.';
-      createGauge(registry, { name: 'perp_api_key_notices_up', help }, () => (isListening() ? 1 : 0));
-      createGauge(
-        registry,
-        { name: 'perp_api_key_notices_lost_total', help: 'How often that connection was lost.' },
-        losses,
-      );
+      watchGauge('perp_api_key_notices_up', help, () => (isListening() ? 1 : 0));
+      watchGauge('perp_api_key_notices_lost_total', 'How often that connection was lost.', losses);
     },
     watchMeter(meter) {
       const help = 'Requests that this process metered by itself because the store of counters did not answer.';
-      createGauge(registry, { name: 'perp_api_metered_alone_total', help }, () => meter.takenAlone);
+      watchGauge('perp_api_metered_alone_total', help, () => meter.takenAlone);
     },
   };
 };

@@ -1,6 +1,6 @@
 // Metrics of payments: how many came how far, and how long what is not settled waits.
-import { Counter, Gauge } from 'prom-client';
-import type { Registry } from '../../infra/runtime/metrics.ts';
+import { Gauge } from 'prom-client';
+import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
 import type { PaymentStore } from './store.ts';
 
 export const PAYMENT_EVENTS = ['offered', 'refused', 'verified', 'served', 'settled', 'failed', 'unknown'] as const;
@@ -8,23 +8,19 @@ export type PaymentEvent = (typeof PAYMENT_EVENTS)[number];
 export type CountPayment = (event: PaymentEvent) => void;
 
 export const createPaymentMetrics = (registry: Registry, store: Pick<PaymentStore, 'overdue'>): CountPayment => {
-  const registers = [registry];
-  const payments = new Counter({
-    name: 'perp_payments_total',
-    help: 'Payments by how far they came; offered: 402 answers.',
-    labelNames: ['event'],
-    registers,
-  });
+  const { makeCounter, makeGauge } = bindMetrics(registry);
+  const payments = makeCounter('perp_payments_total', 'Payments by how far they came; offered: 402 answers.', [
+    'event',
+  ]);
   for (const event of PAYMENT_EVENTS) payments.inc({ event }, 0);
-  const overdue = new Gauge({
-    name: 'perp_payments_overdue',
-    help: 'Payments that were served and are unsettled past their validity.',
-    registers,
-  });
+  const overdue = makeGauge(
+    'perp_payments_overdue',
+    'Payments that were served and are unsettled past their validity.',
+  );
   new Gauge({
     name: 'perp_payments_unknown_seconds',
     help: 'Age of the oldest settlement whose outcome is unknown; 0: there is none.',
-    registers,
+    registers: [registry],
     async collect() {
       // While the database is unavailable the last figures remain.
       const now = await store.overdue().catch(() => null);

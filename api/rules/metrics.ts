@@ -1,5 +1,5 @@
 // Metrics of the rules of one process: evaluations, what was passed over, how far behind the instants are.
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
 import type { Micros } from '../../schemas/records.ts';
 
 export type CountRules = {
@@ -14,31 +14,17 @@ export type CountRules = {
   readonly watch: (sizes: () => { readonly rules: number; readonly changes: number }) => void;
 };
 
-const makeCounter = (registry: Registry, name: string, help: string): Counter =>
-  new Counter({ name, help, registers: [registry] });
-
 export const createRuleMetrics = (registry: Registry): CountRules => {
-  const questions = makeCounter(registry, 'perp_rules_questions_total', 'Questions that rules ask, evaluated.');
-  const rules = makeCounter(registry, 'perp_rules_evaluations_total', 'Rules evaluated at their instants.');
-  const failures = makeCounter(registry, 'perp_rules_failures_total', 'Evaluations that failed.');
-  const passed = makeCounter(registry, 'perp_rules_skipped_total', 'Instants of rules that were passed over.');
-  const lag = new Gauge({
-    name: 'perp_rules_lag_seconds',
-    help: 'From the newest evaluated instant to its states being stored.',
-    registers: [registry],
-  });
-  const deliveries = new Counter({
-    name: 'perp_rules_deliveries_total',
-    help: 'Attempts to deliver moves to webhooks.',
-    labelNames: ['outcome'],
-    registers: [registry],
-  });
-  const held = new Gauge({
-    name: 'perp_rules_held',
-    help: 'Rules of this process, and replaced readings it keeps for them.',
-    labelNames: ['kind'],
-    registers: [registry],
-  });
+  const { makeCounter, makeGauge } = bindMetrics(registry);
+  const questions = makeCounter('perp_rules_questions_total', 'Questions that rules ask, evaluated.');
+  const rules = makeCounter('perp_rules_evaluations_total', 'Rules evaluated at their instants.');
+  const failures = makeCounter('perp_rules_failures_total', 'Evaluations that failed.');
+  const passed = makeCounter('perp_rules_skipped_total', 'Instants of rules that were passed over.');
+  const lag = makeGauge('perp_rules_lag_seconds', 'From the newest evaluated instant to its states being stored.');
+  const deliveries = makeCounter('perp_rules_deliveries_total', 'Attempts to deliver moves to webhooks.', ['outcome']);
+  const held = makeGauge('perp_rules_held', 'Rules of this process, and replaced readings it keeps for them.', [
+    'kind',
+  ]);
   return {
     evaluated(asked, answered) {
       questions.inc(asked);

@@ -1,6 +1,6 @@
 // Metrics of a process and the small server that exposes them: /metrics for Prometheus, /healthz and /readyz for supervisors.
 import { createServer } from 'node:http';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ConfigSpec } from './config.ts';
 
 export type { Registry };
@@ -19,6 +19,40 @@ export const createMetrics = (): Registry => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   return registry;
+};
+
+type HistogramOptions = { readonly buckets: number[]; readonly labelNames?: string[] };
+
+/** Makers of a registry's metrics, each by name, help and the names of its labels. */
+export const bindMetrics = (registry: Registry) => {
+  const registers = [registry];
+  return {
+    makeCounter: (name: string, help: string, labelNames: string[] = []) =>
+      new Counter({ name, help, labelNames, registers }),
+    makeGauge: (name: string, help: string, labelNames: string[] = []) =>
+      new Gauge({ name, help, labelNames, registers }),
+    makeHistogram: (name: string, help: string, options: HistogramOptions) =>
+      new Histogram({ name, help, ...options, registers }),
+    /** A gauge that is read when metrics are requested. */
+    watchGauge: (name: string, help: string, read: () => number): void => {
+      new Gauge({
+        ...{ name, help, registers },
+        collect() {
+          this.set(read());
+        },
+      });
+    },
+    /** A counter that is read when metrics are requested. */
+    watchCounter: (name: string, help: string, read: () => number): void => {
+      new Counter({
+        ...{ name, help, registers },
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      });
+    },
+  };
 };
 
 type MetricsServer = { readonly port: number; readonly close: () => Promise<void> };

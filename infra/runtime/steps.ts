@@ -1,5 +1,5 @@
 // The steps of a process: pieces of work that hold its only thread without a pause. Everything else waits as long as the longest of them.
-import { Histogram, type Registry } from 'prom-client';
+import { bindMetrics, type Registry } from './metrics.ts';
 
 /** Runs a step and counts how long it held the thread. */
 export type MeterStep = <T>(step: string, work: () => T) => T;
@@ -12,13 +12,9 @@ const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
 
 /** `process_step_seconds`, by the step's name. Create it once a registry. */
 export const meterSteps = (registry: Registry): MeterStep => {
-  const seconds = new Histogram({
-    name: 'process_step_seconds',
-    help: 'How long a step held the thread of the process.',
-    labelNames: ['step'],
-    buckets: BUCKETS,
-    registers: [registry],
-  });
+  const { makeHistogram } = bindMetrics(registry);
+  const help = 'How long a step held the thread of the process.';
+  const seconds = makeHistogram('process_step_seconds', help, { buckets: BUCKETS, labelNames: ['step'] });
   return (step, work) => {
     const began = performance.now();
     try {

@@ -1,5 +1,5 @@
 // What a collector counts of one venue, under the names of its metrics.
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
 
 export type VenueMeters = {
   /** `what`: data, ack, heartbeat, error; or `response`. */
@@ -23,43 +23,42 @@ export type Meters = {
 };
 
 export const createMeters = (registry: Registry): Meters => {
-  const registers = [registry];
-  const counter = (name: string, help: string, labelNames: string[]) =>
-    new Counter({ name, help, labelNames, registers });
-  const gauge = (name: string, help: string, labelNames: string[] = []) =>
-    new Gauge({ name, help, labelNames, registers });
-  const frames = counter('ingest_messages_total', 'Messages written, by what the venue file says they are.', [
+  const { makeCounter, makeGauge } = bindMetrics(registry);
+  const frames = makeCounter('ingest_messages_total', 'Messages written, by what the venue file says they are.', [
     'venue',
     'slot',
     'what',
   ]);
-  const bytes = counter('ingest_bytes_total', 'Payload bytes written.', ['venue']);
-  const open = gauge('ingest_connections_open', 'Connections now open (a poll slot counts as one).', ['venue']);
-  const lost = counter('ingest_connections_lost_total', 'Ends of connections and failed attempts, by cause.', [
+  const bytes = makeCounter('ingest_bytes_total', 'Payload bytes written.', ['venue']);
+  const open = makeGauge('ingest_connections_open', 'Connections now open (a poll slot counts as one).', ['venue']);
+  const lost = makeCounter('ingest_connections_lost_total', 'Ends of connections and failed attempts, by cause.', [
     'venue',
     'cause',
   ]);
-  const answers = counter('ingest_rest_answers_total', 'REST answers by status; none is no answer.', [
+  const answers = makeCounter('ingest_rest_answers_total', 'REST answers by status; none is no answer.', [
     'venue',
     'status',
   ]);
-  const weight = counter('ingest_rest_weight_total', "REST weight spent of the venue's limit.", ['venue']);
-  const missed = counter('ingest_poll_missed_total', 'Periods of a poll slot without an answer.', ['venue', 'slot']);
-  const snapshots = counter(
+  const weight = makeCounter('ingest_rest_weight_total', "REST weight spent of the venue's limit.", ['venue']);
+  const missed = makeCounter('ingest_poll_missed_total', 'Periods of a poll slot without an answer.', [
+    'venue',
+    'slot',
+  ]);
+  const snapshots = makeCounter(
     'ingest_book_snapshots_total',
     'Book snapshots asked for: join, confirm a quiet book, refresh an old one.',
     ['venue', 'why'],
   );
-  const fillIns = counter('ingest_fill_ins_total', 'Requests for what sockets left out: candle, confirmation.', [
+  const fillIns = makeCounter('ingest_fill_ins_total', 'Requests for what sockets left out: candle, confirmation.', [
     'venue',
     'kind',
   ]);
-  const renewed = counter('ingest_subscriptions_renewed_total', 'Subscriptions begun again after their silence.', [
+  const renewed = makeCounter('ingest_subscriptions_renewed_total', 'Subscriptions begun again after their silence.', [
     'venue',
   ]);
-  const paused = gauge('ingest_sockets_paused', 'Sockets not read because Kafka does not take more.', ['venue']);
-  const offset = gauge('ingest_clock_offset_seconds', "Collector's clock ahead of the broker's.");
-  const skipped = counter('ingest_ticks_skipped_total', 'Ticks not written because Kafka does not take more.', []);
+  const paused = makeGauge('ingest_sockets_paused', 'Sockets not read because Kafka does not take more.', ['venue']);
+  const offset = makeGauge('ingest_clock_offset_seconds', "Collector's clock ahead of the broker's.");
+  const skipped = makeCounter('ingest_ticks_skipped_total', 'Ticks not written because Kafka does not take more.', []);
   return {
     venue: (venue) => ({
       message: (slot, what, size) => {

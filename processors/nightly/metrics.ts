@@ -1,5 +1,5 @@
 // Metrics of the nightly runner, in Prometheus form.
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
 import type { AnchorStatus } from '../../schemas/anchor-chain.ts';
 
 /** Events of a transaction that posts a day root. */
@@ -17,59 +17,39 @@ export type NightlyMetrics = {
 };
 
 export const createNightlyMetrics = (registry: Registry): NightlyMetrics => {
-  const registers = [registry];
-  const runs = new Counter({
-    name: 'nightly_steps_total',
-    help: 'Ended attempts at a step.',
-    labelNames: ['step', 'result'],
-    registers,
-  });
-  const took = new Gauge({
-    name: 'nightly_step_seconds',
-    help: 'Duration of the last attempt.',
-    labelNames: ['step'],
-    registers,
-  });
-  const missing = new Gauge({
-    name: 'nightly_missing_days',
-    help: 'Days whose step is due and not done; more than one for hours is an alarm.',
-    labelNames: ['step'],
-    registers,
-  });
-  const rechecked = new Counter({
-    name: 'nightly_rechecked_requests_total',
-    help: 'Settled requests asked again; anything but equal is an alarm.',
-    labelNames: ['result'],
-    registers,
-  });
-  const compared = new Counter({
-    name: 'nightly_compared_partitions_total',
-    help: 'Partitions of closed days compared with their leaves; different is an alarm.',
-    labelNames: ['result'],
-    registers,
-  });
-  const incidents = new Gauge({
-    name: 'nightly_open_incidents',
-    help: 'Open incidents; above 0 is an alarm.',
-    registers,
-  });
-  const transactions = new Counter({
-    name: 'nightly_anchor_transactions_total',
-    help: 'What became of transactions that post day roots; reverted and nonce_lost are alarms.',
-    labelNames: ['event'],
-    registers,
-  });
-  const anchorDays = new Gauge({
-    name: 'nightly_anchor_days',
-    help: 'Closed days by the status of their anchor; failed above 0 is an alarm.',
-    labelNames: ['status'],
-    registers,
-  });
-  const late = new Gauge({
-    name: 'nightly_late_anchor_days',
-    help: 'Closed days that are not confirmed a day after they were due; above 0 is an alarm.',
-    registers,
-  });
+  const { makeCounter, makeGauge } = bindMetrics(registry);
+  const runs = makeCounter('nightly_steps_total', 'Ended attempts at a step.', ['step', 'result']);
+  const took = makeGauge('nightly_step_seconds', 'Duration of the last attempt.', ['step']);
+  const missing = makeGauge(
+    'nightly_missing_days',
+    'Days whose step is due and not done; more than one for hours is an alarm.',
+    ['step'],
+  );
+  const rechecked = makeCounter(
+    'nightly_rechecked_requests_total',
+    'Settled requests asked again; anything but equal is an alarm.',
+    ['result'],
+  );
+  const compared = makeCounter(
+    'nightly_compared_partitions_total',
+    'Partitions of closed days compared with their leaves; different is an alarm.',
+    ['result'],
+  );
+  const incidents = makeGauge('nightly_open_incidents', 'Open incidents; above 0 is an alarm.');
+  const transactions = makeCounter(
+    'nightly_anchor_transactions_total',
+    'What became of transactions that post day roots; reverted and nonce_lost are alarms.',
+    ['event'],
+  );
+  const anchorDays = makeGauge(
+    'nightly_anchor_days',
+    'Closed days by the status of their anchor; failed above 0 is an alarm.',
+    ['status'],
+  );
+  const late = makeGauge(
+    'nightly_late_anchor_days',
+    'Closed days that are not confirmed a day after they were due; above 0 is an alarm.',
+  );
   return {
     ended: (step, result, seconds) => {
       runs.inc({ step, result });

@@ -1,5 +1,5 @@
 // Metrics of the sink, in Prometheus form.
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
 
 export type SinkMetrics = {
   readonly written: (table: string, rows: number) => void;
@@ -15,56 +15,18 @@ export type SinkMetrics = {
 const SECONDS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10];
 
 export const createSinkMetrics = (registry: Registry): SinkMetrics => {
-  const registers = [registry];
-  const written = new Counter({
-    name: 'sink_rows_written_total',
-    help: 'Rows acknowledged by QuestDB.',
-    labelNames: ['table'],
-    registers,
-  });
-  const flush = new Histogram({
-    name: 'sink_flush_seconds',
-    help: 'Time of a flush of all tables.',
+  const { makeCounter, makeGauge, makeHistogram, watchGauge } = bindMetrics(registry);
+  const written = makeCounter('sink_rows_written_total', 'Rows acknowledged by QuestDB.', ['table']);
+  const flush = makeHistogram('sink_flush_seconds', 'Time of a flush of all tables.', { buckets: SECONDS });
+  const visible = makeHistogram('sink_visible_seconds', 'Time from a flush to its rows being readable.', {
     buckets: SECONDS,
-    registers,
   });
-  const visible = new Histogram({
-    name: 'sink_visible_seconds',
-    help: 'Time from a flush to its rows being readable.',
-    buckets: SECONDS,
-    registers,
-  });
-  const failures = new Counter({
-    name: 'sink_failures_total',
-    help: 'Batches that QuestDB refused and that wait.',
-    registers,
-  });
+  const failures = makeCounter('sink_failures_total', 'Batches that QuestDB refused and that wait.');
   let problem = (): string | null => null;
-  new Gauge({
-    name: 'sink_questdb_away',
-    help: '1 while rows wait for QuestDB.',
-    registers,
-    collect() {
-      this.set(problem() === null ? 0 : 1);
-    },
-  });
-  const buffered = new Gauge({
-    name: 'sink_buffered_rows',
-    help: 'Rows read from Kafka and not yet being written.',
-    registers,
-  });
-  const lag = new Gauge({
-    name: 'sink_lag_records',
-    help: 'Records not yet read from rows.',
-    labelNames: ['task'],
-    registers,
-  });
-  const watermark = new Gauge({
-    name: 'sink_history_watermark_seconds',
-    help: 'History W of a task, seconds since 1970.',
-    labelNames: ['task'],
-    registers,
-  });
+  watchGauge('sink_questdb_away', '1 while rows wait for QuestDB.', () => (problem() === null ? 0 : 1));
+  const buffered = makeGauge('sink_buffered_rows', 'Rows read from Kafka and not yet being written.');
+  const lag = makeGauge('sink_lag_records', 'Records not yet read from rows.', ['task']);
+  const watermark = makeGauge('sink_history_watermark_seconds', 'History W of a task, seconds since 1970.', ['task']);
   return {
     written: (table, rows) => written.inc({ table }, rows),
     flushed: ({ seconds, visibleSeconds }) => {

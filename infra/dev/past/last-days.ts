@@ -11,7 +11,7 @@ import {
   nothingCollected,
   openPastVenue,
 } from './past-venue.ts';
-import { createVirtualCollector } from './virtual-collector.ts';
+import { VirtualCollector } from './virtual-collector.ts';
 import type { VirtualLog } from './virtual-log.ts';
 
 export const LAST_VENUE = 'binance';
@@ -78,7 +78,7 @@ export const beginLastDays = (log: VirtualLog, { nowMs, shards, seed }: PastPlan
   const known = makeCapability(venue);
   const capability = reduceCapability(known, new Set(CANDLES));
   const options = { venue, host, shards, clock, log, capability };
-  const collector = createVirtualCollector({ ...options, layers: EVERYTHING, isSingle: true });
+  const collector = new VirtualCollector({ ...options, layers: EVERYTHING, isSingle: true });
   collector.start();
   // The commands of a connection take time.
   for (; clock.ms < startMs + MINUTE_MS - STRIDE_MS; clock.ms += STRIDE_MS) {

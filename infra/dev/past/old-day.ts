@@ -8,7 +8,7 @@ import {
   nothingCollected,
   openPastVenue,
 } from './past-venue.ts';
-import { createVirtualCollector } from './virtual-collector.ts';
+import { VirtualCollector } from './virtual-collector.ts';
 import type { VirtualLog } from './virtual-log.ts';
 
 const DAY_MS = 86_400_000;
@@ -81,7 +81,7 @@ const writePart = (id: string, log: VirtualLog, { startMs, lastsMs, troubles, sh
   const host = openPastVenue({ id, listings, clock, seed, levels: LEVELS, pace: PACE });
   const capability = makeCapability(venue);
   const layers = new Set(Object.keys(capability.layers).concat('price_candles'));
-  const collector = createVirtualCollector({ venue, host, shards, clock, log, capability, layers });
+  const collector = new VirtualCollector({ venue, host, shards, clock, log, capability, layers });
   const coming = [...troubles];
   collector.start();
   for (clock.ms += STEP_MS; clock.ms < startMs + lastsMs; clock.ms += STEP_MS) {
