@@ -1,9 +1,10 @@
 // Fills the memory copy from Kafka: the newest state round, the short stretch of `live` after it, then what comes; behind that the minutes
 // before, which streams resume in and which the history store does not show yet (design section 5, "An API node").
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import {
   endOffsets,
   type KafkaHandle,
+  type Message,
   type PartitionRange,
   type Reader,
   readPartitions,
@@ -19,6 +20,8 @@ import { joinPast } from './past-copy.ts';
 import { newestRounds, type Rounds, startsAfter } from './rounds.ts';
 
 const RETRY_MS = 1_000;
+/** Longest run of entries before answers and streams have their turn: a batch may hold thousands. */
+const STRETCH_MS = 4;
 /** The only one of its topic. */
 const WATERMARK_PARTITION = 0;
 
@@ -52,6 +55,18 @@ const findBeginning = async ({ kafka }: FollowDeps, names: Topics, venue: string
 
 type Followed = { readonly reader: Reader; readonly caughtUp: Promise<void> };
 
+/** Applies messages from `from` on for one stretch. Returns the index of the next one. */
+const applySome = (messages: readonly Message[], from: number, apply: (value: Buffer) => void): number => {
+  const ends = performance.now() + STRETCH_MS;
+  let at = from;
+  while (at < messages.length && performance.now() <= ends) {
+    const { value } = messages[at] as Message;
+    if (value !== null) apply(value);
+    at += 1;
+  }
+  return at;
+};
+
 /** Follows `live` of a venue; a partition is ready once the end it had at the start has been passed. */
 const followVenue = async (
   { kafka, memory, meterStep }: FollowDeps,
@@ -73,15 +88,15 @@ const followVenue = async (
     topic: names.live(venue),
     partitions: [...ranges.keys()],
     from: (partition) => starts.get(partition) ?? 0,
-    onBatch: (partition, messages) => {
+    onBatch: async (partition, messages) => {
       const isBehind = behind.has(partition);
-      meterStep(isBehind ? 'live tail' : 'live', () => {
-        for (const { value } of messages) {
-          if (value === null) continue;
-          if (isBehind) memory.applyTail(venue, partition, value);
-          else memory.applyLive(venue, partition, value);
-        }
-      });
+      const apply = (value: Buffer): void =>
+        isBehind ? memory.applyTail(venue, partition, value) : memory.applyLive(venue, partition, value);
+      const step = isBehind ? 'live tail' : 'live';
+      for (let at = 0; at < messages.length; ) {
+        if (at > 0) await nextTurn();
+        at = meterStep(step, () => applySome(messages, at, apply));
+      }
       const last = messages.at(-1);
       if (isBehind && last !== undefined) reach(partition, last.offset + 1);
     },
