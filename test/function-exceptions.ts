@@ -5,11 +5,7 @@ export const EXCEPTIONS: Readonly<Record<Fault, Readonly<Record<string, number>>
   long: {
     'api/main.ts': 1,
     'infra/dev/local/service.ts': 1,
-    'infra/dev/past/virtual-collector.ts': 1,
-    'processors/metrics.ts': 1,
-    'processors/nightly/metrics.ts': 1,
     'processors/run.ts': 1,
-    'processors/sinks/metrics.ts': 1,
   },
   parameters: {
     'api/history/answer.ts': 1,

@@ -32,8 +32,16 @@ export const readLevel = (book: Book, side: BookSide, at: number): Level => [
 const takeTop = (book: Book, side: BookSide, n: number): Level[] => {
   const printed = findPrinted(book, side);
   const levels: Level[] = [];
-  for (let at = side.keys.length - 1; at >= 0 && levels.length < n; at--)
-    levels.push(printLevel(book, side, at, printed));
+  for (let at = side.keys.length - 1; at >= 0 && levels.length < n; at--) {
+    const key = side.keys[at] as number;
+    const size = side.sizes[at] as number;
+    let held = printed.get(key);
+    if (held?.size !== size) {
+      held = { size, level: readLevel(book, side, at) };
+      printed.set(key, held);
+    }
+    levels.push(held.level);
+  }
   return levels;
 };
 
@@ -52,16 +60,6 @@ const findPrinted = ({ priceScale, sizeScale }: Book, side: BookSide): Printed['
   const levels: Printed['levels'] = new Map();
   printedSides.set(side, { priceScale, sizeScale, levels });
   return levels;
-};
-
-const printLevel = (book: Book, side: BookSide, at: number, printed: Printed['levels']): Level => {
-  const key = side.keys[at] as number;
-  const size = side.sizes[at] as number;
-  const held = printed.get(key);
-  if (held?.size === size) return held.level;
-  const level = readLevel(book, side, at);
-  printed.set(key, { size, level });
-  return level;
 };
 
 export const toDecimal = (scaled: number | bigint, scale: number): Digits => {

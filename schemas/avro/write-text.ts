@@ -1,15 +1,17 @@
 // avsc's writer of strings for texts that are ASCII, as nearly all are: one pass, without counting the bytes before.
-import utils from 'avsc/lib/utils.js';
+import { createRequire } from 'node:module';
 
 type Tap = { buf: Buffer; pos: number; writeString(text: string): void };
-const { Tap: TapClass } = utils as unknown as { readonly Tap: { readonly prototype: Tap } };
-const writeAny = TapClass.prototype.writeString;
+/** A part of the package without types. */
+const utils = createRequire(import.meta.url)('avsc/lib/utils') as { readonly Tap: { readonly prototype: Tap } };
+const tap = utils.Tap.prototype;
+const writeAny = tap.writeString;
 
 /** A longer text has a length of two bytes. */
 const SHORT = 63;
 const ASCII_END = 0x80;
 
-TapClass.prototype.writeString = function (this: Tap, text: string): void {
+tap.writeString = function (this: Tap, text: string): void {
   const { buf } = this;
   const start = this.pos;
   const { length } = text;

@@ -34,8 +34,11 @@ export const readLogSizes = async ({ dir, handle }: Run): Promise<LogSizes> => {
   return new Map(await Promise.all(sizes));
 };
 
-/** One figure for each topic that grew, largest first, and one for all; `frames` were received between the two readings. */
-export const costFigures = (at: string, before: LogSizes, after: LogSizes, frames: number): Figure[] => {
+/** `frames` were received between the two readings. */
+type Growth = { readonly before: LogSizes; readonly after: LogSizes; readonly frames: number };
+
+/** One figure for each topic that grew, largest first, and one for all. */
+export const costFigures = (at: string, { before, after, frames }: Growth): Figure[] => {
   const grown = [...after]
     .map(([topic, { records, bytes }]) => {
       const { records: oldRecords = 0, bytes: oldBytes = 0 } = before.get(topic) ?? {};

@@ -138,7 +138,11 @@ export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise
       },
     ),
     ...stepFigures(atRate(rate), stepsBefore, stepsAfter),
-    ...costFigures(atRate(rate), sizesBefore, sizesAfter, after.collected - before.collected),
+    ...costFigures(atRate(rate), {
+      before: sizesBefore,
+      after: sizesAfter,
+      frames: after.collected - before.collected,
+    }),
   ];
 };
 
