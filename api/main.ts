@@ -118,8 +118,8 @@ const start = async (): Promise<Stop> => {
   const baseUrl = config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
   const store = openArchiveStore(config);
   const files = openFileLinks(store, keepLinkSecret(answering(pool, 'Links to files cannot be made now.')), baseUrl);
-  // Observers of applied entries exist before the copy is filled.
   const meterStep = meterSteps(registry);
+  // Observers of applied entries exist before the copy is filled.
   const hub = new StreamHub({ live, nowMicros, meterStep });
   const stopFollowing = followLive({
     kafka,

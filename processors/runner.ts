@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { endOffsets, type KafkaHandle, type Message, type Publisher } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
+import { runStretch } from '../infra/runtime/steps.ts';
 import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
 import { codecs, mdCodec } from '../schemas/avro/codec.ts';
 import { type CheckpointEntry, type StateEntry, type Topics, topics } from '../schemas/topics.ts';
@@ -135,25 +136,15 @@ export class TaskRunner {
     for (let at = 0; at < messages.length; ) {
       if (at > 0) await this.#breathe();
       if (this.#stopped) return;
-      at = this.#spec.metrics.meterStep('records', () => this.#applySome(messages, at));
+      const stretch = { from: at, ms: STRETCH_MS };
+      at = this.#spec.metrics.meterStep('records', () => runStretch(messages, stretch, this.#applyOne));
     }
     this.#spec.metrics.lag(this.#task.id, Math.max(0, logEnd - this.next));
     this.#advanceRound(IDLE_SLICE_MS);
     await this.#breathe();
   }
 
-  /** Applies messages from `from` on for one stretch. Returns the index of the next one. */
-  #applySome(messages: readonly Message[], from: number): number {
-    const ends = performance.now() + STRETCH_MS;
-    let at = from;
-    while (at < messages.length && performance.now() <= ends) {
-      this.#applyOne(messages[at] as Message);
-      at += 1;
-    }
-    return at;
-  }
-
-  #applyOne(message: Message): void {
+  readonly #applyOne = (message: Message): void => {
     refuseOther(this.#place, this.#task.state, message);
     if (message.value === null || message.offset < this.next) return;
     refuseHole(this.#place, this.#task.state, message);
@@ -162,7 +153,7 @@ export class TaskRunner {
     if (raw?.slot !== 'owner') this.#receivedAtMs = performance.now();
     this.#publish(this.#task.process({ offset, timestampMs, message: raw, payload: value }));
     this.#spec.metrics.recordApplied(this.#task.id, raw?.kind ?? 'unreadable');
-  }
+  };
 
   get #hasBegun(): boolean {
     return this.#task.state.startedAt !== null;

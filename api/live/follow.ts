@@ -11,7 +11,7 @@ import {
   readToEnd,
 } from '../../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
-import type { MeterStep } from '../../infra/runtime/steps.ts';
+import { type MeterStep, runStretch } from '../../infra/runtime/steps.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { type Topics, topics } from '../../schemas/topics.ts';
@@ -55,18 +55,6 @@ const findBeginning = async ({ kafka }: FollowDeps, names: Topics, venue: string
 
 type Followed = { readonly reader: Reader; readonly caughtUp: Promise<void> };
 
-/** Applies messages from `from` on for one stretch. Returns the index of the next one. */
-const applySome = (messages: readonly Message[], from: number, apply: (value: Buffer) => void): number => {
-  const ends = performance.now() + STRETCH_MS;
-  let at = from;
-  while (at < messages.length && performance.now() <= ends) {
-    const { value } = messages[at] as Message;
-    if (value !== null) apply(value);
-    at += 1;
-  }
-  return at;
-};
-
 /** Follows `live` of a venue; a partition is ready once the end it had at the start has been passed. */
 const followVenue = async (
   { kafka, memory, meterStep }: FollowDeps,
@@ -90,12 +78,16 @@ const followVenue = async (
     from: (partition) => starts.get(partition) ?? 0,
     onBatch: async (partition, messages) => {
       const isBehind = behind.has(partition);
-      const apply = (value: Buffer): void =>
-        isBehind ? memory.applyTail(venue, partition, value) : memory.applyLive(venue, partition, value);
+      const apply = ({ value }: Message): void => {
+        if (value === null) return;
+        if (isBehind) memory.applyTail(venue, partition, value);
+        else memory.applyLive(venue, partition, value);
+      };
       const step = isBehind ? 'live tail' : 'live';
       for (let at = 0; at < messages.length; ) {
         if (at > 0) await nextTurn();
-        at = meterStep(step, () => applySome(messages, at, apply));
+        const stretch = { from: at, ms: STRETCH_MS };
+        at = meterStep(step, () => runStretch(messages, stretch, apply));
       }
       const last = messages.at(-1);
       if (isBehind && last !== undefined) reach(partition, last.offset + 1);

@@ -4,6 +4,19 @@ import { bindMetrics, type Registry } from './metrics.ts';
 /** Runs a step and counts how long it held the thread. */
 export type MeterStep = <T>(step: string, work: () => T) => T;
 
+type Stretch = { readonly from: number; readonly ms: number };
+
+/** Handles items from `from` on until `ms` have passed, at least one. Returns the index of the next one. */
+export const runStretch = <T>(items: readonly T[], { from, ms }: Stretch, handle: (item: T) => void): number => {
+  const ends = performance.now() + ms;
+  let at = from;
+  while (at < items.length && performance.now() <= ends) {
+    handle(items[at] as T);
+    at += 1;
+  }
+  return at;
+};
+
 /** Counts nothing. */
 export const UNMETERED: MeterStep = (_step, work) => work();
 

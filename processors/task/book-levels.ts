@@ -24,7 +24,7 @@ export const topLevels = (book: Book, n: number): { readonly bids: Level[]; read
   asks: takeTop(book, book.asks, n),
 });
 
-export const readLevel = (book: Book, side: BookSide, at: number): Level => [
+const readLevel = (book: Book, side: BookSide, at: number): Level => [
   toDecimal(Math.abs(side.keys[at] as number), book.priceScale),
   toDecimal(side.sizes[at] as number, book.sizeScale),
 ];

@@ -44,7 +44,7 @@ const metricValues = (text: string, name: string): number[] =>
     .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
     .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
 
-const fetchText = async (url: string): Promise<string> => {
+export const fetchText = async (url: string): Promise<string> => {
   const answer = await fetch(url);
   if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
   return answer.text();

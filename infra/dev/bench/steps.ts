@@ -1,6 +1,6 @@
 // How long steps held the thread of each process (`process_step_seconds`): none should be longer than 5 ms.
 import { below, type Figure, makeFigure } from './figures.ts';
-import type { Run } from './run.ts';
+import { fetchText, type Run } from './run.ts';
 
 /** Steps up to each bound in milliseconds, ascending; the last bound is infinite. */
 type Buckets = readonly (readonly [bound: number, steps: number])[];
@@ -14,7 +14,7 @@ const AIM_MS = 5;
 export const readSteps = async ({ service }: Run): Promise<StepCounts> => {
   const counts = new Map<string, [number, number][]>();
   for (const name of METERED) {
-    const text = await (await fetch(service.endpoints.metrics_urls[name])).text();
+    const text = await fetchText(service.endpoints.metrics_urls[name]);
     for (const [, bound = '', step = '', steps] of text.matchAll(BUCKET)) {
       const key = `${name}: ${step}`;
       const buckets = counts.get(key) ?? [];
