@@ -119,11 +119,15 @@ export const createRowWriter = ({ columns }: AnchoredTable): ((cells: readonly A
   const sorted = columns.map(({ name }, place) => ({ name, place })).sort((a, b) => (a.name < b.name ? -1 : 1));
   const labels = sorted.map(({ name }, at) => `${at === 0 ? '{' : ','}${canonicalString(name)}:`);
   const places = sorted.map(({ place }) => place);
+  // Digits and instants contain nothing to escape.
+  const mayEscape = places.map((place) => columns[place]?.kind === 'text');
   return (cells) => {
     let text = '';
     for (let at = 0; at < places.length; at++) {
       const cell = cells[places[at] as number] ?? null;
-      text += labels[at] + (typeof cell === 'string' ? canonicalString(cell) : String(cell));
+      text += labels[at];
+      if (typeof cell !== 'string') text += String(cell);
+      else text += mayEscape[at] ? canonicalString(cell) : `"${cell}"`;
     }
     return `${text}}`;
   };

@@ -3,6 +3,7 @@ import type { Micros } from './records.ts';
 
 export const MICROS_PER_MS = 1_000;
 export const MICROS_PER_SECOND = 1_000_000;
+const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND;
 
 const EARLIEST = Date.UTC(2000, 0, 1) * MICROS_PER_MS;
 const LATEST = Date.UTC(2100, 0, 1) * MICROS_PER_MS;
@@ -22,8 +23,8 @@ const formatMinute = (minute: number): string => {
 };
 
 const write = (at: Micros, digits: 3 | 6): string => {
-  const minute = Math.floor(at / 60_000_000);
-  const second = String(at - minute * 60_000_000 + 100_000_000);
+  const minute = Math.floor(at / MICROS_PER_MINUTE);
+  const second = String(at - minute * MICROS_PER_MINUTE + 100_000_000);
   return `${formatMinute(minute)}${second.slice(1, 3)}.${second.slice(3, 3 + digits)}Z`;
 };
 
@@ -33,8 +34,42 @@ export const formatInstantMicros = (at: Micros): string => write(at, 6);
 /** Three fractional digits when the instant is a whole millisecond, else six (N-02). */
 export const formatInstant = (at: Micros): string => write(at, at % MICROS_PER_MS === 0 ? 3 : 6);
 
+/** Minutes of texts in our own form, as they were parsed. Cleared when full. */
+const parsedMinutes = new Map<string, Micros>();
+/** Length of `YYYY-MM-DDTHH:MM:`. */
+const MINUTE_LENGTH = 17;
+
+/** The number of the digits in `[from, to)`; NaN when another character is among them. */
+const readDigits = (text: string, from: number, to: number): number => {
+  let value = 0;
+  for (let at = from; at < to; at++) {
+    const digit = text.charCodeAt(at) - 48;
+    if (digit < 0 || digit > 9) return Number.NaN;
+    value = value * 10 + digit;
+  }
+  return value;
+};
+
 /** RFC 3339 with `Z` or an offset, or a bare date, 2000 to 2100 (N-03); null for anything else. */
 export const parseInstant = (text: string): Micros | null => {
+  const isOwnForm = (text.length === 27 || text.length === 24) && text.endsWith('Z');
+  if (!isOwnForm) return parseAny(text);
+  const minute = parsedMinutes.get(text.slice(0, MINUTE_LENGTH));
+  if (minute === undefined) {
+    const at = parseAny(text);
+    if (at === null) return null;
+    if (parsedMinutes.size >= MOST_MINUTES) parsedMinutes.clear();
+    parsedMinutes.set(text.slice(0, MINUTE_LENGTH), at - (at % MICROS_PER_MINUTE));
+    return at;
+  }
+  const second = readDigits(text, MINUTE_LENGTH, MINUTE_LENGTH + 2);
+  const fraction = readDigits(text, MINUTE_LENGTH + 3, text.length - 1) * (text.length === 24 ? MICROS_PER_MS : 1);
+  const at = minute + second * MICROS_PER_SECOND + fraction;
+  // Anything else about the text: NaN compares as false.
+  return text[MINUTE_LENGTH + 2] === '.' && second < 60 && at <= LATEST ? at : parseAny(text);
+};
+
+const parseAny = (text: string): Micros | null => {
   const found = INSTANT.exec(text);
   if (!found) return null;
   const [

@@ -1,12 +1,12 @@
 // Listings of closed days whose stored rows were found equal to their leaves, so that the next proof compares one digest (AN-05).
 import { type EqualRow, type KeptHashes, readHashes } from '../../infra/runtime/kept-leaves.ts';
 import {
-  digestLeafRows,
   type LeafQuestion,
   type LeafRow,
   type LeafSource,
   readLeafRowsAt,
 } from '../../infra/runtime/questdb/leaf-rows.ts';
+import { digestLeafRows } from '../../infra/runtime/questdb/row-digest.ts';
 import { type AnchoredTable, createRowWriter, placeOf } from '../../schemas/anchored.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import { HASH_BYTES, hashLeaf } from '../../schemas/merkle/hash.ts';

@@ -25,13 +25,14 @@ export const hashLeaf = (data: string | Uint8Array): Hash => {
   return digest(prefixed);
 };
 
+/** The preimage of the node being hashed: a hash is computed before the next one begins. */
+const node = Buffer.alloc(NODE_BYTES, 1);
+
 /** SHA-256(0x01 || left || right). Throws MerkleError unless both are 32 bytes. */
 export const hashNode = (left: Uint8Array, right: Uint8Array): Hash => {
   if (left.length !== HASH_BYTES || right.length !== HASH_BYTES)
     throw new MerkleError(`a node has two hashes of 32 bytes, not ${left.length} and ${right.length}`);
-  const prefixed = Buffer.allocUnsafe(NODE_BYTES);
-  prefixed[0] = 1;
-  prefixed.set(left, 1);
-  prefixed.set(right, 1 + HASH_BYTES);
-  return digest(prefixed);
+  node.set(left, 1);
+  node.set(right, 1 + HASH_BYTES);
+  return digest(node);
 };

@@ -12,6 +12,7 @@ import {
   divide,
   fitsDouble,
   isPositive,
+  joinFigure,
   multiply,
   percentToFraction,
   plainDouble,
@@ -194,5 +195,24 @@ t.test('a figure fits a double when the double gives the same digits back', (t) 
     t.ok(fitsDouble(text), text);
   for (const text of ['9007199254740993', '0.1234567890123456789', '1'.padEnd(400, '0')])
     t.notOk(fitsDouble(text), text.slice(0, 20));
+  t.end();
+});
+
+t.test("a stored double's text, however the store writes it, gives the shortest digits of its double", (t) => {
+  const doubles = fc.oneof(
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.tuple(fc.integer({ min: -(10 ** 9), max: 10 ** 9 }), fc.nat(12)).map(([whole, scale]) => whole / 10 ** scale),
+  );
+  const forms = fc.constantFrom(
+    (n: number) => String(n),
+    (n: number) => n.toExponential(),
+    (n: number) => (Number.isInteger(n) && Math.abs(n) < 1e15 ? n.toFixed(1) : String(n)),
+    (n: number) => (Math.abs(n) < 1e9 && Math.abs(n) > 1e-6 ? new Exact(n).toFixed(17) : String(n)),
+    (n: number) => `0${String(Math.abs(n))}`,
+  );
+  fc.assert(
+    fc.property(doubles, forms, (n, write) => joinFigure(write(n), undefined) === plainDouble(Number(write(n)) || 0)),
+    { numRuns: 20_000 },
+  );
   t.end();
 });

@@ -35,9 +35,6 @@ export type LeafRow = {
   readonly recordedAt: Micros | null;
 };
 
-/** The members of a row that leaf order and `seq` need. */
-type Key = { readonly at: Micros; readonly tie: string | null; readonly srcOffset: number };
-
 /** The column that orders rows of one instant before `seq`; null where none does. */
 const tieColumn = ({ order }: AnchoredTable): string | null => (order.length === 3 ? (order[1] as string) : null);
 const isEventTable = ({ dayIncludes, designated }: AnchoredTable): boolean =>
@@ -72,7 +69,7 @@ export const daySlice = (day: string): Slice => {
 };
 
 /** Rows of a slice by the rules of AN-02: sealed by the closing, recorded before it. The listing is the first parameter. */
-const makeCondition = ({ table, closedAt }: LeafQuestion, slice: Slice): string => {
+export const makeCondition = ({ table, closedAt }: LeafQuestion, slice: Slice): string => {
   const ended = table.table === 'candles' ? 'close_time' : table.designated;
   return [
     'listing = $1',
@@ -82,9 +79,6 @@ const makeCondition = ({ table, closedAt }: LeafQuestion, slice: Slice): string 
   ].join(' AND ');
 };
 
-/** A row as read, with its sort key; its cells are decoded when it is returned. */
-type Read = { readonly key: Key; readonly line: readonly Cell[] };
-
 const selectColumn = ({ stored, kind }: AnchoredColumn): string | null => {
   if (stored === null) return null;
   return kind === 'instant' ? `${stored}::long` : stored;
@@ -92,66 +86,53 @@ const selectColumn = ({ stored, kind }: AnchoredColumn): string | null => {
 const OWN = 'recorded_at::long, src_offset, digits';
 
 type Exact = Readonly<Record<string, string>>;
-/** Makes a cell of a column from the stored cell and the digits kept beside it. */
-type ToCell = (cell: Cell, exact: Exact) => AnchoredCell;
+const NO_DIGITS: Exact = {};
 
-const chooseToCell = ({ kind, stored }: AnchoredColumn): ToCell => {
-  const name = stored ?? '';
+/** A cell of a column from the stored cell and the digits kept beside it. */
+const decodeCell = ({ kind, stored }: AnchoredColumn, cell: Cell, exact: Exact): AnchoredCell => {
   switch (kind) {
     case 'text':
-      return (cell) => cell;
+      return cell;
     case 'instant':
-      return (cell) => (cell === null ? null : formatInstantMicros(Number(cell)));
+      return cell === null ? null : formatInstantMicros(Number(cell));
     case 'boolean':
-      return (cell) => cell === 't';
+      return cell === 't';
     case 'figure':
     case 'integer':
-      return (cell, exact) => joinFigure(cell, exact[name]);
+      return joinFigure(cell, exact[stored ?? '']);
     default:
       return kind satisfies never;
   }
 };
 
-const NO_DIGITS: Exact = {};
-
 /** Columns in the order of the statement: OWN, then the table's. */
 const storedPlace = ({ columns }: AnchoredTable, name: string | null | undefined): number =>
   3 + columns.filter(({ stored }) => stored !== null).findIndex((column) => column.name === name);
 
-const createKeyReader = (table: AnchoredTable): ((line: readonly Cell[]) => Key) => {
-  const tie = tieColumn(table);
-  const [atPlace, tiePlace] = [storedPlace(table, table.order[0]), storedPlace(table, tie)];
-  const [statusPlace, tieIsId] = [storedPlace(table, 'status'), isEventTable(table)];
-  return (line) => {
-    const isGap = tieIsId && line[statusPlace] === 'missing';
-    return {
-      at: Number(line[atPlace]),
-      tie: tie === null || isGap ? null : (line[tiePlace] ?? null),
-      srcOffset: Number(line[1]),
-    };
-  };
-};
+/** Rows as the store returned them. */
+type Line = readonly Cell[];
+const readOffset = (line: Line): number => Number(line[1]);
 
 /** Cells of a row, `seq` among them; one decoder for the rows of one listing, in order. */
-const createDecoder = ({ table, listing }: LeafQuestion): ((line: readonly Cell[], seq: number) => LeafRow) => {
+const createDecoder = ({ table, listing }: LeafQuestion): ((line: Line, seq: number) => LeafRow) => {
   const colon = listing.indexOf(':');
   const known: Readonly<Record<string, string>> = {
     segment: listing.slice(0, colon),
     symbol: listing.slice(colon + 1),
   };
-  const names = table.columns.map(({ name }) => name);
-  const readers = table.columns.map((column) => (column.stored === null ? null : chooseToCell(column)));
-  const given = table.columns.map(({ name }) => known[name] ?? null);
+  const { columns } = table;
+  const names = columns.map(({ name }) => name);
+  const given = columns.map(({ name }) => known[name] ?? null);
   const [status, id] = [names.indexOf('status'), isEventTable(table) ? names.indexOf('id') : -1];
   const seqPlace = names.indexOf('seq');
   return (line, seq) => {
     const [recordedAt = null, , digits = null] = line;
     const exact = digits === null ? NO_DIGITS : (JSON.parse(digits) as Exact);
-    const cells: AnchoredCell[] = [...given];
+    const cells: AnchoredCell[] = given.slice();
     let place = 3;
-    for (let at = 0; at < readers.length; at++) {
-      const toCell = readers[at];
-      if (toCell != null) cells[at] = toCell(line[place++] ?? null, exact);
+    for (let at = 0; at < columns.length; at++) {
+      const column = columns[at] as AnchoredColumn;
+      if (column.stored !== null) cells[at] = decodeCell(column, line[place++] ?? null, exact);
     }
     // Gap rows of events have an id of the service's own, which the venue did not send (AN-07).
     if (id >= 0 && cells[status] === 'missing') cells[id] = null;
@@ -161,18 +142,37 @@ const createDecoder = ({ table, listing }: LeafQuestion): ((line: readonly Cell[
 };
 
 /** Leaf order without `seq`, which follows the raw offset among rows that are equal otherwise. */
-const compareKeys = (a: Key, b: Key): number => {
-  if (a.at !== b.at) return a.at - b.at;
-  if (a.tie !== b.tie) {
-    if (a.tie === null || b.tie === null) return a.tie === null ? -1 : 1;
-    return compareBytes(a.tie, b.tie);
-  }
-  return a.srcOffset - b.srcOffset;
+const createLineOrder = (table: AnchoredTable): ((a: Line, b: Line) => number) => {
+  const tie = tieColumn(table);
+  const [atPlace, tiePlace] = [storedPlace(table, table.order[0]), storedPlace(table, tie)];
+  const [statusPlace, tieIsId] = [storedPlace(table, 'status'), isEventTable(table)];
+  const readTie = (line: Line): string | null => {
+    const isGap = tieIsId && line[statusPlace] === 'missing';
+    return tie === null || isGap ? null : (line[tiePlace] ?? null);
+  };
+  return (a, b) => {
+    const apart = Number(a[atPlace]) - Number(b[atPlace]);
+    if (apart !== 0) return apart;
+    const [x, y] = [readTie(a), readTie(b)];
+    if (x === y) return readOffset(a) - readOffset(b);
+    if (x === null || y === null) return x === null ? -1 : 1;
+    return compareBytes(x, y);
+  };
+};
+
+/** Sorts in place. Stored rows are nearly always in order, and a look costs less than a sort. */
+const sortLines = (lines: Line[], compare: (a: Line, b: Line) => number): void => {
+  for (let at = 1; at < lines.length; at++)
+    if (compare(lines[at - 1] as Line, lines[at] as Line) > 0) {
+      lines.sort(compare);
+      return;
+    }
 };
 
 /** Rank of each row by raw offset; rows of one record keep their leaf order. */
 const rankByOffset = (offsets: Float64Array): Uint32Array => {
   const places = Uint32Array.from(offsets, (_, place) => place);
+  if (offsets.every((offset, at) => at === 0 || (offsets[at - 1] as number) <= offset)) return places;
   places.sort((a, b) => (offsets[a] as number) - (offsets[b] as number) || a - b);
   const ranks = new Uint32Array(offsets.length);
   places.forEach((place, rank) => {
@@ -181,17 +181,18 @@ const rankByOffset = (offsets: Float64Array): Uint32Array => {
   return ranks;
 };
 
-type SliceReader = (slice: Slice) => Promise<Read[]>;
+type SliceReader = (slice: Slice) => Promise<readonly Line[]>;
 
 /** Rows of one slice in leaf order. */
 const createSliceReader = ({ questdb, namespace }: LeafSource, question: LeafQuestion): SliceReader => {
   const columns = question.table.columns.map(selectColumn).filter((column) => column !== null);
-  const readKey = createKeyReader(question.table);
+  const compare = createLineOrder(question.table);
   const table = tableName(namespace, question.table.table);
   return async (slice) => {
     const text = `SELECT ${OWN}, ${columns.join(', ')} FROM '${table}' WHERE ${makeCondition(question, slice)}`;
     const lines = await questdb.query({ text, values: [question.listing] });
-    return lines.map((line) => ({ key: readKey(line), line })).sort((a, b) => compareKeys(a.key, b.key));
+    sortLines(lines, compare);
+    return lines;
   };
 };
 
@@ -204,7 +205,7 @@ const withKeysOnly = (table: AnchoredTable): AnchoredTable => ({
 /** Raw offsets of all rows in leaf order, from which `seq` is computed. */
 const readOffsets = async (slices: readonly Slice[], read: SliceReader): Promise<Float64Array> => {
   const parts: Float64Array[] = [];
-  for (const slice of slices) parts.push(Float64Array.from(await read(slice), ({ key }) => key.srcOffset));
+  for (const slice of slices) parts.push(Float64Array.from(await read(slice), readOffset));
   const offsets = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0));
   let place = 0;
   for (const part of parts) {
@@ -223,8 +224,7 @@ export async function* readLeafRows(source: LeafSource, question: LeafQuestion):
   const slices = sliceDay(question);
   const only = slices.length === 1 ? await read(slices[0] as Slice) : null;
   const readKeys = createSliceReader(source, { ...question, table: withKeysOnly(question.table) });
-  const offsets =
-    only === null ? await readOffsets(slices, readKeys) : Float64Array.from(only, ({ key }) => key.srcOffset);
+  const offsets = only === null ? await readOffsets(slices, readKeys) : Float64Array.from(only, readOffset);
   const ranks = rankByOffset(offsets);
   const decode = createDecoder(question);
   let place = 0;
@@ -232,7 +232,7 @@ export async function* readLeafRows(source: LeafSource, question: LeafQuestion):
     const rows = only ?? (await read(slice));
     if (place + rows.length > ranks.length) throw new Error(`rows of ${question.listing} came while they were read`);
     for (let from = 0; from < rows.length; from += BATCH_ROWS) {
-      yield rows.slice(from, from + BATCH_ROWS).map(({ line }) => decode(line, ranks[place++] as number));
+      yield rows.slice(from, from + BATCH_ROWS).map((line) => decode(line, ranks[place++] as number));
     }
   }
   if (place !== ranks.length) throw new Error(`rows of ${question.listing} went while they were read`);
@@ -254,35 +254,5 @@ export const readLeafRowsAt = async (
 ): Promise<readonly LeafRow[]> => {
   const rows = await createSliceReader(source, question)({ from: at - 1, to: at });
   const decode = createDecoder(question);
-  return rows.map(({ line }, place) => decode(line, seqs[place] ?? -1));
-};
-
-/** Texts are preceded by their length, so that no two rows have the same text. */
-const digestCell = (column: string): string => `length(${column}), ':', ${column}`;
-const digestCells = ({ columns }: AnchoredTable): string[] =>
-  columns.flatMap((column) => {
-    const selected = selectColumn(column);
-    if (selected === null) return [];
-    return [column.kind === 'text' ? digestCell(selected) : selected];
-  });
-
-/** The store joins at most a megabyte of texts; two hours of a listing have less. */
-const DIGEST_SLICES = 12;
-
-/**
- * A digest over every row that a table of readings returns for the question, computed by the store: a SHA-256 for each two hours, of the rows in
- * stored order. Equal digests are equal rows; the same rows in another order have another digest.
- */
-export const digestLeafRows = async ({ questdb, namespace }: LeafSource, question: LeafQuestion): Promise<string> => {
-  const { table, day } = question;
-  const own = ['recorded_at::long', 'src_offset', digestCell('digits')];
-  const row = [...own, ...digestCells(table)].join(", ',', ");
-  const { from } = daySlice(day);
-  const width = DAY / DIGEST_SLICES;
-  const texts = Array.from({ length: DIGEST_SLICES }, (_, at) => {
-    const condition = makeCondition(question, { from: from + at * width, to: from + (at + 1) * width });
-    return `SELECT ${at} part, count() rows, sha256(string_agg(row, '')) digest FROM (
-SELECT concat(${row}, ';') row FROM '${tableName(namespace, table.table)}' WHERE ${condition})`;
-  });
-  return JSON.stringify(await questdb.query({ text: texts.join('\nUNION ALL\n'), values: [question.listing] }));
+  return rows.map((line, place) => decode(line, seqs[place] ?? -1));
 };

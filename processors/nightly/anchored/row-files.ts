@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { constants, createZstdCompress, type ZstdCompress } from 'node:zlib';
 import { openParquet, type ParquetCell, type ParquetKind } from '../../../infra/runtime/parquet.ts';
 import type { LeafRow } from '../../../infra/runtime/questdb/leaf-rows.ts';
-import type { AnchoredColumn, AnchoredKind, AnchoredTable } from '../../../schemas/anchored.ts';
+import type { AnchoredCell, AnchoredColumn, AnchoredKind, AnchoredTable } from '../../../schemas/anchored.ts';
+import { canonicalString } from '../../../schemas/canonical-json.ts';
 import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts';
 
 export const ARCHIVE_FORMATS = ['parquet', 'csv', 'jsonl'] as const;
@@ -138,7 +139,10 @@ const openTextRows = async (
 };
 
 const toCsvCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-const toCellText = (cell: string | boolean | number | null): string => (cell === null ? '' : toCsvCell(String(cell)));
+const toCellText = (cell: AnchoredCell): string => {
+  if (cell === null) return '';
+  return typeof cell === 'string' ? toCsvCell(cell) : String(cell);
+};
 const formatRecordedAt = ({ recordedAt }: FileRow): string | null =>
   recordedAt === null ? null : formatInstantMicros(recordedAt);
 
@@ -147,16 +151,24 @@ const openCsvRows = (table: AnchoredTable, path: string): Promise<RowWriter> =>
     header: `${listFileColumns(table)
       .map(({ name }) => name)
       .join(',')}\n`,
-    line: (row) => `${[...row.cells, formatRecordedAt(row), row.leafIndex].map(toCellText).join(',')}\n`,
+    line: (row) => {
+      let text = '';
+      for (const cell of row.cells) text += `${toCellText(cell)},`;
+      return `${text}${toCellText(formatRecordedAt(row))},${row.leafIndex ?? ''}\n`;
+    },
   });
+
+const toJsonCell = (cell: AnchoredCell): string => (typeof cell === 'string' ? canonicalString(cell) : String(cell));
 
 const openJsonRows = (table: AnchoredTable, path: string): Promise<RowWriter> => {
   const labels = listFileColumns(table).map(({ name }, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+  const [recordedAt, leafIndex] = labels.slice(-2);
   return openTextRows('jsonl', path, {
     header: '',
     line: (row) => {
-      const cells = [...row.cells, formatRecordedAt(row), row.leafIndex];
-      return `${cells.map((cell, at) => `${labels[at]}${JSON.stringify(cell)}`).join('')}}\n`;
+      let text = '';
+      for (let at = 0; at < row.cells.length; at++) text += labels[at] + toJsonCell(row.cells[at] ?? null);
+      return `${text}${recordedAt}${toJsonCell(formatRecordedAt(row))}${leafIndex}${row.leafIndex}}\n`;
     },
   });
 };

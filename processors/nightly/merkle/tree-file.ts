@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Hash } from '../../../schemas/merkle/hash.ts';
+import { HASH_BYTES, type Hash } from '../../../schemas/merkle/hash.ts';
 import { isKept, TILE_HEIGHT } from '../../../schemas/merkle/tiles.ts';
 import { createTree } from '../../../schemas/merkle/tree.ts';
 
@@ -20,15 +20,18 @@ type LevelFile = {
 
 const openLevel = async (path: string): Promise<LevelFile> => {
   const handle = await open(path, 'w');
-  let held: Hash[] = [];
+  const piece = Buffer.alloc(PIECE_HASHES * HASH_BYTES);
+  let held = 0;
   return {
     ...{ path, handle },
-    push: (hash) => void held.push(hash),
-    isFull: () => held.length >= PIECE_HASHES,
+    push: (hash) => {
+      piece.set(hash, held);
+      held += HASH_BYTES;
+    },
+    isFull: () => held >= piece.length,
     flush: async () => {
-      const piece = Buffer.concat(held);
-      held = [];
-      if (piece.length > 0) await handle.writeFile(piece);
+      if (held > 0) await handle.writeFile(piece.subarray(0, held));
+      held = 0;
     },
   };
 };
