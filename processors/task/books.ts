@@ -54,6 +54,9 @@ export type BookState = {
   pending: number | null;
 };
 
+/** A message of a book with its place in the venue's chain. */
+export type BookMessage = { readonly record: BookRecord; readonly chain: Chain };
+
 /** `venueTs`: stamp of the book's last message. */
 type BookOutcome = { readonly became: 'changed' | 'broke' | 'waiting'; readonly venueTs: Micros | null };
 
@@ -112,7 +115,7 @@ const toText = (sync: BookSync<Payload | PayloadText>): BookSync<PayloadText> =>
 };
 
 /** Applies one book message by the venue's rule; a confirmed book is published again (F-03). Resets the book and throws for a figure out of range. */
-export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: BookRecord): BookOutcome => {
+export const feedBook = (book: BookState, rule: BookRule, { record, chain }: BookMessage): BookOutcome => {
   const { values, venue_ts: venueTs } = record;
   if (chain.kind === 'confirmation') return { became: isConfirmed(book.sync, chain) ? 'changed' : 'waiting', venueTs };
   const { kind, bids, asks, sequence } = values;

@@ -26,8 +26,7 @@ type Event = Partial<LiquidationRecord['values']> & {
 const event = ({ received, id, venue = 'binance', symbol = 'BTCUSDT', late = false, ...values }: Event): Row =>
   eventRow(
     'liquidations',
-    { venue, symbol },
-    { id, connId: 'c1', recordedAt: received + 2_000, srcOffset: 1, late },
+    { venue, symbol, id, connId: 'c1', recordedAt: received + 2_000, srcOffset: 1, late },
     {
       layer: 'liquidation',
       venue,

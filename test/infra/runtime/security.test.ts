@@ -222,7 +222,7 @@ t.test('Kafka with TLS and SASL', async (t) => {
       const member = await joinGroup(handle, {
         topics: [own.topic],
         groupId: mechanism,
-        onBatch: (_topic, _partition, messages) => void taken.push(...messages.map(({ value }) => String(value))),
+        onBatch: ({ messages }) => void taken.push(...messages.map(({ value }) => String(value))),
       });
       await waitFor('the group reads', () => taken.length === 1);
       await member.stop();

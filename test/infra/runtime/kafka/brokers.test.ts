@@ -116,7 +116,7 @@ const follow = async (topic: string) => {
   const member = await joinGroup(handle, {
     groupId: `group-${topic}`,
     topics: [topic],
-    onBatch: (_topic, partition, messages) => note(offsets.member, partition, messages),
+    onBatch: ({ partition, messages }) => note(offsets.member, partition, messages),
   });
   return { offsets, stop: () => Promise.all([reader.stop(), member.stop()]) };
 };

@@ -331,7 +331,7 @@ t.test('members of a group share the partitions, take over a leaver and go on fr
     return joinGroup(handle, {
       groupId,
       topics: [topic],
-      onBatch: (_t, _p, messages) => void numbers.push(...messages.map(toNumber)),
+      onBatch: ({ messages }) => void numbers.push(...messages.map(toNumber)),
     });
   };
   const all = () => [...seen.values()].flat().sort((a, b) => a - b);
@@ -368,7 +368,7 @@ t.test('the caller chooses where an assigned partition begins, and may seek', as
     groupId: `group-${topic}`,
     topics: [topic],
     onAssigned: (partitions) => partitions.map((partition) => ({ ...partition, from: 7 })),
-    onBatch: (_topic, _partition, messages, highWatermark, { seek }) => {
+    onBatch: ({ messages, highWatermark }, { seek }) => {
       t.equal(highWatermark, 10);
       if (seen.length === 0) seek(5);
       seen.push(...messages.map(toNumber));
@@ -396,7 +396,7 @@ t.test('a broker killed in mid-stream: nothing acknowledged or queued is lost, n
   const member = await joinGroup(handle, {
     groupId: `group-${topic}`,
     topics: [topic],
-    onBatch: (_topic, partition, messages) => void groupOffsets.get(partition)?.push(...messages.map((m) => m.offset)),
+    onBatch: ({ partition, messages }) => void groupOffsets.get(partition)?.push(...messages.map((m) => m.offset)),
   });
   const total = 6_000;
   let killed: Promise<void> | null = null;
