@@ -3,18 +3,9 @@ export type Fault = 'long' | 'parameters' | 'boolean';
 
 export const EXCEPTIONS: Readonly<Record<Fault, Readonly<Record<string, number>>>> = {
   long: {
-    'api/main.ts': 1,
     'infra/dev/local/service.ts': 1,
   },
   parameters: {
-    'api/history/answer.ts': 1,
-    'api/history/candle-minutes.ts': 1,
-    'api/history/limits.ts': 1,
-    'api/language/lexer.ts': 1,
-    'api/open-pages/render-markdown.ts': 1,
-    'api/screen/capture.ts': 2,
-    'api/sign-in/provider.ts': 1,
-    'api/stream/stream.ts': 1,
     'infra/dev/bench/figures.ts': 1,
     'infra/dev/engines/kafka.ts': 1,
     'infra/dev/engines/postgres.ts': 2,
@@ -32,13 +23,6 @@ export const EXCEPTIONS: Readonly<Record<Fault, Readonly<Record<string, number>>
     'ingest/venues/shared/shape.ts': 1,
   },
   boolean: {
-    'api/language/words.ts': 1,
-    'api/screen/screen.ts': 1,
-    'api/series/load.ts': 1,
-    'api/stream/stream.ts': 2,
-    'api/tool-app/metadata.ts': 1,
-    'api/tool-app/refusals.ts': 1,
-    'clients/typescript/src/repeats.ts': 2,
     'ingest/venues/bitmex/symbols.ts': 1,
     'ingest/venues/htx/symbols.ts': 1,
     'ingest/venues/kraken-futures/listings.ts': 1,
