@@ -2,15 +2,8 @@
 export type Fault = 'long' | 'parameters' | 'boolean';
 
 export const EXCEPTIONS: Readonly<Record<Fault, Readonly<Record<string, number>>>> = {
-  long: {
-    'infra/dev/local/service.ts': 1,
-  },
+  long: {},
   parameters: {
-    'infra/dev/bench/figures.ts': 1,
-    'infra/dev/engines/kafka.ts': 1,
-    'infra/dev/engines/postgres.ts': 2,
-    'infra/dev/engines/supervisor.ts': 1,
-    'infra/runtime/kafka/patches/record.ts': 1,
     'ingest/venues/binance/mapping.ts': 1,
     'ingest/venues/binance/plan.ts': 1,
     'ingest/venues/bitget/mapping.ts': 1,

@@ -59,7 +59,7 @@ const measure = async (handle: KafkaHandle, name: string): Promise<{ perS: numbe
 
 const compareThroughput = async (t: Test, { engines, cluster }: OwnCluster): Promise<void> => {
   const ports = { broker: await freePort(), controller: await freePort() };
-  const single = await startKafka(engines.supervisor, engines.dataDir, ports);
+  const single = await startKafka(engines.supervisor, engines.dataDir, { ports });
   for (const [name, endpoint] of [
     ['one broker', `127.0.0.1:${ports.broker}`],
     ['three brokers', cluster.endpoint],

@@ -34,15 +34,25 @@ t.test('a command line says one bench or one soak', (t) => {
 
 t.test('a figure of several rounds is their median with the least and the most', async (t) => {
   const values = [12, 10, 90, 11, null];
-  const rounds = values.map((ms, i) => [makeFigure('a', 'ms', ms, { aim: below(20), limit: i, note: `round ${i}` })]);
+  const rounds = values.map((ms, i) => [
+    makeFigure({ name: 'a', unit: 'ms', measured: ms, aim: below(20), limit: i, note: `round ${i}` }),
+  ]);
   const [figure] = combineRounds(rounds);
   t.match(figure, { measured: 11, spread: { min: 10, max: 90, of: 4 }, limit: 2, note: 'round 3' });
-  t.equal(combineRounds([[makeFigure('a', 'ms', 7)]])[0]?.spread, null, 'one round has no spread');
-  t.equal(combineRounds([[makeFigure('a', 'ms', null)]])[0]?.measured, null, 'nothing was measured');
+  t.equal(
+    combineRounds([[makeFigure({ name: 'a', unit: 'ms', measured: 7 })]])[0]?.spread,
+    null,
+    'one round has no spread',
+  );
+  t.equal(
+    combineRounds([[makeFigure({ name: 'a', unit: 'ms', measured: null })]])[0]?.measured,
+    null,
+    'nothing was measured',
+  );
   let n = 0;
   const measured = await inRounds(3, async () => {
     n += 1;
-    return [makeFigure('b', '/s', n), makeFigure('c', 's', 10 * n)];
+    return [makeFigure({ name: 'b', unit: '/s', measured: n }), makeFigure({ name: 'c', unit: 's', measured: 10 * n })];
   });
   t.same(
     measured.map(({ name, measured: value }) => [name, value]),
@@ -55,13 +65,13 @@ t.test('a figure of several rounds is their median with the least and the most',
 
 t.test('the table has spread, limit, ratio, aim and whether it is met', (t) => {
   const rounds = [80, 120, 100].map((ms) => [
-    makeFigure('slow', 'ms', ms, { limit: 50, limitIs: 'bare', aim: below(90) }),
+    makeFigure({ name: 'slow', unit: 'ms', measured: ms, limit: 50, limitIs: 'bare', aim: below(90) }),
   ]);
   const text = renderTable([
     ...combineRounds(rounds),
-    makeFigure('fast', '/s', 3_000, { aim: atLeast(2_940) }),
-    makeFigure('unknown', 's', null, { aim: below(5) }),
-    makeFigure('bare count', '', 12),
+    makeFigure({ name: 'fast', unit: '/s', measured: 3_000, aim: atLeast(2_940) }),
+    makeFigure({ name: 'unknown', unit: 's', measured: null, aim: below(5) }),
+    makeFigure({ name: 'bare count', unit: '', measured: 12 }),
   ]);
   t.same(
     text.split('\n').map((line) => line.trim().replace(/ {2,}/g, ' | ')),
