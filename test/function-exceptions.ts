@@ -4,20 +4,12 @@ export type Fault = 'long' | 'parameters' | 'boolean';
 export const EXCEPTIONS: Readonly<Record<Fault, Readonly<Record<string, number>>>> = {
   long: {},
   parameters: {
-    'ingest/venues/binance/mapping.ts': 1,
-    'ingest/venues/binance/plan.ts': 1,
     'ingest/venues/bitget/mapping.ts': 1,
-    'ingest/venues/bitmex/instruments.ts': 1,
     'ingest/venues/bybit/mapping.ts': 1,
     'ingest/venues/bybit/tickers.ts': 2,
-    'ingest/venues/hyperliquid/messages.ts': 1,
-    'ingest/venues/okx/plan.ts': 1,
-    'ingest/venues/shared/book-sync.ts': 5,
     'ingest/venues/shared/shape.ts': 1,
   },
   boolean: {
-    'ingest/venues/bitmex/symbols.ts': 1,
-    'ingest/venues/htx/symbols.ts': 1,
     'ingest/venues/kraken-futures/listings.ts': 1,
     'schemas/decimals.ts': 1,
   },

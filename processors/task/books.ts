@@ -120,7 +120,7 @@ export const feedBook = (book: BookState, rule: BookRule, { record, chain }: Boo
   if (chain.kind === 'confirmation') return { became: isConfirmed(book.sync, chain) ? 'changed' : 'waiting', venueTs };
   const { kind, bids, asks, sequence } = values;
   const payload = { kind, bids, asks, sequence, venueTs, full: chain.full };
-  const step = stepBookSync<Payload | PayloadText>(rule, book.sync, chain, payload);
+  const step = stepBookSync<Payload | PayloadText>(rule, book.sync, { chain, payload });
   book.sync = newBookSync();
   const apply = step.apply.map(parsePayload);
   for (const taken of apply) {

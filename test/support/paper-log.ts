@@ -5,7 +5,7 @@ import type { Mapped } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { Chain } from '../../ingest/venues/shared/book-sync.ts';
 import { elementTexts } from '../../ingest/venues/shared/elements.ts';
-import { bindRecords } from '../../ingest/venues/shared/shape.ts';
+import { bindMapped } from '../../ingest/venues/shared/shape.ts';
 import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
 import { listingValues } from '../api/live-fixture.ts';
@@ -27,7 +27,7 @@ const HORIZONS = PAPER_LAYERS.map((layer) => {
   return [layer, { ...ON, horizonMs: ms, horizonSource: source as 'connection' }] as const;
 });
 
-const makeRecord = bindRecords('paper');
+const makeRecord = bindMapped('paper');
 const UNITS: Readonly<Record<string, string>> = { stats: 'volume_unit', oi: 'oi_unit', liquidation: 'quantity_unit' };
 
 const toValues = ({ l, v }: PaperFrame, unit: string): Record<string, unknown> => {
@@ -105,9 +105,10 @@ export const paperVenue: Venue = {
     const frame = parse<PaperFrame>(payload);
     if (frame.l === 'bad') throw new VenueError('VENUE_BAD_FRAME', 'nonsense');
     const unit = listings.get(frame.s)?.values.quantity_unit ?? 'base';
-    const at = { symbol: frame.s, venueTs: frame.t === null ? null : frame.t * 1_000, receivedAt };
+    const venueTs = frame.t === null ? null : frame.t * 1_000;
+    const subject = { symbol: frame.s, venueTs, receivedAt, element: frame };
     const chain = toChain(frame);
-    const mapped = makeRecord(at, frame.l as NormalisedRecord['layer'], toValues(frame, unit) as never, frame);
+    const mapped = makeRecord(subject, frame.l as NormalisedRecord['layer'], toValues(frame, unit) as never);
     return [chain === null ? mapped : { ...mapped, chain }];
   },
 };

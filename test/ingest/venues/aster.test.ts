@@ -228,7 +228,10 @@ t.test('the recorded books join their snapshots and go on by pu; a hole is found
     const message = frame({ ...body, data: { ...body.data, ...change } });
     const chain = aster.map({}, message, { listings: new Map() })[0]?.chain;
     if (!chain) throw new Error('no chain');
-    const step = stepBookSync(aster.bookRule, state.get(chain.symbol) ?? newBookSync<number>(), chain, line);
+    const step = stepBookSync(aster.bookRule, state.get(chain.symbol) ?? newBookSync<number>(), {
+      chain,
+      payload: line,
+    });
     state.set(chain.symbol, step.state);
     applied.push([chain.symbol, step.apply]);
     return step;

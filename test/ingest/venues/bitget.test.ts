@@ -479,7 +479,7 @@ t.test('a v3 book follows its pseq, breaks on a hole, and is whole again at a sn
     const chain = bitget.sequence(text);
     if (!chain) throw new Error('no chain');
     t.same(bitget.map({}, frame(text), NO_LISTINGS)[0]?.chain, chain, 'the mapper says what the cheap look says');
-    const step = stepBookSync(bitget.bookRule, sync, chain, null);
+    const step = stepBookSync(bitget.bookRule, sync, { chain, payload: null });
     sync = step.state;
     t.equal(step.broke ? 'breaks' : step.apply.length > 0 ? 'applies' : 'waits', expected, `${action} ${seq}`);
   }
@@ -518,7 +518,7 @@ t.test('a v2 book without pseq goes on while its sequence rises', (t) => {
   ).map(([action, seq]) => {
     const chain = bitget.sequence(v2(action, seq));
     if (!chain) throw new Error('no chain');
-    const step = stepBookSync(bitget.bookRule, sync, chain, null);
+    const step = stepBookSync(bitget.bookRule, sync, { chain, payload: null });
     sync = step.state;
     return step.broke ? 'breaks' : step.apply.length;
   });

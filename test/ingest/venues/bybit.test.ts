@@ -455,7 +455,7 @@ t.test('a book continues by one, breaks on a hole, and is whole again at a snaps
   for (const [type, u, expected] of steps) {
     const chain = bybit.sequence(bookFrame(type, u));
     if (!chain) throw new Error('no chain');
-    const step = stepBookSync(bybit.bookRule, sync, chain, null);
+    const step = stepBookSync(bybit.bookRule, sync, { chain, payload: null });
     sync = step.state;
     t.equal(step.broke ? 'breaks' : step.apply.length > 0 ? 'applies' : 'waits', expected, `${type} ${u}`);
   }

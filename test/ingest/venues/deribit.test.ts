@@ -348,18 +348,25 @@ const change = (change_id: number, prev_change_id: number): Chain =>
 
 t.test('a book goes on while each change names the one before it, and breaks where one is missing', (t) => {
   const snapshot = { ...change(100, 99), kind: 'snapshot', previous: null } as const;
-  let state = stepBookSync(deribit.bookRule, newBookSync<null>(), change(98, 97), null).state;
+  let state = stepBookSync(deribit.bookRule, newBookSync<null>(), { chain: change(98, 97), payload: null }).state;
   t.equal(state.phase, 'unsynced', 'changes before the snapshot say nothing');
-  state = stepBookSync(deribit.bookRule, state, snapshot, null).state;
+  state = stepBookSync(deribit.bookRule, state, { chain: snapshot, payload: null }).state;
   for (const id of [101, 105, 230]) {
-    const step = stepBookSync(deribit.bookRule, state, change(id, Number(state.last)), null);
+    const step = stepBookSync(deribit.bookRule, state, { chain: change(id, Number(state.last)), payload: null });
     t.equal(step.apply.length, 1, `${id} goes on`);
     state = step.state;
   }
-  t.equal(stepBookSync(deribit.bookRule, state, change(105, 101), null).apply.length, 0, 'a repeat is left out');
-  const broken = stepBookSync(deribit.bookRule, state, change(300, 299), null);
+  t.equal(
+    stepBookSync(deribit.bookRule, state, { chain: change(105, 101), payload: null }).apply.length,
+    0,
+    'a repeat is left out',
+  );
+  const broken = stepBookSync(deribit.bookRule, state, { chain: change(300, 299), payload: null });
   t.match(broken, { broke: true, needSnapshot: true, apply: [] });
-  t.equal(stepBookSync(deribit.bookRule, broken.state, { ...snapshot, last: 400n }, null).state.phase, 'joined');
+  t.equal(
+    stepBookSync(deribit.bookRule, broken.state, { chain: { ...snapshot, last: 400n }, payload: null }).state.phase,
+    'joined',
+  );
   t.end();
 });
 

@@ -626,7 +626,7 @@ t.test('the fast book goes on by ones, a hole is found, whole books need no chai
     const [mapped] = htx.map({}, frame(text), NO_LISTINGS);
     t.same({ ...mapped?.chain, full: undefined }, { ...chain, full: undefined }, 'the cheap look sees the same chain');
     if (!chain) return;
-    const step = stepBookSync(htx.bookRule, sync, chain, null);
+    const step = stepBookSync(htx.bookRule, sync, { chain, payload: null });
     sync = step.state;
     seen.push(`${sync.phase}${step.broke ? ' broke' : ''}`);
   };

@@ -381,8 +381,8 @@ t.test(
     t.match(kucoin.sequence(snapshot(100).body), { symbol: 'C98USDTM', kind: 'snapshot', last: 100n });
     let state = newBookSync<number>();
     const applied: number[] = [];
-    const feed = (id: number, { chain }: { chain: Parameters<typeof stepBookSync>[2] }) => {
-      const step = stepBookSync(kucoin.bookRule, state, chain, id);
+    const feed = (id: number, { chain }: { chain: Parameters<typeof stepBookSync>[2]['chain'] }) => {
+      const step = stepBookSync(kucoin.bookRule, state, { chain, payload: id });
       state = step.state;
       applied.push(...step.apply);
       return step;

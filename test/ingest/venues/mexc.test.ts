@@ -354,8 +354,8 @@ t.test('versions come alone or as ranges: old ones are dropped, one that straddl
   t.equal(snapshot(9, 'depth/BTC_USDT').full, undefined, 'nobody said how many were asked');
   let state = newBookSync<string>();
   const applied: string[] = [];
-  const feed = (name: string, chain: Parameters<typeof stepBookSync>[2]) => {
-    const step = stepBookSync(mexc.bookRule, state, chain, name);
+  const feed = (name: string, chain: Parameters<typeof stepBookSync>[2]['chain']) => {
+    const step = stepBookSync(mexc.bookRule, state, { chain, payload: name });
     state = step.state;
     applied.push(...step.apply);
     return step;

@@ -325,7 +325,7 @@ t.test('a modern book session, built of the recorded snapshot with ids and updat
   const parsed = frames.map((text) => {
     const [mapped] = okx.map({}, frame(text), NO_LISTINGS);
     if (mapped?.record.layer !== 'book' || !mapped.chain) throw new Error(`no book in ${text}`);
-    const step = stepBookSync(okx.bookRule, sync, mapped.chain, mapped.record.values);
+    const step = stepBookSync(okx.bookRule, sync, { chain: mapped.chain, payload: mapped.record.values });
     sync = step.state;
     for (const values of step.apply) (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book, values);
     const { bids, asks } = topLevels(book, 2);
@@ -642,7 +642,7 @@ t.test('every book of the recorded session has the checksum the venue then sent'
     if (line.dir !== 'in') continue;
     for (const { record: mapped, chain } of okx.map({}, toVenueMessage(line), NO_LISTINGS)) {
       if (mapped.layer !== 'book' || !chain) continue;
-      const step = stepBookSync(okx.bookRule, sync, chain, mapped.values);
+      const step = stepBookSync(okx.bookRule, sync, { chain, payload: mapped.values });
       sync = step.state;
       for (const values of step.apply) (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book, values);
       const sent = (JSON.parse(line.raw) as { data: [{ checksum: number }] }).data[0].checksum;
@@ -665,7 +665,7 @@ t.test('a book goes on while each predecessor is the last id, and a hole is foun
     const [mapped] = okx.map({}, frame(text), NO_LISTINGS);
     t.same({ ...mapped?.chain, full: undefined }, { ...chain, full: undefined }, 'the cheap look sees the same chain');
     if (!chain) return;
-    const step = stepBookSync(okx.bookRule, sync, chain, null);
+    const step = stepBookSync(okx.bookRule, sync, { chain, payload: null });
     sync = step.state;
     seen.push(`${sync.phase}${step.broke ? ' broke' : ''}`);
   };

@@ -62,7 +62,7 @@ const listPhases = ({ frames }: Client): readonly string[] => {
   for (const text of frames) {
     const chain = deribit.classify(text) === 'data' ? deribit.sequence(text) : null;
     if (chain === null) continue;
-    ({ state } = stepBookSync(deribit.bookRule, state, chain, null));
+    ({ state } = stepBookSync(deribit.bookRule, state, { chain, payload: null }));
     if (phases.at(-1) !== state.phase) phases.push(state.phase);
   }
   return phases;

@@ -229,7 +229,7 @@ t.test(
     let state = newBookSync<null>();
     for (const text of client.frames) {
       const chain = hyperliquid.sequence(text);
-      if (chain !== null) ({ state } = stepBookSync(hyperliquid.bookRule, state, chain, null));
+      if (chain !== null) ({ state } = stepBookSync(hyperliquid.bookRule, state, { chain, payload: null }));
       if (chain !== null) t.not(state.phase, 'broken');
     }
   },

@@ -60,7 +60,7 @@ const listPhases = ({ frames }: Client): readonly string[] => {
   for (const text of frames) {
     const chain = okx.classify(text) === 'data' ? okx.sequence(text) : null;
     if (chain === null) continue;
-    ({ state } = stepBookSync(okx.bookRule, state, chain, null));
+    ({ state } = stepBookSync(okx.bookRule, state, { chain, payload: null }));
     if (phases.at(-1) !== state.phase) phases.push(state.phase);
   }
   return phases;

@@ -30,7 +30,10 @@ const run = (chains: readonly Chain[], by: BookRule = rule): Trace => {
   let state = newBookSync<string>();
   const steps = chains.map((chain) => {
     // Through JSON and back: the state must be plain.
-    const step = stepBookSync(by, JSON.parse(JSON.stringify(state)) as BookSync<string>, chain, toName(chain));
+    const step = stepBookSync(by, JSON.parse(JSON.stringify(state)) as BookSync<string>, {
+      chain,
+      payload: toName(chain),
+    });
     state = step.state;
     return `${step.apply.join(' ')}${step.broke ? ' broke' : ''}${step.needSnapshot ? ' need' : ''}`.trim();
   });
@@ -210,7 +213,7 @@ const follow = (
   const breaks: Chain[] = [];
   let applied = 0;
   for (const chain of chains) {
-    const step = stepBookSync(rule, states.get(chain.symbol) ?? newBookSync<null>(), chain, null);
+    const step = stepBookSync(rule, states.get(chain.symbol) ?? newBookSync<null>(), { chain, payload: null });
     states.set(chain.symbol, step.state);
     applied += step.apply.length;
     if (step.broke) breaks.push(chain);
