@@ -96,7 +96,7 @@ t.test('the table of transitions', (t) => {
   t.end();
 });
 
-t.test('a feed that sends its own snapshots keeps nothing, and asks again after a hole', (t) => {
+t.test('a feed that sends its own snapshots keeps nothing, and subscribes again after a hole', (t) => {
   const stream: BookRule = { ...rule, style: 'stream', bufferLimit: 0 };
   t.same(run([diff(1, 2, 0), snapshot(4), diff(5, 6, 4), diff(8, 9, 7), diff(10, 11, 9), snapshot(12)], stream).steps, [
     'need',
