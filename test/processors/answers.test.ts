@@ -122,7 +122,7 @@ const write = (seed: number, minutes: number): { readonly log: TestLog; readonly
   return { log, world };
 };
 
-t.test('no minute that had a trade is proved empty, and what is told of one is all of it', (t) => {
+t.test('no minute that had a trade is proved empty, and a published minute is complete', (t) => {
   const found = { empty: 0, whole: 0, gaps: 0 };
   fc.assert(
     fc.property(fc.integer(), (seed) => {

@@ -238,12 +238,12 @@ for (const [name, cut] of [
     );
     for (const [series, readings] of readingsBySeries(await world.liveEntries())) {
       const restarts = readings.filter(({ gap_cause }) => gap_cause === 'pipeline_restart');
-      if (cut > 1100) t.equal(restarts.length, 1, `${series} says once that it begins anew`);
+      if (cut > 1100) t.equal(restarts.length, 1, `${series} publishes once that it begins again`);
     }
   });
 }
 
-t.test('retention that passes a task at work ends its life: the next one says what was lost', async (t) => {
+t.test('retention that passes a running task ends its life: the next one reports what was lost', async (t) => {
   const world = await openWorld(t);
   const runner = await TaskRunner.start(world.spec);
   const messages = RECORDS.map(({ message, offset, timestampMs }) => ({
@@ -263,12 +263,12 @@ t.test('retention that passes a task at work ends its life: the next one says wh
   await checkRevs(t, world);
 });
 
-t.test('outputs that speak of more than the log holds: a person must look', async (t) => {
+t.test('outputs with offsets beyond the log: an operator must look', async (t) => {
   const world = await openWorld(t);
   await world.live(700);
   await world.truncate(1);
   const [first] = await world.liveEntries();
-  if (!first) return t.fail('nothing was said');
+  if (!first) return t.fail('nothing was published');
   const value = codecs.live.encode({ ...first, offset: 1_000_000 });
   world.publisher.publish({ topic: world.names.live('binance'), partition: 0, key: null, value });
   await world.publisher.flush();
@@ -280,7 +280,7 @@ t.test('a log that lacks what was applied or acknowledged ends the task with the
   const { names, spec, publisher } = world;
   await world.live(200, 'saved');
 
-  await t.test('another record stands where the task had come to', async (t) => {
+  await t.test('another record is at the offset that the task had reached', async (t) => {
     const runner = await TaskRunner.start(spec);
     t.equal(runner.start, runner.next - 1, 'the record applied last is read again');
     const at = (timestampMs: number) => ({ offset: runner.start, key: null, value: null, timestampMs, headers: {} });
@@ -303,6 +303,6 @@ t.test('a log that lacks what was applied or acknowledged ends the task with the
   await t.rejects(
     TaskRunner.start(spec),
     { name: 'LogCut', message: new RegExp(`^${names.raw('binance')}/0 ends at ${RECORDS.length}`) },
-    'also when the log begins at 0: a log made anew holds less than outputs speak of',
+    'also when the log begins at 0: a recreated log ends before the offsets in the outputs',
   );
 });

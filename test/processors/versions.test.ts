@@ -122,7 +122,7 @@ const listValues = (outputs: readonly Outputs[], layer: Layer): Map<number, stri
   for (const row of rows) {
     const end = findEnd(layer, row);
     for (let at = (row.instants['from_at'] ?? end - WINDOW[layer]) + WINDOW[layer]; at <= end; at += WINDOW[layer]) {
-      if (found.has(at)) throw new Error(`${layer} ${at} is told twice`);
+      if (found.has(at)) throw new Error(`${layer} ${at} is published twice`);
       found.set(at, findPrice(layer, row) ?? null);
     }
   }
@@ -151,35 +151,38 @@ const ending: fc.Arbitrary<Step> = fc.record({
 });
 const RUNS = { numRuns: 150, seed: 21 };
 
-t.test('whatever changes before the seal, readings count, and windows are told when their end was collected', (t) => {
-  let readings = 0;
-  fc.assert(
-    fc.property(fc.array(step, { minLength: 3, maxLength: 25 }), (steps) => {
-      const { log, truth } = write(steps);
-      const task = new Task(SPEC);
-      const outputs = log.records.map((record) => task.process(record));
-      const sealedTo = task.watermark - 100 * SECOND - 1_000;
-      for (const layer of LAYERS) {
-        const found = listValues(outputs, layer);
-        const expected = new Map<number, string | null>();
-        for (let at = START + WINDOW[layer]; at <= sealedTo; at += WINDOW[layer]) {
-          const price = truth.readings.get(`${layer} ${at}`);
-          if (price !== undefined) readings += 1;
-          if (price !== undefined || isOn(truth, layer, at)) expected.set(at, price ?? null);
+t.test(
+  'whatever changes before the seal, readings count, and windows are published when their end was collected',
+  (t) => {
+    let readings = 0;
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 3, maxLength: 25 }), (steps) => {
+        const { log, truth } = write(steps);
+        const task = new Task(SPEC);
+        const outputs = log.records.map((record) => task.process(record));
+        const sealedTo = task.watermark - 100 * SECOND - 1_000;
+        for (const layer of LAYERS) {
+          const found = listValues(outputs, layer);
+          const expected = new Map<number, string | null>();
+          for (let at = START + WINDOW[layer]; at <= sealedTo; at += WINDOW[layer]) {
+            const price = truth.readings.get(`${layer} ${at}`);
+            if (price !== undefined) readings += 1;
+            if (price !== undefined || isOn(truth, layer, at)) expected.set(at, price ?? null);
+          }
+          if (JSON.stringify([...found]) === JSON.stringify([...expected])) continue;
+          throw new Error(`${layer}: ${JSON.stringify([...found])} instead of ${JSON.stringify([...expected])}`);
         }
-        if (JSON.stringify([...found]) === JSON.stringify([...expected])) continue;
-        throw new Error(`${layer}: ${JSON.stringify([...found])} instead of ${JSON.stringify([...expected])}`);
-      }
-      const held = [...task.state.listings.values()].map(({ before }) => before.length);
-      return Math.max(0, ...held) === 0 && task.state.capabilitiesBefore.length === 0;
-    }),
-    RUNS,
-  );
-  t.ok(readings > 300, `${readings} readings`);
-  t.end();
-});
+        const held = [...task.state.listings.values()].map(({ before }) => before.length);
+        return Math.max(0, ...held) === 0 && task.state.capabilitiesBefore.length === 0;
+      }),
+      RUNS,
+    );
+    t.ok(readings > 300, `${readings} readings`);
+    t.end();
+  },
+);
 
-t.test('a listing that turns out to have ended long ago keeps what it said until then', (t) => {
+t.test('a listing that turns out to have ended long ago keeps its values until then', (t) => {
   let readings = 0;
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 15 }), ending, (steps, last) => {
@@ -213,7 +216,7 @@ const restored = (task: Task): Task => {
   return new Task({ ...SPEC, state });
 };
 
-t.test('a life that begins between a change and the seal tells the same', (t) => {
+t.test('a life that begins between a change and the seal publishes the same', (t) => {
   fc.assert(
     fc.property(
       fc.array(step, { minLength: 5, maxLength: 15 }),

@@ -9,7 +9,7 @@ import { measureGrowths, renderGrowths } from '../../../infra/dev/bench/soak-rep
 
 const MINUTE = 60_000;
 
-t.test('a command line says one bench or one soak', (t) => {
+t.test('a command line names one bench or one soak', (t) => {
   t.match(readPlan([]), { kind: 'full', rates: [1000, 3000, 5000], seconds: 20, listings: 500, faults: false });
   t.match(readPlan(['--quick']), { kind: 'quick', rates: [1000], seconds: 6, listings: 50 });
   t.match(readPlan(['--profile', '--rates', '5000']), { kind: 'profile', rates: [5000] });
@@ -109,7 +109,7 @@ t.test('growth is of warm processes: within a life, and from one life to the nex
   );
   t.ok((across?.error ?? 1) < 1e-6, 'and exactly so');
   t.match(slopeWithin(lives), { perHour: 0, error: 0 }, 'the first half of each short life is left out');
-  t.equal(slopeWithin(makeLife(1, 0, [1, 2, 3])), null, 'three minutes say nothing of an hour');
+  t.equal(slopeWithin(makeLife(1, 0, [1, 2, 3])), null, 'three minutes show nothing of an hour');
   t.equal(slopeAcross(lives.slice(0, 30)), null, 'nor do two lives with full windows');
   t.end();
 });
@@ -130,12 +130,12 @@ t.test('memory is flat when an hour adds less than a tenth', (t) => {
   const [leaking] = measureGrowths(hour.map((i) => sampleAt(i, 7, 300 + i)));
   t.match(leaking, { at10: 306, at50: 330, at100: 360, flat: false });
   const [short] = measureGrowths(hour.slice(0, 4).map((i) => sampleAt(i, 7, 300)));
-  t.equal(short?.flat, null, 'too short to say');
+  t.equal(short?.flat, null, 'too short to know');
   t.match(renderGrowths([leaking, short].flatMap((growth) => growth ?? [])), /NO\n.*\?$/);
   t.end();
 });
 
-t.test('a growth that may be chance is told as not known', (t) => {
+t.test('a growth that may be chance is reported as not known', (t) => {
   // Lives of six minutes whose levels jump by a hundred, and rise by fifteen.
   const jumping = Array.from({ length: 72 }, (_, i) => {
     const life = Math.floor(i / 6);

@@ -199,7 +199,7 @@ const publishEach = async (topic: string, count: number): Promise<void> => {
   await publisher.close();
 };
 
-t.test('a log that lost its end ends whoever has read it, also when it has grown again', async (t) => {
+t.test('a log that lost its end ends every process that has read it, also when it has grown again', async (t) => {
   const topic = 'cut';
   await ensureTopics(handle, [{ topic, partitions: 1, replication: 1, config: {} }]);
   await publishEach(topic, 20);

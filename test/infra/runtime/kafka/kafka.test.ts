@@ -142,7 +142,7 @@ t.test('of two processes that make the same topics neither goes on before they t
   await producer.disconnect();
 });
 
-t.test('a record lingers also behind a request under way, until it is told to go', async (t) => {
+t.test('a record lingers also behind a request under way, until it is flushed', async (t) => {
   const topic = await newTopic();
   const publisher = createPublisher(handle, { lingerMs: 600_000 });
   publisher.publish({ topic, partition: 0, key: null, value: numbered(0) });
@@ -159,7 +159,7 @@ t.test('a record lingers also behind a request under way, until it is told to go
   t.equal(publisher.position(topic, 0), 3, 'the last ones go out before it closes');
 });
 
-t.test('a key without a partition goes where murmur2 says, and all of a record arrives', async (t) => {
+t.test('a key without a partition goes to the one of murmur2, and all of a record arrives', async (t) => {
   const topic = await newTopic();
   const publisher = createPublisher(handle);
   const keys = ['BTCUSDT', 'ETHUSDT', '1000PEPEUSDT', 'BTCUSD_PERP'];
@@ -268,7 +268,7 @@ t.test('a reader waits for its topic, and ends with its signal', async (t) => {
   await t.rejects(waiting, { name: 'AbortError' });
 });
 
-t.test('what cannot be handled ends the reader or the publisher and says so', async (t) => {
+t.test('what cannot be handled ends the reader or the publisher with an error', async (t) => {
   const topic = await newTopic();
   const ended = Promise.withResolvers<unknown>();
   const reader = await readPartitions(handle, {
