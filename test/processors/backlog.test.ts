@@ -43,15 +43,12 @@ t.test('a first life publishes of the distant past only what still holds, and a 
   t.end();
 });
 
-t.test(
-  'a task that was followed before publishes every entry of `live`, because a stream may continue from there',
-  (t) => {
-    const check = createCheck(createBacklog({ isFirst: false }));
-    t.same(check(2 * 3_600_000, 0), { kinds: LIVE_KINDS, round: true });
-    t.same(check(2 * 3_600_000, 1), { kinds: LIVE_KINDS, round: false });
-    t.end();
-  },
-);
+t.test('a task that was followed before publishes every entry of `live`: streams may continue from there', (t) => {
+  const check = createCheck(createBacklog({ isFirst: false }));
+  t.same(check(2 * 3_600_000, 0), { kinds: LIVE_KINDS, round: true });
+  t.same(check(2 * 3_600_000, 1), { kinds: LIVE_KINDS, round: false });
+  t.end();
+});
 
 t.test('of a finished log everything is published', (t) => {
   const check = createCheck(NO_BACKLOG);

@@ -276,27 +276,24 @@ const killedAfter = (budget: number): { readonly context: NightlyContext; readon
   };
 };
 
-t.test(
-  'killed at each step: nothing partial is published, and the next run ends with the same root and bytes',
-  async (t) => {
-    let steps = 0;
-    for (let isDead = true; isDead; steps++) {
-      await forget();
-      const killed = killedAfter(steps);
-      await close.run(DAY, killed.context).catch(() => undefined);
-      isDead = killed.isDead();
-      const { rows: half } = await pool.query(
-        `select layer from archive_sets s where final <> exists (
+t.test('killed at each step: nothing partial is published, and the next run has the same root and bytes', async (t) => {
+  let steps = 0;
+  for (let isDead = true; isDead; steps++) {
+    await forget();
+    const killed = killedAfter(steps);
+    await close.run(DAY, killed.context).catch(() => undefined);
+    isDead = killed.isDead();
+    const { rows: half } = await pool.query(
+      `select layer from archive_sets s where final <> exists (
          select 1 from anchor_partitions p where p.day = s.day and p.table_name = s.layer)`,
-      );
-      t.same(half, [], `step ${steps}: final sets and their partition come together`);
-      const { rows: keys } = await pool.query<{ key: string }>(
-        'select tree_key as key from anchor_partitions union all select object_key from archive_files',
-      );
-      for (const { key } of keys) t.ok((await store.size(key)) !== null, `step ${steps}: ${key} is whole`);
-      await close.run(DAY, makeContext());
-      t.same(await readAll(), first, `step ${steps}: the same in the end`);
-    }
-    t.ok(steps > 30, `${steps} steps`);
-  },
-);
+    );
+    t.same(half, [], `step ${steps}: final sets and their partition come together`);
+    const { rows: keys } = await pool.query<{ key: string }>(
+      'select tree_key as key from anchor_partitions union all select object_key from archive_files',
+    );
+    for (const { key } of keys) t.ok((await store.size(key)) !== null, `step ${steps}: ${key} is whole`);
+    await close.run(DAY, makeContext());
+    t.same(await readAll(), first, `step ${steps}: the same in the end`);
+  }
+  t.ok(steps > 30, `${steps} steps`);
+});

@@ -464,34 +464,31 @@ t.test(
   },
 );
 
-t.test(
-  'a listing that a venue keeps naming as delisted is so since the first such answer, until it is listed again',
-  (t) => {
-    const log = new TestLog();
-    log.capability(binance);
-    const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
-    const closed = '"status":"CLOSE"';
-    const send = (status: string): void => {
-      log.now += SECOND;
-      const element = `{"symbol":"BTCUSDT","pair":"BTCUSDT","contractType":"PERPETUAL",${status},"baseAsset":"BTC","quoteAsset":"USDT","deliveryDate":4133404800000,"filters":[]}`;
-      const payload = Buffer.from(`{"serverTime":1565246363776,"symbols":[${element}]}`);
-      log.append({ kind: 'response', slot: 'reference', conn_id: 'c1.reference', request, payload });
-    };
-    for (const status of ['"status":"TRADING"', closed, closed, '"status":"TRADING"', closed]) send(status);
-    const versions = runTask(SPEC, log.records).outputs.flatMap(({ listings }) => listings);
-    const receivedAt = (n: number): number => log.records[log.records.length - n]?.message.received_at ?? Number.NaN;
-    t.same(
-      versions.map(({ delisted_at, record }) => [record.values.status, delisted_at]),
-      [
-        ['tradeable', null],
-        ['delisted', receivedAt(4)],
-        ['tradeable', null],
-        ['delisted', receivedAt(1)],
-      ],
-    );
-    t.end();
-  },
-);
+t.test('a listing that a venue keeps naming as delisted is so since the first such answer', (t) => {
+  const log = new TestLog();
+  log.capability(binance);
+  const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
+  const closed = '"status":"CLOSE"';
+  const send = (status: string): void => {
+    log.now += SECOND;
+    const element = `{"symbol":"BTCUSDT","pair":"BTCUSDT","contractType":"PERPETUAL",${status},"baseAsset":"BTC","quoteAsset":"USDT","deliveryDate":4133404800000,"filters":[]}`;
+    const payload = Buffer.from(`{"serverTime":1565246363776,"symbols":[${element}]}`);
+    log.append({ kind: 'response', slot: 'reference', conn_id: 'c1.reference', request, payload });
+  };
+  for (const status of ['"status":"TRADING"', closed, closed, '"status":"TRADING"', closed]) send(status);
+  const versions = runTask(SPEC, log.records).outputs.flatMap(({ listings }) => listings);
+  const receivedAt = (n: number): number => log.records[log.records.length - n]?.message.received_at ?? Number.NaN;
+  t.same(
+    versions.map(({ delisted_at, record }) => [record.values.status, delisted_at]),
+    [
+      ['tradeable', null],
+      ['delisted', receivedAt(4)],
+      ['tradeable', null],
+      ['delisted', receivedAt(1)],
+    ],
+  );
+  t.end();
+});
 
 t.test('repeats of a connection sequence number are no second message', (t) => {
   const log = begin();

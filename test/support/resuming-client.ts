@@ -44,7 +44,7 @@ export class ResumingClient {
     await this.#running;
   }
 
-  /** Ends the connection from this side; it comes back by itself. */
+  /** Ends the connection from this side; it reconnects. */
   cut(): void {
     this.#stop?.();
   }

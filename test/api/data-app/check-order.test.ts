@@ -331,7 +331,7 @@ type Member = { readonly type?: string; readonly enum?: unknown; readonly anyOf?
 const isText = ({ type, enum: values, anyOf = [] }: Member): boolean =>
   (type === 'string' && values === undefined) || anyOf.some(isText);
 
-t.test('what a text of a member may be is in the table: a schema says it of none', (t) => {
+t.test('the format of a text member is in the table: no schema declares it', (t) => {
   for (const { name, input } of [...OPERATIONS, STREAM] as readonly Endpoint[]) {
     const { properties = {} } = input as { readonly properties?: Readonly<Record<string, Member>> };
     const faults = (TABLE[name] ?? []).flatMap((row) => row.faults);
@@ -349,7 +349,7 @@ t.test('what a text of a member may be is in the table: a schema says it of none
   t.end();
 });
 
-t.test('how much is asked for is clamped and never refused, on every endpoint (H-16g, H-14, ST-01)', async (t) => {
+t.test('a requested amount is clamped and never refused, on every endpoint (H-16g, H-14, ST-01)', async (t) => {
   const { app, table } = await testApp(market());
   t.teardown(() => app.close());
   let asked = 0;

@@ -232,12 +232,12 @@ const run = async (t: Test, plot: Plot): Promise<void> => {
     throw new Error(`told ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`);
   }
   const unknown = gaps.filter((gap) => gap.source === 'history' && gap.cause === 'unknown');
-  if (unknown.length > 0) throw new Error(`told as gaps nobody knows: ${JSON.stringify(unknown)}`);
+  if (unknown.length > 0) throw new Error(`unknown gaps published: ${JSON.stringify(unknown)}`);
 };
 
 t.setTimeout(900_000);
 
-t.test('the last reading of each window and everything the stream told, once and in order', async (t) => {
+t.test('the last reading of each window and everything that the stream sent, once and in order', async (t) => {
   const seed = process.env['FC_SEED'];
   await fc.assert(
     fc.asyncProperty(plots, (plot) => run(t, plot)),

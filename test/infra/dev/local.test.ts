@@ -129,20 +129,17 @@ t.test('a start that ends while the engines are prepared leaves none running, an
   }
 });
 
-t.test(
-  'a fetch that fails is tried three times, shows the output of Maven, and leaves nothing that looks complete',
-  (t) => {
-    const broken = 'case "$1" in -v) exit 0;; esac; echo "Could not transfer artifact"; exit 1';
-    const { run, left } = clone(t, { npm: NPM, java: JAVA_17, mvn: broken });
-    const result = run('fetch');
-    t.match(result, { status: 1, stderr: /Could not transfer artifact/ });
-    t.equal(result.stderr.match(/trying again/g)?.length, 2);
-    t.same(left(), []);
-    const outside = { KAFKA_BROKERS: 'b:9092', QUESTDB_HTTP: 'http://q:9000', QUESTDB_PG: 'postgres://q:8812' };
-    t.equal(run('fetch', outside).status, 0, 'engines from outside need no archives');
-    t.end();
-  },
-);
+t.test('a fetch that fails is tried three times, shows the output of Maven, and leaves nothing behind', (t) => {
+  const broken = 'case "$1" in -v) exit 0;; esac; echo "Could not transfer artifact"; exit 1';
+  const { run, left } = clone(t, { npm: NPM, java: JAVA_17, mvn: broken });
+  const result = run('fetch');
+  t.match(result, { status: 1, stderr: /Could not transfer artifact/ });
+  t.equal(result.stderr.match(/trying again/g)?.length, 2);
+  t.same(left(), []);
+  const outside = { KAFKA_BROKERS: 'b:9092', QUESTDB_HTTP: 'http://q:9000', QUESTDB_PG: 'postgres://q:8812' };
+  t.equal(run('fetch', outside).status, 0, 'engines from outside need no archives');
+  t.end();
+});
 
 t.test('assertions are counted at the leaves, failures of a whole subtest too', (t) => {
   const cases: readonly [string, number, number][] = [

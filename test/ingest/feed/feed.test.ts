@@ -516,31 +516,28 @@ t.test('a poll slot that the limit leaves nothing for is lost by that, until it 
   t.equal(server.requests().length, 1, 'the book alone was requested');
 });
 
-t.test(
-  'the most urgent waiting request is sent first, and books do not wait for the budget that polls have used',
-  async (t) => {
-    const server = await startPaper({ answer: (_path, response) => response.end('{}') });
-    const meters = createMeters(new Registry()).venue('paper');
-    const rest = createRestClient({ weightPerMinute: 100, meters });
-    t.teardown(async () => {
-      rest.close();
-      await server.close();
-    });
-    const ask = (path: string, urgency: Urgency, weight = 1): Promise<string> =>
-      rest.ask({ method: 'GET', url: `${server.rest}/${path}`, weight }, urgency).then(
-        () => path,
-        () => 'closed',
-      );
-    await ask('first', 'poll', 36);
-    const waiting = [ask('refresh', 'refresh'), ask('late', 'price_candle'), ask('poll', 'poll')];
-    const book = ask('book', 'book', 10);
-    t.equal(await Promise.race([...waiting, book]), 'book', 'polls have used their share of the burst');
-    t.same(
-      server.requests().map(({ path }) => path),
-      ['/first', '/book'],
+t.test('the most urgent request is sent first, and books do not wait for the budget of polls', async (t) => {
+  const server = await startPaper({ answer: (_path, response) => response.end('{}') });
+  const meters = createMeters(new Registry()).venue('paper');
+  const rest = createRestClient({ weightPerMinute: 100, meters });
+  t.teardown(async () => {
+    rest.close();
+    await server.close();
+  });
+  const ask = (path: string, urgency: Urgency, weight = 1): Promise<string> =>
+    rest.ask({ method: 'GET', url: `${server.rest}/${path}`, weight }, urgency).then(
+      () => path,
+      () => 'closed',
     );
-  },
-);
+  await ask('first', 'poll', 36);
+  const waiting = [ask('refresh', 'refresh'), ask('late', 'price_candle'), ask('poll', 'poll')];
+  const book = ask('book', 'book', 10);
+  t.equal(await Promise.race([...waiting, book]), 'book', 'polls have used their share of the burst');
+  t.same(
+    server.requests().map(({ path }) => path),
+    ['/first', '/book'],
+  );
+});
 
 t.test('hosts of a venue that counts them together draw on one weight', async (t) => {
   const servers = await Promise.all([1, 2].map(() => startPaper({ answer: (_path, response) => response.end('{}') })));
@@ -882,26 +879,23 @@ t.test('capability and reference come before any connection, to every shard', as
   t.same(kinds.slice(0, 3), ['capability', 'capability', 'response']);
 });
 
-t.test(
-  'what follows from the number of listings is published once it is known, and again when it changes',
-  async (t) => {
-    let listings = listSymbols(0);
-    const deliveries: Venue['deliveries'] = (known) => ({
-      oi: { policy: 'on', cadence: known.length * 1_000, horizonMs: known.length * 2_000, horizonSource: 'assumed' },
-    });
-    const { memory } = await runCollector(t, () => listings, { venue: { ...paper, deliveries } });
-    const readTimes = () =>
-      memory
-        .of('capability')
-        .filter(({ shards }) => shards[0] === 0)
-        .map((message) => (readBody(message).layers as Record<string, { cadence_ms: number }>).oi?.cadence_ms ?? null);
-    await waitFor('known listings', () => readTimes().length === 2);
-    t.same(readTimes(), [null, 2_000]);
-    listings = [...listings, ...listSymbols(1)];
-    await waitFor('more listings', () => readTimes().length === 3);
-    t.same(readTimes(), [null, 2_000, 4_000]);
-  },
-);
+t.test('horizons that depend on the number of listings are published once known, and when they change', async (t) => {
+  let listings = listSymbols(0);
+  const deliveries: Venue['deliveries'] = (known) => ({
+    oi: { policy: 'on', cadence: known.length * 1_000, horizonMs: known.length * 2_000, horizonSource: 'assumed' },
+  });
+  const { memory } = await runCollector(t, () => listings, { venue: { ...paper, deliveries } });
+  const readTimes = () =>
+    memory
+      .of('capability')
+      .filter(({ shards }) => shards[0] === 0)
+      .map((message) => (readBody(message).layers as Record<string, { cadence_ms: number }>).oi?.cadence_ms ?? null);
+  await waitFor('known listings', () => readTimes().length === 2);
+  t.same(readTimes(), [null, 2_000]);
+  listings = [...listings, ...listSymbols(1)];
+  await waitFor('more listings', () => readTimes().length === 3);
+  t.same(readTimes(), [null, 2_000, 4_000]);
+});
 
 t.test('a tick a shard names exactly the connections open at that point of the log', async (t) => {
   const { server, memory } = await runCollector(t, () => [...listSymbols(0), ...listSymbols(1)]);

@@ -179,25 +179,22 @@ t.test('a whole book is requested again when its snapshot is old, after every ot
   t.notOk(isMoreUrgent({ symbol: 'BBB', why: 'refresh', sinceMs: 1 }, old));
 });
 
-t.test(
-  'a quiet book is confirmed by its id alone; for another id than its own the whole book is requested',
-  async (t) => {
-    const watch = createWatch('AAA');
-    watch.take(diff('AAA', 5, 6), 0);
-    watch.take(snapshot('AAA', 6), 0);
-    const confirmation = (id: number): Chain => ({ ...snapshot('AAA', id), kind: 'confirmation' });
-    t.same(watch.urgent(20_000), { symbol: 'AAA', why: 'confirm', sinceMs: 0 });
-    watch.take(confirmation(6), 20_000);
-    t.equal(watch.urgent(39_999), null);
-    watch.take(confirmation(9), 40_000);
-    t.same(watch.urgent(40_000), { symbol: 'AAA', why: 'confirm', sinceMs: 20_000, isDoubted: true });
-    t.ok(watch.allWhole(), 'its diffs may be on their way');
-    t.equal(watch.take(diff('AAA', 7, 9), 40_100), false);
-    t.equal(watch.urgent(40_200), null, 'they came');
-    t.same(watch.urgent(60_100), { symbol: 'AAA', why: 'confirm', sinceMs: 40_100 });
-    t.equal(watch.urgent(60_100, ['join', 'refresh']), null);
-  },
-);
+t.test('a quiet book is confirmed by its id alone; after another id the whole book is requested', async (t) => {
+  const watch = createWatch('AAA');
+  watch.take(diff('AAA', 5, 6), 0);
+  watch.take(snapshot('AAA', 6), 0);
+  const confirmation = (id: number): Chain => ({ ...snapshot('AAA', id), kind: 'confirmation' });
+  t.same(watch.urgent(20_000), { symbol: 'AAA', why: 'confirm', sinceMs: 0 });
+  watch.take(confirmation(6), 20_000);
+  t.equal(watch.urgent(39_999), null);
+  watch.take(confirmation(9), 40_000);
+  t.same(watch.urgent(40_000), { symbol: 'AAA', why: 'confirm', sinceMs: 20_000, isDoubted: true });
+  t.ok(watch.allWhole(), 'its diffs may be on their way');
+  t.equal(watch.take(diff('AAA', 7, 9), 40_100), false);
+  t.equal(watch.urgent(40_200), null, 'they came');
+  t.same(watch.urgent(60_100), { symbol: 'AAA', why: 'confirm', sinceMs: 40_100 });
+  t.equal(watch.urgent(60_100, ['join', 'refresh']), null);
+});
 
 t.test('a silent subscription is named once for each silence, a quiet one before it', async (t) => {
   const watched = [
@@ -290,37 +287,34 @@ t.test('where no minute is marked as closed, a published one is over when a newe
   watch.begin({ symbol: 'BBB', openMs: minute(15) });
 });
 
-t.test(
-  'a span does not request what the one before it closed, except along with minutes that no frame closed',
-  async (t) => {
-    const minute = (n: number): number => n * 60_000;
-    const closed: ClosedMinutes = new Map();
-    const dueAt = minute(10) + 20_000;
-    const need = (from: number, to: number) => ({ symbol: 'AAA', fromMs: minute(from), toMs: minute(to) });
-    const first = createCandleWatch(['AAA'], closed);
-    first.begin({ symbol: 'AAA', openMs: minute(8) });
-    first.begin({ symbol: 'AAA', openMs: minute(9) });
-    t.same(createCandleWatch(['AAA'], closed).next(dueAt), need(8, 9), 'the ninth may go on in another span');
-    first.begin({ symbol: 'AAA', openMs: minute(10) });
-    t.equal(createCandleWatch(['AAA'], closed).next(dueAt), null);
+t.test('a span requests what the one before it closed only along with minutes that no frame closed', async (t) => {
+  const minute = (n: number): number => n * 60_000;
+  const closed: ClosedMinutes = new Map();
+  const dueAt = minute(10) + 20_000;
+  const need = (from: number, to: number) => ({ symbol: 'AAA', fromMs: minute(from), toMs: minute(to) });
+  const first = createCandleWatch(['AAA'], closed);
+  first.begin({ symbol: 'AAA', openMs: minute(8) });
+  first.begin({ symbol: 'AAA', openMs: minute(9) });
+  t.same(createCandleWatch(['AAA'], closed).next(dueAt), need(8, 9), 'the ninth may go on in another span');
+  first.begin({ symbol: 'AAA', openMs: minute(10) });
+  t.equal(createCandleWatch(['AAA'], closed).next(dueAt), null);
 
-    const other: ClosedMinutes = new Map();
-    const answered = createCandleWatch(['AAA'], other);
-    t.same(answered.next(dueAt), need(8, 9));
-    answered.fill(need(8, 9));
-    t.equal(answered.next(minute(10) + 40_000), null);
-    t.same(createCandleWatch(['AAA'], other).next(dueAt), need(8, 9), 'the answer may end in the ninth');
-    answered.begin({ symbol: 'AAA', openMs: minute(10) });
-    t.equal(createCandleWatch(['AAA'], other).next(dueAt), null, 'a newer one made it whole');
+  const other: ClosedMinutes = new Map();
+  const answered = createCandleWatch(['AAA'], other);
+  t.same(answered.next(dueAt), need(8, 9));
+  answered.fill(need(8, 9));
+  t.equal(answered.next(minute(10) + 40_000), null);
+  t.same(createCandleWatch(['AAA'], other).next(dueAt), need(8, 9), 'the answer may end in the ninth');
+  answered.begin({ symbol: 'AAA', openMs: minute(10) });
+  t.equal(createCandleWatch(['AAA'], other).next(dueAt), null, 'a newer one made it whole');
 
-    const marking: ClosedMinutes = new Map();
-    createCandleWatch(['AAA', 'BBB'], marking).close({ symbol: 'AAA', openMs: minute(8) });
-    const next = createCandleWatch(['AAA'], marking);
-    t.equal(next.next(minute(10)), null);
-    next.close({ symbol: 'AAA', openMs: minute(9) });
-    t.equal(next.next(dueAt), null);
-  },
-);
+  const marking: ClosedMinutes = new Map();
+  createCandleWatch(['AAA', 'BBB'], marking).close({ symbol: 'AAA', openMs: minute(8) });
+  const next = createCandleWatch(['AAA'], marking);
+  t.equal(next.next(minute(10)), null);
+  next.close({ symbol: 'AAA', openMs: minute(9) });
+  t.equal(next.next(dueAt), null);
+});
 
 t.test('a connection is alive anew after a pause that may be the end of a span to the task (F-02)', async (t) => {
   const memory = openMemory();

@@ -1012,25 +1012,22 @@ t.test('the plan subscribes fifty topics a socket, each with its product type', 
   t.end();
 });
 
-t.test(
-  'all liquidations come by one socket for every shard, beside a ticker that shows that the socket is alive',
-  (t) => {
-    const [slot] = makePlan(['BTCUSD', 'A1USDT', 'BTCPERP', 'A2USDT'], 2).flatMap((one) =>
-      one.kind === 'socket' && one.id === 'liquidations' ? [one] : [],
-    );
-    t.same(slot?.shards, [0, 1]);
-    t.same(slot?.covers, [{ layers: ['liquidation'], symbols: null }]);
-    t.same(listTopics(slot?.subscribe ?? []), [
-      { instType: 'coin-futures', topic: 'liquidation' },
-      { instType: 'usdc-futures', topic: 'liquidation' },
-      { instType: 'usdt-futures', topic: 'liquidation' },
-      { instType: 'usdt-futures', topic: 'ticker', symbol: 'A1USDT' },
-    ]);
-    t.same(slot?.watched, [{ subscriptions: ['ticker:A1USDT'], silenceMs: 30_000 }]);
-    t.same(makePlan([]), []);
-    t.end();
-  },
-);
+t.test('all liquidations come by one socket for every shard; a ticker shows that it is alive', (t) => {
+  const [slot] = makePlan(['BTCUSD', 'A1USDT', 'BTCPERP', 'A2USDT'], 2).flatMap((one) =>
+    one.kind === 'socket' && one.id === 'liquidations' ? [one] : [],
+  );
+  t.same(slot?.shards, [0, 1]);
+  t.same(slot?.covers, [{ layers: ['liquidation'], symbols: null }]);
+  t.same(listTopics(slot?.subscribe ?? []), [
+    { instType: 'coin-futures', topic: 'liquidation' },
+    { instType: 'usdc-futures', topic: 'liquidation' },
+    { instType: 'usdt-futures', topic: 'liquidation' },
+    { instType: 'usdt-futures', topic: 'ticker', symbol: 'A1USDT' },
+  ]);
+  t.same(slot?.watched, [{ subscriptions: ['ticker:A1USDT'], silenceMs: 30_000 }]);
+  t.same(makePlan([]), []);
+  t.end();
+});
 
 t.test('every topic of the plan is one that the mapper reads', (t) => {
   const topics = makePlan(['AUSDT']).flatMap((slot) => (slot.kind === 'socket' ? listTopics(slot.subscribe) : []));

@@ -508,52 +508,47 @@ const listCalls = ({ subscribe }: Socket): readonly Call[] => subscribe.map((tex
 const listChannels = (socket: Socket): readonly string[] =>
   listCalls(socket).flatMap(({ params }) => params.channels ?? []);
 
-t.test(
-  'the plan subscribes to a heartbeat, then to books, and on other sockets to tickers, trades and candles',
-  (t) => {
-    const two = listingsOf(INSTRUMENTS).filter(({ venue_symbol }) => /^(BTC|DOGE_USDC)-P/.test(venue_symbol));
-    const symbols = ['BTC-PERPETUAL', 'DOGE_USDC-PERPETUAL'];
-    const of = (kind: string, interval: string): string[] => symbols.map((symbol) => `${kind}.${symbol}.${interval}`);
-    const slots = listSockets(two);
-    t.same(slots.map(listCalls), [
-      [
-        { jsonrpc: '2.0', id: 1, method: 'public/set_heartbeat', params: { interval: 30 } },
-        { jsonrpc: '2.0', id: 2, method: 'public/subscribe', params: { channels: of('book', '100ms') } },
-      ],
-      [
-        { jsonrpc: '2.0', id: 1, method: 'public/set_heartbeat', params: { interval: 30 } },
-        {
-          jsonrpc: '2.0',
-          id: 2,
-          method: 'public/subscribe',
-          params: { channels: [...of('ticker', '100ms'), ...of('trades', '100ms'), ...of('chart.trades', '1')] },
-        },
-      ],
-    ]);
-    t.same(
-      slots.map(({ id, covers, watched }) => ({ id, covers, watched })),
-      [
-        {
-          id: 'book.0.0.0',
-          covers: [{ layers: ['book', 'venue_depth'], symbols }],
-          watched: [{ subscriptions: of('book', '100ms'), silenceMs: 20_000 }],
-        },
-        {
-          id: 'price.0.0.0',
-          covers: [
-            { layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation', 'candles'], symbols },
-          ],
-          watched: [
-            { subscriptions: of('ticker', '100ms'), silenceMs: 30_000, confirmAfterMs: 20_000 },
-            { subscriptions: of('chart.trades', '1'), silenceMs: 120_000 },
-          ],
-        },
-      ],
-      'trades may rest, and liquidations are marks of them',
-    );
-    t.end();
-  },
-);
+t.test('the plan subscribes to a heartbeat and books, and on other sockets to tickers, trades, candles', (t) => {
+  const two = listingsOf(INSTRUMENTS).filter(({ venue_symbol }) => /^(BTC|DOGE_USDC)-P/.test(venue_symbol));
+  const symbols = ['BTC-PERPETUAL', 'DOGE_USDC-PERPETUAL'];
+  const of = (kind: string, interval: string): string[] => symbols.map((symbol) => `${kind}.${symbol}.${interval}`);
+  const slots = listSockets(two);
+  t.same(slots.map(listCalls), [
+    [
+      { jsonrpc: '2.0', id: 1, method: 'public/set_heartbeat', params: { interval: 30 } },
+      { jsonrpc: '2.0', id: 2, method: 'public/subscribe', params: { channels: of('book', '100ms') } },
+    ],
+    [
+      { jsonrpc: '2.0', id: 1, method: 'public/set_heartbeat', params: { interval: 30 } },
+      {
+        jsonrpc: '2.0',
+        id: 2,
+        method: 'public/subscribe',
+        params: { channels: [...of('ticker', '100ms'), ...of('trades', '100ms'), ...of('chart.trades', '1')] },
+      },
+    ],
+  ]);
+  t.same(
+    slots.map(({ id, covers, watched }) => ({ id, covers, watched })),
+    [
+      {
+        id: 'book.0.0.0',
+        covers: [{ layers: ['book', 'venue_depth'], symbols }],
+        watched: [{ subscriptions: of('book', '100ms'), silenceMs: 20_000 }],
+      },
+      {
+        id: 'price.0.0.0',
+        covers: [{ layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation', 'candles'], symbols }],
+        watched: [
+          { subscriptions: of('ticker', '100ms'), silenceMs: 30_000, confirmAfterMs: 20_000 },
+          { subscriptions: of('chart.trades', '1'), silenceMs: 120_000 },
+        ],
+      },
+    ],
+    'trades may rest, and liquidations are marks of them',
+  );
+  t.end();
+});
 
 t.test('each open perpetual is subscribed once, on sockets of its shard, within the limits', (t) => {
   const listings = listingsOf(INSTRUMENTS);

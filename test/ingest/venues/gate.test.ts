@@ -675,34 +675,31 @@ t.test('layers: liquidations are all there are', (t) => {
   t.end();
 });
 
-t.test(
-  'a minute is over when its window is marked as closed, or without that mark when a newer one is published',
-  (t) => {
-    const text = (...candles: readonly object[]): string => update('futures.candlesticks', candles).payload.toString();
-    const minute = { symbol: 'ETH_USDT', openMs: 1545129300_000 };
-    const looks = (frame: string) => [venue.closedMinute?.(frame), venue.newestMinute?.(frame)];
-    t.same(looks(text(candle({ n: '1m_ETH_USDT', a: '5', w: true }))), [minute, null]);
-    t.same(looks(text(candle({ n: '1m_ETH_USDT', a: '5', w: false }))), [null, null], 'still open');
-    t.same(looks(text(candle({ n: '1m_ETH_USDT', a: '5' }))), [null, minute]);
-    const older = candle({ n: '1m_ETH_USDT', t: 1545129240 });
-    t.same(looks(text(older, candle({ n: '1m_ETH_USDT' }))), [null, minute], 'the newest of a frame');
-    t.same(looks(text(candle({ n: '1m_mark_ETH_USDT', w: true }))), [null, null], 'no candle of trades');
-    t.same(looks(text(candle({ n: '1m_index_ETH_USDT' }))), [null, null]);
-    t.same(looks(lineOf(JKORF_WS, 12).raw), [null, null], 'five minutes');
-    t.same(looks(lineOf(TARDIS, 21).raw), [null, null]);
-    const at = { fromMs: 1545129300_000, toMs: 1545129360_000 };
-    const asked = venue.candles?.({ venue_symbol: 'ETH_USDT' }, at, venue.endpoints);
-    t.same(asked, {
-      method: 'GET',
-      url: 'https://api.gateio.ws/api/v4/futures/usdt/candlesticks?contract=ETH_USDT&interval=1m&from=1545129300&to=1545129420',
-      weight: 1,
-    });
-    t.match(map(answer(`GET ${asked?.url}`, [candle({ sum: '3580' })])), [
-      { layer: 'candle', venue_symbol: 'ETH_USDT', values: { open_time: 1545129300_000_000, turnover: '3580' } },
-    ]);
-    t.end();
-  },
-);
+t.test('a minute is over when its window is marked as closed, else when a newer one is published', (t) => {
+  const text = (...candles: readonly object[]): string => update('futures.candlesticks', candles).payload.toString();
+  const minute = { symbol: 'ETH_USDT', openMs: 1545129300_000 };
+  const looks = (frame: string) => [venue.closedMinute?.(frame), venue.newestMinute?.(frame)];
+  t.same(looks(text(candle({ n: '1m_ETH_USDT', a: '5', w: true }))), [minute, null]);
+  t.same(looks(text(candle({ n: '1m_ETH_USDT', a: '5', w: false }))), [null, null], 'still open');
+  t.same(looks(text(candle({ n: '1m_ETH_USDT', a: '5' }))), [null, minute]);
+  const older = candle({ n: '1m_ETH_USDT', t: 1545129240 });
+  t.same(looks(text(older, candle({ n: '1m_ETH_USDT' }))), [null, minute], 'the newest of a frame');
+  t.same(looks(text(candle({ n: '1m_mark_ETH_USDT', w: true }))), [null, null], 'no candle of trades');
+  t.same(looks(text(candle({ n: '1m_index_ETH_USDT' }))), [null, null]);
+  t.same(looks(lineOf(JKORF_WS, 12).raw), [null, null], 'five minutes');
+  t.same(looks(lineOf(TARDIS, 21).raw), [null, null]);
+  const at = { fromMs: 1545129300_000, toMs: 1545129360_000 };
+  const asked = venue.candles?.({ venue_symbol: 'ETH_USDT' }, at, venue.endpoints);
+  t.same(asked, {
+    method: 'GET',
+    url: 'https://api.gateio.ws/api/v4/futures/usdt/candlesticks?contract=ETH_USDT&interval=1m&from=1545129300&to=1545129420',
+    weight: 1,
+  });
+  t.match(map(answer(`GET ${asked?.url}`, [candle({ sum: '3580' })])), [
+    { layer: 'candle', venue_symbol: 'ETH_USDT', values: { open_time: 1545129300_000_000, turnover: '3580' } },
+  ]);
+  t.end();
+});
 
 t.test('silent channels are subscribed again; a list is requested without the refused contract', (t) => {
   t.equal(venue.subscriptionOf?.(lineOf(TARDIS, 21).raw), 'tickers:BTC_USDT');
