@@ -148,7 +148,7 @@ export const SYMBOLS = ['GONE', 'INV', 'KILO', 'LIN', 'NEW'];
 const SOCKETS = { a: ['mark', 'ticker', 'funding', 'book'], b: ['oi', 'stats', 'candles', 'liquidation'] } as const;
 type Socket = keyof typeof SOCKETS;
 /** A book as the venue has it: its id, the connection that received it whole, its fault. */
-type VenueBook = { id: number; told: string | null; isBroken: boolean; crossed: string | null };
+type VenueBook = { id: number; sentTo: string | null; isBroken: boolean; crossed: string | null };
 type Held = { readonly at: number; readonly write: (recordedAt?: number) => void };
 
 /** Seconds since the start in which something is wrong. */
@@ -335,14 +335,14 @@ export class PaperLog {
 
   /** A change of a few levels; whole on a connection that has not received it yet, or a while after it broke. */
   #book(symbol: string, price: number): PaperFrame['v'] {
-    const book = this.#books.get(symbol) ?? { id: 1, told: null, isBroken: false, crossed: null };
+    const book = this.#books.get(symbol) ?? { id: 1, sentTo: null, isBroken: false, crossed: null };
     this.#books.set(symbol, book);
     const connection = this.#open.get('a') ?? null;
     const previous = book.id;
     book.id += 1;
-    const isWhole = book.told !== connection || (book.isBroken && this.#chance(0.05));
+    const isWhole = book.sentTo !== connection || (book.isBroken && this.#chance(0.05));
     if (isWhole) {
-      Object.assign(book, { told: connection, isBroken: false, crossed: null });
+      Object.assign(book, { sentTo: connection, isBroken: false, crossed: null });
       const full = this.#chance(0.2) ? 1 : 0;
       const depth = full === 1 ? 12 : 30;
       const side = (sign: number): string =>

@@ -172,12 +172,12 @@ t.test(
   async (t) => {
     const { app } = await testApp(market(), { trustedProxies: ['192.0.2.1'] });
     t.teardown(() => app.close());
-    const ask = (remoteAddress: string, said: string) =>
+    const ask = (remoteAddress: string, forwarded: string) =>
       app.inject({
         method: 'POST',
         url: '/v2/snapshots',
         remoteAddress,
-        headers: { 'x-forwarded-for': `203.0.113.9, ${said}` },
+        headers: { 'x-forwarded-for': `203.0.113.9, ${forwarded}` },
       });
     /** Sends requests until the share of a minute is used up, which may turn meanwhile. */
     const useUp = async (remoteAddress: string, toBody: (n: number) => string): Promise<number> => {

@@ -389,7 +389,7 @@ t.test("the end of a listing during a client's absence is sent once, however it 
   const delist = ({ feed, now }: Bench): void =>
     feed.list(listing('binance', eth, { writtenAt: now, delistedAt: end }));
   const query = 'where=venue%20%3D%20binance&layers=mark';
-  const told = ({ events }: StreamClient): unknown[] => events.map(({ event, data }) => data.change ?? event);
+  const listChanges = ({ events }: StreamClient): unknown[] => events.map(({ event, data }) => data.change ?? event);
   for (const [isAhead, delistedIn, expected] of [
     [true, [], ['delisted']],
     [true, [10], ['delisted']],
@@ -412,10 +412,10 @@ t.test("the end of a listing during a client's absence is sent once, however it 
     const again = await bench.resume(query, first.lastId);
     const name = JSON.stringify({ isAhead, delistedIn });
     t.match(again.events[0]?.data, { resumed: true, listings: 1 }, name);
-    t.same(told(again), ['hello', ...expected, 'ready'], name);
+    t.same(listChanges(again), ['hello', ...expected, 'ready'], name);
     const last = again.named('listing').at(-1);
     t.match(last?.data, { venue_symbol: 'ETHUSDT', record: { delisted_at: '2026-01-15T12:00:10.500Z' } }, name);
-    t.same(told(await bench.resume(query, again.lastId)), ['hello', 'ready'], name);
+    t.same(listChanges(await bench.resume(query, again.lastId)), ['hello', 'ready'], name);
   }
   // An entry may come between the end and the next look at the clock: its id must not pass the end before the end is sent.
   const bench = await Bench.open(t);
@@ -427,7 +427,7 @@ t.test("the end of a listing during a client's absence is sent once, however it 
   await first.close();
   const before = first.events.slice(0, first.events.indexOf(update as StreamEvent) + 1);
   t.ok(before.some(({ data }) => data.change === 'delisted'));
-  t.same(told(await bench.resume(query, update?.id ?? '')), ['hello', 'ready']);
+  t.same(listChanges(await bench.resume(query, update?.id ?? '')), ['hello', 'ready']);
 });
 
 t.test('an id that cannot be resumed from gives a gap and fresh snapshots', async (t) => {
@@ -602,10 +602,10 @@ t.test('sends trades, liquidations and decided candles once, also to a client th
   t.equal(client.named('event').length, 2, 'late rows are part of no answer');
   t.equal(client.named('candle').length, 2, 'provisional ones and other timeframes neither');
   const again = await bench.resume(query, lastId);
-  const told = (c: StreamClient) => c.events.filter((e) => e.event === 'event' || e.event === 'candle');
+  const listRows = (c: StreamClient) => c.events.filter((e) => e.event === 'event' || e.event === 'candle');
   t.same(
-    told(again).map((e) => e.data),
-    told(client).map((e) => e.data),
+    listRows(again).map((e) => e.data),
+    listRows(client).map((e) => e.data),
   );
 });
 
@@ -766,13 +766,13 @@ t.test(
         // Opening a stream reads the clock, so the one that stayed open receives everything up to now.
         open(null);
         await new Promise((resume) => setImmediate(resume));
-        const told = [...stayed];
-        for (const [i, { id, event }] of told.entries()) {
+        const sent = [...stayed];
+        for (const [i, { id, event }] of sent.entries()) {
           if (event === 'hello' || event === 'snapshot') continue;
           const back = open(id);
           t.equal(back[0]?.data.resumed, true);
-          const joined = [...told.slice(0, i + 1), ...back];
-          t.same(picture(joined), picture(told), JSON.stringify({ i, event, all }));
+          const joined = [...sent.slice(0, i + 1), ...back];
+          t.same(picture(joined), picture(sent), JSON.stringify({ i, event, all }));
           t.equal(new Set(readings(joined)).size, readings(joined).length, JSON.stringify({ i, event, all }));
         }
         hub.close();

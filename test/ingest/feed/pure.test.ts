@@ -331,37 +331,37 @@ t.test('a connection is alive anew after a pause that may be the end of a span t
   const after = (ms: number): void => {
     now += ms * 1_000;
   };
-  const [heard, quiet] = [open(), open()];
+  const [receiving, quiet] = [open(), open()];
   const openedAt = now;
   after(1_500);
   connections.tick();
   after(1_500);
-  heard.frame(Buffer.from('{}'));
+  receiving.frame(Buffer.from('{}'));
   quiet.response('GET /one', Buffer.from('{}'), [1]);
   after(500);
   const unblock = memory.block();
   connections.tick();
   unblock();
-  t.same([heard.aliveFrom(), quiet.aliveFrom()], [openedAt, openedAt]);
+  t.same([receiving.aliveFrom(), quiet.aliveFrom()], [openedAt, openedAt]);
   after(100);
   connections.tick();
-  t.equal(heard.aliveFrom(), openedAt);
+  t.equal(receiving.aliveFrom(), openedAt);
   t.equal(quiet.aliveFrom(), now, 'nothing named it in the other shard');
   after(3_100);
-  heard.frame(Buffer.from('{}'));
-  t.equal(heard.aliveFrom(), now, 'the frame itself is the first of the new span');
+  receiving.frame(Buffer.from('{}'));
+  t.equal(receiving.aliveFrom(), now, 'the frame itself is the first of the new span');
   memory.setAway(true);
   for (let i = 0; i < 4; i += 1) {
     after(1_000);
-    heard.frame(Buffer.from('{}'));
+    receiving.frame(Buffer.from('{}'));
     connections.tick();
   }
   memory.setAway(false);
   after(100);
   connections.tick();
-  t.equal(heard.aliveFrom(), now, 'what waits on disk names nobody now, and ticks were left out');
-  heard.lost('connection_lost', '');
-  t.equal(heard.aliveFrom(), null);
+  t.equal(receiving.aliveFrom(), now, 'what waits on disk names nobody now, and ticks were left out');
+  receiving.lost('connection_lost', '');
+  t.equal(receiving.aliveFrom(), null);
 });
 
 t.test('a minute on the boundary of two spans is requested, and frames after the end are ignored', async (t) => {
@@ -377,7 +377,7 @@ t.test('a minute on the boundary of two spans is requested, and frames after the
   const aliveFrom = (): number | null => span;
   const link = { venue, endpoints: {}, watched: [], closed, aliveFrom, wallMs: () => nowMs };
   const watch = createLinkWatch({ ...link, candles: ['AAA'] });
-  for (const told of ['6', '7', '8', '9']) watch.take(told);
+  for (const frame of ['6', '7', '8', '9']) watch.take(frame);
   nowMs = minute(10) + 20_000;
   span = 2;
   watch.take('10');

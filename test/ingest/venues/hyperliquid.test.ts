@@ -463,9 +463,9 @@ t.test('an address has 1,000 subscriptions: trades and candles go as far as they
     [250, 175, 0],
   ] as const) {
     const listings = listed(own, builders);
-    const told = listings.filter(({ values, off }) => values.status === 'tradeable' && off === undefined);
-    t.equal(told.length, reached, `${own + builders} coins`);
-    t.ok(told.every(({ venue_symbol }, i) => venue_symbol === (i < own ? `C${i}` : `xyz:C${i - own}`)));
+    const subscribed = listings.filter(({ values, off }) => values.status === 'tradeable' && off === undefined);
+    t.equal(subscribed.length, reached, `${own + builders} coins`);
+    t.ok(subscribed.every(({ venue_symbol }, i) => venue_symbol === (i < own ? `C${i}` : `xyz:C${i - own}`)));
     const slots = makePlan(listings);
     const sizes = slots.map(({ subscribe }) => subscribe.length);
     const all = sizes.reduce((sum, size) => sum + size, 0);
@@ -482,7 +482,7 @@ t.test('an address has 1,000 subscriptions: trades and candles go as far as they
 });
 
 t.test('each channel that is subscribed is one that is read', (t) => {
-  const told: Readonly<Record<string, unknown>> = {
+  const dataOf: Readonly<Record<string, unknown>> = {
     l2Book: { coin: 'BTC', time: 1764842873555, levels: [[], []] },
     activeAssetCtx: { coin: 'BTC', ctx: { markPx: '1' } },
     trades: [{ coin: 'BTC', side: 'B', px: '7', sz: '1', time: 1737918860049, tid: 5 }],
@@ -493,7 +493,7 @@ t.test('each channel that is subscribed is one that is read', (t) => {
     subscribe.map((text) => JSON.parse(text) as { readonly subscription: { readonly type: string } }),
   );
   const layers = channels.map(({ subscription: { type } }) =>
-    map(frame({ channel: type, data: told[type] }), heard('BTC')).map(({ layer }) => layer),
+    map(frame({ channel: type, data: dataOf[type] }), heard('BTC')).map(({ layer }) => layer),
   );
   t.same(layers, [['book'], ['mark'], ['trade'], ['candle']]);
   t.end();
@@ -517,10 +517,11 @@ t.test('a subscription is named by channel and coin, and begun again under them'
 });
 
 t.test('a frame of candles publishes a minute, a request returns the missing ones', (t) => {
-  const told = (data: unknown): unknown => hyperliquid.newestMinute?.(JSON.stringify({ channel: 'candle', data }));
-  t.same(told(CANDLE), { symbol: 'kPEPE', openMs: 1764842820000 });
-  t.same(told([CANDLE]), { symbol: 'kPEPE', openMs: 1764842820000 });
-  t.equal(told({ ...CANDLE, i: '5m' }), null);
+  const readMinute = (data: unknown): unknown =>
+    hyperliquid.newestMinute?.(JSON.stringify({ channel: 'candle', data }));
+  t.same(readMinute(CANDLE), { symbol: 'kPEPE', openMs: 1764842820000 });
+  t.same(readMinute([CANDLE]), { symbol: 'kPEPE', openMs: 1764842820000 });
+  t.equal(readMinute({ ...CANDLE, i: '5m' }), null);
   t.equal(hyperliquid.newestMinute?.(lineOf(TARDIS, 3).raw), null);
   t.equal(hyperliquid.closedMinute, undefined, 'nothing is marked as closed');
   const range = { fromMs: 1764842820000, toMs: 1764842880000 };
