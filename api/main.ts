@@ -9,6 +9,7 @@ import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { listenOn } from '../infra/runtime/listen.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
+import type { ObjectStore } from '../infra/runtime/object-store.ts';
 import { answering } from '../infra/runtime/postgres/away.ts';
 import { listenPostgres } from '../infra/runtime/postgres/listener.ts';
 import { openPostgres } from '../infra/runtime/postgres/postgres.ts';
@@ -39,7 +40,7 @@ import { LiveMemory } from './live/memory.ts';
 import { readPaymentSettings } from './payments/payment-config.ts';
 import { startPayments } from './payments/payments.ts';
 import { openReceipts } from './payments/receipts.ts';
-import { MOVES_CHANNEL, RULES_CHANNEL, startRules } from './rules/rules.ts';
+import { MOVES_CHANNEL, RULES_CHANNEL, type Rules, startRules } from './rules/rules.ts';
 import { openStatusStore } from './status/status-store.ts';
 import { StreamHub } from './stream/hub.ts';
 import { startTools } from './tool-app/tool-config.ts';
@@ -67,43 +68,78 @@ const openQuestdb = (config: Settings, log: Logger, max = QUESTDB_CONNECTIONS): 
   });
 };
 
-const start = async (): Promise<Stop> => {
+/** What every part of the process uses. */
+const openBase = () => {
   const config = readConfig(API_CONFIG, process.env);
   const log = createLog('api');
   const { nowMicros } = createClock();
   const kafka = openKafka({ brokers: config.KAFKA_BROKERS, clientId: 'api', security: kafkaSecurity(config) }, log);
   const pool = openPostgres(config.DATABASE_URL);
+  const stop = async (): Promise<void> => {
+    await kafka.close();
+    await pool.end();
+  };
+  const live = new LiveMemory(config.VENUES);
+  const baseUrl = config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
+  return { config, log, nowMicros, kafka, pool, live, baseUrl, registry: createMetrics(), stop };
+};
+type Base = ReturnType<typeof openBase>;
+
+/** Keys, and the meter of their calls. */
+const openAccess = ({ pool }: Base) => {
   const keys = openKeyStore(pool);
   const places = new Places(sharedPlaces(pool));
-  const meter = new Meter(sharedPermits(pool), places);
-  const live = new LiveMemory(config.VENUES);
+  return { keys, places, meter: new Meter(sharedPermits(pool), places) };
+};
+type Access = ReturnType<typeof openAccess>;
+
+/** The turnover that narrowing plans choose by, and the tables of the database, which are created meanwhile when it is away. */
+const openTurnover = async ({ pool, live, nowMicros, log }: Base) => {
   const database = await prepareDatabase(pool, log);
   const turnover = keepTurnover({ pool, live, nowMicros, log });
-  const refreshTurnover = (): Promise<void> => turnover.refresh().catch(() => undefined);
+  const refresh = (): Promise<void> => turnover.refresh().catch(() => undefined);
   // A started node chooses at once as the others do.
-  if (database.isReady()) await refreshTurnover();
+  if (database.isReady()) await refresh();
+  const stop = async (): Promise<void> => {
+    await turnover.stop();
+    await database.stop();
+  };
+  return { current: turnover.current, refresh, isDatabaseReady: database.isReady, stop };
+};
+type TurnoverPart = Awaited<ReturnType<typeof openTurnover>>;
+
+/** Stored history; null without QuestDB. */
+const openHistory = ({ config, log }: Base) => {
   const questdb = openQuestdb(config, log);
   // Apart from the answers': while they use every connection the store is busy, not away.
   const probe = openQuestdb(config, log, 1);
   const history = questdb === null ? null : createHistoryStore(questdb, config.TOPIC_NAMESPACE);
-  const registry = createMetrics();
-  const choose = scopeChooser(live, turnover.current);
-  const rules = startRules({
-    pool,
-    live,
-    history,
-    choose,
-    nowMicros,
-    registry,
-    allowsLoopback: readLoopback(config),
-    log,
-  });
-  const notices = listenPostgres({
+  const stop = async (): Promise<void> => {
+    await questdb?.close();
+    await probe?.close();
+  };
+  return { questdb, probe, history, stop };
+};
+type HistoryPart = ReturnType<typeof openHistory>;
+
+const openRules = (base: Base, { history }: HistoryPart, { current }: TurnoverPart): Rules => {
+  const { config, pool, live, nowMicros, registry, log } = base;
+  const choose = scopeChooser(live, current);
+  return startRules({ pool, live, history, choose, nowMicros, registry, allowsLoopback: readLoopback(config), log });
+};
+
+/** What other nodes and the account site change in the database. */
+const watchNotices = (
+  { config, log }: Base,
+  { keys, places }: Access,
+  { rules, turnover }: { readonly rules: Rules; readonly turnover: TurnoverPart },
+) =>
+  listenPostgres({
     url: config.DATABASE_URL,
     channels: {
       [KEYS_CHANNEL]: keys.forget,
       [PLACES_CHANNEL]: (name) => void places.giveBackIdle(name),
-      [TURNOVER_CHANNEL]: () => void refreshTurnover(),
+      [TURNOVER_CHANNEL]: () => void turnover.refresh(),
       [RULES_CHANNEL]: rules.noteChange,
       [MOVES_CHANNEL]: rules.noteMove,
     },
@@ -113,15 +149,31 @@ const start = async (): Promise<Stop> => {
     },
     log,
   });
+
+/** Settles counted calls, and samples settled answers for the nightly check. */
+const openSettlement = ({ pool, log }: Base, { meter }: Access) => {
   const stopSettling = keepSettled(meter, log);
-  const settledSample = keepSettledSample(pool, log);
-  const baseUrl = config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
+  const sample = keepSettledSample(pool, log);
+  const stop = async (): Promise<void> => {
+    await stopSettling();
+    await sample.stop();
+  };
+  return { sample, stop };
+};
+
+/** The archive, and links to its files. */
+const openFiles = ({ config, pool, baseUrl }: Base) => {
   const store = openArchiveStore(config);
-  const files = openFileLinks(store, keepLinkSecret(answering(pool, 'Links to files cannot be made now.')), baseUrl);
+  const secret = keepLinkSecret(answering(pool, 'Links to files cannot be made now.'));
+  return { store, links: openFileLinks(store, secret, baseUrl) };
+};
+
+/** Follows the live state, and the hub of the streams over it. */
+const openStreams = ({ config, kafka, live, nowMicros, registry, log }: Base) => {
   const meterStep = meterSteps(registry);
   // Observers of applied entries exist before the copy is filled.
   const hub = new StreamHub({ live, nowMicros, meterStep });
-  const stopFollowing = followLive({
+  const stop = followLive({
     kafka,
     memory: live,
     venues: config.VENUES,
@@ -130,45 +182,79 @@ const start = async (): Promise<Stop> => {
     meterStep,
     log,
   });
-  const metricsServer = await serveMetrics(registry, config.METRICS_PORT, { host: config.METRICS_HOST });
+  return { hub, stop };
+};
+
+const openMetrics = async (
+  { config, registry, live, nowMicros }: Base,
+  { meter }: Access,
+  notices: ReturnType<typeof watchNotices>,
+) => {
+  const server = await serveMetrics(registry, config.METRICS_PORT, { host: config.METRICS_HOST });
   const metrics = createApiMetrics(registry, live, nowMicros);
   metrics.watchNotices(notices);
   metrics.watchMeter(meter);
+  return { metrics, stop: () => server.close() };
+};
+
+/** What answers read from the stores; each refuses in its own words while its store is away. */
+const openRecords = ({ config, pool, baseUrl, log }: Base, { questdb }: HistoryPart, store: ObjectStore) => ({
+  accounts: openAccountStore(answering(pool, 'The account cannot be read now.')),
+  manifest: openManifest(answering(pool, 'The archive cannot be read now.')),
+  anchors: openAnchors(
+    {
+      days: openClosedDays(answering(pool, 'Anchored days cannot be read now.')),
+      store,
+      stored: questdb === null ? null : { questdb, namespace: config.TOPIC_NAMESPACE },
+    },
+    `${baseUrl}${VERIFY_PATH}`,
+  ),
+  receipts: openReceipts(pool),
+  statusStore: openStatusStore(pool, log),
+});
+
+/** Whether the stores respond, for /readyz. */
+const watchStores = ({ pool }: Base, { isDatabaseReady }: TurnoverPart, { probe }: HistoryPart) => ({
+  areKeysReachable: watchReachable(async () => {
+    await pool.query('select 1');
+    return isDatabaseReady();
+  }),
+  ...(probe === null ? {} : { isHistoryReachable: watchReachable(() => probe.ping().then(() => true)) }),
+});
+
+const start = async (): Promise<Stop> => {
+  const base = openBase();
+  const { config, log, nowMicros, pool, live, registry, baseUrl } = base;
+  const access = openAccess(base);
+  const { keys, meter } = access;
+  const turnover = await openTurnover(base);
+  const stored = openHistory(base);
+  const rules = openRules(base, stored, turnover);
+  const notices = watchNotices(base, access, { rules, turnover });
+  const settlement = openSettlement(base, access);
+  const files = openFiles(base);
+  const streams = openStreams(base);
+  const metered = await openMetrics(base, access, notices);
   const payments = startPayments({ ...readPaymentSettings(config), baseUrl }, { pool, registry, log });
   const app = await buildApp({
     live,
-    hub,
+    hub: streams.hub,
     turnover: turnover.current,
-    ...(history === null ? {} : { history }),
+    ...(stored.history === null ? {} : { history: stored.history }),
     nowMicros,
     keys,
-    accounts: openAccountStore(answering(pool, 'The account cannot be read now.')),
-    settledSample,
-    files,
-    manifest: openManifest(answering(pool, 'The archive cannot be read now.')),
-    anchors: openAnchors(
-      {
-        days: openClosedDays(answering(pool, 'Anchored days cannot be read now.')),
-        store,
-        stored: questdb === null ? null : { questdb, namespace: config.TOPIC_NAMESPACE },
-      },
-      `${baseUrl}${VERIFY_PATH}`,
-    ),
+    settledSample: settlement.sample,
+    files: files.links,
+    ...openRecords(base, stored, files.store),
     meter,
     payments: payments.checks,
-    receipts: openReceipts(pool),
-    statusStore: openStatusStore(pool, log),
     rules: rules.desk,
     moves: rules.moves,
     baseUrl,
     trustedProxies: config.TRUSTED_PROXIES,
     ...(config.ACCOUNT_URL === null ? {} : { accountUrl: config.ACCOUNT_URL.replace(/\/$/, '') }),
-    areKeysReachable: watchReachable(async () => {
-      await pool.query('select 1');
-      return database.isReady();
-    }),
-    ...(probe === null ? {} : { isHistoryReachable: watchReachable(() => probe.ping().then(() => true)) }),
-    metrics,
+    ...watchStores(base, turnover, stored),
+    metrics: metered.metrics,
     simulated: config.SIMULATED,
     log,
   });
@@ -179,19 +265,8 @@ const start = async (): Promise<Stop> => {
   return async () => {
     await tools?.close();
     await app.close();
-    await rules.stop();
-    await payments.stop();
-    await stopSettling();
-    await settledSample.stop();
-    await notices.stop();
-    await turnover.stop();
-    await database.stop();
-    await stopFollowing();
-    await metricsServer.close();
-    await questdb?.close();
-    await probe?.close();
-    await kafka.close();
-    await pool.end();
+    const parts = [rules, payments, settlement, notices, turnover, streams, metered, stored, base];
+    for (const part of parts) await part.stop();
   };
 };
 

@@ -14,6 +14,9 @@ type PresenceWatch = {
   readonly look: (venue: string, tasks: readonly Presences[], nowMs: number) => void;
 };
 
+/** Share of the listings of a venue's layer that are present. */
+type LayerShare = { readonly venue: string; readonly layer: ReadingLayer; readonly share: number };
+
 const sumPresences = (tasks: readonly Presences[]): Map<ReadingLayer, Presence> => {
   const sums = new Map<ReadingLayer, Presence>();
   for (const task of tasks) {
@@ -28,7 +31,7 @@ const sumPresences = (tasks: readonly Presences[]): Map<ReadingLayer, Presence> 
 /** `least`: the share of present listings in a healthy layer. */
 export const createPresenceWatch = (least: number, metrics: ProcessorMetrics, log: Logger): PresenceWatch => {
   const low = new Map<string, Low>();
-  const updateAlarm = (venue: string, layer: ReadingLayer, share: number, nowMs: number): void => {
+  const updateAlarm = ({ venue, layer, share }: LayerShare, nowMs: number): void => {
     const key = `${venue} ${layer}`;
     const held = low.get(key);
     if (share >= least) {
@@ -44,7 +47,8 @@ export const createPresenceWatch = (least: number, metrics: ProcessorMetrics, lo
   };
   return {
     look: (venue, tasks, nowMs) => {
-      for (const [layer, { present, of }] of sumPresences(tasks)) updateAlarm(venue, layer, present / of, nowMs);
+      for (const [layer, { present, of }] of sumPresences(tasks))
+        updateAlarm({ venue, layer, share: present / of }, nowMs);
     },
   };
 };

@@ -1,6 +1,12 @@
 // Distributes the tasks of all raw partitions over the processes of a group and runs those assigned to this one.
 
-import { formatPartition, joinGroup, type KafkaHandle, type TopicPartition } from '../infra/runtime/kafka/kafka.ts';
+import {
+  formatPartition,
+  type GroupMember,
+  joinGroup,
+  type KafkaHandle,
+  type TopicPartition,
+} from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
 import { watchUnexpected } from '../ingest/venues/shared/unexpected.ts';
@@ -8,7 +14,7 @@ import { STATE_LAG } from '../schemas/freshness.ts';
 import type { Micros } from '../schemas/records.ts';
 import { topics } from '../schemas/topics.ts';
 import type { ProcessorMetrics } from './metrics.ts';
-import { closeOutlets, openOutlets, stalledMs } from './outlets.ts';
+import { closeOutlets, type Outlets, openOutlets, stalledMs } from './outlets.ts';
 import { createPresenceWatch } from './presence-watch.ts';
 import { TaskRunner } from './runner.ts';
 
@@ -38,6 +44,18 @@ type Tasks = {
   readonly stop: () => Promise<void>;
 };
 
+/** The tasks of this process and what they share. */
+type Work = {
+  readonly spec: TasksSpec;
+  /** Venues by their raw topic. */
+  readonly byTopic: ReadonlyMap<string, MappedVenue>;
+  /** Partitions of each raw topic. */
+  readonly shards: ReadonlyMap<string, number>;
+  readonly outlets: Outlets;
+  /** Running tasks by partition. */
+  readonly runners: Map<string, TaskRunner>;
+};
+
 /** Partitions of each raw topic: the number of shards over which listings are spread. */
 const readShards = async (handle: KafkaHandle, names: readonly string[]): Promise<Map<string, number>> => {
   const admin = await handle.admin();
@@ -64,31 +82,37 @@ const findBehind = (key: string, watermark: Micros): readonly string[] => {
   return lag > STATE_LAG ? [`the task of ${key} is ${Math.round(lag / 1_000)} ms behind`] : [];
 };
 
-/** Joins the group and works until stopped; `stop` leaves complete checkpoints. */
-export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
+/** Reads how the venues' partitions are sharded, and opens the outlets of all tasks. */
+const openWork = async (spec: TasksSpec): Promise<Work> => {
   const names = topics(spec.namespace);
   const byTopic = new Map(spec.venues.map((venue) => [names.raw(venue.id), venue]));
   const shards = await readShards(spec.handle, [...byTopic.keys()]);
-  const outlets = openOutlets(spec.handle);
-  const runners = new Map<string, TaskRunner>();
+  return { spec, byTopic, shards, outlets: openOutlets(spec.handle), runners: new Map() };
+};
 
-  const startRunner = async (at: TopicPartition): Promise<TaskRunner> => {
-    const known = byTopic.get(at.topic);
-    if (!known) throw new Error(`no venue for topic ${at.topic}`);
-    const { handle, namespace, ticks, metrics, log } = spec;
-    const venue = watchUnexpected(known, (kind) => metrics.unexpected(known.id, kind));
-    const sharded = { partition: at.partition, shards: shards.get(at.topic) ?? 1 };
-    return TaskRunner.start({ handle, venue, ...sharded, namespace, ticks, outlets, metrics, log });
-  };
+const startRunner = async (
+  { spec, byTopic, shards, outlets }: Work,
+  { topic, partition }: TopicPartition,
+): Promise<TaskRunner> => {
+  const known = byTopic.get(topic);
+  if (!known) throw new Error(`no venue for topic ${topic}`);
+  const { handle, namespace, ticks, metrics, log } = spec;
+  const venue = watchUnexpected(known, (kind) => metrics.unexpected(known.id, kind));
+  const sharded = { partition, shards: shards.get(topic) ?? 1 };
+  return TaskRunner.start({ handle, venue, ...sharded, namespace, ticks, outlets, metrics, log });
+};
 
-  const member = await joinGroup(spec.handle, {
+/** Joins the group: a task runs while its partition is assigned to this process. */
+const joinTasks = (work: Work): Promise<GroupMember> => {
+  const { spec, byTopic, runners } = work;
+  return joinGroup(spec.handle, {
     groupId: spec.groupId,
     replacesPredecessor: spec.named ?? false,
     topics: [...byTopic.keys()],
     onAssigned: (partitions) =>
       Promise.all(
         partitions.map(async (at) => {
-          const runner = await startRunner(at);
+          const runner = await startRunner(work, at);
           runners.set(formatPartition(at), runner);
           return { ...at, from: runner.start };
         }),
@@ -97,31 +121,36 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
       for (const at of partitions) {
         const runner = runners.get(formatPartition(at));
         runners.delete(formatPartition(at));
-        await runner?.stop(false);
+        await runner?.stop('unsaved');
       }
     },
-    onBatch: async (topic, partition, messages, logEnd) => {
-      await runners.get(formatPartition({ topic, partition }))?.apply(messages, logEnd);
+    onBatch: async (batch) => {
+      await runners.get(formatPartition(batch))?.apply(batch.messages, batch.highWatermark);
     },
   });
+};
 
+const listProblems = ({ spec, outlets, runners }: Work): readonly string[] => {
+  const waitedMs = stalledMs(outlets);
+  const stalled = waitedMs > STALLED_MS ? [`Kafka has acknowledged nothing for ${Math.round(waitedMs)} ms`] : [];
+  // A finished log that is processed again belongs to another time.
+  const behind = spec.ticks ? [...runners].flatMap(([key, { watermark }]) => findBehind(key, watermark)) : [];
+  return [...stalled, ...behind];
+};
+
+/** Joins the group and works until stopped; `stop` leaves complete checkpoints. */
+export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
+  const work = await openWork(spec);
+  const { outlets, runners } = work;
+  const member = await joinTasks(work);
   const timer = watchPresence(spec, runners);
-
-  const problems = (): readonly string[] => {
-    const waitedMs = stalledMs(outlets);
-    const stalled = waitedMs > STALLED_MS ? [`Kafka has acknowledged nothing for ${Math.round(waitedMs)} ms`] : [];
-    // A finished log that is processed again belongs to another time.
-    const behind = spec.ticks ? [...runners].flatMap(([key, { watermark }]) => findBehind(key, watermark)) : [];
-    return [...stalled, ...behind];
-  };
-
   return {
-    problems,
+    problems: () => listProblems(work),
     watermarks: () => new Map([...runners].map(([key, runner]) => [key, runner.watermark])),
     stop: async () => {
       clearInterval(timer);
       await member.stop();
-      for (const runner of runners.values()) await runner.stop(true);
+      for (const runner of runners.values()) await runner.stop('saved');
       await closeOutlets(outlets);
     },
   };

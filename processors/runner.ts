@@ -5,7 +5,7 @@ import type { Logger } from '../infra/runtime/log.ts';
 import { runStretch } from '../infra/runtime/steps.ts';
 import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
 import { codecs, mdCodec } from '../schemas/avro/codec.ts';
-import { type CheckpointEntry, type StateEntry, type Topics, topics } from '../schemas/topics.ts';
+import { type CheckpointEntry, type StateEntry, type Topics, topics, type WatermarkEntry } from '../schemas/topics.ts';
 import { type Backlog, createBacklog, NO_BACKLOG } from './backlog.ts';
 import { beginRound, countUnsaved, makeMarker, type Round, saveSome } from './checkpoint.ts';
 import { readRaw, refuseHole, refuseOther } from './continuity.ts';
@@ -45,6 +45,9 @@ type RunnerSpec = {
   readonly metrics: ProcessorMetrics;
   readonly log: Logger;
 };
+
+/** Whether a stopping task leaves a complete checkpoint, so that its next owner starts at once. */
+type Ending = 'saved' | 'unsaved';
 
 type Begun = { readonly task: Task } & Pick<Restored, 'emittedTo' | 'logStart' | 'logEnd'>;
 
@@ -168,12 +171,12 @@ export class TaskRunner {
     await nextTurn();
   }
 
-  /** Finishes writing and, when `save`, leaves a complete checkpoint so that the next owner starts at once. */
-  async stop(save: boolean): Promise<void> {
+  /** Finishes writing. */
+  async stop(ending: Ending): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
     await this.#closing;
-    if (save && this.#hasBegun) {
+    if (ending === 'saved' && this.#hasBegun) {
       if (this.#round === null) this.#beginRound();
       this.#advanceRound(WHOLE);
       await this.#closing;
@@ -279,22 +282,17 @@ export class TaskRunner {
       this.#publishedOffset = offset;
       this.#publishedWatermark = watermark;
       this.#spec.metrics.watermarkPublished(this.#task.id, watermark);
-      this.#putWatermark('task', watermark, offset, this.#positions());
+      this.#putWatermark({ kind: 'task', watermark, offset, positions: this.#positions() });
     }
   }
 
-  #putWatermark(
-    kind: 'task' | 'checkpoint',
-    watermark: number,
-    offset: number,
-    positions: Record<string, number>,
-  ): void {
+  #putWatermark(entry: Omit<WatermarkEntry, 'task'>): void {
     const task = this.#task.id;
     this.#spec.outlets.live.publish({
       topic: this.#names.watermark,
       partition: 0,
-      key: kind === 'task' ? task : `${task}|${kind}`,
-      value: codecs.watermark.encode({ task, kind, watermark, offset, positions }),
+      key: entry.kind === 'task' ? task : `${task}|${entry.kind}`,
+      value: codecs.watermark.encode({ task, ...entry }),
     });
   }
 
@@ -337,7 +335,9 @@ export class TaskRunner {
     await Promise.all([flushOutputs(outlets), checkpoints.flush()]);
     this.#save(makeMarker(round));
     await checkpoints.flush();
-    this.#putWatermark('checkpoint', round.watermark, round.offset, { [this.#names.checkpoints(venue.id)]: start });
+    const { watermark, offset } = round;
+    const positions = { [this.#names.checkpoints(venue.id)]: start };
+    this.#putWatermark({ kind: 'checkpoint', watermark, offset, positions });
     this.#round = null;
     this.#closing = null;
     this.#spec.metrics.checkpointSaved(this.#task.id);

@@ -47,7 +47,7 @@ const MAPPING_PART = [
   'ingest/venues/shared/book-sync.ts',
 ];
 const RULES: readonly Rule[] = [
-  { room: 'schemas/merkle', may: ['schemas/merkle'], because: 'an outsider lifts the verifier out as it stands' },
+  { room: 'schemas/merkle', may: ['schemas/merkle'], because: 'the verifier can be copied out unchanged' },
   { room: 'schemas', may: ['schemas'], because: 'what bytes and words mean depends on nothing of ours' },
   {
     room: 'infra/runtime',
@@ -316,7 +316,7 @@ t.test('no venue is named outside its file, the registry, the simulator and test
   t.end();
 });
 
-t.test('files stay readable in one sitting and say in their first line what they are', (t) => {
+t.test('files stay readable in one sitting and describe themselves in their first line', (t) => {
   for (const file of files) {
     const lines = readFileSync(join(ROOT, file), 'utf8').split('\n');
     if (!/^(?:\/\/ |\/\*\* |#!)/.test(lines[0] ?? '')) t.fail(`${file} begins without its one sentence`);

@@ -124,28 +124,27 @@ const makeRow = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause
 
 /** Units of all members of the layer; the quantity's is that of the newest reading shown (L-05). */
 const findUnits = (
+  { selected, options }: ListingSeries,
   layer: ReadingLayer,
-  { version }: Selected,
-  said: readonly AnswerAt[],
-  mode: UnitsMode,
+  answers: readonly AnswerAt[],
 ): JsonValue => {
-  const counted = said.findLast(({ row }) => row?.reading.quantity_unit != null)?.row?.reading ?? {
+  const counted = answers.findLast(({ row }) => row?.reading.quantity_unit != null)?.row?.reading ?? {
     quantity_unit: null,
   };
-  const quantity = quantityUnitFor(unitCounted(counted, version), mode);
+  const quantity = quantityUnitFor(unitCounted(counted, selected.version), options.units);
   const members = Object.keys(LAYERS[layer].members);
   return byKey(Object.fromEntries(members.map((member) => [member, findUnit(member, layer, quantity)])));
 };
 
 type LayerText = { readonly text: string; readonly count: number; readonly rows: readonly Row[] };
 
-const layerText = (series: ListingSeries, layer: ReadingLayer, said: readonly AnswerAt[]): LayerText => {
+const layerText = (series: ListingSeries, layer: ReadingLayer, answers: readonly AnswerAt[]): LayerText => {
   const { selected, options } = series;
-  const { numberFormat, units } = options;
-  const rows = said.map((one) => makeRow(series, layer, one)).filter((row) => row !== null);
+  const { numberFormat } = options;
+  const rows = answers.map((one) => makeRow(series, layer, one)).filter((row) => row !== null);
   const texts = rows.map((row) => writeJson(row, { numberFormat }));
   const text = writeJson({
-    units: findUnits(layer, selected, said, units),
+    units: findUnits(series, layer, answers),
     retention_from: formatInstant(retentionFrom('readings', selected.version, options.evaluatedAt)),
     rows: rawJson(`[${texts.join(',')}]`),
     history_cadence: formatDuration(LAYERS[layer].windowMs),

@@ -37,8 +37,7 @@ const lastSpan = ({ version }: Selected, { length, from, to }: Periods): Span[] 
 /** From the first period that is not sealed and was not announced as a whole. */
 const unsealedSpan = (
   one: Selected,
-  { candles, evaluatedAt }: Gathered,
-  live: LiveMemory,
+  { candles, evaluatedAt, live }: Gathered & Pick<Sources, 'live'>,
   periods: Periods,
 ): Span[] => {
   const { length, from, to } = periods;
@@ -60,8 +59,9 @@ export const gatherMinutes = async (
   periods: Periods,
 ): Promise<ReadonlyMap<string, ReadonlyMap<Micros, StoredCandle>>> => {
   const bySpan = new Map<string, { readonly span: Span; readonly listings: Selected[] }>();
+  const known = { ...gathered, live: sources.live };
   for (const one of periods.length === MINUTE ? [] : gathered.listings) {
-    for (const span of [...lastSpan(one, periods), ...unsealedSpan(one, gathered, sources.live, periods)]) {
+    for (const span of [...lastSpan(one, periods), ...unsealedSpan(one, known, periods)]) {
       const key = `${span.from} ${span.to}`;
       const held = bySpan.get(key) ?? { span, listings: [] };
       bySpan.set(key, held);

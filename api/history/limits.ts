@@ -14,8 +14,11 @@ import { firstInstant, type Input } from './request.ts';
 const ROWS_PER_LAYER = ENDPOINT_LIMITS.history_rows_per_layer;
 const RAW_ROWS = ENDPOINT_LIMITS.history_raw_rows;
 
+/** A request, the times that it reads, and the plan of its key. */
+type PlannedRequest = { readonly input: Input; readonly asked: RequestedTimes; readonly plan: Plan };
+
 /** Raw rows, and how far back the plan reaches. */
-export const planRefusals = (input: Input, asked: RequestedTimes, plan: Plan, evaluatedAt: Micros): ApiError[] => {
+export const planRefusals = ({ input, asked, plan }: PlannedRequest, evaluatedAt: Micros): ApiError[] => {
   const refusals: ApiError[] = [];
   if (input.raw === true && !plan.raw) {
     const message = `The plan ${plan.name} has no raw history.`;

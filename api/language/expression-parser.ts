@@ -223,7 +223,7 @@ export class ExpressionParser {
       return quantifier ? this.#readQuantifier(quantifier, token) : this.#readAggregate(aggregate ?? 'max', token);
     }
     if (stream.isClause || INNER_WORDS.has(word)) stream.stop('an expression', EXPRESSION);
-    if (token.kind === 'code' || isShouted(token)) stopAtCode(stream, isCall);
+    if (token.kind === 'code' || isShouted(token)) stopAtCode(stream, isCall ? 'function' : 'field');
     stream.take();
     if (isCall) {
       stream.take();

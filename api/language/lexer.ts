@@ -139,7 +139,7 @@ class Lexer {
     const literal = matchAt(STRING, text, at);
     try {
       // JSON's own rules decide what a string may hold.
-      return this.#token('string', literal, at, JSON.parse(literal) as string);
+      return { ...this.#token('string', literal, at), value: JSON.parse(literal) as string };
     } catch {
       return this.#invalid(literal === '' ? matchAt(UNTERMINATED, text, at) : literal, at);
     }
@@ -164,7 +164,7 @@ class Lexer {
     { at, number, shift }: { readonly at: number; readonly number: string; readonly shift: number },
   ): Token {
     const digits = plainDecimal(number, shift);
-    return digits === null ? this.#invalid(text, at) : this.#token(kind, text, at, digits);
+    return digits === null ? this.#invalid(text, at) : { ...this.#token(kind, text, at), value: digits };
   }
 
   #readForeign(at: number): Token {
@@ -173,8 +173,8 @@ class Lexer {
     return this.#invalid(matchAt(FOREIGN, text, at), at);
   }
 
-  #token(kind: TokenKind, text: string, from: number, value = text): Token {
-    return { kind, text, value, from, to: from + text.length };
+  #token(kind: TokenKind, text: string, from: number): Token {
+    return { kind, text, value: text, from, to: from + text.length };
   }
 
   #invalid(text: string, from: number, hint?: string): Token {

@@ -14,11 +14,13 @@ export const isShouted = ({ kind, text }: Token): boolean => {
   return FUNCTIONS.has(lower) || FIELDS.has(lower) || SOURCES.has(lower);
 };
 
-/** Field and function names are lower case only; a code is allowed only beside a code field (DQL-03, DQL-34d). */
-export const stopAtCode = (stream: TokenStream, isCall: boolean): never => {
+/**
+ * Field and function names are lower case only; a code is allowed only beside a code field (DQL-03, DQL-34d). `place`: what a name there is of.
+ */
+export const stopAtCode = (stream: TokenStream, place: 'function' | 'field'): never => {
   const { token } = stream;
   const lower = token.text.toLowerCase();
-  const known = isCall ? FUNCTIONS.has(lower) : FIELDS.has(lower) || SOURCES.has(lower);
+  const known = place === 'function' ? FUNCTIONS.has(lower) : FIELDS.has(lower) || SOURCES.has(lower);
   if (known) stream.stop('a name in lower case', `Write ${lower}.`);
   if (/^[0-9]+E[0-9]+$/.test(token.text)) stream.stop('an expression', `Write ${lower}.`);
   return stream.stop('an expression', 'A code stands only on the right of "=" or in "in", beside a code field.');

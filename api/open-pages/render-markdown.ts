@@ -14,6 +14,8 @@ export type RenderedPage = {
   readonly passages: readonly Passage[];
 };
 
+const ROOT = new URL('../../', import.meta.url);
+
 /** As GitHub names them, so that links within the files work in both places. */
 export const toSlug = (title: string): string =>
   title
@@ -39,7 +41,16 @@ const resolveLink = (href: string, { file }: DocsPage, pages: readonly DocsPage[
   return `/docs/${page.slug}${fragment === undefined ? '' : `#${fragment}`}`;
 };
 
-/** Links without a target keep their text; alignment becomes a class, for the CSP refuses styles in markup. */
+/** A picture in the page itself, so that it has the colours of the site; its own style is for readers elsewhere, and the CSP refuses it. */
+const drawing = (source: string, { file, slug }: DocsPage): string => {
+  const path = posix.normalize(posix.join(posix.dirname(file ?? ''), source));
+  if (!path.endsWith('.svg'))
+    throw new Error(`${slug}: found the picture ${source}, use an SVG, because pages take its text`);
+  const svg = readFileSync(new URL(path, ROOT), 'utf8').replace(/<style>[\s\S]*?<\/style>\n?/, '');
+  return `<span class="picture" tabindex="0" role="group" aria-label="Picture">${svg.trim()}</span>`;
+};
+
+/** Links without a target keep their text; alignment becomes a class, for the CSP refuses styles in markup; a picture becomes its text. */
 const adjust = (tokens: readonly Token[], page: DocsPage, pages: readonly DocsPage[]): void => {
   let isDropped = false;
   for (const token of tokens) {
@@ -59,6 +70,10 @@ const adjust = (tokens: readonly Token[], page: DocsPage, pages: readonly DocsPa
       token.attrs = null;
     }
     if (token.type === 'link_close') isDropped = false;
+    if (token.type === 'image') {
+      token.type = 'html_inline';
+      token.content = drawing(String(token.attrGet('src')), page);
+    }
   }
 };
 
@@ -98,16 +113,6 @@ const listHeadings = (tokens: readonly Token[]): Heading[] =>
 
 /** Languages that readers take away. */
 const PASTED: ReadonlySet<string> = new Set(['sh', 'js', 'ts', 'python', 'sql', 'dql']);
-const ROOT = new URL('../../', import.meta.url);
-
-/** A picture in the page itself, so that it has the colours of the site; its own style is for readers elsewhere, and the CSP refuses it. */
-const drawing = (source: string, { file, slug }: DocsPage): string => {
-  const path = posix.normalize(posix.join(posix.dirname(file ?? ''), source));
-  if (!path.endsWith('.svg'))
-    throw new Error(`${slug}: found the picture ${source}, use an SVG, because pages take its text`);
-  const svg = readFileSync(new URL(path, ROOT), 'utf8').replace(/<style>[\s\S]*?<\/style>\n?/, '');
-  return `<span class="picture" tabindex="0" role="group" aria-label="Picture">${svg.trim()}</span>`;
-};
 
 const newParser = (): Parser => {
   const parser = new MarkdownIt({ html: false, linkify: false });
@@ -125,9 +130,6 @@ const newParser = (): Parser => {
     const id = `code-${i}`;
     return `<div class="copyable">${pre(` id="${id}"`)}<button type="button" class="quiet small" data-copy="${id}" hidden>Copy</button></div>`;
   };
-  // The page that contains the image is passed with each rendering.
-  parser.renderer.rules['image'] = (tokens, i, _options, env) =>
-    drawing(String((tokens[i] as Token).attrGet('src')), (env as { readonly page: DocsPage }).page);
   parser.renderer.rules['code_block'] = (tokens, i) =>
     `<pre tabindex="0"><code>${parser.utils.escapeHtml((tokens[i] as Token).content)}</code></pre>`;
   return parser;
@@ -139,7 +141,7 @@ export const createRenderer = (pages: readonly DocsPage[]): ((page: DocsPage) =>
     const tokens = parser.parse(page.markdown, {});
     adjust(tokens, page, pages);
     return {
-      html: parser.renderer.render(tokens, parser.options, { page }),
+      html: parser.renderer.render(tokens, parser.options, {}),
       headings: listHeadings(tokens),
       passages: listPassages(tokens, page),
     };

@@ -98,7 +98,7 @@ const selectWithin = ({ input, asked, names, plan, layers }: Question, context: 
   const span = { from: firstInstant(asked), to: lastInstant(asked) };
   return selectPast({ names, plan, span }, context, (listings) => [
     ...layerRefusals(input.layers, plan),
-    ...planRefusals(input, asked, plan, context.evaluatedAt),
+    ...planRefusals({ input, asked, plan }, context.evaluatedAt),
     ...freshnessLimits(input.freshness),
     ...cadenceLimits(asked, layers),
     ...rowLimits(asked),

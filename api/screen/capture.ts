@@ -127,10 +127,16 @@ const explain = (
   return { values, reasons };
 };
 
-type Stretch = { readonly spec: ColumnSpec; readonly last: number; readonly bars: number };
+/** The last `bars` periods of a column up to `last`. */
+type Stretch = {
+  readonly column: Column;
+  readonly spec: ColumnSpec;
+  readonly last: number;
+  readonly bars: number;
+};
 
 /** The units of the rows, else those of the listing when they were recorded; null for a column that is no quantity. */
-const readUnits = (column: Column, { spec, last, bars }: Stretch, { listing, version }: Selected): Units | null => {
+const readUnits = ({ column, spec, last, bars }: Stretch, { listing, version }: Selected): Units | null => {
   if (!isQuantitySpec(spec)) return null;
   const [values, recorded] = [column.copy(last, bars), column.copyRecorded(last, bars)];
   return column.copyUnits(last, bars).map((stated, i) => {
@@ -154,14 +160,9 @@ const inOneUnit = ({ values, reasons: given }: Elements, units: Units): Elements
   return { values, reasons };
 };
 
-const captureColumn = (
-  column: Column,
-  of: Stretch,
-  selected: Selected,
-  { now, units: mode }: CaptureOptions,
-): CapturedColumn => {
-  const { spec, last, bars } = of;
-  const units = readUnits(column, of, selected);
+const captureColumn = (stretch: Stretch, selected: Selected, { now, units: mode }: CaptureOptions): CapturedColumn => {
+  const { column, spec, last, bars } = stretch;
+  const units = readUnits(stretch, selected);
   const elements = explain(column.copy(last, bars), spec, { last, selected, now });
   return {
     elements: units === null || mode !== 'published' ? elements : inOneUnit(elements, units),
@@ -173,16 +174,14 @@ const captureColumn = (
   };
 };
 
-/** A column that is unknown now still has its unit (N-08). */
-const captureAbsence = (
-  absence: Unknown,
-  { spec, bars }: Need,
-  selected: Selected,
-  { at, columns }: CaptureOptions,
-): AbsentColumn => {
-  const column = absence.status === 'stale' ? columns.columnOf(selected.listing, spec) : undefined;
+/** A column that is unknown whatever is stored; null: its elements count. A stale one still has its unit (N-08). */
+const captureAbsence = ({ spec, bars }: Need, selected: Selected, options: CaptureOptions): AbsentColumn | null => {
+  const absence = findAbsence(spec, selected, options);
+  if (absence?.status !== 'stale') return absence;
+  const column = options.columns.columnOf(selected.listing, spec);
   if (column === undefined) return absence;
-  return { ...absence, units: readUnits(column, { spec, bars, last: periodAt(at, findLength(spec)) }, selected) };
+  const last = periodAt(options.at, findLength(spec));
+  return { ...absence, units: readUnits({ column, spec, bars, last }, selected) };
 };
 
 const require = (column: Column | undefined): Column => {
@@ -198,8 +197,8 @@ export const capture = (selected: Selected, needs: readonly Need[], options: Cap
   const held = new Map<string, [ColumnSpec, Column][]>();
   for (const need of needs) {
     const { spec } = need;
-    const absence = findAbsence(spec, selected, options);
-    if (absence !== null) captured.set(specId(spec), captureAbsence(absence, need, selected, options));
+    const absence = captureAbsence(need, selected, options);
+    if (absence !== null) captured.set(specId(spec), absence);
     else {
       const column = require(options.columns.columnOf(selected.listing, spec));
       held.set(spec.timeframe, [...(held.get(spec.timeframe) ?? []), [spec, column]]);
@@ -209,7 +208,7 @@ export const capture = (selected: Selected, needs: readonly Need[], options: Cap
     const last = newestPeriod(columns, options);
     for (const [spec, column] of columns) {
       const bars = needs.find((need) => need.spec === spec)?.bars ?? 1;
-      captured.set(specId(spec), captureColumn(column, { spec, last, bars }, selected, options));
+      captured.set(specId(spec), captureColumn({ column, spec, last, bars }, selected, options));
     }
   }
   return captured;

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { serviceError } from '../../schemas/errors.ts';
 import { type JsonValue, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
+import type { OrderKey } from '../language/tree.ts';
 import { because } from './because.ts';
 import type { Facts } from './facts.ts';
 import { type Element, Instrument } from './instrument.ts';
@@ -69,7 +70,7 @@ export class Budget {
 type Outcome = { readonly instrument: Instrument; readonly result: Truth; readonly keys: readonly Value[] };
 
 /** Known before unknown in either direction (SC-04). */
-const compareKeys = (a: Value, b: Value, descending: boolean): number => {
+const compareKeys = (a: Value, b: Value, { descending }: Pick<OrderKey, 'descending'>): number => {
   const [isA, isB] = [a.kind === 'number' || a.kind === 'text', b.kind === 'number' || b.kind === 'text'];
   if (!isA || !isB) return Number(isB) - Number(isA);
   const order =
@@ -83,8 +84,8 @@ const compareKeys = (a: Value, b: Value, descending: boolean): number => {
 const inOrder =
   ({ query }: Plan) =>
   (a: Outcome, b: Outcome): number => {
-    for (const [i, { descending }] of query.orderBy.entries()) {
-      const order = compareKeys(a.keys[i] as Value, b.keys[i] as Value, descending);
+    for (const [i, key] of query.orderBy.entries()) {
+      const order = compareKeys(a.keys[i] as Value, b.keys[i] as Value, key);
       if (order !== 0) return order;
     }
     return 0;

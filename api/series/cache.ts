@@ -223,7 +223,7 @@ export class SeriesCache implements Columns {
 
   #apply(venue: string, { kind, row, symbol }: LiveEntry): void {
     if (row === null || symbol === null || (kind !== 'provisional' && kind !== 'sealed')) return;
-    if (!countsForSeries(row, kind === 'sealed')) return;
+    if (!countsForSeries(row, kind)) return;
     for (const target of this.#byListing.get(`${venue}|${symbol}`) ?? []) putRow(row, target);
   }
 }

@@ -118,7 +118,8 @@ const makeConfiguration = (deps: ProviderDeps): Configuration => ({
   },
   extraClientMetadata: {
     properties: ['software_id', 'software_version'],
-    validator: (_ctx, _key, _value, metadata) => checkClient(metadata as Record<string, unknown>),
+    // Called with the context, the name and value of one property, and all that the client registers.
+    validator: (...given) => checkClient(given[3] as Record<string, unknown>),
   },
   features: features(deps),
   scopes: [SCOPE, OFFLINE],

@@ -94,8 +94,13 @@ export class Stream {
   }
 
   /** Puts an event into the step under way; `key` names listing and layer when a newer event may replace it. */
-  add(event: string, data: string, key: string | null = null, isStatus = false): void {
-    if (!this.#isEnded) this.#drafts.push({ event, data, key, isStatus });
+  add(event: string, data: string, key: string | null = null): void {
+    this.addDraft({ event, data, key, isStatus: false });
+  }
+
+  /** One draft may be put into the steps of many streams. */
+  addDraft(draft: Draft): void {
+    if (!this.#isEnded) this.#drafts.push(draft);
   }
 
   /**
@@ -131,7 +136,7 @@ export class Stream {
     if (errors.length > 0) this.add('error', errorsText(errors));
     this.commit(this.#lastId);
     this.flush();
-    this.#finish(reason, false);
+    this.#finish(reason, { drop: false });
   }
 
   /** The client is gone. */
@@ -143,10 +148,10 @@ export class Stream {
 
   /** Too slow to be served: what waits is given up, and the client may come again (ST-06). */
   #giveUp(): void {
-    if (!this.#isEnded) this.#finish('rotate', true);
+    if (!this.#isEnded) this.#finish('rotate', { drop: true });
   }
 
-  #finish(reason: Reason, drop: boolean): void {
+  #finish(reason: Reason, { drop }: { readonly drop: boolean }): void {
     this.#isEnded = true;
     const data = writeJson({ reason, reconnect: reason !== 'key_ended' });
     this.#outbox.end({ id: this.#lastId, event: 'bye', data, key: null }, { drop });

@@ -132,7 +132,8 @@ export class TrackBoard {
       return;
     }
     const data = track.data(sight, version, isNew ? (isMoved ? 'both' : 'value') : 'status');
-    for (const stream of track.readers) stream.add('update', data, track.key, !isNew);
+    const update = { event: 'update', data, key: track.key, isStatus: !isNew };
+    for (const stream of track.readers) stream.addDraft(update);
   }
 
   #make(

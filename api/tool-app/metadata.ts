@@ -45,12 +45,15 @@ export const metadataDocuments = (addresses: Addresses): ReadonlyMap<string, str
   ]);
 };
 
-/** `WWW-Authenticate` of a 401; `error` only when credentials were sent. */
-export const challengeHeader = ({ mcpUrl, authUrl }: Addresses, isSent: boolean): string => {
+/** The credentials of a request that gets a 401. */
+export type Unaccepted = 'missing' | 'refused';
+
+/** `WWW-Authenticate` of a 401. */
+export const challengeHeader = ({ mcpUrl, authUrl }: Addresses, credentials: Unaccepted): string => {
   const parts = [
     `resource_metadata="${authUrl ?? new URL(mcpUrl).origin}${RESOURCE_PATH}"`,
     `scope="${SCOPE}"`,
-    ...(isSent ? ['error="invalid_token"'] : []),
+    ...(credentials === 'refused' ? ['error="invalid_token"'] : []),
   ];
   return `Bearer ${parts.join(', ')}`;
 };

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { KeyStore } from '../access/key-store.ts';
 import { checkKey, refuseKeyInUrl } from '../access/steps.ts';
-import { type Addresses, challengeHeader } from './metadata.ts';
+import { type Addresses, challengeHeader, type Unaccepted } from './metadata.ts';
 import { isToken, type Tokens } from './token-check.ts';
 
 export type RefusalDeps = Addresses & {
@@ -67,10 +67,10 @@ const KEY_HINT = 'Send Authorization: Bearer <API_KEY>, or sign in.';
 const NOT_ACCEPTED = 'The key or access token is not accepted.';
 
 /** A 401: the client is to sign in (again). */
-export const unauthorized = (isSent: boolean, addresses: Addresses): Refused => ({
+export const unauthorized = (credentials: Unaccepted, addresses: Addresses): Refused => ({
   status: 401,
-  headers: { ...TEXT, 'www-authenticate': challengeHeader(addresses, isSent) },
-  body: `${isSent ? NOT_ACCEPTED : 'The Authorization header is missing.'} ${KEY_HINT}\n`,
+  headers: { ...TEXT, 'www-authenticate': challengeHeader(addresses, credentials) },
+  body: `${credentials === 'refused' ? NOT_ACCEPTED : 'The Authorization header is missing.'} ${KEY_HINT}\n`,
 });
 
 const UNCHECKED: Refused = {
@@ -90,18 +90,18 @@ const admitToken = async (
   deps: RefusalDeps,
 ): Promise<Admitted | Refused> => {
   const found = await tokens.find(token);
-  if (found === 'refused') return unauthorized(true, deps);
+  if (found === 'refused') return unauthorized('refused', deps);
   return found === 'unreachable' ? UNCHECKED : found;
 };
 
 const admitCredentials = async ({ headers, nowMs }: ToolRequest, deps: RefusalDeps): Promise<Admitted | Refused> => {
   const { authorization } = headers;
-  if (authorization === undefined) return unauthorized(false, deps);
+  if (authorization === undefined) return unauthorized('missing', deps);
   const sent = BEARER.exec(authorization)?.[1] ?? '';
   if (deps.tokens !== null && isToken(sent)) return admitToken(sent, deps.tokens, deps);
   const refused = await checkKey({ nowMs, account: null }, authorization, deps);
   if (refused === null) return { key: sent };
-  return refused.status === 401 ? unauthorized(true, deps) : UNCHECKED;
+  return refused.status === 401 ? unauthorized('refused', deps) : UNCHECKED;
 };
 
 export const isAdmitted = (outcome: Admitted | Refused): outcome is Admitted => 'key' in outcome;

@@ -80,7 +80,7 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
         return false;
       }
       book.isDoubted = false;
-      const step = stepBookSync(rule, book.sync, chain, null);
+      const step = stepBookSync(rule, book.sync, { chain, payload: null });
       book.sync = step.state;
       book.receivedMs = nowMs;
       if (chain.kind === 'snapshot') book.snapshotMs = nowMs;

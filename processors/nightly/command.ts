@@ -62,11 +62,11 @@ const parse = (argv: readonly string[], steps: readonly Step[]) => {
   }
 };
 
-/** Throws before a step is due, and for `--early` where the anchor binds (AN-12). */
-const refuseEarly = async ({ step, day }: Task, context: NightlyContext, early: boolean): Promise<void> => {
+/** Throws before a step is due, and for an early one where the anchor binds (AN-12). */
+const refuseEarly = async ({ step, day }: Task, context: NightlyContext): Promise<void> => {
   const dueMs = findDayStart(day) + step.dueMs;
   if (step.onlyWhenDue !== true || context.nowMs() >= dueMs) return;
-  if (!early) throw new UsageError(`${step.name} of ${day} is due at ${new Date(dueMs).toISOString()}`);
+  if (context.early !== true) throw new UsageError(`${step.name} of ${day} is due at ${new Date(dueMs).toISOString()}`);
   if (await context.isBinding())
     throw new UsageError(`the anchor binds: ${step.name} of ${day} is not done before it is due`);
 };
@@ -113,10 +113,8 @@ export const runCommand = async (
     );
   }
   const day = asked.day === undefined ? latestDue(step, nowMs) : parseDay(asked.day, nowMs);
-  await refuseEarly({ step, day }, context, asked.early);
-  const early = asked.early ? { early: true as const } : {};
-  return (
-    (await runTask({ step, day }, ledger, { context: { ...context, ...early }, mode: 'again' })) ??
-    'another runner works on it'
-  );
+  const granted: NightlyContext = asked.early ? { ...context, early: true } : context;
+  await refuseEarly({ step, day }, granted);
+  const report = await runTask({ step, day }, ledger, { context: granted, mode: 'again' });
+  return report ?? 'another runner works on it';
 };

@@ -124,9 +124,10 @@ const READ_OPEN = `select incident_id as id, venue, gap_cause as cause, layers, 
   (extract(epoch from from_at) * 1000000)::bigint::text as "from", (extract(epoch from to_at) * 1000000)::bigint::text as "to"
 from incidents where kind = 'gap' and state = 'open'`;
 
-type Held = { readonly id: string; readonly incident: GapIncident };
+/** `id`: null for an incident that is not stored yet. */
+type Stored = { readonly id: string | null; readonly incident: GapIncident };
 
-const readOpen = async (client: PoolClient): Promise<Held[]> => {
+const readOpen = async (client: PoolClient): Promise<Stored[]> => {
   const { rows } = await client.query(READ_OPEN);
   return rows.map(({ id, venue, cause, layers, details, from, to }) => ({
     id,
@@ -143,7 +144,7 @@ const CHANGE = `update incidents set layers = $2, from_at = ${INSTANT(3)}, to_at
 const OPEN = `insert into incidents (kind, subject, venue, gap_cause, layers, from_at, to_at, note, details, state, closed_at)
 values ('gap', $1 || ' ' || $2, $1, $2, $3, ${INSTANT(4)}, ${INSTANT(5)}, $6, $7, $8, case when $8 = 'closed' then now() end)`;
 
-const write = async (client: PoolClient, incident: GapIncident, id: string | null, reached: Micros): Promise<void> => {
+const write = async (client: PoolClient, { id, incident }: Stored, reached: Micros): Promise<void> => {
   const { venue, cause, layers, from, to, listings, listing } = incident;
   const state = isOver(incident, reached) ? 'closed' : 'open';
   const values = [layers, from, to, formatNote(incident), { listings, listing }, state];
@@ -179,7 +180,7 @@ export const reportGaps = async (context: NightlyContext): Promise<void> => {
         open.map(({ incident }) => incident),
         groups,
       );
-      for (const [i, incident] of all.entries()) await write(client, incident, open[i]?.id ?? null, reached);
+      for (const [i, incident] of all.entries()) await write(client, { id: open[i]?.id ?? null, incident }, reached);
       await client.query(PROGRESS, [reached]);
     }
     await client.query('commit');

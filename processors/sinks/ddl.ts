@@ -18,8 +18,9 @@ export function createTable(table: string, spec: TableSpec, namespace: string): 
   ].join('\n');
 }
 
-export const addColumn = (table: string, name: string, kind: ColumnKind, namespace: string): string =>
-  `ALTER TABLE '${tableName(namespace, table)}' ADD COLUMN IF NOT EXISTS ${formatColumn(name, kind)}`;
+/** `table`: its name with the namespace. */
+export const addColumn = (table: string, name: string, kind: ColumnKind): string =>
+  `ALTER TABLE '${table}' ADD COLUMN IF NOT EXISTS ${formatColumn(name, kind)}`;
 
 /** Columns for the service only: the origin of a row, not its content. */
 const INTERNAL: ReadonlySet<string> = new Set(['status', 'gap_cause', 'late', 'from_at', 'src_offset']);

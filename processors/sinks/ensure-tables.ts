@@ -40,22 +40,21 @@ export async function ensureTables(run: Sql, { namespace }: { readonly namespace
   const sql = patient(run);
   for (const [table, spec] of Object.entries(TABLES)) {
     await sql(createTable(table, spec, namespace));
-    await addMissing(sql, table, spec, namespace);
+    await addMissing(sql, tableName(namespace, table), spec);
   }
   for (const [name, select] of viewTexts(namespace)) await sql(createView(name, select));
 }
 
-async function addMissing(sql: Sql, table: string, spec: TableSpec, namespace: string): Promise<void> {
-  const name = tableName(namespace, table);
+async function addMissing(sql: Sql, table: string, spec: TableSpec): Promise<void> {
   const found = new Map(
-    (await sql(`SELECT "column", type FROM table_columns('${name}')`)).map(([column, type]) => [column, type]),
+    (await sql(`SELECT "column", type FROM table_columns('${table}')`)).map(([column, type]) => [column, type]),
   );
   for (const [column, kind] of Object.entries(spec.columns)) {
     const type = found.get(column);
-    if (type === undefined) await sql(addColumn(table, column, kind, namespace));
+    if (type === undefined) await sql(addColumn(table, column, kind));
     else if (type !== kind.toUpperCase())
       throw new TableMismatch(
-        `${name}.${column} is ${type}, this version writes ${kind.toUpperCase()}: use a new namespace or migrate the column`,
+        `${table}.${column} is ${type}, this version writes ${kind.toUpperCase()}: use a new namespace or migrate the column`,
       );
   }
 }

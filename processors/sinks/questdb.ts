@@ -4,6 +4,7 @@ import { createBackoff } from '../../infra/runtime/backoff.ts';
 import { endProcess } from '../../infra/runtime/kafka/client.ts';
 import {
   createPublisher,
+  type GroupBatch,
   type GroupMember,
   joinGroup,
   type KafkaHandle,
@@ -98,7 +99,7 @@ class Sink {
     });
   }
 
-  async add(topic: string, partition: number, messages: readonly Message[], highWatermark: number): Promise<void> {
+  async add({ topic, partition, messages, highWatermark }: GroupBatch): Promise<void> {
     const stopped = this.#stopping.signal;
     while (this.#batch.count >= this.#maxRows && !stopped.aborted) await this.#taken.promise;
     if (stopped.aborted) return;
@@ -271,7 +272,7 @@ export async function startSink(deps: SinkDeps): Promise<RunningSink> {
       await sink.loadPublished();
       return undefined;
     },
-    onBatch: (topic, partition, messages, highWatermark) => sink.add(topic, partition, messages, highWatermark),
+    onBatch: (batch) => sink.add(batch),
     ...(deps.onFatal === undefined ? {} : { onFatal: deps.onFatal }),
   });
   deps.metrics.watchProblem(() => sink.problem());

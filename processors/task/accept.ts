@@ -1,68 +1,62 @@
 // Accepts the readings of a listing's layer: from the active connection, in time, above the held one (design section 5, N-11).
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
-import type { Micros } from '../../schemas/records.ts';
-import type { Reading } from '../../schemas/topics.ts';
+import { LAYERS } from '../../schemas/layers.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
 import { countsForLayer, isAbout } from './connections.ts';
 import { isCollected, openLayer, pushProvisional, pushRecord, pushSealed, type TaskContext } from './context.ts';
 import { pushLive } from './outputs.ts';
 import { measure, type ReadingRecord, type ReadingSource, toReading } from './readings.ts';
 import { readingRow } from './rows.ts';
-import type { ConnectionView, LayerState, ListingState } from './state.ts';
+import type { Candidate, ConnectionView, LayerState, ListingState } from './state.ts';
 import { noteValidity, offerToWindow } from './windows.ts';
-
-/** The stamps of the message that makes a reading. */
-type Stamps = { readonly receivedAt: Micros; readonly recordedAt: Micros; readonly offset: number };
 
 /** A listing that is being changed, and the connection of the change. */
 export type Subject = { readonly connection: ConnectionView; readonly listing: ListingState };
 
+/** The message of a reading, and the place of the reading in its layer. */
+type Origin = Pick<ReadingSource, 'layer' | 'rev' | 'receivedAt' | 'recordedAt' | 'raw'>;
+
 export const makeSource = (
-  context: TaskContext,
+  { state }: TaskContext,
   { connection, listing }: Subject,
-  layer: ReadingLayer,
-  stamps: Stamps & { readonly raw: string | null },
-): Omit<ReadingSource, 'rev'> => ({
+  { layer, rev, receivedAt, recordedAt, raw }: Origin,
+): ReadingSource => ({
   layer,
-  receivedAt: stamps.receivedAt,
-  recordedAt: stamps.recordedAt,
+  rev,
+  receivedAt,
+  recordedAt,
   connId: connection.conn_id,
-  capability: context.state.capability,
+  capability: state.capability,
   listing: listing.version.record,
-  raw: stamps.raw,
+  raw,
 });
 
-/** Applies a record of a layer in which every message is a value. */
-export const applyReading = (
-  context: TaskContext,
-  subject: Subject,
-  record: ReadingRecord,
-  raw: string | null,
-): void => {
-  const name = record.layer;
+/** A record of a layer in which every message is a value. */
+type ReadingMessage = { readonly record: ReadingRecord; readonly raw: string | null };
+
+/** Applies such a record. */
+export const applyReading = (context: TaskContext, subject: Subject, { record, raw }: ReadingMessage): void => {
+  const { state, out } = context;
   const { connection, listing } = subject;
-  if (!isCollected(context, listing, name)) return;
-  if (!isAbout(connection, name, listing.symbol)) return;
-  const layer = openLayer(listing, name);
-  if (!countsForLayer(context.state, layer, connection)) return;
+  if (!isCollected(context, listing, record.layer)) return;
+  if (!isAbout(connection, record.layer, listing.symbol)) return;
+  const layer = openLayer(listing, record.layer);
+  if (!countsForLayer(state, layer, connection)) return;
   const measured = measure(record, listing.version.record, layer);
-  const stamps = {
+  const source = makeSource(context, subject, {
+    layer: record.layer,
+    rev: layer.rev + 1,
     receivedAt: record.received_at,
-    recordedAt: context.state.recordedAt,
-    offset: context.out.offset,
+    recordedAt: state.recordedAt,
     raw,
-  };
-  const source = makeSource(context, subject, name, stamps);
-  const replaced = acceptReading(context, listing, stamps, layer, (rev) =>
-    toReading({ ...source, rev }, measured, null),
-  );
+  });
+  const replaced = acceptReading(context, listing, { reading: toReading(source, measured, null), offset: out.offset });
   if (replaced) pushRecord(context, record, connection);
 };
 
-const isAboveHeld = (layer: LayerState, { receivedAt, offset }: Stamps): boolean => {
+const isAboveHeld = (layer: LayerState, { reading, offset }: Candidate): boolean => {
   const held = layer.reading;
-  if (held === null || receivedAt > held.received_at) return true;
-  return receivedAt === held.received_at && offset >= layer.offset;
+  if (held === null || reading.received_at > held.received_at) return true;
+  return reading.received_at === held.received_at && offset >= layer.offset;
 };
 
 /**
@@ -70,33 +64,29 @@ const isAboveHeld = (layer: LayerState, { receivedAt, offset }: Stamps): boolean
  * above it, and represent their window when they are its last. Returns whether the held reading
  * was replaced.
  */
-export const acceptReading = (
-  context: TaskContext,
-  listing: ListingState,
-  stamps: Stamps,
-  layer: LayerState,
-  make: (rev: number) => Reading,
-): boolean => {
-  const reading = make(layer.rev + 1);
-  const { windowMs } = LAYERS[reading.layer];
-  const end = windowEnd(stamps.receivedAt, windowMs);
-  if (!counts(stamps.recordedAt, end)) {
-    const identity = { venue: context.venue.id, symbol: listing.symbol, layer: reading.layer };
-    const span = { from: end - windowMs * 1000, at: end, srcOffset: stamps.offset, late: true };
+export const acceptReading = (context: TaskContext, listing: ListingState, candidate: Candidate): boolean => {
+  const { reading, offset } = candidate;
+  const { layer: name } = reading;
+  const layer = openLayer(listing, name);
+  const { windowMs } = LAYERS[name];
+  const end = windowEnd(reading.received_at, windowMs);
+  if (!counts(reading.recorded_at, end)) {
+    const identity = { venue: context.venue.id, symbol: listing.symbol, layer: name };
+    const span = { from: end - windowMs * 1000, at: end, srcOffset: offset, late: true };
     pushSealed(context, listing.symbol, readingRow(identity, span, reading));
     return false;
   }
-  const replaces = isAboveHeld(layer, stamps);
+  const replaces = isAboveHeld(layer, candidate);
   if (replaces) {
     layer.rev += 1;
     layer.reading = reading;
-    layer.offset = stamps.offset;
+    layer.offset = offset;
     noteValidity(layer, reading);
-    pushLive(context.out, context.state.recordedAt, 'reading', { symbol: listing.symbol, reading });
+    pushLive(context.out, context.state.recordedAt, { kind: 'reading', symbol: listing.symbol, reading });
   }
-  const changed = offerToWindow(layer, reading, stamps.offset);
+  const changed = offerToWindow(layer, candidate);
   if (changed !== null && changed <= (context.state.announced[windowMs] ?? 0)) {
-    pushProvisional(context, listing, reading.layer, changed);
+    pushProvisional(context, listing, { layer: name, from: changed - windowMs * 1000, at: changed });
   }
   return replaces;
 };

@@ -1,12 +1,19 @@
 // Readings from assembled books: top of book and depth bands, by 100 ms buckets, invalidated when crossed or broken (L-03, design section 5).
-import type { Chain } from '../../ingest/venues/shared/book-sync.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
-import type { BookRecord, Micros } from '../../schemas/records.ts';
+import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
 import { acceptReading, makeSource, type Subject } from './accept.ts';
 import { bandValues, bookBands, bookValues, countLevels, isCrossed } from './book.ts';
 import { topLevels } from './book-levels.ts';
-import { type BookState, beginsBucket, bookKey, bucketEnd, createBookState, feedBook } from './books.ts';
+import {
+  type BookMessage,
+  type BookState,
+  beginsBucket,
+  bookKey,
+  bucketEnd,
+  createBookState,
+  feedBook,
+} from './books.ts';
 import { countsForLayer } from './connections.ts';
 import { isCollected, openLayer, pushRecord, type TaskContext } from './context.ts';
 import { type Measured, type ReadingSource, toInvalidation, toReading } from './readings.ts';
@@ -14,12 +21,16 @@ import { type Measured, type ReadingSource, toInvalidation, toReading } from './
 /** Levels a side in readings and `md.book` (`endpoints.book_depth`). */
 const BOOK_LEVELS = 25;
 
-type BookMessage = { readonly record: BookRecord; readonly chain: Chain; readonly raw: string | null };
+/** A listing whose book is being changed. */
+type BookSubject = Subject & { readonly book: BookState };
 
 /** Applies a book message. Throws the `VenueError` of a figure that is out of range, after invalidating the book. */
-export const applyBook = (context: TaskContext, subject: Subject, message: BookMessage): void => {
+export const applyBook = (
+  context: TaskContext,
+  { listing, connection }: Subject,
+  message: BookMessage & { readonly raw: string | null },
+): void => {
   const { store } = context;
-  const { listing, connection } = subject;
   const key = bookKey(listing.symbol, connection.conn_id);
   const isHeld = store.state.books.has(key);
   if (!isCollected(context, listing, 'book')) {
@@ -29,14 +40,16 @@ export const applyBook = (context: TaskContext, subject: Subject, message: BookM
     return;
   }
   if (!isHeld) store.addBook(createBookState(listing.symbol, connection.conn_id));
-  store.changeBook(key, (book) => changeBook(context, subject, { ...message, book }));
+  store.changeBook(key, (book) => changeBook(context, { listing, connection, book }, message));
 };
 
 const changeBook = (
   context: TaskContext,
-  subject: Subject,
-  { book, record, chain, raw }: BookMessage & { readonly book: BookState },
+  subject: BookSubject,
+  message: BookMessage & { readonly raw: string | null },
 ): void => {
+  const { book } = subject;
+  const { record, raw } = message;
   const begins = beginsBucket(book, record.received_at);
   if (begins && book.pending !== null) publishPending(context, bookKey(book.symbol, book.connId));
   const note = (venueTs: Micros | null): void => {
@@ -45,15 +58,15 @@ const changeBook = (
     book.change = { offset: context.out.offset, receivedAt: record.received_at, recordedAt, venueTs, raw };
   };
   try {
-    const { became, venueTs } = feedBook(book, context.venue.bookRule, chain, record);
+    const { became, venueTs } = feedBook(book, context.venue.bookRule, message);
     if (became === 'waiting') return;
     note(venueTs);
-    if (became === 'broke') breakBook(context, subject, book, 'sequence_break');
-    else if (begins) publishBook(context, subject, book);
+    if (became === 'broke') breakBook(context, subject, 'sequence_break');
+    else if (begins) publishBook(context, subject);
     else waitForBucket(context, book);
   } catch (error) {
     note(record.venue_ts);
-    breakBook(context, subject, book, 'parse_error');
+    breakBook(context, subject, 'parse_error');
     throw error;
   }
 };
@@ -76,7 +89,7 @@ export const publishPending = (context: TaskContext, key: string): void => {
     stopWaiting(context, book);
     const connection = state.connections.get(book.connId);
     if (!connection || !state.listings.has(book.symbol)) return;
-    store.changeListing(book.symbol, (listing) => publishBook(context, { listing, connection }, book));
+    store.changeListing(book.symbol, (listing) => publishBook(context, { listing, connection, book }));
   });
 };
 
@@ -90,9 +103,10 @@ export const endBooks = (context: TaskContext, connId: string): void => {
 };
 
 /** The book is no longer whole: both of its layers have no value until the next snapshot. */
-const breakBook = (context: TaskContext, subject: Subject, book: BookState, cause: GapCause): void => {
+const breakBook = (context: TaskContext, subject: BookSubject, cause: GapCause): void => {
+  const { book } = subject;
   stopWaiting(context, book);
-  const broken = offerBook(context, subject, book, (source, venueTs) => toInvalidation(source, cause, venueTs));
+  const broken = offerBook(context, subject, (source, venueTs) => toInvalidation(source, cause, venueTs));
   if (!broken) return;
   const gap = {
     layer: 'gap' as const,
@@ -107,9 +121,10 @@ const breakBook = (context: TaskContext, subject: Subject, book: BookState, caus
 
 const readReceivedAt = (book: BookState): Micros => book.change?.receivedAt ?? 0;
 
-const publishBook = (context: TaskContext, subject: Subject, book: BookState): void => {
+const publishBook = (context: TaskContext, subject: BookSubject): void => {
+  const { book } = subject;
   if (isCrossed(book.levels)) {
-    offerBook(context, subject, book, (source, venueTs) => toInvalidation(source, 'crossed_book', venueTs));
+    offerBook(context, subject, (source, venueTs) => toInvalidation(source, 'crossed_book', venueTs));
     return;
   }
   const rule = subject.listing.version.record.values;
@@ -119,7 +134,7 @@ const publishBook = (context: TaskContext, subject: Subject, book: BookState): v
   const { sequence } = book.levels;
   const levels = { ...top, sequence, collected_bids: held.bids, collected_asks: held.asks };
   const values = { book: bookValues(book.levels), venue_depth: bandValues(bands) };
-  const replaced = offerBook(context, subject, book, (source, venueTs) => {
+  const replaced = offerBook(context, subject, (source, venueTs) => {
     const { values: figures, null_reasons } = values[source.layer as 'book' | 'venue_depth'];
     const measured: Measured = { values: { ...figures }, instants: {}, quantityUnit: rule.quantity_unit, venueTs };
     const reading = toReading(source, measured, source.layer === 'book' ? levels : null);
@@ -140,20 +155,19 @@ const publishBook = (context: TaskContext, subject: Subject, book: BookState): v
 /** Offers the book's reading to both of its layers; returns whether `book` was replaced. */
 const offerBook = (
   context: TaskContext,
-  subject: Subject,
-  book: BookState,
+  subject: BookSubject,
   make: (source: ReadingSource, venueTs: Micros | null) => Reading,
 ): boolean => {
-  const { change } = book;
+  const { change } = subject.book;
   if (!change) return false;
   let replaced = false;
   for (const name of ['book', 'venue_depth'] as const) {
     const layer = openLayer(subject.listing, name);
     if (!countsForLayer(context.state, layer, subject.connection)) continue;
-    const source = makeSource(context, subject, name, { ...change, raw: name === 'book' ? change.raw : null });
-    const taken = acceptReading(context, subject.listing, change, layer, (rev) =>
-      make({ ...source, rev }, change.venueTs),
-    );
+    const raw = name === 'book' ? change.raw : null;
+    const source = makeSource(context, subject, { ...change, layer: name, rev: layer.rev + 1, raw });
+    const reading = make(source, change.venueTs);
+    const taken = acceptReading(context, subject.listing, { reading, offset: change.offset });
     if (name === 'book') replaced = taken;
   }
   return replaced;

@@ -271,6 +271,8 @@ export const bandValues = (bands: Readonly<Partial<Record<Band, BandDepth>>>): B
 type Sum = { readonly size: Digits; readonly value: Digits | null; readonly levels: number };
 /** Sums over the levels from the best one to a position: sizes, and sizes times the distance from the best price. */
 type Running = { readonly levels: number; readonly size: number; readonly moment: number };
+/** The same as scaled integers of any width, with the sum of price times size. */
+type Exact = { readonly levels: number; readonly size: bigint; readonly product: bigint };
 
 const BASIS_POINTS = BANDS.map((band) => Number.parseInt(band, 10));
 
@@ -287,13 +289,15 @@ const findEdges = (book: Book, side: BookSide): number[] => {
 const sumSide = (book: Book, side: BookSide, rule: QuantityRule): (Sum | null)[] => {
   const edges = findEdges(book, side);
   const running = run(side, edges);
-  return edges.map((edge, i) => (isComplete(side, edge) ? toSum(book, side, running[i] as Running, rule) : null));
+  return edges.map((edge, i) =>
+    isComplete(side, edge) ? toSum(book, rule, toExact(side, running[i] as Running)) : null,
+  );
 };
 
 /** A band is complete when a level beyond its edge is known or the venue sent its whole side (literal reading of L-03, see DECISIONS.md). */
 const isComplete = (side: BookSide, edge: number): boolean => side.full || (side.keys[0] ?? Infinity) < edge;
 
-/** One pass from the best level down. Sums above 2^53 would lose digits: `toSum` detects this and adds again with big integers. */
+/** One pass from the best level down. Sums above 2^53 would lose digits: `toExact` detects this and adds again with big integers. */
 const run = (side: BookSide, edges: readonly number[]): Running[] => {
   const { keys, sizes } = side;
   const best = keys.at(-1) as number;
@@ -311,15 +315,18 @@ const run = (side: BookSide, edges: readonly number[]): Running[] => {
   return sums;
 };
 
-const toSum = (book: Book, side: BookSide, { levels, size, moment }: Running, rule: QuantityRule): Sum => {
+const toExact = (side: BookSide, { levels, size, moment }: Running): Exact => {
   const exact = size <= SAFE && moment <= SAFE ? { size: BigInt(size), moment: BigInt(moment) } : addWide(side, levels);
-  const quantity = toDecimal(exact.size, book.sizeScale);
   const best = side.keys.at(-1) as number;
   // Bids: Σ s (best - d); asks: keys are negated, so Σ s (ask + d) = -(Σ s (best - d)).
   const signed = BigInt(best) * exact.size - exact.moment;
-  const priced = signed < 0n ? -signed : signed;
-  const product = (): Digits => toDecimal(priced, book.priceScale + book.sizeScale);
-  return { size: quantity, value: toQuoteValue(rule, quantity, product), levels };
+  return { levels, size: exact.size, product: signed < 0n ? -signed : signed };
+};
+
+const toSum = (book: Book, rule: QuantityRule, { levels, size, product }: Exact): Sum => {
+  const quantity = toDecimal(size, book.sizeScale);
+  const toProduct = (): Digits => toDecimal(product, book.priceScale + book.sizeScale);
+  return { size: quantity, value: toQuoteValue(rule, quantity, toProduct), levels };
 };
 
 const addWide = (side: BookSide, levels: number): { readonly size: bigint; readonly moment: bigint } => {

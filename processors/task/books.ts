@@ -54,6 +54,9 @@ export type BookState = {
   pending: number | null;
 };
 
+/** A message of a book with its place in the venue's chain. */
+export type BookMessage = { readonly record: BookRecord; readonly chain: Chain };
+
 /** `venueTs`: stamp of the book's last message. */
 type BookOutcome = { readonly became: 'changed' | 'broke' | 'waiting'; readonly venueTs: Micros | null };
 
@@ -112,12 +115,12 @@ const toText = (sync: BookSync<Payload | PayloadText>): BookSync<PayloadText> =>
 };
 
 /** Applies one book message by the venue's rule; a confirmed book is published again (F-03). Resets the book and throws for a figure out of range. */
-export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: BookRecord): BookOutcome => {
+export const feedBook = (book: BookState, rule: BookRule, { record, chain }: BookMessage): BookOutcome => {
   const { values, venue_ts: venueTs } = record;
   if (chain.kind === 'confirmation') return { became: isConfirmed(book.sync, chain) ? 'changed' : 'waiting', venueTs };
   const { kind, bids, asks, sequence } = values;
   const payload = { kind, bids, asks, sequence, venueTs, full: chain.full };
-  const step = stepBookSync<Payload | PayloadText>(rule, book.sync, chain, payload);
+  const step = stepBookSync<Payload | PayloadText>(rule, book.sync, { chain, payload });
   book.sync = newBookSync();
   const apply = step.apply.map(parsePayload);
   for (const taken of apply) {

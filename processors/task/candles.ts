@@ -3,17 +3,18 @@ import { MINUTE_SETTLES_MS } from '../../ingest/venues/contract/listings.ts';
 import type { CoveredMinutes } from '../../ingest/venues/contract/mapping.ts';
 import { isPriceOff } from '../../schemas/layers.ts';
 import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
+import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import { counts } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
 import { pushRecord, pushSealed, type TaskContext } from './context.ts';
 import { isFinal, knownMinute, presentMinute } from './minutes.ts';
 import { pushLive } from './outputs.ts';
 import { longerKnown, MINUTE } from './rollups.ts';
-import { type CandleRow, candleRow } from './rows.ts';
-import type { CandleState, CandleView, ConnectionView, ListingState, ListingView, Minute, TaskView } from './state.ts';
-import { isCollectedAt, listingAt } from './versions.ts';
+import { type CandleIdentity, type CandleRow, candleRow } from './rows.ts';
+import type { CandleState, CandleView, ConnectionView, ListingState, ListingView, Minute } from './state.ts';
+import { capabilityAt, collectsLayer, listingAt } from './versions.ts';
 
-export const openCandles = (listing: ListingState, priceType: PriceType): CandleState => {
+const openCandles = (listing: ListingState, priceType: PriceType): CandleState => {
   let candles = listing.candles[priceType];
   if (!candles) {
     candles = { minutes: {}, proved: {}, newest: {}, rollups: {} };
@@ -22,12 +23,39 @@ export const openCandles = (listing: ListingState, priceType: PriceType): Candle
   return candles;
 };
 
-/** Whether minutes of a price are collected at an instant. */
-export const collectsPrice = (state: TaskView, listing: ListingView, priceType: PriceType, at: Micros): boolean => {
-  const { values, off } = listingAt(listing, at)?.record ?? {};
-  if (!values?.candles.price_types.includes(priceType)) return false;
-  return isCollectedAt(state, listing, 'candles', at) && !isPriceOff(off, priceType);
+/** The minutes of one price of a listing. */
+export type PriceSeries = {
+  readonly listing: ListingState;
+  readonly priceType: PriceType;
+  readonly candles: CandleState;
 };
+
+export const openSeries = (listing: ListingState, priceType: PriceType): PriceSeries => ({
+  listing,
+  priceType,
+  candles: openCandles(listing, priceType),
+});
+
+export const toCandleIdentity = ({ venue }: TaskContext, { listing, priceType }: PriceSeries): CandleIdentity => ({
+  venue: venue.id,
+  symbol: listing.symbol,
+  priceType,
+});
+
+/** Whether minutes of a price are collected while these versions are valid. */
+export const collectsPrice = (
+  listing: ListingVersion | null,
+  capability: CapabilityVersion | null,
+  priceType: PriceType,
+): boolean => {
+  const { values, off } = listing?.record ?? {};
+  if (!values?.candles.price_types.includes(priceType)) return false;
+  return collectsLayer(listing, capability, 'candles') && !isPriceOff(off, priceType);
+};
+
+/** Whether minutes of a price of the listing are collected now. */
+export const isPriceCollected = ({ state }: TaskContext, listing: ListingView, priceType: PriceType): boolean =>
+  collectsPrice(listingAt(listing, state.recordedAt), capabilityAt(state, state.recordedAt), priceType);
 
 /** After this time an answer contains every minute with trades. */
 const SETTLES_AFTER: Micros = MINUTE_SETTLES_MS * 1_000;
@@ -46,17 +74,20 @@ const isRunning = ({ received_at, values }: CandleRecord, { opens }: CandleAnswe
 const knowsWhole = ({ opens }: CandleAnswer, receivedAt: Micros, openTime: Micros): boolean =>
   openTime < (opens.at(-1) ?? 0) || receivedAt >= openTime + MINUTE + SETTLES_AFTER;
 
+/** A candle record, and the answer that contains it; null for a record of a stream. */
+type CandleMessage = { readonly record: CandleRecord; readonly answer: CandleAnswer | null };
+
 /** Applies a candle record of any connection: the last counting record of a minute in the log wins (H-13). */
 export const applyCandle = (
   context: TaskContext,
   { connection, listing }: Subject,
-  record: CandleRecord,
-  answer: CandleAnswer | null,
+  { record, answer }: CandleMessage,
 ): void => {
   const { state, out } = context;
   const { open_time: openTime, price_type: priceType } = record.values;
-  if (!collectsPrice(state, listing, priceType, state.recordedAt) || record.values.closed === false) return;
-  const candles = openCandles(listing, priceType);
+  if (!isPriceCollected(context, listing, priceType) || record.values.closed === false) return;
+  const series = openSeries(listing, priceType);
+  const { candles } = series;
   const late = !counts(state.recordedAt, openTime + MINUTE);
   const source = { connId: connection.conn_id, recordedAt: state.recordedAt, srcOffset: out.offset, late };
   const { values, venue_ts, received_at } = record;
@@ -67,22 +98,16 @@ export const applyCandle = (
   const minute: Minute = { values, venue_ts, received_at, final: isWhole, ...source };
   if (late) {
     if (candles.told?.[openTime] === joinFigures(values) || (!answer && isPast(record, connection))) return;
-    pushSealed(context, listing.symbol, candleRow(makeIdentity(context, listing, record), presentMinute(minute)));
-    return announceMinutes(context, listing, priceType, proved);
+    pushSealed(context, listing.symbol, candleRow(toCandleIdentity(context, series), presentMinute(minute)));
+    return announceMinutes(context, series, proved);
   }
   // A possibly partial minute never replaces the whole one.
   if (!isFinal(candles.minutes[openTime]) || isWhole) {
     candles.minutes[openTime] = minute;
     pushRecord(context, record, connection);
   }
-  announceMinutes(context, listing, priceType, [...proved, openTime]);
+  announceMinutes(context, series, [...proved, openTime]);
 };
-
-const makeIdentity = ({ venue }: TaskContext, listing: ListingView, { values }: CandleRecord) => ({
-  venue: venue.id,
-  symbol: listing.symbol,
-  priceType: values.price_type,
-});
 
 const PAST = 10 * MINUTE;
 
@@ -134,20 +159,20 @@ const findCovered = ({ asked, opens }: CandleAnswer, receivedAt: Micros): { from
   return from === undefined || to === undefined ? null : { from, to };
 };
 
+/** An answer that is known to be of one price. */
+export type PricedAnswer = CandleAnswer & { readonly priceType: PriceType; readonly receivedAt: Micros };
+
 /**
  * An answer that covers a minute but does not contain it proves that it had no trades (H-12), unless the answer came too early, or a record of the
  * minute exists. On a connection without earlier minutes proofs continue from the last minute that its first answer leaves open, or that of receipt.
  */
-export const applyAnswer = (
-  context: TaskContext,
-  { connection, listing }: Subject,
-  answer: CandleAnswer & { readonly priceType: PriceType; readonly receivedAt: Micros },
-): void => {
+export const applyAnswer = (context: TaskContext, { connection, listing }: Subject, answer: PricedAnswer): void => {
   const { state } = context;
   const { priceType, receivedAt, opens } = answer;
   const covered = findCovered(answer, receivedAt);
-  if (covered === null || !collectsPrice(state, listing, priceType, state.recordedAt)) return;
-  const candles = openCandles(listing, priceType);
+  if (covered === null || !isPriceCollected(context, listing, priceType)) return;
+  const series = openSeries(listing, priceType);
+  const { candles } = series;
   const proved: Micros[] = [];
   const from = Math.max(covered.from, state.minutesSealed);
   let open = from - MINUTE;
@@ -161,7 +186,7 @@ export const applyAnswer = (
   const before = candles.newest[spanKey];
   const begun = isUnbroken ? open : Math.floor(receivedAt / MINUTE) * MINUTE;
   candles.newest[spanKey] = before === undefined ? begun : Math.max(before, opens.at(-1) ?? 0);
-  announceMinutes(context, listing, priceType, proved);
+  announceMinutes(context, series, proved);
 };
 
 /** Messages received while a price was not collected are not read, so later ones prove nothing about that time. */
@@ -172,20 +197,20 @@ export const forgetNewest = ({ candles }: ListingState): void => {
 // ---- before the seal ----
 
 /** Publishes minutes on `live`, and longer candles with them, before they are sealed (H-16k). */
-const announceMinutes = (
-  { state, out, venue }: TaskContext,
-  listing: ListingState,
-  priceType: PriceType,
-  opens: readonly Micros[],
-): void => {
-  const candles = openCandles(listing, priceType);
-  const identity = { venue: venue.id, symbol: listing.symbol, priceType };
+const announceMinutes = (context: TaskContext, series: PriceSeries, opens: readonly Micros[]): void => {
+  const { state, out } = context;
+  const { listing, candles } = series;
+  const identity = toCandleIdentity(context, series);
   for (const openTime of opens) {
     const minute = openTime < state.minutesSealed ? null : knownMinute(candles, openTime);
     if (minute === null) continue;
     const known = (at: Micros): CandleRow | null => knownMinute(candles, at);
     for (const candle of [minute, ...longerKnown({ candles, openTime, known }, state)]) {
-      pushLive(out, state.recordedAt, 'provisional', { symbol: listing.symbol, row: candleRow(identity, candle) });
+      pushLive(out, state.recordedAt, {
+        kind: 'provisional',
+        symbol: listing.symbol,
+        row: candleRow(identity, candle),
+      });
     }
   }
 };

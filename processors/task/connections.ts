@@ -15,9 +15,11 @@ type SpanChange = (span: Span) => void;
 
 const isOut = (connection: ConnectionView): boolean => connection.span.to !== null;
 
-/** Ends the current span at `to` and calls `changed`. */
-const endSpan = (connection: Connection, to: Micros, cause: GapCause, changed: SpanChange): void => {
-  connection.span = { ...connection.span, to, cause };
+type Loss = { readonly at: Micros; readonly cause: GapCause };
+
+/** Ends the current span and calls `changed`. */
+const endSpan = (connection: Connection, { at, cause }: Loss, changed: SpanChange): void => {
+  connection.span = { ...connection.span, to: at, cause };
   connection.ended.push(connection.span);
   changed(connection.span);
 };
@@ -27,7 +29,7 @@ export const expireConnections = ({ state, changeConnection }: Store, changed: S
   for (const held of state.connections.values()) {
     if (isOut(held) || state.recordedAt <= held.namedAt + OUT_AFTER) continue;
     changeConnection(held.conn_id, (connection) =>
-      endSpan(connection, connection.namedAt + OUT_AFTER, 'collector_down', changed),
+      endSpan(connection, { at: connection.namedAt + OUT_AFTER, cause: 'collector_down' }, changed),
     );
   }
 };
@@ -69,17 +71,17 @@ export const nameConnection = (store: Store, named: Named, changed: SpanChange):
 };
 
 /** Applies an `open` record. */
-export const openConnection = (store: Store, named: Named, body: OpenBody, changed: SpanChange): void => {
-  nameConnection(store, named, changed);
-  store.changeConnection(named.connId, (connection) => {
-    connection.covers = body.covers;
+export const openConnection = (store: Store, opened: Named & Pick<OpenBody, 'covers'>, changed: SpanChange): void => {
+  nameConnection(store, opened, changed);
+  store.changeConnection(opened.connId, (connection) => {
+    connection.covers = opened.covers;
   });
 };
 
-/** Applies a `lost` record: the connection is closed permanently at `lostAt`. */
-export const loseConnection = (connection: Connection, lostAt: Micros, cause: GapCause, changed: SpanChange): void => {
+/** Applies a `lost` record: the connection is closed permanently at `lost_at`. */
+export const loseConnection = (connection: Connection, { lost_at, cause }: LostBody, changed: SpanChange): void => {
   connection.closed = true;
-  if (!isOut(connection)) endSpan(connection, Math.max(lostAt, connection.span.from), cause, changed);
+  if (!isOut(connection)) endSpan(connection, { at: Math.max(lost_at, connection.span.from), cause }, changed);
 };
 
 /** Notes on the slot's newest connection that its successor could not be opened, and why. */
@@ -156,7 +158,7 @@ const isCovered = (spans: readonly Span[], { from, to }: WindowQuery): boolean =
 export const lossCause = (state: TaskView, query: WindowQuery): GapCause | null => {
   const serving = [...state.connections.values()].filter((c) => coversListing(c, query.layer, query.symbol));
   if (isCovered(serving.flatMap(listSpans), query)) return null;
-  let last: { readonly at: Micros; readonly cause: GapCause } | null = null;
+  let last: Loss | null = null;
   for (const { ended, failures } of serving) {
     const losses = ended.map((span) => ({ at: span.to ?? 0, cause: span.cause ?? ('unknown' as const) }));
     for (const loss of [...losses, ...failures])

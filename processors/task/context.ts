@@ -1,6 +1,6 @@
 // Shared by the parts of a task while they process one record: the state, the outputs, and caches.
 import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
-import { type CoverName, LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { CoverName, ReadingLayer } from '../../schemas/layers.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import { shardOf } from '../../schemas/shards.ts';
 import type { RawMessage, Row, Span } from '../../schemas/topics.ts';
@@ -15,8 +15,8 @@ import {
   type TaskView,
 } from './state.ts';
 import type { Store } from './store.ts';
-import { isCollectedAt } from './versions.ts';
-import { provisionalRow } from './windows.ts';
+import { capabilityAt, collectsLayer, listingAt } from './versions.ts';
+import { type LayerWindow, provisionalRow } from './windows.ts';
 
 export type TaskContext = {
   readonly id: string;
@@ -69,19 +69,22 @@ export const openLayer = (listing: ListingState, name: ReadingLayer): LayerState
 
 /** Whether a layer (a name of a capability) of the listing is collected now. */
 export const isCollected = ({ state }: TaskContext, listing: ListingView, layer: CoverName): boolean =>
-  isCollectedAt(state, listing, layer, state.recordedAt);
+  collectsLayer(listingAt(listing, state.recordedAt), capabilityAt(state, state.recordedAt), layer);
 
 /** Publishes the current row of an ended but unsealed window on `live`. */
-export const pushProvisional = (context: TaskContext, listing: ListingView, name: ReadingLayer, at: Micros): void => {
-  const window = { from: at - LAYERS[name].windowMs * 1000, at };
-  const row = provisionalRow(context.venue.id, listing, name, window);
-  pushLive(context.out, context.state.recordedAt, 'provisional', { symbol: listing.symbol, row });
+export const pushProvisional = (
+  context: TaskContext,
+  listing: ListingView,
+  window: LayerWindow<ReadingLayer>,
+): void => {
+  const row = provisionalRow(context.venue.id, listing, window);
+  pushLive(context.out, context.state.recordedAt, { kind: 'provisional', symbol: listing.symbol, row });
 };
 
 /** Adds a final row: for QuestDB, and for readers of `live`. */
 export const pushSealed = (context: TaskContext, symbol: string, row: Row): void => {
   pushRow(context.out, row);
-  pushLive(context.out, context.state.recordedAt, 'sealed', { symbol, row });
+  pushLive(context.out, context.state.recordedAt, { kind: 'sealed', symbol, row });
 };
 
 export const pushRecord = (
@@ -97,7 +100,7 @@ export const pushRecord = (
 export const spanChanged =
   (context: TaskContext) =>
   (span: Span): void => {
-    pushLive(context.out, context.state.recordedAt, 'connection', { span });
+    pushLive(context.out, context.state.recordedAt, { kind: 'connection', span });
     if (span.to !== null) pushRow(context.out, spanRow(toTaskPlace(context), span));
   };
 

@@ -9,7 +9,7 @@ import { isAbout, lossCause } from './connections.ts';
 import type { TaskContext } from './context.ts';
 import { eventGapRow } from './rows.ts';
 import type { ListingView, TaskView } from './state.ts';
-import { collectedWindows, gapCause, type Window } from './windows.ts';
+import { collectedWindows, gapCause, type LayerWindow, type Window } from './windows.ts';
 
 /** Windows in which gaps are sealed; the stretches keep their real length. */
 export const EVENT_GAP_WINDOW_MS = 10_000;
@@ -35,9 +35,10 @@ const listUncovered = (spans: readonly Span[], { from, at }: Window): Window[] =
 };
 
 /** The gaps of a window: all of it when messages were lost or unreadable, else the parts without a connection. */
-const listGaps = (state: TaskView, listing: ListingView, layer: CoverName, window: Window): Stretch[] => {
-  const cause = gapCause(state, listing, layer, window);
-  if (cause === 'storage_failure' || cause === 'parse_error') return [{ ...window, cause }];
+const listGaps = (state: TaskView, listing: ListingView, window: LayerWindow): Stretch[] => {
+  const { layer, from, at } = window;
+  const cause = gapCause(state, listing, window);
+  if (cause === 'storage_failure' || cause === 'parse_error') return [{ from, at, cause }];
   const parts = listUncovered(listServingSpans(state, layer, listing.symbol), window);
   if (cause === 'not_listed') return parts.map((part) => ({ ...part, cause }));
   // With several losses in a window each part has its own; before the first connection there was none.
@@ -65,7 +66,7 @@ export const eventGapRows = ({ state, venue, out }: TaskContext, listing: Listin
   EVENTS.flatMap(({ name: layer, table }) => {
     const asked = { layer, windowMs: EVENT_GAP_WINDOW_MS, lostTo: state.lostBefore, ...range };
     const stretches = collectedWindows(state, listing, asked).flatMap((window) =>
-      listGaps(state, listing, layer, window),
+      listGaps(state, listing, { layer, ...window }),
     );
     const identity = { venue: venue.id, symbol: listing.symbol };
     return joinStretches(stretches).map((stretch) =>

@@ -14,6 +14,8 @@ const REPEATS_WITHIN: Micros = 600_000_000;
 const REPEATS_AMONG = 64;
 
 type EventRecord = TradeRecord | LiquidationRecord;
+/** An event, and its position among the records of its message. */
+type EventMessage = { readonly record: EventRecord; readonly index: number };
 /** The declarations of event layers by the name of one event. */
 const KINDS = Object.fromEntries(EVENTS.map((kind) => [kind.record, kind])) as Readonly<
   Record<EventLayer, (typeof EVENTS)[number]>
@@ -72,13 +74,9 @@ const makeNthKey = ({ seen }: EventState, connection: ConnectionView, content: s
  * The venue's id, or one of our own; null for a repeat, and for an event before the collection started. Events of every connection are taken;
  * only one that the venue neither numbers nor stamps must come from the active connection.
  */
-const identify = (
-  context: TaskContext,
-  { connection, listing }: Subject,
-  record: EventRecord,
-  index: number,
-): string | null => {
-  const events = openEvents(context, { connection, listing }, record.layer);
+const identify = (context: TaskContext, subject: Subject, { record, index }: EventMessage): string | null => {
+  const { connection } = subject;
+  const events = openEvents(context, subject, record.layer);
   if (record.venue_ts !== null && record.venue_ts < events.since) return null;
   // An empty text and an empty cell are the same in a file (AR-07), so an empty id counts as none.
   const id = record.values.id || null;
@@ -94,22 +92,26 @@ const identify = (
   return id ?? own;
 };
 
-/** Applies one event; `index` is its position among the records of its message. */
-export const applyEvent = (context: TaskContext, subject: Subject, record: EventRecord, index: number): void => {
+/** Applies one event. */
+export const applyEvent = (context: TaskContext, subject: Subject, message: EventMessage): void => {
+  const { record } = message;
   const kind = KINDS[record.layer];
   if (!isCollected(context, subject.listing, kind.name)) return;
-  const id = identify(context, subject, record, index);
+  const id = identify(context, subject, message);
   if (id === null) return;
   const { listing, connection } = subject;
   const late = !counts(context.state.recordedAt, record.received_at);
   const source = {
+    venue: context.venue.id,
+    symbol: listing.symbol,
+    id,
     connId: connection.conn_id,
     recordedAt: context.state.recordedAt,
     srcOffset: context.out.offset,
     late,
   };
-  const row = eventRow(kind.table, { venue: context.venue.id, symbol: listing.symbol }, { ...source, id }, record);
+  const row = eventRow(kind.table, source, record);
   pushRow(context.out, row);
-  pushLive(context.out, context.state.recordedAt, 'event', { symbol: listing.symbol, row });
+  pushLive(context.out, context.state.recordedAt, { kind: 'event', symbol: listing.symbol, row });
   if (!late) pushRecord(context, { ...record, values: { ...record.values, id } }, connection);
 };

@@ -8,12 +8,12 @@ import {
 import type { Mapped } from '../../ingest/venues/contract/mapping.ts';
 import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
-import type { ListingRecord, Micros, NormalisedRecord, PriceType } from '../../schemas/records.ts';
+import type { ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
 import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
 import { applyReading, type Subject } from './accept.ts';
 import { applyBook, endBooks, publishPending } from './book-readings.ts';
-import { applyAnswer, applyCandle, type CandleAnswer, collectsPrice, forgetNewest } from './candles.ts';
+import { applyAnswer, applyCandle, forgetNewest, isPriceCollected, type PricedAnswer } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
 import { isCollected, ownsSymbol, pushDeadLetter, spanChanged, type TaskContext, toTaskPlace } from './context.ts';
 import { applyEvent, restartEvents } from './events.ts';
@@ -21,7 +21,7 @@ import { pushLive, pushRow } from './outputs.ts';
 import { capabilityRow, listingRow } from './rows.ts';
 import { type ConnectionView, createListing, type ListingView } from './state.ts';
 import type { Store } from './store.ts';
-import { delistedVersion, nextCapability, nextListingVersion } from './versions.ts';
+import { delistedVersion, isSameCapability, nextListingVersion } from './versions.ts';
 import { COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 
 /** A larger piece of a message is not kept for `include_raw`. */
@@ -85,8 +85,9 @@ const applyTick = (context: TaskContext, message: RawMessage): void => {
 const applyCapability = (context: TaskContext, message: RawMessage): void => {
   const { store, state, out } = context;
   const body = parseBody<CapabilityBody>(message);
-  const version = nextCapability(state.capability, context.venue.id, body, state.recordedAt);
-  if (!version) return;
+  if (isSameCapability(state.capability, body)) return;
+  const { name, layers } = body;
+  const version = { venue: context.venue.id, name, written_at: state.recordedAt, layers };
   for (const key of [...context.pending]) publishPending(context, key);
   const before = [...state.listings.values()].map((held) => [held.symbol, listCollectedNow(context, held)] as const);
   store.changeCore((core) => {
@@ -95,13 +96,13 @@ const applyCapability = (context: TaskContext, message: RawMessage): void => {
   });
   for (const [symbol, collected] of before) applyTurn(context, symbol, collected);
   out.capabilities.push(version);
-  pushLive(out, state.recordedAt, 'capability', { capability: version });
+  pushLive(out, state.recordedAt, { kind: 'capability', capability: version });
   pushRow(out, capabilityRow(toTaskPlace(context), version));
 };
 
 const applyOpen = (context: TaskContext, message: RawMessage): void => {
-  const body = parseBody<OpenBody>(message);
-  openConnection(context.store, named(message, body.opened_at), body, spanChanged(context));
+  const { opened_at, covers } = parseBody<OpenBody>(message);
+  openConnection(context.store, { ...named(message, opened_at), covers }, spanChanged(context));
 };
 
 const applyLost = (context: TaskContext, message: RawMessage): void => {
@@ -112,9 +113,7 @@ const applyLost = (context: TaskContext, message: RawMessage): void => {
   const changed = spanChanged(context);
   nameConnection(store, named(message, message.received_at), changed);
   endBooks(context, message.conn_id);
-  store.changeConnection(message.conn_id, (connection) =>
-    loseConnection(connection, body.lost_at, body.cause, changed),
-  );
+  store.changeConnection(message.conn_id, (connection) => loseConnection(connection, body, changed));
 };
 
 const applyReference = (context: TaskContext, message: RawMessage): void => {
@@ -175,14 +174,14 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   store.changeCore(({ unknown }) => unknown.delete(symbol));
   context.listings.set(symbol, version.record);
   out.listings.push(version);
-  pushLive(out, state.recordedAt, 'listing', { symbol, listing: version });
+  pushLive(out, state.recordedAt, { kind: 'listing', symbol, listing: version });
   pushRow(out, listingRow(toTaskPlace(context), version));
 };
 
 /** Events, and minutes of prices, that are currently collected. */
 const listCollectedNow = (context: TaskContext, listing: ListingView): readonly string[] => [
   ...EVENTS.map(({ name }) => name).filter((name) => isCollected(context, listing, name)),
-  ...PRICE_TYPES.filter((price) => collectsPrice(context.state, listing, price, context.state.recordedAt)),
+  ...PRICE_TYPES.filter((price) => isPriceCollected(context, listing, price)),
 ];
 
 /** Nothing is read while a layer is not collected: neither proofs nor repeats reach across that time. */
@@ -205,8 +204,8 @@ const applyData = (context: TaskContext, message: RawMessage): void => {
   const connection = state.connections.get(message.conn_id);
   if (!connection) return;
   const answer = message.kind === 'response' ? toAnswer(context, message, records) : null;
-  for (const [index, mapped] of records.entries()) applyMapped(context, connection, mapped, { index, answer });
-  if (answer) applyCovered(context, connection, answer, message.received_at);
+  for (const [index, mapped] of records.entries()) applyMapped(context, connection, { mapped, index, answer });
+  if (answer) applyCovered(context, connection, answer);
 };
 
 /** False for a repeat: records of a connection have ascending `seq`. */
@@ -217,7 +216,8 @@ const advanceSeq = ({ changeConnection }: Store, { conn_id: connId, seq }: RawMe
     return true;
   });
 
-type Answer = CandleAnswer & { readonly priceType: PriceType; readonly symbols: readonly string[] };
+/** An answer, and the listings that it covers. */
+type Answer = PricedAnswer & { readonly symbols: readonly string[] };
 
 /** The minutes of a response; null when it is no answer of candles. */
 const toAnswer = (context: TaskContext, message: RawMessage, records: readonly Mapped[]): Answer | null => {
@@ -228,15 +228,13 @@ const toAnswer = (context: TaskContext, message: RawMessage, records: readonly M
   if (priceType === undefined) return null;
   const opens = [...new Set(candles.map(({ values }) => values.open_time))].sort((a, b) => a - b);
   const symbols = asked?.symbols ?? [...new Set(candles.map((record) => record.venue_symbol ?? ''))];
-  return { asked, opens, priceType, symbols };
+  return { asked, opens, priceType, receivedAt: message.received_at, symbols };
 };
 
-const applyCovered = (context: TaskContext, connection: ConnectionView, answer: Answer, receivedAt: Micros): void => {
+const applyCovered = (context: TaskContext, connection: ConnectionView, answer: Answer): void => {
   for (const symbol of answer.symbols) {
     if (!ownsSymbol(context, symbol) || !context.state.listings.has(symbol)) continue;
-    context.store.changeListing(symbol, (listing) =>
-      applyAnswer(context, { connection, listing }, { ...answer, receivedAt }),
-    );
+    context.store.changeListing(symbol, (listing) => applyAnswer(context, { connection, listing }, answer));
   }
 };
 
@@ -263,18 +261,18 @@ const toVenueMessage = ({ venue }: TaskContext, message: RawMessage): VenueMessa
   payload: venue.decode ? venue.decode(message.payload) : message.payload,
 });
 
-/** `index`: position among the records of its message; `answer`: null for a frame. */
-type Origin = { readonly index: number; readonly answer: Answer | null };
+/** One record of a message. `index`: its position; `answer`: null for a frame. */
+type Part = { readonly mapped: Mapped; readonly index: number; readonly answer: Answer | null };
 
-const applyMapped = (context: TaskContext, connection: ConnectionView, mapped: Mapped, origin: Origin): void => {
-  const { record } = mapped;
+const applyMapped = (context: TaskContext, connection: ConnectionView, part: Part): void => {
+  const { record } = part.mapped;
   const symbol = record.venue_symbol;
   if (symbol === null || !ownsSymbol(context, symbol)) return;
   if (!context.state.listings.has(symbol)) return noteUnknown(context, record);
-  context.store.changeListing(symbol, (listing) => applyRecord(context, { connection, listing }, mapped, origin));
+  context.store.changeListing(symbol, (listing) => applyRecord(context, { connection, listing }, part));
 };
 
-const applyRecord = (context: TaskContext, subject: Subject, mapped: Mapped, { index, answer }: Origin): void => {
+const applyRecord = (context: TaskContext, subject: Subject, { mapped, index, answer }: Part): void => {
   const { record, chain } = mapped;
   switch (record.layer) {
     case 'book':
@@ -282,14 +280,14 @@ const applyRecord = (context: TaskContext, subject: Subject, mapped: Mapped, { i
       return;
     case 'trade':
     case 'liquidation':
-      return applyEvent(context, subject, record, index);
+      return applyEvent(context, subject, { record, index });
     case 'candle':
-      return applyCandle(context, subject, record, answer);
+      return applyCandle(context, subject, { record, answer });
     case 'listing':
     case 'gap':
       return;
     default:
-      return applyReading(context, subject, record, readRaw(mapped));
+      return applyReading(context, subject, { record, raw: readRaw(mapped) });
   }
 };
 

@@ -2,7 +2,7 @@
 import { type CoverName, PRICE_CANDLES } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 import { COUNTS_WITHIN, SEALS_AFTER } from '../../schemas/windows.ts';
-import { collectsPrice, joinFigures, openCandles } from './candles.ts';
+import { collectsPrice, joinFigures, openSeries, type PriceSeries, toCandleIdentity } from './candles.ts';
 import { coversListing } from './connections.ts';
 import { computeWatermark, pushSealed, type TaskContext } from './context.ts';
 import { isFinal, knownMinute, missingMinute } from './minutes.ts';
@@ -10,7 +10,7 @@ import { coveredTo, formatSeries } from './recovery.ts';
 import { foldMinute, foldUncollected, MINUTE } from './rollups.ts';
 import { type CandleRow, candleRow } from './rows.ts';
 import type { CandleState, CandleView, ListingState, ListingView, TaskView } from './state.ts';
-import { partsWhere, type Range } from './versions.ts';
+import { capabilityAt, listingAt, partsWhere, type Range, type VersionTest } from './versions.ts';
 import { gapCause } from './windows.ts';
 
 /** Answers of polls overlap: they repeat minutes for this long after the seal. */
@@ -23,12 +23,13 @@ export const lastMinuteToSeal = ({ state }: TaskContext): Micros =>
 /** Seals the minutes that close in `(range.from, range.at]`. */
 export const sealMinutes = (context: TaskContext, listing: ListingState, range: Range): void => {
   for (const priceType of listPriceTypes(listing)) {
-    const candles = openCandles(listing, priceType);
+    const series = openSeries(listing, priceType);
+    const { candles } = series;
     const life = withinLife(listing, range);
     let folded = life.from;
-    for (const openTime of listMinutesToSeal(context, listing, priceType, { life, range })) {
+    for (const openTime of listMinutesToSeal(context, series, { life, range })) {
       foldUncollected(candles, folded, Math.min(openTime, life.at));
-      sealMinute(context, listing, priceType, openTime);
+      sealMinute(context, series, openTime);
       folded = Math.max(folded, openTime + MINUTE);
     }
     foldUncollected(candles, folded, life.at);
@@ -53,14 +54,12 @@ type Sealed = { readonly life: Range; readonly range: Range };
 /** Open times of the listing's minutes that were collected, and of those with known data. */
 const listMinutesToSeal = (
   { state }: TaskContext,
-  listing: ListingView,
-  priceType: PriceType,
+  { listing, priceType, candles }: PriceSeries,
   { life, range }: Sealed,
 ): readonly Micros[] => {
-  const isSo = (at: Micros): boolean => collectsPrice(state, listing, priceType, at);
+  const isSo: VersionTest = (version, capability) => collectsPrice(version, capability, priceType);
   const collected = partsWhere({ state, listing, isSo }, life).flatMap(openTimes);
-  const candles = listing.candles[priceType];
-  const beyond = candles === undefined ? [] : [...listFinalIn(candles, range), ...listProvedIn(candles, life)];
+  const beyond = [...listFinalIn(candles, range), ...listProvedIn(candles, life)];
   if (beyond.length === 0) return collected;
   return [...new Set([...collected, ...beyond])].sort((a, b) => a - b);
 };
@@ -81,14 +80,14 @@ const listProvedIn = ({ proved }: CandleView, life: Range): readonly Micros[] =>
   Object.keys(proved).flatMap((key) => (isIn(life, Number(key)) ? Number(key) : []));
 
 /** Writes the row of a minute and those of the longer candles that end with it. An uncollected minute has a row only with known data. */
-const sealMinute = (context: TaskContext, listing: ListingState, priceType: PriceType, openTime: Micros): void => {
-  const { state, venue, out } = context;
-  const candles = openCandles(listing, priceType);
-  const identity = { venue: venue.id, symbol: listing.symbol, priceType };
-  const isCollected = collectsPrice(state, listing, priceType, openTime + MINUTE);
+const sealMinute = (context: TaskContext, series: PriceSeries, openTime: Micros): void => {
+  const { state, out } = context;
+  const { listing, priceType, candles } = series;
+  const identity = toCandleIdentity(context, series);
+  const end = openTime + MINUTE;
+  const isCollected = collectsPrice(listingAt(listing, end), capabilityAt(state, end), priceType);
   const known = knownMinute(candles, openTime);
-  const sealed =
-    known ?? (isCollected ? explainMinute(context, listing, priceType, openTime) : missingMinute(openTime, 'unknown'));
+  const sealed = known ?? (isCollected ? explainMinute(context, series, openTime) : missingMinute(openTime, 'unknown'));
   for (const candle of [sealed, ...foldMinute(candles, sealed, state.lostBefore)]) {
     if (candle.gapCause !== null && !isCollected) continue;
     const series = formatSeries('candles', listing.symbol, `${priceType}|${candle.timeframe}`);
@@ -98,19 +97,13 @@ const sealMinute = (context: TaskContext, listing: ListingState, priceType: Pric
 };
 
 /** The row of a collected minute without data, with its cause. */
-const explainMinute = (
-  { state }: TaskContext,
-  listing: ListingView,
-  priceType: PriceType,
-  openTime: Micros,
-): CandleRow => {
-  const window = { from: openTime, at: openTime + MINUTE };
-  const cover = findCover(state, listing, priceType);
-  const cause = gapCause(state, listing, cover, window);
+const explainMinute = ({ state }: TaskContext, { listing, priceType }: PriceSeries, openTime: Micros): CandleRow => {
+  const layer = findCover(state, listing, priceType);
+  const end = openTime + MINUTE;
+  const cause = gapCause(state, listing, { layer, from: openTime, at: end });
   if (cause !== 'no_update') return missingMinute(openTime, cause);
   // A minute is published after its end: a loss before it stops counting explains it too.
-  const after = { from: window.at, at: window.at + COUNTS_WITHIN };
-  return missingMinute(openTime, gapCause(state, listing, cover, after));
+  return missingMinute(openTime, gapCause(state, listing, { layer, from: end, at: end + COUNTS_WITHIN }));
 };
 
 const findCover = (state: TaskView, { symbol }: ListingView, priceType: PriceType): CoverName => {

@@ -40,15 +40,13 @@ export const createOutputs = (offset: number): Outputs => ({
   watermark: null,
 });
 
-/** Appends a live entry of `kind`; omitted bodies are null. */
-export const pushLive = (
-  outputs: Outputs,
-  recordedAt: Micros,
-  kind: LiveEntry['kind'],
-  body: Partial<LiveBodies>,
-): void => {
+/** The kind of a live entry with its bodies; omitted ones are null. */
+type LiveContent = Pick<LiveEntry, 'kind'> & Partial<LiveBodies>;
+
+/** Appends a live entry. */
+export const pushLive = (outputs: Outputs, recordedAt: Micros, content: LiveContent): void => {
   const { offset, live } = outputs;
-  live.push(liveEntry({ ...body, offset, index: live.length, recorded_at: recordedAt, kind }));
+  live.push(liveEntry({ ...content, offset, index: live.length, recorded_at: recordedAt }));
 };
 
 /** Appends a final row for QuestDB. */
@@ -58,7 +56,7 @@ export const pushRow = (outputs: Outputs, row: Row): void => {
 
 /** Appends the task's watermark in order with its rows and live entries. */
 export const pushWatermark = (outputs: Outputs, recordedAt: Micros, watermark: Micros): void => {
-  pushLive(outputs, recordedAt, 'watermark', { watermark });
+  pushLive(outputs, recordedAt, { kind: 'watermark', watermark });
   outputs.rows.push({ offset: outputs.offset, index: outputs.rows.length, kind: 'watermark', row: null, watermark });
   outputs.watermark = watermark;
 };

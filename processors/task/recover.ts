@@ -7,7 +7,7 @@ import { isCollected, openLayer, ownsSymbol, type TaskContext } from './context.
 import { pushLive, pushMd } from './outputs.ts';
 import { toInvalidation } from './readings.ts';
 import type { Recovery } from './recovery.ts';
-import { createListing, type ListingState, type ListingView } from './state.ts';
+import { createListing, type LayerState, type ListingState, type ListingView } from './state.ts';
 import type { Store } from './store.ts';
 
 const MINUTE_MS = 60_000;
@@ -90,42 +90,48 @@ export const resumePublishing = (context: TaskContext, { revs }: Recovery, recei
     const published = revs?.[held.symbol];
     if (published === undefined || isGone(held, state.recordedAt)) continue;
     store.changeListing(held.symbol, (listing) => {
-      const lost = READING_LAYERS.filter((name) => continueRev(context, listing, name, published[name]));
-      for (const name of lost) invalidate(context, listing, name, receivedAt);
-      if (lost.length > 0) publishGap(context, listing.symbol, lost, receivedAt);
+      const layers = READING_LAYERS.filter((name) => {
+        const rev = published[name];
+        return rev !== undefined && isCollected(context, listing, name) && continueRev(openLayer(listing, name), rev);
+      });
+      if (layers.length === 0) return;
+      invalidate(context, listing, { layers, receivedAt });
+      publishGap(context, listing.symbol, { layers, receivedAt });
     });
   }
 };
 
 /** Returns whether the layer had a reading and has none. */
-const continueRev = (context: TaskContext, listing: ListingState, name: ReadingLayer, published?: number): boolean => {
-  if (published === undefined || !isCollected(context, listing, name)) return false;
-  const layer = openLayer(listing, name);
+const continueRev = (layer: LayerState, published: number): boolean => {
   layer.rev = Math.max(layer.rev, published);
   return layer.reading === null;
 };
 
-/** The invalidation is not offered to a window: nothing was received. */
-const invalidate = (context: TaskContext, listing: ListingState, name: ReadingLayer, receivedAt: Micros): void => {
-  const { state, out } = context;
-  const layer = openLayer(listing, name);
-  layer.rev += 1;
-  layer.offset = out.offset;
-  const source = {
-    layer: name,
-    rev: layer.rev,
-    receivedAt,
-    recordedAt: state.recordedAt,
-    connId: '',
-    capability: state.capability,
-    listing: listing.version.record,
-    raw: null,
-  };
-  layer.reading = toInvalidation(source, 'pipeline_restart', null);
-  pushLive(out, state.recordedAt, 'reading', { symbol: listing.symbol, reading: layer.reading });
+/** Layers that had a reading and have none at the record received at `receivedAt`. */
+type Lost = { readonly layers: readonly ReadingLayer[]; readonly receivedAt: Micros };
+
+/** The invalidations are not offered to windows: nothing was received. */
+const invalidate = ({ state, out }: TaskContext, listing: ListingState, { layers, receivedAt }: Lost): void => {
+  for (const name of layers) {
+    const layer = openLayer(listing, name);
+    layer.rev += 1;
+    layer.offset = out.offset;
+    const source = {
+      layer: name,
+      rev: layer.rev,
+      receivedAt,
+      recordedAt: state.recordedAt,
+      connId: '',
+      capability: state.capability,
+      listing: listing.version.record,
+      raw: null,
+    };
+    layer.reading = toInvalidation(source, 'pipeline_restart', null);
+    pushLive(out, state.recordedAt, { kind: 'reading', symbol: listing.symbol, reading: layer.reading });
+  }
 };
 
-const publishGap = (context: TaskContext, symbol: string, of: readonly ReadingLayer[], receivedAt: Micros): void => {
+const publishGap = (context: TaskContext, symbol: string, { layers, receivedAt }: Lost): void => {
   const { state, out, partition, venue } = context;
   const gap = {
     layer: 'gap' as const,
@@ -133,7 +139,7 @@ const publishGap = (context: TaskContext, symbol: string, of: readonly ReadingLa
     venue_symbol: symbol,
     venue_ts: null,
     received_at: receivedAt,
-    values: { scope: 'symbol', cause: 'pipeline_restart', of: of.map((name) => LAYERS[name].recordName) },
+    values: { scope: 'symbol', cause: 'pipeline_restart', of: layers.map((name) => LAYERS[name].recordName) },
   };
   pushMd(out, gap, { recordedAt: state.recordedAt, connId: '', src: { partition, offset: out.offset } });
 };

@@ -40,10 +40,8 @@ const pickHigher = (a: Digits, b: Digits): Digits => (compare(a, b) >= 0 ? a : b
 const pickLower = (a: Digits, b: Digits): Digits => (compare(a, b) <= 0 ? a : b);
 
 /** A figure missing in one present minute is null for the period: a partial sum would look complete. */
-const sum = (so: Digits | null | undefined, next: Digits | null | undefined, isFirst: boolean): Digits | null => {
-  if (isFirst) return next ?? null;
-  return so === null || so === undefined || next === null || next === undefined ? null : add(so, next);
-};
+const sum = (so: Digits | null | undefined, next: Digits | null | undefined): Digits | null =>
+  so === null || so === undefined || next === null || next === undefined ? null : add(so, next);
 
 /** Whether two minutes have volumes in different units. */
 const areOtherUnits = (a: Minute | null, b: Minute | null): boolean => {
@@ -62,29 +60,37 @@ const fold = (rollup: Rollup, sealed: CandleRow): Rollup => {
   };
   if (counted.present === 0) return next;
   const isFirst = rollup.present === 0;
-  const joined = join(rollup.figures, figures, isFirst);
+  const joined = isFirst ? beginFigures(figures) : foldFigures(rollup.figures, figures);
   const unitsDiffer = rollup.unitsDiffer === true || areOtherUnits(rollup.last, minute);
   return {
     ...next,
     ...(unitsDiffer ? { unitsDiffer, figures: { ...joined, volume: null } } : { figures: joined }),
-    trades: joinTrades(rollup, sealed, isFirst),
+    trades: isFirst ? sealed.trades : sumTrades(rollup.trades, sealed.trades),
     last: minute,
   };
 };
 
-const join = (so: CandleFigures, next: CandleFigures, isFirst: boolean): CandleFigures => ({
+/** The figures of a period's first present minute. */
+const beginFigures = ({ open, high, low, close, volume, turnover }: CandleFigures): CandleFigures => ({
+  open: open ?? null,
+  high: high ?? null,
+  low: low ?? null,
+  close: close ?? null,
+  volume: volume ?? null,
+  turnover: turnover ?? null,
+});
+
+const foldFigures = (so: CandleFigures, next: CandleFigures): CandleFigures => ({
   open: so.open ?? next.open ?? null,
   high: so.high && next.high ? pickHigher(so.high, next.high) : (so.high ?? next.high ?? null),
   low: so.low && next.low ? pickLower(so.low, next.low) : (so.low ?? next.low ?? null),
   close: next.close ?? so.close ?? null,
-  volume: sum(so.volume, next.volume, isFirst),
-  turnover: sum(so.turnover, next.turnover, isFirst),
+  volume: sum(so.volume, next.volume),
+  turnover: sum(so.turnover, next.turnover),
 });
 
-const joinTrades = (rollup: Rollup, sealed: CandleRow, isFirst: boolean): number | null => {
-  if (isFirst) return sealed.trades;
-  return rollup.trades === null || sealed.trades === null ? null : rollup.trades + sealed.trades;
-};
+const sumTrades = (so: number | null, next: number | null): number | null =>
+  so === null || next === null ? null : so + next;
 
 /** Longer candles that end with this minute; they exist only when every base minute is present or proved empty. */
 export const foldMinute = (candles: CandleState, sealed: CandleRow, lostBefore: Micros): CandleRow[] => {

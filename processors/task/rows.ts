@@ -151,6 +151,8 @@ export const capabilityRow = (place: TaskPlace, version: CapabilityVersion): Row
 });
 
 type EventSource = {
+  readonly venue: string;
+  readonly symbol: string;
   readonly id: string;
   readonly connId: string;
   readonly recordedAt: Micros;
@@ -161,15 +163,14 @@ type EventSource = {
 /** The row of a trade or liquidation. */
 export const eventRow = (
   table: EventTable,
-  { venue, symbol }: { readonly venue: string; readonly symbol: string },
   source: EventSource,
   { values, venue_ts, received_at }: TradeRecord | LiquidationRecord,
 ): Row => ({
   table,
   at: received_at,
   texts: keepTexts({
-    listing: listingId(venue, symbol),
-    venue,
+    listing: listingId(source.venue, source.symbol),
+    venue: source.venue,
     status: 'present',
     id: source.id,
     side: values.side,
@@ -232,12 +233,11 @@ const formatNullReasons = ({ gapCause, figures, unitsDiffer }: CandleRow): strin
   return Object.keys(reasons).length === 0 ? null : JSON.stringify(reasons);
 };
 
+/** The listing and price of a candle. */
+export type CandleIdentity = { readonly venue: string; readonly symbol: string; readonly priceType: PriceType };
+
 /** `sealedBy`: the raw offset that sealed the minute, which identifies a row without a single source record. */
-export const candleRow = (
-  identity: { readonly venue: string; readonly symbol: string; readonly priceType: PriceType },
-  candle: CandleRow,
-  sealedBy?: number,
-): Row => {
+export const candleRow = (identity: CandleIdentity, candle: CandleRow, sealedBy?: number): Row => {
   const { minute, counted } = candle;
   const isOwn = candle.timeframe === BASE_TIMEFRAME && minute !== null;
   return {

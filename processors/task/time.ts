@@ -14,7 +14,7 @@ import { MINUTE } from './rollups.ts';
 import type { TaskView } from './state.ts';
 import type { Store } from './store.ts';
 import { stillNeeded } from './versions.ts';
-import { sealWindows, windowsToAnnounce } from './windows.ts';
+import { listRowWindows, sealWindows } from './windows.ts';
 
 const WATERMARK_EVERY: Micros = 250_000;
 const STATE_ROUND_EVERY: Micros = 60_000_000;
@@ -68,9 +68,9 @@ const announceTo = (context: TaskContext, ms: number, to: Micros): void => {
     core.announced[ms] = to;
   });
   for (const listing of state.listings.values()) {
-    for (const name of listLayersSampledEvery(ms)) {
-      for (const window of windowsToAnnounce(state, listing, name, { from, at: to })) {
-        pushProvisional(context, listing, name, window.at);
+    for (const layer of listLayersSampledEvery(ms)) {
+      for (const window of listRowWindows(state, listing, { layer, from, at: to })) {
+        pushProvisional(context, listing, { layer, ...window });
       }
     }
   }
@@ -83,8 +83,8 @@ const sealTo = (context: TaskContext, ms: number, to: Micros): void => {
   const sealing = { state, venue: context.venue.id, offset: context.out.offset };
   for (const { symbol } of state.listings.values()) {
     store.changeListing(symbol, (listing) => {
-      for (const name of listLayersSampledEvery(ms)) {
-        for (const row of sealWindows(sealing, listing, name, { from, at: to })) pushSealed(context, symbol, row);
+      for (const layer of listLayersSampledEvery(ms)) {
+        for (const row of sealWindows(sealing, listing, { layer, from, at: to })) pushSealed(context, symbol, row);
       }
       if (ms !== EVENT_GAP_WINDOW_MS) return;
       for (const row of eventGapRows(context, listing, { from, at: to })) pushSealed(context, symbol, row);

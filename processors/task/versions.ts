@@ -15,15 +15,20 @@ const findVersionAt = <V extends Written>(newest: V | null, before: readonly V[]
 export const listingAt = ({ version, before }: ListingView, at: Micros): ListingVersion | null =>
   findVersionAt(version, before, at);
 
+export const capabilityAt = ({ capability, capabilitiesBefore }: TaskView, at: Micros): CapabilityVersion | null =>
+  findVersionAt(capability, capabilitiesBefore, at);
+
 /**
- * Whether a layer of a listing is collected at an instant: its policy is on and the venue publishes it. `layer` is a name of a capability.
- * A window that ends at that instant is then a row, whatever changes before its seal.
+ * Whether a layer is collected while these versions are valid: its policy is on and the venue publishes it. `layer` is a name of a
+ * capability. A window that ends at such an instant is then a row, whatever changes before its seal.
  */
-export const isCollectedAt = (state: TaskView, listing: ListingView, layer: CoverName, at: Micros): boolean => {
-  const version = listingAt(listing, at);
-  if (version === null || version.record.values.not_published.includes(layer)) return false;
-  if (version.record.off?.includes(layer)) return false;
-  const capability = findVersionAt(state.capability, state.capabilitiesBefore, at);
+export const collectsLayer = (
+  listing: ListingVersion | null,
+  capability: CapabilityVersion | null,
+  layer: CoverName,
+): boolean => {
+  if (listing === null || listing.record.values.not_published.includes(layer)) return false;
+  if (listing.record.off?.includes(layer)) return false;
   return capability?.layers[resolveSource(layer)]?.policy === 'on';
 };
 
@@ -42,12 +47,12 @@ const listTurns = (state: TaskView, listing: ListingView, { from, at }: Range): 
   return turns.sort((a, b) => a - b);
 };
 
-/**
- * Parts of a range, ascending, at whose instants `isSo` is true. `isSo` must depend only on the versions valid at an instant: it is called
- * once a version, so that the range may be arbitrarily long.
- */
+/** A question about the versions that are valid at one instant. */
+export type VersionTest = (listing: ListingVersion | null, capability: CapabilityVersion | null) => boolean;
+
+/** Parts of a range, ascending, at whose instants `isSo` is true. It is called once a version, so that the range may be arbitrarily long. */
 export const partsWhere = (
-  { state, listing, isSo }: { state: TaskView; listing: ListingView; isSo: (at: Micros) => boolean },
+  { state, listing, isSo }: { readonly state: TaskView; readonly listing: ListingView; readonly isSo: VersionTest },
   { from, at }: Range,
 ): readonly Range[] => {
   if (at <= from) return [];
@@ -57,7 +62,7 @@ export const partsWhere = (
   const ends = [...turns.map((turn) => turn - 1), at];
   let start = from;
   for (const end of ends) {
-    if (end > start && isSo(end)) parts.push({ from: start, at: end });
+    if (end > start && isSo(listingAt(listing, end), capabilityAt(state, end))) parts.push({ from: start, at: end });
     start = Math.max(start, end);
   }
   return parts;
@@ -112,14 +117,6 @@ export const delistedVersion = (listing: ListingView, receivedAt: Micros, writte
   };
 };
 
-/** The next capability version, or null for an unchanged one. */
-export const nextCapability = (
-  held: CapabilityVersion | null,
-  venue: string,
-  body: CapabilityBody,
-  writtenAt: Micros,
-): CapabilityVersion | null => {
-  const { name, layers } = body;
-  if (held && held.name === name && JSON.stringify(held.layers) === JSON.stringify(layers)) return null;
-  return { venue, name, written_at: writtenAt, layers };
-};
+/** Whether a published capability has the contents of the held version. */
+export const isSameCapability = (held: CapabilityVersion | null, { name, layers }: CapabilityBody): boolean =>
+  held !== null && held.name === name && JSON.stringify(held.layers) === JSON.stringify(layers);

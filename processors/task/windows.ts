@@ -9,22 +9,23 @@ import { coveredTo, formatSeries } from './recovery.ts';
 import { gapRow, type RowIdentity, readingRow } from './rows.ts';
 import type { Candidate, LayerState, ListingState, ListingView, TaskView } from './state.ts';
 import type { Store } from './store.ts';
-import { isCollectedAt, listingAt, partsWhere, type Range } from './versions.ts';
+import { capabilityAt, collectsLayer, listingAt, partsWhere, type Range, type VersionTest } from './versions.ts';
 import type { View } from './view.ts';
 
 const DAY: Micros = 86_400_000_000;
 /** Length of the buckets that record whether a collector was alive. */
 export const COLLECTOR_BUCKET_MS = 10_000;
 
-const isAbove = (reading: Reading, offset: number, held: Candidate): boolean =>
+const isAbove = ({ reading, offset }: Candidate, held: Candidate): boolean =>
   reading.received_at > held.reading.received_at ||
   (reading.received_at === held.reading.received_at && offset >= held.offset);
 
-/** Keeps `reading` for its window when it is the last by `(received_at, offset)`. Returns the window's end, or null. */
-export const offerToWindow = (layer: LayerState, reading: Reading, offset: number): Micros | null => {
+/** Keeps a reading for its window when it is the last by `(received_at, offset)`. Returns the window's end, or null. */
+export const offerToWindow = (layer: LayerState, candidate: Candidate): Micros | null => {
+  const { reading, offset } = candidate;
   const end = windowEnd(reading.received_at, LAYERS[reading.layer].windowMs);
   const held = layer.windows.get(end);
-  if (held && !isAbove(reading, offset, held)) return null;
+  if (held && !isAbove(candidate, held)) return null;
   layer.windows.set(end, { reading: { ...reading, raw: null, book: null }, offset });
   return end;
 };
@@ -42,8 +43,11 @@ export const noteValidity = (layer: LayerState, reading: Reading): void => {
 
 export type Window = Range;
 
-/** Windows of one length that belong to one layer of a listing. */
-type Question = Window & { readonly layer: CoverName; readonly windowMs: number; readonly lostTo?: number };
+/** A window of one layer of a listing, or the windows that end in a range. */
+export type LayerWindow<L extends CoverName = CoverName> = Window & { readonly layer: L };
+
+/** Windows of one length. */
+type Question = LayerWindow & { readonly windowMs: number; readonly lostTo?: number };
 
 /** The part of `(from, at]` whose windows are within the listing's life, at least in part; `from` is the start of the first window. */
 const withinLife = ({ version }: ListingView, { windowMs, from, at }: Question): Window => {
@@ -72,10 +76,10 @@ const joinLostWindows = (listing: ListingView, life: Window, { windowMs, lostTo 
 export const collectedWindows = (state: TaskView, listing: ListingView, question: Question): readonly Window[] => {
   const { layer, windowMs } = question;
   const step = windowMs * 1000;
-  const isSo = (at: Micros): boolean => isCollectedAt(state, listing, layer, at);
+  const isSo: VersionTest = (version, capability) => collectsLayer(version, capability, layer);
   const life = withinLife(listing, question);
   const lost = joinLostWindows(listing, life, question);
-  const windows = lost.filter((window) => isSo(window.at));
+  const windows = lost.filter(({ at }) => isSo(listingAt(listing, at), capabilityAt(state, at)));
   const rest = { from: lost.at(-1)?.at ?? life.from, at: life.at };
   for (const part of partsWhere({ state, listing, isSo }, rest)) {
     const first = Math.floor(part.from / step) * step + step;
@@ -84,16 +88,15 @@ export const collectedWindows = (state: TaskView, listing: ListingView, question
   return windows;
 };
 
-/** Windows of `range` with rows: those at whose end the layer was collected, and any other with a counting reading. */
-const listRowWindows = (
+/** Windows in the range with rows: those at whose end the layer was collected, and any other with a counting reading. */
+export const listRowWindows = (
   state: TaskView,
   listing: ListingView,
-  name: ReadingLayer,
-  range: Window & { readonly lostTo?: number },
+  range: LayerWindow<ReadingLayer> & { readonly lostTo?: number },
 ): readonly Window[] => {
-  const { windowMs } = LAYERS[name];
-  const collected = collectedWindows(state, listing, { layer: name, windowMs, ...range });
-  const held = [...(listing.layers.get(name)?.windows.keys() ?? [])];
+  const { windowMs } = LAYERS[range.layer];
+  const collected = collectedWindows(state, listing, { ...range, windowMs });
+  const held = [...(listing.layers.get(range.layer)?.windows.keys() ?? [])];
   const ended = held.filter((end) => end > range.from && end <= range.at);
   if (ended.length === 0) return collected;
   const ends = new Set(collected.map((window) => window.at));
@@ -120,7 +123,7 @@ const findFault = (layer: View<LayerState>, window: Window): GapCause | null => 
 };
 
 /** Cause of a window without a reading: the first match, in the order of design section 5. */
-export const gapCause = (state: TaskView, listing: ListingView, name: CoverName, window: Window): GapCause => {
+export const gapCause = (state: TaskView, listing: ListingView, window: LayerWindow): GapCause => {
   for (const version of [listing.version, listingAt(listing, window.at)]) {
     const goneAt = version?.delisted_at ?? null;
     if (goneAt !== null && goneAt <= window.at) return 'not_listed';
@@ -128,14 +131,14 @@ export const gapCause = (state: TaskView, listing: ListingView, name: CoverName,
   if (window.from < state.lostBefore) return 'storage_failure';
   if (!hasCollector(state, window)) return 'collector_down';
   const query = {
-    layer: resolveSource(name),
+    layer: resolveSource(window.layer),
     symbol: listing.symbol,
     from: window.from,
     to: window.at,
   };
   const loss = lossCause(state, query);
   if (loss !== null) return loss;
-  const layer = listing.layers.get(name as ReadingLayer);
+  const layer = listing.layers.get(window.layer as ReadingLayer);
   const fault = layer ? findFault(layer, window) : null;
   if (fault !== null) return fault;
   return hadUnreadable(state, query) ? 'parse_error' : 'no_update';
@@ -150,9 +153,9 @@ type Sealing = { readonly state: TaskView; readonly venue: string; readonly offs
 export const sealWindows = (
   sealing: Sealing,
   listing: ListingState,
-  name: ReadingLayer,
-  range: Window,
+  range: LayerWindow<ReadingLayer>,
 ): readonly Row[] => {
+  const { layer: name } = range;
   const identity: RowIdentity = { venue: sealing.venue, symbol: listing.symbol, layer: name };
   const layer = listing.layers.get(name);
   const rows: Row[] = [];
@@ -167,14 +170,14 @@ export const sealWindows = (
     coveredTo(sealing.state.recovery, formatSeries(LAYERS[name].table, listing.symbol)),
   );
   const lostTo = layer && layer.windows.size > 0 ? 0 : sealing.state.lostBefore;
-  for (const window of listRowWindows(sealing.state, listing, name, { from, at: range.at, lostTo })) {
+  for (const window of listRowWindows(sealing.state, listing, { ...range, from, lostTo })) {
     const held = layer?.windows.get(window.at);
     if (held) {
       closeRun();
       rows.push(readingRow(identity, { ...window, srcOffset: held.offset, late: false }, held.reading));
       continue;
     }
-    const cause = gapCause(sealing.state, listing, name, window);
+    const cause = gapCause(sealing.state, listing, { layer: name, ...window });
     const open = run as { from: Micros; at: Micros; cause: GapCause } | null;
     const follows = open !== null && open.at === window.from && open.cause === cause;
     if (follows && toWindowDay(open.at) === toWindowDay(window.at)) open.at = window.at;
@@ -189,20 +192,16 @@ export const sealWindows = (
 };
 
 /** The row of a window before its seal: its reading, or a gap without a known cause (H-16k). */
-export const provisionalRow = (venue: string, listing: ListingView, name: ReadingLayer, window: Window): Row => {
-  const identity: RowIdentity = { venue, symbol: listing.symbol, layer: name };
-  const held = listing.layers.get(name)?.windows.get(window.at);
-  if (!held) return gapRow(identity, { ...window, srcOffset: -1, late: false }, 'unknown');
-  return readingRow(identity, { ...window, srcOffset: held.offset, late: false }, held.reading);
-};
-
-/** Windows that ended within `range` and must be announced. */
-export const windowsToAnnounce = (
-  state: TaskView,
+export const provisionalRow = (
+  venue: string,
   listing: ListingView,
-  name: ReadingLayer,
-  range: Window,
-): readonly Window[] => listRowWindows(state, listing, name, range);
+  { layer, from, at }: LayerWindow<ReadingLayer>,
+): Row => {
+  const identity: RowIdentity = { venue, symbol: listing.symbol, layer };
+  const held = listing.layers.get(layer)?.windows.get(at);
+  if (!held) return gapRow(identity, { from, at, srcOffset: -1, late: false }, 'unknown');
+  return readingRow(identity, { from, at, srcOffset: held.offset, late: false }, held.reading);
+};
 
 const forget = (layer: LayerState, sealedTo: Micros): void => {
   for (const end of layer.windows.keys()) if (end <= sealedTo) layer.windows.delete(end);

@@ -144,7 +144,7 @@ const rowAt = (at: number): Row => ({
 const liveRow = (offset: number, at: number): LiveEntry =>
   liveEntry({ offset, index: 1, recorded_at: NOW, kind: 'provisional', symbol: SYMBOL, row: rowAt(at) });
 
-t.test('a round that a stale owner tells again names no place, and what it hides is found', async (t) => {
+t.test('a round that a stale owner repeats gives no place, and the entries that it hides are found', async (t) => {
   const engines = await useEngines(t, ['kafka']);
   const kafka = openKafka({ brokers: engines.endpoints.kafka.split(','), clientId: 'api-test' }, log);
   t.teardown(() => kafka.close());
@@ -192,14 +192,14 @@ t.test('a round that a stale owner tells again names no place, and what it hides
   t.notOk(memory.isWhole);
   await until(() => memory.isReady(), 'the node is ready');
   const readings = memory.venue(VENUE)?.listings.get(SYMBOL)?.readings;
-  t.equal(readings?.get('mark')?.values.mark, '6', 'nothing that came between the two tellings is left out');
+  t.equal(readings?.get('mark')?.values.mark, '6', 'nothing between the two publications is left out');
   await until(() => memory.isWhole, 'the minutes before are joined');
-  t.same(offsets, [1, 2, 3, 6, 6, 7, Number.NaN], 'another copy heard them from the start of the log, once');
-  t.same(keptBefore, [], 'and nobody heard them of this one');
+  t.same(offsets, [1, 2, 3, 6, 6, 7, Number.NaN], 'another copy received them from the start of the log, once');
+  t.same(keptBefore, [], 'and observers of this one received none of them');
   const ends = [...memory.recentRows(VENUE, 'mark', SYMBOL)].map(({ row }) => row.at);
   t.same(ends, [NOW - 90_000_000, NOW], 'rows of before the round and of the stretch after it');
   await publish(kafka, live([liveMark(8, '8')]));
-  await until(() => keptBefore.length === 1, 'what comes then is heard');
+  await until(() => keptBefore.length === 1, 'later entries are received');
   await stop();
 });
 

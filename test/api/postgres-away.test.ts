@@ -1,4 +1,4 @@
-// An API process that starts while PostgreSQL is away: it serves what needs none, returns 503 for the rest, and recovers by itself.
+// An API process that starts while PostgreSQL is away: it serves what needs none, returns 503 for the rest, and recovers without a restart.
 import t from 'tap';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { makeKey } from '../../api/access/keys.ts';
@@ -38,7 +38,7 @@ t.test('an API without PostgreSQL from its start on', { timeout: 600_000 }, asyn
     t.match(await readiness(), /"not_ready".*The store of keys does not answer\./);
   });
 
-  await t.test('what needs it is 503 and says when to come again', async (t) => {
+  await t.test('what needs it is 503 with a time to retry', async (t) => {
     const [call] = await offersFor(baseUrl, CALL);
     const buyer = privateKeyToAccount(generatePrivateKey());
     const asked = {

@@ -15,7 +15,7 @@ import { type Feed, type TestApp, testApp } from './live-fixture.ts';
 export type ToolService = TestApp & {
   readonly mcpUrl: string;
   readonly apiUrl: string;
-  /** A bare POST, without a client. */
+  /** A plain POST, without a client. */
   readonly post: (body: unknown, headers?: Record<string, string>) => Promise<Response>;
 };
 

@@ -85,7 +85,7 @@ t.test('the pages are worked by the keyboard alone: the way to a key', async (t)
 });
 
 t.test(
-  'a passkey is added, signs in alone, is asked for after the password, and a recovery code gets past its loss',
+  'a passkey is added, signs in alone, is required after the password, and a recovery code gets past its loss',
   async (t) => {
     const on = await visit(chromium, 'desktop');
     const { page, context } = on;
@@ -131,7 +131,7 @@ t.test(
       .or(page.getByRole('heading', { name: 'Plan Free' }))
       .first()
       .waitFor();
-    t.same(await page.locator('.passkey-fault:visible').allTextContents(), [], 'no fault is told');
+    t.same(await page.locator('.passkey-fault:visible').allTextContents(), [], 'no fault is shown');
     await page.getByRole('heading', { name: 'Plan Free' }).waitFor();
 
     await press(on, 'Sign out');

@@ -106,7 +106,7 @@ t.test(
     await page.getByLabel('Body (JSON)').fill('{"where": "base ="}');
     await page.getByRole('button', { name: 'Run it again' }).click();
     await page.getByRole('heading', { name: /^Answer\s+4/ }).waitFor();
-    t.match(await page.locator('#try pre').textContent(), /"errors": \[/, 'a fault is shown as the API tells it');
+    t.match(await page.locator('#try pre').textContent(), /"errors": \[/, 'a fault is shown as the API reports it');
 
     await page.goto(`${origin}/docs/endpoints/instruments`);
     await page.getByRole('button', { name: 'Run it here' }).click();
@@ -123,7 +123,7 @@ t.test('the status page has the strip of days, the incidents and the newest anch
   await on.page.goto(`${origin}/status`);
   const strip = on.page.getByRole('list', { name: 'Share of time present of mark by day' }).first();
   const days = await strip.locator('li').allTextContents();
-  t.equal(days.length, 4, 'a day that was not counted stands between those that were');
+  t.equal(days.length, 4, 'a day that was not counted is between those that were');
   t.match(
     days.map((text) => text.trim().split(': ')[1]),
     ['88.42 %', '91.31 %', 'not measured', '97.10 %'],

@@ -112,7 +112,7 @@ for (const [look, colours] of LOOKS) {
     t.match(await page.locator('.because li').first().textContent(), /^oi at .* is (missing|off)/);
     const cell = page.locator('td.withheld [data-tip]').first();
     await cell.focus();
-    t.match(await page.getByRole('tooltip').textContent(), /missing|off/, 'the reason is told on focus');
+    t.match(await page.getByRole('tooltip').textContent(), /missing|off/, 'the reason is shown on focus');
     await examine(t, on, `${look}-query-unknown`);
     const shared = page.url();
     t.match(shared, /q=any.*unknown=1/);
@@ -204,7 +204,7 @@ for (const [look, colours] of LOOKS) {
       t.ok((await movedOn(on)) < 0.01, 'nothing moves');
       await examine(t, on, `${look}-proof-empty`);
       const outline = page.getByRole('heading', { name: 'What is recomputed' });
-      t.ok(await outline.isVisible(), 'without a proof the page says what one consists of');
+      t.ok(await outline.isVisible(), 'without a proof the page explains what one consists of');
       const check = async (text: string): Promise<Record<string, string>> => {
         await page.locator('#proof-head').evaluate((head) => {
           head.textContent = '';

@@ -22,7 +22,7 @@ import { type ProgressWatch, watchProgress } from '../support/progress-watch.ts'
 import { checkCoverage, checkSent, QUIET, SEAL_MS, sameHashes } from '../support/purity.ts';
 import { readSent } from '../support/sent-frames.ts';
 
-/** The full show, by itself: BROKERS_SECONDS=600 BROKERS_RATE=1000 BROKERS_LISTINGS=50 node test/e2e/brokers.test.ts */
+/** The long run, alone: BROKERS_SECONDS=600 BROKERS_RATE=1000 BROKERS_LISTINGS=50 node test/e2e/brokers.test.ts */
 const SECONDS = Number(process.env['BROKERS_SECONDS'] ?? 90);
 const RATE = process.env['BROKERS_RATE'] ?? '300';
 const LISTINGS = process.env['BROKERS_LISTINGS'] ?? '16';
@@ -59,7 +59,7 @@ const measure = async (handle: KafkaHandle, name: string): Promise<{ perS: numbe
 
 const compareThroughput = async (t: Test, { engines, cluster }: OwnCluster): Promise<void> => {
   const ports = { broker: await freePort(), controller: await freePort() };
-  const single = await startKafka(engines.supervisor, engines.dataDir, ports);
+  const single = await startKafka(engines.supervisor, engines.dataDir, { ports });
   for (const [name, endpoint] of [
     ['one broker', `127.0.0.1:${ports.broker}`],
     ['three brokers', cluster.endpoint],

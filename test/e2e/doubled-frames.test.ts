@@ -49,7 +49,7 @@ const makeRow = (id: number, more: Row = {}): Row => ({
   ...more,
 });
 
-t.test('liquidations that stand more than once', async (t) => {
+t.test('liquidations that occur more than once', async (t) => {
   const truth = openTruth(t.testdir());
   const judged = (found: readonly Row[], faults: readonly FaultEntry[]): Promise<Events> => {
     const rows: Rows = async () => [...found];
@@ -73,7 +73,7 @@ t.test('liquidations that stand more than once', async (t) => {
   t.same(await outcome(twice, [doubledAt(SENT + 10 * SECOND)]), { wrong: 1, doubled: 0 }, 'none before it');
   t.same(await outcome(twice, [doubledAt(SENT - 10 * SECOND)]), { wrong: 1, doubled: 0 }, 'none long after it');
   const other = [makeRow(1), makeRow(2, { price: '100.6' })];
-  t.same(await outcome(other, [doubledAt(SENT)]), { wrong: 1, doubled: 0 }, 'and no row that says something else');
+  t.same(await outcome(other, [doubledAt(SENT)]), { wrong: 1, doubled: 0 }, 'and no row with other contents');
   const elsewhere = { ...doubledAt(SENT), symbols: ['BTCUSDT'] };
   t.same(await outcome(twice, [elsewhere]), { wrong: 1, doubled: 0 }, 'nor one of another listing');
 });

@@ -192,7 +192,7 @@ t.test('every statement in SQL is answered to the analysts’ user', async (t) =
   }
 });
 
-t.test('every block has a language that says whether it runs, and all those that do have run', async (t) => {
+t.test('every block has a language that decides whether it runs, and all those that do have run', async (t) => {
   const python = toRun('python');
   if (process.env['DOCS_PYTHON'] === '1') {
     const home = await pythonWithClient('docs', ['httpx2', 'pandas', 'pyarrow', 'polars', 'matplotlib']);

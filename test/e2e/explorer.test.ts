@@ -300,7 +300,7 @@ t.test('each fault is a hole with its cause in the chart, and of nothing else', 
 type Sample = { readonly heap: number; readonly nodes: number };
 
 t.test(
-  'for as long as BOARD_MINUTES says, the memory of the page is flat and every update is applied',
+  'for BOARD_MINUTES the memory of the page is flat and every update is applied',
   { skip: MINUTES === 0 ? 'BOARD_MINUTES=30 watches it' : false },
   async (t) => {
     const on = await open('desktop');

@@ -242,7 +242,7 @@ t.test(
     }
     const span = { from: Math.ceil((since ?? 0) / SECOND) * SECOND, to: Date.now() * 1_000 };
     const missing = (): string[] => Object.values(followers).flatMap((tally) => findMissing(tally, logged, span));
-    await waitFor('everything of the log was told', () => missing().length === 0, {
+    await waitFor('everything of the log was sent', () => missing().length === 0, {
       boundMs: 180_000,
       seen: () => missing().slice(0, 5),
     }).catch((error: unknown) => t.comment(String(error)));
@@ -254,7 +254,7 @@ t.test(
       const { count, ofHistory, stale, gaps } = tally;
       t.comment(`${name}: ${count} told, ${ofHistory} of history, ${stale} stale when told, ${gaps.length} gaps`);
       t.same(findMissing(tally, logged, span).slice(0, 5), [], `${name}: nothing is left out`);
-      t.same(findRepeats(tally).slice(0, 5), [], `${name}: nothing is told twice, each place in its order`);
+      t.same(findRepeats(tally).slice(0, 5), [], `${name}: nothing is sent twice, each place in its order`);
       t.same(gaps.filter(({ source }) => source === 'live').slice(0, 3), [], `${name}: the stream left nothing out`);
       t.equal(tally.withoutFigures, 0, `${name}: every reading has its figures`);
     }

@@ -67,6 +67,6 @@ t.test('a mark without its index', (t) => {
     'and a basis of one half',
   );
   t.same(judged('okx', BEGAN + 90 * SECOND, HALF), ['index has no value'], 'a market of 90 s has both');
-  t.same(judged('bybit', BEGAN, HALF), ['index has no value'], 'a venue that tells both at once has both');
+  t.same(judged('bybit', BEGAN, HALF), ['index has no value'], 'a venue that publishes both at once has both');
   t.end();
 });

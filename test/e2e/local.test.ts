@@ -73,7 +73,7 @@ async function endOfAll(): Promise<number> {
   return outOfOrder;
 }
 
-t.test('the demo says that its venues are simulated and its example works as pasted', async (t) => {
+t.test('the demo shows that its venues are simulated and its example works as pasted', async (t) => {
   const demo = startDemo();
   const endpoints = await serving(demo);
   t.match(demo.readOutput(), `Simulated venues (${VENUES.join(', ')})`);

@@ -125,7 +125,7 @@ const checkWatched = (t: Test, asked: Asking, clients: readonly ResumingClient[]
   const updates = clients.reduce((sum, client) => sum + client.updates, 0);
   const faults = clients.flatMap((client) => client.faults);
   t.same(faults.slice(0, 3), [], `${updates} updates of ${CLIENTS} streams, none twice, none goes back`);
-  t.ok(asked.readings > 0 && clients.every((client) => client.updates > 0), 'all of them were told');
+  t.ok(asked.readings > 0 && clients.every((client) => client.updates > 0), 'all of them were sent');
 };
 
 /** A live run by several processes that come and go, then the same log by one. */

@@ -109,7 +109,7 @@ t.test('the same raw log gives the same tables however it is worked through', { 
   const { repeats } = await checkSent(t, world, { venue: 'binance', sent });
   t.ok(
     repeats === 0 || spooledBytes > 0,
-    `${repeats} messages stand in raw twice, ${spooledBytes} bytes were not taken at once`,
+    `${repeats} messages are in raw twice, ${spooledBytes} bytes were not taken at once`,
   );
 
   const heldMs = Math.min(60_000, SECONDS * 1000);

@@ -91,7 +91,7 @@ const isSigned = ({ headers, body }: Received, secret: string): boolean => {
   return isNew && mac === createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
 };
 
-t.test('a rule is written, matches, moves by a fault, and its webhook is told', async (t) => {
+t.test('a rule is written, matches, moves by a fault, and its webhook is called', async (t) => {
   const on = await visit(chromium, 'desktop');
   const { page } = on;
   page.setDefaultTimeout(BOUND_MS);
@@ -110,7 +110,7 @@ t.test('a rule is written, matches, moves by a fault, and its webhook is told', 
   await page.getByLabel('Name', { exact: true }).fill('books of Bitcoin');
   await query.fill('any(venues where sprad > 0)');
   await told.getByText(/^Line 1, column 18: /).waitFor();
-  t.equal(await query.getAttribute('aria-invalid'), 'true', 'a fault is told while it is written');
+  t.equal(await query.getAttribute('aria-invalid'), 'true', 'a fault is shown while it is written');
   await examine(t, on, 'rules-fault');
   await query.fill('any(venues where spre');
   await page.getByRole('option', { name: /^spread/ }).waitFor();
@@ -128,7 +128,7 @@ t.test('a rule is written, matches, moves by a fault, and its webhook is told', 
 
   const lead = (words: RegExp): Promise<true> =>
     waitFor(
-      `the page says ${words}`,
+      `the page shows ${words}`,
       async () => {
         await page.reload();
         return words.test((await page.locator('p.lead').textContent()) ?? '') ? true : null;
@@ -136,10 +136,10 @@ t.test('a rule is written, matches, moves by a fault, and its webhook is told', 
       { everyMs: 500 },
     );
   await lead(/^\s*true: BTC-PERP, since/);
-  await waitFor('the first move was told', () => received.length >= 1);
+  await waitFor('the first move was delivered', () => received.length >= 1);
   await simulator.fault({ kind: 'disconnect', stream: 'book', durationMs: 25_000 });
   await lead(/^\s*unknown: stale input, since/);
-  await waitFor('the second move was told', () => received.length >= 2);
+  await waitFor('the second move was delivered', () => received.length >= 2);
   const messages = received.map(({ body }) => JSON.parse(body) as Message);
   t.match(messages.slice(0, 2), [
     { previous_state: 'unknown', state: 'true' },
@@ -158,7 +158,7 @@ t.test('a rule is written, matches, moves by a fault, and its webhook is told', 
   await lead(/^\s*true: BTC-PERP, since/);
 
   await page.goto(`${origin}/rules`);
-  await waitFor('deliveries stand on the page', async () => {
+  await waitFor('deliveries are on the page', async () => {
     await page.reload();
     const cells = await page.locator('tr', { hasText: url }).locator('td.number').allTextContents();
     return cells[0] === '0' && Number(cells[1]) >= 3 && cells[2] === '0';

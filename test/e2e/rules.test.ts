@@ -358,7 +358,7 @@ t.test(`moves of ${RULES} rules while processes die (RULES_SEED=${SEED})`, async
     if (!isExact) excused += 1;
     t.same(made, isExact ? exact : findMoves(found.get(id) ?? [], made, { isUnsure, isPassed }), rule.query);
   }
-  t.ok(excused <= RULES / 4, `${RULES - excused} of ${RULES} rules moved exactly as the log says, without any doubt`);
+  t.ok(excused <= RULES / 4, `${RULES - excused} of ${RULES} rules moved exactly as in the log, without any doubt`);
   const kinds = new Set(moves.map(({ from, to }) => `${from} ${to}`));
   const least = RULES >= 200 ? ALL_MOVES.length : 4;
   t.ok(kinds.size >= least, `${kinds.size} of ${ALL_MOVES.length} kinds of moves: ${[...kinds].join(', ')}`);
@@ -367,7 +367,7 @@ t.test(`moves of ${RULES} rules while processes die (RULES_SEED=${SEED})`, async
   const { rows } = await pool.query(
     'select rule_id, at from rule_transitions group by rule_id, at having count(*) > 1',
   );
-  t.same(rows, [], 'no move stands twice');
+  t.same(rows, [], 'no move occurs twice');
 
   // Through the absence: what was too long ago is passed over, by every rule up to one instant, and nothing after it.
   const differing = (since: number): readonly string[] =>

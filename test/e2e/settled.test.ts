@@ -133,8 +133,8 @@ t.test('a settled answer has the same hash for ever', { timeout: 3_600_000 }, as
   const holed = asked.filter(({ holes }) => holes > 0).length;
   t.ok(asked.length >= REQUESTS, `${asked.length} settled requests, none of them empty`);
   t.ok(holed >= REQUESTS / 4, `${holed} of them over gaps or late rows`);
-  t.ok(first.unsettled > 0, `${first.unsettled} answers said that they were not settled yet`);
-  t.same(await askAgain(toService(service.api), asked), [], 'asked twice');
+  t.ok(first.unsettled > 0, `${first.unsettled} answers were not settled yet`);
+  t.same(await askAgain(toService(service.api), asked), [], 'requested twice');
 
   await killEverything(service);
   await sameAgain(t, 'everything killed and restarted', service.api, asked);

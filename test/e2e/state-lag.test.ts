@@ -22,7 +22,7 @@ const readWatermark = async ({ handle, spec }: World): Promise<Micros> => {
   return Math.min(...newest.values());
 };
 
-t.test('while the processors stand still values are stale with state_lag, and back when they go on', async (t) => {
+t.test('while the processors are stopped values are stale with state_lag, and back when they continue', async (t) => {
   const world = await startWorld(t);
   const { api, processors } = world;
   const ready = async (): Promise<boolean> => (await fetch(`${api.baseUrl}/readyz`)).ok;
@@ -45,7 +45,7 @@ t.test('while the processors stand still values are stale with state_lag, and ba
     others.slice(0, 3).map(({ symbol, layer, object }) => `${symbol} ${layer} ${formatState(object)}`),
     [],
   );
-  t.notOk(await ready(), '/readyz says that the state is behind');
+  t.notOk(await ready(), '/readyz reports that the state is behind');
   await pause(10_000);
   processors.process.kill('SIGCONT');
   const back = await answerWhen(world, '99 % present again', mostly, 60_000);

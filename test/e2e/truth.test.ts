@@ -152,7 +152,7 @@ const checkRows = async (t: Test, world: World, watched: Watch, kills: readonly 
       `${table}: ${events.rows} rows, ${expected} expected outside the fault log, ${doubled} of doubled frames`,
     );
     t.same(events.wrong.slice(0, 3), [], `every row is one of the market's (${events.wrong.length} are not)`);
-    t.same(events.twice.slice(0, 3), [], 'none stands twice');
+    t.same(events.twice.slice(0, 3), [], 'none occurs twice');
     t.same(events.missing.slice(0, 3), [], `none is missing (${events.missing.length} are)`);
   }
   const minutes = { from: firstMinute, to: Number.POSITIVE_INFINITY };
@@ -207,7 +207,7 @@ const checkFirstAnswer = async (t: Test, world: World): Promise<void> => {
       (object.status === 'present' && (!stated || unitless.length > 0))
     );
   });
-  t.same(bare.slice(0, 3), [], 'no value is bare: each has its stamps, ages, horizon, unit or reason');
+  t.same(bare.slice(0, 3), [], 'no value is alone: each has its stamps, ages, horizon, unit or reason');
 };
 
 /** Loss instants lie this near the fault's own, by two clocks of one machine. */
@@ -278,7 +278,7 @@ const checkKilledIngest = async (t: Test, world: World, restart: () => void): Pr
   );
   t.comment(`others outlive their horizons: ${tally(seen.map(({ object }) => formatState(object)))}`);
   restart();
-  const { seen: back, ms } = await answerWhen(world, 'back by itself', (s) => s.every(isPresent), 90_000);
+  const { seen: back, ms } = await answerWhen(world, 'back without a restart', (s) => s.every(isPresent), 90_000);
   t.comment(`all present ${(ms / 1_000).toFixed(1)} s after the restart`);
   await checkListings(t, world, back);
   return killedWindow(killed, nowMicros());
@@ -298,7 +298,7 @@ t.setTimeout(SECONDS * 1_000 + OTHER_MS);
 
 t.test('everything served is true', { timeout: SECONDS * 1_000 + OTHER_MS }, async (t) => {
   const world = await startWorld(t, { venues: VENUES, listings: LISTINGS });
-  await t.test('snapshots of all listings are present, none bare', (t) => checkFirstAnswer(t, world));
+  await t.test('snapshots of all listings are present, each with its stamps', (t) => checkFirstAnswer(t, world));
   await t.test('a lost socket makes its values stale at once', (t) => checkLostSocket(t, world));
   const inject: Inject = (request) => world.simulator.fault(request) as Promise<FaultEntry>;
   let watched: Watch | null = null;

@@ -136,9 +136,9 @@ t.test(
       new URL((request ?? '').slice(4)).searchParams.get('symbol') ?? '';
     t.ok(
       asked.every((entry) => entry.partition === shardOf(readSymbol(entry), SHARDS)),
-      'snapshots stand with their listing',
+      'snapshots are in the shard of their listing',
     );
-    t.ok(asked.filter((entry) => readSymbol(entry) === book).length >= 2, 'the hole asked for a second snapshot');
+    t.ok(asked.filter((entry) => readSymbol(entry) === book).length >= 2, 'the hole needed a second snapshot');
     const joined = new Set(asked.map(readSymbol));
     t.same(
       joined,
@@ -147,7 +147,7 @@ t.test(
     );
 
     const references = raw.filter(({ slot }) => slot === 'reference');
-    t.equal(references.length, 4 * SHARDS, 'each reference answer stands in every shard');
+    t.equal(references.length, 4 * SHARDS, 'each reference answer is in every shard');
     const firstOpen = raw.findIndex(({ kind }) => kind === 'open');
     t.ok(raw.slice(0, firstOpen).some(({ slot }) => slot === 'reference'));
     t.ok(references.every((entry) => toText(entry).length >= 2));

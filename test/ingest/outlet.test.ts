@@ -111,7 +111,7 @@ t.test('while Kafka hangs and dies everything goes to disk, and all of it follow
   const outlet = await openOutlet(handle, join(folder(t), 'c1'));
   const stop = feed(outlet, topic, 600);
   await pause(1_000);
-  // A young broker on a busy machine may stall by itself.
+  // A young broker on a busy machine may stall without a cause of ours.
   await until('with Kafka at hand the disk is not used', 20_000, () => (outlet.state().spooling ? null : true));
   hang(t);
   await until('messages go to disk', 5_000, () => (outlet.state().spooling ? true : null));
@@ -269,7 +269,7 @@ t.test(
     t.equal(starts.length, 2, 'two processes wrote');
     const ofFirst = messages.findLastIndex(({ conn_id }) => conn_id.endsWith(`.${starts[0]}`));
     const ofSecond = messages.findIndex(({ conn_id }) => conn_id.endsWith(`.${starts[1]}`));
-    t.ok(ofFirst < ofSecond, 'all of the first stands before the second');
+    t.ok(ofFirst < ofSecond, 'all records of the first precede those of the second');
     const ofDead = messages.filter((m) => m.seq > 0 && m.slot !== 'reference' && m.conn_id.endsWith(`.${starts[0]}`));
     // Connections that no record names after the kill count as lost by the rule on the log, three seconds after their last record.
     const named = new Set(
@@ -306,7 +306,7 @@ const checkAccount = async (t: Test, collector: Collector, { simulator, topic }:
   t.ok(causes.filter((cause) => cause === 'storage_failure').length >= 2, 'the recorded gap has its cause');
 };
 
-t.test('a full spool ends the connections in the log, and it goes on by itself', LIMIT, async (t) => {
+t.test('a full spool ends the connections in the log, and it continues without a restart', LIMIT, async (t) => {
   const world = await startWorld(t, 400);
   const { simulator, namespace } = world;
   const collector = await startCollector(simulator, namespace, { SPOOL_DIR: folder(t), SPOOL_MAX_BYTES: '400000' });

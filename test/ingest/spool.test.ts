@@ -1,4 +1,4 @@
-// The disk spool by itself, on a real disk: order, torn ends, files of an earlier process, a full disk, a bound, one owner.
+// The disk spool alone, on a real disk: order, torn ends, files of an earlier process, a full disk, a bound, one owner.
 import { spawn } from 'node:child_process';
 import {
   appendFileSync,

@@ -42,7 +42,7 @@ t.test('of the transactions of one nonce', (t) => {
     ['a block was removed, the nonce is taken', [seen({ state: 'mined', isKnown: false })], 8, { kind: 'lost' }],
     ['stuck, and it offers what the market asks', [seen(STUCK)], 7, { kind: 'wait' }],
     [
-      'stuck, and the market asks for more',
+      'stuck, and the market price is higher',
       [seen({ ...STUCK, maxFee: 20n })],
       7,
       { kind: 'replace', fees: { maxFee: 23n, priorityFee: 3n } },

@@ -42,7 +42,7 @@ const makeContext = (
   ...{ database: pool, namespace: '', api: null, store: null, log, metrics },
   // The step reads no stored history.
   questdb: {
-    query: () => Promise.reject(new Error('not asked')),
+    query: () => Promise.reject(new Error('not requested')),
     close: async () => undefined,
   } as unknown as NightlyContext['questdb'],
   ...(anchors === undefined ? {} : { anchors }),
@@ -94,7 +94,7 @@ const advanceOnce = async (day: string, poster: Poster = createPoster(chain, own
 /** Confirmed as on Base itself: 64 blocks deep. */
 const deepChain: AnchorChain = { ...chain, confirmations: 64 };
 
-t.test('a closed day is posted once, and says so; a second run changes nothing', async (t) => {
+t.test('a closed day is posted once and reports it; a second run changes nothing', async (t) => {
   const { day, root } = await newDay();
   t.match(
     await anchor.run(day, makeContext()),
@@ -198,7 +198,7 @@ t.test('a transaction that is stuck is replaced by one of the same nonce with a 
   await advanceOnce(day, poster);
   const [first, second] = await readTransactions(day);
   t.equal(second?.nonce, first?.nonce);
-  t.equal(second?.fee, String(asked.maxFee * 3n), 'what the market asks for');
+  t.equal(second?.fee, String(asked.maxFee * 3n), 'the market price');
   t.equal((await readRow(day)).tx_hash, second?.hash);
   await node.mine();
   t.match(await advanceOnce(day, poster), { kind: 'confirmed', landed: { hash: second?.hash } });
@@ -411,7 +411,7 @@ t.test('while the node is away nothing changes but the problem; back with its st
   t.equal(await postedTimes(day), 1);
 });
 
-t.test('a node that is away for an hour is asked less and less; then the day is posted once', async (t) => {
+t.test('requests to a node that is away for an hour become rarer; then the day is posted once', async (t) => {
   const day = '2026-05-01';
   const root = await addClosedDay(pool, day);
   const ledger = openLedger(pool);

@@ -14,7 +14,7 @@ const ENTRY: StateEntry = {
 /** One entry of every kind of `live`, and a state round. */
 const outputsAt = (recordedAt: number): Outputs => {
   const outputs = createOutputs(1);
-  for (const kind of LIVE_KINDS) pushLive(outputs, recordedAt, kind, {});
+  for (const kind of LIVE_KINDS) pushLive(outputs, recordedAt, { kind });
   outputs.stateRound = [ENTRY];
   return outputs;
 };
@@ -28,7 +28,7 @@ const createCheck =
   };
 const HOLDS = LIVE_KINDS.filter((kind) => ['reading', 'connection', 'listing', 'capability'].includes(kind));
 
-t.test('a first life says of what is long past only what still holds, and a round a minute of wall time', (t) => {
+t.test('a first life publishes of the distant past only what still holds, and a round a minute of wall time', (t) => {
   const check = createCheck(createBacklog({ isFirst: true }));
   t.same(check(9 * 86_400_000, 0), { kinds: HOLDS, round: true }, 'a reader that begins now finds a round');
   t.same(check(8 * 86_400_000, 1_000), { kinds: HOLDS, round: false });
@@ -43,14 +43,14 @@ t.test('a first life says of what is long past only what still holds, and a roun
   t.end();
 });
 
-t.test('who was followed before says every entry of `live`, because a stream may go on from there', (t) => {
+t.test('a task that was followed before publishes every entry of `live`: streams may continue from there', (t) => {
   const check = createCheck(createBacklog({ isFirst: false }));
   t.same(check(2 * 3_600_000, 0), { kinds: LIVE_KINDS, round: true });
   t.same(check(2 * 3_600_000, 1), { kinds: LIVE_KINDS, round: false });
   t.end();
 });
 
-t.test('of a finished log everything is said', (t) => {
+t.test('of a finished log everything is published', (t) => {
   const check = createCheck(NO_BACKLOG);
   for (const wallMs of [0, 1]) t.same(check(300 * 86_400_000, wallMs), { kinds: LIVE_KINDS, round: true });
   t.end();

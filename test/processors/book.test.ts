@@ -350,7 +350,7 @@ const applyAll = ({ files, symbol }: Session): readonly BookRecord['values'][] =
           : message;
       return binance.map({}, asked, { listings: new Map() }).flatMap(({ record, chain }) => {
         if (record.layer !== 'book' || record.venue_symbol !== symbol || !chain) return [];
-        const step = stepBookSync(binance.bookRule, sync, chain, record.values);
+        const step = stepBookSync(binance.bookRule, sync, { chain, payload: record.values });
         sync = step.state;
         return step.apply;
       });

@@ -210,7 +210,7 @@ t.test('a trade is a row at once; repeats of its id within ten minutes are none,
   t.end();
 });
 
-t.test('what was told last is known hours later, when a new subscription begins with it', (t) => {
+t.test('the last published minute is known hours later, when a new subscription begins with it', (t) => {
   const log = begin();
   for (let id = 1; id <= 80; id++) trade(log, id);
   log.run(7_200 * SECOND, ['k1'], 2 * SECOND);
@@ -225,7 +225,7 @@ t.test('what was told last is known hours later, when a new subscription begins 
   t.end();
 });
 
-t.test('before the first connection of all nothing is told, what happened in an outage is (D-53)', (t) => {
+t.test('events before the first connection are not published, events of an outage are (D-53)', (t) => {
   const log = begin();
   const opened = log.now;
   log.now += SECOND;
@@ -250,7 +250,7 @@ t.test('before the first connection of all nothing is told, what happened in an 
   t.end();
 });
 
-t.test('what happened while trades were not collected is not told when they are again', (t) => {
+t.test('trades of a time in which they were not collected are not published later', (t) => {
   const log = begin();
   log.now += SECOND;
   trade(log, 1);
@@ -425,7 +425,7 @@ t.test('a minute whose frame was lost is not made of what ran when an answer cam
   t.end();
 });
 
-t.test('polls that overlap tell each minute once; a correction is late (H-13)', (t) => {
+t.test('overlapping polls publish each minute once; a correction is late (H-13)', (t) => {
   const log = begin();
   log.json('open', 'prices', 'p1', {
     opened_at: log.now,
@@ -480,7 +480,7 @@ t.test(
     t.ok(Math.max(...sealed) <= 180, 'an hour of three price types a record');
     const last = sealed.findLastIndex((rows) => rows > 0);
     const sealedBy = outputs.findIndex((o) => o.watermark !== null && o.watermark > START + MINUTE);
-    t.ok(sealedBy >= last, `sealed by record ${last}, W said at ${sealedBy}`);
+    t.ok(sealedBy >= last, `sealed by record ${last}, W published at ${sealedBy}`);
     const opens = listCandles(log).map(toMinute);
     t.same(
       opens,

@@ -216,7 +216,7 @@ t.test('a replay of the same rows in another order has the same root and the sam
 });
 
 t.test(
-  'stored rows are compared with their leaves: a changed, an added row is told until it is right again',
+  'stored rows are compared with their leaves: a changed or added row is reported until it is right again',
   async (t) => {
     await forget();
     await close.run(DAY, makeContext());
@@ -276,7 +276,7 @@ const killedAfter = (budget: number): { readonly context: NightlyContext; readon
   };
 };
 
-t.test('killed at each step: nothing half is told, and the next run ends with the same root and bytes', async (t) => {
+t.test('killed at each step: nothing partial is published, and the next run has the same root and bytes', async (t) => {
   let steps = 0;
   for (let isDead = true; isDead; steps++) {
     await forget();

@@ -118,7 +118,7 @@ t.test('an answer that refuses a request loses nothing; a frame that cannot be r
   t.end();
 });
 
-t.test('what is not to be had of a listing has no gaps: its listing says so', (t) => {
+t.test('events that a listing does not publish have no gaps: its record declares them', (t) => {
   const log = begin();
   log.run(200 * SECOND, []);
   t.ok(listRows(runTask(SPEC, log.records).outputs, 'trades').length > 0, 'nobody lives');

@@ -65,7 +65,7 @@ const rowsOfSession = (venue: Venue, lines: readonly Recorded[], symbols: readon
   );
 };
 
-t.test('of every recorded session the task tells what happened since it began, each once', (t) => {
+t.test('of every recorded session the task publishes what happened since it began, each event once', (t) => {
   const repeating = new Set<string>();
   let publishedCount = 0;
   for (const [id, venue] of venues) {

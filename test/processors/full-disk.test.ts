@@ -94,7 +94,7 @@ t.test('archive and close on a disk that is full, then has room', { skip: noSmal
   for (const attempt of [1, 2]) await t.rejects(run(archive), { code: 'ENOSPC' }, `attempt ${attempt}`);
   t.same(await files(), []);
   t.same((await pool.query('select 1 from archive_sets')).rows, []);
-  t.same(await readIncidents(), [{ kind: 'disk_full', subject: 'archive', state: 'open' }], 'told once');
+  t.same(await readIncidents(), [{ kind: 'disk_full', subject: 'archive', state: 'open' }], 'reported once');
   t.match((await openLedger(pool).states(DAY))[0], { step: 'archive', state: 'failed', report: /ENOSPC/ });
   resize('4m');
   t.match(await run(archive), new RegExp(`^1 sets of ${ROWS} rows`));

@@ -54,7 +54,7 @@ const mark = (at: number, srcOffset: number, figures: { mark: string; index?: st
     }),
   );
 const trade = (at: number, id: string, srcOffset: number): Row =>
-  eventRow('trades', LISTING, { id, connId: 'c', recordedAt: at + 1_000, srcOffset, late: false }, {
+  eventRow('trades', { ...LISTING, id, connId: 'c', recordedAt: at + 1_000, srcOffset, late: false }, {
     layer: 'trade',
     venue: LISTING.venue,
     venue_symbol: LISTING.symbol,

@@ -178,7 +178,7 @@ t.test('steps of one lock wait for each other, whatever their days, until they a
   t.same(
     states.filter(({ step }) => step === 'next').map(({ day }) => day),
     ['2026-01-15'],
-    'of an attempt that only waited nothing is said',
+    'an attempt that only waited reports nothing',
   );
 });
 
@@ -278,7 +278,7 @@ const keep = (id: number, earliest = '2026-01-10'): Promise<unknown> =>
     [String(id), { id }, SHA(id), earliest],
   );
 
-t.test('settled requests are asked again: a changed or refused one is one incident, loud once', async (t) => {
+t.test('settled requests are sent again: a changed or refused one is one incident, with one alarm', async (t) => {
   const nowMs = (): number => Date.parse('2026-01-20T05:00:00Z');
   for (const id of [1, 2, 3]) await keep(id);
   await keep(4, '2020-01-01');
@@ -297,7 +297,7 @@ t.test('settled requests are asked again: a changed or refused one is one incide
       [2, 1],
       [3, 1],
     ],
-    'a busy service is asked again; what retention may have changed is not',
+    'a request to a busy service is repeated; one whose answer retention may have changed is not',
   );
   await pool.query('update settled_requests set checked_at = $1', ['2026-01-20T05:00:00Z']);
   t.equal(await recheck.run('2026-01-20', context), '0 requests asked again, 0 differ', 'once a day');

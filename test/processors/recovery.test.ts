@@ -71,7 +71,7 @@ const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
     spec,
     publisher,
     /** One life: works on the log up to `to` and ends, with a checkpoint or without. */
-    live: async (to: number, save = false): Promise<number> => {
+    live: async (to: number, ending: 'saved' | 'unsaved' = 'unsaved'): Promise<number> => {
       const runner = await TaskRunner.start(spec);
       const began = runner.next;
       let batch: Parameters<TaskRunner['apply']>[0][number][] = [];
@@ -83,7 +83,7 @@ const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
         batch = [];
       });
       await runner.apply(batch, to);
-      await runner.stop(save);
+      await runner.stop(ending);
       return began;
     },
     truncate: async (to: number): Promise<void> => {
@@ -163,7 +163,7 @@ t.test('the first life of all is no alarm, wherever its log begins', async (t) =
 
 t.test('a checkpoint that cannot be read: the one before it is as good', async (t) => {
   const world = await openWorld(t);
-  await world.live(700, true);
+  await world.live(700, 'saved');
   const before = await world.checkpoints();
   for (const entry of before) {
     const round = entry.round + 50;
@@ -190,7 +190,7 @@ t.test('checkpoints that nobody can read, or of another version, are none', asyn
     const world = await openWorld(t);
     await world.live(900);
     const source = await openWorld(t);
-    await source.live(900, true);
+    await source.live(900, 'saved');
     for (const entry of await source.checkpoints()) world.save(spoil(entry));
     await world.publisher.flush();
     t.equal(await world.live(RECORDS.length), 0);
@@ -201,10 +201,10 @@ t.test('checkpoints that nobody can read, or of another version, are none', asyn
 
 t.test('a log cut before what was sealed last: the same rows, no window lost', async (t) => {
   const world = await openWorld(t);
-  await world.live(250, true);
+  await world.live(250, 'saved');
   await world.live(1500);
   await world.truncate(420);
-  t.equal(await world.live(900, true), 420);
+  t.equal(await world.live(900, 'saved'), 420);
   t.equal(await world.live(RECORDS.length), 900, 'a checkpoint taken on the way carries what is still to be gone past');
   t.ok(await world.alarm('behind'));
   const isSampled = ({ table }: Row): boolean => Object.values(LAYERS).some((layer) => layer.table === table);
@@ -219,12 +219,12 @@ for (const [name, cut] of [
 ] as const) {
   t.test(`${name}: lost windows are storage failures, and rev goes on after a restart's gap`, async (t) => {
     const world = await openWorld(t);
-    await world.live(700, true);
+    await world.live(700, 'saved');
     await world.live(1100);
     const keysBefore = (await world.rows()).map(toKey);
     await world.truncate(cut);
-    t.equal(await world.live(1400, true), cut);
-    await world.live(RECORDS.length, true);
+    t.equal(await world.live(1400, 'saved'), cut);
+    await world.live(RECORDS.length, 'saved');
     t.ok(await world.alarm('behind'), 'the checkpoint lies before the log');
     await checkCoverage(t, world);
     await checkRevs(t, world);
@@ -238,12 +238,12 @@ for (const [name, cut] of [
     );
     for (const [series, readings] of readingsBySeries(await world.liveEntries())) {
       const restarts = readings.filter(({ gap_cause }) => gap_cause === 'pipeline_restart');
-      if (cut > 1100) t.equal(restarts.length, 1, `${series} says once that it begins anew`);
+      if (cut > 1100) t.equal(restarts.length, 1, `${series} publishes once that it begins again`);
     }
   });
 }
 
-t.test('retention that passes a task at work ends its life: the next one says what was lost', async (t) => {
+t.test('retention that passes a running task ends its life: the next one reports what was lost', async (t) => {
   const world = await openWorld(t);
   const runner = await TaskRunner.start(world.spec);
   const messages = RECORDS.map(({ message, offset, timestampMs }) => ({
@@ -255,7 +255,7 @@ t.test('retention that passes a task at work ends its life: the next one says wh
   }));
   await runner.apply(messages.slice(0, 700), RECORDS.length);
   await t.rejects(runner.apply(messages.slice(750), RECORDS.length), /700 to 749 are gone/);
-  await runner.stop(true);
+  await runner.stop('saved');
   await world.truncate(750);
   t.equal(await world.live(RECORDS.length), 750);
   t.ok(await world.alarm('behind'));
@@ -263,12 +263,12 @@ t.test('retention that passes a task at work ends its life: the next one says wh
   await checkRevs(t, world);
 });
 
-t.test('outputs that speak of more than the log holds: a person must look', async (t) => {
+t.test('outputs with offsets beyond the log: an operator must look', async (t) => {
   const world = await openWorld(t);
   await world.live(700);
   await world.truncate(1);
   const [first] = await world.liveEntries();
-  if (!first) return t.fail('nothing was said');
+  if (!first) return t.fail('nothing was published');
   const value = codecs.live.encode({ ...first, offset: 1_000_000 });
   world.publisher.publish({ topic: world.names.live('binance'), partition: 0, key: null, value });
   await world.publisher.flush();
@@ -278,16 +278,16 @@ t.test('outputs that speak of more than the log holds: a person must look', asyn
 t.test('a log that lacks what was applied or acknowledged ends the task with the reason', async (t) => {
   const world = await openWorld(t);
   const { names, spec, publisher } = world;
-  await world.live(200, true);
+  await world.live(200, 'saved');
 
-  await t.test('another record stands where the task had come to', async (t) => {
+  await t.test('another record is at the offset that the task had reached', async (t) => {
     const runner = await TaskRunner.start(spec);
     t.equal(runner.start, runner.next - 1, 'the record applied last is read again');
     const at = (timestampMs: number) => ({ offset: runner.start, key: null, value: null, timestampMs, headers: {} });
     const { timestampMs = 0 } = RECORDS[runner.start] ?? {};
     await runner.apply([at(timestampMs)], runner.next);
     await t.rejects(runner.apply([at(timestampMs + 60_000)], runner.next), LogCut);
-    await runner.stop(false);
+    await runner.stop('unsaved');
   });
 
   const publishWatermark = async (offset: number, positions: Record<string, number>): Promise<void> => {
@@ -303,6 +303,6 @@ t.test('a log that lacks what was applied or acknowledged ends the task with the
   await t.rejects(
     TaskRunner.start(spec),
     { name: 'LogCut', message: new RegExp(`^${names.raw('binance')}/0 ends at ${RECORDS.length}`) },
-    'also when the log begins at 0: a log made anew holds less than outputs speak of',
+    'also when the log begins at 0: a recreated log ends before the offsets in the outputs',
   );
 });

@@ -43,7 +43,7 @@ t.test('minutes of one unit add up, also around one without trades', (t) => {
   t.end();
 });
 
-t.test('minutes of two units have no sum: the volume is unknown, everything else is told', (t) => {
+t.test('minutes of two units have no sum: the volume is unknown, everything else is known', (t) => {
   const row = rolled([{ volume: '1.5', unit: 'base' }, null, { volume: '2', unit: 'contracts' }]);
   t.same(row?.figures, { open: '10', high: '12', low: '9', close: '11', turnover: '200' });
   t.equal(row?.texts['status'], 'present');

@@ -172,7 +172,7 @@ t.test('every member of every layer has its column', (t) => {
 });
 
 t.test(
-  'makes tables and views once, whoever starts and how often, adds what is missing and drops nothing',
+  'creates tables and views once, however many processes start, adds what is missing and drops nothing',
   async (t) => {
     const namespace = freshNamespace();
     await Promise.all([ensureTables(sql, { namespace }), ensureTables(sql, { namespace })]);
@@ -226,7 +226,7 @@ t.test('live tables expire two days after the floor, those of a replay never', a
   t.same(await readTtl(tableName(namespace, 'mark')), [['0', 'HOUR']]);
 });
 
-t.test('refuses a column that stands there with another type, by name', async (t) => {
+t.test('refuses a column that exists with another type, by name', async (t) => {
   const namespace = freshNamespace();
   await sql(
     `CREATE TABLE ${tableName(namespace, 'ticker')} (at TIMESTAMP, last LONG) TIMESTAMP(at) PARTITION BY DAY WAL`,
@@ -334,7 +334,7 @@ t.test('the same rows twice and in another order give the same hashes; another d
 });
 
 t.test(
-  'history W is said only when every row before it can be read, rises, and names the next rows offset',
+  'history W is published only when every row before it can be read, rises, and has the next rows offset',
   async (t) => {
     const space = await openNamespace(t);
     const perMark = 40;
@@ -384,7 +384,7 @@ t.test('a sink that reads everything again takes no watermark back', async (t) =
   const seen: number[] = [];
   await followHistory(t, space, ({ watermark }) => void seen.push(watermark - START));
   await runSink(t, space, `${space.namespace}another-group`);
-  await waitFor('what was said before', () => seen.length > 0);
+  await waitFor('what was published before', () => seen.length > 0);
   space.mark(START + 4);
   await waitFor('the new watermark', () => seen.at(-1) === 4);
   t.ok(
@@ -456,7 +456,7 @@ t.test(
 );
 
 t.test(
-  'a sink that QuestDB refuses waits and says so, drops nothing, and goes on when it may',
+  'a sink that QuestDB refuses waits and reports it, drops nothing, and continues when it is accepted',
   { timeout: 900_000 },
   async (t) => {
     const space = await openNamespace(t);
@@ -586,7 +586,7 @@ const recentRows = (now: number): Row[] => {
   ];
 };
 
-t.test('the README’s examples answer what they say', async (t) => {
+t.test('the README’s examples return the results shown', async (t) => {
   await ensureTables(sql, { namespace: '' });
   const now = Date.now() * 1_000;
   const sender = createRowSender(endpoints.questdb_http, { auth, log });

@@ -95,7 +95,7 @@ t.test('minutes of a spool that come late are late rows by bucket and nothing el
   t.equal(listLate('mark').length, 500);
   t.ok(Math.abs(listLate('book').length - 1_000) < 5, 'at the first change of a bucket and at its end');
   t.same(listLate('book').at(-1)?.instants['received_at'], first + 2_000 * 25_000, 'the last change too');
-  t.equal(listReadings(drained.outputs, 'mark').length, 1, 'no late reading is told live');
+  t.equal(listReadings(drained.outputs, 'mark').length, 1, 'no late reading is published live');
   t.equal(drained.task.state.listings.get('BTCUSDT')?.layers.get('mark')?.reading?.values['mark'], '101');
   const md = drained.outputs.flatMap((o) => o.md.map(({ layer, received_at }) => [layer, received_at]));
   t.ok(
@@ -170,7 +170,7 @@ t.test('the cause of a gap is the first that applies', (t) => {
       .map((r) => r.texts['gap_cause'])
       .slice(0, 5),
     ['no_update', 'no_update', 'connection_lost', 'venue_rate_limit', 'venue_rate_limit'],
-    'an attempt to connect that failed says why the slot stays down',
+    'a failed attempt to connect explains why the slot stays down',
   );
 
   const dead = begin();
@@ -240,7 +240,7 @@ t.test('a connection is out 3 s after the last record naming it, and back with a
   t.end();
 });
 
-t.test('the connection opened last counts once it has delivered; the older one is heard again when it is gone', (t) => {
+t.test('the connection opened last counts once it has delivered; the older one counts again when it is gone', (t) => {
   const log = begin();
   log.now += SECOND;
   mark(log, '101');
@@ -265,7 +265,7 @@ t.test('the connection opened last counts once it has delivered; the older one i
   t.end();
 });
 
-t.test('what tells more than it is polled for is heard only about that', (t) => {
+t.test('of an answer with more than it is polled for only the polled layer counts', (t) => {
   const log = begin();
   log.now += SECOND;
   mark(log, '101');
@@ -282,7 +282,7 @@ t.test('what tells more than it is polled for is heard only about that', (t) => 
   t.end();
 });
 
-t.test('a book says nothing until it is whole, breaks at a hole and comes back with the next snapshot', (t) => {
+t.test('a book is not published until it is whole, breaks at a hole and returns with the next snapshot', (t) => {
   const log = begin();
   const step = (us = 150_000) => {
     log.now += us;
@@ -315,12 +315,12 @@ t.test('a book says nothing until it is whole, breaks at a hole and comes back w
   t.same(
     books.map((r) => ((r.venue_ts ?? 0) - START) / 150_000),
     [2, 4, 5, 6],
-    'a snapshot that joins diffs beyond it stands where the last of them does, and has its stamp',
+    'a snapshot that joins newer diffs has the sequence and the stamp of the last of them',
   );
   t.end();
 });
 
-t.test('a lost connection leaves no book behind, and what its bucket held is said', (t) => {
+t.test('a lost connection leaves no book behind, and the change in its bucket is published', (t) => {
   const log = begin();
   log.now += 150_000;
   snapshot(log, 15);
@@ -337,7 +337,7 @@ t.test('a lost connection leaves no book behind, and what its bucket held is sai
   t.end();
 });
 
-t.test('a quiet book that its venue confirms by the id alone is told anew as it stands (F-03)', (t) => {
+t.test('a quiet book that its venue confirms by the id alone is published again unchanged (F-03)', (t) => {
   const log = begin();
   log.now += 150_000;
   snapshot(log, 15);
@@ -428,7 +428,7 @@ t.test('a book goes out at the first change of a 100 ms bucket and once more at 
 });
 
 t.test(
-  'a version of a listing keeps the element that brought it, and what else the element says makes none (V-02)',
+  'a version of a listing keeps the element of its answer, and a change of other members makes no version (V-02)',
   (t) => {
     const log = new TestLog();
     log.capability(binance);
@@ -464,7 +464,7 @@ t.test(
   },
 );
 
-t.test('what a venue goes on naming as delisted is so since it was first heard, until it is listed again', (t) => {
+t.test('a listing that a venue keeps naming as delisted is so since the first such answer', (t) => {
   const log = new TestLog();
   log.capability(binance);
   const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
@@ -581,7 +581,7 @@ t.test('the same log gives the same bytes, delivered once or twice, cut and rest
     const begun = entries.length;
     const isWhole = countUnsaved(round) === 0;
     t.equal(saveSome(round, { most: 0, deadline: Number.POSITIVE_INFINITY }, save), isWhole);
-    t.equal(entries.length, begun, 'no more than asked');
+    t.equal(entries.length, begun, 'no more than requested');
     // The task continues while the round is saved: the restored state is still that at the cut.
     for (const record of records.slice(cut, cut + 40)) {
       first.process(record);

@@ -44,7 +44,7 @@ const interrupted = (stretch: number): { readonly records: readonly LogRecord[];
   return { records: log.records, resumesAt };
 };
 
-/** Rows, and how often each record made the task ask what is collected. */
+/** Rows, and how often each record made the task look up what is collected. */
 const work = (records: readonly LogRecord[]): { readonly rows: readonly Row[]; readonly asked: readonly number[] } => {
   let count = 0;
   const task = new Task({
@@ -93,7 +93,7 @@ t.test('the rows around a stretch without a policy are the same, however long it
   t.end();
 });
 
-t.test('what a record asks after such a stretch does not grow with it', (t) => {
+t.test('the number of look-ups of a record after such a stretch does not grow with it', (t) => {
   const afterStretch = (days: number): readonly number[] => {
     const { records, resumesAt } = interrupted(days * DAY);
     return work(records).asked.slice(resumesAt, resumesAt + 300);

@@ -55,7 +55,7 @@ const makeCapability = (off: readonly Layer[]) => {
 type Action =
   | { readonly kind: 'reading'; readonly layer: Layer }
   | { readonly kind: 'capability'; readonly off: readonly Layer[] }
-  | { readonly kind: 'listing'; readonly said: ListingState };
+  | { readonly kind: 'listing'; readonly answer: ListingState };
 type Step = { readonly afterMs: number; readonly action: Action };
 
 /** A reading by its window, and when collection of a layer began or ended. */
@@ -72,9 +72,11 @@ const write = (steps: readonly Step[]): { readonly log: TestLog; readonly truth:
   const change = (recordedAt: number): void => {
     truth.changes.push({ at: recordedAt, on: new Set(LAYERS.filter((l) => !off.includes(l) && !lacks.includes(l))) });
   };
-  const sendListing = (said: ListingState): void => {
-    lacks = said.lacks;
-    change(log.json('response', 'reference', 'r', said, { request: 'GET https://paper/listings' }).timestampMs * 1_000);
+  const sendListing = (answer: ListingState): void => {
+    lacks = answer.lacks;
+    change(
+      log.json('response', 'reference', 'r', answer, { request: 'GET https://paper/listings' }).timestampMs * 1_000,
+    );
   };
   const sendReading = (layer: Layer, n: number): void => {
     const open = Math.floor((log.now - 1) / MINUTE) * MINUTE - MINUTE;
@@ -97,7 +99,7 @@ const write = (steps: readonly Step[]): { readonly log: TestLog; readonly truth:
   for (const [n, { afterMs, action }] of steps.entries()) {
     log.run(afterMs * 1_000, ['a1'], SECOND);
     if (action.kind === 'reading') sendReading(action.layer, n);
-    else if (action.kind === 'listing') sendListing(action.said);
+    else if (action.kind === 'listing') sendListing(action.answer);
     else {
       off = action.off;
       change(log.json('capability', 'collector', 'c1', makeCapability(off)).timestampMs * 1_000);
@@ -122,7 +124,7 @@ const listValues = (outputs: readonly Outputs[], layer: Layer): Map<number, stri
   for (const row of rows) {
     const end = findEnd(layer, row);
     for (let at = (row.instants['from_at'] ?? end - WINDOW[layer]) + WINDOW[layer]; at <= end; at += WINDOW[layer]) {
-      if (found.has(at)) throw new Error(`${layer} ${at} is told twice`);
+      if (found.has(at)) throw new Error(`${layer} ${at} is published twice`);
       found.set(at, findPrice(layer, row) ?? null);
     }
   }
@@ -139,7 +141,7 @@ const step: fc.Arbitrary<Step> = fc.record({
       weight: 2,
       arbitrary: fc
         .tuple(layersOff, fc.boolean())
-        .map(([lacks, isOff]) => ({ kind: 'listing' as const, said: { lacks, isOff, goneFor: null } })),
+        .map(([lacks, isOff]) => ({ kind: 'listing' as const, answer: { lacks, isOff, goneFor: null } })),
     },
   ),
 });
@@ -147,11 +149,11 @@ const ending: fc.Arbitrary<Step> = fc.record({
   afterMs: fc.integer({ min: 1, max: 30_000 }),
   action: fc
     .integer({ min: 0, max: 200 })
-    .map((seconds) => ({ kind: 'listing' as const, said: { lacks: [], goneFor: seconds * SECOND } })),
+    .map((seconds) => ({ kind: 'listing' as const, answer: { lacks: [], goneFor: seconds * SECOND } })),
 });
 const RUNS = { numRuns: 150, seed: 21 };
 
-t.test('whatever changes before the seal, readings count, and windows are told when their end was collected', (t) => {
+t.test('whatever changes before the seal, readings count, and windows collected at their end are published', (t) => {
   let readings = 0;
   fc.assert(
     fc.property(fc.array(step, { minLength: 3, maxLength: 25 }), (steps) => {
@@ -179,7 +181,7 @@ t.test('whatever changes before the seal, readings count, and windows are told w
   t.end();
 });
 
-t.test('a listing that turns out to have ended long ago keeps what it said until then', (t) => {
+t.test('a listing that turns out to have ended long ago keeps its values until then', (t) => {
   let readings = 0;
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 15 }), ending, (steps, last) => {
@@ -213,7 +215,7 @@ const restored = (task: Task): Task => {
   return new Task({ ...SPEC, state });
 };
 
-t.test('a life that begins between a change and the seal tells the same', (t) => {
+t.test('a life that begins between a change and the seal publishes the same', (t) => {
   fc.assert(
     fc.property(
       fc.array(step, { minLength: 5, maxLength: 15 }),

@@ -29,7 +29,7 @@ const digits = fc
 const canonical = digits.map(canonicalDigits);
 const runs = { numRuns: 2_000 };
 
-t.test('a figure keeps its digits without sign, zeros and exponent that say nothing (N-05 rule 1)', (t) => {
+t.test('a figure keeps its digits without a redundant sign, zeros and exponent (N-05 rule 1)', (t) => {
   const rows: readonly (readonly [string, string])[] = [
     ['0', '0'],
     ['-0', '0'],

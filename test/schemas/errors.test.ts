@@ -39,7 +39,7 @@ t.test('every code has the status of E-06, and there is no other code', (t) => {
   );
   for (const [code, { meaning, fix }] of Object.entries(CATALOGUE)) {
     t.match(meaning, /^[A-Z].*\.$/, `${code} has a meaning of one sentence`);
-    t.match(fix, /^[A-Z].*\.?$/, `${code} says what to do`);
+    t.match(fix, /^[A-Z].*\.?$/, `${code} has a hint`);
   }
   t.end();
 });

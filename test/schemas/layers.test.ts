@@ -70,7 +70,7 @@ t.test('each surface has its name and its aliases, and no name means two layers 
   t.end();
 });
 
-t.test('a namespace stands before every topic, so that a replay never writes to the live ones', (t) => {
+t.test('a namespace precedes every topic, so that a replay never writes to the live ones', (t) => {
   const names = ({ raw, live, state, rows, checkpoints, md, ...single }: ReturnType<typeof topics>): string[] => [
     ...[raw, live, state, rows, checkpoints].map((topic) => topic('okx')),
     md('mark'),

@@ -104,7 +104,7 @@ t.test('unknown ids, versions and addresses have Confluent’s codes', (t) => {
   t.end();
 });
 
-t.test('compatibility is told, mode is read-only, and whatever writes is refused', (t) => {
+t.test('compatibility is reported, mode is read-only, and every write is refused', (t) => {
   t.same(get('/config'), { status: 200, body: { compatibilityLevel: 'BACKWARD_TRANSITIVE' } });
   t.same(get('/config/raw.binance-value'), { status: 200, body: { compatibilityLevel: 'BACKWARD_TRANSITIVE' } });
   t.same(get('/mode'), { status: 200, body: { mode: 'READONLY' } });

@@ -52,7 +52,7 @@ t.test('a text with one wrong character reads the same whether its minute was re
   t.end();
 });
 
-t.test('instants are read as N-03 says and nothing else is', (t) => {
+t.test('instants are read as N-03 defines them and nothing else is', (t) => {
   const good: readonly (readonly [string, number])[] = [
     ['2026-01-15', at('2026-01-15T00:00:00Z')],
     ['2026-01-15T12:00Z', NOON],

@@ -56,7 +56,7 @@ const ROWS: readonly Row[] = [
   ['a mark of zero divides nothing', INVERSE, 'contracts', 'base', '5', '0', null],
 ];
 
-t.test('quantities convert as the table of N-07 says', (t) => {
+t.test('quantities convert as the table of N-07 defines', (t) => {
   for (const [name, listing, unit, mode, digits, mark, expected] of ROWS) {
     t.equal(convertQuantity({ digits, unit, mode, listing, mark }), expected, name);
   }
@@ -74,7 +74,7 @@ t.test('a quote figure is an exact product, never rounded to 18 digits (H-16e)',
   t.end();
 });
 
-t.test('the mark is asked for exactly when the formula has it', (t) => {
+t.test('the mark is read exactly when the formula has it', (t) => {
   for (const [name, listing, unit, mode, digits] of ROWS) {
     const [withMark, without] = ['7', null].map((mark) => convertQuantity({ digits, unit, mode, listing, mark }));
     if (withMark === null) continue;

@@ -21,7 +21,7 @@ export const followBooks = (venue: Venue, chains: readonly Chain[]): Followed =>
   const broke: string[] = [];
   let applied = 0;
   for (const chain of chains) {
-    const step = stepBookSync(venue.bookRule, books.get(chain.symbol) ?? newBookSync<null>(), chain, null);
+    const step = stepBookSync(venue.bookRule, books.get(chain.symbol) ?? newBookSync<null>(), { chain, payload: null });
     books.set(chain.symbol, step.state);
     applied += step.apply.length;
     if (step.broke) broke.push(chain.symbol);

@@ -172,12 +172,13 @@ const eventRows = (table: 'trades' | 'liquidations', listing: Listing, { begin, 
     };
     const late = n % 9 === 8;
     const source = {
+      ...listing,
       id: `${PREFIXES[n % 4]}${1_000 + n}`,
       connId: 'c1',
       srcOffset: 4 * n,
       late,
     };
-    return eventRow(table, listing, { ...source, recordedAt: received_at + (late ? 200 : 1) * SECOND }, {
+    return eventRow(table, { ...source, recordedAt: received_at + (late ? 200 : 1) * SECOND }, {
       ...{ ...record, venue_ts: n % 3 === 0 ? null : received_at - 77, received_at },
       values: { id: source.id, ...kind, ...size },
     } as unknown as TradeRecord | LiquidationRecord);

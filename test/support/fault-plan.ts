@@ -53,7 +53,7 @@ const OWN_LISTINGS = Math.max(
   ),
 );
 
-/** The first round has everything; then restarts take turns: each makes every book ask for a snapshot, and a venue's limit allows one a minute. */
+/** The first round has everything; then restarts take turns: each makes every book need a snapshot, and a venue's limit allows one a minute. */
 const isDue = ({ kind, keepSockets = false }: Step['fault'], round: number): boolean =>
   kind !== 'restart' || round === 0 || keepSockets === (round % 2 === 1);
 

@@ -21,6 +21,6 @@ export const liveFaults = async (handle: KafkaHandle, namespace: string, shards:
   await readToEnd(handle, { topic, from: () => 'earliest' }, ({ value }, partition) => {
     if (value) memory.applyLive('binance', partition, value);
   });
-  if (readings === 0) faults.push('nothing was said');
+  if (readings === 0) faults.push('nothing was published');
   return faults;
 };

@@ -106,7 +106,7 @@ export const readStatuses = async ({
   return answer?.items.flatMap(({ layers }) => Object.values(layers)) ?? null;
 };
 
-/** Everything is served, or served again, by itself. */
+/** Everything is served, or served again, without help. */
 export const recovered = (service: OwnService, timeoutMs = 120_000): Promise<number> =>
   until('every mark and book is present', timeoutMs, async () => {
     const states = (await readStatuses(service)) ?? [];

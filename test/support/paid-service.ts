@@ -64,7 +64,7 @@ export const startPaidService = async (
   return { api, pool, world, endpoints: engines.endpoints, namespace: spec.namespace };
 };
 
-/** The shared rule that the example of states asks for; it holds whenever the venues publish. */
+/** The shared rule that the example of states reads; it holds whenever the venues publish. */
 const addRule = async (pool: Pool): Promise<void> => {
   const [ruleId = ''] = agentState.example.input['rule_id'] as readonly string[];
   const owner = 'acc_of_rules';

@@ -5,7 +5,7 @@ import type { Mapped } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { Chain } from '../../ingest/venues/shared/book-sync.ts';
 import { elementTexts } from '../../ingest/venues/shared/elements.ts';
-import { bindRecords } from '../../ingest/venues/shared/shape.ts';
+import { bindMapped } from '../../ingest/venues/shared/shape.ts';
 import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
 import { listingValues } from '../api/live-fixture.ts';
@@ -27,7 +27,7 @@ const HORIZONS = PAPER_LAYERS.map((layer) => {
   return [layer, { ...ON, horizonMs: ms, horizonSource: source as 'connection' }] as const;
 });
 
-const makeRecord = bindRecords('paper');
+const makeRecord = bindMapped('paper');
 const UNITS: Readonly<Record<string, string>> = { stats: 'volume_unit', oi: 'oi_unit', liquidation: 'quantity_unit' };
 
 const toValues = ({ l, v }: PaperFrame, unit: string): Record<string, unknown> => {
@@ -105,9 +105,10 @@ export const paperVenue: Venue = {
     const frame = parse<PaperFrame>(payload);
     if (frame.l === 'bad') throw new VenueError('VENUE_BAD_FRAME', 'nonsense');
     const unit = listings.get(frame.s)?.values.quantity_unit ?? 'base';
-    const at = { symbol: frame.s, venueTs: frame.t === null ? null : frame.t * 1_000, receivedAt };
+    const venueTs = frame.t === null ? null : frame.t * 1_000;
+    const subject = { symbol: frame.s, venueTs, receivedAt, element: frame };
     const chain = toChain(frame);
-    const mapped = makeRecord(at, frame.l as NormalisedRecord['layer'], toValues(frame, unit) as never, frame);
+    const mapped = makeRecord(subject, frame.l as NormalisedRecord['layer'], toValues(frame, unit) as never);
     return [chain === null ? mapped : { ...mapped, chain }];
   },
 };
@@ -147,7 +148,7 @@ export const SYMBOLS = ['GONE', 'INV', 'KILO', 'LIN', 'NEW'];
 const SOCKETS = { a: ['mark', 'ticker', 'funding', 'book'], b: ['oi', 'stats', 'candles', 'liquidation'] } as const;
 type Socket = keyof typeof SOCKETS;
 /** A book as the venue has it: its id, the connection that received it whole, its fault. */
-type VenueBook = { id: number; told: string | null; isBroken: boolean; crossed: string | null };
+type VenueBook = { id: number; sentTo: string | null; isBroken: boolean; crossed: string | null };
 type Held = { readonly at: number; readonly write: (recordedAt?: number) => void };
 
 /** Seconds since the start in which something is wrong. */
@@ -334,14 +335,14 @@ export class PaperLog {
 
   /** A change of a few levels; whole on a connection that has not received it yet, or a while after it broke. */
   #book(symbol: string, price: number): PaperFrame['v'] {
-    const book = this.#books.get(symbol) ?? { id: 1, told: null, isBroken: false, crossed: null };
+    const book = this.#books.get(symbol) ?? { id: 1, sentTo: null, isBroken: false, crossed: null };
     this.#books.set(symbol, book);
     const connection = this.#open.get('a') ?? null;
     const previous = book.id;
     book.id += 1;
-    const isWhole = book.told !== connection || (book.isBroken && this.#chance(0.05));
+    const isWhole = book.sentTo !== connection || (book.isBroken && this.#chance(0.05));
     if (isWhole) {
-      Object.assign(book, { told: connection, isBroken: false, crossed: null });
+      Object.assign(book, { sentTo: connection, isBroken: false, crossed: null });
       const full = this.#chance(0.2) ? 1 : 0;
       const depth = full === 1 ? 12 : 30;
       const side = (sign: number): string =>

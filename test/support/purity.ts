@@ -89,7 +89,7 @@ const applyTwice = async (
     if (batch.length >= 200) await deliver();
   });
   await deliver();
-  await runner.stop(true);
+  await runner.stop('saved');
   await closeOutlets(outlets);
 };
 

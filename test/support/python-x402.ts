@@ -18,7 +18,7 @@ const install = (): void => {
   renameSync(made, HOME);
 };
 
-/** Default settings; a given amount is the one of a plan, which is above what a client pays by itself. */
+/** Default settings; a given amount is the one of a plan, which is above what a client pays without consent. */
 const BUYER = `
 import json, sys
 from eth_account import Account

@@ -44,7 +44,7 @@ export class ResumingClient {
     await this.#running;
   }
 
-  /** Ends the connection from this side; it comes back by itself. */
+  /** Ends the connection from this side; it reconnects. */
   cut(): void {
     this.#stop?.();
   }
@@ -113,7 +113,7 @@ export class ResumingClient {
       if (data.change !== 'status' && typeof state.venue_ts === 'string')
         this.delaysMs.push(Date.now() - Date.parse(state.venue_ts));
     } else if (held !== undefined && rev < held.rev) {
-      this.faults.push(`${key}: told anew with ${rev} after ${held.rev}`);
+      this.faults.push(`${key}: sent again with ${rev} after ${held.rev}`);
     }
     this.picture.set(key, { rev, state, isUnsure: false });
   }

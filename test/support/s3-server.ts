@@ -64,7 +64,7 @@ export const startS3Server = async (t: Teardown): Promise<S3Server> => {
   ];
   const child = spawn(weedBinary(), words, { cwd: dir, stdio: 'ignore' });
   t.teardown(async () => {
-    // It takes half a minute to end by itself.
+    // It takes half a minute to end on its own.
     const ended = new Promise((settle) => child.once('close', settle));
     child.kill('SIGKILL');
     await ended;

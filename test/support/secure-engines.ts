@@ -111,7 +111,7 @@ export const startSecureKafka = async (t: Teardown, authority: Authority): Promi
   const names = ['broker', 'controller', 'sasl', 'mutual', 'expired'] as const;
   const ports = { broker: 0, controller: 0, sasl: 0, mutual: 0, expired: 0 };
   for (const name of names) ports[name] = await freePort();
-  await startKafka(supervisor, dataDir, ports, { settings: secureProperties(ports, authority), isLight: true });
+  await startKafka(supervisor, dataDir, { ports, settings: secureProperties(ports, authority), isLight: true });
   const at = (port: number): string => `127.0.0.1:${port}`;
   return {
     plain: at(ports.broker),

@@ -143,7 +143,7 @@ export const startWorld = async (t: Test, market: Market = ONE_VENUE): Promise<W
   const { ingest, processors, api } = processes;
   await until('the API is ready', 60_000, async () => {
     for (const [name, { process }] of Object.entries({ ingest, processors, api: api.child }))
-      if (process.exitCode !== null) throw new Error(`${name} ended by itself with ${process.exitCode}`);
+      if (process.exitCode !== null) throw new Error(`${name} ended unexpectedly with ${process.exitCode}`);
     const answer = await fetchFrom(`${processes.api.baseUrl}/readyz`).catch(() => null);
     await answer?.arrayBuffer();
     return answer?.ok ? answer : null;

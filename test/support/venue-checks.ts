@@ -150,7 +150,7 @@ type Trial = {
   readonly context?: MapContext;
 };
 
-/** Everything the collector and the task ask about a message; what it gave, or what was thrown that is no `VenueError`. */
+/** Everything that the collector and the task read of a message; what it gave, or what was thrown that is no `VenueError`. */
 export const readDamaged = ({ venue, message, state, context = NO_LISTINGS }: Trial): readonly Mapped[] | string => {
   try {
     const text = Buffer.from(message.payload).toString('utf8');

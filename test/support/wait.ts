@@ -1,4 +1,4 @@
-// The one way a test waits for what comes by itself: it looks again and again, with one bound for all, which no busy machine reaches.
+// The one way a test waits for an event: it looks again and again, with one bound for all, which no busy machine reaches.
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** What has not come after this time fails with a name, before the file's own limit ends it without one. */

@@ -167,7 +167,8 @@ class Live<F extends Digits> {
         if (event.event === 'error') throw refusal(event.data.errors);
         const taken = this.#take(event);
         if (taken !== null) yield taken;
-        this.#repeats.note(event as StreamEvent, event.id !== this.#lastId);
+        if (event.id === this.#lastId) this.#repeats.note(event as StreamEvent);
+        else this.#repeats.forget();
         // Only now has the caller worked on it.
         this.#lastId = event.id;
         if (event.event === 'bye') return event.data.reconnect ? 'again' : 'over';
@@ -184,7 +185,8 @@ class Live<F extends Digits> {
     if (event.event === 'hello') {
       this.#heartbeatMs = event.data.heartbeat_ms;
       this.#wasOpen = true;
-      this.#repeats.begin(event.data.resumed);
+      if (event.data.resumed) this.#repeats.resume();
+      else this.#repeats.forget();
       this.#options.onConnection?.({ state: 'open', resumed: event.data.resumed });
     } else if (event.event !== 'bye') this.#failures = 0;
     if (event.event === 'heartbeat') this.#unreadable = 0;

@@ -32,10 +32,15 @@ export class Repeats {
   #delivered = new Set<string>();
   #isResumed = false;
 
-  /** A connection has begun; without resumption everything is sent again, on purpose. */
-  begin(isResumed: boolean): void {
-    this.#isResumed = isResumed;
-    if (!isResumed) this.#delivered.clear();
+  /** The stream was resumed: what was delivered since its last place may come again. */
+  resume(): void {
+    this.#isResumed = true;
+  }
+
+  /** The stream can be resumed after everything that was delivered, or begins anew, where everything is sent again on purpose. */
+  forget(): void {
+    this.#delivered.clear();
+    this.#isResumed = false;
   }
 
   /** The event without what was delivered before; null when nothing is left of it. */
@@ -47,11 +52,8 @@ export class Repeats {
     return rows.length === 0 ? null : ({ ...event, data: { ...event.data, rows } } as Event);
   }
 
-  /** The event was given to the caller. `isPlace`: the stream can be resumed after it. */
-  note(event: StreamEvent, isPlace: boolean): void {
-    if (isPlace) {
-      this.#delivered.clear();
-      this.#isResumed = false;
-    } else for (const name of listNames(event)) this.#delivered.add(name);
+  /** The event was given to the caller, and the stream cannot be resumed after it. */
+  note(event: StreamEvent): void {
+    for (const name of listNames(event)) this.#delivered.add(name);
   }
 }

@@ -122,11 +122,11 @@ const measureSteps = async (bench: Bench): Promise<Figure[]> => {
     await all.finish();
   });
   return [
-    makeFigure('canonical text', '/s', writing),
-    makeFigure('hash of a leaf', '/s', hashing),
-    makeFigure('tree, kept hashes to disk', '/s', growing),
-    makeFigure('Parquet of a listing', '/s', parquet),
-    makeFigure('all three files of a listing', '/s', files),
+    makeFigure({ name: 'canonical text', unit: '/s', measured: writing }),
+    makeFigure({ name: 'hash of a leaf', unit: '/s', measured: hashing }),
+    makeFigure({ name: 'tree, kept hashes to disk', unit: '/s', measured: growing }),
+    makeFigure({ name: 'Parquet of a listing', unit: '/s', measured: parquet }),
+    makeFigure({ name: 'all three files of a listing', unit: '/s', measured: files }),
   ];
 };
 
@@ -148,9 +148,9 @@ const measureTree = async (bench: Bench): Promise<Figure[]> => {
   await tree.finish();
   const aCore = (bench.listings * WINDOWS) / (cpuSeconds() - cpu);
   return [
-    makeFigure('read from QuestDB, in leaf order', '/s', reading),
-    makeFigure('read, text, hash, tree', '/s', through, { note: 'wall' }),
-    makeFigure('the same, a core of this process', '/s', aCore, { aim: atLeast(AIM_ROWS) }),
+    makeFigure({ name: 'read from QuestDB, in leaf order', unit: '/s', measured: reading }),
+    makeFigure({ name: 'read, text, hash, tree', unit: '/s', measured: through, note: 'wall' }),
+    makeFigure({ name: 'the same, a core of this process', unit: '/s', measured: aCore, aim: atLeast(AIM_ROWS) }),
   ];
 };
 
@@ -171,10 +171,13 @@ const measureClosing = async ({ source, pool, store, listings }: Bench): Promise
   const seconds = (performance.now() - began) / 1_000;
   clearInterval(watch);
   return [
-    makeFigure('the close step: tree and all files', '/s', (listings * WINDOWS) / seconds, {
+    makeFigure({
+      name: 'the close step: tree and all files',
+      unit: '/s',
+      measured: (listings * WINDOWS) / seconds,
       note: `${seconds.toFixed(1)} s`,
     }),
-    makeFigure('memory of the closing, at most', 'MB', peak / 1_048_576, { aim: below(AIM_MB) }),
+    makeFigure({ name: 'memory of the closing, at most', unit: 'MB', measured: peak / 1_048_576, aim: below(AIM_MB) }),
   ];
 };
 
@@ -197,11 +200,17 @@ const measureProofs = async ({ source, pool, store, listings }: Bench, proofs: n
   const note = `${times.first.length} listings; each compares the ${WINDOWS} rows of its listing (AN-05)`;
   const again = `${times.again.length} proofs; each compares one digest of these rows`;
   return [
-    makeFigure('first proof of a listing, p50', 'ms', quantile(times.first, 0.5), { note }),
-    makeFigure('first proof of a listing, p99', 'ms', quantile(times.first, 0.99)),
-    makeFigure('further proof, p50', 'ms', quantile(times.again, 0.5), { aim: below(AIM_PROOF_MS), note: again }),
-    makeFigure('further proof, p99', 'ms', quantile(times.again, 0.99)),
-    makeFigure('a proof, time of a core', 'ms', ((cpuSeconds() - cpu) * 1_000) / proofs),
+    makeFigure({ name: 'first proof of a listing, p50', unit: 'ms', measured: quantile(times.first, 0.5), note }),
+    makeFigure({ name: 'first proof of a listing, p99', unit: 'ms', measured: quantile(times.first, 0.99) }),
+    makeFigure({
+      name: 'further proof, p50',
+      unit: 'ms',
+      measured: quantile(times.again, 0.5),
+      aim: below(AIM_PROOF_MS),
+      note: again,
+    }),
+    makeFigure({ name: 'further proof, p99', unit: 'ms', measured: quantile(times.again, 0.99) }),
+    makeFigure({ name: 'a proof, time of a core', unit: 'ms', measured: ((cpuSeconds() - cpu) * 1_000) / proofs }),
   ];
 };
 

@@ -58,15 +58,30 @@ export const callFigures = (name: string, calls: readonly Call[], parts: Partial
   const limitAt = (q: number, of: readonly number[]) => ({ limit: quantile(of, q), limitIs });
   const aim = aimMs === null ? null : below(aimMs);
   const whole = [
-    makeFigure(`${name} p50`, 'ms', quantile(listTimes(calls), 0.5), { ...limitAt(0.5, listTimes(bare)), note }),
-    makeFigure(`${name} p99`, 'ms', quantile(listTimes(calls), 0.99), { ...limitAt(0.99, listTimes(bare)), aim }),
+    makeFigure({
+      name: `${name} p50`,
+      unit: 'ms',
+      measured: quantile(listTimes(calls), 0.5),
+      ...limitAt(0.5, listTimes(bare)),
+      note,
+    }),
+    makeFigure({
+      name: `${name} p99`,
+      unit: 'ms',
+      measured: quantile(listTimes(calls), 0.99),
+      ...limitAt(0.99, listTimes(bare)),
+      aim,
+    }),
   ];
   if (aim === null) return whole;
   const disturbed = calls.filter((call) => !isUndisturbed(call)).length;
   const slowest = calls.reduce((most, call) => (call.ms > most.ms ? call : most), { ms: 0, stolen: 0, waited: 0 });
   return [
     ...whole,
-    makeFigure(`${name} p99, waits for a core left out`, 'ms', quantile(listOwnTimes(calls), 0.99), {
+    makeFigure({
+      name: `${name} p99, waits for a core left out`,
+      unit: 'ms',
+      measured: quantile(listOwnTimes(calls), 0.99),
       ...{ ...limitAt(0.99, listOwnTimes(bare)), aim },
       note: `the slowest call waited ${Math.round(slowest.waited)} of its ${Math.round(slowest.ms)} ms; ${disturbed} of ${calls.length}, which the host disturbed, are left out`,
     }),

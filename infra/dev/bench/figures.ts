@@ -18,18 +18,15 @@ export type Figure = {
   readonly note: string;
 };
 
-type Parts = Partial<Omit<Figure, 'name' | 'unit' | 'measured'>>;
+type Measured = Pick<Figure, 'name' | 'unit' | 'measured'> & Partial<Figure>;
 
-export const makeFigure = (name: string, unit: Figure['unit'], measured: number | null, parts: Parts = {}): Figure => ({
-  name,
-  unit,
-  measured,
+export const makeFigure = (measured: Measured): Figure => ({
   spread: null,
   limit: null,
   limitIs: '',
   aim: null,
   note: '',
-  ...parts,
+  ...measured,
 });
 
 export const below = (value: number): Figure['aim'] => ({ is: 'below', value });

@@ -47,7 +47,12 @@ export const costFigures = (at: string, { before, after, frames }: Growth): Figu
     .filter(({ records }) => records > 0)
     .toSorted((a, b) => b.bytes - a.bytes);
   const toFigure = (name: string, records: number, bytes: number): Figure =>
-    makeFigure(`a raw frame ${at} in ${name}`, 'B', bytes, { note: `${records.toFixed(2)} records` });
+    makeFigure({
+      name: `a raw frame ${at} in ${name}`,
+      unit: 'B',
+      measured: bytes,
+      note: `${records.toFixed(2)} records`,
+    });
   return [
     toFigure('all topics', sum(grown.map(({ records }) => records)), sum(grown.map(({ bytes }) => bytes))),
     ...grown.map(({ topic, records, bytes }) => toFigure(topic, records, bytes)),

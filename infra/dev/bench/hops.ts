@@ -127,7 +127,10 @@ const NOTES: Readonly<Record<string, string>> = {
 const toFigures = (layer: string, samples: Samples, rate: number): Figure[] =>
   HOPS.flatMap(([hop, words]) =>
     [0.5, 0.99].map((q) =>
-      makeFigure(`at ${rate}/s: ${layer}, ${words} p${q * 100}`, 'ms', quantile(samples[hop], q), {
+      makeFigure({
+        name: `at ${rate}/s: ${layer}, ${words} p${q * 100}`,
+        unit: 'ms',
+        measured: quantile(samples[hop], q),
         note: hop === 'whole' ? `${samples[hop].length} readings; ${NOTES[layer] ?? ''}` : '',
       }),
     ),
@@ -150,10 +153,15 @@ const measureRound = async (
   const servedAt = `at ${rate}/s: venue frame to served`;
   return [
     ...[...byLayer].flatMap(([layer, samples]) => toFigures(layer, samples, rate)),
-    makeFigure(`${servedAt} p50`, 'ms', quantile(all, 0.5), { aim: below(20), note }),
-    makeFigure(`${servedAt} p99`, 'ms', quantile(all, 0.99), { aim: below(100) }),
-    makeFigure(`${servedAt}, marks alone p50`, 'ms', quantile(marks, 0.5), { note: NOTES['mark'] ?? '' }),
-    makeFigure(`${servedAt}, marks alone p99`, 'ms', quantile(marks, 0.99)),
+    makeFigure({ name: `${servedAt} p50`, unit: 'ms', measured: quantile(all, 0.5), aim: below(20), note }),
+    makeFigure({ name: `${servedAt} p99`, unit: 'ms', measured: quantile(all, 0.99), aim: below(100) }),
+    makeFigure({
+      name: `${servedAt}, marks alone p50`,
+      unit: 'ms',
+      measured: quantile(marks, 0.5),
+      note: NOTES['mark'] ?? '',
+    }),
+    makeFigure({ name: `${servedAt}, marks alone p99`, unit: 'ms', measured: quantile(marks, 0.99) }),
   ];
 };
 

@@ -113,13 +113,21 @@ const measureRound = async (run: Run, frames: readonly Buffer[], seconds: number
   const moved = await moveRecords(run, frames, seconds);
   const received = await socketRate(frames, seconds);
   return [
-    makeFigure('machine: JSON.parse of the same frames, one core', '/s', parsed, {
+    makeFigure({
+      name: 'machine: JSON.parse of the same frames, one core',
+      unit: '/s',
+      measured: parsed,
       note: `${Math.round(bytes)} bytes a frame`,
     }),
-    makeFigure('machine: loopback WebSocket frames', '/s', received, { note: 'sender in another thread' }),
-    makeFigure('machine: Kafka, written and read by one process', '/s', moved.rate),
-    makeFigure(kafkaHop('p50'), 'ms', moved.hopP50, { note: 'of it 5 ms the publisher lingers' }),
-    makeFigure(kafkaHop('p99'), 'ms', moved.hopP99),
+    makeFigure({
+      name: 'machine: loopback WebSocket frames',
+      unit: '/s',
+      measured: received,
+      note: 'sender in another thread',
+    }),
+    makeFigure({ name: 'machine: Kafka, written and read by one process', unit: '/s', measured: moved.rate }),
+    makeFigure({ name: kafkaHop('p50'), unit: 'ms', measured: moved.hopP50, note: 'of it 5 ms the publisher lingers' }),
+    makeFigure({ name: kafkaHop('p99'), unit: 'ms', measured: moved.hopP99 }),
   ];
 };
 

@@ -47,22 +47,20 @@ const measureRound = async (run: Run, rate: number): Promise<Figure[]> => {
   const limit = bareStartMs() / 1_000;
   const parts = { limit, limitIs: 'Node starts and loads the modules' };
   return [
-    makeFigure(
-      'restart after kill -9: process started to the watermark passing the kill',
-      's',
-      spoke ? spokeMs / 1_000 : null,
-      {
-        ...parts,
-        aim: below(5),
-        note: `at ${rate}/s; killed ${((began - killed) / 1_000).toFixed(2)} s before`,
-      },
-    ),
-    makeFigure(
-      "restart after kill -9: process started to the log's end (lag < 1 s)",
-      's',
-      atEnd ? atEndMs / 1_000 : null,
-      parts,
-    ),
+    makeFigure({
+      name: 'restart after kill -9: process started to the watermark passing the kill',
+      unit: 's',
+      measured: spoke ? spokeMs / 1_000 : null,
+      ...parts,
+      aim: below(5),
+      note: `at ${rate}/s; killed ${((began - killed) / 1_000).toFixed(2)} s before`,
+    }),
+    makeFigure({
+      name: "restart after kill -9: process started to the log's end (lag < 1 s)",
+      unit: 's',
+      measured: atEnd ? atEndMs / 1_000 : null,
+      ...parts,
+    }),
   ];
 };
 

@@ -72,8 +72,8 @@ const evaluations = async (): Promise<Figure[]> => {
     const live = makeMarket(listedAt(listings));
     const one = await questionsPerSecond(live, { count: 200, asking: (i) => makeQuery(i, listings / 4) });
     const all = await questionsPerSecond(live, { count: 20, asking: (i) => makeQuery(i, 0) });
-    figures.push(makeFigure(`questions over 4 of ${listings} listings, a core`, '/s', one));
-    figures.push(makeFigure(`questions over all of ${listings} listings, a core`, '/s', all));
+    figures.push(makeFigure({ name: `questions over 4 of ${listings} listings, a core`, unit: '/s', measured: one }));
+    figures.push(makeFigure({ name: `questions over all of ${listings} listings, a core`, unit: '/s', measured: all }));
   }
   return figures;
 };
@@ -116,11 +116,23 @@ const windows = async (): Promise<Figure[]> => {
       const all: Asking = (i) => `${condition(i)} timeframe 1h`;
       const few = await questionsPerSecond(live, { count: 100, asking: one, history });
       const whole = await questionsPerSecond(live, { count: 10, asking: all, history });
-      figures.push(makeFigure(`${name} over 4 of ${WINDOW_LISTINGS} listings, a core`, '/s', few));
-      figures.push(makeFigure(`${name} over all of ${WINDOW_LISTINGS} listings, a core`, '/s', whole));
+      figures.push(
+        makeFigure({ name: `${name} over 4 of ${WINDOW_LISTINGS} listings, a core`, unit: '/s', measured: few }),
+      );
+      figures.push(
+        makeFigure({ name: `${name} over all of ${WINDOW_LISTINGS} listings, a core`, unit: '/s', measured: whole }),
+      );
     }
-    figures.push(makeFigure('columns that windows keep', 'MB', openSeriesCache(live).bytes / 1_048_576));
-    figures.push(makeFigure('memory that windows took', 'MB', (process.memoryUsage().rss - before) / 1_048_576));
+    figures.push(
+      makeFigure({ name: 'columns that windows keep', unit: 'MB', measured: openSeriesCache(live).bytes / 1_048_576 }),
+    );
+    figures.push(
+      makeFigure({
+        name: 'memory that windows took',
+        unit: 'MB',
+        measured: (process.memoryUsage().rss - before) / 1_048_576,
+      }),
+    );
     return figures;
   } finally {
     await reader.close();
@@ -187,11 +199,16 @@ const runRules = async (pool: Pool, { rules, texts, listings, seconds }: Run): P
   clearInterval(moving);
   const of = `${rules} rules at 10 s, ${texts} texts`;
   return [
-    makeFigure(`${of}: evaluations`, '/s', done / seconds, { note: `${skipped - passed} passed over` }),
-    makeFigure(`${of}: processor`, 'cores', (user + system) / 1e6 / seconds),
-    makeFigure(`${of}: instant to stored state`, 's', lag),
-    makeFigure(`${of}: event loop held, p99`, 'ms', loop.percentile(99) / 1e6),
-    makeFigure(`${of}: memory`, 'MB', process.memoryUsage().rss / 1_048_576),
+    makeFigure({
+      name: `${of}: evaluations`,
+      unit: '/s',
+      measured: done / seconds,
+      note: `${skipped - passed} passed over`,
+    }),
+    makeFigure({ name: `${of}: processor`, unit: 'cores', measured: (user + system) / 1e6 / seconds }),
+    makeFigure({ name: `${of}: instant to stored state`, unit: 's', measured: lag }),
+    makeFigure({ name: `${of}: event loop held, p99`, unit: 'ms', measured: loop.percentile(99) / 1e6 }),
+    makeFigure({ name: `${of}: memory`, unit: 'MB', measured: process.memoryUsage().rss / 1_048_576 }),
   ];
 };
 

@@ -134,7 +134,10 @@ const measure = async (one: Case): Promise<Figure[]> => {
   // By now the engine has compiled the frequent code.
   for (let i = 0; i < Math.min(20, one.calls); i++) await askOrRefusal(one.query, one.context);
   return [
-    makeFigure(`${one.name}, first answer`, 'ms', cold.firstMs, {
+    makeFigure({
+      name: `${one.name}, first answer`,
+      unit: 'ms',
+      measured: cold.firstMs,
       aim: below(5_000),
       note: warmedUp(cold),
     }),
@@ -155,7 +158,10 @@ const parsing = (live: LiveMemory): Promise<Figure[]> => {
   const parse = (): number => measureRate(() => compile({ text: WARM }, codes));
   parse();
   return inRounds(ROUNDS, async () => [
-    makeFigure('queries parsed, checked, costed and printed', '/s', parse(), {
+    makeFigure({
+      name: 'queries parsed, checked, costed and printed',
+      unit: '/s',
+      measured: parse(),
       limit: measureRate(() => JSON.parse(text)),
       limitIs: 'JSON.parse of its machine form',
     }),
@@ -199,8 +205,14 @@ const measureFigures = async (reader: QuestdbReader, { listings, bars }: ScreenS
     figures.push(
       ...(await measure({ name: `${of}, worst legal query`, query: WORST, calls: 1, aimMs: 5_000, context })),
     );
-  figures.push(makeFigure('series cache', 'MB', megabytes(openSeriesCache(live).bytes)));
-  figures.push(makeFigure('memory that screens took', 'MB', megabytes(process.memoryUsage().rss - before)));
+  figures.push(makeFigure({ name: 'series cache', unit: 'MB', measured: megabytes(openSeriesCache(live).bytes) }));
+  figures.push(
+    makeFigure({
+      name: 'memory that screens took',
+      unit: 'MB',
+      measured: megabytes(process.memoryUsage().rss - before),
+    }),
+  );
   return figures;
 };
 

@@ -87,8 +87,11 @@ const WAYS = [
 const toFigures = (rows: readonly SealDelay[], limit: number | null): Figure[] => {
   const parts = { limit, limitIs: `bare write of ${LIMIT_ROWS} rows until visible`, note: `${rows.length} rows` };
   return WAYS.flatMap(([name, pick, aimMs]) => [
-    makeFigure(`${name} p50`, 'ms', quantile(rows.map(pick), 0.5), parts),
-    makeFigure(`${name} p99`, 'ms', quantile(rows.map(pick), 0.99), {
+    makeFigure({ name: `${name} p50`, unit: 'ms', measured: quantile(rows.map(pick), 0.5), ...parts }),
+    makeFigure({
+      name: `${name} p99`,
+      unit: 'ms',
+      measured: quantile(rows.map(pick), 0.99),
       ...parts,
       aim: aimMs === null ? null : below(aimMs),
     }),

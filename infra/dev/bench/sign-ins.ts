@@ -92,14 +92,16 @@ const atRate = async <T>(perSecond: number, call: (i: number) => Promise<T>): Pr
 };
 
 const of = (name: string, times: readonly number[]) =>
-  [0.5, 0.99].map((share) => makeFigure(`other pages, ${name}, p${share * 100}`, 'ms', quantile(times, share)));
+  [0.5, 0.99].map((share) =>
+    makeFigure({ name: `other pages, ${name}, p${share * 100}`, unit: 'ms', measured: quantile(times, share) }),
+  );
 
 await atRate(PAGES_A_SECOND, readPage);
 const alone = await atRate(PAGES_A_SECOND, readPage);
 const [beside, statuses] = await Promise.all([atRate(PAGES_A_SECOND, readPage), atRate(rate, attempt)]);
 const counted = [...new Set(statuses)].sort().map((status) => {
   const share = statuses.filter((one) => one === status).length / seconds;
-  return makeFigure(`attempts answered ${status}`, '/s', share);
+  return makeFigure({ name: `attempts answered ${status}`, unit: '/s', measured: share });
 });
 const figures = [...of('alone', alone), ...of(`beside ${rate} attempts a second`, beside), ...counted];
 process.stdout.write(`${renderTable(figures)}\n`);

@@ -56,7 +56,10 @@ const measureRound = async (spec: SnapshotsSpec, { body, layers, aimMs }: Case):
       ...{ aimMs, bare, limitIs },
       note: `${Math.round(Buffer.byteLength(alone.text) / 1024)} kB, ${alone.calls.length} calls, one after the other`,
     }),
-    makeFigure(`${name}, ${CONNECTIONS} callers`, '/s', many.perSecond, {
+    makeFigure({
+      name: `${name}, ${CONNECTIONS} callers`,
+      unit: '/s',
+      measured: many.perSecond,
       limit: 1_000 / (quantile(listTimes(bare), 0.5) ?? Number.NaN),
       limitIs,
       note: `p50 ${quantile(manyMs, 0.5)?.toFixed(1)} ms, p99 ${quantile(manyMs, 0.99)?.toFixed(1)} ms`,

@@ -96,42 +96,41 @@ const lagFigures = ({ samples }: Load): Figure[] => {
     );
   const points = known.map(({ atMs, usualMs }) => ({ atMs, life: 0, value: usualMs }));
   return [
-    makeFigure(
-      'task lag, highest',
-      'ms',
-      quantile(
+    makeFigure({
+      name: 'task lag, highest',
+      unit: 'ms',
+      measured: quantile(
         known.map(({ highestMs }) => highestMs),
         1,
       ),
-      {
-        note: 'kills of the processors included',
-      },
-    ),
-    makeFigure('task lag, usual in the first third', 'ms', usual(known.slice(0, third))),
-    makeFigure('task lag, usual in the last third', 'ms', usual(known.slice(-third))),
-    makeFigure('drift of the usual lag', 'ms/h', slopeWithin(points)?.perHour ?? null, {
+      note: 'kills of the processors included',
+    }),
+    makeFigure({ name: 'task lag, usual in the first third', unit: 'ms', measured: usual(known.slice(0, third)) }),
+    makeFigure({ name: 'task lag, usual in the last third', unit: 'ms', measured: usual(known.slice(-third)) }),
+    makeFigure({
+      name: 'drift of the usual lag',
+      unit: 'ms/h',
+      measured: slopeWithin(points)?.perHour ?? null,
       aim: below(100),
       note: 'the first ten minutes, or half of the time, left out',
     }),
-    makeFigure(
-      'rows waiting for the sink, highest',
-      '',
-      most(samples, ({ totals }) => totals.published - totals.written),
-    ),
-    makeFigure(
-      'QuestDB: transactions waiting, highest',
-      '',
-      most(samples, ({ tables }) => tables.waiting),
-    ),
-    makeFigure(
-      'QuestDB: suspended tables, most',
-      '',
-      most(samples, ({ tables }) => tables.suspended.length),
-      {
-        aim: below(1),
-        note: [...new Set(samples.flatMap(({ tables }) => tables.suspended))].join(', '),
-      },
-    ),
+    makeFigure({
+      name: 'rows waiting for the sink, highest',
+      unit: '',
+      measured: most(samples, ({ totals }) => totals.published - totals.written),
+    }),
+    makeFigure({
+      name: 'QuestDB: transactions waiting, highest',
+      unit: '',
+      measured: most(samples, ({ tables }) => tables.waiting),
+    }),
+    makeFigure({
+      name: 'QuestDB: suspended tables, most',
+      unit: '',
+      measured: most(samples, ({ tables }) => tables.suspended.length),
+      aim: below(1),
+      note: [...new Set(samples.flatMap(({ tables }) => tables.suspended))].join(', '),
+    }),
   ];
 };
 
@@ -142,7 +141,10 @@ const killFigures = ({ kills }: Load): Figure[] =>
     const known = back.filter((ms) => ms !== null).map((ms) => ms / 1_000);
     const missing = back.length - known.length;
     return [
-      makeFigure(`${victim}: kill -9 to ready`, 's', quantile(known, 0.5), {
+      makeFigure({
+        name: `${victim}: kill -9 to ready`,
+        unit: 's',
+        measured: quantile(known, 0.5),
         spread: computeSpread(known),
         note: `${back.length} kills${missing === 0 ? '' : `, ${missing} NOT BACK WITHIN A MINUTE`}`,
       }),
@@ -150,8 +152,15 @@ const killFigures = ({ kills }: Load): Figure[] =>
   });
 
 const answerFigures = ({ answers }: Load): Figure[] => [
-  makeFigure('snapshots of every listing, one a second: p50', 'ms', quantile(answers.answeredMs, 0.5)),
-  makeFigure('snapshots of every listing, one a second: p99', 'ms', quantile(answers.answeredMs, 0.99), {
+  makeFigure({
+    name: 'snapshots of every listing, one a second: p50',
+    unit: 'ms',
+    measured: quantile(answers.answeredMs, 0.5),
+  }),
+  makeFigure({
+    name: 'snapshots of every listing, one a second: p99',
+    unit: 'ms',
+    measured: quantile(answers.answeredMs, 0.99),
     note: `${answers.answeredMs.length} answered, ${answers.failed} not (the API is killed too)`,
   }),
 ];
@@ -162,42 +171,48 @@ const rateFigures = ({ samples, rest }: Load, asked: number): Figure[] => {
   const per = (of: (sample: Sample) => number): number | null =>
     first === undefined || last === undefined || seconds === 0 ? null : (of(last) - of(first)) / seconds;
   return [
-    makeFigure(
-      'frames sent',
-      '/s',
-      per(({ totals }) => totals.sent),
-      { limit: asked, limitIs: 'the rate asked for' },
-    ),
-    makeFigure(
-      'raw records written',
-      '/s',
-      per(({ totals }) => totals.collected),
-      { note: 'ticks included' },
-    ),
-    makeFigure(
-      'raw records applied',
-      '/s',
-      per(({ totals }) => totals.applied),
-    ),
-    makeFigure(
-      'rows published',
-      '/s',
-      per(({ totals }) => totals.published),
-      {
-        note: `${rest.totals.published.toLocaleString('en-US')} in all, ${rest.totals.written.toLocaleString('en-US')} written when the load had ended`,
-      },
-    ),
-    makeFigure('dead letters', '', rest.totals.deadLetters, { aim: below(1) }),
+    makeFigure({
+      name: 'frames sent',
+      unit: '/s',
+      measured: per(({ totals }) => totals.sent),
+      limit: asked,
+      limitIs: 'the rate asked for',
+    }),
+    makeFigure({
+      name: 'raw records written',
+      unit: '/s',
+      measured: per(({ totals }) => totals.collected),
+      note: 'ticks included',
+    }),
+    makeFigure({ name: 'raw records applied', unit: '/s', measured: per(({ totals }) => totals.applied) }),
+    makeFigure({
+      name: 'rows published',
+      unit: '/s',
+      measured: per(({ totals }) => totals.published),
+      note: `${rest.totals.published.toLocaleString('en-US')} in all, ${rest.totals.written.toLocaleString('en-US')} written when the load had ended`,
+    }),
+    makeFigure({ name: 'dead letters', unit: '', measured: rest.totals.deadLetters, aim: below(1) }),
   ];
 };
 
 const frameFigures = ({ frames }: Aftermath): Figure[] => [
-  makeFigure('frames sent, all', '', frames.sent, { note: `${frames.connections} connections` }),
-  makeFigure('frames in raw once', '', frames.stored, { note: `${frames.repeats} written again, dropped by seq` }),
-  makeFigure('frames inside recorded losses', '', frames.lost, {
+  makeFigure({ name: 'frames sent, all', unit: '', measured: frames.sent, note: `${frames.connections} connections` }),
+  makeFigure({
+    name: 'frames in raw once',
+    unit: '',
+    measured: frames.stored,
+    note: `${frames.repeats} written again, dropped by seq`,
+  }),
+  makeFigure({
+    name: 'frames inside recorded losses',
+    unit: '',
+    measured: frames.lost,
     note: `the first ${frames.earliestLostMs.toFixed(0)} ms before its loss`,
   }),
-  makeFigure('frames unaccounted for', '', frames.sent - frames.stored - frames.lost, {
+  makeFigure({
+    name: 'frames unaccounted for',
+    unit: '',
+    measured: frames.sent - frames.stored - frames.lost,
     aim: below(1),
     note: frames.unaccounted.join('; '),
   }),
@@ -212,7 +227,10 @@ const unlike = ({ live, replayed }: Aftermath): readonly string[] =>
 const endFigure = ({ live }: Aftermath): Figure => {
   const tables = Object.values(live ?? {});
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  return makeFigure('raw records not applied, or rows not written, at the end', '', live === null ? null : 0, {
+  return makeFigure({
+    name: 'raw records not applied, or rows not written, at the end',
+    unit: '',
+    measured: live === null ? null : 0,
     aim: below(1),
     note: live === null ? 'THE END WAS NOT REACHED' : `${rows.toLocaleString('en-US')} rows in ${tables.length} tables`,
   });
@@ -220,7 +238,10 @@ const endFigure = ({ live }: Aftermath): Figure => {
 
 const replayFigure = (aftermath: Aftermath): Figure => {
   const found = aftermath.replayed === null ? null : unlike(aftermath);
-  return makeFigure('tables unlike those of a replay of the log', '', found?.length ?? null, {
+  return makeFigure({
+    name: 'tables unlike those of a replay of the log',
+    unit: '',
+    measured: found?.length ?? null,
     aim: below(1),
     note: found?.join('; ') ?? 'NO REPLAY CAME TO ITS END',
   });

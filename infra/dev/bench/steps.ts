@@ -36,7 +36,10 @@ export const stepFigures = (at: string, before: StepCounts, after: StepCounts): 
     const within = grown.findLast(([bound]) => bound <= AIM_MS)?.[1] ?? 0;
     const p99 = grown.find(([, steps]) => steps >= 0.99 * total)?.[0];
     return [
-      makeFigure(`longest step ${at}, ${key}`, 'ms', longest, {
+      makeFigure({
+        name: `longest step ${at}, ${key}`,
+        unit: 'ms',
+        measured: longest,
         aim: below(AIM_MS + 1e-9),
         note: `bound of its bucket; p99 up to ${p99} ms; ${total - within} of ${total} longer than ${AIM_MS} ms`,
       }),

@@ -67,14 +67,25 @@ const measureRound = async (run: Run, spec: StreamsSpec, reader: Worker): Promis
   const { events, bytes, chunks, delaysMs } = await readReport(reader);
   const name = formatSpec(spec);
   return [
-    makeFigure(`${name}: events`, '/s', events / lasted, {
+    makeFigure({
+      name: `${name}: events`,
+      unit: '/s',
+      measured: events / lasted,
       note: `${Math.round(bytes / lasted / 1e6)} MB/s in ${Math.round(chunks / lasted)} reads/s, ${spec.rate} frames/s`,
     }),
-    makeFigure(`${name}: CPU of the API`, 'cores', cores.get('api') ?? null, { aim: below(0.5) }),
-    makeFigure(`${name}: venue's stamp to client p50`, 'ms', quantile(delaysMs, 0.5), {
+    makeFigure({ name: `${name}: CPU of the API`, unit: 'cores', measured: cores.get('api') ?? null, aim: below(0.5) }),
+    makeFigure({
+      name: `${name}: venue's stamp to client p50`,
+      unit: 'ms',
+      measured: quantile(delaysMs, 0.5),
       note: `${delaysMs.length} events timed`,
     }),
-    makeFigure(`${name}: venue's stamp to client p99`, 'ms', quantile(delaysMs, 0.99), { aim: below(300) }),
+    makeFigure({
+      name: `${name}: venue's stamp to client p99`,
+      unit: 'ms',
+      measured: quantile(delaysMs, 0.99),
+      aim: below(300),
+    }),
   ];
 };
 
@@ -96,7 +107,7 @@ export const measureStreams = async (run: Run, spec: StreamsSpec): Promise<Figur
     await run.setRate(rate);
     await pause(SETTLE_MS);
     const figures = await inRounds(rounds, () => measureRound(run, spec, reader));
-    return [...figures, makeFigure(`${formatSpec(spec)}: memory of a client`, 'kB', ofOneKb)];
+    return [...figures, makeFigure({ name: `${formatSpec(spec)}: memory of a client`, unit: 'kB', measured: ofOneKb })];
   } finally {
     await reader.terminate();
     await run.setRate(1);

@@ -62,16 +62,14 @@ const mainThreadFigures = (
     const share = (time: keyof ThreadTimes): number | null =>
       from == null || to == null ? null : (to[time] - from[time]) / 1_000 / tookS;
     const [ran, waited] = [share('ranMs'), share('waitedMs')];
-    return makeFigure(
-      `${name} ${at}: its main thread ran or waited for a core`,
-      's',
-      ran === null || waited === null ? null : ran + waited,
-      {
-        limit: 1,
-        limitIs: 'a second has no more',
-        note: `of a second; it ran ${ran?.toFixed(2)}, it waited ${waited?.toFixed(2)}`,
-      },
-    );
+    return makeFigure({
+      name: `${name} ${at}: its main thread ran or waited for a core`,
+      unit: 's',
+      measured: ran === null || waited === null ? null : ran + waited,
+      limit: 1,
+      limitIs: 'a second has no more',
+      note: `of a second; it ran ${ran?.toFixed(2)}, it waited ${waited?.toFixed(2)}`,
+    });
   });
 
 const measurePart = async (run: Run, { rate, seconds, rounds }: ThroughputSpec): Promise<Part> => {
@@ -86,20 +84,34 @@ const measurePart = async (run: Run, { rate, seconds, rounds }: ThroughputSpec):
   const cores = coresBetween(usageBefore, usageAfter, tookS);
   const at = atRate(rate);
   const figures = [
-    makeFigure(`raw messages applied ${at}`, '/s', (after.applied - before.applied) / tookS, {
+    makeFigure({
+      name: `raw messages applied ${at}`,
+      unit: '/s',
+      measured: (after.applied - before.applied) / tookS,
       limit: (after.sent - before.sent) / tookS,
       limitIs: 'frames the simulator sent',
       aim: atLeast(Math.min(rate, AIM_RATE) * 0.98),
       note: `collector wrote ${Math.round((after.collected - before.collected) / tookS)}/s`,
     }),
-    makeFigure(`task lag p50 ${at}`, 'ms', quantile(lags, 0.5), { note: 'a watermark comes every 250 ms' }),
-    makeFigure(`task lag p99 ${at}`, 'ms', quantile(lags, 0.99)),
-    makeFigure(`whole machine ${at}`, 'cores', (machineAfter - machineBefore) / tookS, {
+    makeFigure({
+      name: `task lag p50 ${at}`,
+      unit: 'ms',
+      measured: quantile(lags, 0.5),
+      note: 'a watermark comes every 250 ms',
+    }),
+    makeFigure({ name: `task lag p99 ${at}`, unit: 'ms', measured: quantile(lags, 0.99) }),
+    makeFigure({
+      name: `whole machine ${at}`,
+      unit: 'cores',
+      measured: (machineAfter - machineBefore) / tookS,
       limit: availableParallelism(),
       limitIs: 'cores there are; what the processes below do not account for is not ours',
     }),
     ...PROCESSES.map((name) =>
-      makeFigure(`${name} ${at}`, 'cores', cores.get(name) ?? null, {
+      makeFigure({
+        name: `${name} ${at}`,
+        unit: 'cores',
+        measured: cores.get(name) ?? null,
         note: `resident ${Math.round(usageAfter.get(name)?.residentMb ?? 0)} MB`,
       }),
     ),
@@ -124,19 +136,17 @@ export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise
   const highest = parts.map(({ lags }) => quantile(lags, 1));
   return [
     ...combineRounds(parts.map(({ figures }) => figures)),
-    makeFigure(
-      `task lag max ${atRate(rate)}`,
-      'ms',
-      quantile(
+    makeFigure({
+      name: `task lag max ${atRate(rate)}`,
+      unit: 'ms',
+      measured: quantile(
         parts.flatMap(({ lags }) => lags),
         1,
       ),
-      {
-        spread: computeSpread(highest),
-        ...(rate <= AIM_RATE ? { aim: below(AIM_LAG_MS) } : {}),
-        note: `of the whole time, not the median; ${dead} dead letters, ${lost} connections lost${faults}`,
-      },
-    ),
+      spread: computeSpread(highest),
+      ...(rate <= AIM_RATE ? { aim: below(AIM_LAG_MS) } : {}),
+      note: `of the whole time, not the median; ${dead} dead letters, ${lost} connections lost${faults}`,
+    }),
     ...stepFigures(atRate(rate), stepsBefore, stepsAfter),
     ...costFigures(atRate(rate), {
       before: sizesBefore,
@@ -147,4 +157,6 @@ export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise
 };
 
 export const measureMemory = (run: Run): Figure[] =>
-  [...readUsage(run.dir)].map(([name, { residentMb }]) => makeFigure(`resident memory of ${name}`, 'MB', residentMb));
+  [...readUsage(run.dir)].map(([name, { residentMb }]) =>
+    makeFigure({ name: `resident memory of ${name}`, unit: 'MB', measured: residentMb }),
+  );

@@ -127,19 +127,17 @@ async function startAll(names: readonly EngineName[], run: Run): Promise<Map<Eng
 function startOne(name: EngineName, { supervisor, dataDir, ports, isLight, log }: Run): Promise<Supervised> {
   switch (name) {
     case 'kafka':
-      return startKafka(
-        supervisor,
-        dataDir,
-        { broker: ports.KAFKA_PORT, controller: ports.KAFKA_CONTROLLER_PORT },
-        { isLight },
-      );
+      return startKafka(supervisor, dataDir, {
+        ports: { broker: ports.KAFKA_PORT, controller: ports.KAFKA_CONTROLLER_PORT },
+        isLight,
+      });
     case 'questdb':
       return startQuestdb(supervisor, dataDir, {
         ports: { http: ports.QUESTDB_HTTP_PORT, pg: ports.QUESTDB_PG_PORT, min: ports.QUESTDB_MIN_PORT },
         isLight,
       });
     case 'postgres':
-      return startPostgres(supervisor, dataDir, ports.POSTGRES_PORT, log);
+      return startPostgres(supervisor, dataDir, { port: ports.POSTGRES_PORT, log });
     case 'anvil':
       return startAnvil(supervisor, dataDir, ports.RPC_PORT);
     default:

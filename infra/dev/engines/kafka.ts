@@ -57,6 +57,7 @@ interface Node {
 const newClusterId = (): string => randomBytes(16).toString('base64url');
 
 export interface KafkaOptions {
+  readonly ports: KafkaPorts;
   /** Override those of its file. */
   readonly settings?: KafkaProperties;
   /** For a run of minutes (LIGHT_JVM). */
@@ -67,8 +68,7 @@ export interface KafkaOptions {
 export function startKafka(
   supervisor: Supervisor,
   dataDir: DataDir,
-  ports: KafkaPorts,
-  { settings = {}, isLight = false }: KafkaOptions = {},
+  { ports, settings = {}, isLight = false }: KafkaOptions,
 ): Promise<Supervised> {
   const jvm = isLight ? LIGHT : JVM;
   const node = { name: 'kafka', id: 1, ports, quorum: [ports], clusterId: newClusterId(), jvm, settings };

@@ -32,12 +32,16 @@ export function databaseUrl(port: number, password: string, database = POSTGRES_
   return `postgres://${POSTGRES_USER}:${password}@127.0.0.1:${port}/${database}`;
 }
 
+interface PostgresOptions {
+  readonly port: number;
+  readonly log: (line: string) => void;
+}
+
 /** Starts the server; resolves once the database of the accounts accepts queries. */
 export async function startPostgres(
   supervisor: Supervisor,
   dataDir: DataDir,
-  port: number,
-  log: (line: string) => void,
+  { port, log }: PostgresOptions,
 ): Promise<Supervised> {
   const home = postgresHome(dataDir.path);
   if (home !== join(dataDir.path, 'postgres'))
@@ -45,16 +49,17 @@ export async function startPostgres(
   mkdirSync(home, { recursive: true, mode: 0o755 });
   refuseStranger(home);
   const data = join(home, 'data');
-  const user = prepareOwner(data);
+  const owner = prepareOwner(data);
   const binaries = reachableBinaries(findBinaries(data), home);
-  if (!existsSync(join(data, 'PG_VERSION'))) await initialise(binaries, data, user, dataDir.secrets.postgres_password);
-  const url = databaseUrl(port, dataDir.secrets.postgres_password, 'postgres');
+  const password = dataDir.secrets.postgres_password;
+  if (!existsSync(join(data, 'PG_VERSION'))) await initialise(binaries, { data, owner, password });
+  const url = databaseUrl(port, password, 'postgres');
   const server = await supervisor.start({
     name: 'postgres',
     command: join(binaries, 'postgres'),
     args: ['-D', data, '-p', String(port), ...SETTINGS.flatMap((setting) => ['-c', setting])],
     cwd: '/',
-    ...(user === null ? {} : { user }),
+    ...(owner === null ? {} : { user: owner }),
     // Fast shutdown; SIGTERM would wait for the last client to disconnect.
     stopSignal: 'SIGINT',
     isReady: () => answers(url),
@@ -116,8 +121,11 @@ function refuseStranger(home: string): void {
   throw new EngineMissingError(`${home} belongs to somebody else: remove it, or set DATA_DIR to another folder`);
 }
 
+/** A user of the machine. */
+type Owner = { readonly uid: number; readonly gid: number };
+
 /** Gives the data folder to the server's user; returns null when that is us. */
-function prepareOwner(data: string): { uid: number; gid: number } | null {
+function prepareOwner(data: string): Owner | null {
   const fresh = !existsSync(data);
   mkdirSync(data, { recursive: true, mode: 0o700 });
   if (process.getuid?.() !== 0) return null;
@@ -127,20 +135,18 @@ function prepareOwner(data: string): { uid: number; gid: number } | null {
   return NOBODY;
 }
 
-async function initialise(
-  binaries: string,
-  data: string,
-  user: { uid: number; gid: number } | null,
-  password: string,
-): Promise<void> {
+/** A data folder without a database, its owner when that is not us, and the password of the database's user. */
+type NewData = { readonly data: string; readonly owner: Owner | null; readonly password: string };
+
+async function initialise(binaries: string, { data, owner, password }: NewData): Promise<void> {
   const passwordFile = join(dirname(data), 'initial-password');
   writeFileSync(passwordFile, password, { mode: 0o600 });
   try {
-    if (user !== null) chownSync(passwordFile, user.uid, user.gid);
+    if (owner !== null) chownSync(passwordFile, owner.uid, owner.gid);
     // An interrupted first start leaves files behind that initdb would refuse.
     for (const file of readdirSync(data)) rmSync(join(data, file), { recursive: true, force: true });
     const args = ['-D', data, '-U', POSTGRES_USER, `--pwfile=${passwordFile}`, ...INITDB];
-    await runOnce(join(binaries, 'initdb'), args, { cwd: '/', ...(user ?? {}) });
+    await runOnce(join(binaries, 'initdb'), args, { cwd: '/', ...(owner ?? {}) });
   } finally {
     rmSync(passwordFile, { force: true });
   }

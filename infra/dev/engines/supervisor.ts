@@ -206,10 +206,9 @@ class SupervisedProcess implements Supervised {
     this.#record({ ...identity, ...this.#ending(), order: this.#order });
     // Stopped while it was being spawned: nothing else would end it.
     if (!this.#wanted) signalGroup(pid, 'SIGKILL');
-    const startedAt = performance.now();
-    child.once('exit', (code, signal) => this.#onExit(pid, code, signal, startedAt));
-    if (child.exitCode !== null || child.signalCode !== null)
-      this.#onExit(pid, child.exitCode, child.signalCode, startedAt);
+    const life = { pid, startedAt: performance.now() };
+    child.once('exit', (code, signal) => this.#onExit(life, code, signal));
+    if (child.exitCode !== null || child.signalCode !== null) this.#onExit(life, child.exitCode, child.signalCode);
   }
 
   #record(run: RunRecord | null): void {
@@ -217,7 +216,7 @@ class SupervisedProcess implements Supervised {
     this.#dataDir.recordRun(this.name, run);
   }
 
-  #onExit(pid: number, code: number | null, signal: NodeJS.Signals | null, startedAt: number): void {
+  #onExit({ pid, startedAt }: Life, code: number | null, signal: NodeJS.Signals | null): void {
     if (this.#running?.identity.pid !== pid) return;
     // Children of a dead group leader must not hold its ports.
     signalGroup(pid, 'SIGKILL');
@@ -277,6 +276,12 @@ class SupervisedProcess implements Supervised {
   #logFile(): string {
     return join(this.#dataDir.path, 'log', `${this.name}.log`);
   }
+}
+
+/** One process of a child, from its spawn to its exit. */
+interface Life {
+  readonly pid: number;
+  readonly startedAt: number;
 }
 
 interface Guard {

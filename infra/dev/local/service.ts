@@ -60,7 +60,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     // Addresses of an earlier run that was killed; not removed before the folder is known to be ours.
     if (options.endpointsFile !== undefined) rmSync(options.endpointsFile, { force: true });
     past?.begun();
-    const endpoints = await startProcesses(options, engines, past);
+    const endpoints = await startProcesses(prepareStart(options, engines, past));
     if (options.endpointsFile !== undefined) writeEndpoints(options.endpointsFile, endpoints);
     return { endpoints, engines, past: past?.archived ?? null, stop: () => stop(engines) };
   } catch (error) {
@@ -69,20 +69,31 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-async function startProcesses(
-  options: ServiceOptions,
-  engines: Engines,
-  past: PastRun | null,
-): Promise<ServiceEndpoints> {
+/** What the pieces of a start share. */
+interface Starting {
+  readonly options: ServiceOptions;
+  readonly engines: Engines;
+  readonly past: PastRun | null;
+  /** Starts a process and prints that it is ready. */
+  readonly begin: (spec: ProcessSpec) => Promise<void>;
+}
+
+type Env = Readonly<Record<string, string>>;
+
+function prepareStart(options: ServiceOptions, engines: Engines, past: PastRun | null): Starting {
   const { progress } = options;
-  const { ports } = engines;
   const begin = async (spec: ProcessSpec): Promise<void> => {
     await progress.during(spec.name, engines.supervisor.start(spec));
     progress.print(`${spec.name} is ready`);
   };
-  const keysFile = join(engines.dataDir.path, 'keys.json');
-  const { endpoints } = engines;
-  const keys = progress.during('the demo keys', ensureDemoKeys(endpoints.database_url ?? '', keysFile));
+  return { options, engines, past, begin };
+}
+
+async function startProcesses(starting: Starting): Promise<ServiceEndpoints> {
+  const { options, engines, past, begin } = starting;
+  const { endpoints, ports, dataDir } = engines;
+  const making = ensureDemoKeys(endpoints.database_url ?? '', join(dataDir.path, 'keys.json'));
+  const keys = options.progress.during('the demo keys', making);
   // Nothing is written or read for the present before the past is whole.
   const written = past?.write({ brokers: endpoints.kafka ?? '', venues: options.venues });
   const simulating = options.source === 'simulated' ? startSimulator(options, ports, begin) : null;
@@ -91,46 +102,57 @@ async function startProcesses(
   for (const work of [keys, written, simulating, paying]) work?.catch(() => undefined);
   const simulator = await simulating;
   const common = { ...commonEnv(options, endpoints), ...simulator?.env };
-  const feed = async (): Promise<void> => {
-    await written;
-    await Promise.all([
-      begin(nodeProcess('ingest', common, ports.INGEST_METRICS_PORT)),
-      begin(nodeProcess('processors', common, ports.PROCESSORS_METRICS_PORT)),
-    ]);
-  };
-  const archive = { ARCHIVE_DIR: join(engines.dataDir.path, 'archive') };
-  // Two cores: what is not needed before the API serves begins once it does.
-  const serve = async () => {
-    // The account tables are created with the keys, and the API expects them.
-    const madeKeys = await keys;
-    const payments = await paying;
-    const apiEnv = { ...common, ...archive, ...toPaymentEnv(payments, endpoints.rpc_url) };
-    await begin(apiProcess(apiEnv, ports));
-    // Simulated figures are shown to everybody on this machine, without an account.
-    const webEnv = options.source === 'simulated' ? { ...apiEnv, EXPLORER_KEY: madeKeys.pro } : apiEnv;
-    const anchoring = ensureLocalAnchors(endpoints, {
-      folder: engines.dataDir.path,
-      env: options.env ?? process.env,
-    });
-    const [anchors, { accounts, rules }] = await Promise.all([
-      progress.during('the anchor contract', anchoring),
-      ensureAccounts(engines),
-      begin(webProcess(webEnv, ports)),
-    ]);
-    const nightlyEnv = { ...common, ...archive, ...toAnchorEnv(anchors), RECHECK_KEY: madeKeys.pro_plus };
-    const nightly = nightlyProcess(nightlyEnv, ports);
-    past?.settings(nightly.env ?? {});
-    return { made: { keys: madeKeys, accounts, shared_rules: rules }, anchors, payments, nightly };
-  };
+  const archive = { ARCHIVE_DIR: join(dataDir.path, 'archive') };
   // Each waits for its own dependencies; they stop in the opposite order of their start.
-  const [{ made, anchors, payments, nightly }] = await Promise.all([serve(), feed()]);
+  const [{ made, anchors, payments, nightly }] = await Promise.all([
+    startServing(starting, { ...common, ...archive }, { keys, paying }),
+    startFeed(starting, common, written),
+  ]);
   // No client of the API waits for it.
-  begin(nightly).catch((error: unknown) => progress.print(error instanceof Error ? error.message : String(error)));
+  begin(nightly).catch((error: unknown) =>
+    options.progress.print(error instanceof Error ? error.message : String(error)),
+  );
   return {
     ...{ ...endpoints, ...anchors, ...payments, ...toAddresses(ports), ...made },
     archive_dir: archive.ARCHIVE_DIR,
     control_url: simulator?.control ?? null,
   };
+}
+
+/** The collector and the processors, once the past is `written`. */
+async function startFeed({ engines, begin }: Starting, env: Env, written: Promise<void> | undefined): Promise<void> {
+  await written;
+  await Promise.all([
+    begin(nodeProcess('ingest', env, engines.ports.INGEST_METRICS_PORT)),
+    begin(nodeProcess('processors', env, engines.ports.PROCESSORS_METRICS_PORT)),
+  ]);
+}
+
+/** Begun before the processes that need them. */
+interface Underway {
+  readonly keys: ReturnType<typeof ensureDemoKeys>;
+  readonly paying: ReturnType<typeof startLocalPayments>;
+}
+
+/** The API, then the account site and what only its readers need. Two cores: what is not needed before the API serves begins once it does. */
+async function startServing({ options, engines, past, begin }: Starting, env: Env, { keys, paying }: Underway) {
+  const { endpoints, ports, dataDir } = engines;
+  // The account tables are created with the keys, and the API expects them.
+  const madeKeys = await keys;
+  const payments = await paying;
+  const apiEnv = { ...env, ...toPaymentEnv(payments, endpoints.rpc_url) };
+  await begin(apiProcess(apiEnv, ports));
+  // Simulated figures are shown to everybody on this machine, without an account.
+  const webEnv = options.source === 'simulated' ? { ...apiEnv, EXPLORER_KEY: madeKeys.pro } : apiEnv;
+  const anchoring = ensureLocalAnchors(endpoints, { folder: dataDir.path, env: options.env ?? process.env });
+  const [anchors, { accounts, rules }] = await Promise.all([
+    options.progress.during('the anchor contract', anchoring),
+    ensureAccounts(engines),
+    begin(webProcess(webEnv, ports)),
+  ]);
+  const nightly = nightlyProcess({ ...env, ...toAnchorEnv(anchors), RECHECK_KEY: madeKeys.pro_plus }, ports);
+  past?.settings(nightly.env ?? {});
+  return { made: { keys: madeKeys, accounts, shared_rules: rules }, anchors, payments, nightly };
 }
 
 async function ensureAccounts({ endpoints, dataDir }: Engines) {

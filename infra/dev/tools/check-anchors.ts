@@ -133,7 +133,7 @@ const checkContracts = async (
 const toFault =
   (day: string) =>
   (error: unknown): CheckLine[] => {
-    if (error instanceof ChainError && error.isRefusal) return [fault(`${day}: ${error.message}`)];
+    if (error instanceof ChainError && error.fault === 'refused') return [fault(`${day}: ${error.message}`)];
     throw error;
   };
 

@@ -227,7 +227,7 @@ class Session {
     const { bookRule } = this.venue;
     const book = this.#books.get(chain.symbol) ?? openBook();
     this.#books.set(chain.symbol, book);
-    const step = stepBookSync(bookRule, book.sync, chain, { values: record.values, full: chain.full });
+    const step = stepBookSync(bookRule, book.sync, { chain, payload: { values: record.values, full: chain.full } });
     book.sync = step.state;
     const broke = step.broke ? [toGap(record, 'sequence_break')] : [];
     if (this.#form === 'published') return [{ record }, ...broke];

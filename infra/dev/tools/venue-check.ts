@@ -129,7 +129,10 @@ export class VenueCheck {
     if (stamp !== null && seen.lagsMs.length < KEPT) seen.lagsMs.push((at - stamp) / 1_000);
     if (chain === undefined) return;
     const book = `${connection}|${chain.symbol}`;
-    const step = stepBookSync<null>(this.#venue.bookRule, this.#books.get(book) ?? newBookSync(), chain, null);
+    const step = stepBookSync<null>(this.#venue.bookRule, this.#books.get(book) ?? newBookSync(), {
+      chain,
+      payload: null,
+    });
     if (step.broke) this.breaks += 1;
     this.#books.set(book, step.state);
   }

@@ -12,6 +12,11 @@ type Assigned = TopicPartition & {
   /** `committed`: after the group's last commit, or the oldest record without one. */
   readonly from: Start | 'committed';
 };
+/** The next records of a partition. `highWatermark`: the end of its log. */
+export type GroupBatch = TopicPartition & {
+  readonly messages: readonly Message[];
+  readonly highWatermark: number;
+};
 type BatchContext = {
   /** True once the partition was reassigned: stop, the next owner has begun. */
   readonly isStale: () => boolean;
@@ -31,13 +36,7 @@ export type GroupOptions = {
   /** Partitions that were assigned to another member; their handlers have returned. The other member may have begun already. */
   readonly onRevoked?: (partitions: readonly TopicPartition[]) => void | Promise<void>;
   /** As in readPartitions: one call at a time a partition, partitions in parallel. */
-  readonly onBatch: (
-    topic: string,
-    partition: number,
-    messages: readonly Message[],
-    highWatermark: number,
-    context: BatchContext,
-  ) => void | Promise<void>;
+  readonly onBatch: (batch: GroupBatch, context: BatchContext) => void | Promise<void>;
   /** A handler threw or the group refused us permanently; default: the process ends. */
   readonly onFatal?: (error: unknown) => void;
 };
@@ -226,12 +225,13 @@ class Membership implements GroupMember {
   }
 
   private async read({ topic, partition }: TopicPartition, start: Start): Promise<void> {
+    const { onBatch } = this.options;
     const context: BatchContext = {
       isStale: () => this.stopped || !this.held.has(formatPartition({ topic, partition })),
       seek: (offset) => this.fetcher.seek(topic, partition, offset),
     };
     await this.fetcher.assign({ topic, partition }, { start }, ({ messages, highWatermark }) =>
-      messages.length === 0 ? undefined : this.options.onBatch(topic, partition, messages, highWatermark, context),
+      messages.length === 0 ? undefined : onBatch({ topic, partition, messages, highWatermark }, context),
     );
   }
 }

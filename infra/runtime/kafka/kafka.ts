@@ -7,7 +7,7 @@ export {
   TopicMismatch,
 } from './client.ts';
 export { formatPartition, LogCut, type TopicPartition } from './delivery.ts';
-export { type GroupMember, joinGroup } from './group.ts';
+export { type GroupBatch, type GroupMember, joinGroup } from './group.ts';
 export {
   createPublisher,
   type Publication,

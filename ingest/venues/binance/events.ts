@@ -27,7 +27,7 @@ import {
   readStamp,
   readSymbol,
   readTurnover,
-  type Stamps,
+  type Subject,
   toMapped,
 } from './mapping.ts';
 import { findMarketOfPair, isDated, listSymbolsOfPair, toQuantityUnit } from './symbols.ts';
@@ -40,27 +40,27 @@ export const mapTrade: Mapper = (element, source) => {
   if (symbol === null || NO_TRADES.has(String(element.X))) return [];
   const id = element.e === 'trade' ? element.t : element.a;
   const fields = { id, price: element.p, size: element.q, maker: element.m };
-  return toTrade({ symbol, venueTs: readStamp(element), source }, element, fields);
+  return toTrade({ symbol, venueTs: readStamp(element), source, element }, fields);
 };
 
 export const mapPastAggTrade: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   if (symbol === null) return [];
   const fields = { id: element.a, price: element.p, size: element.q, maker: element.m };
-  return toTrade({ symbol, venueTs: readStamp(element), source }, element, fields);
+  return toTrade({ symbol, venueTs: readStamp(element), source, element }, fields);
 };
 
 export const mapPastTrade: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   if (symbol === null) return [];
   const fields = { id: element.id, price: element.price, size: element.qty, maker: element.isBuyerMaker };
-  return toTrade({ symbol, venueTs: readMsOrNull(element.time, 'time'), source }, element, fields);
+  return toTrade({ symbol, venueTs: readMsOrNull(element.time, 'time'), source, element }, fields);
 };
 
 type TradeFields = Readonly<Record<'id' | 'price' | 'size' | 'maker', unknown>>;
 
 /** `maker`: the buyer's order was in the book, so the taker sold. */
-const toTrade = (at: Stamps, element: Fields, { id, price, size, maker }: TradeFields): readonly Mapped[] => {
+const toTrade = (subject: Subject, { id, price, size, maker }: TradeFields): readonly Mapped[] => {
   const side = readTaker(maker, [false, true], 'm');
   if (side === null) return [];
   const values = {
@@ -68,9 +68,9 @@ const toTrade = (at: Stamps, element: Fields, { id, price, size, maker }: TradeF
     side,
     price: readPrice(price, 'price'),
     quantity: readAmount(size, 'quantity'),
-    quantity_unit: toQuantityUnit(at.symbol),
+    quantity_unit: toQuantityUnit(subject.symbol),
   };
-  return [toMapped(at, 'trade', values, element)];
+  return [toMapped(subject, 'trade', values)];
 };
 
 /** A forced order sells a long or buys back a short. The record has the fill (`z` at `ap`) if there is one, else the order (`q` at `p`). */
@@ -89,7 +89,7 @@ export const mapForceOrder: Mapper = (element, source) => {
     quantity_unit: toQuantityUnit(symbol),
   };
   const venueTs = readMsOrNull(order.T, 'o.T') ?? readMsOrNull(element.E, 'E');
-  return [toMapped({ symbol, venueTs, source }, 'liquidation', values, element)];
+  return [toMapped({ symbol, venueTs, source, element }, 'liquidation', values)];
 };
 
 export const mapKline: Mapper = (element, source) => {
@@ -124,7 +124,7 @@ const toLiveCandles = (
   if (typeof closed !== 'boolean') throw badFrame('k.x does not say whether the candle is closed');
   const venueTs = readMsOrNull(element.E, 'E');
   const fields = { t, o, h, l, c, v, q, n, priceType, closed };
-  return symbols.map((symbol) => toCandle({ symbol, venueTs, source }, element, fields));
+  return symbols.map((symbol) => toCandle({ symbol, venueTs, source, element }, fields));
 };
 
 /** Endpoints of candles; those of a pair's index answer for each listing that uses it. */
@@ -173,7 +173,7 @@ export const mapKlines = (
   return readList(body, 'klines').flatMap((row) => {
     const [t, o, h, l, c, v, , q, n] = readList(row, 'kline');
     const fields = { t, o, h, l, c, v, q, n, priceType, closed: null };
-    return symbols.map((symbol) => toCandle({ symbol, venueTs: null, source }, row, fields));
+    return symbols.map((symbol) => toCandle({ symbol, venueTs: null, source, element: row }, fields));
   });
 };
 
@@ -183,11 +183,7 @@ type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'v' | 'q' | 'n
 };
 
 /** Mark and index candles have zeros as volumes; they are no figures. */
-const toCandle = (
-  at: Stamps,
-  element: unknown,
-  { t, o, h, l, c, v, q, n, priceType, closed }: CandleFields,
-): Mapped => {
+const toCandle = (subject: Subject, { t, o, h, l, c, v, q, n, priceType, closed }: CandleFields): Mapped => {
   const open_time = readMsOrNull(t, 't');
   if (open_time === null) throw badFrame('t is no instant');
   const isTraded = priceType === 'trade';
@@ -200,10 +196,10 @@ const toCandle = (
     low: readPrice(l, 'l'),
     close: readPrice(c, 'c'),
     volume: isTraded ? readAmount(v, 'v') : null,
-    volume_unit: isTraded ? toQuantityUnit(at.symbol) : null,
-    turnover: isTraded ? readTurnover(at.symbol, q, 'q') : null,
+    volume_unit: isTraded ? toQuantityUnit(subject.symbol) : null,
+    turnover: isTraded ? readTurnover(subject.symbol, q, 'q') : null,
     trades: isTraded ? readCountOrNull(n, 'n') : null,
     closed,
   };
-  return toMapped(at, 'candle', values, element);
+  return toMapped(subject, 'candle', values);
 };

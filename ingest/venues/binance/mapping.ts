@@ -35,13 +35,18 @@ export const readAskedSymbol = (element: Fields, { query, stream }: MessageSourc
   return readSymbol(symbol);
 };
 
-export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
+/** What a record is about, and the piece of the message that it is read from. */
+export type Subject = {
+  readonly symbol: string;
+  readonly venueTs: Micros | null;
+  readonly source: MessageSource;
+  readonly element: unknown;
+};
 
 export const toMapped = <R extends NormalisedRecord>(
-  { symbol, venueTs, source }: Stamps,
+  { symbol, venueTs, source, element }: Subject,
   layer: R['layer'],
   values: R['values'],
-  element: unknown,
 ): Mapped => ({
   record: {
     layer,

@@ -43,7 +43,7 @@ import {
   readStamp,
   readSymbol,
   readTurnover,
-  type Stamps,
+  type Subject,
   toMapped,
 } from './mapping.ts';
 import {
@@ -112,12 +112,12 @@ const mapDepth: Mapper = (element, source) => {
   if (RETAIL.test(source.stream)) return unread();
   const symbol = readSymbol(element.s);
   if (symbol === null) return [];
-  const at = { symbol, venueTs: readStamp(element), source };
+  const subject = { symbol, venueTs: readStamp(element), source, element };
   const sequence = readId(element.u, 'u');
   const bids = readLevels(element.b, 'b');
   const asks = readLevels(element.a, 'a');
   if (PARTIAL.test(source.stream)) {
-    return [toMapped(at, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence }, element)];
+    return [toMapped(subject, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence })];
   }
   const first = BigInt(readId(element.U, 'U'));
   const chain: Chain = {
@@ -127,7 +127,7 @@ const mapDepth: Mapper = (element, source) => {
     last: BigInt(sequence),
     previous: BigInt(readId(element.pu, 'pu')),
   };
-  return [{ ...toMapped(at, 'book', { kind: 'update', bids, asks, sequence }, element), chain }];
+  return [{ ...toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }), chain }];
 };
 
 const mapSnapshot: Mapper = (element, source) => {
@@ -135,14 +135,14 @@ const mapSnapshot: Mapper = (element, source) => {
   if (symbol === null) return [];
   const sequence = readId(element.lastUpdateId, 'lastUpdateId');
   const sides = sortSides(readLevels(element.bids, 'bids'), readLevels(element.asks, 'asks'));
-  const at = { symbol, venueTs: readStamp(element), source };
+  const subject = { symbol, venueTs: readStamp(element), source, element };
   const limit = source.query.get('limit');
   const snapshot = toSnapshotChain(symbol, sequence);
   const chain: Chain =
     limit === CONFIRMING_LEVELS
       ? { ...snapshot, kind: 'confirmation' }
       : { ...snapshot, full: toFullSides(sides, limit) };
-  return [{ ...toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, element), chain }];
+  return [{ ...toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence }), chain }];
 };
 
 /** A side with fewer levels than requested is complete. */
@@ -153,31 +153,31 @@ const toFullSides = ({ bids, asks }: Sides, limit: string | null): FullSides | u
 const mapMarkPrice: Mapper = (element, source) => {
   const symbol = readSymbol(element.s);
   if (symbol === null) return [];
-  const at = { symbol, venueTs: readMsOrNull(element.E, 'E'), source };
-  return [...toMark(at, element, ['p', 'i']), ...toFunding(at, element, ['r', 'T'])];
+  const subject = { symbol, venueTs: readMsOrNull(element.E, 'E'), source, element };
+  return [...toMark(subject, element, ['p', 'i']), ...toFunding(subject, element, ['r', 'T'])];
 };
 
 const mapPremiumIndex: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   if (symbol === null) return [];
-  const at = { symbol, venueTs: readMsOrNull(element.time, 'time'), source };
+  const subject = { symbol, venueTs: readMsOrNull(element.time, 'time'), source, element };
   return [
-    ...toMark(at, element, ['markPrice', 'indexPrice']),
-    ...toFunding(at, element, ['lastFundingRate', 'nextFundingTime']),
+    ...toMark(subject, element, ['markPrice', 'indexPrice']),
+    ...toFunding(subject, element, ['lastFundingRate', 'nextFundingTime']),
   ];
 };
 
-const toMark = (at: Stamps, element: Fields, [markName, indexName]: readonly [string, string]): Mapped[] => {
+const toMark = (subject: Subject, element: Fields, [markName, indexName]: readonly [string, string]): Mapped[] => {
   const mark = readPriceOrNull(element[markName], markName);
   const index = readPriceOrNull(element[indexName], indexName);
-  return mark === null && index === null ? [] : [toMapped(at, 'mark', { mark, index }, element)];
+  return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index })];
 };
 
-const toFunding = (at: Stamps, element: Fields, [rateName, nextName]: readonly [string, string]): Mapped[] => {
+const toFunding = (subject: Subject, element: Fields, [rateName, nextName]: readonly [string, string]): Mapped[] => {
   const funding = readFigureOrNull(element[rateName], rateName);
   const next_funding_at = readMsOrNull(element[nextName], nextName);
   if (funding === null && next_funding_at === null) return [];
-  return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at }, element)];
+  return [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at })];
 };
 
 /** An index by pair (`i` before 2026-06-30): one record for each listing that uses it. */
@@ -186,24 +186,24 @@ const mapIndexPrice: Mapper = (element, source) => {
   const venueTs = readMsOrNull(element.E, 'E');
   const pair = readText(element.i ?? element.s, 's');
   return listSymbolsOfPair(pair, findMarketOfPair(pair, source.context), source.context).map((symbol) =>
-    toMapped({ symbol, venueTs, source }, 'mark', { mark: null, index }, element),
+    toMapped({ symbol, venueTs, source, element }, 'mark', { mark: null, index }),
   );
 };
 
 const mapTicker: Mapper = (element, source) => {
   const symbol = readSymbol(element.s);
   if (symbol === null) return [];
-  const at = { symbol, venueTs: readMsOrNull(element.E, 'E'), source };
-  return [...toTicker(at, element, 'c'), ...toStats(at, element, ['v', 'q', 'P'])];
+  const subject = { symbol, venueTs: readMsOrNull(element.E, 'E'), source, element };
+  return [...toTicker(subject, element, 'c'), ...toStats(subject, element, ['v', 'q', 'P'])];
 };
 
 const mapDayTicker: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   if (symbol === null) return [];
-  const at = { symbol, venueTs: readMsOrNull(element.closeTime, 'closeTime'), source };
+  const subject = { symbol, venueTs: readMsOrNull(element.closeTime, 'closeTime'), source, element };
   return [
-    ...toTicker(at, element, 'lastPrice'),
-    ...toStats(at, element, ['volume', 'quoteVolume', 'priceChangePercent']),
+    ...toTicker(subject, element, 'lastPrice'),
+    ...toStats(subject, element, ['volume', 'quoteVolume', 'priceChangePercent']),
   ];
 };
 
@@ -211,28 +211,28 @@ const mapPriceTicker: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   return symbol === null
     ? []
-    : toTicker({ symbol, venueTs: readMsOrNull(element.time, 'time'), source }, element, 'price');
+    : toTicker({ symbol, venueTs: readMsOrNull(element.time, 'time'), source, element }, element, 'price');
 };
 
 /** A last price of zero means no trade yet. */
-const toTicker = (at: Stamps, element: Fields, name: string): Mapped[] => {
+const toTicker = (subject: Subject, element: Fields, name: string): Mapped[] => {
   const last = readAmountOrNull(element[name], name);
-  return last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)];
+  return last === null || last === '0' ? [] : [toMapped(subject, 'ticker', { last })];
 };
 
 const toStats = (
-  at: Stamps,
+  subject: Subject,
   element: Fields,
   [volumeName, turnoverName, changeName]: readonly [string, string, string],
 ): Mapped[] => {
   const percent = readFigureOrNull(element[changeName], changeName);
   const volume_24h = readAmountOrNull(element[volumeName], volumeName);
-  const volume_unit = toQuantityUnit(at.symbol);
-  const turnover_24h = readTurnover(at.symbol, element[turnoverName], turnoverName);
+  const volume_unit = toQuantityUnit(subject.symbol);
+  const turnover_24h = readTurnover(subject.symbol, element[turnoverName], turnoverName);
   const change_24h = percent === null ? null : percentToFraction(percent);
   // Tickers may have the last price alone.
   if (volume_24h === null && turnover_24h === null && change_24h === null) return [];
-  return [toMapped(at, 'stats', { volume_24h, volume_unit, turnover_24h, change_24h }, element)];
+  return [toMapped(subject, 'stats', { volume_24h, volume_unit, turnover_24h, change_24h })];
 };
 
 const mapOpenInterest: Mapper = (element, source) => {
@@ -240,7 +240,7 @@ const mapOpenInterest: Mapper = (element, source) => {
   if (symbol === null) return [];
   const venueTs = readMsOrNull(element.time, 'time');
   const oi = readAmount(element.openInterest, 'openInterest');
-  return [toMapped({ symbol, venueTs, source }, 'oi', { oi, oi_unit: toQuantityUnit(symbol) }, element)];
+  return [toMapped({ symbol, venueTs, source, element }, 'oi', { oi, oi_unit: toQuantityUnit(symbol) })];
 };
 
 const EVENTS: ReadonlyMap<string, Mapper> = new Map([

@@ -127,13 +127,13 @@ export const restBase = (venueSymbol: string, { usdm_rest, coinm_rest }: Endpoin
 const get = (url: string): PollRequest => ({ method: 'GET', url, weight: 1 });
 
 const planPolls = (market: 'usdm' | 'coinm', { listings, shard, endpoints }: Group, everyMs: number): Slot[] => {
-  const poll = (name: string, layer: string, members: readonly ListingRecord[], slot: PollPlan): Slot[] =>
+  const poll = (layer: string, members: readonly ListingRecord[], slot: PollPlan): Slot[] =>
     members.length === 0
       ? []
       : [
           {
             kind: 'poll',
-            id: `${market}-${name}.${shard}`,
+            id: `${market}-${layer.replaceAll('_', '-')}.${shard}`,
             shards: [shard],
             ...slot,
             covers: [{ layers: [layer], symbols: members.map(({ venue_symbol }) => venue_symbol) }],
@@ -141,8 +141,8 @@ const planPolls = (market: 'usdm' | 'coinm', { listings, shard, endpoints }: Gro
         ];
   const priced = listings.filter(hasPriceCandles);
   return [
-    ...poll('oi', 'oi', listings, { everyMs, requests: listings.map((listing) => toOi(listing, endpoints)) }),
-    ...poll('price-candles', 'price_candles', priced, {
+    ...poll('oi', listings, { everyMs, requests: listings.map((listing) => toOi(listing, endpoints)) }),
+    ...poll('price_candles', priced, {
       everyMs: PRICE_CANDLES_EVERY_MS,
       requests: priced.flatMap((listing) => toPriceCandles(listing, endpoints)),
     }),

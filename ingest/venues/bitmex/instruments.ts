@@ -2,10 +2,10 @@
 // nor published again.
 import type { Digits, Micros } from '../../../schemas/records.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { type At, bindRecords } from '../shared/shape.ts';
+import { bindMapped, type Subject } from '../shared/shape.ts';
 import { badFrame, type Fields, readAmountOrNull, readFigureOrNull, readInstantOrNull } from '../shared/wire.ts';
 
-const toMapped = bindRecords('bitmex');
+const toMapped = bindMapped('bitmex');
 
 /** The venue sends zero while there is no price. */
 const readPriceUnlessZero = (value: unknown, name: string): Digits | null => {
@@ -60,24 +60,24 @@ export const readInstrument = (row: Fields): Instrument =>
 type Change = { readonly before: Instrument; readonly after: Instrument };
 
 /** One record for each layer with a changed member. */
-export const mapChange = (at: At, { before, after }: Change, row: Fields): readonly Mapped[] =>
+export const mapChange = (subject: Subject, { before, after }: Change): readonly Mapped[] =>
   LAYERS.filter((layer) => LAYER_MEMBERS[layer].some((name) => (before[name] ?? null) !== (after[name] ?? null))).map(
-    (layer) => toLayer(at, layer, after, row),
+    (layer) => toLayer(subject, layer, after),
   );
 
-const toLayer = (at: At, layer: Layer, held: Instrument, row: Fields): Mapped => {
+const toLayer = (subject: Subject, layer: Layer, held: Instrument): Mapped => {
   switch (layer) {
     case 'ticker':
-      return toMapped(at, layer, { last: held.lastPrice ?? null }, row);
+      return toMapped(subject, layer, { last: held.lastPrice ?? null });
     case 'mark':
-      return toMapped(at, layer, { mark: held.markPrice ?? null, index: held.indicativeSettlePrice ?? null }, row);
+      return toMapped(subject, layer, { mark: held.markPrice ?? null, index: held.indicativeSettlePrice ?? null });
     case 'funding':
-      return toMapped(at, layer, toFunding(held), row);
+      return toMapped(subject, layer, toFunding(held));
     // `openValue` counts the settlement currency's smallest units.
     case 'oi':
-      return toMapped(at, layer, { oi: held.openInterest ?? null, oi_unit: 'contracts' }, row);
+      return toMapped(subject, layer, { oi: held.openInterest ?? null, oi_unit: 'contracts' });
     case 'stats':
-      return toMapped(at, layer, toStats(held), row);
+      return toMapped(subject, layer, toStats(held));
     default:
       return layer satisfies never;
   }

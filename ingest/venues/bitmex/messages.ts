@@ -4,7 +4,7 @@
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped, MapState } from '../contract/mapping.ts';
-import { type At, bindRecords, sortSides } from '../shared/shape.ts';
+import { bindMapped, type Subject, sortSides } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -32,7 +32,7 @@ import {
 import { type Instrument, mapChange, readInstrument } from './instruments.ts';
 import { type BookTable, isBookTable, isOtherType, isPerpetual, toChain } from './symbols.ts';
 
-const toMapped = bindRecords('bitmex');
+const toMapped = bindMapped('bitmex');
 
 type Source = { readonly receivedAt: Micros; readonly state: MapState; readonly query: URLSearchParams };
 const SIDES = ['Buy', 'Sell'] as const;
@@ -84,10 +84,11 @@ const readRows = (data: unknown): readonly Fields[] => {
 
 const readSymbol = (row: Fields): string => readText(row.symbol, 'symbol');
 
-const toAt = (row: Fields, { receivedAt }: Source): At => ({
+const toSubject = (row: Fields, { receivedAt }: Source): Subject => ({
   symbol: readSymbol(row),
   venueTs: readInstantOrNull(row.timestamp, 'timestamp'),
   receivedAt,
+  element: row,
 });
 
 type TableMapper = (rows: readonly Fields[], action: Action, source: Source) => readonly Mapped[];
@@ -105,7 +106,7 @@ const mapInstruments: TableMapper = (rows, action, source) => {
     if (before === undefined || action === 'delete') return [];
     const after = { ...before, ...readInstrument(row) };
     changed[symbol] = after;
-    return mapChange(toAt(row, source), { before, after }, row);
+    return mapChange(toSubject(row, source), { before, after });
   });
   // Last, so that an unreadable message changes nothing.
   Object.assign(held, changed);
@@ -184,8 +185,8 @@ const takeRows = (
     ...(isPartial ? sortSides(sides.bids, sides.asks) : sides),
     sequence: null,
   };
-  const mapped = toMapped({ symbol, venueTs, receivedAt: source.receivedAt }, 'book', values, frame);
-  return [{ ...mapped, chain: toChain(symbol, table, isPartial) }];
+  const mapped = toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element: frame }, 'book', values);
+  return [{ ...mapped, chain: toChain(symbol, table, values.kind) }];
 };
 
 /** A level whose id never came with a price is unknown, and is omitted. */
@@ -210,7 +211,7 @@ const mapBook10: TableMapper = (rows, _action, source) =>
     .filter((row) => row.bids !== undefined && row.asks !== undefined)
     .map((row) => {
       const sides = sortSides(readLevels(row.bids, 'bids'), readLevels(row.asks, 'asks'));
-      return toMapped(toAt(row, source), 'book', { kind: 'snapshot', ...sides, sequence: null }, row);
+      return toMapped(toSubject(row, source), 'book', { kind: 'snapshot', ...sides, sequence: null });
     });
 
 /** The REST book, outside the chain of the socket. */
@@ -222,8 +223,8 @@ const mapBookAnswer: TableMapper = (rows, _action, source) =>
       own.map((row) => readRow(row, 'partial')),
       'partial',
     );
-    const at = { symbol, venueTs: readNewest(own), receivedAt: source.receivedAt };
-    return toMapped(at, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence: null }, own);
+    const subject = { symbol, venueTs: readNewest(own), receivedAt: source.receivedAt, element: own };
+    return toMapped(subject, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence: null });
   });
 
 // ---- trades, liquidations ----
@@ -242,7 +243,7 @@ const toTrade = (row: Fields, source: Source): readonly Mapped[] => {
     quantity: readAmount(row.size, 'size'),
     quantity_unit: 'contracts' as const,
   };
-  return [toMapped(toAt(row, source), 'trade', values, row)];
+  return [toMapped(toSubject(row, source), 'trade', values)];
 };
 
 /** An order of the liquidation engine when placed; updates are its fills, the deletion is its end. It buys back a short or sells a long. */
@@ -258,7 +259,7 @@ const mapLiquidations: TableMapper = (rows, action, source) =>
           quantity: readAmount(row.leavesQty, 'leavesQty'),
           quantity_unit: 'contracts' as const,
         };
-        return toMapped(toAt(row, source), 'liquidation', values, row);
+        return toMapped(toSubject(row, source), 'liquidation', values);
       });
 
 // ---- candles ----
@@ -284,7 +285,7 @@ const mapBins: TableMapper = (rows, _action, source) =>
       trades: readCountOrNull(row.trades, 'trades'),
       closed: null,
     };
-    return toMapped({ ...toAt(row, source), venueTs: null }, 'candle', values, row);
+    return toMapped({ ...toSubject(row, source), venueTs: null }, 'candle', values);
   });
 
 /** The request's default is bins of a minute. */

@@ -31,11 +31,11 @@ export const isBookTable = (table: unknown): table is BookTable =>
   table === 'orderBookL2' || table === 'orderBookL2_25';
 
 /** The venue numbers nothing: a chain shows only where a book starts. */
-export const toChain = (symbol: string, table: BookTable, isPartial: boolean): Chain => {
+export const toChain = (symbol: string, table: BookTable, kind: 'snapshot' | 'update'): Chain => {
   const unnumbered = { symbol, first: null, last: null, previous: null };
-  if (!isPartial) return { ...unnumbered, kind: 'update' };
+  if (kind === 'update') return { ...unnumbered, kind };
   const isWhole = table === 'orderBookL2';
-  return { ...unnumbered, kind: 'snapshot', full: { bids: isWhole, asks: isWhole } };
+  return { ...unnumbered, kind, full: { bids: isWhole, asks: isWhole } };
 };
 
 /** Chain of a frame of levels; an empty partial has its symbol in its filter only. */
@@ -46,7 +46,7 @@ export const readChain = (text: string): Chain | null => {
     /"filter":\{"symbol":"([^"\\]+)"/.exec(text.slice(0, 1000))?.[1] ??
     /"data":\[\{"symbol":"([^"\\]+)"/.exec(text)?.[1];
   if (symbol === undefined || !isPerpetual(symbol)) return null;
-  return toChain(symbol, table, action === 'partial');
+  return toChain(symbol, table, action === 'partial' ? 'snapshot' : 'update');
 };
 
 /** Subscription of a frame, such as `instrument:XBTUSD`; null for tables that may be quiet. */

@@ -5,7 +5,7 @@ import type { ClosedMinute } from '../contract/feed.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import type { Chain } from '../shared/book-sync.ts';
-import { type At, bindRecords, snapshotChain, sortSides } from '../shared/shape.ts';
+import { bindMapped, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -27,7 +27,7 @@ import {
   refusal,
 } from '../shared/wire.ts';
 
-const record = bindRecords('dydx');
+const record = bindMapped('dydx');
 
 type Received = VenueMessage['received_at'];
 
@@ -83,13 +83,12 @@ const mapAnswer = (body: Fields, { request, received_at }: VenueMessage): readon
 
 /** `markets` are whole, `trading` has their changes, `oraclePrices` have a time. */
 const mapMarkets = ({ markets, trading, oraclePrices }: Fields, receivedAt: Received): readonly Mapped[] => [
-  ...listEntries(markets).flatMap(([symbol, market]) => mapMarket({ symbol, venueTs: null, receivedAt }, market)),
-  ...listEntries(trading).flatMap(([symbol, market]) => mapMarket({ symbol, venueTs: null, receivedAt }, market)),
+  ...listEntries(markets).flatMap(([symbol, market]) => mapMarket(symbol, market, receivedAt)),
+  ...listEntries(trading).flatMap(([symbol, market]) => mapMarket(symbol, market, receivedAt)),
   ...listEntries(oraclePrices).flatMap(([symbol, oracle]) =>
     toMark(
-      { symbol, venueTs: readIsoOrNull(oracle.effectiveAt, 'effectiveAt'), receivedAt },
+      { symbol, venueTs: readIsoOrNull(oracle.effectiveAt, 'effectiveAt'), receivedAt, element: oracle },
       oracle.oraclePrice ?? oracle.price,
-      oracle,
     ),
   ),
 ];
@@ -100,34 +99,33 @@ const listEntries = (value: unknown): readonly (readonly [string, Fields])[] =>
     : Object.entries(readFields(value, 'markets')).map(([symbol, market]) => [symbol, readFields(market, symbol)]);
 
 /** The members are independent: none needs an earlier value. */
-const mapMarket = (at: At, market: Fields): readonly Mapped[] => [
-  ...toMark(at, market.oraclePrice, market),
-  ...toFunding(at, market),
-  ...toDay(at, market),
-];
+const mapMarket = (symbol: string, market: Fields, receivedAt: Received): readonly Mapped[] => {
+  const subject = { symbol, venueTs: null, receivedAt, element: market };
+  return [...toMark(subject, market.oraclePrice), ...toFunding(subject, market), ...toDay(subject, market)];
+};
 
 /** Before its first price a market has zero or null. */
-const toMark = (at: At, price: unknown, element: Fields): readonly Mapped[] => {
+const toMark = (subject: Subject, price: unknown): readonly Mapped[] => {
   const mark = readAmountOrNull(price, 'oraclePrice');
-  return mark === null || mark === '0' ? [] : [record(at, 'mark', { mark, index: null }, element)];
+  return mark === null || mark === '0' ? [] : [record(subject, 'mark', { mark, index: null })];
 };
 
 /** The rate of the coming hour. */
-const toFunding = (at: At, market: Fields): readonly Mapped[] => {
+const toFunding = (subject: Subject, market: Fields): readonly Mapped[] => {
   const funding = readFigureOrNull(market.nextFundingRate, 'nextFundingRate');
   return funding === null
     ? []
-    : [record(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, market)];
+    : [record(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null })];
 };
 
 /** `volume24H` counts USD; the price change is no fraction and is left out. */
-const toDay = (at: At, market: Fields): readonly Mapped[] => {
+const toDay = (subject: Subject, market: Fields): readonly Mapped[] => {
   const oi = readAmountOrNull(market.openInterest, 'openInterest');
   const turnover_24h = readAmountOrNull(market.volume24H, 'volume24H');
   const stats = { volume_24h: null, volume_unit: 'base' as const, turnover_24h, change_24h: null };
   return [
-    ...(oi === null ? [] : [record(at, 'oi', { oi, oi_unit: 'base' }, market)]),
-    ...(turnover_24h === null ? [] : [record(at, 'stats', stats, market)]),
+    ...(oi === null ? [] : [record(subject, 'oi', { oi, oi_unit: 'base' })]),
+    ...(turnover_24h === null ? [] : [record(subject, 'stats', stats)]),
   ];
 };
 
@@ -144,7 +142,7 @@ const mapSnapshot = (symbol: string, contents: Fields, receivedAt: Received): re
     full: { bids: bids.length < LEVELS, asks: asks.length < LEVELS },
   };
   const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: null };
-  return [{ ...record({ symbol, venueTs: null, receivedAt }, 'book', values, contents), chain }];
+  return [{ ...record({ symbol, venueTs: null, receivedAt, element: contents }, 'book', values), chain }];
 };
 
 const readSnapshotSide = (side: unknown, name: string): Level[] =>
@@ -160,7 +158,7 @@ const mapUpdate = (symbol: string, contents: Fields, receivedAt: Received): read
   if (bids.length + asks.length === 0) return [];
   const values = { kind: 'update' as const, bids, asks, sequence: null };
   const chain: Chain = { symbol, kind: 'update', first: null, last: null, previous: null };
-  return [{ ...record({ symbol, venueTs: null, receivedAt }, 'book', values, contents), chain }];
+  return [{ ...record({ symbol, venueTs: null, receivedAt, element: contents }, 'book', values), chain }];
 };
 
 /** Chain of a frame of the book channel; an answer has its symbol in its request. */
@@ -206,14 +204,14 @@ const mapTrade = (symbol: string, trade: Fields, receivedAt: Received): readonly
   if (trade.type === 'DELEVERAGED') return [];
   const taker = readTaker(trade.side, ['BUY', 'SELL'], 'side');
   if (taker === null) return [];
-  const at = { symbol, venueTs: readIsoOrNull(trade.createdAt, 'createdAt'), receivedAt };
+  const subject = { symbol, venueTs: readIsoOrNull(trade.createdAt, 'createdAt'), receivedAt, element: trade };
   const id = trade.id === undefined || trade.id === null ? null : readIdText(trade.id, 'id');
   const price = readPrice(trade.price, 'price');
   const amount = { quantity: readAmount(trade.size, 'size'), quantity_unit: 'base' as const };
-  const mapped = [record(at, 'trade', { id, side: taker, price, ...amount }, trade)];
+  const mapped = [record(subject, 'trade', { id, side: taker, price, ...amount })];
   if (trade.type !== 'LIQUIDATED' && trade.liquidation !== true) return mapped;
   const side = taker === 'sell' ? ('long' as const) : ('short' as const);
-  return [...mapped, record(at, 'liquidation', { id, side, price, price_kind: 'fill', ...amount }, trade)];
+  return [...mapped, record(subject, 'liquidation', { id, side, price, price_kind: 'fill', ...amount })];
 };
 
 const mapCandles = (candles: readonly unknown[], receivedAt: Received): readonly Mapped[] =>
@@ -239,7 +237,8 @@ const mapCandle = (value: unknown, receivedAt: Received): readonly Mapped[] => {
     trades: readCountOrNull(candle.trades, 'trades'),
     closed: null,
   };
-  return [record({ symbol: readText(candle.ticker, 'ticker'), venueTs: null, receivedAt }, 'candle', values, candle)];
+  const symbol = readText(candle.ticker, 'ticker');
+  return [record({ symbol, venueTs: null, receivedAt, element: candle }, 'candle', values)];
 };
 
 const readIsoOrNull = (value: unknown, name: string): Micros | null => {

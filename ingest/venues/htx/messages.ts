@@ -4,7 +4,7 @@ import type { Level, Micros, PriceType } from '../../../schemas/records.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { type At, bindRecords, sortSides } from '../shared/shape.ts';
+import { bindMapped, type Subject, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -40,7 +40,7 @@ type Source = {
 
 type Mapper = (element: Fields, source: Source) => readonly Mapped[];
 
-const toMapped = bindRecords('htx');
+const toMapped = bindMapped('htx');
 
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
@@ -103,30 +103,30 @@ const readElements = (value: unknown, name: string): readonly Fields[] =>
   Array.isArray(value) ? value.map((item) => readFields(item, name)) : [readFields(value, name)];
 
 /** Symbol and time of an element; null when it is no swap. The time is the first of `stamps` that exists, else the message's. */
-const readAt = (element: Fields, source: Source, stamps: readonly string[] = ['ts']): At | null => {
+const readSubject = (element: Fields, source: Source, stamps: readonly string[] = ['ts']): Subject | null => {
   const symbol = source.symbol ?? readText(element.contract_code, 'contract_code');
   if (!isSwap(symbol)) return null;
   const stamped = stamps.map((name) => readMsOrNull(element[name], name)).find((stamp) => stamp !== null);
-  return { symbol, venueTs: stamped ?? source.sentAt, receivedAt: source.receivedAt };
+  return { symbol, venueTs: stamped ?? source.sentAt, receivedAt: source.receivedAt, element };
 };
 
 const ofSwap =
-  (map: (at: At, element: Fields) => readonly Mapped[], stamps?: readonly string[]): Mapper =>
+  (map: (subject: Subject, element: Fields) => readonly Mapped[], stamps?: readonly string[]): Mapper =>
   (element, source) => {
-    const at = readAt(element, source, stamps);
-    return at === null ? [] : map(at, element);
+    const subject = readSubject(element, source, stamps);
+    return subject === null ? [] : map(subject, element);
   };
 
 /** `vol` counts contracts; where `number_of` counts them, `vol` is the turnover (the second version of the batch). */
-const mapDetail = ofSwap((at, element) => {
+const mapDetail = ofSwap((subject, element) => {
   const last = readAmountOrNull(element.close, 'close');
   const isBatch = element.number_of !== undefined;
   const volume_24h = isBatch ? readAmount(element.number_of, 'number_of') : readAmountOrNull(element.vol, 'vol');
-  const turnover = isBatch ? readAmountOrNull(element.vol, 'vol') : readTurnover(at.symbol, element);
+  const turnover = isBatch ? readAmountOrNull(element.vol, 'vol') : readTurnover(subject.symbol, element);
   const stats = { volume_24h, volume_unit: 'contracts' as const, turnover_24h: turnover, change_24h: null };
   return [
-    ...(last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)]),
-    ...(volume_24h === null ? [] : [toMapped(at, 'stats', stats, element)]),
+    ...(last === null || last === '0' ? [] : [toMapped(subject, 'ticker', { last })]),
+    ...(volume_24h === null ? [] : [toMapped(subject, 'stats', stats)]),
   ];
 });
 
@@ -135,36 +135,36 @@ const readTurnover = (symbol: string, element: Fields): string | null =>
   toMarket(symbol) === 'linear' ? readAmountOrNull(element.trade_turnover, 'trade_turnover') : null;
 
 /** Index at the close of the running period, the newest one. Other price types refer to the past. */
-const mapBasis = ofSwap((at, element) => [
-  toMapped(at, 'mark', { mark: null, index: readPrice(element.index_price, 'index_price') }, element),
+const mapBasis = ofSwap((subject, element) => [
+  toMapped(subject, 'mark', { mark: null, index: readPrice(element.index_price, 'index_price') }),
 ]);
 
 const mapIndex = ofSwap(
-  (at, element) => [
-    toMapped(at, 'mark', { mark: null, index: readPrice(element.index_price, 'index_price') }, element),
+  (subject, element) => [
+    toMapped(subject, 'mark', { mark: null, index: readPrice(element.index_price, 'index_price') }),
   ],
   ['index_ts'],
 );
 
 /** The venue pushes its mark as the running minute's candle: the close is the current mark. Past minutes (answers) are only candles. */
 const mapMarkMinute: Mapper = (element, source) => {
-  const at = readAt(element, source);
-  if (at === null) return [];
+  const subject = readSubject(element, source);
+  if (subject === null) return [];
   const mark = { mark: readPrice(element.close, 'close'), index: null };
-  return [...(source.isFrame ? [toMapped(at, 'mark', mark, element)] : []), toCandle(at, element, 'mark')];
+  return [...(source.isFrame ? [toMapped(subject, 'mark', mark)] : []), toCandle(subject, element, 'mark')];
 };
 
 /** The coming settlement: answers call it `funding_time`, pushes `settlement_time` (their `funding_time` is when the rate was computed). */
-const mapFunding = ofSwap((at, element) => {
+const mapFunding = ofSwap((subject, element) => {
   const funding = readFigureOrNull(element.funding_rate, 'funding_rate');
   const next_funding_at =
     readMsOrNull(element.settlement_time, 'settlement_time') ?? readMsOrNull(element.funding_time, 'funding_time');
   if (funding === null && next_funding_at === null) return [];
-  return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at }, element)];
+  return [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at })];
 });
 
 /** v5 has the coming settlement and the one after it, which define the interval. */
-const mapNextFunding = ofSwap((at, element) => {
+const mapNextFunding = ofSwap((subject, element) => {
   const next_funding_at = readMsOrNull(element.funding_time, 'funding_time');
   const after = readMsOrNull(element.next_funding_time, 'next_funding_time');
   const isKnown = next_funding_at !== null && after !== null && after > next_funding_at;
@@ -173,12 +173,12 @@ const mapNextFunding = ofSwap((at, element) => {
     funding_interval_ms: isKnown ? (after - next_funding_at) / 1000 : null,
     next_funding_at,
   };
-  return [toMapped(at, 'funding', values, element)];
+  return [toMapped(subject, 'funding', values)];
 });
 
 /** Contracts (`volume`) are the unit of trades and books; coins (`amount`) and quote (`value`) are not read. */
-const mapOpenInterest = ofSwap((at, element) => [
-  toMapped(at, 'oi', { oi: readAmount(element.volume, 'volume'), oi_unit: 'contracts' }, element),
+const mapOpenInterest = ofSwap((subject, element) => [
+  toMapped(subject, 'oi', { oi: readAmount(element.volume, 'volume'), oi_unit: 'contracts' }),
 ]);
 
 /** An empty side is omitted. */
@@ -188,8 +188,8 @@ const readLevelsOrNone = (value: unknown, name: string): readonly Level[] =>
 const mapDepth =
   (topic: string): Mapper =>
   (element, source) => {
-    const at = readAt(element, source);
-    if (at === null) return [];
+    const subject = readSubject(element, source);
+    if (subject === null) return [];
     const version = element.version === undefined ? null : readId(element.version, 'version');
     const isUpdate = element.event === 'update';
     const bids = readLevelsOrNone(element.bids, 'bids');
@@ -197,9 +197,9 @@ const mapDepth =
     const values = isUpdate
       ? { kind: 'update' as const, bids, asks, sequence: version }
       : { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: version };
-    const mapped = toMapped(at, 'book', values, element);
+    const mapped = toMapped(subject, 'book', values);
     if (!source.isFrame || !isChained(topic)) return [mapped];
-    const chain = toChain(at.symbol, isUpdate, version === null ? null : BigInt(version));
+    const chain = toChain(subject.symbol, values.kind, version === null ? null : BigInt(version));
     const full = toFullSides(readDepth(topic) ?? 0, { bids: bids.length, asks: asks.length });
     return [{ ...mapped, chain: isUpdate ? chain : { ...chain, full } }];
   };
@@ -208,9 +208,9 @@ const mapDepth =
 const mapTrades: Mapper = (element, source) =>
   readList(element.data, 'data').flatMap((item) => {
     const trade = readFields(item, 'trade');
-    const at = readAt(trade, source);
-    const side = at === null ? null : readTaker(trade.direction, SIDES, 'direction');
-    if (at === null || side === null) return [];
+    const subject = readSubject(trade, source);
+    const side = subject === null ? null : readTaker(trade.direction, SIDES, 'direction');
+    if (subject === null || side === null) return [];
     const values = {
       id: trade.id === undefined ? null : readId(trade.id, 'id'),
       side,
@@ -218,14 +218,14 @@ const mapTrades: Mapper = (element, source) =>
       quantity: readAmount(trade.amount, 'amount'),
       quantity_unit: 'contracts' as const,
     };
-    return [toMapped(at, 'trade', values, trade)];
+    return [toMapped(subject, 'trade', values)];
   });
 
 const SIDES = ['buy', 'sell'] as const;
 
 /** The closing order: a sale closes a long. Its price is the bankruptcy price (documented). */
 const mapLiquidation = ofSwap(
-  (at, element) => {
+  (subject, element) => {
     const values = {
       id: null,
       side: readSide(element.direction, SIDES, 'direction') === 'sell' ? ('long' as const) : ('short' as const),
@@ -234,14 +234,14 @@ const mapLiquidation = ofSwap(
       quantity: readAmount(element.volume, 'volume'),
       quantity_unit: 'contracts' as const,
     };
-    return [toMapped(at, 'liquidation', values, element)];
+    return [toMapped(subject, 'liquidation', values)];
   },
   ['created_at'],
 );
 
 /** v5 has the closed position; a one-way one is `both`, and the order's side shows its direction. */
 const mapClosedPosition = ofSwap(
-  (at, element) => {
+  (subject, element) => {
     const { position_side, side } = element;
     const closed = position_side === 'long' || position_side === 'short' ? position_side : null;
     const values = {
@@ -252,13 +252,13 @@ const mapClosedPosition = ofSwap(
       quantity: readAmount(element.volume, 'volume'),
       quantity_unit: 'contracts' as const,
     };
-    return [toMapped(at, 'liquidation', values, element)];
+    return [toMapped(subject, 'liquidation', values)];
   },
   ['liquidation_time'],
 );
 
 /** `id` is the start in seconds. Mark and index candles have zeros as volumes; they are no figures. */
-const toCandle = (at: At, element: Fields, priceType: PriceType): Mapped => {
+const toCandle = (subject: Subject, element: Fields, priceType: PriceType): Mapped => {
   const seconds = readCountOrNull(element.id, 'id');
   const open_time = seconds === null ? null : readMsOrNull(seconds * 1000, 'id');
   if (open_time === null) throw badFrame('id is no instant');
@@ -273,14 +273,15 @@ const toCandle = (at: At, element: Fields, priceType: PriceType): Mapped => {
     close: readPrice(element.close, 'close'),
     volume: isTraded ? readAmount(element.vol, 'vol') : null,
     volume_unit: isTraded ? ('contracts' as const) : null,
-    turnover: isTraded ? readTurnover(at.symbol, element) : null,
+    turnover: isTraded ? readTurnover(subject.symbol, element) : null,
     trades: isTraded ? readCountOrNull(element.count, 'count') : null,
     closed: null,
   };
-  return toMapped(at, 'candle', values, element);
+  return toMapped(subject, 'candle', values);
 };
 
-const mapCandle = (priceType: PriceType): Mapper => ofSwap((at, element) => [toCandle(at, element, priceType)]);
+const mapCandle = (priceType: PriceType): Mapper =>
+  ofSwap((subject, element) => [toCandle(subject, element, priceType)]);
 
 const TOPICS: ReadonlyMap<string, Mapper> = new Map([
   ['detail', mapDetail],

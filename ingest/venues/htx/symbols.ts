@@ -42,9 +42,9 @@ export const toFullSides = (depth: number, counts: { readonly bids: number; read
 });
 
 /** `high_freq` numbers its messages consecutively. The version of `step0` is a second, and needs none: it is whole each time. */
-export const toChain = (symbol: string, isUpdate: boolean, version: bigint | null): Chain => ({
+export const toChain = (symbol: string, kind: 'snapshot' | 'update', version: bigint | null): Chain => ({
   symbol,
-  kind: isUpdate ? 'update' : 'snapshot',
+  kind,
   first: null,
   last: version,
   previous: null,
@@ -58,7 +58,8 @@ export const readChain = (text: string): Chain | null => {
     return null;
   if (!text.includes('"tick"') || text.includes('"status"')) return null;
   const version = /"version":(\d+)/.exec(text)?.[1];
-  return toChain(named.symbol, text.includes('"event":"update"'), version === undefined ? null : BigInt(version));
+  const kind = text.includes('"event":"update"') ? 'update' : 'snapshot';
+  return toChain(named.symbol, kind, version === undefined ? null : BigInt(version));
 };
 
 /** The channel of a frame of marks or indexes; null for channels that may be quiet. */

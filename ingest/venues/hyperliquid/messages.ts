@@ -6,7 +6,7 @@ import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped, MapState } from '../contract/mapping.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { type At, bindRecords, snapshotChain, sortSides } from '../shared/shape.ts';
+import { bindMapped, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -29,7 +29,7 @@ import {
 } from '../shared/wire.ts';
 import { isMeta, isPerpetual, listCoins, listMetas, toMarket } from './listings.ts';
 
-const record = bindRecords('hyperliquid');
+const record = bindMapped('hyperliquid');
 
 /** Levels a side of a complete book message; a side with fewer has no more. */
 const LEVELS = 20;
@@ -62,8 +62,8 @@ const mapFrame = ({ channel, data }: Fields, source: Source): readonly Mapped[] 
     case 'l2Book':
       return mapBook(readFields(data, 'data'), source);
     case 'activeAssetCtx': {
-      const { coin, ctx } = readFields(data, 'data');
-      return mapContext(readText(coin, 'coin'), ctx, source, data);
+      const element = readFields(data, 'data');
+      return mapContext(readText(element.coin, 'coin'), element, source);
     }
     case 'allDexsAssetCtxs':
       return mapAllContexts(readFields(data, 'data'), source);
@@ -106,11 +106,11 @@ const mapBook = (book: Fields, { receivedAt }: Source): readonly Mapped[] => {
   if (!isPerpetual(symbol)) return [];
   const levels = readList(book.levels, 'levels');
   const sides = sortSides(toLevels(levels[0]), toLevels(levels[1]));
-  const at = { symbol, venueTs: readMsOrNull(book.time, 'time'), receivedAt };
+  const subject = { symbol, venueTs: readMsOrNull(book.time, 'time'), receivedAt, element: book };
   const full = { bids: sides.bids.length < LEVELS, asks: sides.asks.length < LEVELS };
   // `fast` books have fewer levels, by an undocumented number.
   const chain: Chain = book.fast === true ? snapshotChain(symbol) : { ...snapshotChain(symbol), full };
-  return [{ ...record(at, 'book', { kind: 'snapshot', ...sides, sequence: null }, book), chain }];
+  return [{ ...record(subject, 'book', { kind: 'snapshot', ...sides, sequence: null }), chain }];
 };
 
 const toLevels = (side: unknown): readonly Level[] =>
@@ -146,17 +146,17 @@ export const readNewestMinute = (text: string): ClosedMinute | null => {
 // ---- contexts ----
 
 /** Mark, oracle, the coming hourly rate, open interest and the day's volumes of a coin, without a time. */
-const mapContext = (symbol: string, value: unknown, { receivedAt }: Source, element: unknown): readonly Mapped[] => {
+const mapContext = (symbol: string, element: Fields, { receivedAt }: Source): readonly Mapped[] => {
   if (!isPerpetual(symbol)) return [];
-  const context = readFields(value, 'ctx');
-  const at: At = { symbol, venueTs: null, receivedAt };
-  return [...toMark(at, context, element), ...toFunding(at, context, element), ...toDay(at, context, element)];
+  const context = readFields(element.ctx, 'ctx');
+  const subject: Subject = { symbol, venueTs: null, receivedAt, element };
+  return [...toMark(subject, context), ...toFunding(subject, context), ...toDay(subject, context)];
 };
 
-const toMark = (at: At, context: Fields, element: unknown): readonly Mapped[] => {
+const toMark = (subject: Subject, context: Fields): readonly Mapped[] => {
   const mark = readPriceOrNone(context.markPx, 'markPx');
   const index = readPriceOrNone(context.oraclePx, 'oraclePx');
-  return mark === null && index === null ? [] : [record(at, 'mark', { mark, index }, element)];
+  return mark === null && index === null ? [] : [record(subject, 'mark', { mark, index })];
 };
 
 /** A coin without a price has zero. */
@@ -165,22 +165,22 @@ const readPriceOrNone = (value: unknown, name: string): Digits | null => {
   return digits === '0' ? null : digits;
 };
 
-const toFunding = (at: At, context: Fields, element: unknown): readonly Mapped[] => {
+const toFunding = (subject: Subject, context: Fields): readonly Mapped[] => {
   const funding = readFigureOrNull(context.funding, 'funding');
   return funding === null
     ? []
-    : [record(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, element)];
+    : [record(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null })];
 };
 
 /** The price of a day before is published, a change is not. */
-const toDay = (at: At, context: Fields, element: unknown): readonly Mapped[] => {
+const toDay = (subject: Subject, context: Fields): readonly Mapped[] => {
   const oi = readAmountOrNull(context.openInterest, 'openInterest');
   const volume_24h = readAmountOrNull(context.dayBaseVlm, 'dayBaseVlm');
   const turnover_24h = readAmountOrNull(context.dayNtlVlm, 'dayNtlVlm');
   const stats = { volume_24h, volume_unit: 'base' as const, turnover_24h, change_24h: null };
   return [
-    ...(oi === null ? [] : [record(at, 'oi', { oi, oi_unit: 'base' }, element)]),
-    ...(volume_24h === null && turnover_24h === null ? [] : [record(at, 'stats', stats, element)]),
+    ...(oi === null ? [] : [record(subject, 'oi', { oi, oi_unit: 'base' })]),
+    ...(volume_24h === null && turnover_24h === null ? [] : [record(subject, 'stats', stats)]),
   ];
 };
 
@@ -208,7 +208,7 @@ const mapAllContexts = ({ ctxs }: Fields, source: Source): readonly Mapped[] => 
 const zip = (coins: readonly string[], contexts: readonly unknown[], source: Source): readonly Mapped[] =>
   contexts.flatMap((context, i) => {
     const coin = coins[i];
-    return coin === undefined ? [] : mapContext(coin, context, source, { coin, ctx: context });
+    return coin === undefined ? [] : mapContext(coin, { coin, ctx: context }, source);
   });
 
 type CoinsByMarket = Readonly<Record<string, readonly string[]>>;
@@ -276,7 +276,7 @@ const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
     quantity: readAmount(trade.sz, 'sz'),
     quantity_unit: 'base' as const,
   };
-  return [record({ symbol, venueTs: readMsOrNull(trade.time, 'time'), receivedAt }, 'trade', values, trade)];
+  return [record({ symbol, venueTs: readMsOrNull(trade.time, 'time'), receivedAt, element: trade }, 'trade', values)];
 };
 
 // ---- candles ----
@@ -302,5 +302,5 @@ const mapCandle = (value: unknown, { receivedAt }: Source): readonly Mapped[] =>
     trades: readCountOrNull(candle.n, 'n'),
     closed: null,
   };
-  return [record({ symbol, venueTs: null, receivedAt }, 'candle', values, candle)];
+  return [record({ symbol, venueTs: null, receivedAt, element: candle }, 'candle', values)];
 };

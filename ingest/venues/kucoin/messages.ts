@@ -4,7 +4,7 @@ import type { Level, Micros } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { type At, bindRecords, snapshotChain, sortSides } from '../shared/shape.ts';
+import { bindMapped, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -52,7 +52,7 @@ type Source = {
 
 type Mapper = (data: Fields, source: Source) => readonly Mapped[];
 
-const toMapped = bindRecords('kucoin');
+const toMapped = bindMapped('kucoin');
 
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
@@ -113,48 +113,48 @@ const readSymbol = (data: Fields, { asked }: Source): string | null => {
 
 /** Runs `map` for a perpetual, with the stamp from the given member. */
 const ofSymbol =
-  (stamp: string, map: (at: At, data: Fields) => readonly Mapped[]): Mapper =>
+  (stamp: string, map: (subject: Subject, data: Fields) => readonly Mapped[]): Mapper =>
   (data, source) => {
     const symbol = readSymbol(data, source);
     if (symbol === null) return [];
-    return map({ symbol, venueTs: readStamp(data[stamp], stamp), receivedAt: source.receivedAt }, data);
+    return map({ symbol, venueTs: readStamp(data[stamp], stamp), receivedAt: source.receivedAt, element: data }, data);
   };
 
 // ---- prices ----
 
 /** A last price of zero or none means no trade yet. */
-const toTicker = (at: At, data: Fields, name: string): Mapped[] => {
+const toTicker = (subject: Subject, data: Fields, name: string): Mapped[] => {
   const last = readAmountOrNull(data[name], name);
-  return last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, data)];
+  return last === null || last === '0' ? [] : [toMapped(subject, 'ticker', { last })];
 };
 
-const toMark = (at: At, data: Fields, markName: string): Mapped[] => {
+const toMark = (subject: Subject, data: Fields, markName: string): Mapped[] => {
   const mark = readPriceOrNull(data[markName], markName);
   const index = readPriceOrNull(data.indexPrice, 'indexPrice');
-  return mark === null && index === null ? [] : [toMapped(at, 'mark', { mark, index }, data)];
+  return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index })];
 };
 
 type DayNames = Readonly<Record<'volume' | 'turnover', string>>;
 
-const toStats = (at: At, data: Fields, { volume, turnover }: DayNames): Mapped[] => {
+const toStats = (subject: Subject, data: Fields, { volume, turnover }: DayNames): Mapped[] => {
   const values = {
     volume_24h: readAmountOrNull(data[volume], volume),
-    volume_unit: toVolumeUnit(at.symbol),
-    turnover_24h: isInverse(at.symbol) ? null : readAmountOrNull(data[turnover], turnover),
+    volume_unit: toVolumeUnit(subject.symbol),
+    turnover_24h: isInverse(subject.symbol) ? null : readAmountOrNull(data[turnover], turnover),
     change_24h: readFigureOrNull(data.priceChgPct, 'priceChgPct'),
   };
-  return values.volume_24h === null && values.change_24h === null ? [] : [toMapped(at, 'stats', values, data)];
+  return values.volume_24h === null && values.change_24h === null ? [] : [toMapped(subject, 'stats', values)];
 };
 
-const mapTicker = ofSymbol('ts', (at, data) => toTicker(at, data, 'price'));
+const mapTicker = ofSymbol('ts', (subject, data) => toTicker(subject, data, 'price'));
 
-const mapDay = ofSymbol('ts', (at, data) => [
-  ...toTicker(at, data, 'lastPrice'),
-  ...toStats(at, data, { volume: 'volume', turnover: 'turnover' }),
+const mapDay = ofSymbol('ts', (subject, data) => [
+  ...toTicker(subject, data, 'lastPrice'),
+  ...toStats(subject, data, { volume: 'volume', turnover: 'turnover' }),
 ]);
 
-const mapMark = ofSymbol('timestamp', (at, data) => toMark(at, data, 'markPrice'));
-const mapCurrentMark = ofSymbol('timePoint', (at, data) => toMark(at, data, 'value'));
+const mapMark = ofSymbol('timestamp', (subject, data) => toMark(subject, data, 'markPrice'));
+const mapCurrentMark = ofSymbol('timePoint', (subject, data) => toMark(subject, data, 'value'));
 
 /** An index is recorded for each listing that uses it. */
 const mapIndex: Mapper = (data, source) =>
@@ -163,17 +163,17 @@ const mapIndex: Mapper = (data, source) =>
     const index = readPrice(entry.value, 'value');
     const venueTs = readStamp(entry.timePoint, 'timePoint');
     return listSymbolsOfIndex(readText(entry.symbol, 'symbol'), source.context).map((symbol) =>
-      toMapped({ symbol, venueTs, receivedAt: source.receivedAt }, 'mark', { mark: null, index }, entry),
+      toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element: entry }, 'mark', { mark: null, index }),
     );
   });
 
 /** One subject, two figures: each minute the rate of the coming settlement, at a settlement the rate just settled, which is the past. */
 const PREDICTED_MS = 60_000;
 
-const mapFunding = ofSymbol('timestamp', (at, data) => {
+const mapFunding = ofSymbol('timestamp', (subject, data) => {
   if (readCountOrNull(data.granularity, 'granularity') !== PREDICTED_MS) return [];
   const funding = readFigure(data.fundingRate, 'fundingRate');
-  return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, data)];
+  return [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null })];
 });
 
 /** `timePoint` is the previous settlement, no stamp of the rate. */
@@ -184,31 +184,31 @@ const mapCurrentFunding: Mapper = (data, source) => {
     funding_interval_ms: readCountOrNull(data.granularity, 'granularity') || null,
     next_funding_at: readMsOrNull(data.fundingTime, 'fundingTime'),
   };
-  return [toMapped({ symbol, venueTs: null, receivedAt: source.receivedAt }, 'funding', values, data)];
+  return [toMapped({ symbol, venueTs: null, receivedAt: source.receivedAt, element: data }, 'funding', values)];
 };
 
 /** All data of a contract but its book; no stamp. `nextFundingRateTime` is the remaining time, not an instant. */
 const mapContract: Mapper = (data, source) => {
   if (!isPerpetual(data)) return [];
   const symbol = readText(data.symbol, 'symbol');
-  const at = { symbol, venueTs: null, receivedAt: source.receivedAt };
+  const subject = { symbol, venueTs: null, receivedAt: source.receivedAt, element: data };
   const oi = readAmountOrNull(data.openInterest, 'openInterest');
   return [
-    ...toTicker(at, data, 'lastTradePrice'),
-    ...toMark(at, data, 'markPrice'),
-    ...toContractFunding(at, data),
-    ...(oi === null ? [] : [toMapped(at, 'oi', { oi, oi_unit: 'contracts' }, data)]),
-    ...toStats(at, data, { volume: 'volumeOf24h', turnover: 'turnoverOf24h' }),
+    ...toTicker(subject, data, 'lastTradePrice'),
+    ...toMark(subject, data, 'markPrice'),
+    ...toContractFunding(subject, data),
+    ...(oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'contracts' })]),
+    ...toStats(subject, data, { volume: 'volumeOf24h', turnover: 'turnoverOf24h' }),
   ];
 };
 
-const toContractFunding = (at: At, data: Fields): Mapped[] => {
+const toContractFunding = (subject: Subject, data: Fields): Mapped[] => {
   const values = {
     funding: readFigureOrNull(data.fundingFeeRate, 'fundingFeeRate'),
     funding_interval_ms: readInterval(data),
     next_funding_at: readMsOrNull(data.nextFundingRateDateTime, 'nextFundingRateDateTime'),
   };
-  return values.funding === null ? [] : [toMapped(at, 'funding', values, data)];
+  return values.funding === null ? [] : [toMapped(subject, 'funding', values)];
 };
 
 const SIDES = ['buy', 'sell'] as const;
@@ -216,7 +216,7 @@ const SIDES = ['buy', 'sell'] as const;
 // ---- books ----
 
 /** `price,side,size`: one level a message. A price of zero changes nothing but the sequence. */
-const mapChange = ofSymbol('timestamp', (at, data) => {
+const mapChange = ofSymbol('timestamp', (subject, data) => {
   const sequence = readId(data.sequence, 'sequence');
   const [price, sideText, size] = readText(data.change, 'change').split(',');
   const side = readSide(sideText, SIDES, 'side');
@@ -228,14 +228,14 @@ const mapChange = ofSymbol('timestamp', (at, data) => {
     asks: side === 'sell' ? levels : [],
     sequence,
   };
-  return [{ ...toMapped(at, 'book', values, data), chain: updateChain(at.symbol, BigInt(sequence)) }];
+  return [{ ...toMapped(subject, 'book', values), chain: updateChain(subject.symbol, BigInt(sequence)) }];
 });
 
 /** The best levels only: whole messages outside the chain. */
-const mapTop = ofSymbol('ts', (at, data) => {
+const mapTop = ofSymbol('ts', (subject, data) => {
   const sides = sortSides(readLevels(data.bids ?? [], 'bids'), readLevels(data.asks ?? [], 'asks'));
   const sequence = data.sequence === undefined ? null : readId(data.sequence, 'sequence');
-  return [toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, data)];
+  return [toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence })];
 });
 
 /** All levels the venue has. */
@@ -250,7 +250,7 @@ const mapWhole: Mapper = (data, source) =>
 
 // ---- trades, candles ----
 
-const mapTrade = ofSymbol('ts', (at, data) => {
+const mapTrade = ofSymbol('ts', (subject, data) => {
   const side = readTaker(data.side, SIDES, 'side');
   if (side === null) return [];
   const values = {
@@ -260,15 +260,15 @@ const mapTrade = ofSymbol('ts', (at, data) => {
     quantity: readAmount(data.size, 'size'),
     quantity_unit: 'contracts' as const,
   };
-  return [toMapped(at, 'trade', values, data)];
+  return [toMapped(subject, 'trade', values)];
 });
 
 /** `[start in seconds, open, close, high, low, volume, lots]`; the docs name the volume wrongly. Never marked as closed. */
-const mapCandle = ofSymbol('time', (at, data) => {
+const mapCandle = ofSymbol('time', (subject, data) => {
   const [start, open, close, high, low, , volume] = readList(data.candles, 'candles');
   const seconds = readCountOrNull(start, 'candles');
   const startMs = seconds === null ? null : seconds * 1000;
-  return [toCandle(at, data, { startMs, open, high, low, close, volume, turnover: null })];
+  return [toCandle(subject, { startMs, open, high, low, close, volume, turnover: null })];
 });
 
 /** `[start in milliseconds, open, high, low, close, volume, turnover]`; answers before 2025 without the last. `granularity` counts minutes. */
@@ -280,13 +280,13 @@ const mapKline: Mapper = (data, source) => {
   const [startMs, open, high, low, close, volume, turnover] = readList(data.row, 'candle');
   // Indices and premiums are requested by their own names, which start with a dot.
   if (granularity !== '1' || source.asked.startsWith('.') || isDated(source.asked)) return [];
-  const at = { symbol: source.asked, venueTs: null, receivedAt: source.receivedAt };
-  return [toCandle(at, data.row, { startMs, open, high, low, close, volume, turnover })];
+  const subject = { symbol: source.asked, venueTs: null, receivedAt: source.receivedAt, element: data.row };
+  return [toCandle(subject, { startMs, open, high, low, close, volume, turnover })];
 };
 
 type CandleParts = Readonly<Record<'startMs' | 'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', unknown>>;
 
-const toCandle = (at: At, element: unknown, parts: CandleParts): Mapped => {
+const toCandle = (subject: Subject, parts: CandleParts): Mapped => {
   const open_time = readMsOrNull(parts.startMs, 'start');
   if (open_time === null) throw badFrame('the candle has no start');
   const values = {
@@ -299,11 +299,11 @@ const toCandle = (at: At, element: unknown, parts: CandleParts): Mapped => {
     close: readPrice(parts.close, 'close'),
     volume: readAmount(parts.volume, 'volume'),
     volume_unit: 'contracts' as const,
-    turnover: isInverse(at.symbol) ? null : readAmountOrNull(parts.turnover, 'turnover'),
+    turnover: isInverse(subject.symbol) ? null : readAmountOrNull(parts.turnover, 'turnover'),
     trades: null,
     closed: null,
   };
-  return toMapped(at, 'candle', values, element);
+  return toMapped(subject, 'candle', values);
 };
 
 /** By topic and subject: a topic may have several. The last two are answers as wrapped by recorders. */

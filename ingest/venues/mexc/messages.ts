@@ -4,7 +4,7 @@ import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { type At, bindRecords, snapshotChain, sortSides } from '../shared/shape.ts';
+import { bindMapped, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -42,7 +42,7 @@ type Source = {
 
 type Mapper = (element: Fields, source: Source) => readonly Mapped[];
 
-const toMapped = bindRecords('mexc');
+const toMapped = bindMapped('mexc');
 
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
@@ -91,56 +91,56 @@ const mapAnswer = (
 };
 
 /** The first of the element's stamps that exists, else the frame's send time. */
-const toAt = (element: Fields, { receivedAt, symbol, sentAt }: Source, stamps: readonly string[]): At => {
+const toSubject = (element: Fields, { receivedAt, symbol, sentAt }: Source, stamps: readonly string[]): Subject => {
   const named = element.symbol ?? symbol;
   if (named === undefined) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the message names no symbol');
-  const own = stamps.map((name) => readMsOrNull(element[name], name)).find((at) => at !== null);
-  return { symbol: readText(named, 'symbol'), venueTs: own ?? sentAt, receivedAt };
+  const own = stamps.map((name) => readMsOrNull(element[name], name)).find((stamp) => stamp !== null);
+  return { symbol: readText(named, 'symbol'), venueTs: own ?? sentAt, receivedAt, element };
 };
 
 // ---- prices ----
 
 const mapTicker: Mapper = (element, source) => {
-  const at = toAt(element, source, ['timestamp']);
+  const subject = toSubject(element, source, ['timestamp']);
   return [
-    ...toTicker(at, element),
-    ...toMark(at, element, ['fairPrice', 'indexPrice']),
-    ...toTickerFunding(at, element),
-    ...toOpenInterest(at, element),
-    ...toStats(at, element),
+    ...toTicker(subject, element),
+    ...toMark(subject, element, ['fairPrice', 'indexPrice']),
+    ...toTickerFunding(subject, element),
+    ...toOpenInterest(subject, element),
+    ...toStats(subject, element),
   ];
 };
 
 /** A last price of zero or none means no trade yet. */
-const toTicker = (at: At, element: Fields): Mapped[] => {
+const toTicker = (subject: Subject, element: Fields): Mapped[] => {
   const last = readAmountOrNull(element.lastPrice, 'lastPrice');
-  return last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)];
+  return last === null || last === '0' ? [] : [toMapped(subject, 'ticker', { last })];
 };
 
-const toMark = (at: At, element: Fields, [markName, indexName]: readonly [string, string]): Mapped[] => {
+const toMark = (subject: Subject, element: Fields, [markName, indexName]: readonly [string, string]): Mapped[] => {
   const mark = readPriceOrNull(element[markName], markName);
   const index = readPriceOrNull(element[indexName], indexName);
-  return mark === null && index === null ? [] : [toMapped(at, 'mark', { mark, index }, element)];
+  return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index })];
 };
 
-const toTickerFunding = (at: At, element: Fields): Mapped[] => {
+const toTickerFunding = (subject: Subject, element: Fields): Mapped[] => {
   const funding = readFigureOrNull(element.fundingRate, 'fundingRate');
   if (funding === null) return [];
-  return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, element)];
+  return [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null })];
 };
 
-const toOpenInterest = (at: At, element: Fields): Mapped[] => {
+const toOpenInterest = (subject: Subject, element: Fields): Mapped[] => {
   const oi = readAmountOrNull(element.holdVol, 'holdVol');
-  return oi === null ? [] : [toMapped(at, 'oi', { oi, oi_unit: 'contracts' }, element)];
+  return oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'contracts' })];
 };
 
 /** `amount24` of an inverse contract counts coins and is no quote amount. */
-const toStats = (at: At, element: Fields): Mapped[] => {
+const toStats = (subject: Subject, element: Fields): Mapped[] => {
   const volume_24h = readAmountOrNull(element.volume24, 'volume24');
   const change_24h = readFigureOrNull(element.riseFallRate, 'riseFallRate');
   if (volume_24h === null && change_24h === null) return [];
-  const turnover_24h = isInverse(at.symbol) ? null : readAmountOrNull(element.amount24, 'amount24');
-  return [toMapped(at, 'stats', { volume_24h, volume_unit: 'contracts', turnover_24h, change_24h }, element)];
+  const turnover_24h = isInverse(subject.symbol) ? null : readAmountOrNull(element.amount24, 'amount24');
+  return [toMapped(subject, 'stats', { volume_24h, volume_unit: 'contracts', turnover_24h, change_24h })];
 };
 
 const mapPrice =
@@ -148,7 +148,7 @@ const mapPrice =
   (element, source) => {
     const price = readPrice(element[name], name);
     const values = { mark: type === 'mark' ? price : null, index: type === 'index' ? price : null };
-    return [toMapped(toAt(element, source, ['timestamp']), 'mark', values, element)];
+    return [toMapped(toSubject(element, source, ['timestamp']), 'mark', values)];
   };
 
 /** The rate of the coming settlement, at `nextSettleTime`. */
@@ -160,41 +160,41 @@ const mapFunding =
       funding_interval_ms: readCycle(element),
       next_funding_at: readMsOrNull(element.nextSettleTime, 'nextSettleTime'),
     };
-    return [toMapped(toAt(element, source, ['timestamp']), 'funding', values, element)];
+    return [toMapped(toSubject(element, source, ['timestamp']), 'funding', values)];
   };
 
 // ---- books ----
 
 /** Levels are `[price, contracts, orders]`. `cts` is the matching engine's time. */
 const readBook = (element: Fields, source: Source) => ({
-  at: toAt(element, source, ['cts', 'timestamp']),
+  subject: toSubject(element, source, ['cts', 'timestamp']),
   bids: readLevels(element.bids, 'bids'),
   asks: readLevels(element.asks, 'asks'),
   version: readId(element.version, 'version'),
 });
 
 const mapUpdate: Mapper = (element, source) => {
-  const { at, bids, asks, version } = readBook(element, source);
+  const { subject, bids, asks, version } = readBook(element, source);
   const sequence = element.end === undefined ? version : readId(element.end, 'end');
   const begin = element.begin === undefined ? null : BigInt(readId(element.begin, 'begin'));
-  const chain = updateChain(at.symbol, { begin, end: BigInt(sequence) });
-  return [{ ...toMapped(at, 'book', { kind: 'update', bids, asks, sequence }, element), chain }];
+  const chain = updateChain(subject.symbol, { begin, end: BigInt(sequence) });
+  return [{ ...toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }), chain }];
 };
 
 /** The best levels only: whole messages outside the chain. */
 const mapTop: Mapper = (element, source) => {
-  const { at, bids, asks, version } = readBook(element, source);
-  return [toMapped(at, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence: version }, element)];
+  const { subject, bids, asks, version } = readBook(element, source);
+  return [toMapped(subject, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence: version })];
 };
 
 const mapWhole: Mapper = (element, source) => {
-  const { at, bids, asks, version } = readBook(element, source);
+  const { subject, bids, asks, version } = readBook(element, source);
   const limit = Number(source.query.get('limit') ?? 0);
   // A side with fewer levels than requested is complete.
   const full = limit === 0 ? undefined : { bids: bids.length < limit, asks: asks.length < limit };
   const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: version };
-  const chain = { ...snapshotChain(at.symbol, BigInt(version)), full };
-  return [{ ...toMapped(at, 'book', values, element), chain }];
+  const chain = { ...snapshotChain(subject.symbol, BigInt(version)), full };
+  return [{ ...toMapped(subject, 'book', values), chain }];
 };
 
 // ---- trades, candles ----
@@ -210,7 +210,7 @@ const mapTrade: Mapper = (element, source) => {
     quantity: readAmount(element.v, 'v'),
     quantity_unit: 'contracts' as const,
   };
-  return [toMapped(toAt(element, source, ['cts', 't']), 'trade', values, element)];
+  return [toMapped(toSubject(element, source, ['cts', 't']), 'trade', values)];
 };
 
 /** A number, or its text. */
@@ -222,7 +222,7 @@ type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'q' | 'a', unk
 const mapKline: Mapper = (element, source) => {
   if (element.interval !== 'Min1') return [];
   const { t, o, h, l, c, q, a } = element;
-  return [toCandle(toAt(element, source, []), element, { fields: { t, o, h, l, c, q, a }, priceType: 'trade' })];
+  return [toCandle(toSubject(element, source, []), { fields: { t, o, h, l, c, q, a }, priceType: 'trade' })];
 };
 
 /** Columns `time open high low close vol amount`. The request's default is minutes. */
@@ -230,20 +230,20 @@ const mapKlines =
   (priceType: PriceType): Mapper =>
   (element, source) => {
     if ((source.query.get('interval') ?? 'Min1') !== 'Min1') return [];
-    const at = toAt(element, source, []);
+    const subject = toSubject(element, source, []);
     const column = (name: string): readonly unknown[] =>
       element[name] === undefined ? [] : readList(element[name], name);
     const [o, h, l, c, q, a] = ['open', 'high', 'low', 'close', 'vol', 'amount'].map(column);
     return column('time').map((t, i) => {
       const fields = { t, o: o?.[i], h: h?.[i], l: l?.[i], c: c?.[i], q: q?.[i], a: a?.[i] };
-      return toCandle(at, fields, { fields, priceType });
+      return toCandle({ ...subject, element: fields }, { fields, priceType });
     });
   };
 
 type CandleParts = { readonly fields: CandleFields; readonly priceType: PriceType };
 
 /** Candles of mark and index have no volumes. */
-const toCandle = (at: At, element: unknown, { fields, priceType }: CandleParts): Mapped => {
+const toCandle = (subject: Subject, { fields, priceType }: CandleParts): Mapped => {
   const isTraded = priceType === 'trade';
   const values = {
     open_time: readStart(fields.t),
@@ -255,11 +255,11 @@ const toCandle = (at: At, element: unknown, { fields, priceType }: CandleParts):
     close: readPrice(fields.c, 'close'),
     volume: isTraded ? readAmount(fields.q, 'volume') : null,
     volume_unit: isTraded ? ('contracts' as const) : null,
-    turnover: isTraded ? readTurnover(at.symbol, fields.a) : null,
+    turnover: isTraded ? readTurnover(subject.symbol, fields.a) : null,
     trades: null,
     closed: null,
   };
-  return toMapped(at, 'candle', values, element);
+  return toMapped(subject, 'candle', values);
 };
 
 const readTurnover = (symbol: string, value: unknown): Digits | null =>

@@ -4,7 +4,7 @@ import type { Digits, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { type At, bindRecords, sortSides } from '../shared/shape.ts';
+import { bindMapped, type Subject, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -41,7 +41,7 @@ type Source = {
 
 type Mapper = (element: Fields, source: Source) => readonly Mapped[];
 
-const toMapped = bindRecords('okx');
+const toMapped = bindMapped('okx');
 
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
@@ -107,59 +107,60 @@ const readInstrument = (element: Fields, { instId }: Source): string => {
   return readText(named, 'instId');
 };
 
-const toAt = (symbol: string, element: Fields, { receivedAt }: Source): At => ({
+const toSubject = (symbol: string, element: Fields, { receivedAt }: Source): Subject => ({
   symbol,
   venueTs: readMsOrNull(element.ts, 'ts'),
   receivedAt,
+  element,
 });
 
 const ofSwap =
-  (map: (at: At, element: Fields, source: Source) => readonly Mapped[]): Mapper =>
+  (map: (subject: Subject, element: Fields, source: Source) => readonly Mapped[]): Mapper =>
   (element, source) => {
     const symbol = readSwap(element, source);
-    return symbol === null ? [] : map(toAt(symbol, element, source), element, source);
+    return symbol === null ? [] : map(toSubject(symbol, element, source), element, source);
   };
 
 /** A last price of zero or none means no trade yet. `volCcy24h` counts base: it is no turnover. */
-const mapTicker = ofSwap((at, element) => {
+const mapTicker = ofSwap((subject, element) => {
   const last = readAmountOrNull(element.last, 'last');
   const volume_24h = readAmountOrNull(element.vol24h, 'vol24h');
   const stats = { volume_24h, volume_unit: 'contracts' as const, turnover_24h: null, change_24h: null };
   return [
-    ...(last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)]),
-    ...(volume_24h === null ? [] : [toMapped(at, 'stats', stats, element)]),
+    ...(last === null || last === '0' ? [] : [toMapped(subject, 'ticker', { last })]),
+    ...(volume_24h === null ? [] : [toMapped(subject, 'stats', stats)]),
   ];
 });
 
-const mapMark = ofSwap((at, element) => [
-  toMapped(at, 'mark', { mark: readPrice(element.markPx, 'markPx'), index: null }, element),
+const mapMark = ofSwap((subject, element) => [
+  toMapped(subject, 'mark', { mark: readPrice(element.markPx, 'markPx'), index: null }),
 ]);
 
 /** An index is recorded for each listing that uses it. */
 const mapIndex: Mapper = (element, source) => {
   const index = readPrice(element.idxPx, 'idxPx');
   return listSymbolsOfIndex(readInstrument(element, source), source.context).map((symbol) =>
-    toMapped(toAt(symbol, element, source), 'mark', { mark: null, index }, element),
+    toMapped(toSubject(symbol, element, source), 'mark', { mark: null, index }),
   );
 };
 
 /** `fundingTime` is the coming settlement; `nextFundingRate` is for the one after it and is not read. */
-const mapFunding = ofSwap((at, element) => {
+const mapFunding = ofSwap((subject, element) => {
   const funding = readFigureOrNull(element.fundingRate, 'fundingRate');
   const next_funding_at = readMsOrNull(element.fundingTime, 'fundingTime');
   if (funding === null && next_funding_at === null) return [];
-  return [toMapped(at, 'funding', { funding, funding_interval_ms: readInterval(element), next_funding_at }, element)];
+  return [toMapped(subject, 'funding', { funding, funding_interval_ms: readInterval(element), next_funding_at })];
 });
 
 /** Contracts are the unit of trades and books; coins (`oiCcy`) are not read. */
-const mapOpenInterest = ofSwap((at, element) => [
-  toMapped(at, 'oi', { oi: readAmount(element.oi, 'oi'), oi_unit: 'contracts' }, element),
+const mapOpenInterest = ofSwap((subject, element) => [
+  toMapped(subject, 'oi', { oi: readAmount(element.oi, 'oi'), oi_unit: 'contracts' }),
 ]);
 
 const readIdOrNull = (value: unknown, name: string): bigint | null =>
   value === undefined || value === null || value === '' ? null : BigInt(readId(value, name));
 
-const mapBook = ofSwap((at, element, { channel, action }) => {
+const mapBook = ofSwap((subject, element, { channel, action }) => {
   const last = readIdOrNull(element.seqId, 'seqId');
   const previous = readIdOrNull(element.prevSeqId, 'prevSeqId');
   if (action !== undefined && action !== 'snapshot' && action !== 'update') throw badFrame('action is unknown');
@@ -167,19 +168,19 @@ const mapBook = ofSwap((at, element, { channel, action }) => {
   const asks = readLevels(element.asks, 'asks');
   const sequence = last === null ? null : String(last);
   if (!isChained(channel)) {
-    return [toMapped(at, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence }, element)];
+    return [toMapped(subject, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence })];
   }
-  const chain = toChain(at.symbol, { action, last, previous });
+  const chain = toChain(subject.symbol, { action, last, previous });
   if (!isFirst(action, previous))
-    return [{ ...toMapped(at, 'book', { kind: 'update', bids, asks, sequence }, element), chain }];
+    return [{ ...toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }), chain }];
   const full = toFullSides(channel, { bids: bids.length, asks: asks.length });
   const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence };
-  return [{ ...toMapped(at, 'book', values, element), chain: { ...chain, full } }];
+  return [{ ...toMapped(subject, 'book', values), chain: { ...chain, full } }];
 });
 
 const SIDES = ['buy', 'sell'] as const;
 
-const mapTrade = ofSwap((at, element) => {
+const mapTrade = ofSwap((subject, element) => {
   const side = readTaker(element.side, SIDES, 'side');
   if (side === null) return [];
   const values = {
@@ -189,7 +190,7 @@ const mapTrade = ofSwap((at, element) => {
     quantity: readAmount(element.sz, 'sz'),
     quantity_unit: 'contracts' as const,
   };
-  return [toMapped(at, 'trade', values, element)];
+  return [toMapped(subject, 'trade', values)];
 });
 
 /** `posSide` is the closed position, `bkPx` its bankruptcy price: the fill is not published. */
@@ -206,7 +207,7 @@ const mapLiquidations: Mapper = (element, source) => {
       quantity: readAmount(detail.sz, 'sz'),
       quantity_unit: 'contracts' as const,
     };
-    return toMapped(toAt(symbol, detail, source), 'liquidation', values, detail);
+    return toMapped(toSubject(symbol, detail, source), 'liquidation', values);
   });
 };
 
@@ -276,7 +277,7 @@ const toCandle = (symbol: string, row: readonly unknown[], parts: CandleParts): 
     trades: null,
     closed,
   };
-  return toMapped({ symbol, venueTs: null, receivedAt: source.receivedAt }, 'candle', values, row);
+  return toMapped({ symbol, venueTs: null, receivedAt: source.receivedAt, element: row }, 'candle', values);
 };
 
 const CHANNELS: ReadonlyMap<string, Mapper> = new Map([

@@ -42,7 +42,8 @@ export const planOkx = (listings: readonly ListingRecord[], env: PlanEnv): Slot[
     spreadListings(open, env, {
       sockets: Math.ceil(open.length / SOCKETS[name].about),
       most: SOCKETS[name].most,
-      slot: (members, { shard, tag }) => toSocket(`${name}.${tag}`, [shard], env.endpoints, plan(members)),
+      slot: (members, { shard, tag }) =>
+        toSocket({ id: `${name}.${tag}`, shards: [shard] }, env.endpoints, plan(members)),
     });
   return [
     ...spread('prices', toPrices),
@@ -131,7 +132,7 @@ const planLiquidations = (open: readonly ListingRecord[], { shards, endpoints }:
   const pulse = listArguments(['mark-price'], [oldest.venue_symbol]);
   const everyShard = Array.from({ length: shards }, (_, shard) => shard);
   return [
-    toSocket('liquidations', everyShard, endpoints, {
+    toSocket({ id: 'liquidations', shards: everyShard }, endpoints, {
       endpoint: 'public_ws',
       covers: [{ layers: ['liquidation'], symbols: null }],
       args: [{ channel: 'liquidation-orders', instType: 'SWAP' }, ...pulse],
@@ -140,7 +141,7 @@ const planLiquidations = (open: readonly ListingRecord[], { shards, endpoints }:
   ];
 };
 
-const toSocket = (id: string, shards: readonly number[], endpoints: Endpoints, plan: SocketPlan): Slot => ({
+const toSocket = ({ id, shards }: Pick<Slot, 'id' | 'shards'>, endpoints: Endpoints, plan: SocketPlan): Slot => ({
   kind: 'socket',
   id,
   shards,

@@ -19,6 +19,9 @@ export type Chain = {
 
 export type FullSides = { readonly bids: boolean; readonly asks: boolean };
 
+/** A message of a book: its place in the chain, and what the caller applies in its turn. */
+type Chained<P> = { readonly chain: Chain; readonly payload: P };
+
 /** How a venue's book continues. `snapshot`: REST snapshot and buffered diffs; `stream`: the feed sends snapshots; `full`: every message is whole. */
 export type BookRule = {
   readonly style: 'snapshot' | 'stream' | 'full';
@@ -69,10 +72,11 @@ export const isConfirmed = (state: BookSync<unknown>, chain: Chain): boolean =>
   isWhole(state) && state.last !== null && chain.last === BigInt(state.last);
 
 /** Takes one message of the book's chain, in the order of receipt. Never throws. */
-export const stepBookSync = <P>(rule: BookRule, state: BookSync<P>, chain: Chain, payload: P): SyncStep<P> => {
+export const stepBookSync = <P>(rule: BookRule, state: BookSync<P>, message: Chained<P>): SyncStep<P> => {
+  const { kind } = message.chain;
   // A confirmation changes no level: the diffs contain every change.
-  if (chain.kind === 'confirmation') return quiet(state);
-  return chain.kind === 'snapshot' ? onSnapshot(rule, state, chain, payload) : onUpdate(rule, state, chain, payload);
+  if (kind === 'confirmation') return quiet(state);
+  return kind === 'snapshot' ? onSnapshot(rule, state, message) : onUpdate(rule, state, message);
 };
 
 const quiet = <P>(state: BookSync<P>, apply: readonly P[] = []): SyncStep<P> => ({
@@ -85,16 +89,19 @@ const quiet = <P>(state: BookSync<P>, apply: readonly P[] = []): SyncStep<P> => 
 const toText = (id: bigint | null): string | null => (id === null ? null : String(id));
 const toId = (text: string | null): bigint | null => (text === null ? null : BigInt(text));
 
-const onSnapshot = <P>(rule: BookRule, state: BookSync<P>, chain: Chain, payload: P): SyncStep<P> => {
-  const id = chain.last;
+const onSnapshot = <P>(rule: BookRule, state: BookSync<P>, { chain, payload }: Chained<P>): SyncStep<P> => {
+  const { symbol, last: id } = chain;
   if (id === null || rule.style !== 'snapshot')
     return quiet({ phase: 'joined', last: toText(id), waiting: [] }, [payload]);
   // A snapshot older than a whole book is a late answer; any other replaces it.
   if (isWhole(state) && state.last !== null && id < BigInt(state.last)) return quiet(state);
-  return join(rule, state, chain.symbol, id, payload);
+  return join(rule, state, { symbol, id, payload });
 };
 
-const join = <P>(rule: BookRule, state: BookSync<P>, symbol: string, id: bigint, payload: P): SyncStep<P> => {
+/** A snapshot with an id. */
+type Snapshot<P> = { readonly symbol: string; readonly id: bigint; readonly payload: P };
+
+const join = <P>(rule: BookRule, state: BookSync<P>, { symbol, id, payload }: Snapshot<P>): SyncStep<P> => {
   let at = { last: id, joined: false };
   const apply: P[] = [payload];
   for (const [index, held] of state.waiting.entries()) {
@@ -109,19 +116,20 @@ const join = <P>(rule: BookRule, state: BookSync<P>, symbol: string, id: bigint,
   return quiet({ phase: at.joined ? 'live' : 'joined', last: String(at.last), waiting: [] }, apply);
 };
 
-const onUpdate = <P>(rule: BookRule, state: BookSync<P>, chain: Chain, payload: P): SyncStep<P> => {
+const onUpdate = <P>(rule: BookRule, state: BookSync<P>, message: Chained<P>): SyncStep<P> => {
+  const { chain, payload } = message;
   if (rule.style === 'full') return quiet({ phase: 'live', last: toText(chain.last), waiting: [] }, [payload]);
-  if (!isWhole(state)) return quiet(hold(rule, state, chain, payload));
+  if (!isWhole(state)) return quiet(hold(rule, state, message));
   const at = { last: toId(state.last) ?? 0n, joined: state.phase === 'live' };
   const verdict = rule.continues(at, chain);
   if (verdict === 'skip') return quiet(state);
   if (verdict === 'apply') return quiet({ phase: 'live', last: toText(chain.last), waiting: [] }, [payload]);
   const broken: BookSync<P> = { phase: 'broken', last: null, waiting: [] };
-  return { state: hold(rule, broken, chain, payload), apply: [], broke: true, needSnapshot: true };
+  return { state: hold(rule, broken, message), apply: [], broke: true, needSnapshot: true };
 };
 
 /** Keeps a diff until its snapshot arrives. Above the limit the oldest are dropped, and an older snapshot then fails to join. */
-const hold = <P>(rule: BookRule, state: BookSync<P>, chain: Chain, payload: P): BookSync<P> => {
+const hold = <P>(rule: BookRule, state: BookSync<P>, { chain, payload }: Chained<P>): BookSync<P> => {
   if (rule.style !== 'snapshot' || rule.bufferLimit < 1) return state;
   const held = { first: toText(chain.first), last: toText(chain.last), previous: toText(chain.previous), payload };
   return { ...state, waiting: [...state.waiting.slice(1 - rule.bufferLimit || state.waiting.length), held] };

@@ -24,13 +24,16 @@ const PAGE_BLOCKS = 9_000;
 const BASE_FEE_FACTOR = 2n;
 const NO_ROOT = '0'.repeat(64);
 
-/** The node does not answer, or answers with an error. `isRefusal`: the node was reached and refused the request. */
+/** `refused`: the node was reached and refused the request; `unreachable`: it does not respond. */
+type ChainFault = 'refused' | 'unreachable';
+
+/** The node does not respond, or responds with an error. */
 export class ChainError extends Error {
   override readonly name = 'ChainError';
-  readonly isRefusal: boolean;
-  constructor(message: string, isRefusal: boolean) {
+  readonly fault: ChainFault;
+  constructor(message: string, fault: ChainFault) {
     super(message);
-    this.isRefusal = isRefusal;
+    this.fault = fault;
   }
 }
 
@@ -88,10 +91,8 @@ const ask = async <T>(what: string, question: () => Promise<T>): Promise<T> => {
   try {
     return await question();
   } catch (error) {
-    throw new ChainError(
-      `${what}: ${describeError(error).replaceAll(/\bhttps?:\/\/\S+/g, 'the node')}`,
-      !isAway(error),
-    );
+    const text = describeError(error).replaceAll(/\bhttps?:\/\/\S+/g, 'the node');
+    throw new ChainError(`${what}: ${text}`, isAway(error) ? 'unreachable' : 'refused');
   }
 };
 

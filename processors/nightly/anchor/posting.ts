@@ -66,7 +66,7 @@ const refusable = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof ChainError && error.isRefusal) throw new PostingError('refused', error.message);
+    if (error instanceof ChainError && error.fault === 'refused') throw new PostingError('refused', error.message);
     throw error;
   }
 };

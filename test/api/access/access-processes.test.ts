@@ -94,7 +94,7 @@ const usedBy = async (pool: Pool, keyId: string): Promise<Record<string, number>
 /** Counts are reported every 250 ms: counts without a change for two seconds are complete. */
 const settledUse = async (pool: Pool, keyId: string): Promise<Record<string, number>> => {
   let [last, since] = ['', performance.now()];
-  return until('counters stand still', 20_000, async () => {
+  return until('counters do not move', 20_000, async () => {
     const used = await usedBy(pool, keyId);
     const text = JSON.stringify(used);
     if (text !== last) [last, since] = [text, performance.now()];
@@ -215,7 +215,7 @@ t.test('two API processes on one database', async (t: Test) => {
   });
 
   await t.test(
-    'with the line of notices cut it acts within a minute, and a metric says so',
+    'with the line of notices cut it acts within a minute, and a metric shows it',
     { skip: !IS_SHOW },
     async (t) => {
       const up = /perp_api_key_notices_up 1/;

@@ -75,12 +75,12 @@ t.test('a place that lies idle in one process serves the next request in another
   const [one, two, three] = await Promise.all([openPlaces(t, store), openPlaces(t, store), openPlaces(t, store)]);
   const order = [one, two, three, three, one, two, one, three];
   for (const places of order) {
-    t.ok(await places.take('k', 2), 'one after the other none is refused, whoever is asked');
+    t.ok(await places.take('k', 2), 'one after the other none is refused, in any process');
     places.free('k');
   }
   t.ok(await one.take('k', 2));
   t.ok(await two.take('k', 2));
-  await until('what is in use is told', 3_000, async () => {
+  await until('the places in use are reported', 3_000, async () => {
     await Promise.all([one.settle(), two.settle()]);
     return (await three.busyEverywhere('k', 2)) === 2 ? true : null;
   });
@@ -91,7 +91,7 @@ t.test('a place that lies idle in one process serves the next request in another
   t.pass('comes free');
 });
 
-t.test('a process that is dead or forgotten: its places are free, or told again', async (t) => {
+t.test('the places of a dead process are free, those of a forgotten one are reported again', async (t) => {
   const { pool } = await freshStore(t);
   const [dead, other] = [new Places(sharedPlaces(pool, 'dead')), new Places(sharedPlaces(pool, 'other'))];
   t.ok(await dead.take('k', 1));
@@ -102,14 +102,14 @@ t.test('a process that is dead or forgotten: its places are free, or told again'
   await other.settle({ idleMs: 0 });
   await pool.query('truncate api_nodes, key_places');
   // The database has lost its state: the next report of a live process contains everything.
-  await until('told again', 5_000, async () => {
+  await until('reported again', 5_000, async () => {
     await dead.settle();
     return (await pool.query("select 1 from key_places where node = 'dead'")).rows.length === 1 ? true : null;
   });
   t.notOk(await other.take('k', 1));
 });
 
-t.test('without the database a process counts its own, and tells when it is back', async (t) => {
+t.test('without the database a process counts its own places, and reports them when it is back', async (t) => {
   const { pool } = await freshStore(t);
   let isAway = true;
   const query = (...args: Parameters<Pool['query']>) =>
@@ -123,10 +123,10 @@ t.test('without the database a process counts its own, and tells when it is back
     await places.settle();
     return (await pool.query('select held from key_places')).rows[0]?.held === 2 ? true : null;
   });
-  t.pass('the places are told');
+  t.pass('the places are reported');
 });
 
-t.test('counts whose answer was lost are told again and count once', async (t) => {
+t.test('counts whose acknowledgement was lost are reported again and count once', async (t) => {
   const { pool } = await freshStore(t);
   let losses = 0;
   const query = async (...args: Parameters<Pool['query']>): Promise<unknown> => {
@@ -160,7 +160,7 @@ const createAccount = async (pool: Pool): Promise<Account> => {
   return { keyId: entry.key_id, plan: PLANS.free };
 };
 
-t.test('quotas of the day are shared by processes, all or none of a call, and stand in the account', async (t) => {
+t.test('quotas of the day are shared by processes, all or none of a call, and are shown in the account', async (t) => {
   const { pool } = await freshStore(t);
   const account = await createAccount(pool);
   const { keyId } = account;

@@ -90,7 +90,7 @@ t.test('every real key of a URL is marked, whatever else refuses it first (E-02)
   const named = await app.inject(`/v2/venues?auth=bearer&token=${keys.pro}`);
   t.equal(named.statusCode, 400);
   t.same(codes(named.body), ['KEY_IN_URL']);
-  t.same(table.compromised, [findId(keys.pro)], 'although "auth" stands before it');
+  t.same(table.compromised, [findId(keys.pro)], 'although "auth" precedes it');
   const two = await app.inject(`/v2/venues?x=${keys.free}&where=${keys.mini}`);
   t.equal(two.statusCode, 400);
   t.same(codes(two.body), ['KEY_IN_URL']);
@@ -172,12 +172,12 @@ t.test(
   async (t) => {
     const { app } = await testApp(market(), { trustedProxies: ['192.0.2.1'] });
     t.teardown(() => app.close());
-    const ask = (remoteAddress: string, said: string) =>
+    const ask = (remoteAddress: string, forwarded: string) =>
       app.inject({
         method: 'POST',
         url: '/v2/snapshots',
         remoteAddress,
-        headers: { 'x-forwarded-for': `203.0.113.9, ${said}` },
+        headers: { 'x-forwarded-for': `203.0.113.9, ${forwarded}` },
       });
     /** Sends requests until the share of a minute is used up, which may turn meanwhile. */
     const useUp = async (remoteAddress: string, toBody: (n: number) => string): Promise<number> => {
@@ -188,7 +188,7 @@ t.test(
     };
     t.equal(await useUp('192.0.2.1', () => '198.51.100.7'), 429);
     t.equal((await ask('192.0.2.1', '198.51.100.8')).statusCode, 402, 'another client');
-    t.equal(await useUp('192.0.2.2', (n) => `198.51.100.${n}`), 429, 'what a stranger says counts for nothing');
+    t.equal(await useUp('192.0.2.2', (n) => `198.51.100.${n}`), 429, 'a header of an untrusted client is ignored');
   },
 );
 
@@ -261,7 +261,7 @@ const COLLECTED = [
   },
 ] as const;
 
-t.test('a step of 6 to 8 that fails tells all that it finds, in one list (E-01, E-05)', async (t) => {
+t.test('a step of 6 to 8 that fails reports all faults in one list (E-01, E-05)', async (t) => {
   const { app, as } = await testApp(market());
   t.teardown(() => app.close());
   for (const { step, plan, url, payload, errors } of COLLECTED) {
@@ -307,7 +307,7 @@ t.test('counts the day and what is in flight (AC-03)', async (t) => {
   t.equal(await meter.admit('k', limits, 86_400_000), null, 'a new UTC day');
 });
 
-t.test('a limited request says which limit and when to come back', async (t) => {
+t.test('a limited request names the limit and when to retry', async (t) => {
   const { app, as } = await testApp(market());
   t.teardown(() => app.close());
   const answers = [];

@@ -73,7 +73,7 @@ const startNode = async (t: Teardown, url: string) => {
   return { app, keys, listener, get, status };
 };
 
-t.test('operators make, list, change and revoke keys by command, and every change is told', async (t) => {
+t.test('operators create, list, change and revoke keys by command, and every change is published', async (t) => {
   const { url, pool } = await freshStore(t);
   const run = (...args: string[]): Promise<string> => runKeys(args, url);
   const json = async <T>(...args: string[]): Promise<T> => JSON.parse(await run(...args, '--json', '--by', 'ann')) as T;
@@ -165,7 +165,7 @@ t.test('a lost listening connection comes back, and until then no entry outlives
      where application_name = 'perp-listener' and datname = current_database()`,
   );
   t.equal(rowCount, 1);
-  await until(async () => (await status(other.key)) === 401, 'what was missed is asked for again');
+  await until(async () => (await status(other.key)) === 401, 'what was missed is read again');
   t.ok(listener.isListening());
 });
 
@@ -176,7 +176,7 @@ const limits: Limits = {
   concurrent_requests: 100,
 };
 
-t.test('processes share the bucket of a key: together they admit what the plan says, and not one more', async (t) => {
+t.test('processes share the bucket of a key: together they admit what the plan allows, and not one more', async (t) => {
   const { pool } = await freshStore(t);
   const meters = Array.from({ length: 3 }, () => new Meter(sharedPermits(pool)));
   const begun = performance.now();
@@ -229,7 +229,7 @@ t.test('processes share the day, give back what did not count, and a killed one 
   t.equal(await one.admit('k', wide, now + 86_400_000), null, 'a new day for everyone');
 });
 
-t.test('without its store a process meters alone, and tells what it counted when the store is back', async (t) => {
+t.test('without its store a process meters alone, and reports its counts when the store is back', async (t) => {
   const { pool } = await freshStore(t);
   let isAway = true;
   const permits = sharedPermits({
@@ -250,7 +250,7 @@ t.test('without its store a process meters alone, and tells what it counted when
   t.same((await pool.query('select granted::int from key_meters')).rows, [{ granted: 16 }]);
 });
 
-t.test('a store that is slow delays a request a second at most, and no count is told twice', async (t) => {
+t.test('a store that is slow delays a request a second at most, and no count is reported twice', async (t) => {
   const { pool } = await freshStore(t);
   const meter = new Meter(sharedPermits(pool));
   const spend = async (): Promise<void> => {
@@ -326,7 +326,7 @@ t.test('two nodes answer one key with one set of counters, and name the limit (A
   const { burst, requests_per_second: rate } = PLANS.free.limits;
   t.ok(good >= burst && good <= burst + seconds * rate, `${good} in ${seconds} s`);
   t.match(answers[0]?.headers, { 'ratelimit-policy': '"second";q=2;w=1, "day";q=5000;w=86400' });
-  t.match(answers[3]?.headers.ratelimit, /^"day";r=4996;t=\d+$/, 'the fourth, whoever answered the others');
+  t.match(answers[3]?.headers.ratelimit, /^"day";r=4996;t=\d+$/, 'the fourth, whichever process answered the others');
   const refused = answers.find((answer) => answer?.statusCode === 429);
   t.match(refused?.headers, { 'x-service-limit': 'requests_per_second', 'retry-after': '1' });
   const used = async (): Promise<number> =>
@@ -335,7 +335,7 @@ t.test('two nodes answer one key with one set of counters, and name the limit (A
   t.equal(await used(), good);
 });
 
-t.test('the account answer says what the key may do and what it has used today (AC-01)', async (t) => {
+t.test('the account answer contains what the key may do and what it has used today (AC-01)', async (t) => {
   const { url, pool } = await freshStore(t);
   const [one, two] = await Promise.all([startNode(t, url), startNode(t, url)]);
   const { key, entry } = await newKey(pool, 'free');
@@ -348,7 +348,7 @@ t.test('the account answer says what the key may do and what it has used today (
   });
   t.equal(snapshots.statusCode, 200);
   const counted = async () => (await pool.query('select sum(used)::int as sum from key_usage')).rows[0]?.sum === 4;
-  await until(counted, 'both processes have told');
+  await until(counted, 'both processes have reported');
 
   const begun = Date.now();
   const answer = await one.get(key, '/v2/account');
@@ -397,7 +397,7 @@ t.test('the account answer says what the key may do and what it has used today (
   });
   const again = await two.get(key, '/v2/account');
   if (Date.now() - begun < 1_000) {
-    t.equal(again.statusCode, 429, 'one a second, whichever process is asked');
+    t.equal(again.statusCode, 429, 'one a second, in either process');
     t.match(again.headers, { 'x-service-limit': 'requests_per_second', 'retry-after': '1' });
     t.match(again.headers.ratelimit, '"day";r=4996;');
   }

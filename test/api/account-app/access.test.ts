@@ -133,7 +133,7 @@ t.test('every address of these tables is one of the site', (t) => {
   }
   t.end();
 });
-t.test('pages of members lead whoever is not signed in to the sign-in, and JSON is 401', async (t) => {
+t.test('pages of members redirect visitors to the sign-in, and JSON is 401', async (t) => {
   for (const [who, one] of Object.entries(NOBODIES)) {
     for (const path of MEMBER) {
       const { statusCode, headers, body } = await one.get(path);

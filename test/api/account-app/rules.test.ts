@@ -50,7 +50,7 @@ t.test('a rule is written, checked, seen to match, changed and removed', async (
   t.match(
     (await pool.query("select kind, plan, expires_at > now() as lives from api_keys where account_id = 'acc_a'")).rows,
     [{ kind: 'page', plan: 'mini', lives: true }],
-    'asked with one key of the pages',
+    'requested with one key of the pages',
   );
   t.notMatch((await mine.get('/keys')).body, /<td>page/, 'which nobody is shown');
   t.match((await mine.get('/api/rules')).json(), { items: [] }, 'checking makes nothing');
@@ -141,7 +141,7 @@ t.test('a rule is written, checked, seen to match, changed and removed', async (
     { action: 'rule_removed', actor: 'owner' },
   ]);
 
-  await t.test('rules stand in the export, and end with the account', async (t) => {
+  await t.test('rules are in the export, and end with the account', async (t) => {
     const rule = await createRule(
       pool,
       {

@@ -60,7 +60,7 @@ t.test('new recovery codes end the earlier ones', async (t) => {
   );
 });
 
-t.test('hours after the sign-in, changes ask for the password again', async (t) => {
+t.test('hours after the sign-in, changes require the password again', async (t) => {
   const one = browser();
   const { email } = await signUp(one);
   await pool.query("update account_sessions set proven_at = now() - interval '13 hours' where account_id = $1", [

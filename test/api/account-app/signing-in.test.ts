@@ -37,7 +37,7 @@ t.test('an address or a password that cannot be one is refused with what to do',
 });
 
 t.test(
-  'signed in by the password, on the way on that was asked for; a wrong one and an unknown address are told the same',
+  'the password signs in and leads to the requested page; a wrong one and an unknown address get the same answer',
   async (t) => {
     const { email } = await signUp(browser());
     const one = browser();
@@ -154,7 +154,7 @@ t.test('a recovery code sets a new password once, and every session ends', async
 });
 
 t.test(
-  'a code is asked for by mail: a letter waits for the operator, and nobody learns whether there is an account',
+  'a code is requested by mail: a letter waits for the operator, and nobody learns whether there is an account',
   async (t) => {
     const { email } = await signUp(browser());
     const one = browser();
@@ -218,7 +218,7 @@ t.test('a sign-up that ends at any of its statements leaves nothing', async (t) 
   t.equal((await signUp(browser(), { email })).answer.statusCode, 200);
 });
 
-t.test('whoever comes when too many sign in is asked to come again, and no try is counted', async (t) => {
+t.test('a visitor who comes when too many sign in is asked to retry later, and no try is counted', async (t) => {
   const tries = async (): Promise<number> =>
     (await pool.query<{ n: number }>('select count(*)::int as n from sign_in_tries')).rows[0]?.n ?? 0;
   const before = await tries();

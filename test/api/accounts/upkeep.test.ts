@@ -148,7 +148,7 @@ t.test('a letter with a code reaches its owner, who sets a new password; without
   const guest = browser();
   const asked = await guest.submit('/recover', { 'mail-to': email }, '/recover/mail');
   const nobody = await browser().submit('/recover', { 'mail-to': 'nobody@example.com' }, '/recover/mail');
-  t.equal(asked.statusCode, nobody.statusCode, 'whoever asks is told the same');
+  t.equal(asked.statusCode, nobody.statusCode, 'every visitor gets the same answer');
   await waitFor('the letter is there', () => outcomes.length === 2);
   t.match(mailed[1], { to: email, text: /set a new password/ });
   const code = /[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/.exec(mailed[1]?.text ?? '')?.[0] ?? '';

@@ -20,7 +20,7 @@ type Fault = {
   /** Step of E-01. */
   readonly step: 6 | 7 | 8;
   readonly spoil: (request: Request) => void;
-  readonly told: Omit<ExpectedError, 'offset'>;
+  readonly expected: Omit<ExpectedError, 'offset'>;
   /** Text of `where` or `query` whose place the error has. */
   readonly at?: string;
 };
@@ -37,7 +37,7 @@ const term =
 
 const COLOUR: Fault = {
   ...{ name: 'unknown member', step: 6, spoil: set('colour', 'red') },
-  told: { code: 'DQL_JSON_SCHEMA', path: '/colour' },
+  expected: { code: 'DQL_JSON_SCHEMA', path: '/colour' },
 };
 const BYTES: Fault = {
   name: 'header that is no limit',
@@ -45,46 +45,58 @@ const BYTES: Fault = {
   spoil: ({ headers }) => {
     headers['x-service-max-bytes'] = '5';
   },
-  told: { code: 'DQL_JSON_SCHEMA', path: '/headers/x-service-max-bytes' },
+  expected: { code: 'DQL_JSON_SCHEMA', path: '/headers/x-service-max-bytes' },
 };
 const UNITS: Fault = {
   ...{ name: 'value out of its set', step: 6, spoil: set('units', 'colour') },
-  told: { code: 'DQL_JSON_SCHEMA', path: '/units' },
+  expected: { code: 'DQL_JSON_SCHEMA', path: '/units' },
 };
 const EVERYWHERE = [COLOUR, BYTES] as const;
 const NAMES: readonly Fault[] = [
-  { name: 'unknown venue', step: 7, spoil: term('venue = nosuch'), told: { code: 'DQL_UNKNOWN_VENUE' }, at: 'nosuch' },
-  { name: 'unknown base', step: 7, spoil: term('base = NOBASE'), told: { code: 'DQL_UNKNOWN_ASSET' }, at: 'NOBASE' },
-  { name: 'unknown quote', step: 7, spoil: term('quote = NOQ'), told: { code: 'DQL_UNKNOWN_CURRENCY' }, at: 'NOQ' },
-  { name: 'unknown key', step: 7, spoil: term('color = RED'), told: { code: 'DQL_UNKNOWN_FIELD' }, at: 'color' },
+  {
+    name: 'unknown venue',
+    step: 7,
+    spoil: term('venue = nosuch'),
+    expected: { code: 'DQL_UNKNOWN_VENUE' },
+    at: 'nosuch',
+  },
+  {
+    name: 'unknown base',
+    step: 7,
+    spoil: term('base = NOBASE'),
+    expected: { code: 'DQL_UNKNOWN_ASSET' },
+    at: 'NOBASE',
+  },
+  { name: 'unknown quote', step: 7, spoil: term('quote = NOQ'), expected: { code: 'DQL_UNKNOWN_CURRENCY' }, at: 'NOQ' },
+  { name: 'unknown key', step: 7, spoil: term('color = RED'), expected: { code: 'DQL_UNKNOWN_FIELD' }, at: 'color' },
 ];
 const instant = (member: string, value: unknown = 'yesterday', path = `/${member}`): Fault => ({
   ...{ name: `malformed ${member}`, step: 6, spoil: set(member, value) },
-  told: { code: 'DQL_JSON_SCHEMA', path },
+  expected: { code: 'DQL_JSON_SCHEMA', path },
 });
 const plan = (member: string, value: unknown, path: string | null = `/${member}`): Fault => ({
   ...{ name: `${member} out of plan`, step: 8, spoil: set(member, value) },
-  told: path === null ? { code: 'PLAN_LIMIT' } : { code: 'PLAN_LIMIT', path },
+  expected: path === null ? { code: 'PLAN_LIMIT' } : { code: 'PLAN_LIMIT', path },
 });
 const limit = (member: string, value: unknown, path = `/${member}`): Fault => ({
   ...{ name: `${member} over limit`, step: 8, spoil: set(member, value) },
-  told: { code: 'DQL_LIMIT', path },
+  expected: { code: 'DQL_LIMIT', path },
 });
 /** The selection has more listings than the plan allows, unless a term of it narrows it. */
 const WIDE: Fault = {
   ...{ name: 'too many listings', step: 8, spoil: () => undefined },
-  told: { code: 'DQL_LIMIT', path: '/where' },
+  expected: { code: 'DQL_LIMIT', path: '/where' },
 };
 const NOT_IN_FREE: Fault = {
   ...{ name: 'layer out of plan', step: 8, spoil: () => undefined },
-  told: { code: 'PLAN_LIMIT' },
+  expected: { code: 'PLAN_LIMIT' },
 };
 const future = (member: string, value: unknown, path: string): Fault => ({
   ...{ name: `${member} in the future`, step: 7, spoil: set(member, value) },
-  told: { code: 'DQL_AS_OF_RANGE', path },
+  expected: { code: 'DQL_AS_OF_RANGE', path },
 });
 const query = (name: string, code: ErrorCode, text: string, at: string): Fault => ({
-  ...{ name, step: 7, spoil: set('query', text), told: { code }, at },
+  ...{ name, step: 7, spoil: set('query', text), expected: { code }, at },
 });
 const BAD_QUERY = query('bad DQL', 'DQL_UNKNOWN_FIELD', 'any(venues where nosuchfield > 1)', 'nosuchfield');
 const SUM = query('sum as published', 'DQL_TYPE', 'sum(venues, oi) > 1', 'sum');
@@ -95,7 +107,7 @@ const LATER = '2027-01-01T00:00:00Z';
 const PROOF = { venue: 'binance', symbol: 'BTCUSDT', layer: 'mark', at: '2026-01-10T12:00:00Z' };
 const NO_VENUE: Fault = {
   ...{ name: 'unknown venue', step: 7, spoil: set('venue', 'nosuch') },
-  told: { code: 'DQL_UNKNOWN_VENUE', path: '/venue' },
+  expected: { code: 'DQL_UNKNOWN_VENUE', path: '/venue' },
 };
 
 /** Of two faults of one member only one can be made. */
@@ -161,7 +173,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
         ...[...EVERYWHERE, ...NAMES, instant('to'), plan('from', '2026-01-08T10:00:00Z'), WIDE],
         {
           ...{ name: 'no timeframe of ours', step: 7, spoil: set('timeframe', '7m') },
-          told: { code: 'DQL_TIMEFRAME_UNSUPPORTED', path: '/timeframe' },
+          expected: { code: 'DQL_TIMEFRAME_UNSUPPORTED', path: '/timeframe' },
         },
       ],
     },
@@ -225,14 +237,14 @@ const expected = (
   names: boolean,
 ): ExpectedError[] => {
   const first = faults.some(({ step }) => step < 8) ? faults.filter(({ step }) => step < 8) : faults;
-  const told = first.map(({ told, at }): ExpectedError => {
-    if (at === undefined) return told;
-    const inQuery = told.path === undefined && texts.query.includes(at) && !texts.where.includes(at);
+  const errors = first.map(({ expected, at }): ExpectedError => {
+    if (at === undefined) return expected;
+    const inQuery = expected.path === undefined && texts.query.includes(at) && !texts.where.includes(at);
     const offset = (inQuery ? texts.query : texts.where).indexOf(at);
-    return { ...told, offset, ...(names ? { path: inQuery ? '/query' : '/where' } : {}) };
+    return { ...expected, offset, ...(names ? { path: inQuery ? '/query' : '/where' } : {}) };
   });
   const place = ({ offset }: ExpectedError): number => offset ?? Number.POSITIVE_INFINITY;
-  return told.sort((a, b) => {
+  return errors.sort((a, b) => {
     if (place(a) !== place(b)) return place(a) - place(b);
     return (a.path ?? '') < (b.path ?? '') ? -1 : 1;
   });
@@ -331,11 +343,11 @@ type Member = { readonly type?: string; readonly enum?: unknown; readonly anyOf?
 const isText = ({ type, enum: values, anyOf = [] }: Member): boolean =>
   (type === 'string' && values === undefined) || anyOf.some(isText);
 
-t.test('what a text of a member may be is in the table: a schema says it of none', (t) => {
+t.test('the format of a text member is in the table: no schema declares it', (t) => {
   for (const { name, input } of [...OPERATIONS, STREAM] as readonly Endpoint[]) {
     const { properties = {} } = input as { readonly properties?: Readonly<Record<string, Member>> };
     const faults = (TABLE[name] ?? []).flatMap((row) => row.faults);
-    const told = new Set(
+    const described = new Set(
       faults.flatMap((fault) => {
         const request: Request = { body: {}, where: [], headers: {} };
         fault.spoil(request);
@@ -343,20 +355,20 @@ t.test('what a text of a member may be is in the table: a schema says it of none
       }),
     );
     for (const [member, schema] of Object.entries(properties)) {
-      if (isText(schema) && !ANY_TEXT[name]?.includes(member)) t.ok(told.has(member), `${name}: ${member}`);
+      if (isText(schema) && !ANY_TEXT[name]?.includes(member)) t.ok(described.has(member), `${name}: ${member}`);
     }
   }
   t.end();
 });
 
-t.test('how much is asked for is clamped and never refused, on every endpoint (H-16g, H-14, ST-01)', async (t) => {
+t.test('a requested amount is clamped and never refused, on every endpoint (H-16g, H-14, ST-01)', async (t) => {
   const { app, table } = await testApp(market());
   t.teardown(() => app.close());
   let asked = 0;
   for (const endpoint of [...OPERATIONS, STREAM] as readonly Endpoint[]) {
     const { properties = {} } = endpoint.input as { readonly properties?: object };
     for (const member of ['limit', 'depth'].filter((name) => name in properties)) {
-      const told = async (value: number): Promise<string[]> => {
+      const readFaults = async (value: number): Promise<string[]> => {
         // Another fault, so that no stream begins and nothing is read.
         const body = { colour: 1, ...TABLE[endpoint.name]?.[0]?.lawful, [member]: value };
         const isGet = endpoint.method === 'GET';
@@ -369,41 +381,41 @@ t.test('how much is asked for is clamped and never refused, on every endpoint (H
         return (answer.json() as Errors).errors.map(({ path }) => String(path));
       };
       asked += 1;
-      t.same(await told(1_000_000_000_000), ['/colour'], `${endpoint.path} ${member}`);
-      t.same(await told(-1), ['/colour', `/${member}`], `${endpoint.path} ${member}`);
+      t.same(await readFaults(1_000_000_000_000), ['/colour'], `${endpoint.path} ${member}`);
+      t.same(await readFaults(-1), ['/colour', `/${member}`], `${endpoint.path} ${member}`);
     }
   }
   t.ok(asked >= 6, `${asked} members`);
 });
 
-const sorted = (told: ExpectedError): [string, unknown][] =>
-  Object.entries(told).sort(([a], [b]) => (a < b ? -1 : 1)) as [string, unknown][];
+const sorted = (error: ExpectedError): [string, unknown][] =>
+  Object.entries(error).sort(([a], [b]) => (a < b ? -1 : 1)) as [string, unknown][];
 
 t.test('a member with a fault inside is judged by what is left of it', async (t) => {
   const { app, table } = await testApp(market());
   t.teardown(() => app.close());
-  const told = async (url: string, payload: object): Promise<string[]> => {
+  const readFaults = async (url: string, payload: object): Promise<string[]> => {
     const headers = { authorization: `Bearer ${table.add('pro')}` };
     const answer = await app.inject({ method: 'POST', url, headers, payload });
     return (answer.json() as Errors).errors.map(({ code, path }) => `${code} ${path ?? ''}`);
   };
   const where = { venue: ['nosuch', 'okx'], base: 5, colour: 'red', quote: ['USDT', 'NOQ'] };
-  t.same(await told('/v2/snapshots', { where, layers: [5], freshness: { mark: 'x', moon: '1s' } }), [
+  t.same(await readFaults('/v2/snapshots', { where, layers: [5], freshness: { mark: 'x', moon: '1s' } }), [
     ...['DQL_JSON_SCHEMA /freshness/mark', 'DQL_JSON_SCHEMA /freshness/moon', 'DQL_JSON_SCHEMA /layers/0'],
     ...['DQL_JSON_SCHEMA /where/base', 'DQL_JSON_SCHEMA /where/colour'],
     ...['DQL_UNKNOWN_CURRENCY /where/quote/1', 'DQL_UNKNOWN_VENUE /where/venue/0'],
   ]);
-  t.same(await told('/v2/snapshots/history', { interval: '7s', from: 'x', where: { venue: 'nosuch' } }), [
+  t.same(await readFaults('/v2/snapshots/history', { interval: '7s', from: 'x', where: { venue: 'nosuch' } }), [
     ...['DQL_JSON_SCHEMA /from', 'DQL_JSON_SCHEMA /interval', 'DQL_UNKNOWN_VENUE /where/venue'],
   ]);
-  t.same(await told('/v2/snapshots/history', { raw: true, colour: 1 }), [
+  t.same(await readFaults('/v2/snapshots/history', { raw: true, colour: 1 }), [
     ...['DQL_JSON_SCHEMA /colour', 'DQL_JSON_SCHEMA /from', 'DQL_JSON_SCHEMA /to'],
   ]);
-  t.same(await told('/v2/screen', { query: 5, where: { venue: 'nosuch' } }), [
+  t.same(await readFaults('/v2/screen', { query: 5, where: { venue: 'nosuch' } }), [
     ...['DQL_JSON_SCHEMA /query', 'DQL_UNKNOWN_VENUE /where/venue'],
   ]);
-  t.same(await told('/v2/screen', { query: 'sum(venues, oi) > 1', units: 'x' }), ['DQL_JSON_SCHEMA /units']);
-  t.same(await told('/v2/dql/parse', { dql: '2', query: 'any(venues where nosuch > 1)' }), [
+  t.same(await readFaults('/v2/screen', { query: 'sum(venues, oi) > 1', units: 'x' }), ['DQL_JSON_SCHEMA /units']);
+  t.same(await readFaults('/v2/dql/parse', { dql: '2', query: 'any(venues where nosuch > 1)' }), [
     ...['DQL_UNKNOWN_FIELD ', 'DQL_VERSION /dql'],
   ]);
 });
@@ -415,7 +427,7 @@ t.test('limits of the language are judged of a lawful request only', async (t) =
   for (const { method, path, input } of [...OPERATIONS, STREAM] as readonly Endpoint[]) {
     const { properties = {} } = input as { readonly properties?: object };
     if (!('where' in properties)) continue;
-    const told = async (where: string): Promise<string[]> => {
+    const readFaults = async (where: string): Promise<string[]> => {
       const lawful = { timeframe: '1m', ...WINDOW, query: 'any(venues where mark > 1)', as_of: WINDOW.from };
       const needed = Object.entries(lawful).filter(([name]) =>
         path === '/v2/snapshots/history' ? name === 'as_of' : name in properties && method === 'POST',
@@ -428,8 +440,8 @@ t.test('limits of the language are judged of a lawful request only', async (t) =
           : await app.inject({ method, url: path, headers, payload: body });
       return (answer.json() as Errors).errors.map(({ code }) => code);
     };
-    t.same(await told(many('okx')), ['DQL_COMPLEXITY'], path);
-    t.same(await told(many('nosuch')), ['DQL_UNKNOWN_VENUE'], path);
+    t.same(await readFaults(many('okx')), ['DQL_COMPLEXITY'], path);
+    t.same(await readFaults(many('nosuch')), ['DQL_UNKNOWN_VENUE'], path);
   }
 });
 
@@ -439,14 +451,14 @@ t.test('a body of 64 KiB and one byte is too large before its media type is judg
   const types = ['application/json', 'json', 'application / json', '', ';', 'text/plain', '\u00e9', 'a/b;'.repeat(500)];
   for (const { method, path } of OPERATIONS.filter((operation) => operation.method === 'POST')) {
     for (const type of types) {
-      const told = async (bytes: number): Promise<string> => {
+      const readFaults = async (bytes: number): Promise<string> => {
         const headers = { 'content-type': type, authorization: `Bearer ${table.add('pro')}` };
         const answer = await app.inject({ method, url: path, headers, payload: ' '.repeat(bytes) });
         return (answer.json() as Errors).errors.map(({ code }) => code).join();
       };
-      t.equal(await told(65_537), 'PAYLOAD_TOO_LARGE', `${path} ${type}`);
+      t.equal(await readFaults(65_537), 'PAYLOAD_TOO_LARGE', `${path} ${type}`);
       const atLimit = type === 'application/json' ? 'DQL_JSON_SCHEMA' : 'UNSUPPORTED_MEDIA_TYPE';
-      t.equal(await told(65_536), atLimit, `${path} ${type}`);
+      t.equal(await readFaults(65_536), atLimit, `${path} ${type}`);
     }
   }
 });

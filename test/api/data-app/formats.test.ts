@@ -180,7 +180,7 @@ t.test('each format is judged by its own bytes, with the window that would fit',
     t.match(error, { code: 'DQL_LIMIT', message: /^The answer has \d+ bytes, the limit is 30000\.$/ });
     const micros = Number(/A window of about (\d+)s fits/.exec(error?.hint ?? '')?.[1]) * 1_000_000;
     const smaller = { ...HOUR, from: formatInstant(END - micros) };
-    t.equal((await ask(smaller, limited)).statusCode, 200, `${accept}: what the hint says does fit`);
+    t.equal((await ask(smaller, limited)).statusCode, 200, `${accept}: the size in the hint fits`);
     const larger = { ...HOUR, from: formatInstant(END - micros * 1.5) };
     t.equal((await ask(larger, limited)).statusCode, 400, 'and is not far from the limit');
   }

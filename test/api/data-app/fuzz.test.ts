@@ -121,7 +121,7 @@ const UNREADABLE = [
   },
 ] as const;
 
-t.test('what never becomes a request is told as every failure is (E-05, N-12, N-13)', async (t) => {
+t.test('what never becomes a request is refused in the form of every error (E-05, N-12, N-13)', async (t) => {
   const { app } = await testApp(market());
   t.teardown(() => app.close());
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));

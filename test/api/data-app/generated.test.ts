@@ -45,5 +45,5 @@ t.test('no generated query is answered with a 5xx', async (t) => {
   const { statuses, codes } = tally;
   t.ok((statuses['screen 200'] ?? 0) > SCREENS / 2, `screens were answered: ${JSON.stringify(statuses)}`);
   t.ok((statuses['parse 200'] ?? 0) > PARSES / 5 && (statuses['parse 400'] ?? 0) > PARSES / 5, 'both kinds of parses');
-  t.notOk('screen (no JSON)' in codes || 'parse (no JSON)' in codes, 'every refusal says which it is');
+  t.notOk('screen (no JSON)' in codes || 'parse (no JSON)' in codes, 'every refusal has its code');
 });

@@ -26,7 +26,7 @@ const inlined = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inlined(part)]));
 };
 
-t.test('a name stands for what was in its place, words included', (t) => {
+t.test('a name refers to what was in its place, words included', (t) => {
   t.same(inlined(NAMED.paths), PLAIN.paths);
   const { paths: _, components: __, ...named } = NAMED;
   const { paths: ___, components: ____, ...plain } = PLAIN;
@@ -53,7 +53,7 @@ const wordless = (value: unknown): unknown => {
   return Object.fromEntries(members.map(([name, part]) => [name, wordless(part)]));
 };
 
-t.test('no shape with members stands twice', (t) => {
+t.test('no shape with members occurs twice', (t) => {
   const first = new Map<string, string>();
   for (const [shape, place] of shapesIn(NAMED, '')) {
     const other = first.get(shape);
@@ -72,7 +72,7 @@ t.test('every event that the stream is described with has a shape', (t) => {
   t.end();
 });
 
-t.test('the example of the stream has events of the shapes told', (t) => {
+t.test('the example of the stream has events of the declared shapes', (t) => {
   const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } });
   ajv.addSchema(NAMED, 'document');
   const validate = ajv.compile({ $ref: 'document#/components/schemas/StreamEvent' });

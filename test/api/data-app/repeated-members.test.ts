@@ -43,7 +43,7 @@ t.test('finds what an object names twice, and only that', (t) => {
   const deep = 25_000;
   const nested = `${'['.repeat(deep)}{${Array.from({ length: 1_000 }, (_, i) => `"${i % 500}":0`).join()}}${']'.repeat(deep)}`;
   const found = repeatedMembers(nested);
-  t.equal(found.length, 20, 'as many as an answer tells');
+  t.equal(found.length, 20, 'as many as an answer contains');
   t.ok(found.every(({ length }) => length <= 64));
   t.same(repeatedMembers('{"a":[1,{"b":{"c":1,"\\u0063":2,"c":3}},{"c":1}],"a":0}'), [['a', 1, 'b', 'c'], ['a']]);
   t.end();

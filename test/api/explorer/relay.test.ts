@@ -89,10 +89,10 @@ t.test('without a session nothing is passed on, and from another site nothing ei
   ])
     for (const payload of [undefined, BODY])
       t.equal((await ask(one, payload === undefined ? '/venues' : '/snapshots', payload, headers)).statusCode, 403);
-  t.equal(seen.length, before, 'the API was asked nothing');
+  t.equal(seen.length, before, 'the API received no request');
 });
 
-t.test('whoever is signed in calls with a key of the account, which has its plan and ends with it', async (t) => {
+t.test('a signed-in visitor calls with a key of the account, which has its plan and ends with it', async (t) => {
   const { one, account } = await member('owner');
   const { one: stranger, account: other } = await member('stranger');
   const { statusCode, body } = await ask(one, '/snapshots', BODY);
@@ -129,7 +129,7 @@ t.test('ten first calls at once make one key', async (t) => {
   t.equal((await keyRows(account)).length, 1);
 });
 
-t.test('a page that is loaded more often than the plan allows says so', async (t) => {
+t.test('a page that is loaded more often than the plan allows shows it', async (t) => {
   const { one } = await member('reloading');
   const load = () => one.send({ method: 'GET', url: '/explore', headers: { host: new URL(origin).host } });
   // On a busy machine twenty may take longer than the second they count in.
@@ -204,12 +204,12 @@ t.test('a path leads to the call that it names and to no other', async (t) => {
     ...['/archive/..%2f..%2faccount/mark/x/y', '/anchors/..', '/anchors/%2e', '/snapshots'],
   ])
     t.equal((await ask(one, path)).statusCode, 404, path);
-  t.equal(seen.length, before, 'the API was asked nothing');
+  t.equal(seen.length, before, 'the API received no request');
   await ask(one, '/archive/binance%3ABTCUSDT/mark/2026-01-01%3Fx=1%2f..?format=csv');
   t.equal(seen.at(-1)?.url, '/v2/archive/binance:BTCUSDT/mark/2026-01-01%3Fx%3D1%2F..?format=csv');
 });
 
-t.test('an open explorer lends its key to whoever is not signed in, at its own address alone', async (t) => {
+t.test('an open explorer lends its key to visitors, at its own address alone', async (t) => {
   const openPort = await freePort();
   const openOrigin = `http://localhost:${openPort}`;
   const { rows } = await pool.query<{ account_id: string }>(
@@ -303,7 +303,7 @@ t.test('an API that is away is a 503 with the time to wait', async (t) => {
   );
 });
 
-t.test('no key stands in anything that a browser was answered', (t) => {
+t.test('no answer to a browser contains a key', (t) => {
   t.ok(answered.length > 10_000);
   t.same(findKeyShapes(answered), []);
   t.end();

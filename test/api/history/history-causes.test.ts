@@ -90,7 +90,7 @@ const listRuns = (rows: readonly AnswerRow[]): string[] => {
   return runs.map(({ cause, count }) => `${count} ${cause}`);
 };
 
-t.test('each row of one window says its own cause', async (t) => {
+t.test('each row of one window has its own cause', async (t) => {
   const { ask } = await workLog(t, engines, { log: faultyLog(), spec: SPEC });
   const instant = (second: number): string => new Date(START / 1_000 + second * 1_000).toISOString();
   const window = {

@@ -162,7 +162,7 @@ const askAll = async (t: Test, world: PaperWorld, asked: readonly Asked[]): Prom
   return settled;
 };
 
-t.test('every answer is what the log says, and a settled one stays', async (t) => {
+t.test('every answer agrees with the log, and a settled one stays', async (t) => {
   const world = new PaperWorld({ seed: SEED, write });
   const asker = new Asker(SEED);
   const kept: Settled[] = [];

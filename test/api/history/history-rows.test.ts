@@ -177,7 +177,7 @@ t.test('a request is moved in to boundaries, cut at now, and never turned round'
   t.end();
 });
 
-t.test('the reach told of a raw answer fits, and instants are read in runs', (t) => {
+t.test('the reported reach of a raw answer fits, and instants are read in runs', (t) => {
   const layers = ['mark', 'funding'] as const;
   const asked = { mode: 'raw', from: NOW - 86_400_000_000, to: NOW } as const;
   t.same(rawLimits(asked, layers, 9), []);

@@ -154,11 +154,11 @@ t.test('a stream that comes back waits for what it has missed, or begins with fr
   const id = await earlierId(t, path);
   const late = await resume(here, node, id);
   await waitFor('a stream that has waited long enough', () => late.named('ready')[0] ?? null);
-  t.equal(late.events[0]?.data.resumed, false, 'whoever has waited long enough');
+  t.equal(late.events[0]?.data.resumed, false, 'the request that has waited long enough');
   t.match(late.events[1], { event: 'gap', data: { reason: 'resume_expired' } });
   t.ok(late.named('snapshot').length > 0);
   const waiting = await resume(here, node, id);
-  t.same(waiting.events, [], 'nothing is told before it is known what was missed');
+  t.same(waiting.events, [], 'nothing is published before the missed entries are known');
   joined.join();
   await waiting.untilCount('ready', 1);
   t.equal(waiting.events[0]?.data.resumed, true);

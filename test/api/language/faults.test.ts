@@ -130,7 +130,7 @@ t.test('a deep object keeps what encloses it: no fault of scope, kind or timefra
   t.same(ofObject({ dql: '1', condition: { type: 'any', where: deep } }), ['DQL_COMPLEXITY']);
 });
 
-t.test('what is wrong in a deep expression is told all the same', async (t) => {
+t.test('a fault in a deep expression is reported all the same', async (t) => {
   const sum = Array.from({ length: 31 }, () => 'mark').join(' + ');
   t.same(findFaults({ text: `any(venues where ${sum} > 1)` }), ['DQL_COMPLEXITY']);
   t.same(findFaults({ text: `max(venues, ${sum}) > 1` }), ['DQL_COMPLEXITY']);
@@ -172,7 +172,7 @@ const wrongFor = (key: string, value: unknown, type: unknown): readonly unknown[
 
 const copy = (object: Json): Record<string, unknown> => JSON.parse(JSON.stringify(object)) as Record<string, unknown>;
 
-/** Members whose lists may also be a bare string: any string is right there. */
+/** Members whose lists may also be a single string: any string is valid there. */
 const isSelection = (path: string): boolean => path.startsWith('/where/');
 
 /** Objects with one fault of shape each, and the path at which it is reported. */
@@ -201,7 +201,7 @@ const spoil = (object: Json, at: number, pick: number): { readonly object: Json;
   return { object: spoilt, path };
 };
 
-t.test('one fault of shape in an object is told, at its path, and nothing else is (DQL-34c)', async (t) => {
+t.test('one fault of shape in an object is reported, at its path, and nothing else (DQL-34c)', async (t) => {
   const seen = new Set<string>();
   fc.assert(
     fc.property(queries, fc.nat(500), fc.nat(500), (object, at, pick) => {

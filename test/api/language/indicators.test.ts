@@ -118,7 +118,7 @@ t.test('percentiles by nearest rank and linear', async (t) => {
   t.equal(worth('percentile(close, 100, 0.07)', { close: ramp(100, (i) => i + 1) }), 1);
 });
 
-t.test('a moving percentile is what each of its windows says', async (t) => {
+t.test('a moving percentile is that of each of its windows', async (t) => {
   const close = ramp(60, (i) => ((i * 7919) % 97) / 10);
   for (const method of ['', ', linear']) {
     const means = Array.from({ length: 20 }, (_, i) =>
@@ -143,7 +143,7 @@ t.test('a window with an absent element has no value; a gap counts before missin
   t.equal(worth('gaps(7)', { present: close }), 'insufficient_history');
 });
 
-t.test('what has no number has no value, and what crosses says so', async (t) => {
+t.test('what has no number has no value, and a crossing is true', async (t) => {
   t.equal(worth('roc(close, 1)', { close: [0, 1] }), 'no_value');
   t.equal(worth('sma(close / open, 2)', { close: [1, 2], open: [1, 0] }), 'no_value');
   t.equal(worth('rolling_sum(close, 2)', { close: [1e308, 1e308] }), 'no_value');

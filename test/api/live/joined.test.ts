@@ -127,7 +127,7 @@ const samePast = (t: Test, joined: Node, what: string): void => {
   t.ok(kept.node.states.from <= Math.max(kept.whole.states.from, now - RULES_KEPT), `${what}: states are kept as long`);
 };
 
-t.test('a node that begins anywhere is as one that was told everything', async (t) => {
+t.test('a node that begins anywhere equals one that received everything', async (t) => {
   const { below: random } = createRandom(SEED);
   let resumed = 0;
   for (let round = 0; round < 8; round++) {

@@ -34,7 +34,7 @@ const round = (offset: number, watermark: number): StateEntry[] => [
   { ...none, round: offset, kind: 'marker', marker: { entries: 2, watermark, live_offset: 3 } },
 ];
 
-t.test('a round stands for everything up to its offset', (t) => {
+t.test('a round covers everything up to its offset', (t) => {
   const memory = new LiveMemory(['okx']);
   memory.expectPartitions('okx', [0]);
   t.notOk(memory.isReady());
@@ -54,7 +54,7 @@ t.test('a round stands for everything up to its offset', (t) => {
 
 t.test('of the stretch after a round the present is applied, and nothing kept', (t) => {
   const memory = new LiveMemory(['okx']);
-  memory.observe(({ message }) => t.equal(message.offset, 54, 'only what came then is heard of'));
+  memory.observe(({ message }) => t.equal(message.offset, 54, 'observers receive later entries only'));
   memory.applyRound('okx', 0, round(50, NOW - 60_000_000));
   const entry = { recorded_at: NOW - 1_000, index: 0, symbol: 'BTCUSDT' } as const;
   const row = { table: 'mark', at: NOW, texts: {}, instants: {}, integers: {}, figures: {}, flags: {} };
@@ -78,7 +78,7 @@ t.test('the watermark of a venue is that of its slowest task', (t) => {
   const feed = new Feed(['okx']);
   feed.watermark('okx', 100);
   feed.memory.expectPartitions('okx', [1]);
-  t.equal(feed.memory.watermark('okx'), null, 'a task that has not spoken holds it back');
+  t.equal(feed.memory.watermark('okx'), null, 'a task that has published nothing holds it back');
   const published = { recorded_at: NOW, offset: 1, index: 0, kind: 'watermark', watermark: 60 } as const;
   feed.memory.applyLive('okx', 1, toBytes(published));
   t.equal(feed.memory.watermark('okx'), 60);
@@ -180,7 +180,7 @@ t.test('keeps windows until the history store shows them, at most fifteen minute
   t.end();
 });
 
-t.test('a round counts as it was told first: a stale owner tells it again, in between, from a later place', (t) => {
+t.test('the first publication of a round counts: a stale owner repeats it from a later place', (t) => {
   const entry = (round: number, marker: StateEntry['marker'] = null): StateEntry => ({
     round,
     kind: marker === null ? 'reading' : 'marker',

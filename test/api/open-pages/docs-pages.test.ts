@@ -93,7 +93,7 @@ t.test('the search finds each function and each error code', async (t) => {
   t.match((await get('/docs/search?q=a&q=b')).statusCode, 200);
 });
 
-t.test('the status page shows what the API says, and its last word while the API is away', async (t) => {
+t.test('the status page shows what the API reports, and its last report while the API is away', async (t) => {
   const answer = await get('/status');
   t.equal(answer.statusCode, 503, 'no API has ever answered here');
   t.match(answer.body, 'does not answer');

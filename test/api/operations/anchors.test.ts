@@ -356,7 +356,7 @@ t.test('past retention the rows are those of the final file', async (t) => {
   await pool.query('update anchor_partitions set changed_at = null, difference = null; truncate incidents');
 });
 
-t.test('a store that is away is told as that', async (t) => {
+t.test('a store that is away is reported as such', async (t) => {
   const lost = await service.serve({
     deps: makeDeps({ store: { ...service.store, read: async () => Promise.reject(new Error('away')) } }),
   });
@@ -392,7 +392,7 @@ t.test('rows that differ from their leaves: no proof of the table and day until 
         errors: [{ code: 'ANCHOR_CHANGED', message: `Stored rows of mark of ${DAY} differ from what was anchored.` }],
       },
     },
-    'of whichever row of the listing it is asked',
+    'for any row of the listing',
   );
   t.match(await readState(), [
     { table_name: 'mark', difference: /^binance:BTCUSDT: leaf \d+ differs from its stored row$/ },

@@ -107,7 +107,7 @@ t.test('prints a present book exactly as H-14 shows it', async (t) => {
   t.equal(headers['cache-control'], 'no-store');
 });
 
-t.test('depth is ten unless asked, and clamped to the plan', async (t) => {
+t.test('depth is ten unless requested, and clamped to the plan', async (t) => {
   t.equal((await ask(withBook(), { where: BTC })).json.depth, 10);
   t.equal((await ask(withBook(), { where: BTC, depth: 1_000 })).json.depth, 25);
   const free = await ask(withBook(), { where: BTC }, 'free');
@@ -145,7 +145,7 @@ t.test('a size converts with the price of its own level, the sum of a band with 
   t.same((await ask(inverse, { units: 'quote' })).json.items[0]?.bids[0], ['100', '20']);
 });
 
-t.test('a size that cannot be converted is null and says why', async (t) => {
+t.test('a size that cannot be converted is null with its reason', async (t) => {
   const feed = market();
   feed.list(
     listing('okx', listingValues({ venue_symbol: 'BTC-USDT-SWAP', venue_kind: 'quanto' }), {
@@ -162,7 +162,7 @@ t.test('a size that cannot be converted is null and says why', async (t) => {
   });
 });
 
-t.test('a figure of a band whose side is known but not its unit is null and says why (N-07, L-03)', async (t) => {
+t.test('a figure of a band whose side is known but not its unit is null with its reason (N-07, L-03)', async (t) => {
   const quanto = market();
   const values = listingValues({ venue_symbol: 'BTC-USDT-SWAP', venue_kind: 'quanto' });
   const sums = { depth_bid_25bps: '2', levels_bid_25bps: '1', depth_ask_25bps: '1.5', levels_ask_25bps: '1' };

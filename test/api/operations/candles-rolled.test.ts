@@ -1,7 +1,7 @@
 // Longer candles of every timeframe and price type, from the log to the answer, against independent sums in big integers (H-12, H-13).
 import t from 'tap';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
-import { bindRecords } from '../../../ingest/venues/shared/shape.ts';
+import { bindMapped } from '../../../ingest/venues/shared/shape.ts';
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import { useEngines } from '../../support/engines.ts';
 import { drawing, paperVenue } from '../../support/paper-log.ts';
@@ -46,7 +46,7 @@ const BARS = new Map<string, Bar>();
 for (const priceType of PRICE_TYPES) for (let n = 0; n < DAYS * DAY; n++) BARS.set(`${priceType}|${n}`, makeBar());
 
 type Frame = { readonly n: number; readonly priceType: PriceType };
-const makeRecord = bindRecords('paper');
+const makeRecord = bindMapped('paper');
 
 const listing = (receivedAt: number): ListingRecord => ({
   ...{ layer: 'listing', venue: 'paper', venue_symbol: 'BTCUSDT', venue_ts: null, received_at: receivedAt },
@@ -67,14 +67,8 @@ const venue: Venue = {
         ? { volume_unit: 'base' }
         : { volume: null, volume_unit: null, turnover: null, trades: null };
     const named = { open_time: FIRST + n * MINUTE, price_type: priceType, timeframe: '1m', closed: true };
-    return [
-      makeRecord(
-        { symbol: 'BTCUSDT', venueTs: null, receivedAt },
-        'candle',
-        { ...bar, ...named, ...amounts } as never,
-        bar,
-      ),
-    ];
+    const values = { ...bar, ...named, ...amounts } as never;
+    return [makeRecord({ symbol: 'BTCUSDT', venueTs: null, receivedAt, element: bar }, 'candle', values)];
   },
 };
 

@@ -186,7 +186,7 @@ t.test('minutes as published, proved empty and missing, byte by byte', async (t)
   );
 });
 
-t.test('longer candles exist when every minute does; a gap says how many did', async (t) => {
+t.test('longer candles exist when every minute does; a gap has the number of minutes that did', async (t) => {
   const rows = readRows(await ask({ ...FOUR, timeframe: '2m' }));
   t.match(rows, [
     {
@@ -200,7 +200,7 @@ t.test('longer candles exist when every minute does; a gap says how many did', a
   t.match(spelt.json, { timeframe: '2m' }, 'a timeframe may be spelt in another unit');
 });
 
-t.test('marks have no volume, and a venue that publishes no such candles says so', async (t) => {
+t.test('marks have no volume, and the answer of a venue without such candles shows it', async (t) => {
   const mark = await ask({ ...FOUR, price_type: 'mark', to: '2026-01-15T11:01Z' });
   t.match(readRows(mark), [{ status: 'present', volume: null, null_reasons: { volume: 'venue_capability' } }]);
   const feed = settledMarket();
@@ -342,7 +342,7 @@ t.test('bounds are moved in to boundaries', async (t) => {
   t.same([none.status, readRows(none)], [200, []]);
 });
 
-t.test('before what is kept and after a listing’s end each says so', async (t) => {
+t.test('periods before retention and after a listing’s end have their status', async (t) => {
   const early = await ask({ ...FOUR, from: '2026-01-09T23:58Z', to: '2026-01-10T00:01Z' });
   t.same(
     readRows(early).map(({ reason, gap_cause }) => [reason, gap_cause]),
@@ -396,7 +396,7 @@ t.test('rows as lines with the envelope in headers', async (t) => {
   t.match(csv.text.split('\r\n')[0], 'base_candles.expected,base_candles.present,base_candles.no_trades');
 });
 
-t.test('asking wrongly is told', async (t) => {
+t.test('faulty requests are refused with their faults', async (t) => {
   const faults = async (body: unknown) => {
     const { status, json } = await ask(body);
     return [status, ...json.errors.map(({ code, path }) => `${code} ${path}`)];

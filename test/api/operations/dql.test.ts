@@ -136,7 +136,7 @@ t.test('parse refuses a bad key, a body too large, a query too long, and a metho
   });
 });
 
-t.test('what a plan refuses of a screen is told at the member that holds the query (E-05)', async (t) => {
+t.test('what a plan refuses of a screen is reported at the member that holds the query (E-05)', async (t) => {
   const band = { type: 'code', value: '10bps' };
   const left = { type: 'call', name: 'depth_bid', args: [band] };
   const cmp = { type: 'cmp', op: '>', left, right: { type: 'number', value: 1 } };
@@ -208,7 +208,7 @@ t.test('the catalogue has its envelope in the documented order and its entries a
   });
 });
 
-t.test('the catalogue says on which venues a field or source does not exist', async (t) => {
+t.test('the catalogue names the venues on which a field or source does not exist', async (t) => {
   const feed = market();
   feed.venue('okx', capability('okx', { stats: { policy: 'not_published' }, oi: { policy: 'off' } }, LISTED + 1));
   const okx = listingValues({

@@ -91,7 +91,7 @@ const expressions = [
   'count(venues where sma(close, 3) > 1)',
 ];
 
-t.test('every expression of a screen, live and as of, has nothing to say of no listing', async (t) => {
+t.test('every expression of a screen, live and as of, is empty without a listing', async (t) => {
   for (const expression of expressions) {
     for (const clause of ['', AS_OF]) {
       for (const units of ['published', 'base', 'quote']) {
@@ -103,7 +103,7 @@ t.test('every expression of a screen, live and as of, has nothing to say of no l
   }
 });
 
-t.test('a reader of history asks the store nothing about no listing', async (t) => {
+t.test('a reader of history sends no statement for no listing', async (t) => {
   const texts: string[] = [];
   const store: QuestdbReader = {
     query: async ({ text }) => {

@@ -249,7 +249,7 @@ t.test('a reading at midnight belongs to the window that ends there', async (t) 
   );
 });
 
-t.test('what stands in memory and in the store is one answer, and a row in both counts once', async (t) => {
+t.test('rows in memory and in the store are one answer, and a row in both counts once', async (t) => {
   const feed = longFollowed();
   feed.memory.applyHistoryWatermark('binance', 0, at(125));
   const put = (kind: 'sealed' | 'provisional', row: Row): void =>
@@ -342,7 +342,7 @@ t.test('quantities convert with the mark of their own instant and the rules of t
   );
 });
 
-t.test('before what is kept, outside a life, off and not published: each says so', async (t) => {
+t.test('before retention, outside a life, off and not published: each has its status', async (t) => {
   const early = await ask({ ...MINUTE, from: '2026-01-09T23:59:40Z', to: '2026-01-10T00:00:10Z', interval: '10s' });
   t.same(
     readRows(early).map(({ at: instant, reason }) => [instant, reason]),
@@ -450,7 +450,7 @@ t.test('rows as lines: the same rows and hash, the envelope in headers, errors s
   t.equal((await ask(question, { headers: { accept: 'text/csv;q=0.5, application/json' } })).text.slice(0, 2), '{"');
 });
 
-t.test('asking wrongly is told, all at once', async (t) => {
+t.test('faulty requests are refused with all faults at once', async (t) => {
   const faults = async (body: unknown) => {
     const { status, json } = await ask(body);
     return [status, ...json.errors.map(({ code, path }) => `${code} ${path}`)];
@@ -473,7 +473,7 @@ t.test('asking wrongly is told, all at once', async (t) => {
   t.same(await faults({ as_of: '2026-01-15', where: 'venue = kraken' }), [400, 'DQL_UNKNOWN_VENUE undefined']);
 });
 
-t.test('past a limit it says how far one answer reaches', async (t) => {
+t.test('past a limit the hint contains how far one answer reaches', async (t) => {
   const day = { ...MINUTE, from: '2026-01-14', to: '2026-01-15' };
   const rows = await ask({ ...day, interval: '10s' });
   t.match(rows.json.errors, [

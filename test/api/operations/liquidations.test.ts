@@ -26,8 +26,7 @@ type Event = Partial<LiquidationRecord['values']> & {
 const event = ({ received, id, venue = 'binance', symbol = 'BTCUSDT', late = false, ...values }: Event): Row =>
   eventRow(
     'liquidations',
-    { venue, symbol },
-    { id, connId: 'c1', recordedAt: received + 2_000, srcOffset: 1, late },
+    { venue, symbol, id, connId: 'c1', recordedAt: received + 2_000, srcOffset: 1, late },
     {
       layer: 'liquidation',
       venue,
@@ -180,7 +179,7 @@ t.test('a cursor belongs to its request, and keeps its end', async (t) => {
   }
 });
 
-t.test('a cursor changed by hand to stand outside its window is none (H-15)', async (t) => {
+t.test('a cursor changed by hand to lie outside its window is invalid (H-15)', async (t) => {
   const first = await ask({ ...BTC, limit: 1 });
   const parts = JSON.parse(Buffer.from(first.json.page.next_cursor ?? '', 'base64url').toString()) as unknown[];
   t.equal(parts[2], at(1));
@@ -210,7 +209,7 @@ t.test('what memory holds and the store does not show yet is part of the answer,
   t.equal(answer.json.settled, false);
 });
 
-t.test('how much a venue publishes, and what cannot be known, is said', async (t) => {
+t.test('the answer declares how much a venue publishes, and what cannot be known', async (t) => {
   t.match((await ask(BTC, { feed: settledMarket({ completeness: 'full' }) })).json.items, [{ completeness: 'full' }]);
   const none = (await ask({ ...BTC, from: '2026-01-15T11:05Z', to: '2026-01-15T11:06Z' })).json.items[0];
   t.same([none?.rows, none?.gaps], [[], []], 'none were published');
@@ -238,7 +237,7 @@ t.test('how much a venue publishes, and what cannot be known, is said', async (t
   );
 });
 
-t.test('what a venue was not heard of for more than five seconds is a gap until it is (H-15, H-16k)', async (t) => {
+t.test('five seconds without a message of the venue begin a gap until the next one (H-15, H-16k)', async (t) => {
   const askUpTo = async (receivedUpTo: Micros) => {
     const feed = settledMarket({}, receivedUpTo);
     feed.watermark('binance', receivedUpTo);
@@ -284,7 +283,7 @@ t.test('rows as lines with the envelope in headers', async (t) => {
   t.notOk('x-service-gaps' in headers);
 });
 
-t.test('asking wrongly is told, and a plan must have the layer', async (t) => {
+t.test('faulty requests are refused with their faults, and a plan must have the layer', async (t) => {
   const faults = async (body: unknown, plan: PlanCode | null = 'pro_plus') => {
     const { status, json } = await ask(body, { plan });
     return [status, ...json.errors.map(({ code, path }) => `${code} ${path}`)];

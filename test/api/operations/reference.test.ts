@@ -251,7 +251,7 @@ t.test('describes the past by the versions of then', async (t) => {
   ]);
 });
 
-t.test('says from when each layer is kept: its first sight, or the floor of its kind (V-03)', async (t) => {
+t.test('contains from when each layer is kept: its first sight, or the floor of its kind (V-03)', async (t) => {
   const on = { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: null } as const;
   const readings = capability('binance');
   const all = { ...readings, layers: { ...readings.layers, candles: on, liquidation: on, trades: on } };
@@ -328,7 +328,7 @@ t.test('a cursor belongs to its selection and instant: the pages of one list are
   t.match(next.json, { as_of: '2026-01-11T00:00:00.000Z', page: { limit: 5, returned: 2, next_cursor: null } });
 });
 
-t.test('rules that are quantities follow the units asked for', async (t) => {
+t.test('rules that are quantities follow the requested units', async (t) => {
   const feed = market();
   const swap = {
     venue_symbol: 'BTC-USDT-SWAP',
@@ -368,22 +368,19 @@ t.test('an unchanged answer is 304 although its ages, and the instant in its cur
   t.equal((await app.inject({ url: '/v2/instruments', headers: { 'if-none-match': String(etag) } })).statusCode, 200);
 });
 
-t.test(
-  'what may be kept says what it hangs on: the key, and the encoding it has none of (N-14, RFC 9111)',
-  async (t) => {
-    const { app, as } = await testApp(market());
-    t.teardown(() => app.close());
-    for (const url of ['/v2/venues', '/v2/instruments?include_raw=true', '/v2/dql/catalogue']) {
-      const plain = await app.inject({ url, headers: as('pro') });
-      t.match(plain.headers['cache-control'], /^public/);
-      t.equal(plain.headers.vary, 'authorization, accept-encoding', url);
-      const packed = await app.inject({ url, headers: { ...as('pro'), 'accept-encoding': 'br' } });
-      t.equal(packed.headers.vary, 'authorization, accept-encoding', url);
-      const same = await app.inject({ url, headers: { ...as('pro'), 'if-none-match': String(plain.headers.etag) } });
-      t.match(same, { statusCode: 304, headers: { vary: 'authorization, accept-encoding' } }, url);
-    }
-  },
-);
+t.test('cacheable answers vary by the key and by the encoding (N-14, RFC 9111)', async (t) => {
+  const { app, as } = await testApp(market());
+  t.teardown(() => app.close());
+  for (const url of ['/v2/venues', '/v2/instruments?include_raw=true', '/v2/dql/catalogue']) {
+    const plain = await app.inject({ url, headers: as('pro') });
+    t.match(plain.headers['cache-control'], /^public/);
+    t.equal(plain.headers.vary, 'authorization, accept-encoding', url);
+    const packed = await app.inject({ url, headers: { ...as('pro'), 'accept-encoding': 'br' } });
+    t.equal(packed.headers.vary, 'authorization, accept-encoding', url);
+    const same = await app.inject({ url, headers: { ...as('pro'), 'if-none-match': String(plain.headers.etag) } });
+    t.match(same, { statusCode: 304, headers: { vary: 'authorization, accept-encoding' } }, url);
+  }
+});
 
 t.test('HEAD answers as GET without a body', async (t) => {
   const { app } = await testApp(market());
@@ -394,7 +391,7 @@ t.test('HEAD answers as GET without a body', async (t) => {
   t.equal(head.headers['content-length'], String(Buffer.byteLength(got.body)));
 });
 
-t.test('compresses as asked', async (t) => {
+t.test('compresses as requested', async (t) => {
   const { app } = await testApp(market());
   t.teardown(() => app.close());
   const plain = (await app.inject('/v2/instruments')).body;
@@ -409,7 +406,7 @@ t.test('compresses as asked', async (t) => {
   }
 });
 
-t.test('browsers of any origin may ask and read the headers (N-13)', async (t) => {
+t.test('browsers of any origin may send requests and read the headers (N-13)', async (t) => {
   const { app } = await testApp(market());
   t.teardown(() => app.close());
   const preflight = await app.inject({
@@ -433,7 +430,7 @@ t.test('browsers of any origin may ask and read the headers (N-13)', async (t) =
   t.equal(unreadable.headers['access-control-allow-origin'], '*');
 });
 
-t.test('says whether it lives, whether it is ready, and what it is', async (t) => {
+t.test('reports whether it is alive, whether it is ready, and its version', async (t) => {
   const { app, registry } = await testApp(market());
   t.teardown(() => app.close());
   t.equal((await app.inject('/healthz')).statusCode, 200);

@@ -111,7 +111,7 @@ t.test(
   },
 );
 
-t.test('an unknown result is answered when it is asked for, and says what made it so', async (t) => {
+t.test('an unknown result is returned when requested, with its causes', async (t) => {
   const feed = market();
   const old = { received_at: NOW - 400_000_000, venue_ts: NOW - 400_000_000, recorded_at: NOW - 400_000_000 };
   feed.read('okx', 'BTC-USDT-SWAP', reading({ rev: 2, ...old }));
@@ -142,7 +142,7 @@ t.test('an unknown result is answered when it is asked for, and says what made i
   });
 });
 
-t.test('items stand in the order asked, unknown keys last in either direction, ties by instrument', async (t) => {
+t.test('items are in the requested order, unknown keys last in either direction, ties by instrument', async (t) => {
   const { ask } = await opened(ladder());
   const order = async (by: string) =>
     (await ask({ query: `order by ${by}` })).instruments.map(({ instrument }) => instrument.slice(0, 2)).join('');
@@ -279,7 +279,7 @@ t.test('kept results are bounded by bytes: the oldest go first', async (t) => {
   t.same(found, [false, true, true]);
 });
 
-t.test('the ceiling of the plan clamps a page, and a narrowing plan says its scope', async (t) => {
+t.test('the ceiling of the plan clamps a page, and a narrowing plan names its scope', async (t) => {
   const { ask } = await opened(ladder());
   t.equal((await ask({ query: 'order by instrument', limit: 9_999 }, 'free')).page.limit, 50);
   const { scope } = await ask({ query: 'order by instrument' }, 'free');
@@ -323,7 +323,7 @@ t.test('quantities are added up in one unit only, and mixed quotes are named', a
   t.equal(quote?.venues[0]?.values.turnover_24h?.value, '7.5');
 });
 
-t.test('a query may be text or object, and the selection stands in one place', async (t) => {
+t.test('a query may be text or object, and the selection is in one place', async (t) => {
   const { ask } = await opened(market());
   const text = await ask({ query: 'any(venues where mark > 1) where base = BTC' });
   const object = text.query.json;

@@ -120,7 +120,7 @@ t.test(
   },
 );
 
-t.test('withholds what does not hold, and shows it only when asked', async (t) => {
+t.test('withholds what does not hold, and shows it only when requested', async (t) => {
   const lost = market();
   lost.entry('binance', {
     kind: 'connection',
@@ -275,7 +275,7 @@ t.test('converts a reading with the listing version in force when it was recorde
   t.match(json.items[0]?.layers.book, { values: { bid_size: 0.05 } });
 });
 
-t.test('answers the same whatever was asked before', async (t) => {
+t.test('answers the same whatever was requested before', async (t) => {
   const withInterest = (): Feed => {
     const feed = market();
     const interest = { layer: 'oi', values: { oi: '3' }, quantity_unit: 'base', raw: '{"oi":3}' } as const;
@@ -295,7 +295,7 @@ t.test('answers the same whatever was asked before', async (t) => {
   for (const way of [...ways, ...ways.toReversed()]) {
     t.equal(await toText(shared, way), await toText(withInterest(), way), JSON.stringify(way));
   }
-  // Callers that asked before receive a reading that is no longer valid, and a changed mark.
+  // Callers of before receive a reading that is no longer valid, and a changed mark.
   shared.read('binance', 'BTCUSDT', markReading('70000'));
   const moved = await ask(shared, { layers: ['oi'], where: 'symbol = "BTCUSDT"', units: 'quote' });
   t.match(moved.json.items[0]?.layers.oi, { values: { oi: 210_000 }, conversion: { mark: 70_000 } });
@@ -377,7 +377,7 @@ const FAULTY_TEXTS: readonly (readonly [string, string, readonly [number, number
   ['quote = EUR', 'DQL_UNKNOWN_CURRENCY', [8, 3]],
 ];
 
-t.test('a faulty text says where it is wrong', async (t) => {
+t.test('the fault of a text has its place', async (t) => {
   const { app, keys } = await testApp(market());
   t.teardown(() => app.close());
   const table = new Map(Object.entries(keys));
@@ -453,7 +453,7 @@ const FAULTY_BODIES: readonly (readonly [unknown, readonly { code: string; path:
   [null, [{ code: 'DQL_JSON_SCHEMA', path: '' }]],
 ];
 
-t.test('every fault of a body is told at once, with its path', async (t) => {
+t.test('every fault of a body is reported at once, with its path', async (t) => {
   const { app, keys } = await testApp(market());
   t.teardown(() => app.close());
   for (const [i, [body, errors]] of FAULTY_BODIES.entries()) {
@@ -465,7 +465,7 @@ t.test('every fault of a body is told at once, with its path', async (t) => {
   }
 });
 
-t.test('a narrowing plan says what it narrowed to, and refuses names outside', async (t) => {
+t.test('a narrowing plan names what it narrowed to, and refuses names outside', async (t) => {
   const feed = new Feed(['aster', 'binance', 'okx']);
   for (const venue of ['aster', 'binance', 'okx']) {
     feed.venue(venue);
@@ -556,7 +556,7 @@ t.test('a caller may lower the size of an answer', async (t) => {
   t.match(answer.json<Answer>().errors, [{ code: 'DQL_LIMIT', hint: 'Narrow where or layers.' }]);
 });
 
-t.test('served_at is the oldest watermark of the venues asked', async (t) => {
+t.test('served_at is the oldest watermark of the requested venues', async (t) => {
   const feed = market();
   feed.watermark('okx', NOW - 700_000);
   t.equal((await ask(feed, { where: 'venue = okx' })).json.served_at, '2026-01-15T11:59:59.800Z');

@@ -54,7 +54,7 @@ t.test('the charging table, row by row', async (t) => {
     t.same(await charged(), ['10000']);
   });
 
-  await t.test('400 PAYMENT_MALFORMED: nothing; version 1 is told to use 2', async (t) => {
+  await t.test('400 PAYMENT_MALFORMED: nothing; the hint for version 1 is to use 2', async (t) => {
     const { account, charged } = await buyer();
     const payment = await sign(account, call);
     for (const header of ['x-payment', 'payment-signature']) {
@@ -154,7 +154,7 @@ t.test('the charging table, row by row', async (t) => {
     t.same(
       answers.map(({ status }) => status),
       [200, 200],
-      'each is good by itself while neither is settled',
+      'each is good alone while neither is settled',
     );
     world.faults([]);
     const rows = await settledLedger(pool, account.address);

@@ -12,7 +12,7 @@ const CALL: Sent = { body: { layers: ['mark'] } };
 const FUNDS = 100_000_000n;
 const SIGNATURE = { status: 402, body: { error: 'invalid_exact_evm_payload_signature' } };
 
-t.test('a payment of a contract wallet is good when its contract says so', async (t) => {
+t.test('a payment of a contract wallet is good when its contract accepts it', async (t) => {
   const world = await startPaymentWorld(t);
   const { url, pool } = await startPaidApi(t, world);
   const offers = await offersFor(url);
@@ -57,20 +57,23 @@ t.test('a payment of a contract wallet is good when its contract says so', async
     t.match(await recover(owner), { plan: 'mini', key: /^sk_/, transaction });
   });
 
-  await t.test('a contract that says no after the answer is not charged; then it is refused before it', async (t) => {
-    const before = await world.balanceOf(from);
-    world.faults([{ on: 'settle', at: 'before', does: 'hold' }]);
-    const { status, body } = await pay(await sign(owner, call, { from }));
-    t.equal(status, 200);
-    await waitFor('the settle call is held', () => world.facilitator().faults.held() === 1);
-    await wallet.freeze();
-    world.faults([]);
-    const rows = await settledLedger(pool, from);
-    t.match(
-      rows.filter(({ receipt_id }) => receipt_id === body['receipt_id']),
-      [{ state: 'failed' }],
-    );
-    t.equal(await world.balanceOf(from), before);
-    t.match(await pay(await sign(owner, call, { from })), SIGNATURE);
-  });
+  await t.test(
+    'a payment that its contract rejects after the answer is not charged; later ones are refused before it',
+    async (t) => {
+      const before = await world.balanceOf(from);
+      world.faults([{ on: 'settle', at: 'before', does: 'hold' }]);
+      const { status, body } = await pay(await sign(owner, call, { from }));
+      t.equal(status, 200);
+      await waitFor('the settle call is held', () => world.facilitator().faults.held() === 1);
+      await wallet.freeze();
+      world.faults([]);
+      const rows = await settledLedger(pool, from);
+      t.match(
+        rows.filter(({ receipt_id }) => receipt_id === body['receipt_id']),
+        [{ state: 'failed' }],
+      );
+      t.equal(await world.balanceOf(from), before);
+      t.match(await pay(await sign(owner, call, { from })), SIGNATURE);
+    },
+  );
 });

@@ -93,7 +93,7 @@ t.test('every other shape is malformed, in one sentence', async (t) => {
   t.same(decodePayment(bad['version 1'] ?? ''), { malformed: 'Use x402 version 2.' });
 });
 
-t.test('a payment is for the entry that it names, or tells what differs', async (t) => {
+t.test('a payment is for the entry that it names, or the refusal names what differs', async (t) => {
   const read = (accepted: object, authorization: object = {}) => {
     const sent = decodePayment(toHeader(payment({ accepted: { ...OFFERS[0], ...accepted } }, authorization)));
     if ('malformed' in sent) throw new Error(sent.malformed);
@@ -105,7 +105,7 @@ t.test('a payment is for the entry that it names, or tells what differs', async 
   };
   t.equal(findAmount({}), '5000');
   t.equal(findAmount({ asset: TERMS.asset.toLowerCase(), payTo: TERMS.payTo?.toLowerCase() }), '5000');
-  t.equal(findAmount({ extra: undefined }), '5000', 'without kind the amount tells');
+  t.equal(findAmount({ extra: undefined }), '5000', 'without kind the amount decides');
   t.equal(findAmount({ extra: { kind: 'call', class: 'another' } }), '5000', 'the class is not compared');
   t.equal(findAmount({ amount: '9000000', extra: {} }), '9000000');
   for (const other of ['05000', '5000.0', '']) t.match(findAmount({ amount: other }), /value_mismatch$/);

@@ -102,7 +102,7 @@ const repeat = (url: string, payment: Parameters<typeof send>[1]): Promise<Answe
     return answer.status === 503 ? null : answer;
   });
 
-t.test('a settle call that never reached the chain is sent again by itself', async (t) => {
+t.test('a settle call that never reached the chain is retried', async (t) => {
   const world = await startPaymentWorld(t);
   const { url, mini, buyer } = await bought(t, world);
   const payment = withPayment(await sign(buyer, mini));

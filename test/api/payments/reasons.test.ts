@@ -126,7 +126,7 @@ const upperCased = (payload: { signature: string; authorization: Record<string, 
   return { ...payload, authorization: { ...payload.authorization, from: raise(from), nonce: raise(nonce) } };
 };
 
-t.test('what a facilitator says reaches a caller as a token, and its doubts about us as 503', async (t) => {
+t.test('the reason of a facilitator reaches a caller as a token, and its doubts about us as 503', async (t) => {
   const world = await startPaymentWorld(t);
   const { url, pool } = await startPaidApi(t, world);
   const [call] = await offersFor(url);

@@ -109,13 +109,13 @@ t.test('members of an answer, in their order; every caller has its own previous 
   t.match(
     (await ask(two)).body.rules,
     [{ state: 'true', previous_state: null, changed: false }],
-    'another key was told nothing',
+    'another key received nothing',
   );
   await find(pool, rule, 'false');
   const both = await Promise.all([...Array(6)].map((_, i) => ask(i % 2 === 0 ? one : two)));
   for (const key of [0, 1]) {
     const before = both.filter((_, i) => i % 2 === key).map((answer) => answer.body.rules[0].previous_state);
-    t.same([...before].sort(), ['false', 'false', 'true'], 'of reads at once exactly one is told of the change');
+    t.same([...before].sort(), ['false', 'false', 'true'], 'of concurrent reads exactly one returns the change');
   }
 });
 

@@ -83,5 +83,5 @@ t.test('the states of the account at the start, then every move; nothing of othe
     listRules(others).map(({ rule_id: id }) => id),
     [other.ruleId, other.ruleId],
   );
-  t.same(listRules(unasked), [], 'who does not ask is told as before');
+  t.same(listRules(unasked), [], 'a stream without them is unchanged');
 });

@@ -40,7 +40,7 @@ const startReceiver = async (t: Teardown, answer: (reply: ServerResponse) => voi
 const LOCAL = { allowsLoopback: true, nowMs: Date.now };
 const MESSAGE = { secret: 'whsec_a', body: '{"id":"move_1"}' };
 
-t.test('addresses of this machine, of private networks and of what stands for them are closed', (t) => {
+t.test('addresses of this machine, of private networks and of their equivalents are closed', (t) => {
   const closed = [
     ...[
       '127.0.0.1',
@@ -198,7 +198,7 @@ t.test(
       { waiting: 0, dead: 1, disabled_at: Date, notice: /24 hours \(answered 500\)/ },
     ]);
     await changeRule(pool, { ruleId: rule.ruleId, draft: { enabled: false } }, { accountId: 'acc_a', actor: 'test' });
-    t.equal(await deliverDue(deps), 0, 'a disabled one is told nothing');
+    t.equal(await deliverDue(deps), 0, 'a disabled one receives nothing');
     status = 204;
     await enableWebhook(pool, webhookId, 'acc_a');
     await changeRule(pool, { ruleId: rule.ruleId, draft: { enabled: true } }, { accountId: 'acc_a', actor: 'test' });

@@ -87,7 +87,7 @@ t.test(
 const of = (unit: QuantityUnit | null): Element => ({ unit });
 const inUnits = (units: readonly (QuantityUnit | null)[]): Element[] => units.map(of);
 
-t.test('figures of different units never stand in one window as published (N-07)', async (t) => {
+t.test('figures of different units are never in one window as published (N-07)', async (t) => {
   for (const spec of [VOLUME, OI]) {
     const found = (...units: (QuantityUnit | null)[]) => worths(captured(spec, inUnits(units)));
     t.same(found('base', 'base', 'base'), [1, 1, 1]);

@@ -108,7 +108,7 @@ t.test(
   },
 );
 
-t.test('the first unknown by status, then reason, says why (DQL-33f)', async (t) => {
+t.test('the first unknown by status, then reason, is the cause (DQL-33f)', async (t) => {
   const { select } = compile({ text: 'select sum(venues, turnover_24h), sum(venues, oi)' }, CODES).query;
   const values = select.map((node) => evaluate(node, { elements: LISTINGS, read }, null));
   t.same(values, [STALE, unknown('missing', 'no_value')]);

@@ -163,7 +163,7 @@ t.test(`the evaluator agrees with the slow one on ${PAIRS} queries and markets`,
   t.ok(Math.min(tally.true, tally.false, tally.unknown, tally.known, tally.open) > least, JSON.stringify(tally));
 });
 
-t.test('of several unknowns the first by class, then by reason, is told (L-07, DQL-33f)', async (t) => {
+t.test('of several unknowns the first by class, then by reason, is returned (L-07, DQL-33f)', async (t) => {
   const of = (status: string, reason: string): Worth => ({ is: 'unknown', status, reason });
   t.equal(findFirst([of('stale', 'freshness_bound'), of('stale', 'connection_lost')]).reason, 'connection_lost');
   t.equal(findFirst([of('missing', 'gap'), of('off', 'policy_off')]).reason, 'policy_off');

@@ -75,7 +75,7 @@ t.test('reads present fields, durations and ages', async (t) => {
   t.same(read(feed, 'status(funding)'), [text('present'), text('present')]);
 });
 
-t.test('an unknown says by which status and reason it is one', async (t) => {
+t.test('an unknown has its status and reason', async (t) => {
   const feed = market();
   feed.read('binance', 'BTCUSDT', reading({ rev: 2, values: {}, null_reasons: { funding: 'venue_capability' } }));
   t.same(read(feed, 'last'), [unknown('missing', 'no_value'), unknown('missing', 'no_value')]);
@@ -95,7 +95,7 @@ t.test('a stale value is unknown, its age and status are not', async (t) => {
   t.same(read(feed, 'status(funding)')[1], text('stale'));
 });
 
-t.test('reads depth by band, and quantities in the units asked for', async (t) => {
+t.test('reads depth by band, and quantities in the requested units', async (t) => {
   const feed = market();
   const depth = { layer: 'venue_depth' as const, instants: {}, raw: null };
   const values = { mid: '60000', depth_bid_10bps: '5', depth_bid_value_10bps: '300000' };
@@ -160,7 +160,7 @@ t.test('a figure that cannot be converted leaves its layer present (L-07)', asyn
   t.match(show(feed, 'oi', 'quote')[0], { value: null, unit: 'quote', status: 'present', reason: 'unit_unknown' });
 });
 
-t.test('arithmetic says what it is made of, its unit and why it is unknown (L-10, DQL-33j)', async (t) => {
+t.test('arithmetic has its parts, its unit and the reason when it is unknown (L-10, DQL-33j)', async (t) => {
   const feed = market();
   const [sum] = show(feed, 'mark - index');
   t.match(sum, { value: 0, unit: 'quote', venue: 'binance', derived: true, status: 'present' });

@@ -66,7 +66,7 @@ t.test(
     t.equal(column.digitsOf(40), null, 'what replaced it is whole');
     t.same([...(column.copyRecorded(41, 3) ?? [])], [78, 90, Number.NaN]);
     column.put(41, { value: 3, received: 42, unit: 'base' });
-    t.same(column.copyUnits(42, 4), ['contracts', null, 'base', null], 'and what each counts in, where it says so');
+    t.same(column.copyUnits(42, 4), ['contracts', null, 'base', null], 'and the unit of each, where it has one');
     column.put(104, { value: 4, received: 43, unit: 'contracts' });
     column.put(105, { value: 5, received: 44, unit: 'base' });
     t.ok(column.first > 41, 'it has moved on');

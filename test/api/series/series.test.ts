@@ -198,7 +198,7 @@ t.test('the cache keeps to its bytes: the columns used longest ago go first', as
   t.equal(ensure('volume'), null);
 });
 
-t.test('an answer as of an instant is the same bytes whenever it is asked', async (t) => {
+t.test('an answer as of an instant is the same bytes whenever it is requested', async (t) => {
   const query =
     'as of 2026-01-15T11:30Z timeframe 1h select close, sma(close, 2), funding, sma(funding, 1), status(mark)';
   const first = await (await screener(newFeed()))({ query });
@@ -242,7 +242,7 @@ t.test('quantities of series convert with the mark of each period’s own end (D
   t.match(await btcIn(feed, 'quote', 'sma(close, 2)'), { value: 109.5, unit: 'quote' });
 });
 
-t.test('a series counts in what its rows say, whatever its listing counts in (N-07, N-08)', async (t) => {
+t.test('a series counts in the unit of its rows, whatever the unit of its listing is (N-07, N-08)', async (t) => {
   // The candles in the store are in base, as those of Deribit's BTC-PERPETUAL, whose amounts are in USD.
   for (const rules of [
     { venue_kind: 'inverse', quantity_unit: 'quote', contract_size: '10', multiplier: '0.5' },
@@ -292,7 +292,7 @@ t.test('each row of a series converts from its own unit, from the store and from
 });
 
 t.test(
-  'a bare source says the digits that were published, also where a double does not give them back (N-05)',
+  'a source without a function has the published digits, also where a double does not give them back (N-05)',
   async (t) => {
     const LONG = { close: '110.12345678901234567', volume: '2.00000000000000000001' };
     const feed = newFeed();
@@ -346,7 +346,7 @@ t.test(
   },
 );
 
-t.test('a frozen market says the same live and as of that instant (F-05)', async (t) => {
+t.test('a frozen market gives the same answer live and as of that instant (F-05)', async (t) => {
   const feed = newFeed();
   const place = (symbol: string) => ({ venue: 'binance', symbol });
   for (const symbol of ['BTCUSDT', 'ETHUSDT']) {

@@ -108,7 +108,7 @@ const allow = async ({ browser }: Owner, asked: URL | undefined): Promise<URLSea
 const call = (client: Client, name = 'venues') => client.callTool({ name, arguments: {} });
 
 for (const era of ERAS) {
-  t.test(`the ${era} client signs in, calls, renews, and is told when its connection has ended`, async (t) => {
+  t.test(`the ${era} client signs in, calls, renews, and is refused when its connection has ended`, async (t) => {
     const service = await startAll(t);
     const { pool, clock, mcpUrl } = service;
     const owner = await signUp(service);
@@ -135,14 +135,14 @@ for (const era of ERAS) {
     t.match(
       await call(client),
       { structuredContent: { items: [{}, {}] } },
-      'after an hour the client renews by itself',
+      'after an hour the client renews its token',
     );
     t.not(tokens()?.access_token, before);
 
     const [held] = await listConnections(pool, owner.accountId);
     await endConnection(pool, owner.accountId, held?.connection_id ?? '');
     await t.rejects(call(client), UnauthorizedError);
-    t.equal(asked.length, 2, 'and asks the owner again');
+    t.equal(asked.length, 2, 'and requires the owner again');
   });
 }
 
@@ -187,7 +187,7 @@ t.test('while the sign-in is away tokens are 503 and keys go on', async (t) => {
     t.equal(
       (await post(service.mcpUrl, key(rows[0]?.connection_id ?? ''))).status,
       200,
-      'a key is not asked for there',
+      'a key is not requested there',
     );
   }
 });

@@ -27,7 +27,7 @@ import {
 const count = async ({ pool }: SignInService, what: string): Promise<number> =>
   Number((await pool.query(`select count(*) from ${what}`)).rows[0].count);
 
-t.test('Deny creates nothing, and the client is told', async (t) => {
+t.test('Deny creates nothing, and the client gets an error', async (t) => {
   const service = await startSignIn(t);
   const owner = await signUp(service);
   const client_id = await registered(service);
@@ -208,7 +208,7 @@ const cutAt = (t: Test, { pool }: SignInService, statement: number): { readonly 
   type Connect = (callback?: unknown) => Promise<PoolClient>;
   const connect: Connect = connectOnce.bind(pool) as Connect;
   const patched: Connect = async (callback) => {
-    // A statement by itself is whole or not there.
+    // A single statement is applied whole or not at all.
     if (callback !== undefined) return connect(callback);
     const client = await connect();
     const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;

@@ -47,7 +47,7 @@ t.test('a client finds the sign-in, registers, is allowed, renews and leaves', a
         'access-control-request-headers': wanted.join(', '),
       },
     });
-    t.equal(preflight.status, 204, `a page of another site may ask ${path}`);
+    t.equal(preflight.status, 204, `a page of another site may request ${path}`);
     t.match(preflight.headers.get('access-control-allow-origin'), /^(\*|https:\/\/any\.example)$/);
     t.match(preflight.headers.get('access-control-allow-methods'), method);
     const allowed = preflight.headers.get('access-control-allow-headers') ?? '';
@@ -131,7 +131,7 @@ t.test('a client finds the sign-in, registers, is allowed, renews and leaves', a
   t.same(await findFaults(pool), []);
 });
 
-t.test('no token, code, secret or key stands in the database', async (t) => {
+t.test('the database contains no token, code, secret or key', async (t) => {
   const service = await startSignIn(t);
   const owner = await signUp(service);
   const first = await connect(service, owner);

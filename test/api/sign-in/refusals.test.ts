@@ -100,7 +100,7 @@ t.test('authorisations that are refused, with iss wherever the browser is sent b
   for (const [what, asked] of kept) {
     const answer = await browser.fetch(authorizeUrl(service, asked));
     t.match([answer.status, readLocation(answer)], [400, ''], what);
-    t.match(await answer.text(), /<h1>/, 'a page says so');
+    t.match(await answer.text(), /<h1>/, 'a page shows it');
     t.match(answer.headers.get('content-security-policy'), /frame-ancestors 'none'/);
   }
   for (const asked of [
@@ -240,7 +240,7 @@ t.test('three renewals at once are one renewal', async (t) => {
   t.same(await reasons(service), [null]);
 });
 
-t.test('a revoked connection is over for both tokens, whoever else revokes ends nothing', async (t) => {
+t.test('a revoked connection is over for both tokens, and a revocation by another client ends nothing', async (t) => {
   const service = await startSignIn(t);
   const granted = await connect(service, await signUp(service));
   const revoke = (client_id: string, token: string) =>

@@ -63,7 +63,7 @@ export const startSignIn = async (t: Teardown, { mcpUrl = MCP_URL, ...over }: Ov
 
 type Cookie = { readonly name: string; readonly value: string; readonly path: string };
 
-/** Keeps cookies by their path, follows nothing by itself, runs no script. */
+/** Keeps cookies by their path, follows no redirect, runs no script. */
 export class FetchBrowser {
   readonly #cookies = new Map<string, Cookie>();
   readonly #origin: string;

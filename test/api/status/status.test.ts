@@ -61,7 +61,7 @@ const readStatus = async (app: Awaited<ReturnType<typeof testApp>>['app']) => {
   return { body, layer };
 };
 
-t.test('each layer of each venue says what is present now, and why not', async (t) => {
+t.test('each layer of each venue shows what is present now, and why not', async (t) => {
   const feed = market();
   const clock = { now: NOW };
   const { app, as } = await testApp(feed, { nowMicros: () => clock.now });

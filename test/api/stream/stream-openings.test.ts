@@ -57,7 +57,7 @@ t.test('the process rests at least as long as an opening took', async (t) => {
   t.ok(start2 - end1 >= 18 && start3 - end2 >= 18, instants.map(Math.round).join());
 });
 
-t.test('those that wait when it stops begin at once, to be told that it does', (t) => {
+t.test('those that wait when it stops begin at once, and receive the end', (t) => {
   const openings = createOpenings();
   const seen: number[] = [];
   for (let i = 0; i < 3; i++) openings.add(() => seen.push(i));

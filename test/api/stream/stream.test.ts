@@ -112,7 +112,7 @@ const refusal = async (client: StreamClient): Promise<unknown[]> => {
   return [client.status, ...errors.map(({ code, path }) => `${code} ${path}`)];
 };
 
-t.test('says hello, one snapshot a listing and layer, ready, then a contiguous update for every reading', async (t) => {
+t.test('sends hello, a snapshot of each listing and layer, ready, then every reading as an update', async (t) => {
   const bench = await Bench.open(t);
   const client = await bench.ready('where=base%20%3D%20BTC&layers=mark,funding,book');
   t.equal(client.status, 200);
@@ -166,7 +166,7 @@ t.test('says hello, one snapshot a listing and layer, ready, then a contiguous u
   t.ok(client.events.every((e) => e.id.length > 0 && e.id.length <= 512));
 });
 
-t.test('tells what time alone changes: bound, horizon and its precedence, and the way back', async (t) => {
+t.test('sends what time alone changes: bound, horizon and its precedence, and the way back', async (t) => {
   const bench = await Bench.open(t);
   bench.mark('BTCUSDT', 2, {
     horizon_source: 'documented',
@@ -192,7 +192,7 @@ t.test('tells what time alone changes: bound, horizon and its precedence, and th
   t.equal(wide.named('update').length, 0, 'a wider bound of another stream holds');
 });
 
-t.test('tells a lost connection, an invalid reading, a policy and a pipeline that falls behind', async (t) => {
+t.test('sends a lost connection, an invalid reading, a policy and a pipeline that falls behind', async (t) => {
   const bench = await Bench.open(t);
   const client = await bench.ready(BTC);
   const span = {
@@ -260,7 +260,7 @@ t.test('a hole in the readings is a gap, then the picture of what it concerns (S
     state: { status: 'present', values: { mark: 60005 } },
   });
   t.match(update?.data, { layer: 'mark', rev: 6, change: 'value' });
-  t.equal(gap?.id, lastId, 'one that is cut off after the gap is still told the reading');
+  t.equal(gap?.id, lastId, 'a client that is cut off after the gap still receives the reading');
   t.not(snapshot?.id, lastId);
 });
 
@@ -294,7 +294,7 @@ t.test('follows listings that are added, changed and delisted', async (t) => {
       .named('update')
       .slice(1)
       .some((e) => e.data.venue_symbol === 'SOLUSDT'),
-    'nothing is told of a delisted listing',
+    'nothing is sent of a delisted listing',
   );
   bench.feed.list(listing('okx', { ...sol, venue_symbol: 'SOL-USDT-SWAP' }, { writtenAt: bench.now }));
   bench.mark('BTCUSDT', 2);
@@ -355,7 +355,7 @@ t.test('resumes with exactly what came after the id, then with the statuses that
     again.named('update').map((e) => state(e).values),
     updates.slice(2).map((e) => state(e).values),
   );
-  t.same(again.named('update')[1]?.id.split('.')[2], updates[3]?.id.split('.')[2], 'ids say the same places again');
+  t.same(again.named('update')[1]?.id.split('.')[2], updates[3]?.id.split('.')[2], 'ids name the same places again');
   const { lastId } = again;
   await again.close();
 
@@ -379,17 +379,17 @@ t.test('resumes with exactly what came after the id, then with the statuses that
   t.same(
     same.events.map((e) => e.event),
     ['hello', 'ready'],
-    'nothing is told twice',
+    'nothing is sent twice',
   );
 });
 
-t.test('the end of a listing that a client was away for is told once, however it is known (ST-05, F-04)', async (t) => {
+t.test("the end of a listing during a client's absence is sent once, however it is known (ST-05, F-04)", async (t) => {
   const eth = listingValues({ instrument: 'ETH-PERP', venue_symbol: 'ETHUSDT', base: 'ETH' });
   const end = NOW + 10 * SECOND;
   const delist = ({ feed, now }: Bench): void =>
     feed.list(listing('binance', eth, { writtenAt: now, delistedAt: end }));
   const query = 'where=venue%20%3D%20binance&layers=mark';
-  const told = ({ events }: StreamClient): unknown[] => events.map(({ event, data }) => data.change ?? event);
+  const listChanges = ({ events }: StreamClient): unknown[] => events.map(({ event, data }) => data.change ?? event);
   for (const [isAhead, delistedIn, expected] of [
     [true, [], ['delisted']],
     [true, [10], ['delisted']],
@@ -412,12 +412,12 @@ t.test('the end of a listing that a client was away for is told once, however it
     const again = await bench.resume(query, first.lastId);
     const name = JSON.stringify({ isAhead, delistedIn });
     t.match(again.events[0]?.data, { resumed: true, listings: 1 }, name);
-    t.same(told(again), ['hello', ...expected, 'ready'], name);
+    t.same(listChanges(again), ['hello', ...expected, 'ready'], name);
     const last = again.named('listing').at(-1);
     t.match(last?.data, { venue_symbol: 'ETHUSDT', record: { delisted_at: '2026-01-15T12:00:10.500Z' } }, name);
-    t.same(told(await bench.resume(query, again.lastId)), ['hello', 'ready'], name);
+    t.same(listChanges(await bench.resume(query, again.lastId)), ['hello', 'ready'], name);
   }
-  // An entry may come between the end and the next look at the clock: its id must not pass the end untold.
+  // An entry may come between the end and the next look at the clock: its id must not pass the end before the end is sent.
   const bench = await Bench.open(t);
   delist(bench);
   const first = await bench.ready(query);
@@ -427,7 +427,7 @@ t.test('the end of a listing that a client was away for is told once, however it
   await first.close();
   const before = first.events.slice(0, first.events.indexOf(update as StreamEvent) + 1);
   t.ok(before.some(({ data }) => data.change === 'delisted'));
-  t.same(told(await bench.resume(query, update?.id ?? '')), ['hello', 'ready']);
+  t.same(listChanges(await bench.resume(query, update?.id ?? '')), ['hello', 'ready']);
 });
 
 t.test('an id that cannot be resumed from gives a gap and fresh snapshots', async (t) => {
@@ -459,7 +459,7 @@ t.test('an id that cannot be resumed from gives a gap and fresh snapshots', asyn
   t.equal(bare.events[1]?.data.layers, 0);
 });
 
-t.test('prints units, string figures and levels of the book as asked', async (t) => {
+t.test('prints units, string figures and levels of the book as requested', async (t) => {
   const bench = await Bench.open(t);
   bench.feed.read(
     'okx',
@@ -524,7 +524,7 @@ const CANDLE: Row = {
   flags: { late: false },
 };
 
-t.test('tells trades, liquidations and decided candles once, also to one that resumes', async (t) => {
+t.test('sends trades, liquidations and decided candles once, also to a client that resumes', async (t) => {
   const bench = await Bench.open(t);
   const query = `${BTC},trade,liquidation,candles&timeframe=5m&units=quote`;
   const client = await bench.ready(query);
@@ -602,14 +602,14 @@ t.test('tells trades, liquidations and decided candles once, also to one that re
   t.equal(client.named('event').length, 2, 'late rows are part of no answer');
   t.equal(client.named('candle').length, 2, 'provisional ones and other timeframes neither');
   const again = await bench.resume(query, lastId);
-  const told = (c: StreamClient) => c.events.filter((e) => e.event === 'event' || e.event === 'candle');
+  const listRows = (c: StreamClient) => c.events.filter((e) => e.event === 'event' || e.event === 'candle');
   t.same(
-    told(again).map((e) => e.data),
-    told(client).map((e) => e.data),
+    listRows(again).map((e) => e.data),
+    listRows(client).map((e) => e.data),
   );
 });
 
-t.test('rows say why a figure is null, as POST candles and liquidations do (L-07, H-11, H-16e)', async (t) => {
+t.test('rows have the reason of a null figure, as POST candles and liquidations do (L-07, H-11, H-16e)', async (t) => {
   const bench = await Bench.open(t);
   const swap = {
     venue_symbol: 'BTCUSDT',
@@ -648,7 +648,7 @@ t.test('rows say why a figure is null, as POST candles and liquidations do (L-07
   ]);
 });
 
-t.test('a layer of rows may be asked for by any of its names (L-01)', async (t) => {
+t.test('a layer of rows may be requested by any of its names (L-01)', async (t) => {
   const bench = await Bench.open(t);
   for (const [alias, name] of [
     ['trades', 'trade'],
@@ -723,7 +723,7 @@ const perform = (feed: Feed, clock: { now: Micros }, all: readonly Step[]): void
 };
 
 t.test(
-  'whatever event a client comes back with, it ends with the picture of one that stayed and is told no reading twice',
+  'whatever event a client resumes from, it ends with the picture of one that stayed and receives no reading twice',
   async (t) => {
     const plan = PLANS.pro_plus;
     const picture = (events: readonly StreamEvent[]) => {
@@ -766,13 +766,13 @@ t.test(
         // Opening a stream reads the clock, so the one that stayed open receives everything up to now.
         open(null);
         await new Promise((resume) => setImmediate(resume));
-        const told = [...stayed];
-        for (const [i, { id, event }] of told.entries()) {
+        const sent = [...stayed];
+        for (const [i, { id, event }] of sent.entries()) {
           if (event === 'hello' || event === 'snapshot') continue;
           const back = open(id);
           t.equal(back[0]?.data.resumed, true);
-          const joined = [...told.slice(0, i + 1), ...back];
-          t.same(picture(joined), picture(told), JSON.stringify({ i, event, all }));
+          const joined = [...sent.slice(0, i + 1), ...back];
+          t.same(picture(joined), picture(sent), JSON.stringify({ i, event, all }));
           t.equal(new Set(readings(joined)).size, readings(joined).length, JSON.stringify({ i, event, all }));
         }
         hub.close();
@@ -801,7 +801,7 @@ t.test('an id of one node is resumed on another', async (t) => {
   );
 });
 
-t.test('says goodbye when a key ends and when the service stops', async (t) => {
+t.test('sends bye when a key ends and when the service stops', async (t) => {
   const bench = await Bench.open(t);
   const [revoked, other] = [await bench.ready(BTC, bench.test.as('mini')), await bench.ready(BTC)];
   const row = bench.test.table.row(bench.test.keys.mini);
@@ -893,7 +893,7 @@ t.test('refuses in ordinary JSON before the stream starts', async (t) => {
   t.equal(head.statusCode, 200);
 });
 
-t.test('tells every fault of a step together (E-01 steps 6 and 8)', async (t) => {
+t.test('reports every fault of a step together (E-01 steps 6 and 8)', async (t) => {
   const bench = await Bench.open(t, crowd());
   const faults = async (query: string, plan: 'free' | 'pro_plus') =>
     refusal(await bench.stream(query, bench.test.as(plan)));
@@ -963,7 +963,7 @@ t.test('a slow reader gets the newest of each listing and layer with a gap, and 
     gaps.map((g) => g.dropped),
     [4],
   );
-  t.match(read, '"n":5,"change":"both"', 'a merged status change stands for the values too');
+  t.match(read, '"n":5,"change":"both"', 'a merged status change covers the values too');
 
   let isOver = false;
   const stuck = make(() => {
@@ -979,7 +979,7 @@ t.test('a slow reader gets the newest of each listing and layer with a gap, and 
   t.ok(stuck.box.waitingBytes < 200_000, 'what waited is given up');
 });
 
-t.test('an update says every kind of change of those that were merged into it (ST-03, ST-06)', async (t) => {
+t.test('an update has every kind of change of those that were merged into it (ST-03, ST-06)', async (t) => {
   const merged = async (changes: readonly string[]): Promise<unknown[]> => {
     let now = NOW;
     const out = new PassThrough({ highWaterMark: 1 });

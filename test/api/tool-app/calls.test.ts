@@ -67,7 +67,7 @@ t.test('a tool that calls a GET takes a selection in both forms and lists as lis
   t.match(await failed(client, 'instruments', { wher: 'base = BTC' }), { code: 'DQL_JSON_SCHEMA', next: /where/ });
 });
 
-t.test('a page has twenty rows unless the caller says otherwise, and leads to the next', async (t) => {
+t.test('a page has twenty rows by default, and leads to the next', async (t) => {
   const feed = new Feed(['okx']);
   feed.venue('okx');
   const codes = Array.from({ length: 30 }, (_, i) => `A${String(i).padStart(2, '0')}`);
@@ -156,7 +156,7 @@ t.test('every class of failure has its next step, in both eras', async (t) => {
   );
 });
 
-t.test('while the API cannot be reached, a call says when to repeat it', async (t) => {
+t.test('while the API cannot be reached, a call returns when to repeat it', async (t) => {
   const service = await startToolService(t, market(), { apiUrl: 'http://127.0.0.1:1' });
   for (const era of ERAS) {
     const client = await connectClient(t, service, { era });
@@ -196,7 +196,7 @@ t.test('a call that its client gives up is given up before the API too', async (
     const given = new AbortController();
     const pending = client.callTool({ name: 'venues', arguments: {} }, { signal: given.signal });
     pending.catch(() => undefined);
-    await until('the API is asked', 10_000, async () => (seen.length > 0 ? true : null));
+    await until('the API receives a request', 10_000, async () => (seen.length > 0 ? true : null));
     // In the era with a handshake a server without sessions only notices the end of the connection.
     if (era === 'modern') given.abort();
     else await client.close();

@@ -51,7 +51,7 @@ t.test('a stock client of either era finds the tools, the pages and the instruct
   }
 });
 
-t.test('every answer is JSON, whatever Accept says, in every revision', async (t) => {
+t.test('every answer is JSON, whatever Accept is, in every revision', async (t) => {
   const { post } = await startToolService(t, market());
   const accepted = [undefined, 'application/json', 'text/event-stream', 'text/html', '*/*'];
   for (const accept of accepted) {
@@ -76,7 +76,7 @@ t.test('every answer is JSON, whatever Accept says, in every revision', async (t
   }
 });
 
-t.test('a revision is answered as asked, an unknown one with the newest', async (t) => {
+t.test('a revision is answered as requested, an unknown one with the newest', async (t) => {
   const { post } = await startToolService(t, market());
   const agreed = async (asked: string): Promise<unknown> =>
     ((await (await post(initialize(asked))).json()) as { result: { protocolVersion: string } }).result.protocolVersion;
@@ -90,7 +90,7 @@ t.test('a revision is answered as asked, an unknown one with the newest', async 
   t.match([mismatched.status, await mismatched.json()], [400, { error: { code: -32020 } }]);
 });
 
-t.test('a batch of the revision that has them is served, each message by itself', async (t) => {
+t.test('a batch of the revision that has them is served, each message alone', async (t) => {
   const { post } = await startToolService(t, market());
   const note = { jsonrpc: '2.0', method: 'notifications/initialized' };
   const twenty = await post(Array.from({ length: 20 }, (_, id) => call(id, 'ping')));

@@ -1,5 +1,5 @@
 // Questions of traders, by the calls that answer them, and mistakes of models, by the result of `next`; on a market with a past (T-04, T-05).
-// `QUESTIONS_MCP_URL` and `QUESTIONS_KEY` ask a running service instead.
+// `QUESTIONS_MCP_URL` and `QUESTIONS_KEY` select a running service instead.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import t from 'tap';
 import { MOST_BYTES } from '../../../api/tool-app/call-api.ts';
@@ -90,7 +90,7 @@ t.test('the ten queries of the page of the language run', async (t) => {
   }
 });
 
-t.test('the example in the description of each tool runs as it stands', async (t) => {
+t.test('the example in the description of each tool runs unchanged', async (t) => {
   const { tools } = await client.listTools();
   for (const { name, description = '' } of tools) {
     // A closed day and a rule are of one installation; those endpoints' own examples run in test/e2e/examples.test.ts.

@@ -132,7 +132,7 @@ const CASES: readonly Case[] = [
   [['dql', 'check', 'base = BTC'], { query: 'base = BTC' }],
   [['dql', 'catalogue'], {}],
 ];
-/** Commands that a test of their own runs: they write files, or ask nothing. */
+/** Commands that a test of their own runs: they write files, or send no request. */
 const ELSEWHERE = ['login', 'logout', 'completion', 'archive get', 'proof verify'];
 
 const formatPath = ({ name, path }: Endpoint): string => `${name} ${path}`;
@@ -160,7 +160,7 @@ t.test('each command sends what was typed; objects, CSV and a table come of it',
 
 t.test('no endpoint is without a command, no command without a case', async (t) => {
   const reached = new Set(asked.map(({ method, path }) => `${method} ${path}`));
-  // `proof verify` and `archive get` ask the two that are left.
+  // `proof verify` and `archive get` call the two that are left.
   await run([
     'proof',
     'verify',
@@ -199,7 +199,7 @@ t.test('tables of Parquet go to a file or a pipe; a stream has no table off a te
   t.match((await run(['--version'])).out, /^\d+\.\d+\.\d+\n$/);
 });
 
-t.test('stale figures are shown when they are asked for', (t) => {
+t.test('stale figures are shown when they are requested', (t) => {
   const state = { status: 'stale', reason: 'horizon_passed', received_at: HELLO.evaluated_at, units: {}, values: {} };
   const held = { venue: 'v', venue_symbol: 'S', instrument: 'I', layer: 'mark', rev: 1 };
   const data = { ...held, state: { ...state, withheld: { values: { mark: '5' } } } };

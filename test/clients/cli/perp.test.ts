@@ -57,7 +57,7 @@ const run = async (words: readonly string[], over: Over = {}) => {
   return { code: ended, out: out.text, err: err.text };
 };
 
-t.test('one object a line in a pipe, a table on a terminal, CSV when asked for', async (t) => {
+t.test('one object a line in a pipe, a table on a terminal, CSV when requested', async (t) => {
   const words = ['snapshots', '-w', 'base = BTC', '-l', 'mark'];
   const piped = await run(words);
   t.equal(piped.code, 0);
@@ -148,7 +148,7 @@ t.test('the stream is one event a line, the live table follows it in place', asy
   const table = start(['stream', ...words], { signal: stop.signal, isTty: true });
   await waitFor('both are open', () => events.out.text.includes('"ready"') && table.out.text.includes('60000'));
   feed.read('binance', 'BTCUSDT', markReading('61234.5', { rev: 2, received_at: NOW - 1_000, recorded_at: NOW }));
-  await waitFor('both tell it', () => events.out.text.includes('61234.5') && table.out.text.includes('61234.5'));
+  await waitFor('both report it', () => events.out.text.includes('61234.5') && table.out.text.includes('61234.5'));
   stop.abort();
   t.equal(await events.code, 0);
   t.equal(await table.code, 0);
@@ -163,17 +163,17 @@ t.test('the stream is one event a line, the live table follows it in place', asy
   t.match(
     table.out.text,
     /BTCUSDT .*present.* \d+(\.\d)?s +.*61234\.5/,
-    'its age is by the clock of the service, which stands here',
+    'its age is by the clock of the service, which is stopped here',
   );
   t.ok(table.out.text.endsWith('\x1b[?25h\n'), 'the cursor is shown again');
 });
 
-t.test('the doctor says what is stale and why', async (t) => {
+t.test('the doctor reports what is stale and why', async (t) => {
   const { out, code } = await run(['doctor', '-o', 'table'], { env: { HOME: home, PERP_BASE_URL: baseUrl } });
   t.equal(code, 0);
   t.match(out, /ok +service +ready, simulated venues/);
   t.match(out, /warn +key +none/);
-  t.match(out, /warn +clock +\d+ ms ahead of/, 'the clock of the test stands still');
+  t.match(out, /warn +clock +\d+ ms ahead of/, 'the clock of the test is stopped');
   const state = (status: string, reason: string) => ({ status, reason, values: {} });
   const item = (venue: string, mark: object) => ({
     venue,

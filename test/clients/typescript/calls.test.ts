@@ -48,7 +48,7 @@ t.test('operations of every kind: open, GET with parameters, path parameters, PO
   );
 });
 
-t.test('every endpoint of the document has its method, and lists stand in an address', async (t) => {
+t.test('every endpoint of the document has its method, and lists are in an address', async (t) => {
   const methods = client as unknown as Readonly<Record<string, unknown>>;
   for (const name of Object.keys(ENDPOINTS)) if (name !== 'stream') t.type(methods[name], 'function', name);
   const answer = { evaluated_at: VENUES.evaluated_at, receipt_id: 'rcp_1', rules: [], missing: [] };
@@ -87,7 +87,7 @@ t.test('a refusal is one error with code, place, hint and receipt, and is not re
   t.same(retries, []);
 });
 
-t.test('the limit of a plan names itself and says how long to wait', async (t) => {
+t.test('the limit of a plan has its name and how long to wait', async (t) => {
   const free = createClient({ baseUrl, key: keys.free, retries: 0 });
   const answers = await Promise.allSettled(Array.from({ length: 12 }, () => free.snapshots({ where: 'base = BTC' })));
   const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as ApiError] : []));
@@ -110,7 +110,7 @@ t.test('pages follow the cursor to the end', async (t) => {
   t.equal(pages, 3);
 });
 
-t.test('waits for what the service says, then the call succeeds', async (t) => {
+t.test('waits as long as the service requests, then the call succeeds', async (t) => {
   const again = { 'retry-after': '0' };
   const edge = await openEdgeServer(t, [
     refuse(429, 'RATE_LIMITED', { ...again, 'x-service-limit': 'requests_per_second' }),
@@ -132,7 +132,7 @@ t.test('waits for what the service says, then the call succeeds', async (t) => {
   t.equal(edge.requests.length, 4);
 });
 
-t.test('an answer that breaks off is asked for again; so is none', async (t) => {
+t.test('the request of an answer that breaks off, or is missing, is repeated', async (t) => {
   const edge = await openEdgeServer(t, [breakOff('{"evaluated_at"'), hangUp, answerJson(200, VENUES)]);
   t.same(await createClient({ baseUrl: edge.url, key: null }).venues(), VENUES);
   t.equal(edge.requests.length, 3);
@@ -146,7 +146,7 @@ t.test('what no repetition mends is not repeated', async (t) => {
   }
   const long = await openEdgeServer(t, [refuse(429, 'RATE_LIMITED', { 'retry-after': '3600' })]);
   const error = await catchError(createClient({ baseUrl: long.url, key: null }).venues());
-  t.equal(error.retryAfter, 3600, 'nobody waits for an hour without being told');
+  t.equal(error.retryAfter, 3600, 'no call waits for an hour without a notice');
   t.equal(long.requests.length, 1);
 });
 
@@ -164,7 +164,7 @@ t.test('a fetch of the caller, which may pay, is called once', async (t) => {
   t.equal(edge.requests[0]?.headers.authorization, undefined);
 });
 
-t.test('an answer of somebody else says so, a silent one ends, and a caller may give up', async (t) => {
+t.test('an answer of another service is reported, a silent one ends, and a caller may give up', async (t) => {
   const proxy = await openEdgeServer(t, [
     (response) => void response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not here</h1>'),
     (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>'),
@@ -196,7 +196,7 @@ t.test('settings come from the environment, and the key is in no address', async
   t.equal(edge.requests[1]?.headers.authorization, undefined);
 });
 
-t.test('a period too long for one answer is asked for in parts without hole or overlap', async (t) => {
+t.test('a period too long for one answer is requested in parts without hole or overlap', async (t) => {
   const asked: [string, string][] = [];
   const edge = await openEdgeServer(t, [
     (response, request) => {

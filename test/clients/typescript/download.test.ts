@@ -139,7 +139,7 @@ t.test('a file with other bytes is no file', async (t) => {
   t.same(readdirSync(folder), []);
 });
 
-t.test('a refusal is told at once, in the words of the API', async (t) => {
+t.test('a refusal is reported at once, in the words of the API', async (t) => {
   const { client } = await openWire(t, (request) =>
     request.url?.startsWith('/v2/archive/')
       ? answerJson(403, { errors: [{ code: 'PLAN_LIMIT', message: 'No.', hint: 'Pay.' }] })
@@ -148,7 +148,7 @@ t.test('a refusal is told at once, in the words of the API', async (t) => {
   await t.rejects(downloadArchive(client, {}, { folder: makeFolder(t) }), { code: 'PLAN_LIMIT', hint: 'Pay.' });
 });
 
-t.test('a proof is checked by the verifier of the service: each step is told, a tampered row is refused', async (t) => {
+t.test('the verifier of the service checks a proof: each step is reported, a tampered row is refused', async (t) => {
   const day = buildDay();
   const table = day.partitions[0]?.table.table ?? '';
   const answer = (await makeProof(day, { table, index: 0 })) as { row: Record<string, unknown> };
@@ -159,7 +159,7 @@ t.test('a proof is checked by the verifier of the service: each step is told, a 
   const check = await verifyProof(client, request, { tell: (line) => lines.push(line) });
   t.match(check, { verified: true, onChain: false });
   t.equal(check.steps.filter(({ outcome }) => outcome === 'ok').length, 8);
-  t.equal(check.steps.filter(({ outcome }) => outcome === 'skipped').length, 4, 'the chain is not asked');
+  t.equal(check.steps.filter(({ outcome }) => outcome === 'skipped').length, 4, 'the chain receives no request');
   t.match(lines.join('\n'), /^proof answer\nok {3}text/);
   const tampered = { ...answer, row: { ...answer.row, symbol: 'ETHUSDT' } };
   const refused = await verifyProofText(JSON.stringify(tampered));

@@ -21,11 +21,11 @@ const computeEnd = (second: number): number => Math.ceil(second / WINDOW_S) * WI
 type Reading = { readonly symbol: string; readonly second: number; readonly rev: number; readonly isStale: boolean };
 type Step = {
   /** Seconds that are sent live before the connection ends. */
-  readonly told: number;
+  readonly sent: number;
   /** Seconds that pass before the next connection. */
   readonly away: number;
   readonly resumes: boolean;
-  /** Seconds in the middle of `told` that are merged. */
+  /** Seconds in the middle of `sent` that are merged. */
   readonly merged: number;
 };
 type Plot = {
@@ -46,7 +46,7 @@ const plots = fc
     quiet: fc.array(fc.integer({ min: 0, max: 29 }), { minLength: 400, maxLength: 400 }),
     steps: fc.array(
       fc.record({
-        told: fc.integer({ min: 1, max: 30 }),
+        sent: fc.integer({ min: 1, max: 30 }),
         away: fc.integer({ min: 0, max: 45 }),
         resumes: fc.boolean(),
         merged: fc.integer({ min: 0, max: 15 }),
@@ -82,14 +82,14 @@ const toState = ({ second, rev, isStale }: Reading) => {
 
 /** The frames of each connection, their content, and when the last one begins. */
 const makeScript = ({ log, steps }: Plot) => {
-  const told = new Set<Reading>();
+  const sent = new Set<Reading>();
   const connections: string[][] = [];
   let now = 0;
   let next = 0;
-  for (const [n, { told: length, away, resumes, merged }] of steps.entries()) {
+  for (const [n, { sent: length, away, resumes, merged }] of steps.entries()) {
     const frames: string[] = [];
     const send = (event: 'snapshot' | 'update', reading: Reading): void => {
-      told.add(reading);
+      sent.add(reading);
       const change = event === 'update' ? { change: 'value' } : {};
       const data = {
         ...named(reading.symbol),
@@ -131,7 +131,7 @@ const makeScript = ({ log, steps }: Plot) => {
     now = end + away;
     connections.push(frames);
   }
-  return { told, connections, end: next };
+  return { sent, connections, end: next };
 };
 
 type HistoryBody = { readonly from: string; readonly to: string; readonly interval?: string };
@@ -197,15 +197,15 @@ const openModel = async (t: Test, plot: Plot, script: ReturnType<typeof makeScri
 };
 
 /** What a follower from `since` on must receive, by symbol. */
-const makeWanted = ({ log, interval }: Plot, { told }: ReturnType<typeof makeScript>, since: number) => {
+const makeWanted = ({ log, interval }: Plot, { sent }: ReturnType<typeof makeScript>, since: number) => {
   const length = interval === '1m' ? 60 : WINDOW_S;
   return SYMBOLS.map((symbol) => {
     const own = log.filter((one) => one.symbol === symbol);
-    const lastSent = own.findLast((one) => told.has(one))?.rev ?? 0;
+    const lastSent = own.findLast((one) => sent.has(one))?.rev ?? 0;
     const lastOf = new Map(own.map((one) => [Math.ceil(one.second / length), one]));
     const isStored = (one: Reading): boolean =>
       one.second >= since && lastOf.get(Math.ceil(one.second / length)) === one;
-    return own.filter((one) => one.rev <= lastSent && (told.has(one) || isStored(one))).map(({ rev }) => rev);
+    return own.filter((one) => one.rev <= lastSent && (sent.has(one) || isStored(one))).map(({ rev }) => rev);
   });
 };
 
@@ -214,7 +214,7 @@ const run = async (t: Test, plot: Plot): Promise<void> => {
   const since = -PAST_S + 20;
   const wanted = makeWanted(plot, script, since);
   const client = await openModel(t, plot, script);
-  const told: Followed[] = [];
+  const returned: Followed[] = [];
   const gaps: FollowedGap[] = [];
   const request = {
     ...{ layers: ['mark'], since: at(since) },
@@ -222,22 +222,22 @@ const run = async (t: Test, plot: Plot): Promise<void> => {
   };
   const options = { againMs: 1, signal: AbortSignal.timeout(GUARD_MS), onGap: (gap: FollowedGap) => gaps.push(gap) };
   for await (const one of client.follow(request, options)) {
-    told.push(one);
-    if (told.length === wanted.flat().length) break;
+    returned.push(one);
+    if (returned.length === wanted.flat().length) break;
   }
   const found = SYMBOLS.map((symbol) =>
-    told.filter(({ venue_symbol }) => venue_symbol === symbol).map(({ reading }) => figuresOf(reading)['mark']),
+    returned.filter(({ venue_symbol }) => venue_symbol === symbol).map(({ reading }) => figuresOf(reading)['mark']),
   );
   if (JSON.stringify(found) !== JSON.stringify(wanted)) {
-    throw new Error(`told ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`);
+    throw new Error(`returned ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`);
   }
   const unknown = gaps.filter((gap) => gap.source === 'history' && gap.cause === 'unknown');
-  if (unknown.length > 0) throw new Error(`told as gaps nobody knows: ${JSON.stringify(unknown)}`);
+  if (unknown.length > 0) throw new Error(`unknown gaps published: ${JSON.stringify(unknown)}`);
 };
 
 t.setTimeout(900_000);
 
-t.test('the last reading of each window and everything the stream told, once and in order', async (t) => {
+t.test('the last reading of each window and everything that the stream sent, once and in order', async (t) => {
   const seed = process.env['FC_SEED'];
   await fc.assert(
     fc.asyncProperty(plots, (plot) => run(t, plot)),

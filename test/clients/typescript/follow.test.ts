@@ -97,7 +97,7 @@ t.test('rows of the past, then what the stream has that is newer', async (t) => 
   );
 });
 
-t.test('a snapshot that history does not have yet is told; so is another reading of the same instant', async (t) => {
+t.test('a snapshot that history does not have yet is returned, and another reading of its instant', async (t) => {
   const service = await openService(
     t,
     [
@@ -111,14 +111,14 @@ t.test('a snapshot that history does not have yet is told; so is another reading
   t.same((await followed(service)).followedTexts, ['history -13', 'live -1', 'live 99']);
 });
 
-t.test('a plan without raw history asks by periods', async (t) => {
+t.test('a plan without raw history requests by periods', async (t) => {
   const service = await openService(t, [stream([hello(0), bye], 'end')], []);
   await followed(service, { interval: '1m', since: new Date(T0 - 60_000) });
   t.match(service.asked, [{ interval: '1m', from: at(-60), to: at(0) }]);
   t.notHas(service.asked[0], { raw: true });
 });
 
-t.test('gaps of history are told as stretches with their cause, late and stale rows are no readings', async (t) => {
+t.test('gaps of history are returned as stretches with their cause, late and stale rows are no readings', async (t) => {
   const service = await openService(
     t,
     [
@@ -150,7 +150,7 @@ t.test('gaps of history are told as stretches with their cause, late and stale r
   t.match(stale, [{ ...MARK, reason: 'connection_lost', received_at: at(1) }]);
 });
 
-t.test('a stream that could not be resumed is filled from history; what was told is not told again', async (t) => {
+t.test('a stream that could not be resumed is filled from history, without repeats', async (t) => {
   const expired = { from: at(5), to: at(400), reason: 'resume_expired', dropped: null, scope: {} };
   const service = await openService(
     t,
@@ -179,7 +179,7 @@ t.test('what a slow reader was not sent is filled from history, and the order st
 });
 
 t.test(
-  'wherever the stream is cut: ascending, nothing twice, every stored row and every live reading told',
+  'wherever the stream is cut: ascending, nothing twice, every stored row and every live reading returned',
   async (t) => {
     await t.resolves(
       fc.assert(

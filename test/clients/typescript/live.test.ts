@@ -96,7 +96,7 @@ t.test('the real stream, its connection cut again and again: every reading once,
 });
 
 t.test(
-  'comes back with the id of the last event that was worked on, and tells nothing of a cut step twice',
+  'resumes with the id of the last event that was worked on, and returns nothing of a cut step twice',
   async (t) => {
     const { edge, client } = await edgeClient(t, [
       // Events 3 and 4 are of one step: only its last one moves the place.

@@ -9,7 +9,7 @@ import { measureGrowths, renderGrowths } from '../../../infra/dev/bench/soak-rep
 
 const MINUTE = 60_000;
 
-t.test('a command line says one bench or one soak', (t) => {
+t.test('a command line names one bench or one soak', (t) => {
   t.match(readPlan([]), { kind: 'full', rates: [1000, 3000, 5000], seconds: 20, listings: 500, faults: false });
   t.match(readPlan(['--quick']), { kind: 'quick', rates: [1000], seconds: 6, listings: 50 });
   t.match(readPlan(['--profile', '--rates', '5000']), { kind: 'profile', rates: [5000] });
@@ -34,15 +34,25 @@ t.test('a command line says one bench or one soak', (t) => {
 
 t.test('a figure of several rounds is their median with the least and the most', async (t) => {
   const values = [12, 10, 90, 11, null];
-  const rounds = values.map((ms, i) => [makeFigure('a', 'ms', ms, { aim: below(20), limit: i, note: `round ${i}` })]);
+  const rounds = values.map((ms, i) => [
+    makeFigure({ name: 'a', unit: 'ms', measured: ms, aim: below(20), limit: i, note: `round ${i}` }),
+  ]);
   const [figure] = combineRounds(rounds);
   t.match(figure, { measured: 11, spread: { min: 10, max: 90, of: 4 }, limit: 2, note: 'round 3' });
-  t.equal(combineRounds([[makeFigure('a', 'ms', 7)]])[0]?.spread, null, 'one round has no spread');
-  t.equal(combineRounds([[makeFigure('a', 'ms', null)]])[0]?.measured, null, 'nothing was measured');
+  t.equal(
+    combineRounds([[makeFigure({ name: 'a', unit: 'ms', measured: 7 })]])[0]?.spread,
+    null,
+    'one round has no spread',
+  );
+  t.equal(
+    combineRounds([[makeFigure({ name: 'a', unit: 'ms', measured: null })]])[0]?.measured,
+    null,
+    'nothing was measured',
+  );
   let n = 0;
   const measured = await inRounds(3, async () => {
     n += 1;
-    return [makeFigure('b', '/s', n), makeFigure('c', 's', 10 * n)];
+    return [makeFigure({ name: 'b', unit: '/s', measured: n }), makeFigure({ name: 'c', unit: 's', measured: 10 * n })];
   });
   t.same(
     measured.map(({ name, measured: value }) => [name, value]),
@@ -55,13 +65,13 @@ t.test('a figure of several rounds is their median with the least and the most',
 
 t.test('the table has spread, limit, ratio, aim and whether it is met', (t) => {
   const rounds = [80, 120, 100].map((ms) => [
-    makeFigure('slow', 'ms', ms, { limit: 50, limitIs: 'bare', aim: below(90) }),
+    makeFigure({ name: 'slow', unit: 'ms', measured: ms, limit: 50, limitIs: 'bare', aim: below(90) }),
   ]);
   const text = renderTable([
     ...combineRounds(rounds),
-    makeFigure('fast', '/s', 3_000, { aim: atLeast(2_940) }),
-    makeFigure('unknown', 's', null, { aim: below(5) }),
-    makeFigure('bare count', '', 12),
+    makeFigure({ name: 'fast', unit: '/s', measured: 3_000, aim: atLeast(2_940) }),
+    makeFigure({ name: 'unknown', unit: 's', measured: null, aim: below(5) }),
+    makeFigure({ name: 'bare count', unit: '', measured: 12 }),
   ]);
   t.same(
     text.split('\n').map((line) => line.trim().replace(/ {2,}/g, ' | ')),
@@ -99,7 +109,7 @@ t.test('growth is of warm processes: within a life, and from one life to the nex
   );
   t.ok((across?.error ?? 1) < 1e-6, 'and exactly so');
   t.match(slopeWithin(lives), { perHour: 0, error: 0 }, 'the first half of each short life is left out');
-  t.equal(slopeWithin(makeLife(1, 0, [1, 2, 3])), null, 'three minutes say nothing of an hour');
+  t.equal(slopeWithin(makeLife(1, 0, [1, 2, 3])), null, 'three minutes show nothing of an hour');
   t.equal(slopeAcross(lives.slice(0, 30)), null, 'nor do two lives with full windows');
   t.end();
 });
@@ -120,12 +130,12 @@ t.test('memory is flat when an hour adds less than a tenth', (t) => {
   const [leaking] = measureGrowths(hour.map((i) => sampleAt(i, 7, 300 + i)));
   t.match(leaking, { at10: 306, at50: 330, at100: 360, flat: false });
   const [short] = measureGrowths(hour.slice(0, 4).map((i) => sampleAt(i, 7, 300)));
-  t.equal(short?.flat, null, 'too short to say');
+  t.equal(short?.flat, null, 'too short to know');
   t.match(renderGrowths([leaking, short].flatMap((growth) => growth ?? [])), /NO\n.*\?$/);
   t.end();
 });
 
-t.test('a growth that may be chance is told as not known', (t) => {
+t.test('a growth that may be chance is reported as not known', (t) => {
   // Lives of six minutes whose levels jump by a hundred, and rise by fifteen.
   const jumping = Array.from({ length: 72 }, (_, i) => {
     const life = Math.floor(i / 6);

@@ -74,14 +74,14 @@ t.test('engines start, keep their data and passwords to themselves, and stop wit
   const engines = await startEngines({ dir, ...SMALL, ports: 'free', env: {} });
   t.equal(await chainId(engines.endpoints.rpc_url), '0x2105', 'the chain has the id of Base');
   t.same(await sql(engines.endpoints.database_url, 'SELECT 1 AS one'), [{ one: 1 }]);
-  t.equal(engines.endpoints.kafka, null, 'an engine that was not asked for has no address');
+  t.equal(engines.endpoints.kafka, null, 'an engine that was not requested has no address');
   t.equal(statSync(join(dir, 'secrets.json')).mode & 0o777, 0o600);
   await sql(engines.endpoints.database_url, 'CREATE TABLE kept (one int)');
 
   await t.rejects(
     startEngines({ dir, ...SMALL, ports: 'free', env: {} }),
     { message: new RegExp(`in use by process ${process.pid}.*DATA_DIR`) },
-    'a second start on the same data is refused and says by whom it is used',
+    'a second start on the same data is refused and names the process that uses it',
   );
   t.equal(await chainId(engines.endpoints.rpc_url), '0x2105', 'the refused start harmed nothing');
 

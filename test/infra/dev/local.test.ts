@@ -71,7 +71,7 @@ const MAVEN = `for arg in "$@"; do case "$arg" in
   -Dengines.dir=*) dir="\${arg#-Dengines.dir=}"; /bin/mkdir -p "$dir/kafka"; echo jar > "$dir/kafka/kafka.jar";;
 esac; done`;
 
-t.test('a machine without Java, with an old one, or without Maven is told what to install', (t) => {
+t.test('on a machine without Java, with an old one, or without Maven the error names what to install', (t) => {
   const without = clone(t, { npm: NPM });
   t.match(without.run('fetch'), { status: 1, stderr: /no Java was found: install a JDK 17 or newer \(.*openjdk-17/ });
   const old = clone(t, { npm: NPM, java: `echo 'openjdk version "11.0.2"' >&2` });
@@ -129,7 +129,7 @@ t.test('a start that ends while the engines are prepared leaves none running, an
   }
 });
 
-t.test('a fetch that fails is tried three times, shows what Maven said, and leaves nothing that looks whole', (t) => {
+t.test('a fetch that fails is tried three times, shows the output of Maven, and leaves nothing behind', (t) => {
   const broken = 'case "$1" in -v) exit 0;; esac; echo "Could not transfer artifact"; exit 1';
   const { run, left } = clone(t, { npm: NPM, java: JAVA_17, mvn: broken });
   const result = run('fetch');
@@ -159,7 +159,7 @@ t.test('assertions are counted at the leaves, failures of a whole subtest too', 
   t.end();
 });
 
-t.test('a step that takes its time is told about, with the seconds since the beginning', async (t) => {
+t.test('a long step is reported, with the seconds since the beginning', async (t) => {
   const lines: string[] = [];
   const progress = createProgress((text) => lines.push(text));
   const slow = new Promise<string>((settle) => {

@@ -21,7 +21,7 @@ t.test('a connection that fails and a server that starts or stops are away, ever
   t.equal(isAway('text'), false);
 });
 
-t.test('an answer says 503 for a database that is away or has no tables yet, and hides no fault', async (t) => {
+t.test('an answer is 503 for a database that is away or has no tables yet, and hides no fault', async (t) => {
   for (const code of ['ECONNREFUSED', '42P01']) {
     const refused = answering(failing(coded(code)), 'The archive cannot be read now.').query('select 1');
     await t.rejects(refused, { errors: [{ code: 'UNAVAILABLE', message: 'The archive cannot be read now.' }] }, code);

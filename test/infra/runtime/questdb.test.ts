@@ -112,7 +112,7 @@ t.test('a query that takes too long is ended by the server', async (t) => {
   await hurried.close();
 });
 
-t.test('rows sent while QuestDB dies and comes back are there once, and the problem is told meanwhile', async (t) => {
+t.test('rows sent while QuestDB dies and returns are there once, and the problem is reported meanwhile', async (t) => {
   await createTable('killed');
   const sends: Promise<void>[] = [];
   for (let n = 0; n < 200; n += 1) {
@@ -145,7 +145,7 @@ const suspendedTable = async (t: Test) => {
   return { statements, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 };
 
-t.test('a suspended table is told to go on, and the problem is told meanwhile', async (t) => {
+t.test('a suspended table is resumed, and the problem is reported meanwhile', async (t) => {
   const { statements, url } = await suspendedTable(t);
   const other = createRowSender(url, { log });
   const visible = other.waitVisible(['full']);

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { watchReachable } from '../../../infra/runtime/reachable.ts';
 
-t.test('it is what the ping says, and away when the ping fails', async (t) => {
+t.test('it is reachable as the ping reports, and away when the ping fails', async (t) => {
   const outcomes = [async () => true, async () => false, () => Promise.reject(new Error('connect ECONNREFUSED'))];
   const isReachable = watchReachable(async () => (outcomes.shift() as () => Promise<boolean>)());
   t.equal(await isReachable(), true);
@@ -11,7 +11,7 @@ t.test('it is what the ping says, and away when the ping fails', async (t) => {
 });
 
 t.test(
-  'a store that hangs is away, is asked once by everybody who waits, and again when it has answered',
+  'a store that hangs is away, gets one ping for everybody who waits, and another when it has answered',
   async (t) => {
     const pings: ((usable: boolean) => void)[] = [];
     const isReachable = watchReachable(() => new Promise((settle) => pings.push(settle)), 20);

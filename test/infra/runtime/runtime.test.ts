@@ -156,7 +156,7 @@ t.test('clock', async (t) => {
       }),
     );
   });
-  t.test('tells how far it is from a broker', async (t) => {
+  t.test('reports how far it is from a broker', async (t) => {
     const clock = open();
     t.equal(Math.round(clock.offsetFromMs(clock.nowMicros() / 1_000 - 1_500)), 1_500);
   });
@@ -189,7 +189,7 @@ t.test('a request gives any status and its bytes, within its time and size', asy
   await t.rejects(asked, { name: 'AbortError' });
 });
 
-t.test('metrics and health are served, and a taken port is told by its setting', async (t) => {
+t.test('metrics and health are served, and a taken port is reported by its setting', async (t) => {
   const registry = createMetrics();
   new Counter({ name: 'frames_total', help: 'Frames.', registers: [registry] }).inc(3);
   let problem: string | null = null;

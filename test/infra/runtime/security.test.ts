@@ -120,7 +120,7 @@ t.test('addresses of PostgreSQL and QuestDB carry their TLS, and what they canno
     },
   );
   t.match(parsePostgresAddress('postgres://h:1/d?sslmode=verify-full&sslrootcert=system', 'DATABASE_URL'), { ssl: {} });
-  t.match(parsePostgresAddress('postgres://h:1/d', 'DATABASE_URL'), { ssl: false }, 'none is asked for');
+  t.match(parsePostgresAddress('postgres://h:1/d', 'DATABASE_URL'), { ssl: false }, 'none is required');
   const httpCases: readonly (readonly [string, RegExp])[] = [
     ['127.0.0.1:9000', /QUESTDB_HTTP must be/],
     ['ftp://h:1', /must begin with http:\/\/ or https:\/\//],
@@ -222,7 +222,7 @@ t.test('Kafka with TLS and SASL', async (t) => {
       const member = await joinGroup(handle, {
         topics: [own.topic],
         groupId: mechanism,
-        onBatch: (_topic, _partition, messages) => void taken.push(...messages.map(({ value }) => String(value))),
+        onBatch: ({ messages }) => void taken.push(...messages.map(({ value }) => String(value))),
       });
       await waitFor('the group reads', () => taken.length === 1);
       await member.stop();
@@ -230,7 +230,7 @@ t.test('Kafka with TLS and SASL', async (t) => {
     });
 });
 
-/** Connecting alone does not ask for a login. */
+/** Connecting alone does not require a login. */
 const listTopics = async (handle: KafkaHandle): Promise<readonly string[]> => (await handle.admin()).listTopics();
 
 const wrongLogin = (mechanism: string): Env => ({

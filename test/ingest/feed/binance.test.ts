@@ -83,7 +83,7 @@ const collected = await collect(t);
 const { simulator, memory, readings, rows } = collected;
 const symbols = simulator.market.instruments.map(({ listing }) => listing.symbol);
 
-t.test('every layer that Binance is said to publish comes for every listing', (t) => {
+t.test('every layer that the capability of Binance lists comes for every listing', (t) => {
   for (const [layer, { policy }] of Object.entries(binance.layers)) {
     t.equal(policy, 'on', layer);
     if (['trades', 'liquidation', 'candles'].includes(layer)) continue;

@@ -136,7 +136,7 @@ t.test('candles of every price that are known are those of the market', (t) => {
   t.end();
 });
 
-t.test('each trade is told once, as it was made; liquidations are those of the market', (t) => {
+t.test('each trade is published once, as it was made; liquidations are those of the market', (t) => {
   for (const { venue, host, rows, symbols, memory } of all) {
     const trades = rows.filter(({ table }) => table === 'trades');
     t.ok(trades.length > 0, `${venue.id}: ${trades.length} trades`);

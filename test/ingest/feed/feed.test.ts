@@ -123,7 +123,7 @@ const runSlot = async (
 const connIds = (messages: readonly Written[]): string[] => [...new Set(messages.map(({ conn_id }) => conn_id))];
 
 t.test(
-  'a socket says that it opened, sends its subscriptions at the pace of the venue and writes every frame as it came',
+  'a socket records that it opened, sends its subscriptions at the pace of the venue and writes every frame as it came',
   async (t) => {
     const { server, memory } = await runSlot(t, ({ ws }) => makeSlot(ws, { shards: [0, 1], symbols: ['AAA'] }));
     await waitFor('three subscriptions', () => server.received(0).length === 3);
@@ -176,7 +176,7 @@ t.test('a handshake answered 429 is a rate limit and its Retry-After is kept', a
   const startedMs = performance.now();
   const { memory } = await runSlot(t, ({ ws }) => makeSlot(ws), { handshake: (n) => (n === 0 ? 429 : 101) });
   await waitFor('an open connection', () => memory.of('open').length === 1);
-  t.ok(performance.now() - startedMs >= 1_000, 'one second was asked for');
+  t.ok(performance.now() - startedMs >= 1_000, 'Retry-After was one second');
   t.same(
     memory.of('lost').map((lost) => readBody(lost).cause),
     ['venue_rate_limit'],
@@ -197,7 +197,7 @@ t.test('nobody listening is venue_down', async (t) => {
   t.match(readBody(memory.of('lost')[0] as Written), { cause: 'venue_down', detail: /ECONNREFUSED/ });
 });
 
-t.test('a venue that hands out addresses is asked for one before each connection', async (t) => {
+t.test('the address of a venue that hands them out is requested before each connection', async (t) => {
   const answers = [500, 200, 200, 200];
   const server = await startPaper({
     answer: (_path, response) => {
@@ -219,7 +219,7 @@ t.test('a venue that hands out addresses is asked for one before each connection
   });
   await waitFor('a connection', () => memory.of('open').length === 1);
   t.match(readBody(memory.of('lost')[0] as Written), { cause: 'venue_down', detail: /status 500/ });
-  t.match(readBody(memory.of('open')[0] as Written), { url: `${server.rest}/address` }, 'its token is told to nobody');
+  t.match(readBody(memory.of('open')[0] as Written), { url: `${server.rest}/address` }, 'its token is not recorded');
   server.sockets()[0]?.close(1012, 'restart');
   await waitFor('a second connection', () => memory.of('open').length === 2);
   t.same(
@@ -313,7 +313,7 @@ t.test('while the log takes no more a socket is not read, and nothing of it is m
 });
 
 t.test(
-  'a book gets a snapshot when first heard and again after a hole, under the connection it serves and for its shard only',
+  'a book gets a snapshot at its first diff and again after a hole, under the connection it serves and for its shard only',
   async (t) => {
     let snapshot = 10;
     const answer: PaperOptions['answer'] = (_path, response) => response.end(`{"snapshot":${snapshot}}`);
@@ -335,7 +335,7 @@ t.test(
     server.sendAll('{"book":"AAA","first":12,"last":13}');
     server.sendAll('{"book":"AAA","first":14,"last":15}');
     await waitFor('three diffs', () => memory.of('frame').length === 6);
-    t.equal(server.requests().length, 1, 'an unbroken chain asks for nothing');
+    t.equal(server.requests().length, 1, 'an unbroken chain requests nothing');
     snapshot = 30;
     server.sendAll('{"book":"AAA","first":29,"last":30}');
     await waitFor('a second snapshot', () => memory.of('response').length === 2);
@@ -352,7 +352,7 @@ t.test(
   },
 );
 
-t.test('a snapshot too old to join is asked for again', async (t) => {
+t.test('a snapshot too old to join is requested again', async (t) => {
   const answers = [3, 10];
   const answer: PaperOptions['answer'] = (_path, response) => response.end(`{"snapshot":${answers.shift()}}`);
   const { server, memory } = await runSlot(t, ({ ws }) => makeSlot(ws, { symbols: ['AAA'] }), {
@@ -459,44 +459,41 @@ t.test('polls are spread over their period', async (t) => {
   );
 });
 
-t.test(
-  'a poll slot is lost when the venue refuses everybody, and asks the same again when the pause is over',
-  async (t) => {
-    let refused = false;
-    const server = await startPaper({
-      answer: (path, response) => {
-        if (path !== '/1' || refused) return response.end('{}');
-        refused = true;
-        return response.writeHead(418, { 'retry-after': '1' }).end('{"code":-1003}');
-      },
-    });
-    const memory = openMemory();
-    const { connections, rest, stop, shared } = createParts(server, memory);
-    const requests = Array.from({ length: 4 }, (_, i) => ({ ...toRequest(`${server.rest}/${i}`), weight: 1 }));
-    const slot = { kind: 'poll' as const, id: 'oi', shards: [0], requests, everyMs: 200, covers: [] };
-    const runner = runPollSlot(slot, { connections, rest, meters: shared.meters, log: silentLog });
-    t.teardown(async () => {
-      runner.stop('collector_down', 'end of test');
-      stop();
-      await server.close();
-    });
-    await waitFor('open again', () => memory.of('open').length === 2);
-    t.same(
-      memory.of('lost').map((lost) => readBody(lost).cause),
-      ['venue_rate_limit'],
-    );
-    const refusedAt = server.requests().findIndex(({ path }) => path === '/1');
-    // The eight that wait are sent at once, over several connections: they arrive in any order.
-    const isNextRound = (): boolean => server.requests().filter(({ path }) => path === '/0').length >= 3;
-    await waitFor('the next round', () => isNextRound() && server.requests().length > refusedAt + 8);
-    const after = server.requests().slice(refusedAt + 1);
-    t.ok((after[0]?.atMs ?? 0) - (server.requests()[refusedAt]?.atMs ?? 0) >= 990, 'nothing is sent in between');
-    t.ok(
-      after.slice(0, 8).some(({ path }) => path === '/1'),
-      'the refused one is asked again',
-    );
-  },
-);
+t.test('a poll slot is lost when the venue refuses everybody, and repeats the request after the pause', async (t) => {
+  let refused = false;
+  const server = await startPaper({
+    answer: (path, response) => {
+      if (path !== '/1' || refused) return response.end('{}');
+      refused = true;
+      return response.writeHead(418, { 'retry-after': '1' }).end('{"code":-1003}');
+    },
+  });
+  const memory = openMemory();
+  const { connections, rest, stop, shared } = createParts(server, memory);
+  const requests = Array.from({ length: 4 }, (_, i) => ({ ...toRequest(`${server.rest}/${i}`), weight: 1 }));
+  const slot = { kind: 'poll' as const, id: 'oi', shards: [0], requests, everyMs: 200, covers: [] };
+  const runner = runPollSlot(slot, { connections, rest, meters: shared.meters, log: silentLog });
+  t.teardown(async () => {
+    runner.stop('collector_down', 'end of test');
+    stop();
+    await server.close();
+  });
+  await waitFor('open again', () => memory.of('open').length === 2);
+  t.same(
+    memory.of('lost').map((lost) => readBody(lost).cause),
+    ['venue_rate_limit'],
+  );
+  const refusedAt = server.requests().findIndex(({ path }) => path === '/1');
+  // The eight that wait are sent at once, over several connections: they arrive in any order.
+  const isNextRound = (): boolean => server.requests().filter(({ path }) => path === '/0').length >= 3;
+  await waitFor('the next round', () => isNextRound() && server.requests().length > refusedAt + 8);
+  const after = server.requests().slice(refusedAt + 1);
+  t.ok((after[0]?.atMs ?? 0) - (server.requests()[refusedAt]?.atMs ?? 0) >= 990, 'nothing is sent in between');
+  t.ok(
+    after.slice(0, 8).some(({ path }) => path === '/1'),
+    'the refused request is repeated',
+  );
+});
 
 t.test('a poll slot that the limit leaves nothing for is lost by that, until it is answered', async (t) => {
   const server = await startPaper({ answer: (_path, response) => response.end('{}') });
@@ -516,10 +513,10 @@ t.test('a poll slot that the limit leaves nothing for is lost by that, until it 
   });
   await waitFor('lost', () => memory.of('lost').length === 1);
   t.equal(readBody(memory.of('lost')[0] as Written).cause, 'venue_rate_limit');
-  t.equal(server.requests().length, 1, 'the book alone was asked for');
+  t.equal(server.requests().length, 1, 'the book alone was requested');
 });
 
-t.test('of what waits the most urgent is asked first, and books do not wait for what polls have used', async (t) => {
+t.test('the most urgent request is sent first, and books do not wait for the budget of polls', async (t) => {
   const server = await startPaper({ answer: (_path, response) => response.end('{}') });
   const meters = createMeters(new Registry()).venue('paper');
   const rest = createRestClient({ weightPerMinute: 100, meters });
@@ -619,7 +616,7 @@ const runTalking = async (
 };
 
 t.test(
-  'a subscription that is silent on a live connection is begun again; heartbeats and others do not speak for it',
+  'a subscription that is silent on a live connection is renewed; heartbeats and other subscriptions do not count for it',
   async (t) => {
     const watched = [{ subscriptions: ['a', 'b'], silenceMs: 1_500 }];
     const { server, memory } = await runTalking(t, ({ ws }) => ({ ...makeSlot(ws), watched }));
@@ -684,10 +681,10 @@ t.test('a request that is refused for one subscription is sent again without it'
   server.sendAll('{"err":"no rest of two"}');
   await waitFor('and again', () => listSent(server).length > 1);
   t.same(listSent(server), ['rest of two', 'rest of rest of two']);
-  t.equal(refused, 2, 'what is listed is asked for anew');
+  t.equal(refused, 2, 'the listings are requested again');
 });
 
-t.test("a quiet subscription's value is asked for and written under its connection", async (t) => {
+t.test("a quiet subscription's value is requested and written under its connection", async (t) => {
   const watched = [{ subscriptions: ['a', 'b'], silenceMs: 60_000, confirmAfterMs: 300 }];
   const { server, memory } = await runTalking(t, ({ ws }) => ({ ...makeSlot(ws), watched }));
   const feed = setInterval(() => server.sendAll('{"sub":"a"}'), 50);
@@ -701,7 +698,7 @@ t.test("a quiet subscription's value is asked for and written under its connecti
 });
 
 t.test(
-  'minutes that no frame closed are asked for after connecting, once, and one whose frame cannot be read too',
+  'minutes that no frame closed are requested after connecting, once, and so is one whose frame cannot be read',
   async (t) => {
     const minute = 60_000;
     let nowMs = 10 * minute + 15_000;
@@ -731,7 +728,7 @@ t.test(
   },
 );
 
-t.test('a connection does not ask for minutes that the one before it closed', async (t) => {
+t.test('a connection does not request minutes that the one before it closed', async (t) => {
   const minute = 60_000;
   let nowMs = 10 * minute + 15_000;
   const covers = [{ layers: ['candles'], symbols: ['AAA', 'BBB'] }];
@@ -750,7 +747,7 @@ t.test('a connection does not ask for minutes that the one before it closed', as
   const [, , response] = memory.of('response');
   t.match(response?.request, /of=BBB&from=600000&to=660000$/, 'the listing whose eleventh nobody closed');
   t.equal(response?.conn_id, memory.of('open')[1]?.conn_id);
-  t.equal(server.requests().length, 3, 'the other one was not asked for beside it');
+  t.equal(server.requests().length, 3, 'the other one was not requested');
 });
 
 type QuietParts = Pick<ReturnType<typeof createParts>, 'rest' | 'stop' | 'shared'> & { readonly server: PaperServer };
@@ -809,7 +806,7 @@ t.test('a quiet book that the venue confirms by its id costs the short request o
   );
 });
 
-t.test('a book that the venue says it has not is left alone, and what is listed is asked for anew', async (t) => {
+t.test('a book that the venue reports as unknown is left alone, and the listings are requested again', async (t) => {
   const answer = (path: string, response: ServerResponse): void => {
     response.writeHead(path.includes('AAA') ? 400 : 200).end('{"snapshot":10}');
   };
@@ -823,10 +820,10 @@ t.test('a book that the venue says it has not is left alone, and what is listed 
   const quietSinceMs = performance.now() - 25_000;
   const watch = createBookWatch({ rule: paper.bookRule, symbols: ['AAA', 'BBB'], nowMs: quietSinceMs });
   books.add({ source: connections.open({ slot: 'book.0', shards: [0], url: '', covers: [] }), watch });
-  await waitFor('both asked', () => server.requests().length === 2);
+  await waitFor('both requested', () => server.requests().length === 2);
   await waitFor('refused', () => refused === 1);
   await waitFor(
-    'none is asked for again for a while',
+    'none is requested again for a while',
     () => watch.urgent(performance.now() + 20_000, ['join']) === null,
   );
   t.equal(watch.urgent(performance.now() + 40_000, ['join'])?.symbol, 'AAA');
@@ -882,7 +879,7 @@ t.test('capability and reference come before any connection, to every shard', as
   t.same(kinds.slice(0, 3), ['capability', 'capability', 'response']);
 });
 
-t.test('what follows from the number of listings is said once it is known, and again when it changes', async (t) => {
+t.test('horizons that depend on the number of listings are published once known, and when they change', async (t) => {
   let listings = listSymbols(0);
   const deliveries: Venue['deliveries'] = (known) => ({
     oi: { policy: 'on', cadence: known.length * 1_000, horizonMs: known.length * 2_000, horizonSource: 'assumed' },
@@ -959,7 +956,7 @@ t.test(
   },
 );
 
-t.test('a collector that stops says of every connection that it is lost, once', async (t) => {
+t.test('a collector that stops records every connection as lost, once', async (t) => {
   const { memory, collector } = await runCollector(t, () => [...listSymbols(0), ...listSymbols(1)]);
   await waitFor('two connections', () => memory.of('open').length === 2);
   collector.stop();
@@ -973,7 +970,7 @@ t.test('a collector that stops says of every connection that it is lost, once', 
   t.equal(memory.written.length, end);
 });
 
-t.test('a venue that does not answer keeps being asked, and ticks go on meanwhile', async (t) => {
+t.test('requests to a venue that does not answer are repeated, and ticks continue meanwhile', async (t) => {
   const server = await startPaper({ answer: (_path, response) => response.writeHead(500).end() });
   await server.close();
   const { memory, collector } = await runCollector(t, () => [], { endpoints: { rest: server.rest, ws: server.ws } });

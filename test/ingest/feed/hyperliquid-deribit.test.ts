@@ -56,7 +56,7 @@ t.test('every minute of trades is known, by the next one on its connection or af
   await nothingMissing('present again', () => nameAll((collected) => collected.absent()));
 });
 
-t.test('each trade is told once, as it was made; liquidations are those of the market', (t) => {
+t.test('each trade is published once, as it was made; liquidations are those of the market', (t) => {
   for (const { venue, host, rows, symbols } of all) {
     const trades = rows.filter(({ table }) => table === 'trades');
     t.ok(trades.length > 100, `${venue.id}: ${trades.length} trades`);

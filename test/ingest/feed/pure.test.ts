@@ -134,16 +134,16 @@ const diff = (symbol: string, first: number, last: number): Chain => ({
 });
 const createWatch = (...symbols: string[]) => createBookWatch({ rule: paper.bookRule, symbols, nowMs: 0 });
 
-t.test('a book asks for its snapshot from its first diff on, the oldest need first', async (t) => {
+t.test('a book needs its snapshot from its first diff on, the oldest need first', async (t) => {
   const watch = createWatch('AAA', 'BBB', 'CCC');
-  t.equal(watch.urgent(1), null, 'nothing was heard yet');
+  t.equal(watch.urgent(1), null, 'nothing was received yet');
   watch.take(diff('BBB', 5, 6), 100);
   watch.take(diff('AAA', 5, 6), 200);
   t.same(watch.urgent(300), { symbol: 'BBB', why: 'join', sinceMs: 100 });
   watch.take(diff('BBB', 7, 8), 400);
   t.same(watch.urgent(500), { symbol: 'BBB', why: 'join', sinceMs: 100 }, 'a need keeps its age');
   watch.postpone('BBB', 1_500);
-  t.equal(watch.urgent(500)?.symbol, 'AAA', 'a book just asked for lets others pass');
+  t.equal(watch.urgent(500)?.symbol, 'AAA', 'a book that was just requested lets others pass');
   watch.take(snapshot('BBB', 6), 600);
   watch.take(snapshot('AAA', 3), 700);
   t.same(watch.urgent(800), { symbol: 'AAA', why: 'join', sinceMs: 200 }, 'too old a snapshot leaves the need');
@@ -162,24 +162,24 @@ t.test('a book that is quiet for 20 s is confirmed, after those that are not who
   t.same(
     watch.urgent(20_000),
     { symbol: 'BBB', why: 'join', sinceMs: 0 },
-    'never heard: its snapshot is all there is to say',
+    'without a diff: only its snapshot is missing',
   );
   watch.take(snapshot('BBB', 1), 20_500);
   t.ok(watch.allWhole());
   t.same(watch.urgent(20_600), { symbol: 'AAA', why: 'confirm', sinceMs: 0 });
   t.equal(watch.take(snapshot('AAA', 6), 20_700), false);
   t.equal(watch.urgent(40_400), null);
-  t.equal(watch.take(diff('ZZZ', 1, 1), 1), false, 'a book nobody asked for is left alone');
+  t.equal(watch.take(diff('ZZZ', 1, 1), 1), false, 'a book without a subscription is left alone');
 });
 
-t.test('a whole book is asked for again when its snapshot is old, after every other need', async (t) => {
+t.test('a whole book is requested again when its snapshot is old, after every other need', async (t) => {
   const old = { symbol: 'AAA', why: 'refresh', sinceMs: 0 } as const;
   t.ok(isMoreUrgent({ symbol: 'BBB', why: 'confirm', sinceMs: 300_000 }, old));
   t.ok(isMoreUrgent({ symbol: 'BBB', why: 'join', sinceMs: 300_000 }, old));
   t.notOk(isMoreUrgent({ symbol: 'BBB', why: 'refresh', sinceMs: 1 }, old));
 });
 
-t.test('a quiet book is confirmed by its id alone; another id than its own asks for the whole book', async (t) => {
+t.test('a quiet book is confirmed by its id alone; after another id the whole book is requested', async (t) => {
   const watch = createWatch('AAA');
   watch.take(diff('AAA', 5, 6), 0);
   watch.take(snapshot('AAA', 6), 0);
@@ -206,7 +206,7 @@ t.test('a silent subscription is named once for each silence, a quiet one before
   watch.take('unknown', '{}', 15_000);
   t.equal(watch.quiet(19_999), null);
   t.equal(watch.quiet(20_000), 'b');
-  t.equal(watch.quiet(20_000), null, 'it was just asked for');
+  t.equal(watch.quiet(20_000), null, 'it was just requested');
   t.same(watch.silent(29_999), []);
   t.same(watch.silent(30_000), ['b']);
   t.same(watch.silent(44_999), []);
@@ -217,7 +217,7 @@ t.test('a silent subscription is named once for each silence, a quiet one before
   t.equal(watch.quiet(89_999), null);
 });
 
-t.test('a member that frames leave out or repeat is asked for, though others of its subscription change', async (t) => {
+t.test('a member that frames omit or repeat is requested, although others of its subscription change', async (t) => {
   const members = [
     { name: 'lastPrice', confirmAfterMs: 20_000 },
     { name: 'fundingRate', confirmAfterMs: 50_000 },
@@ -229,7 +229,7 @@ t.test('a member that frames leave out or repeat is asked for, though others of 
   watch.take('a', '{"bid1Price":"1.8"}', 29_000);
   t.equal(watch.quiet(29_999), null);
   t.equal(watch.quiet(30_000), 'a');
-  t.equal(watch.quiet(49_999), null, 'the answer said all of it');
+  t.equal(watch.quiet(49_999), null, 'the answer contained all members');
   watch.take('a', '{"lastPrice":"3"}', 49_999);
   t.equal(watch.quiet(69_998), null);
   t.equal(watch.quiet(69_999), 'a');
@@ -237,14 +237,14 @@ t.test('a member that frames leave out or repeat is asked for, though others of 
 });
 
 t.test(
-  'a minute nobody closed is asked for while it can count, the oldest first, and at once after connecting',
+  'a minute that no frame closed is requested while it can count, the oldest first, and at once after connecting',
   async (t) => {
     const minute = (n: number): number => n * 60_000;
     const watch = createCandleWatch(['AAA', 'BBB'], new Map());
     const opened = minute(10) + 5_000;
     t.same(watch.next(opened), { symbol: 'AAA', fromMs: minute(8), toMs: minute(8) }, 'the ninth is over for 5 s only');
     t.same(watch.next(opened), { symbol: 'BBB', fromMs: minute(8), toMs: minute(8) });
-    t.equal(watch.next(opened), null, 'both are asked for');
+    t.equal(watch.next(opened), null, 'both are requested');
     for (const symbol of ['AAA', 'BBB']) watch.fill({ symbol, fromMs: minute(8), toMs: minute(8) });
     watch.close({ symbol: 'AAA', openMs: minute(9) });
     watch.close({ symbol: 'CCC', openMs: minute(9) });
@@ -261,7 +261,7 @@ t.test(
   },
 );
 
-t.test('where no minute is marked as closed, one that a frame told is over when a newer one is told', async (t) => {
+t.test('where no minute is marked as closed, a published one is over when a newer one is published', async (t) => {
   const minute = (n: number): number => n * 60_000;
   const watch = createCandleWatch(['AAA'], new Map());
   const begin = (n: number): void => watch.begin({ symbol: 'AAA', openMs: minute(n) });
@@ -270,7 +270,7 @@ t.test('where no minute is marked as closed, one that a frame told is over when 
     return need ? [need.fromMs / 60_000, need.toMs / 60_000] : [];
   };
   begin(9);
-  t.same(missing(10, 5_000), [8, 8], 'nothing told it on this connection');
+  t.same(missing(10, 5_000), [8, 8], 'no frame of this connection published it');
   watch.fill({ symbol: 'AAA', fromMs: minute(8), toMs: minute(8) });
   begin(9);
   t.same(missing(10, 20_000), [9, 9], 'no newer one so far');
@@ -280,14 +280,14 @@ t.test('where no minute is marked as closed, one that a frame told is over when 
   begin(13);
   t.same(missing(13, 20_000), [], 'what lies between had no trades');
   begin(12);
-  t.same(missing(14, 20_000), [13, 13], 'an older one says nothing');
+  t.same(missing(14, 20_000), [13, 13], 'an older one changes nothing');
   watch.fill({ symbol: 'AAA', fromMs: minute(13), toMs: minute(13) });
   begin(15);
   t.same(missing(15, 20_000), [14, 14], 'the answer ended in the fourteenth, which is no record of its own');
   watch.begin({ symbol: 'BBB', openMs: minute(15) });
 });
 
-t.test('what one span closed the next of its slot does not ask for, but along with what nobody closed', async (t) => {
+t.test('a span requests what the one before it closed only along with minutes that no frame closed', async (t) => {
   const minute = (n: number): number => n * 60_000;
   const closed: ClosedMinutes = new Map();
   const dueAt = minute(10) + 20_000;
@@ -331,40 +331,40 @@ t.test('a connection is alive anew after a pause that may be the end of a span t
   const after = (ms: number): void => {
     now += ms * 1_000;
   };
-  const [heard, quiet] = [open(), open()];
+  const [receiving, quiet] = [open(), open()];
   const openedAt = now;
   after(1_500);
   connections.tick();
   after(1_500);
-  heard.frame(Buffer.from('{}'));
+  receiving.frame(Buffer.from('{}'));
   quiet.response('GET /one', Buffer.from('{}'), [1]);
   after(500);
   const unblock = memory.block();
   connections.tick();
   unblock();
-  t.same([heard.aliveFrom(), quiet.aliveFrom()], [openedAt, openedAt]);
+  t.same([receiving.aliveFrom(), quiet.aliveFrom()], [openedAt, openedAt]);
   after(100);
   connections.tick();
-  t.equal(heard.aliveFrom(), openedAt);
+  t.equal(receiving.aliveFrom(), openedAt);
   t.equal(quiet.aliveFrom(), now, 'nothing named it in the other shard');
   after(3_100);
-  heard.frame(Buffer.from('{}'));
-  t.equal(heard.aliveFrom(), now, 'the frame itself is the first of the new span');
+  receiving.frame(Buffer.from('{}'));
+  t.equal(receiving.aliveFrom(), now, 'the frame itself is the first of the new span');
   memory.setAway(true);
   for (let i = 0; i < 4; i += 1) {
     after(1_000);
-    heard.frame(Buffer.from('{}'));
+    receiving.frame(Buffer.from('{}'));
     connections.tick();
   }
   memory.setAway(false);
   after(100);
   connections.tick();
-  t.equal(heard.aliveFrom(), now, 'what waits on disk names nobody now, and ticks were left out');
-  heard.lost('connection_lost', '');
-  t.equal(heard.aliveFrom(), null);
+  t.equal(receiving.aliveFrom(), now, 'what waits on disk names nobody now, and ticks were left out');
+  receiving.lost('connection_lost', '');
+  t.equal(receiving.aliveFrom(), null);
 });
 
-t.test('a minute on the boundary of two spans is asked for, and what comes after the end tells nothing', async (t) => {
+t.test('a minute on the boundary of two spans is requested, and frames after the end are ignored', async (t) => {
   const minute = (n: number): number => n * 60_000;
   const venue: Venue = {
     ...paper,
@@ -377,12 +377,12 @@ t.test('a minute on the boundary of two spans is asked for, and what comes after
   const aliveFrom = (): number | null => span;
   const link = { venue, endpoints: {}, watched: [], closed, aliveFrom, wallMs: () => nowMs };
   const watch = createLinkWatch({ ...link, candles: ['AAA'] });
-  for (const told of ['6', '7', '8', '9']) watch.take(told);
+  for (const frame of ['6', '7', '8', '9']) watch.take(frame);
   nowMs = minute(10) + 20_000;
   span = 2;
   watch.take('10');
   const asked = watch.next('candle');
-  t.equal(asked?.request.url, '8-9', 'the ninth was told before the pause only');
+  t.equal(asked?.request.url, '8-9', 'the ninth was published before the pause only');
   asked?.filled();
   watch.take('11');
   nowMs = minute(11) + 20_000;

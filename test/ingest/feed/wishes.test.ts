@@ -70,12 +70,12 @@ t.test('a ping without a frame is one of the protocol, a ping with a frame is se
   const quiet = await collect(t, { ping: { everyMs: 20, frame: null } });
   await waitFor('two pings', () => quiet.pings >= 2);
   t.notOk(quiet.texts.includes('null'), 'nothing is sent as text for it');
-  const spoken = await collect(t, { ping: { everyMs: 20, frame: 'are you there' } });
-  await waitFor('a spoken ping', () => spoken.texts.includes('are you there'));
-  t.equal(spoken.pings, 0);
+  const asText = await collect(t, { ping: { everyMs: 20, frame: 'are you there' } });
+  await waitFor('a ping as text', () => asText.texts.includes('are you there'));
+  t.equal(asText.pings, 0);
 });
 
-t.test('a poll may ask for what is newer than so long before it is sent, in seconds', async (t) => {
+t.test('a poll may request what is newer than a number of seconds before it is sent', async (t) => {
   const before = Math.floor(clock.nowMicros() / 1_000_000);
   const received = await collect(t, {
     plan: (_listings, { endpoints }) => {

@@ -27,7 +27,7 @@ const askedBy = (venue: Venue, request: string, body: unknown): CoveredMinutes |
   return venue.askedMinutes?.(message, { listings }) ?? null;
 };
 
-t.test('an empty answer covers the minutes that were asked for, and the one after them', (t) => {
+t.test('an empty answer covers the requested minutes and the one after them', (t) => {
   for (const [id, venue] of venues) {
     const { symbols, noCandles, asksWithoutEnd } = factsAbout(venue);
     for (const venue_symbol of venue.candles ? symbols : []) {

@@ -11,7 +11,7 @@ const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venu
 const TARDIS = 'tardis-tests-aster-futures.ndjson';
 const JKORF = 'jkorf-rest-examples.ndjson';
 
-t.test('recorded frames give the records their bytes say', (t) => {
+t.test('recorded frames give the records that their bytes contain', (t) => {
   const trade = (id: string, side: string, price: string, quantity: string): unknown => ({
     id,
     side,
@@ -31,7 +31,7 @@ t.test('recorded frames give the records their bytes say', (t) => {
       [record('trade', 'BTCUSDT', [1568693103463, null], trade('181349', 'buy', '10223.74', '0.236'))],
     ],
     [
-      'a diff has the transaction time and stands at u',
+      'a diff has the transaction time, and its sequence is u',
       4,
       [
         record('book', 'BTCUSDT', [1573948821948, null], {
@@ -110,7 +110,7 @@ t.test('recorded frames give the records their bytes say', (t) => {
   t.end();
 });
 
-t.test('recorded answers give the records their bytes say, whichever version of the endpoint', (t) => {
+t.test('recorded answers give the records that their bytes contain, for each version of the endpoint', (t) => {
   const marks = [
     record('mark', 'BTCUSDT', [1597370495002, null], { mark: '11793.63104562', index: '11781.8049597' }),
     record('funding', 'BTCUSDT', [1597370495002, null], {
@@ -190,11 +190,11 @@ t.test('recorded answers give the records their bytes say, whichever version of 
   t.end();
 });
 
-t.test('what says nothing of a market gives nothing', (t) => {
+t.test('messages without data of a market give no record', (t) => {
   for (const [what, file, line] of [
     ['a fill of the insurance fund', TARDIS, 2],
     ['top of book', TARDIS, 14],
-    ['top of book, asked', JKORF, 18],
+    ['top of book, requested', JKORF, 18],
     ['past funding', JKORF, 22],
     ['listings', JKORF, 20],
   ] as const)
@@ -228,7 +228,10 @@ t.test('the recorded books join their snapshots and go on by pu; a hole is found
     const message = frame({ ...body, data: { ...body.data, ...change } });
     const chain = aster.map({}, message, { listings: new Map() })[0]?.chain;
     if (!chain) throw new Error('no chain');
-    const step = stepBookSync(aster.bookRule, state.get(chain.symbol) ?? newBookSync<number>(), chain, line);
+    const step = stepBookSync(aster.bookRule, state.get(chain.symbol) ?? newBookSync<number>(), {
+      chain,
+      payload: line,
+    });
     state.set(chain.symbol, step.state);
     applied.push([chain.symbol, step.apply]);
     return step;
@@ -246,16 +249,16 @@ t.test('the recorded books join their snapshots and go on by pu; a hole is found
   for (const line of readRecording(`aster/${TARDIS}`)) {
     const mapped = aster.map({}, toVenueMessage(line), { listings: new Map() }).find(({ chain }) => chain)?.chain;
     if (mapped?.kind === 'snapshot') continue;
-    t.same(aster.sequence(line.raw), mapped ?? null, 'the cheap look says what the mapper says');
+    t.same(aster.sequence(line.raw), mapped ?? null, 'the quick check of a frame agrees with the mapper');
   }
   t.end();
 });
 
 // ---- listings ----
 
-t.test('listings say how each rule was made, and take their interval from fundingInfo', (t) => {
+t.test('each rule of a listing has its derivation, and the interval is that of fundingInfo', (t) => {
   const [first, second] = listingsOf(JKORF);
-  t.same(first?.values, second?.values, 'both versions of the endpoint say the same');
+  t.same(first?.values, second?.values, 'both versions of the endpoint give the same listings');
   const state = {};
   t.equal(aster.mapReference(state, toVenueMessage(lineOf(JKORF, 21))), null, 'fundingInfo alone is no reference');
   t.same(
@@ -493,7 +496,7 @@ t.test('every stream that is subscribed is read, and gives what its socket cover
   t.end();
 });
 
-t.test('what closes a minute, and what is asked for when a connection leaves something out', (t) => {
+t.test('what closes a minute, and what is requested when a connection omits something', (t) => {
   const text = JSON.stringify(KLINE);
   t.equal(aster.closedMinute?.(text), null);
   t.same(aster.closedMinute?.(text.replace('"x":false', '"x":true')), { symbol: 'BTCUSDT', openMs: 1638747600000 });
@@ -517,7 +520,7 @@ t.test('what closes a minute, and what is asked for when a connection leaves som
   t.end();
 });
 
-t.test('frames are told apart without reading them whole', (t) => {
+t.test('frames are recognised without parsing them whole', (t) => {
   t.equal(aster.classify('{"result":null,"id":1}'), 'ack');
   t.equal(aster.classify('{"code":2,"msg":"Invalid request: unknown variant"}'), 'error');
   t.equal(aster.classify(lineOf(TARDIS, 11).raw), 'data');

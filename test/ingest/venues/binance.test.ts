@@ -133,7 +133,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    name: 'a REST depth answer is a snapshot of the symbol asked for',
+    name: 'a REST depth answer is a snapshot of the requested symbol',
     file: GOCT_USDM,
     line: 1,
     records: [
@@ -392,7 +392,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-t.test('recorded messages give the records their bytes say', (t) => {
+t.test('recorded messages give the records that their bytes contain', (t) => {
   for (const { name, file, line, records } of CASES) t.same(mapLine(file, line), records, `${name} (${file}:${line})`);
   t.same(
     mapLine(GOCT_USDM, 8).slice(3),
@@ -422,7 +422,7 @@ t.test('recorded messages give the records their bytes say', (t) => {
   t.end();
 });
 
-t.test('a side of a snapshot with fewer levels than asked is all the venue has', (t) => {
+t.test('a side of a snapshot with fewer levels than requested is complete', (t) => {
   const body = {
     lastUpdateId: 7,
     bids: [
@@ -435,15 +435,15 @@ t.test('a side of a snapshot with fewer levels than asked is all the venue has',
     binance.map({}, answer(`/fapi/v1/depth?symbol=AUSDT${query}`, body), NO_LISTINGS)[0]?.chain?.full;
   t.same(findFull('&limit=2'), { bids: false, asks: true });
   t.same(findFull('&limit=1000'), { bids: true, asks: true });
-  t.equal(findFull(''), undefined, 'nobody said how many were asked');
+  t.equal(findFull(''), undefined, 'the number of requested levels is not known');
   const findKind = (query: string): unknown =>
     binance.map({}, answer(`/fapi/v1/depth?symbol=AUSDT${query}`, body), NO_LISTINGS)[0]?.chain?.kind;
   t.equal(findKind('&limit=1000'), 'snapshot');
-  t.equal(findKind('&limit=5'), 'confirmation', 'asked for its id only');
+  t.equal(findKind('&limit=5'), 'confirmation', 'requested for its id only');
   t.end();
 });
 
-t.test('candles asked by REST: one minute only, mark and index without volume, a pair for each listing', (t) => {
+t.test('candles of REST: one minute only, mark and index without volume, a pair for each listing', (t) => {
   const row = [
     1591256460000,
     '9653.29201333',
@@ -576,7 +576,7 @@ t.test('a book with retail orders (`rpiDepth`) is another book: it is never join
   t.end();
 });
 
-t.test('what says nothing of a perpetual gives nothing', (t) => {
+t.test('messages without data of a perpetual give no record', (t) => {
   const silent: readonly (readonly [string, string, number])[] = [
     ['top of book', SINGLES, 13],
     ['top of book', TARDIS, 15],
@@ -650,7 +650,7 @@ t.test('figures sent as JSON numbers keep their digits', (t) => {
 
 // ---- listings ----
 
-t.test('listings say how each rule was made', (t) => {
+t.test('each rule of a listing has its derivation', (t) => {
   const usdm = listingsOf('cryptofeed-usdm-rest-instruments.ndjson.gz');
   t.equal(usdm.length, 120, 'perpetuals of 122 symbols: two are dated; one is not open yet and has no kind');
   t.same(
@@ -805,7 +805,7 @@ t.test('multipliers in symbols are undone, names that begin with a digit are not
   t.end();
 });
 
-t.test("the funding interval is the venue's where it says one, else eight hours by its docs", (t) => {
+t.test('the funding interval is the one that the venue publishes, else eight hours by its docs', (t) => {
   const state = {};
   const info = toVenueMessage(lineOf(GOCT_USDM, 3));
   t.equal(binance.mapReference(state, info), null, 'fundingInfo alone is no reference');
@@ -906,7 +906,8 @@ t.test('polls fit the REST weight of a market, whatever the number of its listin
     const weight = (count * 60_000) / everyMs + (2 * Math.min(priceCandles, count) * 60) / 80;
     if (weight > 1_320) t.fail(`${count} listings weigh ${weight}`);
     if (count <= 350 && priceCandles < count) t.fail(`${count} listings: ${priceCandles} with candles of prices`);
-    if (count <= 600 && everyMs >= 30_000) t.fail(`${count} listings: open interest is stale before it is asked again`);
+    if (count <= 600 && everyMs >= 30_000)
+      t.fail(`${count} listings: open interest is stale before it is requested again`);
   }
   t.same(planBudget(40), { oiEveryMs: 5_000, priceCandles: 50 });
   t.same(planBudget(500), { oiEveryMs: 28_000, priceCandles: 165 });
@@ -977,44 +978,41 @@ t.test('candles of mark and index prices are collected of the oldest listings, a
   t.end();
 });
 
-t.test(
-  'every watched subscription is one that its socket asked for, is known by its frames and can be begun again',
-  (t) => {
-    const listings = [
-      ...listingsOf('cryptofeed-usdm-rest-instruments.ndjson.gz'),
-      ...listingsOf('cryptofeed-coinm-rest-instruments.ndjson.gz'),
-    ];
-    const slots = binance.plan(listings, { shards: 1, shardOf: () => 0, endpoints: binance.endpoints });
-    for (const slot of slots) {
-      if (slot.kind !== 'socket') continue;
-      const asked = slot.subscribe.flatMap((text) => (JSON.parse(text) as { params: string[] }).params);
-      const watched = slot.watched?.flatMap(({ subscriptions }) => subscriptions) ?? [];
-      t.ok(watched.length > 0 && watched.every((name) => asked.includes(name)), slot.id);
-    }
-    const head = (fields: string) => `{"e":${fields},"b":[]}`;
-    const names: readonly (readonly [string, string | null])[] = [
-      ['"depthUpdate","E":1,"T":2,"s":"BTCUSD_PERP","ps":"BTCUSD"', 'btcusd_perp@depth@100ms'],
-      ['"markPriceUpdate","E":1,"s":"BTCUSDT","i":"2.0"', 'btcusdt@markPrice@1s'],
-      ['"indexPriceUpdate","E":1,"i":"BTCUSD"', 'btcusd@indexPrice'],
-      ['"24hrTicker","E":1,"s":"BTCUSDT"', 'btcusdt@ticker'],
-      ['"aggTrade","E":1,"s":"BTCUSDT"', null],
-      ['"kline","E":1,"s":"BTCUSDT"', null],
-    ];
-    for (const [fields, name] of names) t.equal(binance.subscriptionOf?.(head(fields)) ?? null, name);
-    t.same(binance.renew?.(['a@ticker']), [
-      '{"method":"UNSUBSCRIBE","params":["a@ticker"],"id":1}',
-      '{"method":"SUBSCRIBE","params":["a@ticker"],"id":1}',
-    ]);
-    t.same(binance.confirm?.('btcusd_perp@ticker', binance.endpoints), {
-      symbol: 'BTCUSD_PERP',
-      request: { method: 'GET', url: 'https://dapi.binance.com/dapi/v1/ticker/24hr?symbol=BTCUSD_PERP', weight: 1 },
-    });
-    t.equal(binance.confirm?.('btcusdt@markPrice@1s', binance.endpoints), null);
-    t.end();
-  },
-);
+t.test('every watched subscription is one of its socket, is recognised in its frames and can be renewed', (t) => {
+  const listings = [
+    ...listingsOf('cryptofeed-usdm-rest-instruments.ndjson.gz'),
+    ...listingsOf('cryptofeed-coinm-rest-instruments.ndjson.gz'),
+  ];
+  const slots = binance.plan(listings, { shards: 1, shardOf: () => 0, endpoints: binance.endpoints });
+  for (const slot of slots) {
+    if (slot.kind !== 'socket') continue;
+    const asked = slot.subscribe.flatMap((text) => (JSON.parse(text) as { params: string[] }).params);
+    const watched = slot.watched?.flatMap(({ subscriptions }) => subscriptions) ?? [];
+    t.ok(watched.length > 0 && watched.every((name) => asked.includes(name)), slot.id);
+  }
+  const head = (fields: string) => `{"e":${fields},"b":[]}`;
+  const names: readonly (readonly [string, string | null])[] = [
+    ['"depthUpdate","E":1,"T":2,"s":"BTCUSD_PERP","ps":"BTCUSD"', 'btcusd_perp@depth@100ms'],
+    ['"markPriceUpdate","E":1,"s":"BTCUSDT","i":"2.0"', 'btcusdt@markPrice@1s'],
+    ['"indexPriceUpdate","E":1,"i":"BTCUSD"', 'btcusd@indexPrice'],
+    ['"24hrTicker","E":1,"s":"BTCUSDT"', 'btcusdt@ticker'],
+    ['"aggTrade","E":1,"s":"BTCUSDT"', null],
+    ['"kline","E":1,"s":"BTCUSDT"', null],
+  ];
+  for (const [fields, name] of names) t.equal(binance.subscriptionOf?.(head(fields)) ?? null, name);
+  t.same(binance.renew?.(['a@ticker']), [
+    '{"method":"UNSUBSCRIBE","params":["a@ticker"],"id":1}',
+    '{"method":"SUBSCRIBE","params":["a@ticker"],"id":1}',
+  ]);
+  t.same(binance.confirm?.('btcusd_perp@ticker', binance.endpoints), {
+    symbol: 'BTCUSD_PERP',
+    request: { method: 'GET', url: 'https://dapi.binance.com/dapi/v1/ticker/24hr?symbol=BTCUSD_PERP', weight: 1 },
+  });
+  t.equal(binance.confirm?.('btcusdt@markPrice@1s', binance.endpoints), null);
+  t.end();
+});
 
-t.test('the cheap look at a kline frame says which minute it closes', (t) => {
+t.test('the quick check of a kline frame returns the minute that it closes', (t) => {
   for (const line of readRecording(`${FIXTURES}/${SINGLES}`)) {
     const seen = line.dir === 'in' ? (binance.closedMinute?.(line.raw) ?? null) : null;
     const mapped =
@@ -1037,7 +1035,7 @@ t.test('the cheap look at a kline frame says which minute it closes', (t) => {
   t.end();
 });
 
-t.test('frames are told apart without reading them whole', (t) => {
+t.test('frames are recognised without parsing them whole', (t) => {
   t.equal(binance.classify('{"result":null,"id":1}'), 'ack');
   t.equal(binance.classify('{"error":{"code":2,"msg":"Invalid request"},"id":1}'), 'error');
   t.equal(binance.classify('{"id":3,"error":{"code":2}}'), 'error');
@@ -1050,7 +1048,7 @@ t.test('frames are told apart without reading them whole', (t) => {
   t.end();
 });
 
-t.test('the cheap look at a book frame says what the mapper says', (t) => {
+t.test('the quick check of a book frame agrees with the mapper', (t) => {
   for (const file of ['cryptofeed-coinm-ws-1.ndjson.gz', 'cryptofeed-usdm-ws-1.ndjson.gz', SINGLES, JKORF_WS]) {
     let wrong = 0;
     for (const line of readRecording(`${FIXTURES}/${file}`)) {

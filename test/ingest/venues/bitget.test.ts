@@ -288,7 +288,7 @@ const CASES: readonly (readonly [name: string, file: string, line: number, recor
   ],
 ];
 
-t.test('recorded messages give the records their bytes say', (t) => {
+t.test('recorded messages give the records that their bytes contain', (t) => {
   for (const [name, file, line, records] of CASES) t.same(mapLine(file, line), records, `${name} (${file}:${line})`);
   const past = mapLine(SESSION, 11);
   t.equal(past.length, 1000, 'the first candle message holds the minutes before');
@@ -296,7 +296,7 @@ t.test('recorded messages give the records their bytes say', (t) => {
   t.end();
 });
 
-t.test('recorded answers that lack their request give the records of the symbol asked for', (t) => {
+t.test('recorded answers that lack their request give the records of the requested symbol', (t) => {
   const asked = (line: number, path: string) =>
     map({ ...toVenueMessage(lineOf(REST, line)), request: `GET https://api.bitget.com/api/${path}` });
   const v2 = (line: number, name: string, query = '') => asked(line, `v2/mix/market/${name}?symbol=BTCUSDT${query}`);
@@ -478,8 +478,8 @@ t.test('a v3 book follows its pseq, breaks on a hole, and is whole again at a sn
     const text = bookFrame(action, base + seq, base + pseq);
     const chain = bitget.sequence(text);
     if (!chain) throw new Error('no chain');
-    t.same(bitget.map({}, frame(text), NO_LISTINGS)[0]?.chain, chain, 'the mapper says what the cheap look says');
-    const step = stepBookSync(bitget.bookRule, sync, chain, null);
+    t.same(bitget.map({}, frame(text), NO_LISTINGS)[0]?.chain, chain, 'the mapper agrees with the quick check');
+    const step = stepBookSync(bitget.bookRule, sync, { chain, payload: null });
     sync = step.state;
     t.equal(step.broke ? 'breaks' : step.apply.length > 0 ? 'applies' : 'waits', expected, `${action} ${seq}`);
   }
@@ -518,7 +518,7 @@ t.test('a v2 book without pseq goes on while its sequence rises', (t) => {
   ).map(([action, seq]) => {
     const chain = bitget.sequence(v2(action, seq));
     if (!chain) throw new Error('no chain');
-    const step = stepBookSync(bitget.bookRule, sync, chain, null);
+    const step = stepBookSync(bitget.bookRule, sync, { chain, payload: null });
     sync = step.state;
     return step.broke ? 'breaks' : step.apply.length;
   });
@@ -527,18 +527,18 @@ t.test('a v2 book without pseq goes on while its sequence rises', (t) => {
   t.end();
 });
 
-t.test('channels of the best levels are whole messages; of fewer levels than asked there are no more', (t) => {
+t.test('channels of the best levels are whole messages; a side with fewer levels than requested is complete', (t) => {
   const findChain = (topic: string) =>
     bitget.map({}, frame(bookFrame('snapshot', 9n, 0n, topic)), NO_LISTINGS)[0]?.chain;
   t.same(findChain('books15')?.full, { bids: true, asks: true });
   t.equal(findChain('books15')?.kind, 'snapshot');
-  t.equal(findChain('books')?.full, undefined, 'nobody says how deep it is');
+  t.equal(findChain('books')?.full, undefined, 'its depth is not known');
   t.equal(findChain('books1'), undefined, 'the best level alone is never our book');
   t.equal(bitget.sequence(bookFrame('snapshot', 9n, 0n, 'books1')), null);
   t.end();
 });
 
-t.test('the cheap look at a frame says what the mapper says', (t) => {
+t.test('the quick check of a frame agrees with the mapper', (t) => {
   for (const file of [WS, TARDIS, SESSION]) {
     let wrong = 0;
     for (const line of readRecording(`bitget/${file}`).filter(({ dir }) => dir === 'in')) {
@@ -750,7 +750,7 @@ t.test('candles of a minute alone, from every version', (t) => {
 
 // ---- nothing, refusals ----
 
-t.test('what says nothing of a perpetual gives nothing', (t) => {
+t.test('messages without data of a perpetual give no record', (t) => {
   const silent: readonly (readonly [string, string, number])[] = [
     ['spot products', V1_CONTRACTS, 1],
     ['contracts are a reference, no record of the mapper', V1_CONTRACTS, 2],
@@ -830,7 +830,7 @@ const instrument = (symbol: string, change: object = {}): object => ({
   ...change,
 });
 
-t.test('listings of v3 say how each rule was made', (t) => {
+t.test('each rule of a v3 listing has its derivation', (t) => {
   t.same(listListings(toVenueMessage(lineOf(REST, 20))), [
     record('listing', 'BTCUSDT', [1770531054230], {
       instrument: 'BTC-PERP',
@@ -996,7 +996,7 @@ t.test('the plan subscribes fifty topics a socket, each with its product type', 
     topics += args.length;
   }
   t.equal(seen.size, 4 * names.length);
-  t.equal(topics, seen.size, 'nothing is asked twice');
+  t.equal(topics, seen.size, 'nothing is requested twice');
   t.ok(seen.has('{"instType":"usdt-futures","topic":"books","symbol":"A7USDT"}'));
   t.ok(seen.has('{"instType":"usdc-futures","topic":"ticker","symbol":"BTCPERP"}'));
   t.ok(seen.has('{"instType":"coin-futures","topic":"publicTrade","symbol":"BTCUSD"}'));
@@ -1012,7 +1012,7 @@ t.test('the plan subscribes fifty topics a socket, each with its product type', 
   t.end();
 });
 
-t.test('all liquidations come by one socket for every shard, beside a ticker that tells that it lives', (t) => {
+t.test('all liquidations come by one socket for every shard; a ticker shows that it is alive', (t) => {
   const [slot] = makePlan(['BTCUSD', 'A1USDT', 'BTCPERP', 'A2USDT'], 2).flatMap((one) =>
     one.kind === 'socket' && one.id === 'liquidations' ? [one] : [],
   );
@@ -1068,7 +1068,7 @@ t.test('candles of mark and index prices are polled for as many listings as the 
     })),
   );
   const perMinute = (2 * (330 + 45 + 30) * 60_000) / (poll?.everyMs ?? 1);
-  t.equal(perMinute, 540, 'of 720 that may be asked a minute');
+  t.equal(perMinute, 540, 'of 720 requests allowed a minute');
   t.ok((poll?.everyMs ?? 0) <= 90_000, 'what comes 100 s after its minute counts no more');
   const findOff = (listings: readonly ListingRecord[]) =>
     Object.fromEntries(listings.map(({ venue_symbol, off = [] }) => [venue_symbol, off.join()]));
@@ -1086,7 +1086,7 @@ t.test('candles of mark and index prices are polled for as many listings as the 
   t.end();
 });
 
-t.test('a minute is over when a newer one is told; what is missing is asked for', (t) => {
+t.test('a minute is over when a newer one is published; missing minutes are requested', (t) => {
   const toText = (message: VenueMessage): string => message.payload.toString();
   const row = (start: number): readonly string[] => [String(start), '61', '64', '60', '62', '65', '66', '66'];
   const [before, open] = [1699999980000, 1700000040000];
@@ -1138,7 +1138,7 @@ t.test('a subscription that went silent, or whose book broke, is begun again', (
   t.end();
 });
 
-t.test('frames are told apart without reading them whole', (t) => {
+t.test('frames are recognised without parsing them whole', (t) => {
   t.equal(bitget.classify('pong'), 'heartbeat');
   t.equal(bitget.classify(lineOf(WS, 18).raw), 'ack');
   t.equal(bitget.classify('{"event":"error","arg":{},"code":30003,"msg":"x"}'), 'error');

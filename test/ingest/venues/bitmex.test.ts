@@ -63,7 +63,7 @@ t.test('a partial of an instrument gives every layer, in contracts, quote curren
   t.end();
 });
 
-t.test('an update gives the layers it changed, merged with what was said before', (t) => {
+t.test('an update gives the layers that it changed, merged with earlier values', (t) => {
   const state: MapState = {};
   const update = (row: object): unknown =>
     map(table('instrument', 'update', { symbol: 'XBTUSD', ...row }), state).map(({ layer, venue_ts, values }) => [
@@ -107,12 +107,12 @@ t.test('an update gives the layers it changed, merged with what was said before'
   t.equal(
     map(table('instrument', 'partial', findRow('XBTUSD')), state).length,
     5,
-    'a new partial says everything anew',
+    'a new partial publishes everything again',
   );
   t.end();
 });
 
-t.test('recorded updates change what the partial said', (t) => {
+t.test('recorded updates change what the partial published', (t) => {
   const state: MapState = {};
   map(table('instrument', 'partial', findRow('ETHUSD'), findRow('XBTUSD')), state);
   t.same(mapLine(TARDIS, 11, state), [record('oi', 'ETHUSD', [null, null], { oi: '58922153', oi_unit: 'contracts' })]);
@@ -154,7 +154,7 @@ t.test('every active perpetual of the REST answer gives its layers', (t) => {
 
 // ---- books ----
 
-t.test('levels without a price are told by their id', (t) => {
+t.test('levels without a price are identified by their id', (t) => {
   const state: MapState = {};
   t.same(mapLine(TARDIS, 3, state), [], 'nothing before the partial');
   t.same(
@@ -232,7 +232,7 @@ t.test('other forms of the book', (t) => {
   t.end();
 });
 
-t.test('the recorded books stand where the recorded quotes say', (t) => {
+t.test('the recorded books agree with the recorded quotes', (t) => {
   const lines = readRecording(`bitmex/${SESSION}`);
   const state: MapState = {};
   const books = new Map<string, ReturnType<typeof createBook>>();
@@ -261,7 +261,7 @@ t.test('the recorded books stand where the recorded quotes say', (t) => {
   t.end();
 });
 
-t.test('a chain says only where a book begins', (t) => {
+t.test('a chain shows only where a book begins', (t) => {
   const lines = readRecording(`bitmex/${SESSION}`);
   const chains = listChains(venue, lines);
   const perpetuals = ['ADAUSDT', 'EOSUSDT', 'MATICUSDT', 'TRXUSDT', 'XBTUSD'];
@@ -273,7 +273,7 @@ t.test('a chain says only where a book begins', (t) => {
       ? venue.map(state, toVenueMessage(line), { listings: new Map() }).flatMap(({ chain }) => chain ?? [])
       : [],
   );
-  t.same(mapped, chains, 'the cheap look says what the mapper says');
+  t.same(mapped, chains, 'the quick check of a frame agrees with the mapper');
   t.match(chains[0], { kind: 'snapshot', full: { bids: true, asks: true } }, 'a partial is the whole book');
   t.match(
     venue.sequence('{"table":"orderBookL2_25","action":"partial","data":[{"symbol":"XBTUSD","id":1}]}'),
@@ -363,14 +363,14 @@ t.test('a bin is stamped with its end, a candle with its start', (t) => {
   t.same(map(answer(`${url}?binSize=1m&symbol=XBTUSDT`, [row])), [candle]);
   t.same(map(answer(`${url}?symbol=XBTUSDT`, [row])), [candle], 'a minute is the default');
   t.same(map(answer(`${url}?binSize=1h&symbol=XBTUSDT`, [row])), []);
-  t.equal(codeOf(answer(url, [row])), 'VENUE_UNKNOWN_LISTING', 'a length nobody told');
+  t.equal(codeOf(answer(url, [row])), 'VENUE_UNKNOWN_LISTING', 'an unknown length');
   t.match(map(table('tradeBin1m', 'insert', { timestamp: bin.timestamp, symbol: 'XBTUSDT', trades: 0, volume: 0 })), [
     { values: { open: null, volume: '0', trades: 0 } },
   ]);
   t.end();
 });
 
-t.test('what says nothing of a perpetual gives nothing', (t) => {
+t.test('messages without data of a perpetual give no record', (t) => {
   const silent: readonly (readonly [string, string, number])[] = [
     ['an update before the partial', TARDIS, 2],
     ['contracts with a delivery', TARDIS, 4],
@@ -418,7 +418,7 @@ t.test('what cannot be read is refused with its code', (t) => {
 
 // ---- listings ----
 
-t.test('listings say how each rule was made', (t) => {
+t.test('each rule of a listing has its derivation', (t) => {
   const listings = listingsOf(ACTIVE);
   t.equal(listings.length, 23);
   t.same(
@@ -526,7 +526,7 @@ t.test('linear contracts are sized by their multiplier in the smallest unit of t
   t.end();
 });
 
-t.test('multipliers in symbols are undone, states and intervals are told', (t) => {
+t.test('multipliers in symbols are undone; states and intervals are published', (t) => {
   const findBase = (symbol: string, underlying: string): unknown => {
     const { base, base_venue_alias, multiplier } = mapListing({ symbol, underlying })?.values ?? {};
     return [base, base_venue_alias, multiplier];
@@ -639,7 +639,7 @@ t.test('every table of the plan is one that the mapper reads', (t) => {
   t.end();
 });
 
-t.test('layers: every order of the liquidation engine is told, candles are of trades', (t) => {
+t.test('layers: every order of the liquidation engine is published, candles are of trades', (t) => {
   const onChange = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
   t.same(venue.layers.trades, onChange);
   t.same(venue.layers.liquidation, { ...onChange, completeness: 'full' });
@@ -647,7 +647,7 @@ t.test('layers: every order of the liquidation engine is told, candles are of tr
   t.end();
 });
 
-t.test('a bin closes the minute it ends; what is missing is asked for up to the bin that runs', (t) => {
+t.test('a bin closes the minute it ends; missing minutes are requested up to the running bin', (t) => {
   const text = (name: string, action: string): string => table(name, action, BIN).payload.toString();
   const closed = { symbol: 'XBTUSDT', openMs: Date.UTC(2025, 1, 7, 10, 54) };
   t.same(venue.closedMinute?.(text('tradeBin1m', 'insert')), closed);
@@ -690,7 +690,7 @@ t.test('an instrument that went silent is subscribed again', (t) => {
   t.end();
 });
 
-t.test('frames are told apart without reading them whole', (t) => {
+t.test('frames are recognised without parsing them whole', (t) => {
   t.equal(venue.classify('pong'), 'heartbeat');
   t.equal(venue.classify(lineOf(SESSION, 5).raw), 'heartbeat', 'a greeting answers no subscription');
   t.equal(venue.classify(lineOf(SESSION, 6).raw), 'ack');

@@ -82,7 +82,7 @@ const CASES: readonly (readonly [name: string, file: string, line: number, recor
     }),
   ],
   [
-    'a full ticker that says no funding interval',
+    'a full ticker without a funding interval',
     TARDIS,
     11,
     ticker('BTCUSDT', 1680673821770, {
@@ -295,7 +295,7 @@ const CASES: readonly (readonly [name: string, file: string, line: number, recor
   ],
 ];
 
-t.test('recorded messages give the records their bytes say', (t) => {
+t.test('recorded messages give the records that their bytes contain', (t) => {
   for (const [name, file, line, records] of CASES) t.same(mapLine(file, line), records, `${name} (${file}:${line})`);
   t.end();
 });
@@ -317,7 +317,7 @@ const FULL = {
   fundingIntervalHour: '4',
 };
 
-t.test('a delta is merged, and only a layer with another value is said again', (t) => {
+t.test('a delta is merged, and only a layer with another value is published again', (t) => {
   const state: MapState = {};
   t.same(map(tickerFrame('delta', { lastPrice: '20' }), state), [], 'nothing before the full message');
   t.equal(map(tickerFrame('snapshot', FULL), state).length, 5);
@@ -350,14 +350,14 @@ t.test('a delta is merged, and only a layer with another value is said again', (
     [record('mark', 'AUSDT', 1700000000301, { mark: '22.2', index: '23' })],
     'a message that cannot be read changes nothing',
   );
-  t.equal(map(tickerFrame('snapshot', FULL), state).length, 5, 'a full message says everything');
+  t.equal(map(tickerFrame('snapshot', FULL), state).length, 5, 'a full message contains everything');
   t.same(JSON.parse(JSON.stringify(state)), state, 'what is kept is plain data');
   t.end();
 });
 
 const makeLast = (symbol: string, ms: number, last: string): unknown => record('ticker', symbol, ms, { last });
 
-t.test('a delta that was overtaken puts back no newer value, and adds what only it says', (t) => {
+t.test('a delayed delta replaces no newer value, and adds the members that only it contains', (t) => {
   const state: MapState = {};
   const mapTicker = (type: string, data: object, [ts, cs]: readonly [number, number]): readonly NormalisedRecord[] =>
     map(tickerFrame(type, data, 1700000000000 + ts, cs), state);
@@ -368,7 +368,7 @@ t.test('a delta that was overtaken puts back no newer value, and adds what only 
     [record('oi', 'AUSDT', 1700000000200, { oi: '34', oi_unit: 'base' })],
     'open interest of the older one is new, and true at the newest stamp; its last price is not',
   );
-  t.same(mapTicker('delta', { openInterest: '33' }, [50, 11]), [], 'older than what said it');
+  t.same(mapTicker('delta', { openInterest: '33' }, [50, 11]), [], 'older than the message that published it');
   t.same(mapTicker('delta', { lastPrice: '29' }, [200, 11]), [], 'of one instant the sequence decides');
   t.same(mapTicker('delta', { lastPrice: '29' }, [100, 12]), [], 'of one sequence the clock decides');
   t.same(
@@ -455,7 +455,7 @@ t.test('a book continues by one, breaks on a hole, and is whole again at a snaps
   for (const [type, u, expected] of steps) {
     const chain = bybit.sequence(bookFrame(type, u));
     if (!chain) throw new Error('no chain');
-    const step = stepBookSync(bybit.bookRule, sync, chain, null);
+    const step = stepBookSync(bybit.bookRule, sync, { chain, payload: null });
     sync = step.state;
     t.equal(step.broke ? 'breaks' : step.apply.length > 0 ? 'applies' : 'waits', expected, `${type} ${u}`);
   }
@@ -464,7 +464,7 @@ t.test('a book continues by one, breaks on a hole, and is whole again at a snaps
   t.end();
 });
 
-t.test('one level asked by REST confirms the id of a book, and joins none', (t) => {
+t.test('one level of REST confirms the id of a book, and joins none', (t) => {
   const { url } = bybit.bookConfirmation?.({ venue_symbol: 'BTCUSDT' }, bybit.endpoints) ?? {};
   t.equal(url, 'https://api.bybit.com/v5/market/orderbook?category=linear&symbol=BTCUSDT&limit=1');
   const recorded = toVenueMessage(lineOf(REST, 11));
@@ -496,7 +496,7 @@ t.test(
   },
 );
 
-t.test('the cheap look at a frame says what the mapper says', (t) => {
+t.test('the quick check of a frame agrees with the mapper', (t) => {
   for (const file of [WS, TARDIS]) {
     for (const line of readRecording(`bybit/${file}`).filter(({ dir }) => dir === 'in')) {
       const mapped = bybit.map({}, toVenueMessage(line), NO_LISTINGS).find(({ chain }) => chain)?.chain ?? null;
@@ -567,7 +567,7 @@ t.test('candles of a minute from the socket are closed when confirmed, others ar
   t.end();
 });
 
-t.test('candles asked by REST: one minute only, mark and index without volume', (t) => {
+t.test('candles of REST: one minute only, mark and index without volume', (t) => {
   const of = (path: string, row: readonly string[], symbol = 'AUSDT'): VenueMessage =>
     answer(path, { symbol, category: 'linear', list: [row] });
   const row = ['1700000040000', '61', '63', '60', '62'];
@@ -606,7 +606,7 @@ t.test('candles asked by REST: one minute only, mark and index without volume', 
   t.end();
 });
 
-t.test('recorded candles of REST by value, asked as minutes (the recordings leave out what was asked: hours)', (t) => {
+t.test('recorded candles of REST by value, requested as minutes (their requests, for hours, are not recorded)', (t) => {
   const minutes = (line: number): readonly NormalisedRecord[] => {
     const recorded = toVenueMessage(lineOf(REST, line));
     return map({ ...recorded, request: `${recorded.request}?interval=1` });
@@ -660,7 +660,7 @@ t.test('recorded candles of REST by value, asked as minutes (the recordings leav
 
 // ---- nothing, refusals ----
 
-t.test('what says nothing of a perpetual gives nothing', (t) => {
+t.test('messages without data of a perpetual give no record', (t) => {
   const silent: readonly (readonly [string, string, number])[] = [
     ['settled funding', REST, 1],
     ['an index of a dated future', REST, 2],
@@ -740,7 +740,7 @@ const instrument = (symbol: string, change: object = {}): object => ({
   ...change,
 });
 
-t.test('listings say how each rule was made', (t) => {
+t.test('each rule of a listing has its derivation', (t) => {
   t.same(listListings(toVenueMessage(lineOf(REST, 4))), [
     record('listing', 'BTCUSDT', 1707186451514, {
       instrument: 'BTC-PERP',
@@ -925,7 +925,7 @@ t.test('candles of mark and index prices are polled for every listing, far below
   t.end();
 });
 
-t.test('what is asked for when a connection leaves something out', (t) => {
+t.test('what is requested when a connection omits something', (t) => {
   const url = 'https://api.bybit.com/v5/market';
   t.equal(
     bybit.candles?.({ venue_symbol: 'BTCUSD' }, { fromMs: 60_000, toMs: 120_000 }, bybit.endpoints).url,
@@ -948,7 +948,7 @@ t.test('what is asked for when a connection leaves something out', (t) => {
   t.end();
 });
 
-t.test('the cheap looks say which topic a frame came by and which minute it closes', (t) => {
+t.test('the quick checks return the topic of a frame and the minute that it closes', (t) => {
   const topics = [
     [WS, 6, 'tickers.BTCUSDT'],
     [TARDIS, 8, 'tickers.BTCUSD'],
@@ -970,12 +970,12 @@ t.test('the cheap looks say which topic a frame came by and which minute it clos
   t.end();
 });
 
-t.test('frames are told apart without reading them whole', (t) => {
+t.test('frames are recognised without parsing them whole', (t) => {
   t.equal(bybit.classify(lineOf(WS, 2).raw), 'ack');
   t.equal(bybit.classify('{"success":false,"ret_msg":"error:handler not found","op":"subscribe"}'), 'error');
   t.equal(bybit.classify('{"success":true,"ret_msg":"pong","conn_id":"x","req_id":"","op":"ping"}'), 'heartbeat');
   t.equal(bybit.classify('{"req_id":"1","op":"pong","args":["1675418560633"],"conn_id":"x"}'), 'heartbeat');
-  t.equal(bybit.classify(lineOf(TARDIS, 12).raw), 'data', 'its topic stands behind its data');
+  t.equal(bybit.classify(lineOf(TARDIS, 12).raw), 'data', 'its topic follows its data');
   t.same(bybit.ping, { everyMs: 20_000, frame: '{"op":"ping"}' });
   t.end();
 });

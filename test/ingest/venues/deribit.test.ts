@@ -27,7 +27,7 @@ const fill = (id: string, side: string, price: string, quantity: string): object
   quantity_unit: 'quote',
 });
 
-t.test('recorded notifications give the records their bytes say', (t) => {
+t.test('recorded notifications give the records that their bytes contain', (t) => {
   const at = [1765541474086, null] as const;
   t.same(
     mapLine(NAUTILUS, 1),
@@ -43,7 +43,7 @@ t.test('recorded notifications give the records their bytes say', (t) => {
         change_24h: '0.023275',
       }),
     ],
-    'a ticker says five layers; open interest of an inverse perpetual counts USD, its volume base',
+    'a ticker contains five layers; open interest of an inverse perpetual counts USD, its volume base',
   );
   t.same(
     mapLine(TARDIS, 6).slice(2),
@@ -215,7 +215,7 @@ t.test('a book summary is a ticker under other names', (t) => {
   t.end();
 });
 
-t.test('answers are told by their shape', (t) => {
+t.test('answers are recognised by their shape', (t) => {
   const ticker = {
     instrument_name: 'ETH_USDC-PERPETUAL',
     timestamp: 1765541474086,
@@ -268,7 +268,7 @@ t.test('an index goes to each perpetual that uses it', (t) => {
   t.end();
 });
 
-t.test('what says nothing of a perpetual gives nothing', (t) => {
+t.test('messages without data of a perpetual give no record', (t) => {
   t.same(mapFile(OPTIONS), [], 'a session of options');
   for (const [what, file, line] of [
     ['top of book', NAUTILUS, 4],
@@ -348,22 +348,29 @@ const change = (change_id: number, prev_change_id: number): Chain =>
 
 t.test('a book goes on while each change names the one before it, and breaks where one is missing', (t) => {
   const snapshot = { ...change(100, 99), kind: 'snapshot', previous: null } as const;
-  let state = stepBookSync(deribit.bookRule, newBookSync<null>(), change(98, 97), null).state;
-  t.equal(state.phase, 'unsynced', 'changes before the snapshot say nothing');
-  state = stepBookSync(deribit.bookRule, state, snapshot, null).state;
+  let state = stepBookSync(deribit.bookRule, newBookSync<null>(), { chain: change(98, 97), payload: null }).state;
+  t.equal(state.phase, 'unsynced', 'changes before the snapshot give no value');
+  state = stepBookSync(deribit.bookRule, state, { chain: snapshot, payload: null }).state;
   for (const id of [101, 105, 230]) {
-    const step = stepBookSync(deribit.bookRule, state, change(id, Number(state.last)), null);
+    const step = stepBookSync(deribit.bookRule, state, { chain: change(id, Number(state.last)), payload: null });
     t.equal(step.apply.length, 1, `${id} goes on`);
     state = step.state;
   }
-  t.equal(stepBookSync(deribit.bookRule, state, change(105, 101), null).apply.length, 0, 'a repeat is left out');
-  const broken = stepBookSync(deribit.bookRule, state, change(300, 299), null);
+  t.equal(
+    stepBookSync(deribit.bookRule, state, { chain: change(105, 101), payload: null }).apply.length,
+    0,
+    'a repeat is left out',
+  );
+  const broken = stepBookSync(deribit.bookRule, state, { chain: change(300, 299), payload: null });
   t.match(broken, { broke: true, needSnapshot: true, apply: [] });
-  t.equal(stepBookSync(deribit.bookRule, broken.state, { ...snapshot, last: 400n }, null).state.phase, 'joined');
+  t.equal(
+    stepBookSync(deribit.bookRule, broken.state, { chain: { ...snapshot, last: 400n }, payload: null }).state.phase,
+    'joined',
+  );
   t.end();
 });
 
-t.test('the cheap look at a book says what the mapper says, and the first message is the whole book', (t) => {
+t.test('the quick check of a book agrees with the mapper, and the first message is the whole book', (t) => {
   for (const file of [NAUTILUS, TARDIS, OPTIONS]) {
     const wrong = readRecording(`deribit/${file}`)
       .filter(({ dir }) => dir === 'in')
@@ -388,7 +395,7 @@ t.test('the cheap look at a book says what the mapper says, and the first messag
 
 // ---- listings ----
 
-t.test('listings say how each rule was made', (t) => {
+t.test('each rule of a listing has its derivation', (t) => {
   const listings = listingsOf(INSTRUMENTS);
   t.equal(listings.length, 19, 'perpetuals of 1,017 instruments');
   t.same(
@@ -501,7 +508,7 @@ const listCalls = ({ subscribe }: Socket): readonly Call[] => subscribe.map((tex
 const listChannels = (socket: Socket): readonly string[] =>
   listCalls(socket).flatMap(({ params }) => params.channels ?? []);
 
-t.test('the plan asks for a heartbeat, then for books, and apart from them tickers, trades and candles', (t) => {
+t.test('the plan subscribes to a heartbeat and books, and on other sockets to tickers, trades, candles', (t) => {
   const two = listingsOf(INSTRUMENTS).filter(({ venue_symbol }) => /^(BTC|DOGE_USDC)-P/.test(venue_symbol));
   const symbols = ['BTC-PERPETUAL', 'DOGE_USDC-PERPETUAL'];
   const of = (kind: string, interval: string): string[] => symbols.map((symbol) => `${kind}.${symbol}.${interval}`);
@@ -587,7 +594,7 @@ t.test('each channel that is subscribed is one that is read', (t) => {
   t.end();
 });
 
-t.test('a notification of candles tells a minute, a request brings those that are missing', (t) => {
+t.test('a notification of candles publishes a minute, a request returns the missing ones', (t) => {
   t.same(deribit.newestMinute?.(lineOf(NAUTILUS, 3).raw), { symbol: 'BTC-PERPETUAL', openMs: 1767200040000 });
   const readMinute = (channel: string): unknown =>
     deribit.newestMinute?.(JSON.stringify(notify(channel, { volume: 0, tick: 1767200100000, close: 5 })));
@@ -616,7 +623,7 @@ t.test('a notification of candles tells a minute, a request brings those that ar
   t.end();
 });
 
-t.test('a quiet ticker is asked for', (t) => {
+t.test('a quiet ticker is requested', (t) => {
   t.same(deribit.confirm?.('ticker.BTC_USDC-PERPETUAL.100ms', deribit.endpoints), {
     symbol: 'BTC_USDC-PERPETUAL',
     request: {
@@ -629,7 +636,7 @@ t.test('a quiet ticker is asked for', (t) => {
   t.end();
 });
 
-t.test('a book with a hole is subscribed again by itself', (t) => {
+t.test('a book with a hole is subscribed again alone', (t) => {
   const channel = deribit.subscriptionOf?.(lineOf(NAUTILUS, 5).raw) ?? '';
   t.equal(channel, 'book.BTC-PERPETUAL.100ms');
   t.same(
@@ -643,7 +650,7 @@ t.test('a book with a hole is subscribed again by itself', (t) => {
   t.end();
 });
 
-t.test('a test request is answered, other frames are told apart', (t) => {
+t.test('a test request is answered, other frames are recognised', (t) => {
   const request = '{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"test_request"}}';
   t.match(JSON.parse(deribit.replyTo?.(request) ?? 'null'), { jsonrpc: '2.0', method: 'public/test' });
   t.equal(deribit.replyTo?.('{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"heartbeat"}}'), null);

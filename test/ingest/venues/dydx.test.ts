@@ -63,7 +63,7 @@ const MARKET = {
   stepSize: '0.0001',
 };
 
-t.test('recorded messages give the records their bytes say', (t) => {
+t.test('recorded messages give the records that their bytes contain', (t) => {
   t.same(
     mapLine(TARDIS, 6),
     [
@@ -81,12 +81,12 @@ t.test('recorded messages give the records their bytes say', (t) => {
   t.same(
     mapLine(TARDIS, 8),
     [record('mark', 'ETH-USD', [Date.UTC(2024, 7, 23, 0, 0, 54, 301), null], { mark: '2623.3521', index: null })],
-    'an oracle price says when it took effect',
+    'an oracle price has the instant at which it took effect',
   );
   t.same(
     mapLine(TARDIS, 7),
     [record('oi', 'ETH-USD', NEVER, { oi: '15398.406', oi_unit: 'base' })],
-    'a change says only what changed',
+    'a change contains only what changed',
   );
   t.same(mapLine(TARDIS, 3), [
     record('book', 'GRT-USD', NEVER, {
@@ -178,7 +178,7 @@ t.test('answers of endpoints are read like the first message of their channel', 
   t.end();
 });
 
-t.test('candles start at startedAt, count base and USD, and are never said to be closed', (t) => {
+t.test('candles start at startedAt, count base and USD, and are never marked as closed', (t) => {
   const expected = record('candle', 'BTC-USD', NEVER, {
     open_time: Date.UTC(2024, 7, 23) * 1000,
     price_type: 'trade',
@@ -199,7 +199,7 @@ t.test('candles start at startedAt, count base and USD, and are never said to be
   t.end();
 });
 
-t.test('what says nothing new of a market gives nothing', (t) => {
+t.test('messages without new data of a market give no record', (t) => {
   const trade = { id: '1', side: 'BUY', price: '1', size: '2', createdAt: '2024-08-23T00:00:00.000Z', type: 'LIMIT' };
   t.same(map(frame(push('subscribed', 'v4_trades', 'BTC-USD', { trades: [trade] }))), [], 'trades of the past');
   t.same(
@@ -288,7 +288,7 @@ t.test('a book that crosses is not served until it is whole again', async (t) =>
   t.end();
 });
 
-t.test('the cheap look at a book says what the mapper says', (t) => {
+t.test('the quick check of a book agrees with the mapper', (t) => {
   const wrong = readRecording(`dydx/${TARDIS}`).filter((line) => {
     const mapped = dydx.map({}, toVenueMessage(line), { listings: new Map() }).find(({ chain }) => chain)?.chain;
     const seen = dydx.sequence(line.raw);
@@ -312,7 +312,7 @@ t.test('the cheap look at a book says what the mapper says', (t) => {
 const listListings = (markets: object): readonly ListingRecord[] =>
   dydx.mapReference({}, answer('GET https://indexer.dydx.trade/v4/perpetualMarkets', { markets }))?.listings ?? [];
 
-t.test('listings say how each rule was made', (t) => {
+t.test('each rule of a listing has its derivation', (t) => {
   t.equal(dydx.mapReference({}, toVenueMessage(lineOf(TARDIS, 6))), null, 'a channel is no reference answer');
   const { contents } = JSON.parse(lineOf(TARDIS, 6).raw) as { readonly contents: { readonly markets: object } };
   const listings = listListings(contents.markets);
@@ -468,7 +468,7 @@ t.test('a subscription is named by channel and id, and begun again under them', 
   t.end();
 });
 
-t.test('a frame of candles tells a minute, a request brings those that are missing', (t) => {
+t.test('a frame of candles publishes a minute, a request returns the missing ones', (t) => {
   const openMs = Date.UTC(2024, 7, 23);
   const text = (type: string, id: string, contents: unknown): string =>
     JSON.stringify(push(type, 'v4_candles', id, contents));
@@ -498,12 +498,12 @@ t.test('a frame of candles tells a minute, a request brings those that are missi
       'open_time' in values ? values.open_time / 1_000 : null,
     ),
     [openMs, openMs - 60_000],
-    'newest first, as it was told',
+    'newest first, as published',
   );
   t.end();
 });
 
-t.test('frames are told apart without reading them whole', (t) => {
+t.test('frames are recognised without parsing them whole', (t) => {
   t.equal(dydx.classify('{"type":"connected","connection_id":"c","message_id":0}'), 'ack');
   t.equal(dydx.classify('{"type":"error","message":"Invalid channel"}'), 'error');
   t.equal(dydx.classify('{"type":"unsubscribed","channel":"v4_trades"}'), 'ack');

@@ -125,7 +125,7 @@ t.test('diffs keep their levels in order, sizes of zero and the stamp of the boo
   t.end();
 });
 
-t.test('a REST book is a snapshot of the contract asked for, whole where fewer levels came than asked', (t) => {
+t.test('a REST book is a snapshot of the requested contract, complete with fewer levels than requested', (t) => {
   const [book] = mapLine(BOOKS, 6);
   t.match(book, record('book', 'DIA_USDT', [1684930182803, 1684930183025], { kind: 'snapshot', sequence: '58251407' }));
   if (book?.layer !== 'book') return t.end();
@@ -149,7 +149,7 @@ t.test('a REST book is a snapshot of the contract asked for, whole where fewer l
   const findFull = (line: number): unknown =>
     venue.map({}, toVenueMessage(lineOf(BOOKS, line)), { listings: new Map() })[0]?.chain?.full;
   t.same(findFull(6), { bids: true, asks: true });
-  t.same(findFull(2), { bids: true, asks: false }, 'a hundred asks of a hundred asked');
+  t.same(findFull(2), { bids: true, asks: false }, 'a hundred asks of a hundred requested');
   t.equal(codeOf(toVenueMessage(lineOf(JKORF_REST, 7))), 'VENUE_UNKNOWN_LISTING', 'a book of nobody');
   const { raw } = lineOf(JKORF_REST, 7);
   const levels = {
@@ -166,7 +166,7 @@ t.test('a REST book is a snapshot of the contract asked for, whole where fewer l
   t.same(
     map(answer(`${REST}/usdt/order_book?contract=ETH_USDT&limit=100&with_id=true`, raw)),
     [record('book', 'ETH_USDT', [1623898993121, null], { ...levels, sequence: '123456' })],
-    'the recorded answer, asked for',
+    'the recorded answer, requested',
   );
   const message = answer(`${REST}/btc/order_book?contract=BTC_USD`, raw.replace('"id":123456,', ''));
   t.same(map(message), [record('book', 'BTC_USD', [1623898993121, null], { ...levels, sequence: null })]);
@@ -198,7 +198,7 @@ t.test('a stream of a depth begins with a whole book', (t) => {
   t.end();
 });
 
-t.test('the old channel tells sides by sign; a size of zero leaves whichever side held it', (t) => {
+t.test('the old channel encodes sides by sign; a size of zero is removed from the side that held it', (t) => {
   t.same(mapLine(TARDIS, 20), [
     record('book', 'BTC_USDT', [1680307560929, null], {
       kind: 'snapshot',
@@ -236,7 +236,7 @@ t.test('the recorded session joins its snapshots and is continuous; a missing fr
       ? venue.map({}, toVenueMessage(line), { listings: new Map() }).flatMap(({ chain }) => chain ?? [])
       : [],
   );
-  t.same(mapped, chains, 'the cheap look says what the mapper says');
+  t.same(mapped, chains, 'the quick check of a frame agrees with the mapper');
   const snapshots = readRecording(`gate/${BOOKS}`).flatMap((line) =>
     venue.map({}, toVenueMessage(line), { listings: new Map() }).flatMap(({ chain }) => chain ?? []),
   );
@@ -345,7 +345,7 @@ t.test('a liquidation order that sells closes a long; an answer names the positi
   t.end();
 });
 
-t.test('candles of a minute by price type; a closed window says so', (t) => {
+t.test('candles of a minute by price type; a closed window is marked', (t) => {
   // The candle of jkorf-ws:12, of five minutes: here one of a minute, its volume without the fraction.
   const body = { t: 1545129300, v: '27525555', c: '95.4', h: '96.9', l: '89.5', o: '94.3' };
   const candle = {
@@ -390,7 +390,7 @@ t.test('candles of a minute by price type; a closed window says so', (t) => {
         turnover: '3580',
       }),
     ],
-    'the recorded answer, asked for',
+    'the recorded answer, requested',
   );
   // The prices of the push with the volume and the sum of the answer, whose own prices are all the same.
   const past = { ...body, v: 97151, sum: '3580' };
@@ -407,7 +407,7 @@ t.test('candles of a minute by price type; a closed window says so', (t) => {
 
 // ---- refusals ----
 
-t.test('what says nothing of a perpetual gives nothing', (t) => {
+t.test('messages without data of a perpetual give no record', (t) => {
   const silent: readonly (readonly [string, string, number])[] = [
     ['top of book', TARDIS, 17],
     ['an empty top of book', TARDIS, 18],
@@ -464,7 +464,7 @@ t.test('what cannot be read is refused with its code', (t) => {
 
 // ---- listings ----
 
-t.test('listings say how each rule was made', (t) => {
+t.test('each rule of a listing has its derivation', (t) => {
   const listings = listingsOf(CONTRACTS);
   t.equal(listings.length, 302);
   const pepe = listings.find(({ venue_symbol }) => venue_symbol === 'PEPE_USDT');
@@ -605,7 +605,7 @@ t.test('the plan subscribes on the path of the settlement currency, one book or 
     all.push(...streams.map((stream) => `${slot.url} ${stream}`));
   }
   t.equal(all.length, (1 + 3 + 3) * 303);
-  t.equal(new Set(all).size, all.length, 'nothing is asked twice');
+  t.equal(new Set(all).size, all.length, 'nothing is requested twice');
   t.ok(all.includes('wss://fx-ws.gateio.ws/v4/ws/usdt futures.order_book_update PEPE_USDT'));
   t.ok(all.includes('wss://fx-ws.gateio.ws/v4/ws/usdt futures.trades PEPE_USDT'));
   t.ok(all.includes('wss://fx-ws.gateio.ws/v4/ws/usdt futures.public_liquidates PEPE_USDT'));
@@ -675,7 +675,7 @@ t.test('layers: liquidations are all there are', (t) => {
   t.end();
 });
 
-t.test('a minute is over when its window is closed, or where nothing says so when a newer one is told', (t) => {
+t.test('a minute is over when its window is marked as closed, else when a newer one is published', (t) => {
   const text = (...candles: readonly object[]): string => update('futures.candlesticks', candles).payload.toString();
   const minute = { symbol: 'ETH_USDT', openMs: 1545129300_000 };
   const looks = (frame: string) => [venue.closedMinute?.(frame), venue.newestMinute?.(frame)];
@@ -701,7 +701,7 @@ t.test('a minute is over when its window is closed, or where nothing says so whe
   t.end();
 });
 
-t.test('silent channels are subscribed again; a list is asked for without the contract that is refused', (t) => {
+t.test('silent channels are subscribed again; a list is requested without the refused contract', (t) => {
   t.equal(venue.subscriptionOf?.(lineOf(TARDIS, 21).raw), 'tickers:BTC_USDT');
   const ofCandle = (n: string) =>
     venue.subscriptionOf?.(update('futures.candlesticks', [candle({ n })]).payload.toString());
@@ -728,7 +728,7 @@ t.test('silent channels are subscribed again; a list is asked for without the co
   ]);
   t.equal(venue.without?.(refusal('futures.trades', 'unknown contract BB_USDT'), request), null);
   t.equal(venue.without?.(refusal('futures.tickers', 'unknown contract B_USDT'), request), null);
-  t.equal(venue.without?.(refusal('futures.trades', 'unknown contract'), request), null, 'which one is not said');
+  t.equal(venue.without?.(refusal('futures.trades', 'unknown contract'), request), null, 'it is not known which one');
   const single = JSON.stringify({
     time: 1,
     channel: 'futures.candlesticks',
@@ -743,7 +743,7 @@ t.test('silent channels are subscribed again; a list is asked for without the co
   t.end();
 });
 
-t.test('frames are told apart without reading them whole', (t) => {
+t.test('frames are recognised without parsing them whole', (t) => {
   t.equal(venue.classify(lineOf(JKORF_WS, 2).raw), 'ack');
   t.equal(venue.classify(lineOf(TARDIS, 8).raw), 'ack', 'an error of null is none');
   t.equal(venue.classify('{"time":1,"channel":"futures.pong","event":"","error":null,"result":null}'), 'heartbeat');

@@ -241,7 +241,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-t.test('recorded messages give the records their bytes say', (t) => {
+t.test('recorded messages give the records that their bytes contain', (t) => {
   for (const { name, from, records } of CASES) t.same(mapLine(...from), records, `${name} (${from.join(':')})`);
   const [book] = mapLine(SESSION, 20);
   t.match(book, { venue_symbol: 'GRT-USDT', venue_ts: 1645289384828_000, received_at: 1645289385063_000 });
@@ -386,7 +386,7 @@ t.test("candles: the running minute's mark is the mark now, past minutes are can
   t.end();
 });
 
-t.test('liquidations are asked for too: of both versions of the answer', (t) => {
+t.test('liquidations are requested too: both versions of the answer', (t) => {
   // Of its docs: Query Liquidation Orders (v3).
   const order = {
     ...{ query_id: 452057, contract_code: 'BTC-USDT', symbol: 'BTC', direction: 'sell', offset: 'close' },
@@ -450,7 +450,7 @@ t.test('answers of v5: open interest, the coming rate with its interval, liquida
   t.end();
 });
 
-t.test('what says nothing of a swap gives nothing', (t) => {
+t.test('messages without data of a swap give no record', (t) => {
   const silent: readonly (readonly [string, string, number])[] = [
     ['an acknowledgement', SESSION, 13],
     ['an acknowledgement of a notice', WS, 8],
@@ -509,7 +509,7 @@ t.test('what cannot be read is refused with its code', (t) => {
   t.end();
 });
 
-t.test('listings say how each rule was made', (t) => {
+t.test('each rule of a listing has its derivation', (t) => {
   const listings = listingsOf(INSTRUMENTS);
   t.equal(listings.length, 171, '50 coin-margined and 121 USDT-margined swaps');
   const of = (symbol: string): ListingRecord | undefined => listings.find((l) => l.venue_symbol === symbol);
@@ -626,7 +626,7 @@ t.test('the fast book goes on by ones, a hole is found, whole books need no chai
     const [mapped] = htx.map({}, frame(text), NO_LISTINGS);
     t.same({ ...mapped?.chain, full: undefined }, { ...chain, full: undefined }, 'the cheap look sees the same chain');
     if (!chain) return;
-    const step = stepBookSync(htx.bookRule, sync, chain, null);
+    const step = stepBookSync(htx.bookRule, sync, { chain, payload: null });
     sync = step.state;
     seen.push(`${sync.phase}${step.broke ? ' broke' : ''}`);
   };
@@ -655,7 +655,7 @@ t.test('the fast book goes on by ones, a hole is found, whole books need no chai
 });
 
 t.test(
-  'a side of a snapshot with fewer levels than the channel sends is all the venue has; answers stand outside the chain',
+  'a side of a snapshot with fewer levels than the channel sends is complete; answers are outside the chain',
   (t) => {
     const levels = (n: number): number[][] => Array.from({ length: n }, (_, i) => [i + 1, 1]);
     const body = (topic: string): object => ({
@@ -704,7 +704,7 @@ t.test('the plan: books, trades and prices apart, notices and one poll of open i
     }
   }
   t.equal(sent.length, 171 * 7 + 4);
-  t.equal(new Set(sent).size, sent.length, 'nothing is asked for twice');
+  t.equal(new Set(sent).size, sent.length, 'nothing is requested twice');
   t.ok(slots.filter(({ kind }) => kind === 'socket').length < 30, 'the docs allow 30 connections');
   const polls = slots.filter((slot) => slot.kind === 'poll');
   t.same(
@@ -816,7 +816,7 @@ t.test('a pushed candle of an index, by value', (t) => {
   t.end();
 });
 
-t.test('a minute is closed by a candle sent after its end; others are asked for, each market by its own path', (t) => {
+t.test('a minute is closed by a candle sent after its end; others are requested, each market by its own path', (t) => {
   // The instant and the open of jkorf-ws:24.
   const candle = (sentMs: number, topic = 'kline.1min'): string =>
     `{"ch":"market.BTC-USDT.${topic}","ts":${sentMs},"tick":{"id":1603707120,"mrid":131592424,"open":13067.7}}`;

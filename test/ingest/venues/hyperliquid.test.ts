@@ -24,7 +24,7 @@ const base = (id: string, side: string, price: string, quantity: string): unknow
 });
 const funding = (rate: string): unknown => ({ funding: rate, funding_interval_ms: null, next_funding_at: null });
 
-t.test('recorded messages give the records their bytes say', (t) => {
+t.test('recorded messages give the records that their bytes contain', (t) => {
   t.same(
     mapLine(TARDIS, 7),
     [
@@ -81,7 +81,7 @@ t.test('recorded messages give the records their bytes say', (t) => {
   t.match(rest, [
     { layer: 'book', venue_symbol: 'BTC', venue_ts: 1761786491067_000, values: { kind: 'snapshot', sequence: null } },
   ]);
-  t.same(rest[0]?.layer === 'book' && rest[0].values.asks[4], ['110433', '1.27191'], 'an asked book, five levels');
+  t.same(rest[0]?.layer === 'book' && rest[0].values.asks[4], ['110433', '1.27191'], 'a requested book, five levels');
   t.end();
 });
 
@@ -107,7 +107,7 @@ t.test('contexts of every market name no coins: they wait for the metas, and for
   t.equal(codeOf(all), 'VENUE_UNKNOWN_LISTING');
   const state: MapState = {};
   mapLine(METAS, 1, state);
-  t.same(map(all, state), [], 'the recorded metas are shortened: one coin cannot stand for 230 contexts');
+  t.same(map(all, state), [], 'the recorded metas are shortened: one coin cannot name 230 contexts');
   const market = { universe: [{ name: 'abcd:USA500', szDecimals: 2 }], collateralToken: 0 };
   map(answer('POST /info', [market]), state);
   t.same(map(all, state), [
@@ -175,7 +175,7 @@ const CANDLE = {
   n: 65,
 };
 
-t.test('candles of a minute start at t and are never said to be closed', (t) => {
+t.test('candles of a minute start at t and are never marked as closed', (t) => {
   const candle = record('candle', 'kPEPE', [null, null], {
     open_time: 1764842820000_000,
     price_type: 'trade',
@@ -227,7 +227,7 @@ t.test('a side of a whole book with fewer than twenty levels is all the venue ha
   t.end();
 });
 
-t.test('what says nothing of a perpetual gives nothing', (t) => {
+t.test('messages without data of a perpetual give no record', (t) => {
   for (const [what, file, line] of [
     ['spot context', TARDIS, 8],
     ['top of book of a spot pair', TARDIS, 9],
@@ -275,7 +275,7 @@ t.test('what cannot be read is refused with its code', (t) => {
 const bySymbol = (listings: readonly ListingRecord[], symbol: string): ListingRecord | undefined =>
   listings.find((listing) => listing.venue_symbol === symbol);
 
-t.test('listings say how each rule was made', (t) => {
+t.test('each rule of a listing has its derivation', (t) => {
   const listings = listingsOf(JKORF_REST);
   t.same(
     listings.slice(0, 4).map(({ venue_symbol, values }) => [venue_symbol, values.status, values.lot_size]),
@@ -327,7 +327,7 @@ t.test('listings say how each rule was made', (t) => {
   t.end();
 });
 
-t.test("a builder's market is quoted in its own collateral, and a small k stands for a thousand", (t) => {
+t.test("a builder's market is quoted in its own collateral, and a small k means a thousand", (t) => {
   const metas = listingsOf(METAS);
   t.match(bySymbol(metas, 'km:US500')?.values, {
     base: 'US500',
@@ -463,9 +463,9 @@ t.test('an address has 1,000 subscriptions: trades and candles go as far as they
     [250, 175, 0],
   ] as const) {
     const listings = listed(own, builders);
-    const told = listings.filter(({ values, off }) => values.status === 'tradeable' && off === undefined);
-    t.equal(told.length, reached, `${own + builders} coins`);
-    t.ok(told.every(({ venue_symbol }, i) => venue_symbol === (i < own ? `C${i}` : `xyz:C${i - own}`)));
+    const subscribed = listings.filter(({ values, off }) => values.status === 'tradeable' && off === undefined);
+    t.equal(subscribed.length, reached, `${own + builders} coins`);
+    t.ok(subscribed.every(({ venue_symbol }, i) => venue_symbol === (i < own ? `C${i}` : `xyz:C${i - own}`)));
     const slots = makePlan(listings);
     const sizes = slots.map(({ subscribe }) => subscribe.length);
     const all = sizes.reduce((sum, size) => sum + size, 0);
@@ -482,7 +482,7 @@ t.test('an address has 1,000 subscriptions: trades and candles go as far as they
 });
 
 t.test('each channel that is subscribed is one that is read', (t) => {
-  const told: Readonly<Record<string, unknown>> = {
+  const dataOf: Readonly<Record<string, unknown>> = {
     l2Book: { coin: 'BTC', time: 1764842873555, levels: [[], []] },
     activeAssetCtx: { coin: 'BTC', ctx: { markPx: '1' } },
     trades: [{ coin: 'BTC', side: 'B', px: '7', sz: '1', time: 1737918860049, tid: 5 }],
@@ -493,7 +493,7 @@ t.test('each channel that is subscribed is one that is read', (t) => {
     subscribe.map((text) => JSON.parse(text) as { readonly subscription: { readonly type: string } }),
   );
   const layers = channels.map(({ subscription: { type } }) =>
-    map(frame({ channel: type, data: told[type] }), heard('BTC')).map(({ layer }) => layer),
+    map(frame({ channel: type, data: dataOf[type] }), heard('BTC')).map(({ layer }) => layer),
   );
   t.same(layers, [['book'], ['mark'], ['trade'], ['candle']]);
   t.end();
@@ -516,11 +516,12 @@ t.test('a subscription is named by channel and coin, and begun again under them'
   t.end();
 });
 
-t.test('a frame of candles tells a minute, a question brings those that are missing', (t) => {
-  const told = (data: unknown): unknown => hyperliquid.newestMinute?.(JSON.stringify({ channel: 'candle', data }));
-  t.same(told(CANDLE), { symbol: 'kPEPE', openMs: 1764842820000 });
-  t.same(told([CANDLE]), { symbol: 'kPEPE', openMs: 1764842820000 });
-  t.equal(told({ ...CANDLE, i: '5m' }), null);
+t.test('a frame of candles publishes a minute, a request returns the missing ones', (t) => {
+  const readMinute = (data: unknown): unknown =>
+    hyperliquid.newestMinute?.(JSON.stringify({ channel: 'candle', data }));
+  t.same(readMinute(CANDLE), { symbol: 'kPEPE', openMs: 1764842820000 });
+  t.same(readMinute([CANDLE]), { symbol: 'kPEPE', openMs: 1764842820000 });
+  t.equal(readMinute({ ...CANDLE, i: '5m' }), null);
   t.equal(hyperliquid.newestMinute?.(lineOf(TARDIS, 3).raw), null);
   t.equal(hyperliquid.closedMinute, undefined, 'nothing is marked as closed');
   const range = { fromMs: 1764842820000, toMs: 1764842880000 };
@@ -535,7 +536,7 @@ t.test('a frame of candles tells a minute, a question brings those that are miss
 });
 
 t.test(
-  'frames are told apart without reading them whole, and the cheap look at a book says what the mapper says',
+  'frames are recognised without parsing them whole, and the quick check of a book agrees with the mapper',
   (t) => {
     t.equal(hyperliquid.classify('{"channel":"pong"}'), 'heartbeat');
     // The greeting that the venue's own client waits for: hyperliquid-python-sdk@04f25f28 `hyperliquid/websocket_manager.py`.

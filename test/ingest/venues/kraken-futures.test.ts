@@ -16,7 +16,7 @@ const JKORF_WS = 'jkorf-ws-examples.ndjson';
 const NAUTILUS_REST = 'nautilus-rest-singles.ndjson';
 const NAUTILUS_WS = 'nautilus-ws-singles.ndjson';
 
-t.test('recorded messages give the records their bytes say', (t) => {
+t.test('recorded messages give the records that their bytes contain', (t) => {
   t.same(
     mapLine(JKORF_WS, 3),
     [
@@ -200,7 +200,7 @@ t.test('answers give what they name; what names nobody is not read', (t) => {
         sequence: null,
       }),
     ],
-    'a recorded book, asked for',
+    'a recorded book, requested',
   );
   const [deep] = asked('orderbook?symbol=PI_XBTUSD', JKORF_REST, 3);
   t.match(
@@ -265,7 +265,7 @@ t.test('answers give what they name; what names nobody is not read', (t) => {
     quantity_unit: 'contracts',
   };
   const sale = record('trade', 'PI_XBTUSD', [1714741543974, null], { ...sold, side: 'sell' });
-  t.same(asked('history?symbol=PI_XBTUSD', JKORF_REST, 7), [sale], 'a recorded history, asked for');
+  t.same(asked('history?symbol=PI_XBTUSD', JKORF_REST, 7), [sale], 'a recorded history, requested');
   // No recording has a liquidation: the fill of jkorf-rest:7 with its type changed.
   const liquidated = lineOf(JKORF_REST, 7).raw.replace('"type":"fill"', '"type":"liquidation"');
   t.same(
@@ -318,14 +318,14 @@ t.test('candles of a minute, by price type; mark and index have no volume', (t) 
     candle(price_type, 1731722400000, ['91339.3327740848', '91795.463093144', '91251.6630059716', '91506.6009839176']),
   ];
   t.same(asked('mark', 3), prices('mark'));
-  t.same(asked('spot', 3), prices('index'), 'no recording has an index: the marks, asked for as one');
-  t.match(asked('mark', 4)[0]?.values, { volume: null, volume_unit: null }, 'whatever volume they say');
+  t.same(asked('spot', 3), prices('index'), 'no recording has an index: the marks, requested as one');
+  t.match(asked('mark', 4)[0]?.values, { volume: null, volume_unit: null }, 'whatever their volume is');
   t.same(asked('trade', 4, '1h'), [], 'other lengths');
   t.same(mapLine(JKORF_REST, 2), [], 'candles of twelve hours, of no perpetual');
   t.end();
 });
 
-t.test('what says nothing of a perpetual gives nothing', (t) => {
+t.test('messages without data of a perpetual give no record', (t) => {
   const silent: readonly (readonly [string, string, number])[] = [
     ['an acknowledgement', JKORF_WS, 2],
     ['past trades after a subscription', NAUTILUS_WS, 3],
@@ -374,7 +374,7 @@ t.test('what says nothing of a perpetual gives nothing', (t) => {
   t.end();
 });
 
-t.test('a figure of zero is left out by the venue and is none; an end of zero says there is no funding', (t) => {
+t.test('a figure of zero is omitted by the venue and is none; an end of zero means no funding', (t) => {
   const ticker = { feed: 'ticker', product_id: 'PF_XBTUSD', time: 1700000000000, markPrice: 5 };
   const findFunding = (members: object): unknown =>
     map(frame({ ...ticker, ...members })).find(({ layer }) => layer === 'funding')?.values;
@@ -430,19 +430,19 @@ t.test('the recorded session is continuous, and a missing frame is found', (t) =
   const holed = chains.filter((_chain, i) => i !== 200 && i !== 201);
   t.same(followBooks(venue, holed).broke, [chains[200]?.symbol]);
   const repeated = chains.flatMap((chain) => (chain.kind === 'update' ? [chain, chain] : [chain]));
-  t.same(followBooks(venue, repeated).broke, [], 'a repeat says nothing new');
+  t.same(followBooks(venue, repeated).broke, [], 'a repeat has no new value');
   const mapped = lines.flatMap((line) =>
     line.dir === 'in'
       ? venue.map({}, toVenueMessage(line), { listings: new Map() }).flatMap(({ chain }) => chain ?? [])
       : [],
   );
-  t.same(mapped, chains, 'the cheap look says what the mapper says');
+  t.same(mapped, chains, 'the quick check of a frame agrees with the mapper');
   t.end();
 });
 
 // ---- listings ----
 
-t.test('listings say how each rule was made', (t) => {
+t.test('each rule of a listing has its derivation', (t) => {
   const [inverse, linear, thousands, share] = listingsOf(NAUTILUS_REST);
   t.same(
     inverse,
@@ -606,7 +606,7 @@ t.test('the plan subscribes book, ticker and trade of every perpetual once, on s
   t.same(
     venue.plan(gone, { shards: 1, shardOf: () => 0, endpoints: venue.endpoints }),
     [],
-    'nothing is asked before the launch',
+    'nothing is requested before the launch',
   );
   t.end();
 });
@@ -629,7 +629,7 @@ t.test('every feed of the plan is one that the mapper reads', (t) => {
   t.end();
 });
 
-t.test('layers: liquidations are marked on trades, all of them; minutes are asked for', (t) => {
+t.test('layers: liquidations are marked on trades, all of them; minutes are requested', (t) => {
   const onChange = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
   t.same(venue.layers.trades, onChange);
   t.same(venue.layers.liquidation, { ...onChange, completeness: 'full' });
@@ -637,7 +637,7 @@ t.test('layers: liquidations are marked on trades, all of them; minutes are aske
   t.end();
 });
 
-t.test('candles are asked for: of trades when a minute is over, of mark and index prices within the budget', (t) => {
+t.test('candles are requested: of trades when a minute is over, of mark and index prices within the budget', (t) => {
   const charts = 'https://futures.kraken.com/api/charts/v1';
   const at = { fromMs: 1731715200000, toMs: 1731715260000 };
   t.same(venue.candles?.({ venue_symbol: 'PI_XBTUSD' }, at, venue.endpoints), {
@@ -645,7 +645,7 @@ t.test('candles are asked for: of trades when a minute is over, of mark and inde
     url: `${charts}/trade/PI_XBTUSD/1m?from=1731715200&to=1731715320`,
     weight: 1,
   });
-  t.equal(venue.closedMinute?.(lineOf(NAUTILUS_WS, 2).raw), null, 'no frame tells of a minute');
+  t.equal(venue.closedMinute?.(lineOf(NAUTILUS_WS, 2).raw), null, 'no frame publishes a minute');
   const slots = venue.plan(perpetuals(600), { shards: 1, shardOf: () => 0, endpoints: venue.endpoints });
   const [poll] = slots.flatMap((slot) => (slot.kind === 'poll' ? [slot] : []));
   t.same(poll?.covers[0]?.layers, ['price_candles']);
@@ -680,7 +680,7 @@ t.test('a subscription that went silent, or whose book broke, is begun again', (
   t.equal(
     venue.subscriptionOf?.(lineOf(NAUTILUS_WS, 1).raw),
     'ticker:PI_XBTUSD',
-    'whose feed stands behind its figures',
+    'whose feed name follows its figures',
   );
   t.equal(venue.subscriptionOf?.(lineOf(NAUTILUS_WS, 4).raw), 'book:PI_XBTUSD');
   t.equal(venue.subscriptionOf?.(lineOf(NAUTILUS_WS, 5).raw), 'book:PI_XBTUSD');
@@ -695,7 +695,7 @@ t.test('a subscription that went silent, or whose book broke, is begun again', (
   t.end();
 });
 
-t.test('frames are told apart without reading them whole', (t) => {
+t.test('frames are recognised without parsing them whole', (t) => {
   t.equal(venue.classify('{"event":"info","version":1}'), 'heartbeat', 'a greeting answers no subscription');
   t.equal(venue.classify(lineOf(JKORF_WS, 2).raw), 'ack');
   t.equal(venue.classify('{"event":"error","message":"Invalid product id"}'), 'error');

@@ -17,7 +17,7 @@ const push = (topic: string, subject: string, data: unknown) => frame({ topic, t
 /** Microseconds as the fraction of a millisecond `record` takes. */
 const micros = (value: number): number => value / 1000;
 
-t.test('recorded frames give the records their bytes say', (t) => {
+t.test('recorded frames give the records that their bytes contain', (t) => {
   for (const [what, file, line, records] of [
     [
       'an update is one level of one side',
@@ -158,7 +158,7 @@ t.test('recorded frames give the records their bytes say', (t) => {
       ],
     ],
     [
-      'the first version of the ticker tells the last trade',
+      'the first version of the ticker contains the last trade',
       SDK_WS,
       9,
       [record('ticker', 'XBTUSDTM', [1731679215637, null], { last: '90147.7' })],
@@ -168,7 +168,7 @@ t.test('recorded frames give the records their bytes say', (t) => {
   t.end();
 });
 
-t.test('recorded answers give the records their bytes say', (t) => {
+t.test('recorded answers give the records that their bytes contain', (t) => {
   const whole = record('book', 'XBTUSDM', [1729168101216, null], {
     kind: 'snapshot',
     bids: [
@@ -183,7 +183,7 @@ t.test('recorded answers give the records their bytes say', (t) => {
   });
   for (const [what, file, line, records] of [
     [
-      'a contract tells everything but its book; the remaining time is no instant, exponents are expanded',
+      'a contract contains everything but its book; the remaining time is no instant, exponents are expanded',
       SDK_REST,
       1,
       [
@@ -254,7 +254,7 @@ t.test('recorded answers give the records their bytes say', (t) => {
       quantity: '1',
       quantity_unit: 'contracts',
     }),
-    'past trades are of the symbol asked for',
+    'past trades are of the requested symbol',
   );
   const candles = JSON.parse(lineOf(SDK_REST, 6).raw);
   t.same(
@@ -273,20 +273,20 @@ t.test('recorded answers give the records their bytes say', (t) => {
       trades: null,
       closed: null,
     }),
-    'asked candles: open, high, low, close',
+    'requested candles: open, high, low, close',
   );
   t.same(map(answer(`${url}/kline/query?symbol=XBTUSDTM&granularity=480`, candles)), [], 'only minutes');
   t.same(map(answer(`${url}/kline/query?symbol=.KXBTUSDT&granularity=1`, candles)), [], 'no indices');
   t.end();
 });
 
-t.test('what a contract says of its funding in 2026: its current interval and the instant of the settlement', (t) => {
+t.test('the funding of a contract in 2026: its current interval and the instant of the settlement', (t) => {
   const data = JSON.parse(lineOf(SDK_REST, 1).raw).data;
   const now = { currentFundingRateGranularity: 3_600_000, nextFundingRateDateTime: 1750176000000 };
   const [, , funding] = map(answer('/api/v1/contracts/active', { code: '200000', data: [{ ...data, ...now }] }));
   t.same(funding?.values, { funding: '0.000052', funding_interval_ms: 3_600_000, next_funding_at: 1750176000000_000 });
   const wrapped = push('/contract/details:XBTUSDTM', 'contractDetails', data);
-  t.same(map(wrapped), mapLine(SDK_REST, 1), 'an answer wrapped by its recorder says the same');
+  t.same(map(wrapped), mapLine(SDK_REST, 1), 'an answer wrapped by its recorder gives the same records');
   t.end();
 });
 
@@ -300,7 +300,7 @@ t.test('the settled rate shares a subject with the predicted one and is the past
   t.end();
 });
 
-t.test('a pushed candle says open, close, high, low and lots in this order', (t) => {
+t.test('a pushed candle has open, close, high, low and lots in this order', (t) => {
   // Written by hand in the documented order, because the recorded one is flat.
   const rising = {
     candles: ['1731898200', '1', '2', '4', '0.5', 'wrong', '7'],
@@ -313,7 +313,7 @@ t.test('a pushed candle says open, close, high, low and lots in this order', (t)
   t.end();
 });
 
-t.test('what says nothing of a perpetual gives nothing', (t) => {
+t.test('messages without data of a perpetual give no record', (t) => {
   for (const [what, file, line] of [
     ['acknowledgement', JKORF_WS, 2],
     ["a user's settlement", JKORF_WS, 9],
@@ -381,8 +381,8 @@ t.test(
     t.match(kucoin.sequence(snapshot(100).body), { symbol: 'C98USDTM', kind: 'snapshot', last: 100n });
     let state = newBookSync<number>();
     const applied: number[] = [];
-    const feed = (id: number, { chain }: { chain: Parameters<typeof stepBookSync>[2] }) => {
-      const step = stepBookSync(kucoin.bookRule, state, chain, id);
+    const feed = (id: number, { chain }: { chain: Parameters<typeof stepBookSync>[2]['chain'] }) => {
+      const step = stepBookSync(kucoin.bookRule, state, { chain, payload: id });
       state = step.state;
       applied.push(...step.apply);
       return step;
@@ -394,7 +394,7 @@ t.test(
     t.equal(state.last, '103');
     t.same(update(103, '0,sell,0').values, { kind: 'update', bids: [], asks: [], sequence: '103' });
     feed(103, update(103));
-    t.equal(state.phase, 'live', 'a repeat says nothing');
+    t.equal(state.phase, 'live', 'a repeat has no new value');
     t.ok(feed(105, update(105)).broke, '104 is missing');
     t.equal(feed(0, snapshot(103)).state.phase, 'broken', 'a snapshot before the hole does not join');
     feed(0, snapshot(104));
@@ -410,7 +410,7 @@ t.test(
   },
 );
 
-t.test('the cheap look at a book frame says what the mapper says', (t) => {
+t.test('the quick check of a book frame agrees with the mapper', (t) => {
   for (const file of [JKORF_WS, SDK_WS]) {
     for (const line of readRecording(`kucoin/${file}`)) {
       if (line.dir !== 'in') continue;
@@ -424,7 +424,7 @@ t.test('the cheap look at a book frame says what the mapper says', (t) => {
 
 // ---- listings ----
 
-t.test('listings say how each rule was made', (t) => {
+t.test('each rule of a listing has its derivation', (t) => {
   t.same(listingsOf(SDK_REST), [
     record('listing', 'XBTUSDTM', [null, null], {
       instrument: 'BTC-PERP',
@@ -645,7 +645,7 @@ t.test('every topic that is subscribed is read, and gives what its socket covers
 });
 
 t.test(
-  'a minute is closed by a candle sent after its end, others are asked for; silent topics are begun again',
+  'a minute is closed by a candle sent after its end, others are requested; silent topics are subscribed again',
   (t) => {
     const { raw } = lineOf(SDK_WS, 4);
     t.equal(kucoin.closedMinute?.(raw), null, 'it may lack the trades of its last second');
@@ -680,7 +680,7 @@ t.test(
   },
 );
 
-t.test('frames are told apart without reading them whole', (t) => {
+t.test('frames are recognised without parsing them whole', (t) => {
   t.equal(kucoin.classify('{"id":"|1|","type":"ack"}'), 'ack');
   t.equal(kucoin.classify('{"id":"hQvf8jkno","type":"welcome"}'), 'heartbeat');
   t.equal(kucoin.classify('{"id":"ping","type":"pong"}'), 'heartbeat');

@@ -101,7 +101,7 @@ t.test("digits, spaces and the order of members are the venue's", (t) => {
   t.equal(found.get('A"}{B'), one);
   t.equal(found.get('B'), two);
   t.equal(found.get('C'), '{"name":"C","levels":[{"size":1.0}]}');
-  t.equal(found.get('whole'), payload.toString(), 'each object that says a name');
+  t.equal(found.get('whole'), payload.toString(), 'each object that contains a name');
   t.end();
 });
 

@@ -17,10 +17,10 @@ const push = (channel: string, data: unknown, symbol = 'BTC_USDT') =>
 const ask = (path: string, data: unknown) =>
   answer(`GET https://api.mexc.com/api/v1/contract/${path}`, { success: true, code: 0, data });
 
-t.test('recorded frames give the records their bytes say', (t) => {
+t.test('recorded frames give the records that their bytes contain', (t) => {
   for (const [what, file, line, records] of [
     [
-      'a ticker tells last, mark and index, funding, open interest and the day',
+      'a ticker contains last, mark and index, funding, open interest and the day',
       TARDIS,
       8,
       [
@@ -103,7 +103,7 @@ t.test('recorded frames give the records their bytes say', (t) => {
       ],
     ],
     [
-      'a merged update removes a level and stands at its end',
+      'a merged update removes a level, and its sequence is that of its end',
       TARDIS,
       5,
       [
@@ -182,7 +182,7 @@ t.test('recorded frames give the records their bytes say', (t) => {
   t.end();
 });
 
-t.test('recorded answers give the records their bytes say', (t) => {
+t.test('recorded answers give the records that their bytes contain', (t) => {
   const funding = (symbol: string): unknown =>
     record('funding', symbol, [1609829807577, null], {
       funding: '-0.000489',
@@ -253,7 +253,7 @@ t.test('an inverse contract has no turnover in quote: its amounts count coins', 
   t.end();
 });
 
-t.test('candles of a minute start at t, in seconds, and are never said to be closed', (t) => {
+t.test('candles of a minute start at t, in seconds, and are never marked as closed', (t) => {
   // The instant of jkorf-ws:12, whose close is its low, with figures of the test's own; its own figures are checked with the channels.
   const kline = { a: 5.25, c: 3, h: 4, interval: 'Min1', l: 1, o: 2, q: 7, rc: 3, symbol: 'BTC_USDT', t: 1587448800 };
   const candle = (venueMs: number | null, type: string, traded: unknown) =>
@@ -281,7 +281,7 @@ t.test('candles of a minute start at t, in seconds, and are never said to be clo
   t.end();
 });
 
-t.test('what says nothing of a market gives nothing', (t) => {
+t.test('messages without data of a market give no record', (t) => {
   for (const [what, file, line] of [
     ['acknowledgement', JKORF_WS, 2],
     ['a candle of an hour', JKORF_WS, 12],
@@ -350,12 +350,12 @@ t.test('versions come alone or as ranges: old ones are dropped, one that straddl
     t.match(seen, { kind: 'snapshot', symbol: '', last: BigInt(version) }, 'the cheap look at an answer');
     return chain;
   };
-  t.same(snapshot(9).full, { bids: false, asks: true }, 'a side with fewer levels than asked has no more');
-  t.equal(snapshot(9, 'depth/BTC_USDT').full, undefined, 'nobody said how many were asked');
+  t.same(snapshot(9).full, { bids: false, asks: true }, 'a side with fewer levels than requested is complete');
+  t.equal(snapshot(9, 'depth/BTC_USDT').full, undefined, 'the number of requested levels is not known');
   let state = newBookSync<string>();
   const applied: string[] = [];
-  const feed = (name: string, chain: Parameters<typeof stepBookSync>[2]) => {
-    const step = stepBookSync(mexc.bookRule, state, chain, name);
+  const feed = (name: string, chain: Parameters<typeof stepBookSync>[2]['chain']) => {
+    const step = stepBookSync(mexc.bookRule, state, { chain, payload: name });
     state = step.state;
     applied.push(...step.apply);
     return step;
@@ -377,7 +377,7 @@ t.test('versions come alone or as ranges: old ones are dropped, one that straddl
   t.end();
 });
 
-t.test('the cheap look at a book frame says what the mapper says', (t) => {
+t.test('the quick check of a book frame agrees with the mapper', (t) => {
   for (const file of [JKORF_WS, TARDIS]) {
     for (const line of readRecording(`mexc/${file}`)) {
       if (line.dir !== 'in') continue;
@@ -393,7 +393,7 @@ t.test('the cheap look at a book frame says what the mapper says', (t) => {
 
 // ---- listings ----
 
-t.test('listings say how each rule was made, and take their cycle from the answer about funding', (t) => {
+t.test('each rule of a listing has its derivation, and the cycle is that of the answer about funding', (t) => {
   const state = {};
   t.equal(mexc.mapReference(state, toVenueMessage(lineOf(JKORF_REST, 3))), null, 'rates alone are no reference');
   t.equal(mexc.mapReference(state, toVenueMessage(lineOf(JKORF_REST, 2))), null, 'nor is past funding');
@@ -573,7 +573,7 @@ t.test('every channel that is subscribed is read, and gives what its socket cove
   t.end();
 });
 
-t.test('candles of mark and index prices are asked for the oldest listings that fit the limit of requests', (t) => {
+t.test('candles of mark and index prices are requested for the oldest listings that fit the limit of requests', (t) => {
   const [item] = (JSON.parse(lineOf(JKORF_REST, 8).raw) as { data: Record<string, unknown>[] }).data;
   const data = Array.from({ length: 600 }, (_, i) => ({
     ...item,
@@ -605,7 +605,7 @@ t.test('candles of mark and index prices are asked for the oldest listings that 
   t.end();
 });
 
-t.test('a candle of a newer minute shows that the one before is over; what is asked for when it does not come', (t) => {
+t.test('a candle of a newer minute shows that the one before is over; what is requested when it does not come', (t) => {
   const { raw } = lineOf(JKORF_WS, 12);
   t.equal(mexc.newestMinute?.(raw), null, 'a candle of an hour');
   const minute = { symbol: 'BTC_USDT', openMs: 1587448800_000 };
@@ -629,10 +629,10 @@ t.test('a candle of a newer minute shows that the one before is over; what is as
   t.end();
 });
 
-t.test('frames are told apart without reading them whole', (t) => {
+t.test('frames are recognised without parsing them whole', (t) => {
   t.equal(mexc.classify('{"channel":"rs.sub.depth","data":"success","ts":1789498321789}'), 'ack');
   t.equal(mexc.classify('{"channel":"pong","data":1789498336785,"ts":1789498336785}'), 'heartbeat');
   t.equal(mexc.classify('{"channel":"rs.error","data":"Contract [NOPE_USDT] not exists","ts":1}'), 'error');
-  t.equal(mexc.classify(lineOf(TARDIS, 1).raw), 'data', 'the channel may stand at the end');
+  t.equal(mexc.classify(lineOf(TARDIS, 1).raw), 'data', 'the channel may be the last member');
   t.end();
 });

@@ -105,7 +105,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    name: 'the coming settlement and the one after it tell the funding interval; the data names the instrument, not the argument',
+    name: 'the coming settlement and the one after it define the funding interval; the data names the instrument, not the argument',
     from: [WS, 6],
     records: [
       record('funding', 'BTC-USD-SWAP', [1700724675402, null], {
@@ -183,7 +183,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    name: 'open interest names its own instrument, whatever the argument says',
+    name: 'open interest names its own instrument, whatever the argument is',
     from: [WS, 15],
     records: [record('oi', 'LTC-USD-SWAP', [1597026383085, null], { oi: '5000', oi_unit: 'contracts' })],
   },
@@ -202,7 +202,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-t.test('recorded messages give the records their bytes say', (t) => {
+t.test('recorded messages give the records that their bytes contain', (t) => {
   for (const { name, from, records } of CASES) t.same(mapLine(...from), records, `${name} (${from.join(':')})`);
   const tickers = mapLine(REST, 26);
   t.same(
@@ -325,7 +325,7 @@ t.test('a modern book session, built of the recorded snapshot with ids and updat
   const parsed = frames.map((text) => {
     const [mapped] = okx.map({}, frame(text), NO_LISTINGS);
     if (mapped?.record.layer !== 'book' || !mapped.chain) throw new Error(`no book in ${text}`);
-    const step = stepBookSync(okx.bookRule, sync, mapped.chain, mapped.record.values);
+    const step = stepBookSync(okx.bookRule, sync, { chain: mapped.chain, payload: mapped.record.values });
     sync = step.state;
     for (const values of step.apply) (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book, values);
     const { bids, asks } = topLevels(book, 2);
@@ -459,7 +459,7 @@ t.test('an index goes to each known listing that uses it: contracts in USDC foll
   t.end();
 });
 
-t.test('what says nothing of a swap gives nothing', (t) => {
+t.test('messages without data of a swap give no record', (t) => {
   const silent: readonly (readonly [string, string, number])[] = [
     ['top of book', SWAP, 9],
     ['a dated book', FUTURES, 2],
@@ -515,7 +515,7 @@ t.test('what cannot be read is refused with its code', (t) => {
   t.end();
 });
 
-t.test('listings say how each rule was made', (t) => {
+t.test('each rule of a listing has its derivation', (t) => {
   const listings = listingsOf(INSTRUMENTS);
   t.equal(listings.length, 166, 'the swaps; dated futures are none');
   const of = (symbol: string): ListingRecord | undefined => listings.find((l) => l.venue_symbol === symbol);
@@ -583,7 +583,7 @@ t.test('listings say how each rule was made', (t) => {
 });
 
 t.test(
-  'listings of today: states, dollar-margined symbols, multiplied contracts, the interval once funding was asked',
+  'listings of today: states, dollar-margined symbols, multiplied contracts, the interval once funding was requested',
   (t) => {
     const item = {
       instType: 'SWAP',
@@ -642,7 +642,7 @@ t.test('every book of the recorded session has the checksum the venue then sent'
     if (line.dir !== 'in') continue;
     for (const { record: mapped, chain } of okx.map({}, toVenueMessage(line), NO_LISTINGS)) {
       if (mapped.layer !== 'book' || !chain) continue;
-      const step = stepBookSync(okx.bookRule, sync, chain, mapped.values);
+      const step = stepBookSync(okx.bookRule, sync, { chain, payload: mapped.values });
       sync = step.state;
       for (const values of step.apply) (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book, values);
       const sent = (JSON.parse(line.raw) as { data: [{ checksum: number }] }).data[0].checksum;
@@ -665,7 +665,7 @@ t.test('a book goes on while each predecessor is the last id, and a hole is foun
     const [mapped] = okx.map({}, frame(text), NO_LISTINGS);
     t.same({ ...mapped?.chain, full: undefined }, { ...chain, full: undefined }, 'the cheap look sees the same chain');
     if (!chain) return;
-    const step = stepBookSync(okx.bookRule, sync, chain, null);
+    const step = stepBookSync(okx.bookRule, sync, { chain, payload: null });
     sync = step.state;
     seen.push(`${sync.phase}${step.broke ? ' broke' : ''}`);
   };
@@ -748,7 +748,7 @@ t.test('the plan subscribes prices, books and candles apart, an index once for t
   const each = ['books', 'tickers', 'funding-rate', 'open-interest', 'trades', 'candle1m', 'mark-price-candle1m'];
   for (const channel of each) t.equal(count(channel), 166, channel);
   t.same(['index-tickers', 'index-candle1m'].map(count), [166, 166], 'none is shared here');
-  t.equal(count('mark-price'), 167, 'one more tells that the socket of liquidations lives');
+  t.equal(count('mark-price'), 167, 'one more shows that the socket of liquidations is alive');
   t.ok(args.includes('wss://ws.okx.com/ws/v5/business candle1m BTC-USDT-SWAP'));
   const [liquidations] = slots.filter(({ id }) => id === 'liquidations');
   t.match(liquidations, { shards: [0, 1], covers: [{ layers: ['liquidation'], symbols: null }] });
@@ -780,7 +780,7 @@ t.test('renewals of a connection stay below the commands an hour that the venue 
   t.end();
 });
 
-t.test('what is asked for when a connection leaves something out', (t) => {
+t.test('what is requested when a connection omits something', (t) => {
   const url = 'https://www.okx.com/api/v5';
   t.equal(
     okx.candles?.({ venue_symbol: 'BTC-USDT-SWAP' }, { fromMs: 60_000, toMs: 120_000 }, okx.endpoints).url,
@@ -809,7 +809,7 @@ t.test('what is asked for when a connection leaves something out', (t) => {
   t.end();
 });
 
-t.test('the cheap looks say which channel a frame came by and which minute it closes', (t) => {
+t.test('the quick checks return the channel of a frame and the minute that it closes', (t) => {
   const names = [
     [SESSION, 24, 'tickers:UNI-USD-SWAP'],
     [SWAP, 5, 'index-tickers:WNCG-USDT'],
@@ -837,7 +837,7 @@ t.test('the cheap looks say which channel a frame came by and which minute it cl
   t.end();
 });
 
-t.test('frames are told apart without reading them whole', (t) => {
+t.test('frames are recognised without parsing them whole', (t) => {
   t.equal(okx.classify('pong'), 'heartbeat');
   t.equal(okx.classify(lineOf(SESSION, 5).raw), 'ack');
   t.equal(okx.classify('{"id":"1","event":"subscribe","arg":{"channel":"books"}}'), 'ack');

@@ -180,7 +180,7 @@ const walk = (node: Node, visit: (node: { readonly [member: string]: unknown }) 
 };
 
 t.test(
-  'unions are with null only, null first with a default; codes are strings, never enums; instants say their unit',
+  'unions are with null only, null first with a default; codes are strings, never enums; instants name their unit',
   (t) => {
     for (const [name, ids] of Object.entries(SUBJECT_IDS)) {
       walk(JSON.parse(schemaText(name, ids.length)) as Node, (node) => {

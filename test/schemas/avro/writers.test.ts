@@ -1,4 +1,4 @@
-// The writers that replace parts of avsc write what avsc and the Avro specification say, byte for byte.
+// The writers that replace parts of avsc write what avsc and the Avro specification define, byte for byte.
 import avro from 'avsc';
 import fc from 'fast-check';
 import t from 'tap';
@@ -20,7 +20,7 @@ t.test('texts of any length and script', (t) => {
   const check = (text: string): void => {
     const expected = expectedBytes(text);
     if (!type.toBuffer(text).equals(expected)) t.fail(JSON.stringify(text));
-    // Into a buffer that ends anywhere: avsc says how many bytes are missing.
+    // Into a buffer that ends anywhere: avsc returns how many bytes are missing.
     for (const room of [0, 1, expected.length - 1, expected.length]) {
       const bytes = Buffer.alloc(room);
       const end = type.encode(text, bytes, 0);

@@ -35,12 +35,9 @@ type Bytes = Buffer | string | null;
 const computeLength = (bytes: Bytes): number =>
   bytes === null ? -1 : typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length;
 
-const putBytes = (into: Buffer, at: number, bytes: Bytes, length: number): number => {
-  const start = putVarInt(into, at, zigZag(length));
-  if (bytes === null) return start;
-  if (typeof bytes === 'string') into.write(bytes, start);
-  else bytes.copy(into, start);
-  return start + length;
+const putBytes = (into: Buffer, at: number, bytes: Bytes): number => {
+  if (bytes === null) return at;
+  return at + (typeof bytes === 'string' ? into.write(bytes, at) : bytes.copy(into, at));
 };
 
 /**
@@ -54,14 +51,15 @@ export const encodeRecord = (record: RecordIn): EncodedRecord => {
   if (!isPlain || !isNarrow(timestampDelta) || !isNarrow(offsetDelta)) return encodeAny(record);
   const [time, offset] = [zigZag(timestampDelta), zigZag(offsetDelta)];
   const [keyBytes, valueBytes] = [computeLength(key), computeLength(value)];
+  const [keyLength, valueLength] = [zigZag(keyBytes), zigZag(valueBytes)];
   const body =
     // One for the attributes, one for the number of headers.
     2 +
     bytesOfVarInt(time) +
     bytesOfVarInt(offset) +
-    bytesOfVarInt(zigZag(keyBytes)) +
+    bytesOfVarInt(keyLength) +
     Math.max(0, keyBytes) +
-    bytesOfVarInt(zigZag(valueBytes)) +
+    bytesOfVarInt(valueLength) +
     Math.max(0, valueBytes);
   const length = zigZag(body);
   const buf = Buffer.allocUnsafe(bytesOfVarInt(length) + body);
@@ -69,8 +67,8 @@ export const encodeRecord = (record: RecordIn): EncodedRecord => {
   buf[at++] = 0;
   at = putVarInt(buf, at, time);
   at = putVarInt(buf, at, offset);
-  at = putBytes(buf, at, key, keyBytes);
-  at = putBytes(buf, at, value, valueBytes);
+  at = putBytes(buf, putVarInt(buf, at, keyLength), key);
+  at = putBytes(buf, putVarInt(buf, at, valueLength), value);
   buf[at] = 0;
   return { buf, buffer: buf };
 };

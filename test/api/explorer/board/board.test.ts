@@ -47,7 +47,7 @@ t.test('filters narrow, and what does not fit is left out by whole instruments',
   t.end();
 });
 
-t.test('rows without a figure stand last in either order', (t) => {
+t.test('rows without a figure are last in either order', (t) => {
   const figures: Readonly<Record<string, RowFigures>> = {
     A: new Map([['okx', [1]]]),
     B: new Map(),
@@ -117,7 +117,7 @@ t.test('a view is its address, and what makes no sense is left aside', (t) => {
   t.end();
 });
 
-t.test('the clock is the least delayed of what was said, and follows a step forward', (t) => {
+t.test('the clock is the least delayed of the received instants, and follows a step forward', (t) => {
   const clock = new ServerClock();
   t.equal(clock.nowMs(0), null);
   clock.note(1_000_000, 100);

@@ -59,15 +59,15 @@ t.test('a figure that is null or not there is withheld with the reason that the 
   t.end();
 });
 
-t.test('what the stream does not say in time the page sees by itself', (t) => {
-  t.match(see({ valid_until: instant(-1_000) }), { kind: 'figure' }, 'the stream has its second to say so');
+t.test('a change that the stream does not send in time is detected by the page', (t) => {
+  t.match(see({ valid_until: instant(-1_000) }), { kind: 'figure' }, 'the stream has its second to send it');
   t.match(see({ valid_until: instant(-5_000) }), { kind: 'withheld', label: 'horizon passed' });
   t.match(see({ received_at: instant(-40_000) }), { kind: 'withheld', label: 'freshness bound' });
   t.match(see({}, { lostSinceMs: NOW }), { kind: 'withheld', label: 'stream lost', ageMs: 3_000 });
   t.end();
 });
 
-t.test('whatever a reading says, digits are shown of a present one alone', (t) => {
+t.test('whatever a reading contains, digits are shown of a present one alone', (t) => {
   const random = createRandom(7);
   const one = <T>(items: readonly T[]): T => items[random(items.length)] as T;
   let figures = 0;

@@ -47,7 +47,7 @@ t.test('stale rows, rows not retained and figures that are null are holes with t
   t.end();
 });
 
-t.test('an unknown cause is told as the answer has it', (t) => {
+t.test('an unknown cause is shown as in the answer', (t) => {
   const { holes } = buildLine('x', [gap(1, 'cosmic_ray')], { member: 'mark', stepMs: STEP });
   t.same([holes[0]?.label, holes[0]?.words], ['cosmic ray', 'cosmic ray']);
   t.end();

@@ -98,7 +98,7 @@ t.test('faults strike as they are set, and an outcome may be lost after the mone
   await t.rejects(client.settle(payload, offer), SettleError);
   await put([{ on: 'settle', at: 'after', does: 'drop' }]);
   await t.rejects(client.settle(payload, offer), /fetch failed/);
-  t.equal(await world.balanceOf(world.payTo), 5_000n, 'settled, and nobody was told');
+  t.equal(await world.balanceOf(world.payTo), 5_000n, 'settled, and nobody was notified');
   t.equal((await put([{ on: 'settle', at: 'sometimes', does: 'drop' }])).status, 400);
 
   await put([{ on: 'verify', at: 'after', does: 'hold' }]);

@@ -60,7 +60,7 @@ t.test('protocol', async (t) => {
     },
   );
 
-  t.test('a ticker says everything once and then only what changed, each message true when merged', async (t) => {
+  t.test('a ticker sends everything once and then only what changed, each message true when merged', async (t) => {
     const client = await connect(t, sim, LINEAR);
     await subscribe(client, ['tickers.BTCUSDT']);
     run(5_000);
@@ -206,7 +206,7 @@ t.test('faults', async (t) => {
     t.match(drop, { streams: ['tickers.BTCUSDT'], hits: [{ stream: 'tickers.BTCUSDT' }] });
   });
 
-  t.test('after a silence the ticker says all it had left unsaid', async (t) => {
+  t.test('after a silence the ticker sends everything it had omitted', async (t) => {
     const client = await connect(t, sim, LINEAR);
     await subscribe(client, ['tickers.ETHUSDT']);
     run(2_000);
@@ -220,7 +220,7 @@ t.test('faults', async (t) => {
   });
 
   t.test(
-    'restart: with its sockets kept every book is said anew with u 1, without them on the next subscription',
+    'restart: with its sockets kept every book is sent again with u 1, without them on the next subscription',
     async (t) => {
       const client = await connect(t, sim, LINEAR);
       await subscribe(client, ['orderbook.1000.BTCUSDT']);

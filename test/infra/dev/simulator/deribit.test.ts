@@ -62,7 +62,7 @@ const listPhases = ({ frames }: Client): readonly string[] => {
   for (const text of frames) {
     const chain = deribit.classify(text) === 'data' ? deribit.sequence(text) : null;
     if (chain === null) continue;
-    ({ state } = stepBookSync(deribit.bookRule, state, chain, null));
+    ({ state } = stepBookSync(deribit.bookRule, state, { chain, payload: null }));
     if (phases.at(-1) !== state.phase) phases.push(state.phase);
   }
   return phases;
@@ -101,7 +101,7 @@ t.test('protocol', async (t) => {
     t.equal(client.frames.length, before, 'nothing more of what was left');
   });
 
-  t.test('who is silent for an interval is asked, and must answer by public/test', async (t) => {
+  t.test('a client that is silent for an interval gets a test request, and must answer by public/test', async (t) => {
     const open = async (): Promise<Client> => {
       const client = await connect(t, sim, '/deribit/ws/api/v2');
       t.match(await ask(client, call(1, 'public/set_heartbeat', { interval: 10 })), { result: 'ok' });
@@ -128,7 +128,7 @@ t.test('protocol', async (t) => {
     t.notOk(answering.isClosed() || talking.isClosed() || without.isClosed());
   });
 
-  t.test('a book begins whole; each change names the change before it and says what was there', async (t) => {
+  t.test('a book begins whole; each change names the change before it and the action on its level', async (t) => {
     const channel = `book.${INVERSE}.100ms`;
     const client = await subscribed(t, sim, [channel]);
     run(4_000);
@@ -275,7 +275,7 @@ t.test('candles and REST', async (t) => {
     );
   });
 
-  t.test('the collector asks for minutes as the venue answers them, and reads the truth', async (t) => {
+  t.test('the collector requests minutes as the venue answers them, and reads the truth', async (t) => {
     for (const symbol of SYMBOLS) {
       const range = { fromMs: START_MS, toMs: START_MS + 120_000 };
       const request = deribit.candles?.({ venue_symbol: symbol }, range, sim.endpoints.deribit ?? {});
@@ -301,7 +301,7 @@ t.test('candles and REST', async (t) => {
     }
   });
 
-  t.test('an order book has as many levels as asked, beside the ticker of its stamp', async (t) => {
+  t.test('an order book has as many levels as requested, beside the ticker of its stamp', async (t) => {
     const { body } = await fetchResult<{ result: Book & Ticker }>(`get_order_book?instrument_name=${INVERSE}&depth=3`);
     const { result } = body;
     t.same([result.bids.length, result.asks.length], [3, 3]);

@@ -202,7 +202,7 @@ t.test('protocol', async (t) => {
     t.ok(ids(second.slice(1)).every((tid) => !ids(first).includes(tid)));
   });
 
-  t.test('a connection ends when it was told nothing for a minute', async (t) => {
+  t.test('a connection ends when it received nothing for a minute', async (t) => {
     const silent = await connect(t, sim, '/hyperliquid/ws');
     const pinging = await connect(t, sim, '/hyperliquid/ws');
     await settle(sim, pinging);
@@ -215,7 +215,7 @@ t.test('protocol', async (t) => {
 });
 
 t.test(
-  'a book that nothing moves is said again each second, a coin without a trade tells its past all the same',
+  'an unchanged book is sent again each second, and a coin without a trade sends its past all the same',
   async (t) => {
     const { sim, run } = await fakeSimulator(t, { venues: VENUES, listings: 6, rate: 1 });
     const client = await subscribed(t, sim, ['l2Book', 'BTC'], ['trades', 'BTC']);
@@ -229,7 +229,7 @@ t.test(
     let state = newBookSync<null>();
     for (const text of client.frames) {
       const chain = hyperliquid.sequence(text);
-      if (chain !== null) ({ state } = stepBookSync(hyperliquid.bookRule, state, chain, null));
+      if (chain !== null) ({ state } = stepBookSync(hyperliquid.bookRule, state, { chain, payload: null }));
       if (chain !== null) t.not(state.phase, 'broken');
     }
   },
@@ -260,7 +260,7 @@ t.test('candles and questions', async (t) => {
         const { open, high, low, close, volume, trades } = values;
         const figures = [candle?.o, candle?.h, candle?.l, candle?.c, candle?.v].map(trimmed);
         t.same([...figures, candle?.n], [open, high, low, close, volume, trades]);
-        if (trades === 0) t.notOk(newest.has(candle?.t ?? 0), `${coin} said nothing`);
+        if (trades === 0) t.notOk(newest.has(candle?.t ?? 0), `${coin} sent nothing`);
         else t.same(newest.get(candle?.t ?? 0), candle);
       }
     }
@@ -270,7 +270,7 @@ t.test('candles and questions', async (t) => {
     );
   });
 
-  t.test('the collector asks for minutes as the venue answers them, and reads the truth', async (t) => {
+  t.test('the collector requests minutes as the venue answers them, and reads the truth', async (t) => {
     for (const coin of COINS) {
       const range = { fromMs: START_MS, toMs: START_MS + 120_000 };
       const asked = hyperliquid.candles?.({ venue_symbol: coin }, range, sim.endpoints.hyperliquid ?? {});

@@ -60,7 +60,7 @@ const listPhases = ({ frames }: Client): readonly string[] => {
   for (const text of frames) {
     const chain = okx.classify(text) === 'data' ? okx.sequence(text) : null;
     if (chain === null) continue;
-    ({ state } = stepBookSync(okx.bookRule, state, chain, null));
+    ({ state } = stepBookSync(okx.bookRule, state, { chain, payload: null }));
     if (phases.at(-1) !== state.phase) phases.push(state.phase);
   }
   return phases;
@@ -69,7 +69,7 @@ const listPhases = ({ frames }: Client): readonly string[] => {
 t.test('protocol', async (t) => {
   const { sim, run } = await fakeSimulator(t, { venues: ['okx'], listings: 12 });
 
-  t.test('answers each argument by itself, pings by text, and errors in the words of the venue', async (t) => {
+  t.test('answers each argument alone, pings by text, and errors in the words of the venue', async (t) => {
     const client = await connect(t, sim, PUBLIC);
     const asked = [
       { channel: 'trades', instId: BTC },
@@ -100,7 +100,7 @@ t.test('protocol', async (t) => {
     await t.rejects(connect(t, sim, '/okx/ws/v5/private'), /404/);
   });
 
-  t.test('what has a state is told at once: ticker, mark, index, funding, open interest', async (t) => {
+  t.test('what has a state is sent at once: ticker, mark, index, funding, open interest', async (t) => {
     const channels = ['tickers', 'mark-price', 'funding-rate', 'open-interest'];
     const args: Argument[] = channels.map((channel) => ({ channel, instId: BTC }));
     const client = await subscribed(t, sim, [...args, { channel: 'index-tickers', instId: 'BTC-USDT' }]);
@@ -114,7 +114,7 @@ t.test('protocol', async (t) => {
     t.equal(listElements(client, 'index-tickers')[0]?.instId, 'BTC-USDT');
   });
 
-  t.test('an index is said once for the swaps that follow it', async (t) => {
+  t.test('an index is sent once for the swaps that follow it', async (t) => {
     const client = await subscribed(t, sim, [
       { channel: 'index-tickers', instId: 'BTC-USD' },
       { channel: 'index-tickers', instId: 'BTC-USDC' },
@@ -177,7 +177,7 @@ t.test('protocol', async (t) => {
     }
   });
 
-  t.test('a connection ends when neither side said anything for thirty seconds', async (t) => {
+  t.test('a connection ends when neither side sent anything for thirty seconds', async (t) => {
     const silent = await connect(t, sim, PUBLIC);
     const pinging = await connect(t, sim, PUBLIC);
     const listening = await subscribed(t, sim, [{ channel: 'mark-price', instId: BTC }]);
@@ -269,7 +269,7 @@ t.test('candles and REST', async (t) => {
     );
   });
 
-  t.test('instruments say what a contract is worth; dated contracts have an answer of their own', async (t) => {
+  t.test('instruments have the value of a contract; dated contracts have an answer of their own', async (t) => {
     const { data } = await fetchData<Element>('public/instruments?instType=SWAP');
     t.equal(data.length, 12);
     const of = (instId: string): Element | undefined => data.find((item) => item.instId === instId);
@@ -280,7 +280,7 @@ t.test('candles and REST', async (t) => {
     t.match(dated.data, [{ instType: 'FUTURES', instId: 'BTC-USDT-301227' }]);
   });
 
-  t.test('a book has as many levels as asked; the settlements are an interval apart', async (t) => {
+  t.test('a book has as many levels as requested; the settlements are an interval apart', async (t) => {
     const { data } = await fetchData<Book>(`market/books?instId=${BTC}&sz=5`);
     t.same([data[0]?.asks.length, data[0]?.bids.length], [5, 5]);
     sim.inject({ venue: 'okx', kind: 'funding_interval_changed', symbols: [BTC], hours: 4 });

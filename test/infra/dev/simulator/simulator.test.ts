@@ -338,7 +338,7 @@ t.test('books', async (t) => {
     },
   );
 
-  t.test('an older book can be asked for whole', async (t) => {
+  t.test('an older book can be requested whole', async (t) => {
     for (const [symbol, snapshot] of snapshots) {
       const book = mapBook(snapshot);
       const mine = frames.filter((f) => f.s === symbol && f.u > snapshot.lastUpdateId).slice(0, 40);
@@ -424,7 +424,7 @@ t.test('reference answers and truth', async (t) => {
     t.match(await get(sim, '/binance/fapi/v1/nothing'), { status: 404 });
   });
 
-  t.test('every mark frame has its row of truth under its own stamp, and REST says the same', async (t) => {
+  t.test('every mark frame has its row of truth under its own stamp, and REST returns the same', async (t) => {
     const client = await connect(t, sim, '/binance/market/ws');
     await ask(client, { method: 'SUBSCRIBE', params: ['btcusdt@markPrice@1s', '1000pepeusdt@markPrice@1s'], id: 1 });
     run(5_000);
@@ -551,7 +551,7 @@ t.test('faults', async (t) => {
     frames.filter((f, i) => i > 0 && f.pu !== frames[i - 1]?.u).length;
 
   t.test(
-    'sequence_hole: diffs of the named listing are not sent, the next says so, the others are whole',
+    'sequence_hole: diffs of the named listing are not sent, the next shows it, the others are whole',
     async (t) => {
       const client = await open('/binance/public/ws', [
         'btcusdt@depth@100ms',
@@ -698,7 +698,7 @@ t.test('faults', async (t) => {
     t.equal((await get(sim, '/binance/dapi/v1/depth?symbol=BTCUSD_PERP')).status, 200);
   });
 
-  t.test('rate_limit 418 and rest_down: the status asked for, for their time', async (t) => {
+  t.test('rate_limit 418 and rest_down: the requested status, for their time', async (t) => {
     const path = '/binance/fapi/v1/depth?symbol=BTCUSDT';
     sim.inject({ ...BINANCE_FAULT, kind: 'rate_limit', status: 418, durationMs: 1_000 });
     const banned = await get(sim, path);
@@ -712,7 +712,7 @@ t.test('faults', async (t) => {
   });
 
   t.test(
-    'clock_skew: every stamp is off by so much, either way, and at once right again; truth stands under it',
+    'clock_skew: every stamp is off by so much, either way, and at once right again; truth has the same stamps',
     async (t) => {
       const client = await open('/binance/public/ws', ['btcusdt@depth@100ms']);
       const marks = await open('/binance/market/ws', ['btcusdt@markPrice@1s']);
@@ -847,7 +847,7 @@ t.test('faults', async (t) => {
     t.equal(answer.status, 400);
   });
 
-  t.test('a plan starts its faults by itself', async (t) => {
+  t.test('a plan starts its faults on its own schedule', async (t) => {
     const planned = await fakeSimulator(t, {
       plan: [{ ...BINANCE_FAULT, kind: 'rate_limit', durationMs: 500, afterMs: 1_000 }],
     });

@@ -25,7 +25,7 @@ import { waitFor } from '../../../support/wait.ts';
 /** Enough that quiet, inverse and multiplied listings are among them. */
 const LISTINGS = 12;
 
-/** Where the streams of `symbols` are that a plan may leave out (its layers are off), and the frames that ask for them. */
+/** Where the streams of `symbols` are that a plan may leave out (its layers are off), and the frames that subscribe to them. */
 type Extra = { readonly path: string; readonly frames: readonly string[] };
 const EXTRAS: Readonly<Record<string, (symbols: readonly string[]) => readonly Extra[]>> = {
   binance: (symbols) => {

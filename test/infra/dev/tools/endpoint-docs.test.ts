@@ -14,7 +14,7 @@ import { findSchemaFaults } from '../../../support/closed-schema.ts';
 
 const ENDPOINTS = [...OPERATIONS, STREAM];
 
-t.test('docs/endpoints.md says what the operations declare', (t) => {
+t.test('docs/endpoints.md contains what the operations declare', (t) => {
   if (process.env['GOLDEN_UPDATE'] === '1') writeFileSync(ENDPOINT_DOCS, endpointDocs());
   t.equal(readFileSync(ENDPOINT_DOCS, 'utf8'), endpointDocs(), '`npm run docs` writes it anew');
   t.end();

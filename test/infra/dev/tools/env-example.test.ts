@@ -6,7 +6,7 @@ import { ConfigError, readConfig } from '../../../../infra/runtime/config.ts';
 
 const FILE = new URL('../../../../.env.example', import.meta.url);
 
-t.test('.env.example says what the processes read', (t) => {
+t.test('.env.example lists what the processes read', (t) => {
   if (process.env['GOLDEN_UPDATE'] === '1') writeFileSync(FILE, envExample());
   t.equal(readFileSync(FILE, 'utf8'), envExample(), 'npm run golden:update writes it anew');
   t.notMatch(envExample(), /PASSWORD=\S/, 'no secret has a default that is shown');

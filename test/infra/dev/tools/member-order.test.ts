@@ -1,5 +1,5 @@
 // Every record is printed with its members in the documented order (N-01): of every recording of every venue, and of what its messages become with
-// other enumeration values of the venue in them, since no recording contains each (a liquidation, say).
+// other enumeration values of the venue in them, since no recording contains each (for example a liquidation).
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -76,7 +76,7 @@ const disorderOfWords = (venue: Venue): Disorder => {
 };
 
 for (const venue of venues.values())
-  t.test(`${venue.id}: members stand in the documented order`, async (t) => {
+  t.test(`${venue.id}: members are in the documented order`, async (t) => {
     for (const assembled of [false, true]) {
       const { records, faults } = await findDisorder(venue, assembled);
       t.same([...faults], [], `${records} lines${assembled ? ', books assembled' : ''}`);

@@ -108,7 +108,7 @@ t.test("a venue's refusal carries nothing: it is counted, not printed", async (t
   t.equal(unexpected, 'unexpected: refusal 2');
 });
 
-t.test('what cannot be read is said and counted, and reading goes on', (t) => {
+t.test('what cannot be read is reported and counted, and reading continues', (t) => {
   const path = recording('faulty.ndjson', [
     ws('{"e":"markPriceUpda'),
     'not a line of a recording',
@@ -131,7 +131,7 @@ t.test('what cannot be read is said and counted, and reading goes on', (t) => {
   t.end();
 });
 
-t.test('what the venue sends that nobody knows is told by kind, before the counts', (t) => {
+t.test('unknown parts of messages are reported by kind, before the counts', (t) => {
   const trade = {
     e: 'aggTrade',
     E: 1_700_000_000_001,
@@ -207,7 +207,7 @@ t.test('a hole after the join gives a gap', async (t) => {
   });
 });
 
-t.test('a crossed book is said once and not printed', async (t) => {
+t.test('a crossed book is reported once and not printed', async (t) => {
   const snapshot = rest('/fapi/v1/depth?symbol=AUSDT', { lastUpdateId: 10, bids: [['5', '1']], asks: [['6', '1']] });
   const crossed = recording('crossed.ndjson', [
     snapshot,

@@ -116,7 +116,7 @@ const follow = async (topic: string) => {
   const member = await joinGroup(handle, {
     groupId: `group-${topic}`,
     topics: [topic],
-    onBatch: (_topic, partition, messages) => note(offsets.member, partition, messages),
+    onBatch: ({ partition, messages }) => note(offsets.member, partition, messages),
   });
   return { offsets, stop: () => Promise.all([reader.stop(), member.stop()]) };
 };
@@ -199,7 +199,7 @@ const publishEach = async (topic: string, count: number): Promise<void> => {
   await publisher.close();
 };
 
-t.test('a log that lost its end ends whoever has read it, also when it has grown again', async (t) => {
+t.test('a log that lost its end ends every process that has read it, also when it has grown again', async (t) => {
   const topic = 'cut';
   await ensureTopics(handle, [{ topic, partitions: 1, replication: 1, config: {} }]);
   await publishEach(topic, 20);

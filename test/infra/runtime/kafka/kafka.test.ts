@@ -142,7 +142,7 @@ t.test('of two processes that make the same topics neither goes on before they t
   await producer.disconnect();
 });
 
-t.test('a record lingers also behind a request under way, until it is told to go', async (t) => {
+t.test('a record lingers also behind a request under way, until it is flushed', async (t) => {
   const topic = await newTopic();
   const publisher = createPublisher(handle, { lingerMs: 600_000 });
   publisher.publish({ topic, partition: 0, key: null, value: numbered(0) });
@@ -159,7 +159,7 @@ t.test('a record lingers also behind a request under way, until it is told to go
   t.equal(publisher.position(topic, 0), 3, 'the last ones go out before it closes');
 });
 
-t.test('a key without a partition goes where murmur2 says, and all of a record arrives', async (t) => {
+t.test('a key without a partition goes to the one of murmur2, and all of a record arrives', async (t) => {
   const topic = await newTopic();
   const publisher = createPublisher(handle);
   const keys = ['BTCUSDT', 'ETHUSDT', '1000PEPEUSDT', 'BTCUSD_PERP'];
@@ -268,7 +268,7 @@ t.test('a reader waits for its topic, and ends with its signal', async (t) => {
   await t.rejects(waiting, { name: 'AbortError' });
 });
 
-t.test('what cannot be handled ends the reader or the publisher and says so', async (t) => {
+t.test('what cannot be handled ends the reader or the publisher with an error', async (t) => {
   const topic = await newTopic();
   const ended = Promise.withResolvers<unknown>();
   const reader = await readPartitions(handle, {
@@ -331,7 +331,7 @@ t.test('members of a group share the partitions, take over a leaver and go on fr
     return joinGroup(handle, {
       groupId,
       topics: [topic],
-      onBatch: (_t, _p, messages) => void numbers.push(...messages.map(toNumber)),
+      onBatch: ({ messages }) => void numbers.push(...messages.map(toNumber)),
     });
   };
   const all = () => [...seen.values()].flat().sort((a, b) => a - b);
@@ -368,7 +368,7 @@ t.test('the caller chooses where an assigned partition begins, and may seek', as
     groupId: `group-${topic}`,
     topics: [topic],
     onAssigned: (partitions) => partitions.map((partition) => ({ ...partition, from: 7 })),
-    onBatch: (_topic, _partition, messages, highWatermark, { seek }) => {
+    onBatch: ({ messages, highWatermark }, { seek }) => {
       t.equal(highWatermark, 10);
       if (seen.length === 0) seek(5);
       seen.push(...messages.map(toNumber));
@@ -396,7 +396,7 @@ t.test('a broker killed in mid-stream: nothing acknowledged or queued is lost, n
   const member = await joinGroup(handle, {
     groupId: `group-${topic}`,
     topics: [topic],
-    onBatch: (_topic, partition, messages) => void groupOffsets.get(partition)?.push(...messages.map((m) => m.offset)),
+    onBatch: ({ partition, messages }) => void groupOffsets.get(partition)?.push(...messages.map((m) => m.offset)),
   });
   const total = 6_000;
   let killed: Promise<void> | null = null;

@@ -78,7 +78,7 @@ t.test('a record has the bytes of kafkajs’s own writer', (t) => {
   t.end();
 });
 
-t.test('messages stand in the groups and the order of kafkajs’s own', (t) => {
+t.test('messages are in the groups and the order of kafkajs’s own', (t) => {
   const own = requireOwn<typeof groupMessages>('kafkajs/src/producer/groupMessagesPerPartition');
   t.not(own, groupMessages);
   const isSame = fc.property(fc.array(fc.nat(5)), fc.nat(2), (messages, partitions) => {
@@ -171,7 +171,7 @@ t.test('another version of kafkajs is refused with what to do', (t) => {
 const PATCHES = new URL('../../../../infra/runtime/kafka/patches/', import.meta.url);
 const NO_PATCH = ['kafkajs.ts', 'replace.ts'];
 
-t.test('each patch says in its first line what upstream knows of it', (t) => {
+t.test('each patch names in its first line what upstream knows of it', (t) => {
   const patches = readdirSync(PATCHES).filter((name) => !NO_PATCH.includes(name));
   t.ok(patches.length >= 6, patches.join());
   for (const name of patches) {

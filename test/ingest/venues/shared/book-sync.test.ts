@@ -30,7 +30,10 @@ const run = (chains: readonly Chain[], by: BookRule = rule): Trace => {
   let state = newBookSync<string>();
   const steps = chains.map((chain) => {
     // Through JSON and back: the state must be plain.
-    const step = stepBookSync(by, JSON.parse(JSON.stringify(state)) as BookSync<string>, chain, toName(chain));
+    const step = stepBookSync(by, JSON.parse(JSON.stringify(state)) as BookSync<string>, {
+      chain,
+      payload: toName(chain),
+    });
     state = step.state;
     return `${step.apply.join(' ')}${step.broke ? ' broke' : ''}${step.needSnapshot ? ' need' : ''}`.trim();
   });
@@ -93,7 +96,7 @@ t.test('the table of transitions', (t) => {
   t.end();
 });
 
-t.test('a feed that sends its own snapshots keeps nothing, and asks again after a hole', (t) => {
+t.test('a feed that sends its own snapshots keeps nothing, and subscribes again after a hole', (t) => {
   const stream: BookRule = { ...rule, style: 'stream', bufferLimit: 0 };
   t.same(run([diff(1, 2, 0), snapshot(4), diff(5, 6, 4), diff(8, 9, 7), diff(10, 11, 9), snapshot(12)], stream).steps, [
     'need',
@@ -210,7 +213,7 @@ const follow = (
   const breaks: Chain[] = [];
   let applied = 0;
   for (const chain of chains) {
-    const step = stepBookSync(rule, states.get(chain.symbol) ?? newBookSync<null>(), chain, null);
+    const step = stepBookSync(rule, states.get(chain.symbol) ?? newBookSync<null>(), { chain, payload: null });
     states.set(chain.symbol, step.state);
     applied += step.apply.length;
     if (step.broke) breaks.push(chain);

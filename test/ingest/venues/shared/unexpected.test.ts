@@ -145,7 +145,7 @@ t.test('a listing of a status that is not known is counted with every answer tha
   t.end();
 });
 
-t.test('a figure, a member and a level that cannot be read are told apart', (t) => {
+t.test('an unreadable figure, member and level are counted apart', (t) => {
   const okx = venues.get('okx') as Venue;
   const book = (level: unknown, ids: object = { seqId: 2, prevSeqId: 1 }): VenueMessage => ({
     kind: 'frame',
