@@ -27,13 +27,15 @@ export class LevelList {
 }
 
 type Lists = LevelList | readonly LevelList[];
-type Cut = { readonly name: string; readonly from: number; readonly to: number; readonly lists: Lists };
+type Member = { readonly name: string; readonly label: string };
+type Cut = Member & { readonly from: number; readonly to: number; readonly lists: Lists };
 
 /** A message without its levels (`null` replaces each list), and the lists by the member's name. */
 export type CutMessage = { readonly rest: string; readonly lists: ReadonlyMap<string, Lists> };
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
@@ -140,41 +142,49 @@ const scanPair = (text: string, from: number, labels: readonly string[] | null):
 
 /** Cuts the lists out of a message's text; null without lists, or when one has not the plain form. */
 export const createCutter = ({ names, keys, isPaired }: LevelForm): ((text: string) => CutMessage | null) => {
-  const members = names.map((name) => ({ name, label: `"${name}":`, start: `"${name}":[` }));
+  const members = names.map((name) => ({ name, label: `"${name}":` }));
   const labels = keys?.map((key) => `"${key}":`) ?? null;
   const scan = isPaired ? scanPair : scanList;
   return (text) => {
     if (text.length < SHORTEST_CUT) return null;
     const cuts: Cut[] = [];
-    for (const { name, label, start } of members) {
-      const at = text.indexOf(start);
-      if (at < 0) continue;
-      const before = text.charCodeAt(at - 1);
+    // A bracket is looked for, not the names: a search for one character is the only fast one.
+    let from = text.indexOf('[');
+    while (from >= 0) {
+      const member = text.charCodeAt(from - 1) === COLON ? findMember(text, from, members) : undefined;
+      if (member === undefined) {
+        from = text.indexOf('[', from + 1);
+        continue;
+      }
+      const { name, label } = member;
+      const before = text.charCodeAt(from - label.length - 1);
       if (before !== COMMA && before !== OPEN_OBJECT) return null;
-      const from = at + label.length;
       const lists = scan(text, from, labels);
       if (lists === null) return null;
-      cuts.push({ name, from, to: end, lists });
+      cuts.push({ name, label, from, to: end, lists });
+      from = text.indexOf('[', end);
     }
-    if (cuts.length === 0) return null;
-    const rest = withoutCuts(
-      text,
-      cuts.toSorted((a, b) => a.from - b.from),
-    );
-    // A duplicate member would be ambiguous.
-    const isTwice = members.some(({ label }) => rest.indexOf(label) !== rest.lastIndexOf(label));
-    return isTwice ? null : { rest, lists: new Map(cuts.map((cut) => [cut.name, cut.lists])) };
+    return cuts.length === 0 ? null : cutLists(text, cuts);
   };
 };
 
-const withoutCuts = (text: string, cuts: readonly Cut[]): string => {
+/** The member whose label ends at `at`. */
+const findMember = (text: string, at: number, members: readonly Member[]): Member | undefined =>
+  members.find(({ label }) => text.startsWith(label, at - label.length));
+
+/** Null when a member exists twice: which of the two counts is left to JSON.parse. */
+const cutLists = (text: string, cuts: readonly Cut[]): CutMessage | null => {
+  const lists = new Map<string, Lists>();
   let rest = '';
   let from = 0;
   for (const cut of cuts) {
     rest += `${text.slice(from, cut.from)}null`;
     from = cut.to;
+    lists.set(cut.name, cut.lists);
   }
-  return rest + text.slice(from);
+  rest += text.slice(from);
+  const isTwice = cuts.some(({ label }) => rest.indexOf(label) !== rest.lastIndexOf(label));
+  return isTwice ? null : { rest, lists };
 };
 
 /** Inserts the lists where they were cut out; returns how many found their place. */
