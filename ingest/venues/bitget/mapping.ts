@@ -2,9 +2,9 @@
 import type { Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { bindRecords } from '../shared/shape.ts';
+import { type At, bindRecords } from '../shared/shape.ts';
 import { type Fields, readFields, readList, readMsOrNull, readText } from '../shared/wire.ts';
-import { type BookIds, isDated } from './symbols.ts';
+import { isDated } from './symbols.ts';
 
 export type MessageSource = {
   readonly receivedAt: Micros;
@@ -12,20 +12,29 @@ export type MessageSource = {
   readonly query: URLSearchParams;
   /** The message's own stamp (frames' `ts`, answers' `requestTime`), milliseconds. */
   readonly sentAt: unknown;
-  /** Ids of the first book in the message. */
-  readonly ids: BookIds;
+  readonly text: string;
 };
 
-export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
+/** What a record is about, with the piece of the message it is read from. */
+export type Subject = At & { readonly element: unknown };
+
+type SubjectFields = { readonly symbol: string; readonly stamp: unknown; readonly element: unknown };
+
+/** Stamped with the value's own stamp, else with the message's. */
+export const toSubject = ({ symbol, stamp, element }: SubjectFields, source: MessageSource): Subject => ({
+  symbol,
+  venueTs: readMsOrNull(stamp, 'ts') ?? readMsOrNull(source.sentAt, 'ts'),
+  receivedAt: source.receivedAt,
+  element,
+});
 
 const toRecord = bindRecords('bitget');
 
 export const toMapped = <R extends NormalisedRecord>(
-  { symbol, venueTs, source }: Stamps,
+  subject: Subject,
   layer: R['layer'],
   values: R['values'],
-  element: unknown,
-): Mapped => toRecord<R>({ symbol, venueTs, receivedAt: source.receivedAt }, layer, values, element);
+): Mapped => toRecord<R>(subject, layer, values, subject.element);
 
 /** Null when the symbol is no perpetual. */
 export const readSymbol = (value: unknown): string | null => {
@@ -44,9 +53,12 @@ export const readAskedSymbol = (element: Fields, { query }: MessageSource): stri
 export const readElements = (value: unknown): readonly Fields[] =>
   readList(value, 'data').map((element) => readFields(element, 'element'));
 
-/** The value's own stamp, else the message's. */
-export const readStamp = (value: unknown, { sentAt }: MessageSource): Micros | null =>
-  readMsOrNull(value, 'ts') ?? readMsOrNull(sentAt, 'ts');
+/** The records of a list's elements. */
+export const mapElements = (value: unknown, map: (element: Fields) => readonly Mapped[]): readonly Mapped[] => {
+  const elements = readElements(value);
+  if (elements.length === 1) return map(elements[0] as Fields);
+  return elements.flatMap((element) => map(element));
+};
 
 /** `buy`, `Buy`, `SELL`: the case depends on the endpoint. */
 export const SIDES = ['buy', 'sell'] as const;

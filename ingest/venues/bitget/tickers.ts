@@ -10,7 +10,7 @@ import {
   readMsOrNull,
   readPriceOrNull,
 } from '../shared/wire.ts';
-import { type MessageSource, readAskedSymbol, readElements, readStamp, type Stamps, toMapped } from './mapping.ts';
+import { type MessageSource, mapElements, readAskedSymbol, type Subject, toMapped, toSubject } from './mapping.ts';
 
 /** Names of a member in v1, v2 and v3; a message has one of them. */
 const NAMES = {
@@ -25,41 +25,46 @@ const NAMES = {
   stamp: ['systemTime', 'ts'],
 } as const;
 
-const findMember = (element: Fields, member: keyof typeof NAMES): readonly [value: unknown, name: string] => {
-  const name = NAMES[member].find((each) => each in element) ?? NAMES[member][0];
-  return [element[name], name];
+type Member = keyof typeof NAMES;
+
+/** The member's name in an element; the first when it has none. */
+const findName = (element: Fields, member: Member): string => {
+  const names = NAMES[member];
+  for (const name of names) if (element[name] !== undefined) return name;
+  return names[0];
 };
 
 /** One ticker, of a frame or an answer: the layers whose members it has. */
 export const toTicker = (symbol: string, element: Fields, source: MessageSource): readonly Mapped[] => {
-  const at = { symbol, venueTs: readStamp(findMember(element, 'stamp')[0], source), source };
-  return [
-    ...toLast(at, element),
-    ...toMark(at, element),
-    ...toFunding(at, element),
-    ...toOi(at, element),
-    ...toStats(at, element),
-  ];
+  const subject = toSubject({ symbol, stamp: element[findName(element, 'stamp')], element }, source);
+  const mapped: Mapped[] = [];
+  for (const map of LAYERS) {
+    const one = map(subject, element);
+    if (one !== null) mapped.push(one);
+  }
+  return mapped;
 };
 
 /** A last price of zero means no trade yet. */
-const toLast = (at: Stamps, element: Fields): Mapped[] => {
-  const last = readAmountOrNull(...findMember(element, 'last'));
-  return last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)];
+const toLast = (subject: Subject, element: Fields): Mapped | null => {
+  const name = findName(element, 'last');
+  const last = readAmountOrNull(element[name], name);
+  return last === null || last === '0' ? null : toMapped(subject, 'ticker', { last });
 };
 
-const toMark = (at: Stamps, element: Fields): Mapped[] => {
+const toMark = (subject: Subject, element: Fields): Mapped | null => {
   const mark = readPriceOrNull(element.markPrice, 'markPrice');
   const index = readPriceOrNull(element.indexPrice, 'indexPrice');
-  return mark === null && index === null ? [] : [toMapped(at, 'mark', { mark, index }, element)];
+  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
-const toFunding = (at: Stamps, element: Fields): Mapped[] => {
-  const funding = readFigureOrNull(...findMember(element, 'rate'));
-  const next_funding_at = readInstant(...findMember(element, 'next'));
-  const funding_interval_ms = readHours(...findMember(element, 'hours'));
-  if (funding === null && next_funding_at === null) return [];
-  return [toMapped(at, 'funding', { funding, funding_interval_ms, next_funding_at }, element)];
+const toFunding = (subject: Subject, element: Fields): Mapped | null => {
+  const [rate, next, hours] = [findName(element, 'rate'), findName(element, 'next'), findName(element, 'hours')];
+  const funding = readFigureOrNull(element[rate], rate);
+  const next_funding_at = readInstant(element[next], next);
+  const funding_interval_ms = readHours(element[hours], hours);
+  if (funding === null && next_funding_at === null) return null;
+  return toMapped(subject, 'funding', { funding, funding_interval_ms, next_funding_at });
 };
 
 const readInstant = (value: unknown, name: string) => readMsOrNull(value === '' ? null : value, name);
@@ -76,26 +81,30 @@ const readHours = (value: unknown, name: string): number | null => {
 };
 
 /** Every size is an amount of the base asset, also for listings margined in the coin. */
-const toOi = (at: Stamps, element: Fields): Mapped[] => {
-  const oi = readAmountOrNull(...findMember(element, 'oi'));
-  return oi === null ? [] : [toMapped(at, 'oi', { oi, oi_unit: 'base' as const }, element)];
+const toOi = (subject: Subject, element: Fields): Mapped | null => {
+  const name = findName(element, 'oi');
+  const oi = readAmountOrNull(element[name], name);
+  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: 'base' as const });
 };
 
 /** The change is a fraction in all versions. */
-const toStats = (at: Stamps, element: Fields): Mapped[] => {
-  const volume_24h = readAmountOrNull(...findMember(element, 'volume'));
-  const turnover_24h = readAmountOrNull(...findMember(element, 'turnover'));
-  const change_24h = readFigureOrNull(...findMember(element, 'change'));
-  if (volume_24h === null && turnover_24h === null && change_24h === null) return [];
-  return [toMapped(at, 'stats', { volume_24h, volume_unit: 'base' as const, turnover_24h, change_24h }, element)];
+const toStats = (subject: Subject, element: Fields): Mapped | null => {
+  const names = [findName(element, 'volume'), findName(element, 'turnover'), findName(element, 'change')] as const;
+  const volume_24h = readAmountOrNull(element[names[0]], names[0]);
+  const turnover_24h = readAmountOrNull(element[names[1]], names[1]);
+  const change_24h = readFigureOrNull(element[names[2]], names[2]);
+  if (volume_24h === null && turnover_24h === null && change_24h === null) return null;
+  return toMapped(subject, 'stats', { volume_24h, volume_unit: 'base' as const, turnover_24h, change_24h });
 };
+
+const LAYERS = [toLast, toMark, toFunding, toOi, toStats];
 
 export type AnswerMapper = (data: unknown, source: MessageSource) => readonly Mapped[];
 
 const forEachSymbol =
   (map: (symbol: string, element: Fields, source: MessageSource) => readonly Mapped[]): AnswerMapper =>
   (data, source) =>
-    readElements(data).flatMap((element) => {
+    mapElements(data, (element) => {
       const symbol = readAskedSymbol(element, source);
       return symbol === null ? [] : map(symbol, element, source);
     });
@@ -104,23 +113,25 @@ export const mapTickers = forEachSymbol((symbol, element, source) =>
   /^spot$/i.test(String(element.category ?? '')) ? [] : toTicker(symbol, element, source),
 );
 
+const listOne = (mapped: Mapped | null): readonly Mapped[] => (mapped === null ? [] : [mapped]);
+
 /** Mark and index only: the docs do not state that `price` is a trade's. */
 export const mapSymbolPrice = forEachSymbol((symbol, element, source) =>
-  toMark({ symbol, venueTs: readStamp(element.ts, source), source }, element),
+  listOne(toMark(toSubject({ symbol, stamp: element.ts, element }, source), element)),
 );
 
 /** The current rate, or the next settlement alone. */
 export const mapFunding = forEachSymbol((symbol, element, source) =>
-  toFunding({ symbol, venueTs: readStamp(undefined, source), source }, element),
+  listOne(toFunding(toSubject({ symbol, stamp: undefined, element }, source), element)),
 );
 
 export const mapOpenInterest: AnswerMapper = (data, source) => {
   const answer = readFields(data, 'data');
-  return readElements(answer.openInterestList ?? answer.list).flatMap((element) => {
+  return mapElements(answer.openInterestList ?? answer.list, (element) => {
     const symbol = readAskedSymbol(element, source);
     if (symbol === null) return [];
     const [value, name] = 'size' in element ? [element.size, 'size'] : [element.openInterest, 'openInterest'];
-    const at = { symbol, venueTs: readStamp(answer.ts, source), source };
-    return [toMapped(at, 'oi', { oi: readAmount(value, name), oi_unit: 'base' as const }, element)];
+    const subject = toSubject({ symbol, stamp: answer.ts, element }, source);
+    return [toMapped(subject, 'oi', { oi: readAmount(value, name), oi_unit: 'base' as const })];
   });
 };

@@ -1,7 +1,7 @@
 // Shared by the mappers of Bybit's messages: the message's source, its stamp, and the record around its values.
 import type { Digits, Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import type { MapContext, Mapped, MapState } from '../contract/mapping.ts';
-import { bindRecords } from '../shared/shape.ts';
+import { type At, bindRecords } from '../shared/shape.ts';
 import { readAmountOrNull, readText } from '../shared/wire.ts';
 import { isDated, toQuantityUnit } from './symbols.ts';
 
@@ -13,16 +13,16 @@ export type MessageSource = {
   readonly query: URLSearchParams;
 };
 
-export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
+/** What a record is about, with the piece of the message it is read from. */
+export type Subject = At & { readonly element: unknown };
 
 const toRecord = bindRecords('bybit');
 
 export const toMapped = <R extends NormalisedRecord>(
-  { symbol, venueTs, source }: Stamps,
+  subject: Subject,
   layer: R['layer'],
   values: R['values'],
-  element: unknown,
-): Mapped => toRecord<R>({ symbol, venueTs, receivedAt: source.receivedAt }, layer, values, element);
+): Mapped => toRecord<R>(subject, layer, values, subject.element);
 
 /** Symbol of an element, null when it is no perpetual. */
 export const readSymbol = (value: unknown): string | null => {

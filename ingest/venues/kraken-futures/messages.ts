@@ -1,7 +1,7 @@
 // Kraken Futures' frames and answers as normalised records (records.md). Instruments with a maturity and indices are never mapped.
 //
 // Figures are JSON numbers. A frame of the feed `ticker` is always complete; a figure of zero may be omitted (the docs), and is then null.
-import { percentToFraction } from '../../../schemas/decimals.ts';
+import { isNegative, percentToFraction } from '../../../schemas/decimals.ts';
 import type { Digits, Level, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
@@ -42,7 +42,7 @@ type Source = {
   readonly query: URLSearchParams;
 };
 /** What a record is about. */
-type Subject = At & SymbolQuantity;
+type Subject = At & { readonly unit: SymbolQuantity['quantity_unit'] };
 type Mapper = (body: Fields, source: Source) => readonly Mapped[];
 
 const cutLevels = createCutter({ names: ['bids', 'asks'], keys: ['price', 'qty'] });
@@ -77,7 +77,8 @@ const mapFrame: Mapper = (body, source) => {
 const readSubject = (symbol: unknown, venueTs: Micros | null, source: Source): Subject | null => {
   const name = readText(symbol, 'symbol');
   const quantity = toQuantity(name);
-  return quantity === null ? null : { ...quantity, symbol: name, venueTs, receivedAt: source.receivedAt };
+  if (quantity === null) return null;
+  return { symbol: name, venueTs, receivedAt: source.receivedAt, unit: quantity.quantity_unit };
 };
 
 const toMapped = bindRecords('kraken-futures');
@@ -142,7 +143,7 @@ const toFunding = (subject: Subject, body: Fields): Mapped[] => {
 
 const toOi = (subject: Subject, body: Fields): Mapped[] => {
   const oi = readAmountOrNull(body.openInterest, 'openInterest');
-  return oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: subject.quantity_unit }, body)];
+  return oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: subject.unit }, body)];
 };
 
 /** The change is a percentage; `volumeQuote` is the volume in quote currency. */
@@ -150,7 +151,7 @@ const toStats = (subject: Subject, body: Fields, [volumeName, changeName]: reado
   const percent = readFigureOrNull(body[changeName], changeName);
   const values = {
     volume_24h: readAmountOrNull(body[volumeName], volumeName),
-    volume_unit: subject.quantity_unit,
+    volume_unit: subject.unit,
     turnover_24h: readAmountOrNull(body.volumeQuote, 'volumeQuote'),
     change_24h: percent === null ? null : percentToFraction(percent),
   };
@@ -165,7 +166,7 @@ const SIDES = ['buy', 'sell'] as const;
 /** A size below zero was observed; it means zero. */
 const readSize = (value: unknown): Digits => {
   const size = readFigure(value, 'qty');
-  return size.startsWith('-') ? '0' : size;
+  return isNegative(size) ? '0' : size;
 };
 
 /** One level a message. */
@@ -175,9 +176,10 @@ const mapBook: Mapper = (body, source) => {
   const side = readSide(body.side, SIDES, 'side');
   const level: Level = [readPrice(body.price, 'price'), readSize(body.qty)];
   const sequence = readId(body.seq, 'seq');
-  const sides = { bids: side === 'buy' ? [level] : [], asks: side === 'sell' ? [level] : [] };
-  const mapped = toMapped(subject, 'book', { kind: 'update', ...sides, sequence }, body);
-  return [{ ...mapped, chain: toChain(subject.symbol, 'update', BigInt(sequence)) }];
+  const bids = side === 'buy' ? [level] : [];
+  const asks = side === 'sell' ? [level] : [];
+  const { record, element } = toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }, body);
+  return [{ record, element, chain: toChain(subject.symbol, 'update', BigInt(sequence)) }];
 };
 
 const mapBookSnapshot: Mapper = (body, source) => {
@@ -251,7 +253,7 @@ const toTrades = (
     side: taker,
     price: readPrice(body.price, 'price'),
     quantity: readAmount(size, 'quantity'),
-    quantity_unit: subject.quantity_unit,
+    quantity_unit: subject.unit,
   };
   const trade = toMapped(subject, 'trade', values, body);
   if (body.type !== 'liquidation') return [trade];
@@ -307,7 +309,7 @@ const toCandle = (subject: Subject, candle: Fields, price_type: PriceType): Mapp
     low: readPrice(candle.low, 'low'),
     close: readPrice(candle.close, 'close'),
     volume: isTraded ? readAmountOrNull(candle.volume, 'volume') : null,
-    volume_unit: isTraded ? subject.quantity_unit : null,
+    volume_unit: isTraded ? subject.unit : null,
     turnover: null,
     trades: null,
     closed: null,
