@@ -49,12 +49,12 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] => {
     message.payload,
     (body, text) => {
       const fields = readFields(body, 'message');
-      const source = { receivedAt: message.received_at, text };
-      if (message.kind === 'frame') return mapFrame(fields, { ...source, query: NO_QUERY, sentAt: fields.ts });
+      const receivedAt = message.received_at;
+      if (message.kind === 'frame') return mapFrame(fields, { receivedAt, query: NO_QUERY, sentAt: fields.ts, text });
       const request = parseRequest(message.request);
       if (request === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
       const endpoint = /\/api\/(v2\/mix|v3)\/market\/([a-z-]+)$/.exec(request.path)?.[2];
-      return mapAnswer(endpoint, fields, { ...source, query: request.query, sentAt: fields.requestTime });
+      return mapAnswer(endpoint, fields, { receivedAt, query: request.query, sentAt: fields.requestTime, text });
     },
     cutLevels,
   );

@@ -1,5 +1,6 @@
 // Bitget's tickers and related answers (prices, funding, open interest) as normalised records; three versions, one shape.
 import type { Mapped } from '../contract/mapping.ts';
+import { listPresent } from '../shared/shape.ts';
 import {
   badFrame,
   type Fields,
@@ -12,42 +13,38 @@ import {
 } from '../shared/wire.ts';
 import { type MessageSource, mapElements, readAskedSymbol, type Subject, toMapped, toSubject } from './mapping.ts';
 
-/** Names of a member in v1, v2 and v3; a message has one of them. */
+/** The name of a member in v1, v2 or v3: the element has one of them. Named one by one, because a name from a list is looked up slowly. */
 const NAMES = {
-  last: ['last', 'lastPr', 'lastPrice'],
-  rate: ['capitalRate', 'fundingRate'],
-  next: ['nextSettleTime', 'nextFundingTime', 'nextUpdate'],
-  hours: ['fundingRateInterval', 'ratePeriod'],
-  oi: ['holding', 'holdingAmount', 'openInterest'],
-  volume: ['baseVolume', 'volume24h'],
-  turnover: ['quoteVolume', 'turnover24h'],
-  change: ['priceChangePercent', 'change24h', 'price24hPcnt'],
-  stamp: ['systemTime', 'ts'],
+  last: ({ last, lastPr }: Fields) => (last !== undefined ? 'last' : lastPr !== undefined ? 'lastPr' : 'lastPrice'),
+  rate: ({ capitalRate }: Fields) => (capitalRate !== undefined ? 'capitalRate' : 'fundingRate'),
+  next: ({ nextSettleTime, nextFundingTime }: Fields) =>
+    nextSettleTime !== undefined ? 'nextSettleTime' : nextFundingTime !== undefined ? 'nextFundingTime' : 'nextUpdate',
+  hours: ({ fundingRateInterval }: Fields) =>
+    fundingRateInterval !== undefined ? 'fundingRateInterval' : 'ratePeriod',
+  oi: ({ holding, holdingAmount }: Fields) =>
+    holding !== undefined ? 'holding' : holdingAmount !== undefined ? 'holdingAmount' : 'openInterest',
+  volume: ({ baseVolume }: Fields) => (baseVolume !== undefined ? 'baseVolume' : 'volume24h'),
+  turnover: ({ quoteVolume }: Fields) => (quoteVolume !== undefined ? 'quoteVolume' : 'turnover24h'),
+  change: ({ priceChangePercent, change24h }: Fields) =>
+    priceChangePercent !== undefined ? 'priceChangePercent' : change24h !== undefined ? 'change24h' : 'price24hPcnt',
+  stamp: ({ systemTime }: Fields) => (systemTime !== undefined ? 'systemTime' : 'ts'),
 } as const;
-
-type Member = keyof typeof NAMES;
-
-/** The member's name in an element; the first when it has none. */
-const findName = (element: Fields, member: Member): string => {
-  const names = NAMES[member];
-  for (const name of names) if (element[name] !== undefined) return name;
-  return names[0];
-};
 
 /** One ticker, of a frame or an answer: the layers whose members it has. */
 export const toTicker = (symbol: string, element: Fields, source: MessageSource): readonly Mapped[] => {
-  const subject = toSubject({ symbol, stamp: element[findName(element, 'stamp')], element }, source);
-  const mapped: Mapped[] = [];
-  for (const map of LAYERS) {
-    const one = map(subject, element);
-    if (one !== null) mapped.push(one);
-  }
-  return mapped;
+  const subject = toSubject({ symbol, stamp: element[NAMES.stamp(element)], element }, source);
+  return listPresent([
+    toLast(subject, element),
+    toMark(subject, element),
+    toFunding(subject, element),
+    toOi(subject, element),
+    toStats(subject, element),
+  ]);
 };
 
 /** A last price of zero means no trade yet. */
 const toLast = (subject: Subject, element: Fields): Mapped | null => {
-  const name = findName(element, 'last');
+  const name = NAMES.last(element);
   const last = readAmountOrNull(element[name], name);
   return last === null || last === '0' ? null : toMapped(subject, 'ticker', { last });
 };
@@ -59,7 +56,7 @@ const toMark = (subject: Subject, element: Fields): Mapped | null => {
 };
 
 const toFunding = (subject: Subject, element: Fields): Mapped | null => {
-  const [rate, next, hours] = [findName(element, 'rate'), findName(element, 'next'), findName(element, 'hours')];
+  const [rate, next, hours] = [NAMES.rate(element), NAMES.next(element), NAMES.hours(element)];
   const funding = readFigureOrNull(element[rate], rate);
   const next_funding_at = readInstant(element[next], next);
   const funding_interval_ms = readHours(element[hours], hours);
@@ -82,22 +79,20 @@ const readHours = (value: unknown, name: string): number | null => {
 
 /** Every size is an amount of the base asset, also for listings margined in the coin. */
 const toOi = (subject: Subject, element: Fields): Mapped | null => {
-  const name = findName(element, 'oi');
+  const name = NAMES.oi(element);
   const oi = readAmountOrNull(element[name], name);
   return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: 'base' as const });
 };
 
 /** The change is a fraction in all versions. */
 const toStats = (subject: Subject, element: Fields): Mapped | null => {
-  const names = [findName(element, 'volume'), findName(element, 'turnover'), findName(element, 'change')] as const;
+  const names = [NAMES.volume(element), NAMES.turnover(element), NAMES.change(element)] as const;
   const volume_24h = readAmountOrNull(element[names[0]], names[0]);
   const turnover_24h = readAmountOrNull(element[names[1]], names[1]);
   const change_24h = readFigureOrNull(element[names[2]], names[2]);
   if (volume_24h === null && turnover_24h === null && change_24h === null) return null;
   return toMapped(subject, 'stats', { volume_24h, volume_unit: 'base' as const, turnover_24h, change_24h });
 };
-
-const LAYERS = [toLast, toMark, toFunding, toOi, toStats];
 
 export type AnswerMapper = (data: unknown, source: MessageSource) => readonly Mapped[];
 
@@ -113,16 +108,14 @@ export const mapTickers = forEachSymbol((symbol, element, source) =>
   /^spot$/i.test(String(element.category ?? '')) ? [] : toTicker(symbol, element, source),
 );
 
-const listOne = (mapped: Mapped | null): readonly Mapped[] => (mapped === null ? [] : [mapped]);
-
 /** Mark and index only: the docs do not state that `price` is a trade's. */
 export const mapSymbolPrice = forEachSymbol((symbol, element, source) =>
-  listOne(toMark(toSubject({ symbol, stamp: element.ts, element }, source), element)),
+  listPresent([toMark(toSubject({ symbol, stamp: element.ts, element }, source), element)]),
 );
 
 /** The current rate, or the next settlement alone. */
 export const mapFunding = forEachSymbol((symbol, element, source) =>
-  listOne(toFunding(toSubject({ symbol, stamp: undefined, element }, source), element)),
+  listPresent([toFunding(toSubject({ symbol, stamp: undefined, element }, source), element)]),
 );
 
 export const mapOpenInterest: AnswerMapper = (data, source) => {

@@ -6,7 +6,7 @@ import type { Digits, Level, Micros, PriceType } from '../../../schemas/records.
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { createCutter, LevelList } from '../shared/level-lists.ts';
-import { type At, bindRecords, sortSides } from '../shared/shape.ts';
+import { type At, bindRecords, listPresent, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -88,19 +88,19 @@ const toMapped = bindRecords('kraken-futures');
 const mapTicker: Mapper = (body, source) => {
   const subject = readSubject(body.product_id, readMsOrNull(body.time, 'time'), source);
   if (subject === null) return [];
-  return [
-    ...toTicker(subject, body),
-    ...toMark(subject, body, ['markPrice', 'index']),
-    ...toFunding(subject, body),
-    ...toOi(subject, body),
-    ...toStats(subject, body, ['volume', 'change']),
-  ];
+  return listPresent([
+    toTicker(subject, body),
+    toMark(subject, body, ['markPrice', 'index']),
+    toFunding(subject, body),
+    toOi(subject, body),
+    toStats(subject, body, ['volume', 'change']),
+  ]);
 };
 
 /** Top of book with the day's figures, without a stamp. */
 const mapTickerLite: Mapper = (body, source) => {
   const subject = readSubject(body.product_id, readMsOrNull(body.time, 'time'), source);
-  return subject === null ? [] : toStats(subject, body, ['volume', 'change']);
+  return subject === null ? [] : listPresent([toStats(subject, body, ['volume', 'change'])]);
 };
 
 /** All tickers at once. `lastTime` is the stamp of `last` alone; the rate is an amount here, hence no funding. */
@@ -111,43 +111,47 @@ const mapTickers: Mapper = (body, source) => {
     const subject = readSubject(ticker.symbol, sentAt, source);
     if (subject === null) return [];
     const lastTime = readInstantOrNull(ticker.lastTime, 'lastTime');
-    return [
-      ...toTicker({ ...subject, venueTs: lastTime ?? sentAt }, ticker),
-      ...toMark(subject, ticker, ['markPrice', 'indexPrice']),
-      ...toOi(subject, ticker),
-      ...toStats(subject, ticker, ['vol24h', 'change24h']),
-    ];
+    return listPresent([
+      toTicker({ ...subject, venueTs: lastTime ?? sentAt }, ticker),
+      toMark(subject, ticker, ['markPrice', 'indexPrice']),
+      toOi(subject, ticker),
+      toStats(subject, ticker, ['vol24h', 'change24h']),
+    ]);
   });
 };
 
 /** A last price of zero means no trade yet. */
-const toTicker = (subject: Subject, body: Fields): Mapped[] => {
+const toTicker = (subject: Subject, body: Fields): Mapped | null => {
   const last = readAmountOrNull(body.last, 'last');
-  return last === null || last === '0' ? [] : [toMapped(subject, 'ticker', { last }, body)];
+  return last === null || last === '0' ? null : toMapped(subject, 'ticker', { last }, body);
 };
 
-const toMark = (subject: Subject, body: Fields, [markName, indexName]: readonly [string, string]): Mapped[] => {
+const toMark = (subject: Subject, body: Fields, [markName, indexName]: readonly [string, string]): Mapped | null => {
   const mark = readPriceOrNull(body[markName], markName);
   const index = readPriceOrNull(body[indexName], indexName);
-  return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index }, body)];
+  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index }, body);
 };
 
 /** The rate of the current hour, paid at its end; an end of zero means no funding. */
-const toFunding = (subject: Subject, body: Fields): Mapped[] => {
+const toFunding = (subject: Subject, body: Fields): Mapped | null => {
   const funding = readFigureOrNull(body.relative_funding_rate, 'relative_funding_rate');
   const next_funding_at = readMsOrNull(body.next_funding_rate_time, 'next_funding_rate_time');
   const isNone = body.next_funding_rate_time !== undefined && next_funding_at === null;
-  if (isNone || (funding === null && next_funding_at === null)) return [];
-  return [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at }, body)];
+  if (isNone || (funding === null && next_funding_at === null)) return null;
+  return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at }, body);
 };
 
-const toOi = (subject: Subject, body: Fields): Mapped[] => {
+const toOi = (subject: Subject, body: Fields): Mapped | null => {
   const oi = readAmountOrNull(body.openInterest, 'openInterest');
-  return oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: subject.unit }, body)];
+  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: subject.unit }, body);
 };
 
 /** The change is a percentage; `volumeQuote` is the volume in quote currency. */
-const toStats = (subject: Subject, body: Fields, [volumeName, changeName]: readonly [string, string]): Mapped[] => {
+const toStats = (
+  subject: Subject,
+  body: Fields,
+  [volumeName, changeName]: readonly [string, string],
+): Mapped | null => {
   const percent = readFigureOrNull(body[changeName], changeName);
   const values = {
     volume_24h: readAmountOrNull(body[volumeName], volumeName),
@@ -156,7 +160,7 @@ const toStats = (subject: Subject, body: Fields, [volumeName, changeName]: reado
     change_24h: percent === null ? null : percentToFraction(percent),
   };
   const isEmpty = values.volume_24h === null && values.turnover_24h === null && values.change_24h === null;
-  return isEmpty ? [] : [toMapped(subject, 'stats', values, body)];
+  return isEmpty ? null : toMapped(subject, 'stats', values, body);
 };
 
 // ---- book ----

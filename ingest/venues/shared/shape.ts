@@ -43,6 +43,10 @@ export const bindRecords =
     element,
   });
 
+/** The records that a message has. */
+export const listPresent = (mapped: readonly (Mapped | null)[]): readonly Mapped[] =>
+  mapped.includes(null) ? mapped.filter((one) => one !== null) : (mapped as readonly Mapped[]);
+
 /** Sorts prices ascending (`1`) or descending (`-1`); levels already in order, which most venues send, are only checked. */
 const sortLevels = (levels: readonly Level[], direction: 1 | -1): readonly Level[] => {
   for (let at = 1; at < levels.length; at++) {
