@@ -45,15 +45,15 @@ const rewrite = (text: string): Digits => {
   const [, sign = '', whole = '', fraction = '', exponentText = '0'] = found ?? [];
   const exponent = Number(exponentText);
   if (found && whole.length + fraction.length > 0 && Math.abs(exponent) <= LONGEST) {
-    const expanded = place(sign === '-', whole + fraction, fraction.length - exponent);
+    const expanded = place(sign === '-' ? '-' : '', whole + fraction, fraction.length - exponent);
     // An accepted figure must be readable again, also when the expanded exponent made it longer.
     if (expanded.length <= LONGEST) return expanded;
   }
   throw new DecimalError(`"${text.slice(0, 80)}" is not a decimal`);
 };
 
-/** Text of `digits × 10^-scale`. */
-const place = (negative: boolean, digits: string, scale: number): Digits => {
+/** Text of `digits × 10^-scale` with that sign. */
+const place = (sign: '-' | '', digits: string, scale: number): Digits => {
   const padded = scale < 0 ? digits + '0'.repeat(-scale) : digits.padStart(scale + 1, '0');
   const point = scale <= 0 ? padded.length : padded.length - scale;
   let first = 0;
@@ -62,7 +62,7 @@ const place = (negative: boolean, digits: string, scale: number): Digits => {
   while (end > point && padded.charCodeAt(end - 1) === ZERO) end -= 1;
   const whole = padded.slice(first, point);
   const text = end === point ? whole : `${whole}.${padded.slice(point, end)}`;
-  return negative && text !== '0' ? `-${text}` : text;
+  return text === '0' ? text : sign + text;
 };
 
 type Scaled = { readonly integer: bigint; readonly scale: number };
@@ -74,8 +74,7 @@ const toScaled = (digits: Digits): Scaled => {
 };
 
 const fromScaled = (integer: bigint, scale: number): Digits => {
-  const negative = integer < 0n;
-  return place(negative, String(negative ? -integer : integer), scale);
+  return integer < 0n ? place('-', String(-integer), scale) : place('', String(integer), scale);
 };
 
 const alignScales = (a: Digits, b: Digits): { readonly a: bigint; readonly b: bigint; readonly scale: number } => {
@@ -103,11 +102,11 @@ export const multiply = (a: Digits, b: Digits): Digits => {
 
 /** A percentage as a fraction: the point two places to the left. */
 export const percentToFraction = (percent: Digits): Digits => {
-  const first = percent.charCodeAt(0) === MINUS ? 1 : 0;
+  const sign = isNegative(percent) ? '-' : '';
   const dot = percent.indexOf('.');
-  const whole = dot < 0 ? percent.slice(first) : percent.slice(first, dot);
+  const whole = dot < 0 ? percent.slice(sign.length) : percent.slice(sign.length, dot);
   const fraction = dot < 0 ? '' : percent.slice(dot + 1);
-  return place(first === 1, whole + fraction, fraction.length + 2);
+  return place(sign, whole + fraction, fraction.length + 2);
 };
 
 /** a / b rounded half-even to 18 significant digits (N-05 rule 2); null when b is zero. */
@@ -116,7 +115,7 @@ export const divide = (a: Digits, b: Digits): Digits | null => {
   const y = toScaled(b);
   if (y.integer === 0n) return null;
   if (x.integer === 0n) return '0';
-  const negative = x.integer < 0n !== y.integer < 0n;
+  const sign = x.integer < 0n === y.integer < 0n ? '' : '-';
   const top = x.integer < 0n ? -x.integer : x.integer;
   const bottom = y.integer < 0n ? -y.integer : y.integer;
   // Enough digits that the integer quotient has at least 18, then cut back to 18 with the remainder deciding ties.
@@ -129,7 +128,7 @@ export const divide = (a: Digits, b: Digits): Digits | null => {
   const rest = (quotient % unit) * bottom + (lifted % bottom);
   const half = unit * bottom;
   const up = rest * 2n > half || (rest * 2n === half && kept % 2n === 1n);
-  return place(negative, String((up ? kept + 1n : kept) * unit), x.scale - y.scale + shift);
+  return place(sign, String((up ? kept + 1n : kept) * unit), x.scale - y.scale + shift);
 };
 
 export const compare = (a: Digits, b: Digits): -1 | 0 | 1 => {
@@ -137,13 +136,17 @@ export const compare = (a: Digits, b: Digits): -1 | 0 | 1 => {
   return x.a < x.b ? -1 : x.a > x.b ? 1 : 0;
 };
 
-export const isPositive = (a: Digits): boolean => a !== '0' && !a.startsWith('-');
+export const isPositive = (a: Digits): boolean => a !== '0' && !isNegative(a);
+
+export const isNegative = (a: Digits): boolean => a.charCodeAt(0) === MINUS;
 
 /** Shortest decimal that parses to the same binary64, without exponent (N-05 rule 3). Throws DecimalError for NaN and infinities. */
 export const plainDouble = (n: number): string => {
   if (!Number.isFinite(n)) throw new DecimalError(`${n} does not exist on the wire (N-05)`);
   const text = String(n);
-  return text.includes('e') ? canonicalDigits(text) : text;
+  const size = Math.abs(n);
+  // Only then JavaScript writes an exponent.
+  return size >= 1e21 || (size < 1e-6 && n !== 0) ? canonicalDigits(text) : text;
 };
 
 /** True when a binary64 represents exactly these digits. */

@@ -1,10 +1,10 @@
 // Shared by the mappers of Bitget's messages: the message's source, its names and stamps, and the record around its values.
-import type { Micros, NormalisedRecord } from '../../../schemas/records.ts';
+import type { Micros } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { bindRecords } from '../shared/shape.ts';
+import { bindMapped, type Subject } from '../shared/shape.ts';
 import { type Fields, readFields, readList, readMsOrNull, readText } from '../shared/wire.ts';
-import { type BookIds, isDated } from './symbols.ts';
+import { isDated } from './symbols.ts';
 
 export type MessageSource = {
   readonly receivedAt: Micros;
@@ -12,20 +12,20 @@ export type MessageSource = {
   readonly query: URLSearchParams;
   /** The message's own stamp (frames' `ts`, answers' `requestTime`), milliseconds. */
   readonly sentAt: unknown;
-  /** Ids of the first book in the message. */
-  readonly ids: BookIds;
+  readonly text: string;
 };
 
-export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
+type SubjectFields = { readonly symbol: string; readonly stamp: unknown; readonly element: unknown };
 
-const toRecord = bindRecords('bitget');
+/** Stamped with the value's own stamp, else with the message's. */
+export const toSubject = ({ symbol, stamp, element }: SubjectFields, source: MessageSource): Subject => ({
+  symbol,
+  venueTs: readMsOrNull(stamp, 'ts') ?? readMsOrNull(source.sentAt, 'ts'),
+  receivedAt: source.receivedAt,
+  element,
+});
 
-export const toMapped = <R extends NormalisedRecord>(
-  { symbol, venueTs, source }: Stamps,
-  layer: R['layer'],
-  values: R['values'],
-  element: unknown,
-): Mapped => toRecord<R>({ symbol, venueTs, receivedAt: source.receivedAt }, layer, values, element);
+export const toMapped = bindMapped('bitget');
 
 /** Null when the symbol is no perpetual. */
 export const readSymbol = (value: unknown): string | null => {
@@ -44,9 +44,12 @@ export const readAskedSymbol = (element: Fields, { query }: MessageSource): stri
 export const readElements = (value: unknown): readonly Fields[] =>
   readList(value, 'data').map((element) => readFields(element, 'element'));
 
-/** The value's own stamp, else the message's. */
-export const readStamp = (value: unknown, { sentAt }: MessageSource): Micros | null =>
-  readMsOrNull(value, 'ts') ?? readMsOrNull(sentAt, 'ts');
+/** The records of a list's elements. */
+export const mapElements = (value: unknown, map: (element: Fields) => readonly Mapped[]): readonly Mapped[] => {
+  const elements = readElements(value);
+  if (elements.length === 1) return map(elements[0] as Fields);
+  return elements.flatMap((element) => map(element));
+};
 
 /** `buy`, `Buy`, `SELL`: the case depends on the endpoint. */
 export const SIDES = ['buy', 'sell'] as const;

@@ -3,7 +3,7 @@ import type { PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { sortSides } from '../shared/shape.ts';
+import { type At, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -28,19 +28,17 @@ import {
 } from '../shared/wire.ts';
 import {
   type MessageSource,
+  mapElements,
   readAskedSymbol,
   readElements,
-  readStamp,
   readSymbol,
   SIDES,
-  type Stamps,
   toMapped,
   toSideWord,
+  toSubject,
 } from './mapping.ts';
 import { type BookIds, isFutures, readIds, toChain } from './symbols.ts';
 import { type AnswerMapper, mapFunding, mapOpenInterest, mapSymbolPrice, mapTickers, toTicker } from './tickers.ts';
-
-const NO_IDS: BookIds = { seq: null, pseq: null };
 
 const cutLevels = createCutter({ names: ['bids', 'asks', 'b', 'a'] });
 
@@ -51,14 +49,12 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] => {
     message.payload,
     (body, text) => {
       const fields = readFields(body, 'message');
-      // Read from the text: v3's ids exceed 2^53, and the slow parse would be expensive for every book.
-      const ids = text.includes('"books') ? readIds(text) : NO_IDS;
-      const source = { receivedAt: message.received_at, ids };
-      if (message.kind === 'frame') return mapFrame(fields, { ...source, query: NO_QUERY, sentAt: fields.ts });
+      const receivedAt = message.received_at;
+      if (message.kind === 'frame') return mapFrame(fields, { receivedAt, query: NO_QUERY, sentAt: fields.ts, text });
       const request = parseRequest(message.request);
       if (request === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
       const endpoint = /\/api\/(v2\/mix|v3)\/market\/([a-z-]+)$/.exec(request.path)?.[2];
-      return mapAnswer(endpoint, fields, { ...source, query: request.query, sentAt: fields.requestTime });
+      return mapAnswer(endpoint, fields, { receivedAt, query: request.query, sentAt: fields.requestTime, text });
     },
     cutLevels,
   );
@@ -77,7 +73,7 @@ const mapFrame = (body: Fields, source: MessageSource): readonly Mapped[] => {
   const arg = readFields(body.arg, 'arg');
   if (!isFutures(arg.instType)) return [];
   const channel = readText(arg.channel ?? arg.topic, 'channel');
-  const mapper = /^books\d*$/.test(channel) ? mapBook : FRAMES.get(channel);
+  const mapper = FRAMES.get(channel) ?? (/^books\d*$/.test(channel) ? mapBook : undefined);
   return mapper ? mapper({ arg, channel, action: body.action, data: body.data }, source) : unread();
 };
 
@@ -96,9 +92,9 @@ const readFrameSymbol = ({ arg }: Frame): string | null => readSymbol(arg.symbol
 const mapTicker: FrameMapper = (frame, source) => {
   const symbol = readFrameSymbol(frame);
   if (symbol === null) return [];
-  return readElements(frame.data)
-    .filter(({ symbolType }) => String(symbolType ?? 1) !== '2')
-    .flatMap((element) => toTicker(symbol, element, source));
+  return mapElements(frame.data, (element) =>
+    String(element.symbolType ?? 1) === '2' ? [] : toTicker(symbol, element, source),
+  );
 };
 
 const mapBook: FrameMapper = (frame, source) => {
@@ -108,13 +104,14 @@ const mapBook: FrameMapper = (frame, source) => {
   if (action !== 'snapshot' && action !== 'update') throw badFrame('action says neither snapshot nor update');
   const books = readElements(frame.data);
   return books.map((book) => {
-    const ids = books.length === 1 ? pickIds(book, source.ids) : readParsedIds(book);
+    // Read from the text: v3's ids exceed 2^53, and the slow parse would be expensive for every book.
+    const ids = books.length === 1 ? pickIds(book, readIds(source.text)) : readParsedIds(book);
     const bids = readLevels(book.bids ?? book.b, 'bids');
     const asks = readLevels(book.asks ?? book.a, 'asks');
     const kind = channel === 'books' ? action : 'snapshot';
     const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
-    const at = { symbol, venueTs: readStamp(book.ts, source), source };
-    const mapped = toMapped(at, 'book', { kind, ...sides, sequence: ids.seq }, book);
+    const subject = toSubject({ symbol, stamp: book.ts, element: book }, source);
+    const mapped = toMapped(subject, 'book', { kind, ...sides, sequence: ids.seq });
     const chain = toChain({ symbol, channel, action: kind }, ids, { bids: bids.length, asks: asks.length });
     return chain ? { ...mapped, chain } : mapped;
   });
@@ -139,8 +136,8 @@ const mapBookAnswer: AnswerMapper = (data, source) => {
   const symbol = readAskedSymbol(book, source);
   if (symbol === null) return [];
   const sides = sortSides(readLevels(book.bids ?? book.b, 'bids'), readLevels(book.asks ?? book.a, 'asks'));
-  const at = { symbol, venueTs: readStamp(book.ts, source), source };
-  return [toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence: readParsedIds(book).seq }, book)];
+  const subject = toSubject({ symbol, stamp: book.ts, element: book }, source);
+  return [toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence: readParsedIds(book).seq })];
 };
 
 // ---- trades, liquidations ----
@@ -180,18 +177,18 @@ const toTrade = (symbol: string, trade: TradeFields, { element, source }: Origin
     quantity: readAmount(size, 'size'),
     quantity_unit: 'base' as const,
   };
-  return [toMapped({ symbol, venueTs: readStamp(time, source), source }, 'trade', values, element)];
+  return [toMapped(toSubject({ symbol, stamp: time, element }, source), 'trade', values)];
 };
 
 const mapFills: AnswerMapper = (data, source) =>
-  readElements(data).flatMap((element) => {
+  mapElements(data, (element) => {
     const symbol = readAskedSymbol(element, source);
     return symbol === null ? [] : toTrade(symbol, toTradeFields(element), { element, source });
   });
 
 /** One topic for all listings of a product type: the largest of a second and side. The side is the position's, the amount one of the quote coin. */
 const mapLiquidations: FrameMapper = (frame, source) =>
-  readElements(frame.data).flatMap((element) => {
+  mapElements(frame.data, (element) => {
     const symbol = readSymbol(element.symbol);
     if (symbol === null) return [];
     const values = {
@@ -202,7 +199,7 @@ const mapLiquidations: FrameMapper = (frame, source) =>
       quantity: readAmount(element.amount, 'amount'),
       quantity_unit: 'quote' as const,
     };
-    return [toMapped({ symbol, venueTs: readStamp(element.ts, source), source }, 'liquidation', values, element)];
+    return [toMapped(toSubject({ symbol, stamp: element.ts, element }, source), 'liquidation', values)];
   });
 
 // ---- candles ----
@@ -210,8 +207,8 @@ const mapLiquidations: FrameMapper = (frame, source) =>
 const mapCandles: FrameMapper = (frame, source) => {
   const symbol = readFrameSymbol(frame);
   if (symbol === null || (frame.channel === 'kline' && frame.arg.interval !== '1m')) return [];
-  const venueTs = readMsOrNull(source.sentAt, 'ts');
-  return readList(frame.data, 'data').map((row) => toCandle({ symbol, venueTs, source }, row, 'trade'));
+  const at = { symbol, venueTs: readMsOrNull(source.sentAt, 'ts'), receivedAt: source.receivedAt };
+  return readList(frame.data, 'data').map((row) => toCandle(at, row, 'trade'));
 };
 
 const mapPastCandles =
@@ -227,15 +224,15 @@ const mapPastCandles =
     const priceName = query.get('type') ?? query.get('kLineType') ?? 'market';
     const priceType = ofEndpoint ?? PRICE_TYPES[priceName.toLowerCase()];
     if (priceType === undefined) return [];
-    const venueTs = readMsOrNull(source.sentAt, 'requestTime');
-    return readList(data, 'data').map((row) => toCandle({ symbol, venueTs, source }, row, priceType));
+    const at = { symbol, venueTs: readMsOrNull(source.sentAt, 'requestTime'), receivedAt: source.receivedAt };
+    return readList(data, 'data').map((row) => toCandle(at, row, priceType));
   };
 
 /** The request names the price: `kLineType` (v2), `type` (v3). */
 const PRICE_TYPES: Readonly<Record<string, PriceType | undefined>> = { market: 'trade', mark: 'mark', index: 'index' };
 
 /** Rows of v1 end with the base volume; v3's socket sends objects. No version marks a candle as closed. */
-const toCandle = (at: Stamps, row: unknown, priceType: PriceType): Mapped => {
+const toCandle = ({ symbol, venueTs, receivedAt }: At, row: unknown, priceType: PriceType): Mapped => {
   const [start, open, high, low, close, volume, turnover] = isFields(row)
     ? [row.start, row.open, row.high, row.low, row.close, row.volume, row.turnover]
     : readList(row, 'candle');
@@ -256,7 +253,7 @@ const toCandle = (at: Stamps, row: unknown, priceType: PriceType): Mapped => {
     trades: null,
     closed: null,
   };
-  return toMapped(at, 'candle', values, row);
+  return toMapped({ symbol, venueTs, receivedAt, element: row }, 'candle', values);
 };
 
 const FRAMES: ReadonlyMap<string, FrameMapper> = new Map([

@@ -2,6 +2,7 @@
 
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
+import { endsInDigit } from '../shared/shape.ts';
 
 type Market = 'linear' | 'inverse';
 
@@ -9,11 +10,14 @@ type Market = 'linear' | 'inverse';
 export const toMarket = (symbol: string): Market => (/USD(_DMCBL)?$/.test(symbol) ? 'inverse' : 'linear');
 
 /** `BTCUSDZ24`, `ETHUSD_231229`, `BTCUSD_DMCBL_220624`. */
-export const isDated = (symbol: string): boolean => /_\d{6}$|USD[TC]?[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
+export const isDated = (symbol: string): boolean =>
+  endsInDigit(symbol) && /_\d{6}$|USD[TC]?[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
 
 /** The product types of futures by version: `mc` (v1), `USDT-FUTURES` (v2), `usdt-futures` (v3). Spot and margin share the socket. */
+const FUTURES: ReadonlySet<string> = new Set(['mc', 'usdt-futures', 'usdc-futures', 'coin-futures']);
+
 export const isFutures = (instType: unknown): boolean =>
-  typeof instType === 'string' && /^(mc|(usdt|usdc|coin)-futures)$/i.test(instType);
+  typeof instType === 'string' && (FUTURES.has(instType) || FUTURES.has(instType.toLowerCase()));
 
 /** Product type of a listing in v3's arguments and requests. */
 export const toProduct = (symbol: string): string => {

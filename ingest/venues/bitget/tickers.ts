@@ -1,5 +1,7 @@
 // Bitget's tickers and related answers (prices, funding, open interest) as normalised records; three versions, one shape.
 import type { Mapped } from '../contract/mapping.ts';
+import type { Subject } from '../shared/shape.ts';
+import { listPresent } from '../shared/shape.ts';
 import {
   badFrame,
   type Fields,
@@ -10,56 +12,57 @@ import {
   readMsOrNull,
   readPriceOrNull,
 } from '../shared/wire.ts';
-import { type MessageSource, readAskedSymbol, readElements, readStamp, type Stamps, toMapped } from './mapping.ts';
+import { type MessageSource, mapElements, readAskedSymbol, toMapped, toSubject } from './mapping.ts';
 
-/** Names of a member in v1, v2 and v3; a message has one of them. */
+/** The name of a member in v1, v2 or v3: the element has one of them. Named one by one, because a name from a list is looked up slowly. */
 const NAMES = {
-  last: ['last', 'lastPr', 'lastPrice'],
-  rate: ['capitalRate', 'fundingRate'],
-  next: ['nextSettleTime', 'nextFundingTime', 'nextUpdate'],
-  hours: ['fundingRateInterval', 'ratePeriod'],
-  oi: ['holding', 'holdingAmount', 'openInterest'],
-  volume: ['baseVolume', 'volume24h'],
-  turnover: ['quoteVolume', 'turnover24h'],
-  change: ['priceChangePercent', 'change24h', 'price24hPcnt'],
-  stamp: ['systemTime', 'ts'],
+  last: ({ last, lastPr }: Fields) => (last !== undefined ? 'last' : lastPr !== undefined ? 'lastPr' : 'lastPrice'),
+  rate: ({ capitalRate }: Fields) => (capitalRate !== undefined ? 'capitalRate' : 'fundingRate'),
+  next: ({ nextSettleTime, nextFundingTime }: Fields) =>
+    nextSettleTime !== undefined ? 'nextSettleTime' : nextFundingTime !== undefined ? 'nextFundingTime' : 'nextUpdate',
+  hours: ({ fundingRateInterval }: Fields) =>
+    fundingRateInterval !== undefined ? 'fundingRateInterval' : 'ratePeriod',
+  oi: ({ holding, holdingAmount }: Fields) =>
+    holding !== undefined ? 'holding' : holdingAmount !== undefined ? 'holdingAmount' : 'openInterest',
+  volume: ({ baseVolume }: Fields) => (baseVolume !== undefined ? 'baseVolume' : 'volume24h'),
+  turnover: ({ quoteVolume }: Fields) => (quoteVolume !== undefined ? 'quoteVolume' : 'turnover24h'),
+  change: ({ priceChangePercent, change24h }: Fields) =>
+    priceChangePercent !== undefined ? 'priceChangePercent' : change24h !== undefined ? 'change24h' : 'price24hPcnt',
+  stamp: ({ systemTime }: Fields) => (systemTime !== undefined ? 'systemTime' : 'ts'),
 } as const;
-
-const findMember = (element: Fields, member: keyof typeof NAMES): readonly [value: unknown, name: string] => {
-  const name = NAMES[member].find((each) => each in element) ?? NAMES[member][0];
-  return [element[name], name];
-};
 
 /** One ticker, of a frame or an answer: the layers whose members it has. */
 export const toTicker = (symbol: string, element: Fields, source: MessageSource): readonly Mapped[] => {
-  const at = { symbol, venueTs: readStamp(findMember(element, 'stamp')[0], source), source };
-  return [
-    ...toLast(at, element),
-    ...toMark(at, element),
-    ...toFunding(at, element),
-    ...toOi(at, element),
-    ...toStats(at, element),
-  ];
+  const subject = toSubject({ symbol, stamp: element[NAMES.stamp(element)], element }, source);
+  return listPresent([
+    toLast(subject, element),
+    toMark(subject, element),
+    toFunding(subject, element),
+    toOi(subject, element),
+    toStats(subject, element),
+  ]);
 };
 
 /** A last price of zero means no trade yet. */
-const toLast = (at: Stamps, element: Fields): Mapped[] => {
-  const last = readAmountOrNull(...findMember(element, 'last'));
-  return last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)];
+const toLast = (subject: Subject, element: Fields): Mapped | null => {
+  const name = NAMES.last(element);
+  const last = readAmountOrNull(element[name], name);
+  return last === null || last === '0' ? null : toMapped(subject, 'ticker', { last });
 };
 
-const toMark = (at: Stamps, element: Fields): Mapped[] => {
+const toMark = (subject: Subject, element: Fields): Mapped | null => {
   const mark = readPriceOrNull(element.markPrice, 'markPrice');
   const index = readPriceOrNull(element.indexPrice, 'indexPrice');
-  return mark === null && index === null ? [] : [toMapped(at, 'mark', { mark, index }, element)];
+  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
-const toFunding = (at: Stamps, element: Fields): Mapped[] => {
-  const funding = readFigureOrNull(...findMember(element, 'rate'));
-  const next_funding_at = readInstant(...findMember(element, 'next'));
-  const funding_interval_ms = readHours(...findMember(element, 'hours'));
-  if (funding === null && next_funding_at === null) return [];
-  return [toMapped(at, 'funding', { funding, funding_interval_ms, next_funding_at }, element)];
+const toFunding = (subject: Subject, element: Fields): Mapped | null => {
+  const [rate, next, hours] = [NAMES.rate(element), NAMES.next(element), NAMES.hours(element)];
+  const funding = readFigureOrNull(element[rate], rate);
+  const next_funding_at = readInstant(element[next], next);
+  const funding_interval_ms = readHours(element[hours], hours);
+  if (funding === null && next_funding_at === null) return null;
+  return toMapped(subject, 'funding', { funding, funding_interval_ms, next_funding_at });
 };
 
 const readInstant = (value: unknown, name: string) => readMsOrNull(value === '' ? null : value, name);
@@ -76,18 +79,20 @@ const readHours = (value: unknown, name: string): number | null => {
 };
 
 /** Every size is an amount of the base asset, also for listings margined in the coin. */
-const toOi = (at: Stamps, element: Fields): Mapped[] => {
-  const oi = readAmountOrNull(...findMember(element, 'oi'));
-  return oi === null ? [] : [toMapped(at, 'oi', { oi, oi_unit: 'base' as const }, element)];
+const toOi = (subject: Subject, element: Fields): Mapped | null => {
+  const name = NAMES.oi(element);
+  const oi = readAmountOrNull(element[name], name);
+  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: 'base' as const });
 };
 
 /** The change is a fraction in all versions. */
-const toStats = (at: Stamps, element: Fields): Mapped[] => {
-  const volume_24h = readAmountOrNull(...findMember(element, 'volume'));
-  const turnover_24h = readAmountOrNull(...findMember(element, 'turnover'));
-  const change_24h = readFigureOrNull(...findMember(element, 'change'));
-  if (volume_24h === null && turnover_24h === null && change_24h === null) return [];
-  return [toMapped(at, 'stats', { volume_24h, volume_unit: 'base' as const, turnover_24h, change_24h }, element)];
+const toStats = (subject: Subject, element: Fields): Mapped | null => {
+  const names = [NAMES.volume(element), NAMES.turnover(element), NAMES.change(element)] as const;
+  const volume_24h = readAmountOrNull(element[names[0]], names[0]);
+  const turnover_24h = readAmountOrNull(element[names[1]], names[1]);
+  const change_24h = readFigureOrNull(element[names[2]], names[2]);
+  if (volume_24h === null && turnover_24h === null && change_24h === null) return null;
+  return toMapped(subject, 'stats', { volume_24h, volume_unit: 'base' as const, turnover_24h, change_24h });
 };
 
 export type AnswerMapper = (data: unknown, source: MessageSource) => readonly Mapped[];
@@ -95,7 +100,7 @@ export type AnswerMapper = (data: unknown, source: MessageSource) => readonly Ma
 const forEachSymbol =
   (map: (symbol: string, element: Fields, source: MessageSource) => readonly Mapped[]): AnswerMapper =>
   (data, source) =>
-    readElements(data).flatMap((element) => {
+    mapElements(data, (element) => {
       const symbol = readAskedSymbol(element, source);
       return symbol === null ? [] : map(symbol, element, source);
     });
@@ -106,21 +111,21 @@ export const mapTickers = forEachSymbol((symbol, element, source) =>
 
 /** Mark and index only: the docs do not state that `price` is a trade's. */
 export const mapSymbolPrice = forEachSymbol((symbol, element, source) =>
-  toMark({ symbol, venueTs: readStamp(element.ts, source), source }, element),
+  listPresent([toMark(toSubject({ symbol, stamp: element.ts, element }, source), element)]),
 );
 
 /** The current rate, or the next settlement alone. */
 export const mapFunding = forEachSymbol((symbol, element, source) =>
-  toFunding({ symbol, venueTs: readStamp(undefined, source), source }, element),
+  listPresent([toFunding(toSubject({ symbol, stamp: undefined, element }, source), element)]),
 );
 
 export const mapOpenInterest: AnswerMapper = (data, source) => {
   const answer = readFields(data, 'data');
-  return readElements(answer.openInterestList ?? answer.list).flatMap((element) => {
+  return mapElements(answer.openInterestList ?? answer.list, (element) => {
     const symbol = readAskedSymbol(element, source);
     if (symbol === null) return [];
     const [value, name] = 'size' in element ? [element.size, 'size'] : [element.openInterest, 'openInterest'];
-    const at = { symbol, venueTs: readStamp(answer.ts, source), source };
-    return [toMapped(at, 'oi', { oi: readAmount(value, name), oi_unit: 'base' as const }, element)];
+    const subject = toSubject({ symbol, stamp: answer.ts, element }, source);
+    return [toMapped(subject, 'oi', { oi: readAmount(value, name), oi_unit: 'base' as const })];
   });
 };

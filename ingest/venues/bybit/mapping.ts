@@ -1,7 +1,7 @@
 // Shared by the mappers of Bybit's messages: the message's source, its stamp, and the record around its values.
-import type { Digits, Micros, NormalisedRecord } from '../../../schemas/records.ts';
-import type { MapContext, Mapped, MapState } from '../contract/mapping.ts';
-import { bindRecords } from '../shared/shape.ts';
+import type { Digits, Micros } from '../../../schemas/records.ts';
+import type { MapContext, MapState } from '../contract/mapping.ts';
+import { bindMapped } from '../shared/shape.ts';
 import { readAmountOrNull, readText } from '../shared/wire.ts';
 import { isDated, toQuantityUnit } from './symbols.ts';
 
@@ -13,16 +13,7 @@ export type MessageSource = {
   readonly query: URLSearchParams;
 };
 
-export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
-
-const toRecord = bindRecords('bybit');
-
-export const toMapped = <R extends NormalisedRecord>(
-  { symbol, venueTs, source }: Stamps,
-  layer: R['layer'],
-  values: R['values'],
-  element: unknown,
-): Mapped => toRecord<R>({ symbol, venueTs, receivedAt: source.receivedAt }, layer, values, element);
+export const toMapped = bindMapped('bybit');
 
 /** Symbol of an element, null when it is no perpetual. */
 export const readSymbol = (value: unknown): string | null => {

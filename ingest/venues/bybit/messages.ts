@@ -3,11 +3,12 @@ import type { PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped, MapState } from '../contract/mapping.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { sortSides } from '../shared/shape.ts';
+import { type Subject, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
   type Fields,
+  NO_QUERY,
   parseRequest,
   readAmount,
   readFields,
@@ -22,7 +23,7 @@ import {
   readTaker,
   refusal,
 } from '../shared/wire.ts';
-import { type MessageSource, readSymbol, readTurnover, type Stamps, toMapped } from './mapping.ts';
+import { type MessageSource, readSymbol, readTurnover, toMapped } from './mapping.ts';
 import { CONFIRMING_LEVELS } from './plan.ts';
 import { answerChain, bookKind, toChain, toQuantityUnit } from './symbols.ts';
 import { mapTickerAnswer, mapTickerFrame } from './tickers.ts';
@@ -36,7 +37,7 @@ export const mapMessage = (state: MapState, message: VenueMessage, context: MapC
     (body) => {
       const request = parseRequest(message.request);
       const fields = readFields(body, 'message');
-      const query = request?.query ?? new URLSearchParams();
+      const query = request?.query ?? NO_QUERY;
       const source: MessageSource = { receivedAt: message.received_at, context, state, query };
       if (message.kind === 'frame') return mapFrame(fields, source);
       return mapAnswer(request && (/\/v5\/market\/([a-z/-]+)$/.exec(request.path)?.[1] ?? ''), fields, source);
@@ -71,9 +72,8 @@ type AnswerMapper = (result: Fields, source: MessageSource & { readonly sentAt: 
 const mapBookFrame: FrameMapper = (frame, source) => {
   const book = readFields(frame.data, 'data');
   const symbol = readSymbol(book.s);
-  if (symbol === null) return [];
-  const depth = /^orderbook\.(\d+)\./.exec(String(frame.topic))?.[1];
-  if (depth === undefined) return [];
+  const depth = symbol === null ? null : readDepth(String(frame.topic));
+  if (symbol === null || depth === null) return [];
   const sequence = readId(book.u, 'u');
   const bids = readLevels(book.b, 'b');
   const asks = readLevels(book.a, 'a');
@@ -81,11 +81,15 @@ const mapBookFrame: FrameMapper = (frame, source) => {
   const kind = bookKind(frame.type, u);
   // `cts` is the matching engine's.
   const venueTs = readMsOrNull(frame.cts, 'cts') ?? readMsOrNull(frame.ts, 'ts');
+  const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: book };
   const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
-  const mapped = toMapped({ symbol, venueTs, source }, 'book', { kind, ...sides, sequence }, book);
+  const mapped = toMapped(subject, 'book', { kind, bids: sides.bids, asks: sides.asks, sequence });
   const chain = toChain({ symbol, depth, kind, u, levels: { bids: bids.length, asks: asks.length } });
-  return [chain ? { ...mapped, chain } : mapped];
+  return [chain ? { record: mapped.record, element: book, chain } : mapped];
 };
+
+/** `50` of `orderbook.50.BTCUSDT`. */
+const readDepth = (topic: string): string | null => /^orderbook\.(\d+)\./.exec(topic)?.[1] ?? null;
 
 /** The answer's depth differs from the socket's: it is never joined, but its id may confirm the book. */
 const mapBookAnswer: AnswerMapper = (result, source) => {
@@ -94,7 +98,8 @@ const mapBookAnswer: AnswerMapper = (result, source) => {
   const venueTs = readMsOrNull(result.cts, 'cts') ?? readMsOrNull(result.ts, 'ts');
   const sides = sortSides(readLevels(result.b, 'b'), readLevels(result.a, 'a'));
   const sequence = readId(result.u, 'u');
-  const mapped = toMapped({ symbol, venueTs, source }, 'book', { kind: 'snapshot', ...sides, sequence }, result);
+  const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: result };
+  const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence });
   if (source.query.get('limit') !== CONFIRMING_LEVELS) return [mapped];
   return [{ ...mapped, chain: { ...answerChain(symbol, BigInt(sequence)), kind: 'confirmation' } }];
 };
@@ -102,24 +107,33 @@ const mapBookAnswer: AnswerMapper = (result, source) => {
 // ---- trades, liquidations, open interest ----
 
 const mapTrades: FrameMapper = (frame, source) =>
-  readElements(frame.data).flatMap((trade) => toTrade(trade, source, ['s', 'T', 'i', 'S', 'p', 'v']));
+  mapElements(frame.data, (trade) => toTrade(trade, source, ['s', 'T', 'i', 'S', 'p', 'v']));
 
 const mapPastTrades: AnswerMapper = (result, source) =>
-  readElements(result.list).flatMap((trade) =>
-    toTrade(trade, source, ['symbol', 'time', 'execId', 'side', 'price', 'size']),
-  );
+  mapElements(result.list, (trade) => toTrade(trade, source, ['symbol', 'time', 'execId', 'side', 'price', 'size']));
+
+/** A record of each element; null is none. */
+const mapElements = (value: unknown, map: (element: Fields) => Mapped | null): readonly Mapped[] => {
+  const elements = readElements(value);
+  const mapped: Mapped[] = [];
+  for (const element of elements) {
+    const one = map(element);
+    if (one !== null) mapped.push(one);
+  }
+  return mapped;
+};
 
 const readElements = (value: unknown): readonly Fields[] =>
   readList(value, 'data').map((element) => readFields(element, 'element'));
 
 type TradeNames = readonly [symbol: string, time: string, id: string, side: string, price: string, size: string];
 
-const toTrade = (trade: Fields, source: MessageSource, names: TradeNames): readonly Mapped[] => {
+const toTrade = (trade: Fields, source: MessageSource, names: TradeNames): Mapped | null => {
   const [symbolName, time, id, sideName, price, size] = names;
   const symbol = readSymbol(trade[symbolName]);
-  if (symbol === null) return [];
+  if (symbol === null) return null;
   const side = readTaker(trade[sideName], SIDES, sideName);
-  if (side === null) return [];
+  if (side === null) return null;
   const values = {
     id: trade[id] === undefined ? null : readIdText(trade[id], id),
     side,
@@ -127,25 +141,29 @@ const toTrade = (trade: Fields, source: MessageSource, names: TradeNames): reado
     quantity: readAmount(trade[size], size),
     quantity_unit: toQuantityUnit(symbol),
   };
-  return [toMapped({ symbol, venueTs: readMsOrNull(trade[time], time), source }, 'trade', values, trade)];
+  const venueTs = readMsOrNull(trade[time], time);
+  return toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element: trade }, 'trade', values);
 };
 
 const SIDES = ['Buy', 'Sell'] as const;
 
 const mapAllLiquidations: FrameMapper = (frame, source) =>
-  readElements(frame.data).flatMap((element) => toLiquidation(element, source, ['s', 'T', 'S', 'p', 'v']));
+  mapElements(frame.data, (element) => toLiquidation(element, source, ['s', 'T', 'S', 'p', 'v']));
 
 /** The topic before February 2025: one object, at most one a second and symbol. */
-const mapLiquidation: FrameMapper = (frame, source) =>
-  toLiquidation(readFields(frame.data, 'data'), source, ['symbol', 'updatedTime', 'side', 'price', 'size']);
+const mapLiquidation: FrameMapper = (frame, source) => {
+  const names = ['symbol', 'updatedTime', 'side', 'price', 'size'] as const;
+  const mapped = toLiquidation(readFields(frame.data, 'data'), source, names);
+  return mapped === null ? [] : [mapped];
+};
 
 type LiquidationNames = readonly [symbol: string, time: string, side: string, price: string, size: string];
 
 /** The side is the position's (`Buy`: a long was closed); the price is the bankruptcy price, no fill. */
-const toLiquidation = (element: Fields, source: MessageSource, names: LiquidationNames): readonly Mapped[] => {
+const toLiquidation = (element: Fields, source: MessageSource, names: LiquidationNames): Mapped | null => {
   const [symbolName, time, side, price, size] = names;
   const symbol = readSymbol(element[symbolName]);
-  if (symbol === null) return [];
+  if (symbol === null) return null;
   const values = {
     id: null,
     side: readSide(element[side], SIDES, side) === 'buy' ? ('long' as const) : ('short' as const),
@@ -154,7 +172,8 @@ const toLiquidation = (element: Fields, source: MessageSource, names: Liquidatio
     quantity: readAmount(element[size], size),
     quantity_unit: toQuantityUnit(symbol),
   };
-  return [toMapped({ symbol, venueTs: readMsOrNull(element[time], time), source }, 'liquidation', values, element)];
+  const venueTs = readMsOrNull(element[time], time);
+  return toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element }, 'liquidation', values);
 };
 
 const mapPastOpenInterest: AnswerMapper = (result, source) => {
@@ -162,7 +181,8 @@ const mapPastOpenInterest: AnswerMapper = (result, source) => {
   if (symbol === null) return [];
   return readElements(result.list).map((row) => {
     const values = { oi: readAmount(row.openInterest, 'openInterest'), oi_unit: toQuantityUnit(symbol) };
-    return toMapped({ symbol, venueTs: readMsOrNull(row.timestamp, 'timestamp'), source }, 'oi', values, row);
+    const venueTs = readMsOrNull(row.timestamp, 'timestamp');
+    return toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element: row }, 'oi', values);
   });
 };
 
@@ -188,7 +208,7 @@ const mapKlines: FrameMapper = (frame, source) => {
     };
     // `timestamp` is the last match of the candle.
     const venueTs = readMsOrNull(kline.timestamp, 'timestamp') ?? readMsOrNull(frame.ts, 'ts');
-    return toCandle({ symbol, venueTs, source }, kline, fields);
+    return toCandle({ symbol, venueTs, receivedAt: source.receivedAt, element: kline }, fields);
   });
 };
 
@@ -204,7 +224,7 @@ const mapPastKlines =
     return readList(result.list, 'list').map((row) => {
       const [start, open, high, low, close, volume, turnover] = readList(row, 'kline');
       const fields = { start, open, high, low, close, volume, turnover, priceType, closed: null };
-      return toCandle({ symbol, venueTs, source }, row, fields);
+      return toCandle({ symbol, venueTs, receivedAt: source.receivedAt, element: row }, fields);
     });
   };
 
@@ -213,7 +233,7 @@ type CandleFields = Readonly<Record<'start' | 'open' | 'high' | 'low' | 'close' 
   readonly closed: boolean | null;
 };
 
-const toCandle = (at: Stamps, element: unknown, fields: CandleFields): Mapped => {
+const toCandle = (subject: Subject, fields: CandleFields): Mapped => {
   const open_time = readMsOrNull(fields.start, 'start');
   if (open_time === null) throw badFrame('start is no instant');
   const isTraded = fields.priceType === 'trade';
@@ -226,12 +246,12 @@ const toCandle = (at: Stamps, element: unknown, fields: CandleFields): Mapped =>
     low: readPrice(fields.low, 'low'),
     close: readPrice(fields.close, 'close'),
     volume: isTraded ? readAmount(fields.volume, 'volume') : null,
-    volume_unit: isTraded ? toQuantityUnit(at.symbol) : null,
-    turnover: isTraded ? readTurnover(at.symbol, fields.turnover, 'turnover') : null,
+    volume_unit: isTraded ? toQuantityUnit(subject.symbol) : null,
+    turnover: isTraded ? readTurnover(subject.symbol, fields.turnover, 'turnover') : null,
     trades: null,
     closed: fields.closed,
   };
-  return toMapped(at, 'candle', values, element);
+  return toMapped(subject, 'candle', values);
 };
 
 const mapTickers: FrameMapper = (frame, source) => {
@@ -239,16 +259,16 @@ const mapTickers: FrameMapper = (frame, source) => {
   const symbol = readSymbol(data.symbol);
   if (symbol === null) return [];
   const cs = frame.cs === undefined ? null : readId(frame.cs, 'cs');
-  const position = { venueTs: readMsOrNull(frame.ts, 'ts'), cs };
-  return mapTickerFrame({ symbol, source }, data, { ...position, isFull: frame.type === 'snapshot' });
+  const sent = { venueTs: readMsOrNull(frame.ts, 'ts'), cs, isFull: frame.type === 'snapshot' };
+  return mapTickerFrame({ symbol, source }, data, sent);
 };
 
 const mapTickersAnswer: AnswerMapper = (result, source) =>
   readElements(result.list).flatMap((ticker) => {
     const symbol = readSymbol(ticker.symbol);
-    return symbol === null
-      ? []
-      : mapTickerAnswer({ symbol, venueTs: readMsOrNull(source.sentAt, 'time'), source }, ticker);
+    if (symbol === null) return [];
+    const venueTs = readMsOrNull(source.sentAt, 'time');
+    return mapTickerAnswer({ symbol, venueTs, receivedAt: source.receivedAt, element: ticker }, ticker);
   });
 
 const FRAMES: ReadonlyMap<string, FrameMapper> = new Map([

@@ -3,6 +3,7 @@
 import type { BookRecord, QuantityUnit } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
+import { endsInDigit } from '../shared/shape.ts';
 
 export type Market = 'linear' | 'inverse';
 
@@ -11,7 +12,8 @@ export const toMarket = (symbol: string): Market => (symbol.endsWith('USD') ? 'i
 /** Linear books, trades, open interest and volume count the base asset, inverse ones US dollars. */
 export const toQuantityUnit = (symbol: string): QuantityUnit => (toMarket(symbol) === 'linear' ? 'base' : 'quote');
 /** `BTCUSDT-25DEC26`, `BTC-25DEC26`, options (`BTC-6JAN23-17500-C`) and inverse futures by month code (`BTCUSDU23`). */
-export const isDated = (symbol: string): boolean => symbol.includes('-') || /USD[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
+export const isDated = (symbol: string): boolean =>
+  symbol.includes('-') || (endsInDigit(symbol) && /USD[FGHJKMNQUVXZ]\d{2}$/.test(symbol));
 
 /** The best level alone is repeated every three seconds and is never the followed book: it has no chain. */
 const TOP_DEPTH = '1';

@@ -1,7 +1,8 @@
 // Bybit's tickers: a full message, then only changes. Merged here explicitly, so that a member omitted by a delta is neither null nor published
 // again, and a message that arrives out of order restores no old value.
-import type { Micros } from '../../../schemas/records.ts';
+import type { FundingRecord, Micros, QuantityUnit, StatsRecord } from '../../../schemas/records.ts';
 import type { Mapped } from '../contract/mapping.ts';
+import type { Subject } from '../shared/shape.ts';
 import {
   badFrame,
   type Fields,
@@ -11,60 +12,66 @@ import {
   readMsOrNull,
   readPriceOrNull,
 } from '../shared/wire.ts';
-import { readTurnover, type Stamps, toMapped } from './mapping.ts';
+import { type MessageSource, toMapped } from './mapping.ts';
 import { toQuantityUnit } from './symbols.ts';
 
 /** A last price of zero means no trade yet. */
-const readLastOrNull = (value: unknown, name: string): string | null =>
-  readAmountOrNull(value, name) === '0' ? null : readPriceOrNull(value, name);
+const readLastOrNull = (value: unknown, name: string): string | null => {
+  const last = readAmountOrNull(value, name);
+  return last === '0' ? null : last;
+};
 
 const readMsTextOrNull = (value: unknown, name: string): string | null =>
   readMsOrNull(value === '' ? null : value, name) === null ? null : readId(value, name);
-
-/** The members kept of a ticker, under the venue's names, as text. */
-const READERS = {
-  lastPrice: readLastOrNull,
-  markPrice: readPriceOrNull,
-  indexPrice: readPriceOrNull,
-  fundingRate: readFigureOrNull,
-  nextFundingTime: readMsTextOrNull,
-  fundingIntervalHour: readAmountOrNull,
-  openInterest: readAmountOrNull,
-  volume24h: readAmountOrNull,
-  turnover24h: readAmountOrNull,
-  price24hPcnt: readFigureOrNull,
-} as const;
-type Member = keyof typeof READERS;
-const MEMBERS = Object.keys(READERS) as readonly Member[];
-
-type Ticker = Readonly<Partial<Record<Member, string | null>>>;
-type Layer = 'ticker' | 'mark' | 'funding' | 'oi' | 'stats';
-const LAYER_MEMBERS: Readonly<Record<Layer, readonly Member[]>> = {
-  ticker: ['lastPrice'],
-  mark: ['markPrice', 'indexPrice'],
-  funding: ['fundingRate', 'nextFundingTime', 'fundingIntervalHour'],
-  oi: ['openInterest'],
-  stats: ['volume24h', 'turnover24h', 'price24hPcnt'],
-};
-const LAYERS = Object.keys(LAYER_MEMBERS) as readonly Layer[];
-
-/** The members present in a message; an empty text is a member without a value. */
-const readTicker = (data: Fields): Ticker => {
-  const ticker: Partial<Record<Member, string | null>> = {};
-  for (const name of MEMBERS) if (name in data) ticker[name] = READERS[name](data[name], name);
-  return ticker;
-};
 
 /** Position of a message: the venue's time and its cross sequence. */
 type Position = { readonly venueTs: Micros | null; readonly cs: string | null };
 type Sent = Position & { readonly isFull: boolean };
 
-/** State kept of a listing's ticker: each member with the position of its message. Plain data. */
+/** A member's value as text, with the position of its message. */
+type Kept = readonly [value: string | null, position: Position];
+
+type Member =
+  | 'lastPrice'
+  | 'markPrice'
+  | 'indexPrice'
+  | 'fundingRate'
+  | 'nextFundingTime'
+  | 'fundingIntervalHour'
+  | 'openInterest'
+  | 'volume24h'
+  | 'turnover24h'
+  | 'price24hPcnt';
+/** The members kept of a ticker, under the venue's names. */
+type Ticker = Readonly<Partial<Record<Member, Kept>>>;
+type OwnTicker = Partial<Record<Member, Kept>>;
+
+/** The members present in a message; an empty text is a member without a value. */
+const readTicker = (data: Fields, position: Position): OwnTicker => {
+  const ticker: OwnTicker = {};
+  const { lastPrice, markPrice, indexPrice, fundingRate, nextFundingTime, fundingIntervalHour } = data;
+  const { openInterest, volume24h, turnover24h, price24hPcnt } = data;
+  if (lastPrice !== undefined) ticker.lastPrice = [readLastOrNull(lastPrice, 'lastPrice'), position];
+  if (markPrice !== undefined) ticker.markPrice = [readPriceOrNull(markPrice, 'markPrice'), position];
+  if (indexPrice !== undefined) ticker.indexPrice = [readPriceOrNull(indexPrice, 'indexPrice'), position];
+  if (fundingRate !== undefined) ticker.fundingRate = [readFigureOrNull(fundingRate, 'fundingRate'), position];
+  if (nextFundingTime !== undefined)
+    ticker.nextFundingTime = [readMsTextOrNull(nextFundingTime, 'nextFundingTime'), position];
+  if (fundingIntervalHour !== undefined)
+    ticker.fundingIntervalHour = [readAmountOrNull(fundingIntervalHour, 'fundingIntervalHour'), position];
+  if (openInterest !== undefined) ticker.openInterest = [readAmountOrNull(openInterest, 'openInterest'), position];
+  if (volume24h !== undefined) ticker.volume24h = [readAmountOrNull(volume24h, 'volume24h'), position];
+  if (turnover24h !== undefined) ticker.turnover24h = [readAmountOrNull(turnover24h, 'turnover24h'), position];
+  if (price24hPcnt !== undefined) ticker.price24hPcnt = [readFigureOrNull(price24hPcnt, 'price24hPcnt'), position];
+  return ticker;
+};
+
+/** State kept of a listing's ticker. Plain data. */
 type Held = {
   /** A full message has arrived. */
   readonly isWhole: boolean;
   readonly newest: Position;
-  readonly members: Readonly<Partial<Record<Member, readonly [value: string | null, position: Position]>>>;
+  readonly members: Ticker;
 };
 
 /**
@@ -73,37 +80,47 @@ type Held = {
  * an overtaken message adds only members that no newer one had.
  */
 export const mapTickerFrame = (
-  { symbol, source }: Pick<Stamps, 'symbol' | 'source'>,
+  { symbol, source }: { readonly symbol: string; readonly source: MessageSource },
   data: Fields,
-  { isFull, ...position }: Sent,
+  { isFull, venueTs, cs }: Sent,
 ): readonly Mapped[] => {
-  if (isFull && !('markPrice' in data)) return [];
+  if (isFull && data.markPrice === undefined) return [];
   const all = openTickers(source.state);
   const held = Object.hasOwn(all, symbol) ? all[symbol] : undefined;
-  const merged = merge(held, readTicker(data), { ...position, isFull });
-  const at = { symbol, source, venueTs: merged.newest.venueTs };
-  const before = isFull || !held ? {} : takeValues(held);
-  const after = takeValues(merged);
-  const changed = merged.isWhole ? LAYERS.filter((layer) => isChanged(at, layer, before, after)) : [];
-  const mapped = changed.map((layer) => toLayer(at, layer, after, data));
+  const position = { venueTs, cs };
+  const sent = readTicker(data, position);
+  const merged: Held = {
+    isWhole: isFull || held?.isWhole === true,
+    newest: held && isOvertaken(position, held.newest) ? held.newest : position,
+    members: held === undefined ? sent : isFull ? replace(held.members, sent, position) : merge(held.members, sent),
+  };
+  const subject = { symbol, venueTs: merged.newest.venueTs, receivedAt: source.receivedAt, element: data };
+  const before = isFull || !held ? NONE : held.members;
+  const mapped = merged.isWhole ? mapChanged(subject, before, merged.members) : [];
   // Last, so that an unreadable message changes nothing.
   all[symbol] = merged;
   return mapped;
 };
 
-const merge = (held: Held | undefined, sent: Ticker, { isFull, ...position }: Sent): Held => {
-  const members: Partial<Record<Member, readonly [string | null, Position]>> = {};
-  for (const name of MEMBERS) {
-    const old = held?.members[name];
-    const isSent = isFull || name in sent;
-    if (old && (!isSent || isOvertaken(position, old[1]))) members[name] = old;
-    else if (name in sent) members[name] = [sent[name] ?? null, position];
+const NONE: Ticker = {};
+
+/** A full message replaces every member that is not newer; `sent` becomes the result. */
+const replace = (held: Ticker, sent: OwnTicker, position: Position): Ticker => {
+  for (const name of Object.keys(held) as Member[]) {
+    const old = held[name];
+    if (old !== undefined && isOvertaken(position, old[1])) sent[name] = old;
   }
-  return {
-    isWhole: isFull || held?.isWhole === true,
-    newest: held && isOvertaken(position, held.newest) ? held.newest : position,
-    members,
-  };
+  return sent;
+};
+
+/** A delta replaces the members that it has. */
+const merge = (held: Ticker, sent: Ticker): Ticker => {
+  const members: OwnTicker = { ...held };
+  for (const name of Object.keys(sent) as Member[]) {
+    const [old, next] = [held[name], sent[name]];
+    if (next !== undefined && (old === undefined || !isOvertaken(next[1], old[1]))) members[name] = next;
+  }
+  return members;
 };
 
 /** Messages may arrive out of order by this much; a larger step back means that the venue's clock was set back. */
@@ -112,56 +129,60 @@ const NEIGHBOURS: Micros = 2_000_000;
 /** Behind by clock or sequence, and not ahead by the other: either may restart, but not both with one message. */
 const isOvertaken = (position: Position, by: Position): boolean => {
   const clock = position.venueTs === null || by.venueTs === null ? 0 : position.venueTs - by.venueTs;
+  if (clock > 0) return false;
   const sequence = position.cs === null || by.cs === null ? 0n : BigInt(position.cs) - BigInt(by.cs);
   if (clock < -NEIGHBOURS && sequence === 0n) return false;
-  return clock <= 0 && sequence <= 0n && (clock < 0 || sequence < 0n);
+  return sequence <= 0n && (clock < 0 || sequence < 0n);
 };
-
-const takeValues = ({ members }: Held): Ticker =>
-  Object.fromEntries(Object.entries(members).map(([name, [value]]) => [name, value]));
 
 /** A row of the REST answer is always full. */
-export const mapTickerAnswer = (at: Stamps, data: Fields): readonly Mapped[] => {
-  const ticker = readTicker(data);
-  return LAYERS.filter((layer) => isChanged(at, layer, {}, ticker)).map((layer) => toLayer(at, layer, ticker, data));
-};
+export const mapTickerAnswer = (subject: Subject, data: Fields): readonly Mapped[] =>
+  mapChanged(subject, NONE, readTicker(data, { venueTs: subject.venueTs, cs: null }));
 
 const openTickers = (state: Record<string, unknown>): Record<string, Held> => {
   state.held ??= {};
   return state.held as Record<string, Held>;
 };
 
-const isChanged = ({ symbol }: Stamps, layer: Layer, before: Ticker, after: Ticker): boolean =>
-  LAYER_MEMBERS[layer].some((name) => isMember(symbol, name) && (before[name] ?? null) !== (after[name] ?? null));
+const toValue = (kept: Kept | undefined): string | null => (kept === undefined ? null : kept[0]);
 
-/** The turnover of an inverse listing is not used. */
-const isMember = (symbol: string, name: Member): boolean => name !== 'turnover24h' || toQuantityUnit(symbol) === 'base';
+const isOther = (before: Kept | undefined, after: Kept | undefined): boolean =>
+  before !== after && toValue(before) !== toValue(after);
 
-const toLayer = (at: Stamps, layer: Layer, ticker: Ticker, data: Fields): Mapped => {
-  switch (layer) {
-    case 'ticker':
-      return toMapped(at, layer, { last: ticker.lastPrice ?? null }, data);
-    case 'mark':
-      return toMapped(at, layer, { mark: ticker.markPrice ?? null, index: ticker.indexPrice ?? null }, data);
-    case 'funding':
-      return toMapped(at, layer, toFunding(ticker), data);
-    // The record counts both sides; `singleOpenInterest` would count one.
-    case 'oi':
-      return toMapped(at, layer, { oi: ticker.openInterest ?? null, oi_unit: toQuantityUnit(at.symbol) }, data);
-    case 'stats':
-      return toMapped(at, layer, toStats(at.symbol, ticker), data);
-    default:
-      return layer satisfies never;
-  }
+/** A record of each layer that has a changed member. */
+const mapChanged = (subject: Subject, before: Ticker, after: Ticker): readonly Mapped[] => {
+  const mapped: Mapped[] = [];
+  if (isOther(before.lastPrice, after.lastPrice))
+    mapped.push(toMapped(subject, 'ticker', { last: toValue(after.lastPrice) }));
+  if (isOther(before.markPrice, after.markPrice) || isOther(before.indexPrice, after.indexPrice))
+    mapped.push(toMapped(subject, 'mark', { mark: toValue(after.markPrice), index: toValue(after.indexPrice) }));
+  if (
+    isOther(before.fundingRate, after.fundingRate) ||
+    isOther(before.nextFundingTime, after.nextFundingTime) ||
+    isOther(before.fundingIntervalHour, after.fundingIntervalHour)
+  )
+    mapped.push(toMapped(subject, 'funding', toFunding(after)));
+  const unit = toQuantityUnit(subject.symbol);
+  // The record counts both sides; `singleOpenInterest` would count one.
+  if (isOther(before.openInterest, after.openInterest))
+    mapped.push(toMapped(subject, 'oi', { oi: toValue(after.openInterest), oi_unit: unit }));
+  // The turnover of an inverse listing is not used.
+  const isTurnoverOther = unit === 'base' && isOther(before.turnover24h, after.turnover24h);
+  if (isTurnoverOther || isOther(before.volume24h, after.volume24h) || isOther(before.price24hPcnt, after.price24hPcnt))
+    mapped.push(toMapped(subject, 'stats', toStats(after, unit)));
+  return mapped;
 };
 
 const MS_PER_HOUR = 3_600_000;
 
-const toFunding = ({ fundingRate, nextFundingTime, fundingIntervalHour }: Ticker) => ({
-  funding: fundingRate ?? null,
-  funding_interval_ms: toIntervalMs(fundingIntervalHour ?? null),
-  next_funding_at: nextFundingTime ? ((Number(nextFundingTime) * 1000) as Micros) : null,
-});
+const toFunding = ({ fundingRate, nextFundingTime, fundingIntervalHour }: Ticker): FundingRecord['values'] => {
+  const next = toValue(nextFundingTime);
+  return {
+    funding: toValue(fundingRate),
+    funding_interval_ms: toIntervalMs(toValue(fundingIntervalHour)),
+    next_funding_at: next === null ? null : ((Number(next) * 1000) as Micros),
+  };
+};
 
 const toIntervalMs = (hours: string | null): number | null => {
   if (hours === null) return null;
@@ -172,9 +193,9 @@ const toIntervalMs = (hours: string | null): number | null => {
 };
 
 /** The change is a fraction already. */
-const toStats = (symbol: string, { volume24h, turnover24h, price24hPcnt }: Ticker) => ({
-  volume_24h: volume24h ?? null,
-  volume_unit: toQuantityUnit(symbol),
-  turnover_24h: readTurnover(symbol, turnover24h, 'turnover24h'),
-  change_24h: price24hPcnt ?? null,
+const toStats = ({ volume24h, turnover24h, price24hPcnt }: Ticker, unit: QuantityUnit): StatsRecord['values'] => ({
+  volume_24h: toValue(volume24h),
+  volume_unit: unit,
+  turnover_24h: unit === 'base' ? toValue(turnover24h) : null,
+  change_24h: toValue(price24hPcnt),
 });

@@ -6,7 +6,8 @@ import type { ClosedMinute } from '../contract/feed.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import type { Chain } from '../shared/book-sync.ts';
-import { type At, bindRecords, snapshotChain, sortSides } from '../shared/shape.ts';
+import { ChangeList, createCutter } from '../shared/level-lists.ts';
+import { type At, bindRecords, listPresent, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -35,29 +36,38 @@ const record = bindRecords('deribit');
 
 type Source = { readonly receivedAt: VenueMessage['received_at']; readonly context: MapContext };
 
+const cutLevels = createCutter({ names: ['bids', 'asks'] });
+const cutChanges = createCutter({ names: ['bids', 'asks'], words: ['new', 'change', 'delete'] });
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage, context: MapContext): readonly Mapped[] =>
-  readMessage(message.payload, (body) => {
-    const frame = readFields(body, 'message');
-    const source = { receivedAt: message.received_at, context };
-    if (isFields(frame.error)) throw refusal(JSON.stringify(frame.error));
-    if (frame.method === 'subscription') return mapNotification(readFields(frame.params, 'params'), source);
-    return 'result' in frame ? mapResult(frame.result, parseRequest(message.request)?.query, source) : [];
-  });
+  readMessage(
+    message.payload,
+    (body) => {
+      const frame = readFields(body, 'message');
+      const source = { receivedAt: message.received_at, context };
+      if (isFields(frame.error)) throw refusal(JSON.stringify(frame.error));
+      if (frame.method === 'subscription') return mapNotification(readFields(frame.params, 'params'), source);
+      return 'result' in frame ? mapResult(frame.result, parseRequest(message.request)?.query, source) : [];
+    },
+    (text) => (text.includes('.none.') ? cutLevels(text) : cutChanges(text)),
+  );
 
-const mapNotification = ({ channel, data }: Fields, source: Source): readonly Mapped[] => {
-  const parts = readText(channel, 'channel').split('.');
-  switch (parts[0]) {
+const mapNotification = (params: Fields, source: Source): readonly Mapped[] => {
+  const { data } = params;
+  const channel = readText(params.channel, 'channel');
+  const dot = channel.indexOf('.');
+  switch (dot < 0 ? channel : channel.slice(0, dot)) {
     case 'ticker':
       return mapTicker(readFields(data, 'data'), source);
     case 'book':
-      return mapBook(parts, readFields(data, 'data'), source);
+      return mapBook(channel.split('.'), readFields(data, 'data'), source);
     case 'trades':
       return mapTrades(data, source);
     case 'chart':
-      return mapCandle(parts, readFields(data, 'data'), source);
+      return mapCandle(channel.split('.'), readFields(data, 'data'), source);
     case 'perpetual':
-      return mapPerpetual(parts[1] ?? '', readFields(data, 'data'), source);
+      return mapPerpetual(channel.split('.')[1] ?? '', readFields(data, 'data'), source);
     case 'deribit_price_index':
       return mapIndex(readFields(data, 'data'), source);
     default:
@@ -82,7 +92,13 @@ const mapTicker = (ticker: Fields, { receivedAt }: Source): readonly Mapped[] =>
   const symbol = readText(ticker.instrument_name, 'instrument_name');
   if (!isPerpetual(symbol)) return [];
   const at: At = { symbol, venueTs: readMsOrNull(ticker.timestamp, 'timestamp'), receivedAt };
-  return [...toLast(at, ticker), ...toMark(at, ticker), ...toFunding(at, ticker), ...toDay(at, ticker)];
+  return listPresent([
+    toLast(at, ticker),
+    toMark(at, ticker),
+    toFunding(at, ticker),
+    toOi(at, ticker),
+    toDay(at, ticker),
+  ]);
 };
 
 /** A row of `get_book_summary_by_currency` or `_by_instrument`: a ticker without an index, with the day's figures beside the others. */
@@ -96,30 +112,32 @@ const mapSummary = (row: Fields, source: Source): readonly Mapped[] => {
 };
 
 /** Null before the first trade. */
-const toLast = (at: At, ticker: Fields): readonly Mapped[] => {
+const toLast = (at: At, ticker: Fields): Mapped | null => {
   const last = readPriceOrNull(ticker.last_price, 'last_price');
-  return last === null ? [] : [record(at, 'ticker', { last }, ticker)];
+  return last === null ? null : record(at, 'ticker', { last }, ticker);
 };
 
-const toMark = (at: At, ticker: Fields): readonly Mapped[] => {
+const toMark = (at: At, ticker: Fields): Mapped | null => {
   const mark = readPriceOrNull(ticker.mark_price, 'mark_price');
   const index = readPriceOrNull(ticker.index_price, 'index_price');
-  return mark === null && index === null ? [] : [record(at, 'mark', { mark, index }, ticker)];
+  return mark === null && index === null ? null : record(at, 'mark', { mark, index }, ticker);
 };
 
 /** `current_funding` accrues now, stated for eight hours; `funding_8h` is the cost of the last eight hours. */
-const toFunding = (at: At, ticker: Fields): readonly Mapped[] => {
+const toFunding = (at: At, ticker: Fields): Mapped | null => {
   const funding = readFigureOrNull(ticker.current_funding, 'current_funding');
-  return funding === null
-    ? []
-    : [record(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, ticker)];
+  if (funding === null) return null;
+  return record(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, ticker);
+};
+
+const toOi = (at: At, ticker: Fields): Mapped | null => {
+  const oi = readAmountOrNull(ticker.open_interest, 'open_interest');
+  return oi === null ? null : record(at, 'oi', { oi, oi_unit: toQuantityUnit(at.symbol) }, ticker);
 };
 
 /** The day's volume is in base for both kinds; the change is a percentage, null without trades. */
-const toDay = (at: At, ticker: Fields): readonly Mapped[] => {
-  const oi = readAmountOrNull(ticker.open_interest, 'open_interest');
-  const oiRecord = oi === null ? [] : [record(at, 'oi', { oi, oi_unit: toQuantityUnit(at.symbol) }, ticker)];
-  if (!isFields(ticker.stats)) return oiRecord;
+const toDay = (at: At, ticker: Fields): Mapped | null => {
+  if (!isFields(ticker.stats)) return null;
   const { volume, volume_usd, volume_notional, price_change } = ticker.stats;
   const percent = readFigureOrNull(price_change, 'price_change');
   const turnover = volume_notional ?? (isLinear(at.symbol) ? null : volume_usd);
@@ -130,7 +148,7 @@ const toDay = (at: At, ticker: Fields): readonly Mapped[] => {
     change_24h: percent === null ? null : percentToFraction(percent),
   };
   const isEmpty = stats.volume_24h === null && stats.turnover_24h === null && stats.change_24h === null;
-  return [...oiRecord, ...(isEmpty ? [] : [record(at, 'stats', stats, ticker)])];
+  return isEmpty ? null : record(at, 'stats', stats, ticker);
 };
 
 /** `perpetual.<instrument>`: its index; its `interest` is not read. */
@@ -159,31 +177,36 @@ const mapBook = (channel: readonly string[], data: Fields, source: Source): read
   const sequence = readId(data.change_id, 'change_id');
   const bids = readChanges(data.bids, 'bids');
   const asks = readChanges(data.asks, 'asks');
-  const chain = toChain(data, symbol);
-  if (chain.kind === 'snapshot')
-    return [{ ...record(at, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence }, data), chain }];
-  return [{ ...record(at, 'book', { kind: 'update', bids, asks, sequence }, data), chain }];
+  const chain = toChain(data, symbol, sequence);
+  const { kind } = chain;
+  const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
+  const mapped = record(at, 'book', { kind, bids: sides.bids, asks: sides.asks, sequence }, data);
+  return [{ record: mapped.record, element: data, chain }];
 };
 
 /** Before 2021 there was no `type`; a snapshot was a message without a previous change. */
-const toChain = (data: Fields, symbol: string): Chain => {
-  const last = BigInt(readId(data.change_id, 'change_id'));
+const toChain = (data: Fields, symbol: string, sequence: string): BookChain => {
+  const last = BigInt(sequence);
   const isSnapshot = data.type === 'snapshot' || (data.type === undefined && data.prev_change_id === undefined);
-  if (isSnapshot) return { ...snapshotChain(symbol, last), full: WHOLE };
+  if (isSnapshot) return { symbol, kind: 'snapshot', first: null, last, previous: null, full: WHOLE };
   return { symbol, kind: 'update', first: null, last, previous: BigInt(readId(data.prev_change_id, 'prev_change_id')) };
 };
+
+type BookChain = Chain & { readonly kind: 'snapshot' | 'update' };
 
 /** The first notification holds every level the venue has. */
 const WHOLE = { bids: true, asks: true };
 
 /** `[new | change | delete, price, amount]`. */
-const readChanges = (value: unknown, name: string): Level[] =>
-  readList(value, name).map((item): Level => {
+const readChanges = (value: unknown, name: string): readonly Level[] => {
+  if (value instanceof ChangeList) return value.levels;
+  return readList(value, name).map((item): Level => {
     const [action, price, amount] = readList(item, name);
     if (action === 'delete') return [readPrice(price, name), '0'];
     if (action !== 'new' && action !== 'change') throw badFrame(`${name} holds no change`, 'bad_level');
     return [readPrice(price, name), readAmount(amount, name)];
   });
+};
 
 /** `[price, amount]` levels outside the chain of changes. */
 const mapLevels = (data: Fields, { receivedAt }: Source): readonly Mapped[] => {
@@ -225,28 +248,32 @@ export const readNewestMinute = (text: string): ClosedMinute | null => {
 
 // ---- events ----
 
-const mapTrades = (data: unknown, source: Source): readonly Mapped[] =>
-  readList(data, 'trades').flatMap((item) => mapTrade(readFields(item, 'trade'), source));
+const mapTrades = (data: unknown, source: Source): readonly Mapped[] => {
+  const mapped: Mapped[] = [];
+  for (const item of readList(data, 'trades')) pushTrade(mapped, readFields(item, 'trade'), source);
+  return mapped;
+};
 
-/** Maps a trade, and the liquidations it filled. */
-const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
+/** Adds a trade, and the liquidations it filled. */
+const pushTrade = (mapped: Mapped[], trade: Fields, { receivedAt }: Source): void => {
   const symbol = readText(trade.instrument_name, 'instrument_name');
-  if (!isPerpetual(symbol)) return [];
-  const direction = readTaker(trade.direction, ['buy', 'sell'], 'direction');
-  if (direction === null) return [];
+  if (!isPerpetual(symbol)) return;
+  const side = readTaker(trade.direction, SIDES, 'direction');
+  if (side === null) return;
   const at = { symbol, venueTs: readMsOrNull(trade.timestamp, 'timestamp'), receivedAt };
   const id = readIdText(trade.trade_id, 'trade_id');
   const price = readPrice(trade.price, 'price');
-  const amount = { quantity: readAmount(trade.amount, 'amount'), quantity_unit: toQuantityUnit(symbol) };
-  const fill = { price, price_kind: 'fill' as const, ...amount };
-  return [
-    record(at, 'trade', { id, side: direction, price, ...amount }, trade),
-    // Two liquidations of one trade share its id: the second gets a suffix.
-    ...listClosedSides(trade.liquidation, direction).map((side, i) =>
-      record(at, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side, ...fill }, trade),
-    ),
-  ];
+  const quantity = readAmount(trade.amount, 'amount');
+  const quantity_unit = toQuantityUnit(symbol);
+  mapped.push(record(at, 'trade', { id, side, price, quantity, quantity_unit }, trade));
+  if (trade.liquidation === undefined) return;
+  const fill = { price, price_kind: 'fill' as const, quantity, quantity_unit };
+  // Two liquidations of one trade share its id: the second gets a suffix.
+  for (const [i, closed] of listClosedSides(trade.liquidation, side).entries())
+    mapped.push(record(at, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side: closed, ...fill }, trade));
 };
+
+const SIDES = ['buy', 'sell'] as const;
 
 /** The liquidated party: `T` the taker, `M` the maker, whose side is opposite, `MT` both. A sale closes a long. */
 const listClosedSides = (liquidation: unknown, taker: 'buy' | 'sell'): readonly ('long' | 'short')[] => {

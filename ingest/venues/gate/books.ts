@@ -1,5 +1,6 @@
 // Gate's books as normalised records: diffs (`order_book_update`), streams of a depth (`obu`), the old `order_book`, and the REST snapshot.
-import type { Digits, Level } from '../../../schemas/records.ts';
+import { isNegative } from '../../../schemas/decimals.ts';
+import type { Level } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import type { Chain, FullSides } from '../shared/book-sync.ts';
@@ -91,22 +92,30 @@ const mapOldWhole: Frame = (result, envelope, source) => {
   return [withChain(mapped, sequence === null ? null : toSnapshotChain(symbol, BigInt(sequence)))];
 };
 
-const withChain = (mapped: Mapped, chain: Chain | null): Mapped => (chain === null ? mapped : { ...mapped, chain });
+const withChain = (mapped: Mapped, chain: Chain | null): Mapped =>
+  chain === null ? mapped : { record: mapped.record, element: mapped.element, chain };
 
 const mapOldChanges = (rows: readonly unknown[], envelope: Fields, source: Source): readonly Mapped[] => {
-  const changes = rows.map((row) => readFields(row, 'change'));
-  const symbols = [...new Set(changes.map((change) => readText(change.c, 'c')))].filter(isPerpetual);
-  return symbols.map((symbol) => {
-    const own = changes.filter(({ c }) => c === symbol);
+  const bySymbol = new Map<string, Fields[]>();
+  for (const row of rows.map((each) => readFields(each, 'change'))) {
+    const symbol = readText(row.c, 'c');
+    const own = bySymbol.get(symbol);
+    if (own === undefined) bySymbol.set(symbol, [row]);
+    else own.push(row);
+  }
+  const mapped: Mapped[] = [];
+  for (const [symbol, own] of bySymbol) {
+    if (!isPerpetual(symbol)) continue;
     const ids = own.map(({ id }) => (id === undefined ? null : readId(id, 'id')));
+    const first = ids[0] ?? null;
     const last = ids.at(-1) ?? null;
     const at = { symbol, venueTs: sentAt(envelope), receivedAt: source.receivedAt };
-    const mapped = toMapped(at, 'book', { kind: 'update', ...toSides(own), sequence: last }, own);
-    const first = ids[0] ?? null;
-    const chain =
-      first === null || last === null ? null : updateChain(symbol, { first: BigInt(first), last: BigInt(last) });
-    return withChain(mapped, chain);
-  });
+    const { bids, asks } = toSides(own);
+    const book = toMapped(at, 'book', { kind: 'update', bids, asks, sequence: last }, own);
+    const isChained = first !== null && last !== null;
+    mapped.push(withChain(book, isChained ? updateChain(symbol, { first: BigInt(first), last: BigInt(last) }) : null));
+  }
+  return mapped;
 };
 
 /** A size of zero has no side: the level is removed from both. */
@@ -115,9 +124,12 @@ const toSides = (changes: readonly Fields[]): Sides => {
   for (const { p, s } of changes) {
     const price = readPrice(p, 'p');
     const signed = readFigure(s, 's');
-    const size: Digits = signed.startsWith('-') ? signed.slice(1) : signed;
-    if (!signed.startsWith('-')) sides.bids.push([price, size]);
-    if (signed.startsWith('-') || signed === '0') sides.asks.push([price, size]);
+    if (isNegative(signed)) {
+      sides.asks.push([price, signed.slice(1)]);
+      continue;
+    }
+    sides.bids.push([price, signed]);
+    if (signed === '0') sides.asks.push([price, signed]);
   }
   return sides;
 };

@@ -18,6 +18,8 @@ const LATEST_SECONDS = 4_102_444_800;
 /** Seconds with or without a fraction, as number or text, to microseconds. Zero and absent mean: no stamp. */
 export const readSeconds = (value: unknown, name: string): Micros | null => {
   if (value === undefined || value === null || value === '') return null;
+  if (typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= LATEST_SECONDS)
+    return value * 1_000_000;
   const [, seconds, fraction = ''] = /^(\d{1,11})(?:\.(\d+))?$/.exec(String(value)) ?? [];
   if (seconds === undefined || Number(seconds) > LATEST_SECONDS) throw badFrame(`${name} is no instant`);
   const at = Number(seconds) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, '0'));

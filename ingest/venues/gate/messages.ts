@@ -4,7 +4,7 @@ import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import type { At } from '../shared/shape.ts';
+import { type At, listPresent } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -59,11 +59,11 @@ const mapAnswer = (path: string | null, body: unknown, source: Source): readonly
 };
 
 /** Perpetuals' elements of a result: a list, a list within a list (2021), or a single one. */
-const listElements = (result: unknown): readonly Fields[] =>
-  [result]
-    .flat(2)
-    .map((element) => readFields(element, 'element'))
-    .filter(({ contract }) => isPerpetual(readText(contract, 'contract')));
+const listElements = (result: unknown): readonly Fields[] => {
+  const items: readonly unknown[] = Array.isArray(result) ? result.flat() : [result];
+  const elements = items.map((item) => readFields(item, 'element'));
+  return elements.filter(({ contract }) => isPerpetual(readText(contract, 'contract')));
+};
 
 const toAt = ({ contract }: Fields, venueTs: Micros | null, { receivedAt }: Source): At => ({
   symbol: readText(contract, 'contract'),
@@ -74,15 +74,20 @@ const toAt = ({ contract }: Fields, venueTs: Micros | null, { receivedAt }: Sour
 // ---- tickers ----
 
 const mapTickers: Frame = (result, envelope, source) =>
-  listElements(result).flatMap((ticker) => mapTicker(ticker, toAt(ticker, sentAt(envelope), source)));
+  flatten(listElements(result).map((ticker) => mapTicker(ticker, toAt(ticker, sentAt(envelope), source))));
 
-const mapTicker = (ticker: Fields, at: At): readonly Mapped[] => [
-  ...toTicker(at, ticker),
-  ...toMark(at, ticker, [ticker.mark_price, ticker.index_price]),
-  ...toFunding(at, ticker),
-  ...toOi(at, ticker, ticker.total_size),
-  ...toStats(at, ticker),
-];
+/** Most messages have one element. */
+const flatten = (lists: readonly (readonly Mapped[])[]): readonly Mapped[] =>
+  lists.length === 1 ? (lists[0] as readonly Mapped[]) : lists.flat();
+
+const mapTicker = (ticker: Fields, at: At): readonly Mapped[] =>
+  listPresent([
+    toTicker(at, ticker),
+    toMark(at, ticker, { mark: ticker.mark_price, index: ticker.index_price }),
+    toFunding(at, ticker),
+    toOi(at, ticker, ticker.total_size),
+    toStats(at, ticker),
+  ]);
 
 /** The venue sends zero while there is no price. */
 const readPriceUnlessZero = (value: unknown, name: string): Digits | null => {
@@ -90,30 +95,32 @@ const readPriceUnlessZero = (value: unknown, name: string): Digits | null => {
   return digits === '0' ? null : digits;
 };
 
-const toTicker = (at: At, ticker: Fields): Mapped[] => {
+const toTicker = (at: At, ticker: Fields): Mapped | null => {
   const last = readPriceUnlessZero(ticker.last, 'last');
-  return last === null ? [] : [toMapped(at, 'ticker', { last }, ticker)];
+  return last === null ? null : toMapped(at, 'ticker', { last }, ticker);
 };
 
-const toMark = (at: At, element: Fields, [markPrice, indexPrice]: readonly [unknown, unknown]): Mapped[] => {
-  const mark = readPriceUnlessZero(markPrice, 'mark_price');
-  const index = readPriceUnlessZero(indexPrice, 'index_price');
-  return mark === null && index === null ? [] : [toMapped(at, 'mark', { mark, index }, element)];
+type Prices = { readonly mark: unknown; readonly index: unknown };
+
+const toMark = (at: At, element: Fields, prices: Prices): Mapped | null => {
+  const mark = readPriceUnlessZero(prices.mark, 'mark_price');
+  const index = readPriceUnlessZero(prices.index, 'index_price');
+  return mark === null && index === null ? null : toMapped(at, 'mark', { mark, index }, element);
 };
 
 /** `funding_rate_indicative` is for the period after the next settlement. */
-const toFunding = (at: At, ticker: Fields): Mapped[] => {
+const toFunding = (at: At, ticker: Fields): Mapped | null => {
   const funding = readFigureOrNull(ticker.funding_rate, 'funding_rate');
-  if (funding === null) return [];
-  return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, ticker)];
+  if (funding === null) return null;
+  return toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, ticker);
 };
 
-const toOi = (at: At, element: Fields, size: unknown): Mapped[] => {
+const toOi = (at: At, element: Fields, size: unknown): Mapped | null => {
   const oi = readAmountOrNull(size, 'open interest');
-  return oi === null ? [] : [toMapped(at, 'oi', { oi, oi_unit: 'contracts' }, element)];
+  return oi === null ? null : toMapped(at, 'oi', { oi, oi_unit: 'contracts' }, element);
 };
 
-const toStats = (at: At, ticker: Fields): Mapped[] => {
+const toStats = (at: At, ticker: Fields): Mapped | null => {
   const percent = readFigureOrNull(ticker.change_percentage, 'change_percentage');
   const values = {
     volume_24h: readAmountOrNull(ticker.volume_24h, 'volume_24h'),
@@ -122,14 +129,15 @@ const toStats = (at: At, ticker: Fields): Mapped[] => {
     change_24h: percent === null ? null : percentToFraction(percent),
   };
   const isEmpty = values.volume_24h === null && values.turnover_24h === null && values.change_24h === null;
-  return isEmpty ? [] : [toMapped(at, 'stats', values, ticker)];
+  return isEmpty ? null : toMapped(at, 'stats', values, ticker);
 };
 
 /** Statistics of a minute, stamped with it: the mark and the open interest at its end. */
 const mapContractStats: Frame = (result, _envelope, source) =>
   listElements(result).flatMap((stats) => {
     const at = toAt(stats, readSeconds(stats.time, 'time'), source);
-    return [...toMark(at, stats, [stats.mark_price, undefined]), ...toOi(at, stats, stats.open_interest)];
+    const prices = { mark: stats.mark_price, index: undefined };
+    return listPresent([toMark(at, stats, prices), toOi(at, stats, stats.open_interest)]);
   });
 
 // ---- trades, liquidations ----
@@ -143,11 +151,16 @@ const toSigned = (value: unknown, name: string): { readonly isNegative: boolean;
 
 /** Frames stamp in milliseconds; answers write the same in seconds with a fraction. */
 const readTradeStamp = ({ create_time_ms, create_time }: Fields): Micros | null => {
-  const isSeconds = /^\d{1,11}(\.\d+)?$/.test(String(create_time_ms));
-  const fine = isSeconds
+  const fine = isSeconds(create_time_ms)
     ? readSeconds(create_time_ms, 'create_time_ms')
     : readMsOrNull(create_time_ms, 'create_time_ms');
   return fine ?? readSeconds(create_time, 'create_time');
+};
+
+const isSeconds = (value: unknown): boolean => {
+  if (value === undefined) return false;
+  const isWhole = typeof value === 'number' && Number.isInteger(value);
+  return isWhole ? value >= 0 && value < 1e11 : /^\d{1,11}(\.\d+)?$/.test(String(value));
 };
 
 /** An internal trade belongs to the insurance fund or an auto-deleveraging. */

@@ -4,7 +4,10 @@ import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
 
 /** `BTC_USDT`, `BTC_USD`; contracts with a delivery end in their date: `BTC_USDT_20250328`. */
-export const isPerpetual = (symbol: string): boolean => /^[^_]+_[^_]+$/.test(symbol);
+export const isPerpetual = (symbol: string): boolean => {
+  const at = symbol.indexOf('_');
+  return at > 0 && at < symbol.length - 1 && symbol.indexOf('_', at + 1) < 0;
+};
 
 /** The currency contracts settle in names the venue's endpoints. */
 export type Market = 'usdt' | 'btc';

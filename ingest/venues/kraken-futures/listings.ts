@@ -74,7 +74,7 @@ const toValues = (
     venue_kind,
     pair: typeof instrument.pair === 'string' ? instrument.pair : null,
     post_only: typeof instrument.postOnly === 'boolean' ? instrument.postOnly : null,
-    status: toStatus(instrument, at !== null && listed_at !== null && listed_at > at),
+    status: toStatus(instrument, at !== null && listed_at !== null && listed_at > at ? 'pre_launch' : 'halted'),
     contract_size: rules.contract_size,
     multiplier: '1',
     tick_size: rules.tick_size,
@@ -106,10 +106,10 @@ const toValues = (
   };
 };
 
-const toStatus = (instrument: Fields, isAhead: boolean): string => {
+/** `closed`: the status of an instrument that cannot be traded now. */
+const toStatus = (instrument: Fields, closed: 'pre_launch' | 'halted'): string => {
   if (instrument.tradeable === true) return instrument.postOnly === true ? 'post_only' : 'tradeable';
-  if (instrument.tradeable !== false) return 'unknown';
-  return isAhead ? 'pre_launch' : 'halted';
+  return instrument.tradeable === false ? closed : 'unknown';
 };
 
 /** The venue's own names of assets (V-04). */

@@ -1,12 +1,12 @@
 // Kraken Futures' frames and answers as normalised records (records.md). Instruments with a maturity and indices are never mapped.
 //
 // Figures are JSON numbers. A frame of the feed `ticker` is always complete; a figure of zero may be omitted (the docs), and is then null.
-import { percentToFraction } from '../../../schemas/decimals.ts';
+import { isNegative, percentToFraction } from '../../../schemas/decimals.ts';
 import type { Digits, Level, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { createCutter, LevelList } from '../shared/level-lists.ts';
-import { type At, bindRecords, sortSides } from '../shared/shape.ts';
+import { type At, bindRecords, listPresent, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -42,7 +42,7 @@ type Source = {
   readonly query: URLSearchParams;
 };
 /** What a record is about. */
-type Subject = At & SymbolQuantity;
+type Subject = At & { readonly unit: SymbolQuantity['quantity_unit'] };
 type Mapper = (body: Fields, source: Source) => readonly Mapped[];
 
 const cutLevels = createCutter({ names: ['bids', 'asks'], keys: ['price', 'qty'] });
@@ -77,7 +77,8 @@ const mapFrame: Mapper = (body, source) => {
 const readSubject = (symbol: unknown, venueTs: Micros | null, source: Source): Subject | null => {
   const name = readText(symbol, 'symbol');
   const quantity = toQuantity(name);
-  return quantity === null ? null : { ...quantity, symbol: name, venueTs, receivedAt: source.receivedAt };
+  if (quantity === null) return null;
+  return { symbol: name, venueTs, receivedAt: source.receivedAt, unit: quantity.quantity_unit };
 };
 
 const toMapped = bindRecords('kraken-futures');
@@ -87,19 +88,19 @@ const toMapped = bindRecords('kraken-futures');
 const mapTicker: Mapper = (body, source) => {
   const subject = readSubject(body.product_id, readMsOrNull(body.time, 'time'), source);
   if (subject === null) return [];
-  return [
-    ...toTicker(subject, body),
-    ...toMark(subject, body, ['markPrice', 'index']),
-    ...toFunding(subject, body),
-    ...toOi(subject, body),
-    ...toStats(subject, body, ['volume', 'change']),
-  ];
+  return listPresent([
+    toTicker(subject, body),
+    toMark(subject, body, ['markPrice', 'index']),
+    toFunding(subject, body),
+    toOi(subject, body),
+    toStats(subject, body, ['volume', 'change']),
+  ]);
 };
 
 /** Top of book with the day's figures, without a stamp. */
 const mapTickerLite: Mapper = (body, source) => {
   const subject = readSubject(body.product_id, readMsOrNull(body.time, 'time'), source);
-  return subject === null ? [] : toStats(subject, body, ['volume', 'change']);
+  return subject === null ? [] : listPresent([toStats(subject, body, ['volume', 'change'])]);
 };
 
 /** All tickers at once. `lastTime` is the stamp of `last` alone; the rate is an amount here, hence no funding. */
@@ -110,52 +111,56 @@ const mapTickers: Mapper = (body, source) => {
     const subject = readSubject(ticker.symbol, sentAt, source);
     if (subject === null) return [];
     const lastTime = readInstantOrNull(ticker.lastTime, 'lastTime');
-    return [
-      ...toTicker({ ...subject, venueTs: lastTime ?? sentAt }, ticker),
-      ...toMark(subject, ticker, ['markPrice', 'indexPrice']),
-      ...toOi(subject, ticker),
-      ...toStats(subject, ticker, ['vol24h', 'change24h']),
-    ];
+    return listPresent([
+      toTicker({ ...subject, venueTs: lastTime ?? sentAt }, ticker),
+      toMark(subject, ticker, ['markPrice', 'indexPrice']),
+      toOi(subject, ticker),
+      toStats(subject, ticker, ['vol24h', 'change24h']),
+    ]);
   });
 };
 
 /** A last price of zero means no trade yet. */
-const toTicker = (subject: Subject, body: Fields): Mapped[] => {
+const toTicker = (subject: Subject, body: Fields): Mapped | null => {
   const last = readAmountOrNull(body.last, 'last');
-  return last === null || last === '0' ? [] : [toMapped(subject, 'ticker', { last }, body)];
+  return last === null || last === '0' ? null : toMapped(subject, 'ticker', { last }, body);
 };
 
-const toMark = (subject: Subject, body: Fields, [markName, indexName]: readonly [string, string]): Mapped[] => {
+const toMark = (subject: Subject, body: Fields, [markName, indexName]: readonly [string, string]): Mapped | null => {
   const mark = readPriceOrNull(body[markName], markName);
   const index = readPriceOrNull(body[indexName], indexName);
-  return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index }, body)];
+  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index }, body);
 };
 
 /** The rate of the current hour, paid at its end; an end of zero means no funding. */
-const toFunding = (subject: Subject, body: Fields): Mapped[] => {
+const toFunding = (subject: Subject, body: Fields): Mapped | null => {
   const funding = readFigureOrNull(body.relative_funding_rate, 'relative_funding_rate');
   const next_funding_at = readMsOrNull(body.next_funding_rate_time, 'next_funding_rate_time');
   const isNone = body.next_funding_rate_time !== undefined && next_funding_at === null;
-  if (isNone || (funding === null && next_funding_at === null)) return [];
-  return [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at }, body)];
+  if (isNone || (funding === null && next_funding_at === null)) return null;
+  return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at }, body);
 };
 
-const toOi = (subject: Subject, body: Fields): Mapped[] => {
+const toOi = (subject: Subject, body: Fields): Mapped | null => {
   const oi = readAmountOrNull(body.openInterest, 'openInterest');
-  return oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: subject.quantity_unit }, body)];
+  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: subject.unit }, body);
 };
 
 /** The change is a percentage; `volumeQuote` is the volume in quote currency. */
-const toStats = (subject: Subject, body: Fields, [volumeName, changeName]: readonly [string, string]): Mapped[] => {
+const toStats = (
+  subject: Subject,
+  body: Fields,
+  [volumeName, changeName]: readonly [string, string],
+): Mapped | null => {
   const percent = readFigureOrNull(body[changeName], changeName);
   const values = {
     volume_24h: readAmountOrNull(body[volumeName], volumeName),
-    volume_unit: subject.quantity_unit,
+    volume_unit: subject.unit,
     turnover_24h: readAmountOrNull(body.volumeQuote, 'volumeQuote'),
     change_24h: percent === null ? null : percentToFraction(percent),
   };
   const isEmpty = values.volume_24h === null && values.turnover_24h === null && values.change_24h === null;
-  return isEmpty ? [] : [toMapped(subject, 'stats', values, body)];
+  return isEmpty ? null : toMapped(subject, 'stats', values, body);
 };
 
 // ---- book ----
@@ -165,7 +170,7 @@ const SIDES = ['buy', 'sell'] as const;
 /** A size below zero was observed; it means zero. */
 const readSize = (value: unknown): Digits => {
   const size = readFigure(value, 'qty');
-  return size.startsWith('-') ? '0' : size;
+  return isNegative(size) ? '0' : size;
 };
 
 /** One level a message. */
@@ -175,9 +180,10 @@ const mapBook: Mapper = (body, source) => {
   const side = readSide(body.side, SIDES, 'side');
   const level: Level = [readPrice(body.price, 'price'), readSize(body.qty)];
   const sequence = readId(body.seq, 'seq');
-  const sides = { bids: side === 'buy' ? [level] : [], asks: side === 'sell' ? [level] : [] };
-  const mapped = toMapped(subject, 'book', { kind: 'update', ...sides, sequence }, body);
-  return [{ ...mapped, chain: toChain(subject.symbol, 'update', BigInt(sequence)) }];
+  const bids = side === 'buy' ? [level] : [];
+  const asks = side === 'sell' ? [level] : [];
+  const { record, element } = toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }, body);
+  return [{ record, element, chain: toChain(subject.symbol, 'update', BigInt(sequence)) }];
 };
 
 const mapBookSnapshot: Mapper = (body, source) => {
@@ -251,7 +257,7 @@ const toTrades = (
     side: taker,
     price: readPrice(body.price, 'price'),
     quantity: readAmount(size, 'quantity'),
-    quantity_unit: subject.quantity_unit,
+    quantity_unit: subject.unit,
   };
   const trade = toMapped(subject, 'trade', values, body);
   if (body.type !== 'liquidation') return [trade];
@@ -307,7 +313,7 @@ const toCandle = (subject: Subject, candle: Fields, price_type: PriceType): Mapp
     low: readPrice(candle.low, 'low'),
     close: readPrice(candle.close, 'close'),
     volume: isTraded ? readAmountOrNull(candle.volume, 'volume') : null,
-    volume_unit: isTraded ? subject.quantity_unit : null,
+    volume_unit: isTraded ? subject.unit : null,
     turnover: null,
     trades: null,
     closed: null,

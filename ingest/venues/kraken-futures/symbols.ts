@@ -8,15 +8,17 @@ export type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' 
  * `PI_`: inverse, contracts of one USD. `PF_`: multi-collateral linear, amounts of the base. `PV_` (delisted): linear, contracts of one base.
  * Everything else has a maturity (`FI_`, `FF_`) or is an index (`in_`, `rr_`).
  */
-const KINDS: Readonly<Record<string, SymbolQuantity>> = {
-  PI: { venue_kind: 'inverse', contract_size: '1', quantity_unit: 'contracts' },
-  PF: { venue_kind: 'linear', contract_size: '1', quantity_unit: 'base' },
-  PV: { venue_kind: 'linear', contract_size: '1', quantity_unit: 'contracts' },
-};
+const KINDS: ReadonlyMap<string, SymbolQuantity> = new Map([
+  ['PI_', { venue_kind: 'inverse', contract_size: '1', quantity_unit: 'contracts' }],
+  ['PF_', { venue_kind: 'linear', contract_size: '1', quantity_unit: 'base' }],
+  ['PV_', { venue_kind: 'linear', contract_size: '1', quantity_unit: 'contracts' }],
+]);
 
 /** Null: no perpetual. Old reference answers have symbols in lower case. */
-export const toQuantity = (symbol: string): SymbolQuantity | null =>
-  (symbol[2] === '_' ? KINDS[symbol.slice(0, 2).toUpperCase()] : undefined) ?? null;
+export const toQuantity = (symbol: string): SymbolQuantity | null => {
+  const kind = symbol.slice(0, 3);
+  return KINDS.get(kind) ?? KINDS.get(kind.toUpperCase()) ?? null;
+};
 
 /** Snapshots contain the venue's whole book, whatever its depth. */
 export const toChain = (symbol: string, kind: Chain['kind'], sequence: bigint): Chain => {

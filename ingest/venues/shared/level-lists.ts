@@ -11,10 +11,12 @@ export type LevelForm = {
   readonly keys?: readonly string[];
   /** The member contains both sides: a list of two lists. */
   readonly isPaired?: true;
+  /** A level is a list that starts with one of these words; after the last of them its size is zero. */
+  readonly words?: readonly string[];
 };
 
-/** A list of levels read from the text; in JSON it is the venue's own text. */
-export class LevelList {
+/** Levels read from the text; in JSON they are the venue's own text. */
+class CutList {
   readonly levels: readonly Level[];
   readonly #text: string;
   constructor(levels: readonly Level[], text: string) {
@@ -26,14 +28,20 @@ export class LevelList {
   }
 }
 
-type Lists = LevelList | readonly LevelList[];
-type Cut = { readonly name: string; readonly from: number; readonly to: number; readonly lists: Lists };
+export class LevelList extends CutList {}
+/** Levels that start with a word. */
+export class ChangeList extends CutList {}
+
+type Lists = CutList | readonly CutList[];
+type Member = { readonly name: string; readonly label: string };
+type Cut = Member & { readonly from: number; readonly to: number; readonly lists: Lists };
 
 /** A message without its levels (`null` replaces each list), and the lists by the member's name. */
 export type CutMessage = { readonly rest: string; readonly lists: ReadonlyMap<string, Lists> };
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
@@ -84,15 +92,20 @@ const findLabel = (
     : labels.findIndex((label) => text.startsWith(label, at));
 };
 
+/** The texts a level starts with: the labels of its members, or its words, in the order of the form. */
+type Starts = { readonly labels: readonly string[] | null; readonly words: readonly string[] | null };
+
 /** The level at `from`; null when it has not the plain form. */
-const scanLevel = (text: string, from: number, labels: readonly string[] | null): Level | null => {
+const scanLevel = (text: string, from: number, { labels, words }: Starts): Level | null => {
   const open = text.charCodeAt(from);
   const isObject = open === OPEN_OBJECT && labels !== null;
   if (!isObject && open !== OPEN_LIST) return null;
   const close = isObject ? CLOSE_OBJECT : CLOSE_LIST;
+  const word = words === null ? null : findWord(text, from + 1, words);
+  if (word === undefined) return null;
   let price: Digits | null = null;
   let size: Digits | null = null;
-  let at = from + 1;
+  let at = from + 1 + (word?.length ?? 0);
   for (let place = 0; ; place++) {
     const member = isObject ? findLabel(text, at, { labels, place }) : place;
     if (member < 0) return null;
@@ -106,17 +119,23 @@ const scanLevel = (text: string, from: number, labels: readonly string[] | null)
     if (code !== COMMA) return null;
   }
   end = at;
-  return price === null || size === null || price === '0' ? null : [price, size];
+  if (price === null || size === null || price === '0') return null;
+  return [price, word !== null && word === words?.at(-1) ? '0' : size];
 };
 
-const scanList = (text: string, from: number, labels: readonly string[] | null): LevelList | null => {
+const findWord = (text: string, at: number, words: readonly string[]): string | undefined => {
+  for (const word of words) if (text.startsWith(word, at)) return word;
+  return undefined;
+};
+
+const scanList = (text: string, from: number, starts: Starts): CutList | null => {
   if (text.charCodeAt(from) !== OPEN_LIST) return null;
   const levels: Level[] = [];
   let at = from + 1;
   if (text.charCodeAt(at) === CLOSE_LIST) at += 1;
   else {
     for (;;) {
-      const level = scanLevel(text, at, labels);
+      const level = scanLevel(text, at, starts);
       if (level === null) return null;
       levels.push(level);
       at = end + 1;
@@ -126,55 +145,69 @@ const scanList = (text: string, from: number, labels: readonly string[] | null):
     }
   }
   end = at;
-  return new LevelList(levels, text.slice(from, at));
+  const List = starts.words === null ? LevelList : ChangeList;
+  return new List(levels, text.slice(from, at));
 };
 
-const scanPair = (text: string, from: number, labels: readonly string[] | null): readonly LevelList[] | null => {
-  const first = text.charCodeAt(from) === OPEN_LIST ? scanList(text, from + 1, labels) : null;
+const scanPair = (text: string, from: number, starts: Starts): readonly CutList[] | null => {
+  const first = text.charCodeAt(from) === OPEN_LIST ? scanList(text, from + 1, starts) : null;
   if (first === null || text.charCodeAt(end) !== COMMA) return null;
-  const second = scanList(text, end + 1, labels);
+  const second = scanList(text, end + 1, starts);
   if (second === null || text.charCodeAt(end) !== CLOSE_LIST) return null;
   end += 1;
   return [first, second];
 };
 
 /** Cuts the lists out of a message's text; null without lists, or when one has not the plain form. */
-export const createCutter = ({ names, keys, isPaired }: LevelForm): ((text: string) => CutMessage | null) => {
-  const members = names.map((name) => ({ name, label: `"${name}":`, start: `"${name}":[` }));
-  const labels = keys?.map((key) => `"${key}":`) ?? null;
+export const createCutter = ({ names, keys, isPaired, words }: LevelForm): ((text: string) => CutMessage | null) => {
+  const members = names.map((name) => ({ name, label: `"${name}":` }));
+  const starts: Starts = {
+    labels: keys?.map((key) => `"${key}":`) ?? null,
+    words: words?.map((word) => `"${word}",`) ?? null,
+  };
   const scan = isPaired ? scanPair : scanList;
   return (text) => {
     if (text.length < SHORTEST_CUT) return null;
     const cuts: Cut[] = [];
-    for (const { name, label, start } of members) {
-      const at = text.indexOf(start);
-      if (at < 0) continue;
-      const before = text.charCodeAt(at - 1);
+    // A bracket is looked for, not the names: a search for one character is the only fast one.
+    let from = text.indexOf('[');
+    while (from >= 0) {
+      const member = text.charCodeAt(from - 1) === COLON ? findMember(text, from, members) : undefined;
+      if (member === undefined) {
+        from = text.indexOf('[', from + 1);
+        continue;
+      }
+      const { name, label } = member;
+      const before = text.charCodeAt(from - label.length - 1);
       if (before !== COMMA && before !== OPEN_OBJECT) return null;
-      const from = at + label.length;
-      const lists = scan(text, from, labels);
+      const lists = scan(text, from, starts);
       if (lists === null) return null;
-      cuts.push({ name, from, to: end, lists });
+      cuts.push({ name, label, from, to: end, lists });
+      from = text.indexOf('[', end);
     }
-    if (cuts.length === 0) return null;
-    const rest = withoutCuts(
-      text,
-      cuts.toSorted((a, b) => a.from - b.from),
-    );
-    // A duplicate member would be ambiguous.
-    const isTwice = members.some(({ label }) => rest.indexOf(label) !== rest.lastIndexOf(label));
-    return isTwice ? null : { rest, lists: new Map(cuts.map((cut) => [cut.name, cut.lists])) };
+    return cuts.length === 0 ? null : cutLists(text, cuts);
   };
 };
 
-const withoutCuts = (text: string, cuts: readonly Cut[]): string => {
+/** The member whose label ends at `at`. */
+const findMember = (text: string, at: number, members: readonly Member[]): Member | undefined => {
+  for (const member of members) if (text.startsWith(member.label, at - member.label.length)) return member;
+  return undefined;
+};
+
+/** Null when a member exists twice: which of the two counts is left to JSON.parse. */
+const cutLists = (text: string, cuts: readonly Cut[]): CutMessage | null => {
+  const lists = new Map<string, Lists>();
   let rest = '';
   let from = 0;
   for (const cut of cuts) {
     rest += `${text.slice(from, cut.from)}null`;
     from = cut.to;
+    lists.set(cut.name, cut.lists);
   }
-  return rest + text.slice(from);
+  rest += text.slice(from);
+  const isTwice = cuts.some(({ label }) => rest.indexOf(label) !== rest.lastIndexOf(label));
+  return isTwice ? null : { rest, lists };
 };
 
 /** Inserts the lists where they were cut out; returns how many found their place. */

@@ -1,8 +1,7 @@
 // JSON.parse that keeps the digits of numbers that exceed a double.
 //
 // A JSON number of up to fifteen significant digits survives a double unchanged (IEEE 754: any such decimal is the only one of its length
-// near its double); longer ones are kept as `LongNumber`. So messages are parsed once, and only the few with a long number by the much slower
-// reviver, which gets each number's source text.
+// near its double); longer ones are kept as `LongNumber`. So messages are parsed once; in the few with a long number it is replaced before.
 
 /** ES2026; not in the compiler's library yet. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
@@ -25,37 +24,106 @@ export class LongNumber {
  * Sixteen digits or more, without leading and trailing zeros (nanoseconds that are whole milliseconds have thirteen); of integers with sixteen
  * digits those that may be above 2^53.
  */
-const LONG = /[[:,]\s*-?(?:[1-9](?=[\d.]{16})[\d.]{14,}[1-9]|9\d{15}|0\.(?:0*[1-9]\d{15}|0{99}))/;
+const LONG = /^-?(?:[1-9](?=[\d.]{16})[\d.]{14,}[1-9]|9\d{15}|0\.(?:0*[1-9]\d{15}|0{99}))/;
 /** Exponents beyond the exact range of a double, which overflow or vanish. A second test excludes ids, because hardly any text matches either. */
 const MAYBE_FAR = /\d[eE][-+]?\d{3}/;
 const FAR = /[[:,]\s*-?[\d.]+[eE][-+]?\d{3}/;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
 
 const isDigitOrPoint = (code: number): boolean => (code >= 48 && code <= 57) || code === 46;
 
-const LONG_RUN = 16;
-
-/** Whether sixteen consecutive digits or points exist: then one of every sixteen characters is one, so the others are skipped. */
-const hasLongRun = (text: string): boolean => {
-  for (let at = LONG_RUN - 1; at < text.length; at += LONG_RUN) {
-    if (!isDigitOrPoint(text.charCodeAt(at))) continue;
-    let from = at;
-    while (from > 0 && isDigitOrPoint(text.charCodeAt(from - 1))) from -= 1;
-    let to = at + 1;
-    while (to < text.length && isDigitOrPoint(text.charCodeAt(to))) to += 1;
-    if (to - from >= LONG_RUN) return true;
-  }
-  return false;
+/** Throws the errors of `JSON.parse`. */
+export const parseMessage = (text: string): unknown => {
+  if (MAYBE_FAR.test(text) && FAR.test(text)) return parseSlowly(text);
+  const longs = findLongs(text);
+  return longs.length === 0 ? JSON.parse(text) : parseLongs(text, longs);
 };
 
-/** A message that is a bare number is not tested: no venue sends one. */
-const holdsLongNumber = (text: string): boolean =>
-  (hasLongRun(text) && LONG.test(text)) || (MAYBE_FAR.test(text) && FAR.test(text));
+type Found = { readonly at: number; readonly number: LongNumber };
 
-const keepLong = (_key: string, value: unknown, context: { readonly source?: string }): unknown =>
-  typeof value === 'number' && context.source !== undefined && holdsLongNumber(`:${context.source}`)
-    ? new LongNumber(context.source)
-    : value;
+const NONE: readonly Found[] = [];
+const LONG_RUN = 16;
 
-/** Throws the errors of `JSON.parse`. */
-export const parseMessage = (text: string): unknown =>
-  holdsLongNumber(text) ? JSON.parse(text, keepLong as (key: string, value: unknown) => unknown) : JSON.parse(text);
+/**
+ * The long numbers of a message, but for far ones. Sixteen consecutive digits or points contain one of every sixteen characters, so the others
+ * are skipped. A message that is a bare number is not tested: no venue sends one.
+ */
+const findLongs = (text: string): readonly Found[] => {
+  let longs: Found[] | null = null;
+  for (let at = LONG_RUN - 1; at < text.length; at += LONG_RUN) {
+    if (!isDigitOrPoint(text.charCodeAt(at)) || !mayBeLong(text, at)) continue;
+    let from = at;
+    while (from > 0 && isDigitOrPoint(text.charCodeAt(from - 1))) from -= 1;
+    at += 1;
+    while (at < text.length && isDigitOrPoint(text.charCodeAt(at))) at += 1;
+    const found = at - from < LONG_RUN ? null : readLong(text, from, at);
+    if (found !== null) longs = longs === null ? [found] : [...longs, found];
+  }
+  return longs ?? NONE;
+};
+
+/** Of a long run, eight characters on one side are digits or points; spares short figures the look at each of theirs. */
+const mayBeLong = (text: string, at: number): boolean =>
+  (isDigitOrPoint(text.charCodeAt(at - 4)) && isDigitOrPoint(text.charCodeAt(at - 8))) ||
+  (isDigitOrPoint(text.charCodeAt(at + 4)) && isDigitOrPoint(text.charCodeAt(at + 8)));
+
+const MINUS = 0x2d;
+/** A number follows `[`, `:` or `,`. */
+const OPENERS: ReadonlySet<number> = new Set([0x5b, 0x3a, 0x2c]);
+const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+
+/** The number whose digits and points these are; null when it is not long, or they are part of a text. */
+const readLong = (text: string, from: number, to: number): Found | null => {
+  const at = text.charCodeAt(from - 1) === MINUS ? from - 1 : from;
+  let ahead = at - 1;
+  while (isSpace(text.charCodeAt(ahead))) ahead -= 1;
+  if (!OPENERS.has(text.charCodeAt(ahead))) return null;
+  NUMBER.lastIndex = at;
+  const digits = NUMBER.exec(text)?.[0] ?? '';
+  // Else no number of JSON, which is left to its parser.
+  const isWhole = at + digits.length >= to;
+  return isWhole && LONG.test(digits) ? { at, number: new LongNumber(digits) } : null;
+};
+
+/** The first long number is parsed as this, the second as its double: any other number this small has a far exponent. */
+const PLACE = 1e-300;
+const LARGEST_PLACE = 1e-290;
+
+/**
+ * Parses a number in each long number's place, then puts the long ones there. One that is part of a text, or of a member that exists twice,
+ * finds no place.
+ */
+const parseLongs = (text: string, longs: readonly Found[]): unknown => {
+  let rest = '';
+  let from = 0;
+  for (const [i, { at, number }] of longs.entries()) {
+    rest += `${text.slice(from, at)}${i + 1}e-300`;
+    from = at + number.text.length;
+  }
+  const message: unknown = JSON.parse(rest + text.slice(from));
+  return placeLongs(message, longs) === longs.length ? message : parseSlowly(text);
+};
+
+/** Returns how many found their place. */
+const placeLongs = (value: unknown, longs: readonly Found[]): number => {
+  if (typeof value !== 'object' || value === null) return 0;
+  const members = value as Record<string, unknown>;
+  let placed = 0;
+  for (const name of Object.keys(members)) {
+    const member = members[name];
+    if (typeof member === 'object') placed += placeLongs(member, longs);
+    if (typeof member !== 'number' || member <= 0 || member > LARGEST_PLACE) continue;
+    members[name] = longs[Math.round(member / PLACE) - 1]?.number;
+    placed += 1;
+  }
+  return placed;
+};
+
+/** The reviver gets each number's source text. */
+const parseSlowly = (text: string): unknown => JSON.parse(text, keepLong as (key: string, value: unknown) => unknown);
+
+const keepLong = (_key: string, value: unknown, context: { readonly source?: string }): unknown => {
+  const { source } = context;
+  if (typeof value !== 'number' || source === undefined) return value;
+  return LONG.test(source) || FAR.test(`:${source}`) ? new LongNumber(source) : value;
+};

@@ -65,6 +65,10 @@ export const bindRecords =
     element,
   });
 
+/** The records that a message has. */
+export const listPresent = (mapped: readonly (Mapped | null)[]): readonly Mapped[] =>
+  mapped.includes(null) ? mapped.filter((one) => one !== null) : (mapped as readonly Mapped[]);
+
 /** Sorts prices ascending (`1`) or descending (`-1`); levels already in order, which most venues send, are only checked. */
 const sortLevels = (levels: readonly Level[], direction: 1 | -1): readonly Level[] => {
   for (let at = 1; at < levels.length; at++) {
@@ -162,3 +166,9 @@ export const splitMultiplier = (asset: string): { readonly base: string; readonl
 
 /** Names whose `M` means a million, as their price shows; MANA's does not. */
 const MILLIONS = words({ MBABYDOGE: '1MBABYDOGE' });
+
+/** Whether a symbol ends in a digit, as a date does: spares most symbols a slower test. */
+export const endsInDigit = (symbol: string): boolean => {
+  const last = symbol.charCodeAt(symbol.length - 1);
+  return last >= 0x30 && last <= 0x39;
+};

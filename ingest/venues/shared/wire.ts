@@ -1,5 +1,5 @@
 // Readers of venue messages: JSON in, checked figures, ids and instants out; any fault becomes a `VenueError`.
-import { canonicalDigits, isPositive, plainDouble } from '../../../schemas/decimals.ts';
+import { canonicalDigits, isNegative, isPositive, plainDouble } from '../../../schemas/decimals.ts';
 import { parseInstant } from '../../../schemas/instants.ts';
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
 import { type Unexpected, VenueError, VenueRefusal } from '../contract/listings.ts';
@@ -22,9 +22,15 @@ const parseCut = (text: string, cut: Cutter): unknown => {
   return placeLists(message, found.lists) === found.lists.size ? message : parseMessage(text);
 };
 
+const decodeText = (payload: Uint8Array): string =>
+  (payload instanceof Buffer
+    ? payload
+    : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
+  ).toString();
+
 /** Runs `map` over the parsed payload; `cut` reads the lists of its books (level-lists.ts). Throws `VenueError` only. */
 export const readMessage = <T>(payload: Uint8Array, map: (message: unknown, text: string) => T, cut?: Cutter): T => {
-  const text = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8');
+  const text = decodeText(payload);
   try {
     return map(cut === undefined ? parseMessage(text) : parseCut(text, cut), text);
   } catch (error) {
@@ -97,7 +103,7 @@ const requirePositive = (digits: Digits, name: string): Digits => {
 /** An amount: zero or more. */
 export const readAmount = (value: unknown, name: string): Digits => {
   const digits = readFigure(value, name);
-  if (digits.startsWith('-')) throw badFigure(name, value);
+  if (isNegative(digits)) throw badFigure(name, value);
   return digits;
 };
 
