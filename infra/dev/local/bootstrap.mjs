@@ -20,7 +20,7 @@ const PRINT_EVERY_MS = 2000;
 const FETCH_TRIES = 3;
 const PARENT_LOOK_MS = 1000;
 
-/** Script name -> its file, and whether it runs the Java engines. */
+/** Script name -> its file, whether it runs the Java engines, and flags of Node. */
 const SCRIPTS = {
   demo: { file: 'infra/dev/local/demo.ts', engines: true },
   start: { file: 'infra/dev/local/start.ts', engines: true },
@@ -35,7 +35,7 @@ const SCRIPTS = {
   'perp-mcp': { file: 'api/perp-mcp.ts', engines: false },
   rules: { file: 'infra/dev/tools/rules.ts', engines: false },
   payments: { file: 'infra/dev/tools/payments.ts', engines: false },
-  nightly: { file: 'processors/nightly.ts', engines: false },
+  nightly: { file: 'processors/nightly.ts', engines: false, flags: ['--max-semi-space-size=8'] },
   anchors: { file: 'infra/dev/tools/anchors.ts', engines: false },
   verify: { file: 'infra/verify/verify.mjs', engines: false },
   perp: { file: 'clients/cli/main.ts', engines: false },
@@ -208,11 +208,11 @@ function runQuietly(what, command, commandArgs) {
   });
 }
 
-function runScript({ file, env }, scriptArgs) {
+function runScript({ file, env, flags = [] }, scriptArgs) {
   if (!existsSync(join(ROOT, file))) stop(`${file} does not exist`);
   const own = join(MODULES, 'node', 'bin', 'node');
   const node = existsSync(own) ? own : process.execPath;
-  const child = spawn(node, [join(ROOT, file), ...scriptArgs], {
+  const child = spawn(node, [...flags, join(ROOT, file), ...scriptArgs], {
     stdio: 'inherit',
     env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, ...env, PATH: `${join(MODULES, '.bin')}:${process.env.PATH ?? ''}` },
   });

@@ -1,10 +1,9 @@
 // Payments of a local run: USDC on its own chain, a facilitator over it, and a buyer with funds. All of it is worthless.
-import { join } from 'node:path';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import type { Engines } from '../engines/engines.ts';
-import { PROJECT_ROOT } from '../engines/java.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
 import { placeUsdc, USDC } from '../facilitator/local-usdc.ts';
+import { smallProcess } from './processes.ts';
 
 /** Members of `.local/endpoints.json`; null: this run has no payments of its own. */
 export type LocalPayments = {
@@ -44,7 +43,7 @@ export const startLocalPayments = async (
   await begin({
     name: 'facilitator',
     command: process.execPath,
-    args: [join(PROJECT_ROOT, 'infra', 'dev', 'facilitator', 'main.ts')],
+    args: smallProcess('infra/dev/facilitator/main.ts'),
     env: { RPC_URL: rpcUrl, FACILITATOR_PORT: String(ports.FACILITATOR_PORT) },
     isReady: async () => (await fetch(`${url}/supported`, { signal: AbortSignal.timeout(2_000) })).ok,
   });

@@ -1,8 +1,6 @@
 // Starts the simulated venues of a local run and reads their addresses.
-import { join } from 'node:path';
-import { PROJECT_ROOT } from '../engines/java.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
-import type { Ports } from './processes.ts';
+import { type Ports, smallProcess } from './processes.ts';
 
 export type SimulatedVenues = {
   readonly venues: readonly string[];
@@ -19,7 +17,7 @@ export async function startSimulator(
   await begin({
     name: 'simulator',
     command: process.execPath,
-    args: [join(PROJECT_ROOT, 'infra', 'dev', 'simulator', 'main.ts')],
+    args: smallProcess('infra/dev/simulator/main.ts'),
     // A port that survives a restart: the collectors receive the addresses once.
     env: { SIM_VENUES: venues.join(','), ...settings, SIM_PORT: String(ports.SIM_PORT) },
     isReady: async () => announced !== null,
