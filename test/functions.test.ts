@@ -97,7 +97,7 @@ t.test('functions are short, take three parameters at most and no boolean one, b
 const body = (lines: number): string => `{\n${'  call();\n'.repeat(lines - 2)}}`;
 const listKinds = (text: string): readonly Fault[] => findFaults(text).map(({ fault }) => fault);
 
-t.test('each kind of function is found, and its lawful neighbour is not', async (t) => {
+t.test('each kind of function is found, and its valid neighbour is not', async (t) => {
   t.same(listKinds(`const f = () => ${body(61)};`), ['long']);
   t.same(listKinds(`const f = () => ${body(60)};`), []);
   t.same(listKinds(`/** Long because a table is read whole. */\nconst f = () => ${body(61)};`), []);

@@ -133,7 +133,7 @@ const examine = async (t: Test, on: Visit, name: string): Promise<void> => {
   t.same(await findCutTexts(on), [], `${name}: every figure fits its cell`);
 };
 
-/** All at once. The books of the broken sequence and of the crossing cannot be requested anew before the faults end. */
+/** All at once. The books of the broken sequence and of the crossing cannot be requested again before the faults end. */
 const injectFaults = async (): Promise<void> => {
   await simulator.fault({ kind: 'rest_down', durationMs: LASTS_MS });
   await Promise.all([
@@ -241,7 +241,7 @@ t.test('50,000 points are drawn by at most four a column, and the keyboard reads
     Number(drawing.drawn) > drawing.width && Number(drawing.drawn) <= 4 * (drawing.width + 2),
     `${drawing.drawn} of 50000 points are drawn`,
   );
-  t.comment(`drawn anew in ${drawing.median.toFixed(1)} ms`);
+  t.comment(`drawn again in ${drawing.median.toFixed(1)} ms`);
   const slider = on.page.locator('#many').getByRole('slider');
   await slider.focus();
   await on.page.keyboard.press('Home');

@@ -1,4 +1,4 @@
-// Tasks in many processes: owners that stop, come back, join and leave change no row and no message.
+// Tasks in many processes: owners that stop, return, join and leave change no row and no message.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { copyRaw, hashNamespace, type LoggedWorld, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';

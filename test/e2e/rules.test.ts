@@ -161,7 +161,7 @@ const makeRules = async (t: Test, service: Service, targets: readonly Target[]):
     );
     rules.push({ rule, about, json: readCondition(parsed), madeAt: (await readState(pool, rule.ruleId)).after });
   }
-  t.equal(rules.length, RULES, `rules over ${market.size} bases; ${refused} were no lawful queries`);
+  t.equal(rules.length, RULES, `rules over ${market.size} bases; ${refused} were no valid queries`);
   return rules;
 };
 
@@ -194,7 +194,7 @@ const evaluatedUpTo = async ({ pool }: Service, rules: readonly Asked[], to: num
 
 // ---- kills ----
 
-/** One after the other dies and is started again while the rules go on; in the middle both at once. Answers how many died. */
+/** One after the other dies and is started again while the rules continue; in the middle both at once. Answers how many died. */
 const killInTurn = async (service: Service, rules: readonly Asked[], until: number): Promise<number> => {
   const { nodes } = service;
   let kills = 0;

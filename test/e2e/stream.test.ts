@@ -198,7 +198,7 @@ const checkTruth = async (t: Test, world: World, clients: readonly Client[]): Pr
 /** A node that has just begun is given a minute to read what its clients have missed. */
 const BACK_MS = 90_000;
 
-/** Nodes are killed in turn while clients come back to whichever is there. */
+/** Nodes are killed in turn while clients return to whichever is there. */
 const checkKilledNodes = async (t: Test, world: World, clients: readonly Client[]): Promise<void> => {
   const kills = Math.max(2, Math.round(SECONDS / 60));
   for (let i = 0; i < kills; i++) {

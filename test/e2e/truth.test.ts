@@ -312,7 +312,7 @@ t.test('everything served is true', { timeout: SECONDS * 1_000 + OTHER_MS }, asy
   const kills: FaultWindow[] = [];
   // It lives on after the subtest that kills it.
   const restart = (): void => restartIngest(t, world);
-  await t.test('a killed collector makes everything stale within 4 s, and it comes back', async (t) => {
+  await t.test('a killed collector makes everything stale within 4 s, and it returns', async (t) => {
     kills.push(await checkKilledIngest(t, world, restart));
   });
   await t.test(

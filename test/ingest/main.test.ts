@@ -163,7 +163,7 @@ t.test(
   },
 );
 
-t.test('of two collectors of one venue the one goes on unharmed when the other is killed', async (t) => {
+t.test('of two collectors of one venue the one continues unharmed when the other is killed', async (t) => {
   const simulator = await startSimulator({ seed: 4, listings: 6, rate: 120, levels: 30 });
   t.teardown(() => simulator.stop());
   const namespace = `${engines.namespace()}.`;

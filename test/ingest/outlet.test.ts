@@ -325,24 +325,28 @@ t.test('a full spool ends the connections in the log, and it continues without a
   await checkAccount(t, collector, world);
 });
 
-t.test('a full disk ends them too, and room on it is enough to go on', { ...LIMIT, skip: noSmallDisk }, async (t) => {
-  const disk = smallDisk(t, '24m') ?? '';
-  const ballast = join(disk, 'ballast');
-  writeFileSync(ballast, Buffer.alloc(24 * 1024 * 1024 - 600_000));
-  const world = await startWorld(t, 400);
-  const { simulator, namespace } = world;
-  const collector = await startCollector(simulator, namespace, { SPOOL_DIR: join(disk, 'spool') });
-  await until('frames flow', 20_000, () => isFlowing(collector, 300));
-  await until('it is ready: with Kafka at hand the disk does not matter', 20_000, () => isReady(collector));
-  hang(t);
-  await until('it refuses', 20_000, () => says(collector, /the spool cannot be written: ENOSPC/));
-  const before = (await readSent(simulator)).length;
-  rmSync(ballast);
-  await until('new connections', 20_000, async () => ((await readSent(simulator)).length > before ? true : null));
-  t.equal(await metric(collector, 'ingest_refusing'), 0);
-  t.equal(await metric(collector, 'ingest_spooling'), 1, 'Kafka is still away');
-  await pause(1_000);
-  wake();
-  await until('it is ready', 40_000, () => isReady(collector));
-  await checkAccount(t, collector, world);
-});
+t.test(
+  'a full disk ends them too, and room on it is enough to continue',
+  { ...LIMIT, skip: noSmallDisk },
+  async (t) => {
+    const disk = smallDisk(t, '24m') ?? '';
+    const ballast = join(disk, 'ballast');
+    writeFileSync(ballast, Buffer.alloc(24 * 1024 * 1024 - 600_000));
+    const world = await startWorld(t, 400);
+    const { simulator, namespace } = world;
+    const collector = await startCollector(simulator, namespace, { SPOOL_DIR: join(disk, 'spool') });
+    await until('frames flow', 20_000, () => isFlowing(collector, 300));
+    await until('it is ready: with Kafka at hand the disk does not matter', 20_000, () => isReady(collector));
+    hang(t);
+    await until('it refuses', 20_000, () => says(collector, /the spool cannot be written: ENOSPC/));
+    const before = (await readSent(simulator)).length;
+    rmSync(ballast);
+    await until('new connections', 20_000, async () => ((await readSent(simulator)).length > before ? true : null));
+    t.equal(await metric(collector, 'ingest_refusing'), 0);
+    t.equal(await metric(collector, 'ingest_spooling'), 1, 'Kafka is still away');
+    await pause(1_000);
+    wake();
+    await until('it is ready', 40_000, () => isReady(collector));
+    await checkAccount(t, collector, world);
+  },
+);

@@ -90,7 +90,7 @@ t.test('a record is read as it was written, and a cut or changed byte ends the r
   t.end();
 });
 
-t.test('what is appended comes back in order, over files and memory, and nothing is left', async (t) => {
+t.test('what is appended returns in order, over files and memory, and nothing is left', async (t) => {
   const dir = join(folder(t), 'c1');
   const spool = await openSpool(dir, { segmentBytes: 4_000 });
   t.notOk(existsSync(dir), 'an unused spool makes no folder');
@@ -215,7 +215,7 @@ t.test('above its bound it refuses, and takes again when a quarter is free', asy
 });
 
 t.test(
-  'on a full disk nothing that was kept is lost, and it goes on when there is room',
+  'on a full disk nothing that was kept is lost, and it continues when there is room',
   { skip: noSmallDisk },
   async (t) => {
     const disk = smallDisk(t, '512k') ?? '';

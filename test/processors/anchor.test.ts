@@ -224,7 +224,7 @@ t.test('a transaction that the node dropped because the base fee passed it is re
   t.equal(await postedTimes(day), 1);
 });
 
-t.test('a nonce that another transaction of the owner took is given up, and the day is signed anew', async (t) => {
+t.test('a nonce that another transaction of the owner took is given up, and the day is signed again', async (t) => {
   const { day } = await newDay();
   const poster = createPoster(chain, owner);
   await node.holdBlocks();
@@ -269,7 +269,7 @@ t.test('a root that is ours already is found by its event, without a new transac
   t.equal(await postedTimes(day), 1);
 });
 
-t.test('another root is a failure and an incident, nothing is sent, and other days go on', async (t) => {
+t.test('another root is a failure and an incident, nothing is sent, and other days continue', async (t) => {
   const [foreign, next] = [await newDay(), await newDay()];
   const other = 'f'.repeat(64);
   await node.wallet(owner.account).sendTransaction({ to: contract, data: postData(foreign.day, other) });
@@ -295,7 +295,7 @@ t.test('another root is a failure and an incident, nothing is sent, and other da
   t.match(await registry.metrics(), /nightly_late_anchor_days 1/);
 });
 
-t.test('a transaction that the chain refused is a failure; the next attempt begins anew', async (t) => {
+t.test('a transaction that the chain refused is a failure; the next attempt begins again', async (t) => {
   const { day } = await newDay();
   const poster = createPoster(chain, owner);
   await node.holdBlocks();
@@ -391,7 +391,7 @@ t.test('a day that was sent to Base is not posted on another chain', async (t) =
   await pool.query('delete from anchor_days where day = $1', [day]);
 });
 
-t.test('while the node is away nothing changes but the problem; back with its state it goes on', async (t) => {
+t.test('while the node is away nothing changes but the problem; back with its state it continues', async (t) => {
   const { day } = await newDay();
   const poster = createPoster(deepChain, owner);
   await advanceOnce(day, poster);
@@ -435,7 +435,7 @@ t.test('requests to a node that is away for an hour become rarer; then the day i
   t.same((await pool.query('select 1 from incidents where subject = $1', [day])).rows, [], 'nobody has to look');
 });
 
-t.test('days of a chain that began anew are posted again on the new one', async (t) => {
+t.test('days of a chain that began again are posted again on the new one', async (t) => {
   const { day, root } = await newDay();
   await anchor.run(day, makeContext());
   const fresh = await ownEngines(t, ['anvil']);

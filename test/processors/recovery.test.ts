@@ -170,7 +170,7 @@ t.test('a checkpoint that cannot be read: the one before it is as good', async (
     world.save({ ...entry, round, offset: round, body: entry.body === null ? null : '{"torn' });
   }
   await world.publisher.flush();
-  t.equal(await world.live(1100), 700, 'goes on after the older round');
+  t.equal(await world.live(1100), 700, 'continues after the older round');
   t.notOk(await world.alarm('corrupt'));
   await world.live(RECORDS.length);
   t.same(byKey(await world.rows()), byKey(listRows(WHOLE)));
@@ -217,7 +217,7 @@ for (const [name, cut] of [
   ['a log cut behind the last word', 1250],
   ['a log cut shortly before the last word', 1040],
 ] as const) {
-  t.test(`${name}: lost windows are storage failures, and rev goes on after a restart's gap`, async (t) => {
+  t.test(`${name}: lost windows are storage failures, and rev continues after a restart's gap`, async (t) => {
     const world = await openWorld(t);
     await world.live(700, 'saved');
     await world.live(1100);

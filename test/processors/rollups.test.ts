@@ -53,7 +53,7 @@ t.test('minutes of two units have no sum: the volume is unknown, everything else
   t.end();
 });
 
-t.test('a unit that comes back does not make the sum known again', (t) => {
+t.test('a unit that returns does not make the sum known again', (t) => {
   const units = ['base', 'contracts', 'base'] as const;
   const row = rolled(units.map((unit) => ({ volume: '1', unit })));
   t.equal(row?.figures['volume'], undefined);

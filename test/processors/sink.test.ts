@@ -239,7 +239,7 @@ t.test('refuses a column that exists with another type, by name', async (t) => {
   );
 });
 
-t.test('a row of every table comes back digit by digit, also figures that no double holds', async (t) => {
+t.test('a row of every table returns digit by digit, also figures that no double holds', async (t) => {
   const space = await openNamespace(t);
   const digits = [
     '0.1',

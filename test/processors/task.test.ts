@@ -73,7 +73,7 @@ t.test('a reading recorded more than 100 s after its window is a late row and no
   t.end();
 });
 
-t.test('minutes of a spool that come late are late rows by bucket and nothing else; then the book goes on', (t) => {
+t.test('minutes of a spool that come late are late rows by bucket and nothing else; then the book continues', (t) => {
   const log = begin();
   log.now += SECOND;
   snapshot(log, 100);

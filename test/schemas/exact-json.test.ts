@@ -14,7 +14,7 @@ t.test('digits are known of what a double rounds, where it stood', (t) => {
   t.equal(roundedDigits(body.a.b, '2'), '0.10000000000000000001');
   t.equal(roundedDigits(body, 'value'), undefined, 'a string has its own');
   const short = parseExactly('{"value": 1e300}') as object;
-  t.equal(roundedDigits(short, 'value'), undefined, 'what comes back from a double needs none');
+  t.equal(roundedDigits(short, 'value'), undefined, 'what a double prints exactly needs none');
   t.equal(roundedDigits(parseExactly('{"value": 12345.1234567891}') as object, 'value'), undefined);
   t.equal(roundedDigits(parseExactly('{"value": 12345.12345678912345}') as object, 'value'), '12345.12345678912345');
   t.end();

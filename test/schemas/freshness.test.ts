@@ -164,7 +164,7 @@ t.test(
   },
 );
 
-t.test('without a new reading a value never comes back to life', (t) => {
+t.test('without a new reading a value never becomes valid again', (t) => {
   const reading = fc.record({
     valid: fc.constant(true),
     gap_cause: fc.constant(null),

@@ -17,7 +17,7 @@ const BOUND = 'stale freshness_bound';
 const LOST = 'stale connection_lost';
 
 const NOTHING: Rule = { states: [], causes: [] };
-/** Books that must be requested anew come first: polls wait for the venue's limit. */
+/** Books that must be requested again come first: polls wait for the venue's limit. */
 const STARVED = ['venue_rate_limit', 'no_update'];
 
 /** The close itself, then every attempt that the venue refuses (design section 5: the code in `lost`). */

@@ -153,7 +153,7 @@ type Held = { readonly at: number; readonly write: (recordedAt?: number) => void
 
 /** Seconds since the start in which something is wrong. */
 const FAULTS = {
-  /** Socket a is lost and comes back. */
+  /** Socket a is lost and returns. */
   lost: [240, 255],
   /** Nothing runs but the owner of the task. */
   dead: [420, 460],

@@ -27,7 +27,7 @@ process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL');
 });
 
-/** Settings of the tests' own: children get none but the paths and the folder of compiled modules, without which each compiles all of ours anew. */
+/** Settings of the tests' own: children get none but the paths and the folder of compiled modules, without which each compiles all of ours again. */
 const inherited = (): Readonly<Record<string, string>> => {
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env;
   return { PATH, HOME, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }) };

@@ -145,7 +145,7 @@ t.test('a key that was refused before it existed is good as soon as it does', as
   t.pass('a refusal is forgotten by the same notice');
 });
 
-t.test('a lost listening connection comes back, and until then no entry outlives half a minute', async (t) => {
+t.test('a lost listening connection returns, and until then no entry outlives half a minute', async (t) => {
   const { url, pool } = await freshStore(t);
   const { keys, listener, status } = await startNode(t, url);
   // Notices to this process stop without an error, as when a line breaks.

@@ -420,7 +420,7 @@ t.test('a member with a fault inside is judged by what is left of it', async (t)
   ]);
 });
 
-t.test('limits of the language are judged of a lawful request only', async (t) => {
+t.test('limits of the language are checked of a valid request only', async (t) => {
   const { app, table } = await testApp(market());
   t.teardown(() => app.close());
   const many = (first: string) => `venue in (${[first, ...Array.from({ length: 32 }, () => 'okx')].join(', ')})`;

@@ -136,7 +136,7 @@ const listening = async ({ app }: TestApp): Promise<string> => {
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 };
 
-t.test('a stream that comes back waits for what it has missed, or begins with fresh snapshots', async (t) => {
+t.test('a stream that returns waits for what it has missed, or begins with fresh snapshots', async (t) => {
   const { joined, whole, node } = await openWorld(t, store);
   const path = '/v2/stream?layers=mark,ticker';
   const [there, here] = [await listening(whole), await listening(node)];

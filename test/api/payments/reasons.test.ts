@@ -20,7 +20,7 @@ import {
 const CALL = { body: { where: 'base = BTC', layers: ['mark'] } };
 const STRANGER = '0x000000000000000000000000000000000000dEaD';
 
-/** A 402 names its reason twice and quotes the price anew. */
+/** A 402 names its reason twice and quotes the price again. */
 const isRefusal = (t: Test, { status, headers, body }: Answer, reason: string): void => {
   t.equal(status, 402, reason);
   t.match(body, {

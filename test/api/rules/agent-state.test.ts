@@ -246,7 +246,7 @@ t.test('fresh evaluates now, once a second and rule, within the evaluations of t
   t.same(held.rows, [{ fresh_at: null }], 'what was refused holds nobody up');
 });
 
-t.test('rules are as many as the plan has room for, and lawful', async (t) => {
+t.test('rules are as many as the plan has room for, and valid', async (t) => {
   const { pool, feed } = await startApi(t);
   await newKey(pool, 'acc_free', 'free');
   await makeRule(pool, {}, 'acc_free');

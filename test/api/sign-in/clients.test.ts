@@ -169,7 +169,7 @@ t.test('an access token that is not good is a 401 that leads to the sign-in', as
   }
 });
 
-t.test('while the sign-in is away tokens are 503 and keys go on', async (t) => {
+t.test('while the sign-in is away tokens are 503 and keys work', async (t) => {
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   t.teardown(() => silent.close());

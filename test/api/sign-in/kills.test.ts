@@ -113,7 +113,7 @@ t.test('a killed process leaves no key without a connection and no connection ha
     // A client without a response repeats: an unused token is valid; for a used one the response is repeated, for ten seconds.
     const isUsed = await isConsumed(pool, held.refresh_token);
     const answer = await renew(service, held);
-    if (!isUsed || answer.status === 200) t.equal(answer.status, 200, `kill ${kill}: the connection goes on`);
+    if (!isUsed || answer.status === 200) t.equal(answer.status, 200, `kill ${kill}: the connection continues`);
     else held = await connect(service, owner);
     if (answer.status !== 200) continue;
     held = { ...held, ...((await answer.json()) as Tokens) };

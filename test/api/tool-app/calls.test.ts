@@ -187,7 +187,7 @@ const standIn = async (
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
 };
 
-t.test('a call that its client gives up is given up before the API too', async (t) => {
+t.test('a call that its client aborts is aborted before the API too', async (t) => {
   for (const era of ERAS) {
     let closed = 0;
     const { url, seen } = await standIn(t, (reply) => reply.once('close', () => (closed += 1)));

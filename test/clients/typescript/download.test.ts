@@ -91,7 +91,7 @@ const cutAfter =
     void held.then(() => response.destroy());
   };
 
-t.test('goes on where a download broke off, checks the hash, then gives the file its name', async (t) => {
+t.test('continues where a download broke off, checks the hash, then gives the file its name', async (t) => {
   let cuts = 0;
   const held = Promise.withResolvers<void>();
   const { edge, client } = await openWire(t, (request) =>

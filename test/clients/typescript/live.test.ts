@@ -117,7 +117,7 @@ t.test(
   },
 );
 
-t.test('goes on where another process stopped', async (t) => {
+t.test('continues where another process stopped', async (t) => {
   const { edge, client } = await edgeClient(t, [
     stream([hello('a', false), update('b', 2), update('c', 3)], 'silence'),
   ]);

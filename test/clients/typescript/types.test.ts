@@ -9,7 +9,7 @@ import { staleFiles } from '../../../infra/dev/tools/endpoint-docs.ts';
 import { PYTHON_TYPES } from '../../../infra/dev/tools/python-types.ts';
 
 t.test('what `npm run docs` prints is current, and a change of it is found', (t) => {
-  t.same(staleFiles(), [], '`npm run docs` prints them anew');
+  t.same(staleFiles(), [], '`npm run docs` prints them again');
   const changed = (path: string): string | null =>
     path === PYTHON_TYPES ? readFileSync(path, 'utf8').replace('float', 'int') : readFileSync(path, 'utf8');
   t.same(staleFiles(changed), ['clients/python/src/perp/types.py']);

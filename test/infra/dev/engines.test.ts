@@ -197,7 +197,7 @@ t.test('engines named by the environment are used as they are and not started', 
   );
 });
 
-t.test('engines killed with -9 come back on the same ports with what they had acknowledged', async (t) => {
+t.test('engines killed with -9 return on the same ports with what they had acknowledged', async (t) => {
   const engines = await ownEngines(t, ['kafka', 'questdb', 'anvil']);
   const kafka = new Kafka({ brokers: [engines.endpoints.kafka], logLevel: logLevel.NOTHING });
   const admin = kafka.admin();

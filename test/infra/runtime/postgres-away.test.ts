@@ -29,7 +29,7 @@ t.test('an answer is 503 for a database that is away or has no tables yet, and h
   await t.rejects(answering(failing(coded('42601')), 'Nothing.').query('selct 1'), { code: '42601' });
 });
 
-t.test('a start goes on without the database when it is away, and ends when it refuses us', async (t) => {
+t.test('a start continues without the database when it is away, and ends when it refuses us', async (t) => {
   const log = createLog('test', 'silent');
   const { hostname, port, pathname } = new URL(await (await useEngines(t, ['postgres'])).database());
   const wrong = new URL(`postgres://${hostname}:${port}${pathname}_that_is_not_there`);

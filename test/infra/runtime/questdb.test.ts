@@ -40,7 +40,7 @@ const makeRow = (table: string, n: number, figures: Row['figures'] = {}): Row =>
   flags: { late: false },
 });
 
-t.test('rows come back as they were written, digit by digit and to the microsecond', async (t) => {
+t.test('rows return as they were written, digit by digit and to the microsecond', async (t) => {
   await createTable('whole');
   const figures = { mark: '98765432101234.56', index_price: '1234567890123456789.5' };
   const note = 'ä "quoted", line\nbreak \\ and = sign';

@@ -92,7 +92,7 @@ t.test('configuration', async (t) => {
   });
 });
 
-t.test('backoff doubles up to its bound, shortens by chance only, and begins anew after a success', async (t) => {
+t.test('backoff doubles up to its bound, shortens by chance only, and begins again after a success', async (t) => {
   const steady = createBackoff({ minMs: 100, maxMs: 700, random: () => 0 });
   t.strictSame([steady.next(), steady.next(), steady.next(), steady.next(), steady.next()], [100, 200, 400, 700, 700]);
   steady.reset();

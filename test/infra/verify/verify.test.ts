@@ -152,7 +152,7 @@ const PROOF_TAMPERINGS: readonly Tampering[] = [
     },
   ],
   [
-    'another row that was hashed anew',
+    'another row that was hashed again',
     ['path'],
     /leads to another root/,
     (a) => {
@@ -405,7 +405,7 @@ const FILE_TAMPERINGS: readonly FileTampering[] = [
   ],
   ['the last row dropped', ['leaf_index'], /leaf_index 113 is missing/, (f) => edit(f, 5, (r) => r.slice(0, -1))],
   [
-    'a row dropped, the others counted anew',
+    'a row dropped, the others counted again',
     ['leaf_index'],
     /leaf_index 113 is missing/,
     (f) =>

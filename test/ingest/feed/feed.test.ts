@@ -387,7 +387,7 @@ t.test('a REST answer of 429 pauses the host for its Retry-After and nothing of 
 });
 
 t.test(
-  'a poll slot opens once, is lost after three periods without an answer and opens anew at the next one',
+  'a poll slot opens once, is lost after three periods without an answer and opens again at the next one',
   async (t) => {
     let up = true;
     const server = await startPaper({
@@ -563,7 +563,7 @@ t.test('hosts of a venue that counts them together draw on one weight', async (t
   );
 });
 
-t.test('polls go on beside the first snapshots of many books, which are not counted as theirs', async (t) => {
+t.test('polls continue beside the first snapshots of many books, which are not counted as theirs', async (t) => {
   const server = await startPaper({ answer: (_path, response) => response.end('{}') });
   const meters = createMeters(new Registry()).venue('paper');
   const rest = createRestClient({ weightPerMinute: 100, meters });
@@ -625,7 +625,7 @@ t.test(
       server.sendAll('hb');
     }, 50);
     t.teardown(() => clearInterval(feed));
-    await waitFor('begun again', () => server.received(0).length >= 4);
+    await waitFor('renewed', () => server.received(0).length >= 4);
     t.same(
       server.received(0).map(({ text }) => text),
       ['one', 'two', 'three', 'again b'],

@@ -211,7 +211,7 @@ t.test('a silent subscription is named once for each silence, a quiet one before
   t.same(watch.silent(30_000), ['b']);
   t.same(watch.silent(44_999), []);
   t.same(watch.silent(50_000), ['a', 'c']);
-  t.same(watch.silent(60_000), ['b'], 'still silent, and so begun again once more');
+  t.same(watch.silent(60_000), ['b'], 'still silent, and so renewed once more');
   watch.forgive(70_000);
   t.same(watch.silent(99_999), []);
   t.equal(watch.quiet(89_999), null);
@@ -295,7 +295,7 @@ t.test('a span requests what the one before it closed only along with minutes th
   const first = createCandleWatch(['AAA'], closed);
   first.begin({ symbol: 'AAA', openMs: minute(8) });
   first.begin({ symbol: 'AAA', openMs: minute(9) });
-  t.same(createCandleWatch(['AAA'], closed).next(dueAt), need(8, 9), 'the ninth may go on in another span');
+  t.same(createCandleWatch(['AAA'], closed).next(dueAt), need(8, 9), 'the ninth may continue in another span');
   first.begin({ symbol: 'AAA', openMs: minute(10) });
   t.equal(createCandleWatch(['AAA'], closed).next(dueAt), null);
 
@@ -316,7 +316,7 @@ t.test('a span requests what the one before it closed only along with minutes th
   t.equal(next.next(dueAt), null);
 });
 
-t.test('a connection is alive anew after a pause that may be the end of a span to the task (F-02)', async (t) => {
+t.test('a connection is alive again after a pause that may be the end of a span to the task (F-02)', async (t) => {
   const memory = openMemory();
   let now = 1_000_000_000;
   const connections = createConnectionLog({

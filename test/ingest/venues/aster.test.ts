@@ -216,7 +216,7 @@ t.test('what cannot be read is refused with its code', (t) => {
   t.end();
 });
 
-t.test('the recorded books join their snapshots and go on by pu; a hole is found', (t) => {
+t.test('the recorded books join their snapshots and continue by pu; a hole is found', (t) => {
   const state = new Map([
     ['BTCUSDT', newBookSync<number>()],
     ['ETHUSDT', newBookSync<number>()],

@@ -499,7 +499,7 @@ t.test('a v3 book follows its pseq, breaks on a hole, and is whole again at a sn
   t.end();
 });
 
-t.test('a v2 book without pseq goes on while its sequence rises', (t) => {
+t.test('a v2 book without pseq continues while its sequence rises', (t) => {
   const v2 = (action: string, seq: number): string =>
     JSON.stringify({
       action,
@@ -1124,7 +1124,7 @@ t.test('a minute is over when a newer one is published; missing minutes are requ
   t.end();
 });
 
-t.test('a subscription that went silent, or whose book broke, is begun again', (t) => {
+t.test('a subscription that went silent, or whose book broke, is renewed', (t) => {
   t.equal(bitget.subscriptionOf?.(bookFrame('update', 2n, 1n)), 'books:AUSDT');
   t.equal(bitget.subscriptionOf?.(lineOf(WS, 25).raw), 'ticker:BTCUSDT');
   t.equal(bitget.subscriptionOf?.(lineOf(WS, 28).raw), null, 'trades');

@@ -374,7 +374,7 @@ t.test('a delayed delta replaces no newer value, and adds the members that only 
   t.same(
     mapTicker('delta', { lastPrice: '32' }, [300, 3]),
     [makeLast('AUSDT', 1700000000300, '32')],
-    'a sequence that began anew is no older one',
+    'a sequence that began again is no older one',
   );
   t.same(
     mapTicker('delta', { lastPrice: '33' }, [250, 4]),

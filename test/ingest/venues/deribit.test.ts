@@ -346,14 +346,14 @@ const change = (change_id: number, prev_change_id: number): Chain =>
     ),
   ) as Chain;
 
-t.test('a book goes on while each change names the one before it, and breaks where one is missing', (t) => {
+t.test('a book continues while each change names the one before it, and breaks where one is missing', (t) => {
   const snapshot = { ...change(100, 99), kind: 'snapshot', previous: null } as const;
   let state = stepBookSync(deribit.bookRule, newBookSync<null>(), { chain: change(98, 97), payload: null }).state;
   t.equal(state.phase, 'unsynced', 'changes before the snapshot give no value');
   state = stepBookSync(deribit.bookRule, state, { chain: snapshot, payload: null }).state;
   for (const id of [101, 105, 230]) {
     const step = stepBookSync(deribit.bookRule, state, { chain: change(id, Number(state.last)), payload: null });
-    t.equal(step.apply.length, 1, `${id} goes on`);
+    t.equal(step.apply.length, 1, `${id} continues`);
     state = step.state;
   }
   t.equal(

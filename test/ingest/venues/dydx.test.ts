@@ -455,7 +455,7 @@ t.test('each channel that is subscribed is one that is read', (t) => {
   t.end();
 });
 
-t.test('a subscription is named by channel and id, and begun again under them', (t) => {
+t.test('a subscription is named by channel and id, and renewed under them', (t) => {
   t.equal(dydx.subscriptionOf?.(lineOf(TARDIS, 3).raw), 'v4_orderbook/GRT-USD');
   t.equal(dydx.subscriptionOf?.(lineOf(TARDIS, 4).raw), 'v4_orderbook/GRT-USD');
   t.equal(dydx.subscriptionOf?.(lineOf(TARDIS, 7).raw), null, 'all markets have one');

@@ -617,7 +617,7 @@ t.test('listings: the period of the elements, states, multipliers in names, date
   t.end();
 });
 
-t.test('the fast book goes on by ones, a hole is found, whole books need no chain', (t) => {
+t.test('the fast book continues by ones, a hole is found, whole books need no chain', (t) => {
   const seen: string[] = [];
   let sync: BookSync<null> = newBookSync();
   const feed = (topic: string, event: string, version: bigint): void => {

@@ -499,7 +499,7 @@ t.test('each channel that is subscribed is one that is read', (t) => {
   t.end();
 });
 
-t.test('a subscription is named by channel and coin, and begun again under them', (t) => {
+t.test('a subscription is named by channel and coin, and renewed under them', (t) => {
   t.equal(hyperliquid.subscriptionOf?.(lineOf(TARDIS, 6).raw), 'l2Book BANANA');
   t.equal(hyperliquid.subscriptionOf?.(lineOf(TARDIS, 7).raw), 'activeAssetCtx MOODENG');
   t.equal(hyperliquid.subscriptionOf?.(lineOf(TARDIS, 3).raw), 'trades BTC');

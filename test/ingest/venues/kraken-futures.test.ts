@@ -675,7 +675,7 @@ t.test('candles are requested: of trades when a minute is over, of mark and inde
   t.end();
 });
 
-t.test('a subscription that went silent, or whose book broke, is begun again', (t) => {
+t.test('a subscription that went silent, or whose book broke, is renewed', (t) => {
   t.equal(venue.subscriptionOf?.(lineOf(JKORF_WS, 3).raw), 'ticker:PF_ETHUSD');
   t.equal(
     venue.subscriptionOf?.(lineOf(NAUTILUS_WS, 1).raw),

@@ -48,7 +48,7 @@ const findFault = (venue: Venue, { message, answer }: Answered, symbol: string):
   return JSON.stringify(JSON.parse(text)) === JSON.stringify(expected) ? null : `${symbol} is another element`;
 };
 
-/** Each listing parses its whole answer anew: of many a few are looked at. */
+/** Each listing parses its whole answer again: of many a few are looked at. */
 const chooseSample = <T>(all: readonly T[]): readonly T[] => all.filter((_, i) => i % Math.ceil(all.length / 12) === 0);
 
 for (const venue of venues.values())

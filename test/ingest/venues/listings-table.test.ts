@@ -1,4 +1,4 @@
-// Units of every listing in the recorded reference answers (V-04): a reviewed table. GOLDEN_UPDATE=1 writes it anew.
+// Units of every listing in the recorded reference answers (V-04): a reviewed table. GOLDEN_UPDATE=1 writes it again.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import t from 'tap';

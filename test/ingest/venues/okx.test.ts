@@ -656,7 +656,7 @@ t.test('every book of the recorded session has the checksum the venue then sent'
   t.end();
 });
 
-t.test('a book goes on while each predecessor is the last id, and a hole is found', (t) => {
+t.test('a book continues while each predecessor is the last id, and a hole is found', (t) => {
   const seen: string[] = [];
   let sync: BookSync<null> = newBookSync();
   const feed = (action: string | null, seqId: bigint, prevSeqId: bigint): void => {
@@ -682,7 +682,7 @@ t.test('a book goes on while each predecessor is the last id, and a hole is foun
   t.same(
     seen,
     ['unsynced', 'joined', 'live', 'live', 'live', 'live', 'broken broke', 'broken', 'joined'],
-    'a quiet book repeats its id, ids may start anew after maintenance, a repeat is skipped, only a snapshot mends a hole',
+    'a quiet book repeats its id, ids may start again after maintenance, a repeat is skipped, only a snapshot mends a hole',
   );
   for (const line of readRecording(`okx/${SESSION}`)) {
     if (line.dir !== 'in') continue;

@@ -1,4 +1,4 @@
-// All records of the recordings, plain and with books assembled, as one hash a venue: work on speed changes none. GOLDEN_UPDATE=1 writes them anew.
+// All records of the recordings, plain and with books assembled, as one hash a venue: work on speed changes none. GOLDEN_UPDATE=1 writes them again.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';

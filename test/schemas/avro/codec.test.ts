@@ -41,7 +41,7 @@ t.test('every subject has a codec and its values here', (t) => {
   t.end();
 });
 
-t.test('every value of every subject comes back as it was, in Confluent framing', (t) => {
+t.test('every value of every subject returns as it was, in Confluent framing', (t) => {
   for (const { codec, values } of SUBJECTS) {
     const stays = fc.property(values, (value) => {
       const bytes = codec.encode(value);

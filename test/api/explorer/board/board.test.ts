@@ -147,7 +147,7 @@ t.test('the picture holds one reading a listing and layer, however many come', (
   t.end();
 });
 
-t.test('a revision that is left out is counted, unless it was announced or the picture begins anew', (t) => {
+t.test('a revision that is left out is counted, unless it was announced or the picture begins again', (t) => {
   const picture = new Picture();
   for (const rev of [4, 5, 5, 6]) picture.apply(makeUpdate(rev));
   t.equal(picture.holes, 0, 'a status repeats the revision');

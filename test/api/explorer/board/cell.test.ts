@@ -23,7 +23,7 @@ const reading = (over: Partial<Reading> = {}): Reading => ({
 const see = (over: Partial<Reading>, time: Partial<CellTime> = {}): Cell =>
   toCell(reading(over), 'funding', { ...TIME, ...time });
 
-t.test('a present reading is its digits with an age that goes on', (t) => {
+t.test('a present reading is its digits with an age that grows', (t) => {
   t.same(see({}), { kind: 'figure', digits: '0.00009985', unit: 'fraction', ageMs: 3_000 });
   t.match(see({}, { nowMs: NOW + 5_000 }), { kind: 'figure', ageMs: 8_000 });
   t.match(see({}, { nowMs: NOW - 60_000 }), { kind: 'figure', ageMs: 0 }, 'a clock that is behind makes no age');

@@ -108,7 +108,7 @@ t.test('faults strike as they are set, and an outcome may be lost after the mone
   t.equal((await waiting).isValid, true, 'released');
 });
 
-t.test('a chain that is away makes no refusal of a good payment, and facilitator and chain come back', async (t) => {
+t.test('a chain that is away makes no refusal of a good payment, and facilitator and chain return', async (t) => {
   const world = await startPaymentWorld(t);
   const client = new HTTPFacilitatorClient({ url: world.facilitatorUrl });
   const buyer = await world.newBuyer();

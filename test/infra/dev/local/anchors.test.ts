@@ -19,7 +19,7 @@ import { ownEngines, useEngines } from '../../../support/engines.ts';
 t.setTimeout(900_000);
 const DAY = '2026-01-10';
 
-t.test('the contract is kept with its chain, and made anew with a new one', async (t) => {
+t.test('the contract is kept with its chain, and created again with a new one', async (t) => {
   const engines = await useEngines(t, ['postgres']);
   const database_url = await engines.database();
   const pool = openPostgres(database_url, { max: 2 });

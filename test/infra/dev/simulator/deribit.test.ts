@@ -159,7 +159,7 @@ t.test('protocol', async (t) => {
     t.equal(
       listData<Book>(client, channel).filter(({ type }) => type === 'snapshot').length,
       1,
-      'nothing is begun again',
+      'nothing is subscribed again',
     );
     await ask(client, call(3, 'public/unsubscribe', { channels: [channel] }));
     await subscribe(client, [channel], 4);
@@ -354,7 +354,7 @@ t.test('faults', async (t) => {
   const channel = `book.${INVERSE}.100ms`;
 
   t.test(
-    'a lost change breaks the chain of one book; a sequence that begins anew does so with a whole book',
+    'a lost change breaks the chain of one book; a sequence that begins again does so with a whole book',
     async (t) => {
       const client = await subscribed(t, sim, [channel, `ticker.${INVERSE}.100ms`]);
       run(1_000);

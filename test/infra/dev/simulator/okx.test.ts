@@ -358,7 +358,7 @@ t.test('faults', async (t) => {
     const received = client.frames.slice(from).map(parse<Frame<Element>>);
     const subjects = received.flatMap(({ data }) => data.map(({ instId }) => instId ?? ''));
     t.notOk(subjects.some((subject) => symbols.includes(subject) || subject === 'ETH-USDT'));
-    t.equal(subjects.filter((subject) => subject === 'BTC-USD').length, 29, 'an index of several swaps goes on');
+    t.equal(subjects.filter((subject) => subject === 'BTC-USD').length, 29, 'an index of several swaps continues');
   });
 
   t.test('crossed_book: also the snapshot of a new subscription is crossed', async (t) => {

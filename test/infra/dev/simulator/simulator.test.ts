@@ -606,7 +606,7 @@ t.test('faults', async (t) => {
     t.equal(listDepths(client).length, 1);
   });
 
-  t.test('silence: nothing of that stream for its time, all else goes on', async (t) => {
+  t.test('silence: nothing of that stream for its time, all else continues', async (t) => {
     const client = await open('/binance/market/ws', [
       'btcusdt@markPrice@1s',
       'ethusdt@markPrice@1s',
@@ -749,7 +749,7 @@ t.test('faults', async (t) => {
     },
   );
 
-  t.test('restart: sockets close, and every sequence begins anew', async (t) => {
+  t.test('restart: sockets close, and every sequence begins again', async (t) => {
     const client = await open('/binance/public/ws', ['btcusdt@depth@100ms']);
     run(1_000);
     await settle(sim, client);

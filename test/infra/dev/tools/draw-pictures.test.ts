@@ -10,7 +10,7 @@ t.test('the pictures are drawn from the recording, have words, and nothing that 
   const drawn = [...drawPictures()];
   t.equal(drawn.length, 6);
   for (const [name, text] of drawn) {
-    t.equal(readFileSync(join(PICTURES, name), 'utf8'), text, `${name}: \`npm run docs\` draws it anew`);
+    t.equal(readFileSync(join(PICTURES, name), 'utf8'), text, `${name}: \`npm run docs\` draws it again`);
     t.match(text, /<title id="[a-z]+-title">[^<]{10,}<\/title>\n<desc id="[a-z]+-told">[^<]{40,}<\/desc>/, name);
     t.notMatch(text, /NaN|undefined|Infinity|\sstyle=|<script/, name);
     t.match(concepts, new RegExp(`!\\[[^\\]]{20,}\\]\\(pictures/${name}\\)`), `the guide shows ${name}`);

@@ -1,4 +1,4 @@
-// docs/endpoints.md equals the declared operations; GOLDEN_UPDATE=1 or `npm run docs` writes it anew. test/e2e/examples.test.ts runs its examples.
+// docs/endpoints.md equals the declared operations; GOLDEN_UPDATE=1 or `npm run docs` writes it again. test/e2e/examples.test.ts runs its examples.
 import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import type { Endpoint } from '../../../../api/contract/endpoint.ts';
@@ -16,11 +16,11 @@ const ENDPOINTS = [...OPERATIONS, STREAM];
 
 t.test('docs/endpoints.md contains what the operations declare', (t) => {
   if (process.env['GOLDEN_UPDATE'] === '1') writeFileSync(ENDPOINT_DOCS, endpointDocs());
-  t.equal(readFileSync(ENDPOINT_DOCS, 'utf8'), endpointDocs(), '`npm run docs` writes it anew');
+  t.equal(readFileSync(ENDPOINT_DOCS, 'utf8'), endpointDocs(), '`npm run docs` writes it again');
   t.end();
 });
 
-t.test('every example is a lawful question and an answer of the declared shape', (t) => {
+t.test('every example is a valid question and an answer of the declared shape', (t) => {
   for (const endpoint of ENDPOINTS) {
     const read = { input: endpoint.example.input, faults: [], apart: [] };
     const state = { live: market().memory, evaluatedAt: NOW };

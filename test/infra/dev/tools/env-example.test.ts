@@ -1,4 +1,4 @@
-// `.env.example` names every setting of every process; GOLDEN_UPDATE=1 writes it anew.
+// `.env.example` names every setting of every process; GOLDEN_UPDATE=1 writes it again.
 import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { envExample, PROCESS_CONFIGS } from '../../../../infra/dev/tools/env-example.ts';
@@ -8,7 +8,7 @@ const FILE = new URL('../../../../.env.example', import.meta.url);
 
 t.test('.env.example lists what the processes read', (t) => {
   if (process.env['GOLDEN_UPDATE'] === '1') writeFileSync(FILE, envExample());
-  t.equal(readFileSync(FILE, 'utf8'), envExample(), 'npm run golden:update writes it anew');
+  t.equal(readFileSync(FILE, 'utf8'), envExample(), 'npm run golden:update writes it again');
   t.notMatch(envExample(), /PASSWORD=\S/, 'no secret has a default that is shown');
   t.end();
 });

@@ -1,4 +1,4 @@
-// The tables of venues equal what the rooms state; `npm run docs` writes them anew.
+// The tables of venues equal what the rooms state; `npm run docs` writes them again.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -9,6 +9,6 @@ t.test('the tables of venues are those of their rooms', (t) => {
   const rendered = [...renderVenueDocs()];
   t.ok(rendered.length > 0);
   for (const [path, text] of rendered)
-    t.equal(readFileSync(join(PROJECT_ROOT, path), 'utf8'), text, `${path}: \`npm run docs\` writes it anew`);
+    t.equal(readFileSync(join(PROJECT_ROOT, path), 'utf8'), text, `${path}: \`npm run docs\` writes it again`);
   t.end();
 });

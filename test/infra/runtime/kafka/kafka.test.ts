@@ -110,7 +110,7 @@ t.test('reading a topic that does not exist waits for it, until its signal ends 
   await t.rejects(reading, /waited long enough/);
 });
 
-t.test('of two processes that make the same topics neither goes on before they take records', async (t) => {
+t.test('of two processes that make the same topics neither continues before they take records', async (t) => {
   const other = openKafka({ brokers, clientId: 'runtime-test-other' }, log);
   t.teardown(() => other.close());
   const producer = handle.kafka.producer({ retry: { retries: 0 } });
@@ -313,7 +313,7 @@ t.test('a large record that does not compress passes', async (t) => {
   t.ok(same);
 });
 
-t.test('members of a group share the partitions, take over a leaver and go on from commits', async (t) => {
+t.test('members of a group share the partitions, take over a leaver and continue from commits', async (t) => {
   const topic = await newTopic();
   const groupId = `group-${topic}`;
   const publisher = createPublisher(handle);
@@ -353,7 +353,7 @@ t.test('members of a group share the partitions, take over a leaver and go on fr
   await until(() => second.assigned().length === PARTITIONS);
   await publish(600, 900);
   await until(() => all().length >= 900);
-  t.strictSame(all(), countTo(900), 'the one left goes on after the commits');
+  t.strictSame(all(), countTo(900), 'the one left continues after the commits');
   await second.stop();
   await publisher.close();
 });
