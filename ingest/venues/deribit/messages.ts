@@ -39,6 +39,12 @@ type Source = { readonly receivedAt: VenueMessage['received_at']; readonly conte
 const cutLevels = createCutter({ names: ['bids', 'asks'] });
 const cutChanges = createCutter({ names: ['bids', 'asks'], words: ['new', 'change', 'delete'] });
 
+/** The first list of a book's message is one of levels; only `book.<instrument>.none.…` sends them without words. */
+const cutBook: typeof cutLevels = (text) => {
+  if (text[text.indexOf('[') + 1] !== '[') return null;
+  return text.includes('.none.') ? cutLevels(text) : cutChanges(text);
+};
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage, context: MapContext): readonly Mapped[] =>
   readMessage(
@@ -50,7 +56,7 @@ export const mapMessage = (message: VenueMessage, context: MapContext): readonly
       if (frame.method === 'subscription') return mapNotification(readFields(frame.params, 'params'), source);
       return 'result' in frame ? mapResult(frame.result, parseRequest(message.request)?.query, source) : [];
     },
-    (text) => (text.includes('.none.') ? cutLevels(text) : cutChanges(text)),
+    cutBook,
   );
 
 const mapNotification = (params: Fields, source: Source): readonly Mapped[] => {
@@ -201,10 +207,11 @@ const WHOLE = { bids: true, asks: true };
 const readChanges = (value: unknown, name: string): readonly Level[] => {
   if (value instanceof ChangeList) return value.levels;
   return readList(value, name).map((item): Level => {
-    const [action, price, amount] = readList(item, name);
-    if (action === 'delete') return [readPrice(price, name), '0'];
+    const change = readList(item, name);
+    const action = change[0];
+    if (action === 'delete') return [readPrice(change[1], name), '0'];
     if (action !== 'new' && action !== 'change') throw badFrame(`${name} holds no change`, 'bad_level');
-    return [readPrice(price, name), readAmount(amount, name)];
+    return [readPrice(change[1], name), readAmount(change[2], name)];
   });
 };
 

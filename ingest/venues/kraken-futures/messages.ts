@@ -183,7 +183,13 @@ const mapBook: Mapper = (body, source) => {
   const bids = side === 'buy' ? [level] : [];
   const asks = side === 'sell' ? [level] : [];
   const { record, element } = toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }, body);
-  return [{ record, element, chain: toChain(subject.symbol, 'update', BigInt(sequence)) }];
+  return [
+    {
+      record,
+      element,
+      chain: toChain(subject.symbol, 'update', BigInt(typeof body.seq === 'number' ? body.seq : sequence)),
+    },
+  ];
 };
 
 const mapBookSnapshot: Mapper = (body, source) => {

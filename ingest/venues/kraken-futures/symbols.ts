@@ -8,16 +8,19 @@ export type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' 
  * `PI_`: inverse, contracts of one USD. `PF_`: multi-collateral linear, amounts of the base. `PV_` (delisted): linear, contracts of one base.
  * Everything else has a maturity (`FI_`, `FF_`) or is an index (`in_`, `rr_`).
  */
-const KINDS: ReadonlyMap<string, SymbolQuantity> = new Map([
-  ['PI_', { venue_kind: 'inverse', contract_size: '1', quantity_unit: 'contracts' }],
+const KINDS: readonly (readonly [prefix: string, quantity: SymbolQuantity])[] = [
   ['PF_', { venue_kind: 'linear', contract_size: '1', quantity_unit: 'base' }],
+  ['PI_', { venue_kind: 'inverse', contract_size: '1', quantity_unit: 'contracts' }],
   ['PV_', { venue_kind: 'linear', contract_size: '1', quantity_unit: 'contracts' }],
-]);
+];
 
 /** Null: no perpetual. Old reference answers have symbols in lower case. */
-export const toQuantity = (symbol: string): SymbolQuantity | null => {
-  const kind = symbol.slice(0, 3);
-  return KINDS.get(kind) ?? KINDS.get(kind.toUpperCase()) ?? null;
+export const toQuantity = (symbol: string): SymbolQuantity | null =>
+  findKind(symbol) ?? findKind(symbol.slice(0, 3).toUpperCase());
+
+const findKind = (symbol: string): SymbolQuantity | null => {
+  for (const [prefix, quantity] of KINDS) if (symbol.startsWith(prefix)) return quantity;
+  return null;
 };
 
 /** Snapshots contain the venue's whole book, whatever its depth. */

@@ -34,9 +34,13 @@ export class ChangeList extends CutList {}
 
 type Lists = CutList | readonly CutList[];
 type Member = { readonly name: string; readonly label: string };
-type Cut = Member & { readonly from: number; readonly to: number; readonly lists: Lists };
+type Cut = { readonly name: string; readonly from: number; readonly to: number; readonly lists: Lists };
 
-/** A message without its levels (`null` replaces each list), and the lists by the member's name. */
+/** Stands for a list that is cut out; no venue sends it. */
+const PLACE = '\u0000';
+const PLACE_TEXT = JSON.stringify(PLACE);
+
+/** A message without its levels (a place for each list), and the lists by the member's name. */
 export type CutMessage = { readonly rest: string; readonly lists: ReadonlyMap<string, Lists> };
 
 const QUOTE = 0x22;
@@ -54,7 +58,7 @@ const CLOSE_OBJECT = 0x7d;
 const LONGEST_FIGURE = 60;
 
 /** A shorter message has few levels: a scan is not faster than the parse. */
-const SHORTEST_CUT = 400;
+const SHORTEST_CUT = 250;
 
 /** Position in the text after the last read. */
 let end = 0;
@@ -182,7 +186,7 @@ export const createCutter = ({ names, keys, isPaired, words }: LevelForm): ((tex
       if (before !== COMMA && before !== OPEN_OBJECT) return null;
       const lists = scan(text, from, starts);
       if (lists === null) return null;
-      cuts.push({ name, label, from, to: end, lists });
+      cuts.push({ name, from, to: end, lists });
       from = text.indexOf('[', end);
     }
     return cuts.length === 0 ? null : cutLists(text, cuts);
@@ -195,36 +199,34 @@ const findMember = (text: string, at: number, members: readonly Member[]): Membe
   return undefined;
 };
 
-/** Null when a member exists twice: which of the two counts is left to JSON.parse. */
-const cutLists = (text: string, cuts: readonly Cut[]): CutMessage | null => {
+const cutLists = (text: string, cuts: readonly Cut[]): CutMessage => {
   const lists = new Map<string, Lists>();
   let rest = '';
   let from = 0;
   for (const cut of cuts) {
-    rest += `${text.slice(from, cut.from)}null`;
+    rest += text.slice(from, cut.from) + PLACE_TEXT;
     from = cut.to;
     lists.set(cut.name, cut.lists);
   }
-  rest += text.slice(from);
-  const isTwice = cuts.some(({ label }) => rest.indexOf(label) !== rest.lastIndexOf(label));
-  return isTwice ? null : { rest, lists };
+  return { rest: rest + text.slice(from), lists };
 };
 
-/** Inserts the lists where they were cut out; returns how many found their place. */
+/**
+ * Inserts the lists where they were cut out; returns how many found their place. Of a member that exists twice the last counts, as in
+ * JSON.parse: it finds its place, or none does.
+ */
 export const placeLists = (value: unknown, lists: CutMessage['lists']): number => {
-  if (typeof value !== 'object' || value === null) return 0;
   let placed = 0;
   if (Array.isArray(value)) {
-    for (const item of value) placed += placeLists(item, lists);
+    for (const item of value) if (typeof item === 'object') placed += placeLists(item, lists);
     return placed;
   }
+  if (typeof value !== 'object' || value === null) return 0;
   const members = value as Record<string, unknown>;
   for (const name of Object.keys(members)) {
     const member = members[name];
-    if (member !== null) {
-      placed += placeLists(member, lists);
-      continue;
-    }
+    if (typeof member === 'object') placed += placeLists(member, lists);
+    if (member !== PLACE) continue;
     const list = lists.get(name);
     if (list === undefined) continue;
     members[name] = list;

@@ -2,14 +2,17 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { VenueError } from '../../../../ingest/venues/contract/listings.ts';
-import { createCutter } from '../../../../ingest/venues/shared/level-lists.ts';
+import { ChangeList, createCutter } from '../../../../ingest/venues/shared/level-lists.ts';
 import {
+  badFrame,
   type Fields,
+  readAmount,
   readFields,
   readLevels,
   readList,
   readMessage,
   readNamedLevels,
+  readPrice,
 } from '../../../../ingest/venues/shared/wire.ts';
 
 type Cutter = ReturnType<typeof createCutter>;
@@ -20,6 +23,12 @@ type Form = {
   readonly read: (side: unknown) => unknown;
 };
 
+const readChange = (change: unknown): unknown => {
+  const [word, price, size] = readList(change, 'b');
+  if (word === 'delete') return [readPrice(price, 'b'), '0'];
+  if (word !== 'new' && word !== 'change') throw badFrame('b holds no change');
+  return [readPrice(price, 'b'), readAmount(size, 'b')];
+};
 const readNamed = (side: unknown): unknown => readNamedLevels(side, ['p', 's'], 'b');
 const readBoth = ({ b, a }: Fields): readonly unknown[] => [b, a];
 const LISTS: Form = {
@@ -31,6 +40,11 @@ const NAMED: Form = {
   cut: createCutter({ names: ['b', 'a'], keys: ['p', 's', 'n'] }),
   sidesOf: readBoth,
   read: readNamed,
+};
+const CHANGES: Form = {
+  cut: createCutter({ names: ['b', 'a'], words: ['new', 'change', 'delete'] }),
+  sidesOf: readBoth,
+  read: (side) => (side instanceof ChangeList ? side.levels : readList(side, 'b').map(readChange)),
 };
 const PAIRED: Form = {
   cut: createCutter({ names: ['levels'], keys: ['p', 's', 'n'], isPaired: true }),
@@ -98,6 +112,18 @@ t.test('levels that are objects, their members in any order', (t) => {
   t.end();
 });
 
+t.test('levels that start with a word', (t) => {
+  const word = fc.oneof(
+    { weight: 20, arbitrary: fc.constantFrom('"new"', '"change"', '"delete"') },
+    { weight: 1, arbitrary: fc.constantFrom('"New"', 'new', '1', '""') },
+  );
+  const change = fc
+    .tuple(word, fc.array(written, { minLength: 2, maxLength: 3 }), space)
+    .map(([first, figures, gap]) => `[${[first, ...figures].join(`,${gap}`)}]`);
+  checkSame(t, CHANGES, { side: makeSide(change), write: (bids, asks) => `"b":${bids},"a":${asks}` });
+  t.end();
+});
+
 t.test('both sides in one member', (t) => {
   checkSame(t, PAIRED, { side: makeSide(namedLevel), write: (bids, asks) => `"levels":[${bids},${asks}]` });
   t.end();
@@ -110,6 +136,9 @@ t.test('what could be another member is left to JSON.parse', (t) => {
     `"x":{"b":${one}},"b":[["3","4"]],"a":${one}`,
     `"b":${one},"\\u0062":[["3","4"]],"a":${one}`,
     `"b":${one},"a":null`,
+    `"b":${one},"a":${one},"b":null`,
+    `"b":null,"b":${one},"a":${one}`,
+    `"x":{"b":null,"a":"\\u0000"},"b":${one},"a":${one}`,
     `"x":"\\",\\"b\\":[[]]","b":${one},"a":${one}`,
     `"x\\"b":${one},"b":[],"a":[]`,
     `"b":${one},"a":[["1","2"]`,

@@ -3,10 +3,12 @@ import fc from 'fast-check';
 import t from 'tap';
 import { VenueError } from '../../../../ingest/venues/contract/listings.ts';
 import {
+  isFields,
   readCountOrNull,
   readFields,
   readFigure,
   readId,
+  readList,
   readMessage,
   words,
 } from '../../../../ingest/venues/shared/wire.ts';
@@ -82,6 +84,35 @@ t.test('any decimal of a message comes out as its canonical digits', (t) => {
   );
   t.end();
 });
+
+t.test(
+  'each of several long numbers keeps its place, and a text or a repeated member that holds one stays what it is',
+  (t) => {
+    const number = fc
+      .tuple(fc.constantFrom('', '-'), fc.bigInt({ min: 1n, max: 10n ** 22n }), fc.stringMatching(/^[0-9]{0,18}$/))
+      .map(([sign, whole, fraction]) => `${sign}${whole}${fraction === '' ? '' : `.${fraction}`}`);
+    const item = fc.oneof(
+      number.map((text) => ({ json: text, seen: canonicalDigits(text) })),
+      number.map((text) => ({ json: `{"n":{"deep": ${text}}}`, seen: canonicalDigits(text) })),
+      number.map((text) => ({ json: `{"n":7,"n":${text}}`, seen: canonicalDigits(text) })),
+      number.map((text) => ({ json: `{"n":${text},"n":7}`, seen: '7' })),
+      number.map((text) => ({ json: `"a:${text},${text}"`, seen: `a:${text},${text}` })),
+    );
+    const see = (value: unknown): string => {
+      if (typeof value === 'string') return value;
+      if (!isFields(value)) return readFigure(value, 'v');
+      return see(isFields(value.n) ? value.n.deep : value.n);
+    };
+    fc.assert(
+      fc.property(fc.array(item, { maxLength: 6 }), (items) => {
+        const list = read(`[${items.map(({ json }) => json).join()}]`, (value) => readList(value, 'v'));
+        return list.every((value, i) => see(value) === items[i]?.seen);
+      }),
+      { numRuns: 3_000 },
+    );
+    t.end();
+  },
+);
 
 t.test('the element shows numbers as numbers, long ones with all their digits', (t) => {
   t.equal(readRawText('0.1'), '{"value":0.1}');
