@@ -3,7 +3,7 @@ import type { PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { type At, sortSides } from '../shared/shape.ts';
+import { type Subject, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -232,7 +232,11 @@ const mapPastCandles =
 const PRICE_TYPES: Readonly<Record<string, PriceType | undefined>> = { market: 'trade', mark: 'mark', index: 'index' };
 
 /** Rows of v1 end with the base volume; v3's socket sends objects. No version marks a candle as closed. */
-const toCandle = ({ symbol, venueTs, receivedAt }: At, row: unknown, priceType: PriceType): Mapped => {
+const toCandle = (
+  { symbol, venueTs, receivedAt }: Omit<Subject, 'element'>,
+  row: unknown,
+  priceType: PriceType,
+): Mapped => {
   const [start, open, high, low, close, volume, turnover] = isFields(row)
     ? [row.start, row.open, row.high, row.low, row.close, row.volume, row.turnover]
     : readList(row, 'candle');

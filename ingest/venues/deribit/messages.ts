@@ -7,7 +7,7 @@ import type { VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { ChangeList, createCutter } from '../shared/level-lists.ts';
-import { type At, bindRecords, listPresent, snapshotChain, sortSides } from '../shared/shape.ts';
+import { bindMapped, listPresent, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -32,7 +32,7 @@ import {
 } from '../shared/wire.ts';
 import { isLinear, isPerpetual, listSymbolsOfIndex, toQuantityUnit } from './symbols.ts';
 
-const record = bindRecords('deribit');
+const record = bindMapped('deribit');
 
 type Source = { readonly receivedAt: VenueMessage['received_at']; readonly context: MapContext };
 
@@ -97,13 +97,13 @@ const mapResult = (result: unknown, query: URLSearchParams | undefined, source: 
 const mapTicker = (ticker: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = readText(ticker.instrument_name, 'instrument_name');
   if (!isPerpetual(symbol)) return [];
-  const at: At = { symbol, venueTs: readMsOrNull(ticker.timestamp, 'timestamp'), receivedAt };
+  const subject = { symbol, venueTs: readMsOrNull(ticker.timestamp, 'timestamp'), receivedAt, element: ticker };
   return listPresent([
-    toLast(at, ticker),
-    toMark(at, ticker),
-    toFunding(at, ticker),
-    toOi(at, ticker),
-    toDay(at, ticker),
+    toLast(subject, ticker),
+    toMark(subject, ticker),
+    toFunding(subject, ticker),
+    toOi(subject, ticker),
+    toDay(subject, ticker),
   ]);
 };
 
@@ -118,35 +118,35 @@ const mapSummary = (row: Fields, source: Source): readonly Mapped[] => {
 };
 
 /** Null before the first trade. */
-const toLast = (at: At, ticker: Fields): Mapped | null => {
+const toLast = (subject: Subject, ticker: Fields): Mapped | null => {
   const last = readPriceOrNull(ticker.last_price, 'last_price');
-  return last === null ? null : record(at, 'ticker', { last }, ticker);
+  return last === null ? null : record(subject, 'ticker', { last });
 };
 
-const toMark = (at: At, ticker: Fields): Mapped | null => {
+const toMark = (subject: Subject, ticker: Fields): Mapped | null => {
   const mark = readPriceOrNull(ticker.mark_price, 'mark_price');
   const index = readPriceOrNull(ticker.index_price, 'index_price');
-  return mark === null && index === null ? null : record(at, 'mark', { mark, index }, ticker);
+  return mark === null && index === null ? null : record(subject, 'mark', { mark, index });
 };
 
 /** `current_funding` accrues now, stated for eight hours; `funding_8h` is the cost of the last eight hours. */
-const toFunding = (at: At, ticker: Fields): Mapped | null => {
+const toFunding = (subject: Subject, ticker: Fields): Mapped | null => {
   const funding = readFigureOrNull(ticker.current_funding, 'current_funding');
   if (funding === null) return null;
-  return record(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, ticker);
+  return record(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null });
 };
 
-const toOi = (at: At, ticker: Fields): Mapped | null => {
+const toOi = (subject: Subject, ticker: Fields): Mapped | null => {
   const oi = readAmountOrNull(ticker.open_interest, 'open_interest');
-  return oi === null ? null : record(at, 'oi', { oi, oi_unit: toQuantityUnit(at.symbol) }, ticker);
+  return oi === null ? null : record(subject, 'oi', { oi, oi_unit: toQuantityUnit(subject.symbol) });
 };
 
 /** The day's volume is in base for both kinds; the change is a percentage, null without trades. */
-const toDay = (at: At, ticker: Fields): Mapped | null => {
+const toDay = (subject: Subject, ticker: Fields): Mapped | null => {
   if (!isFields(ticker.stats)) return null;
   const { volume, volume_usd, volume_notional, price_change } = ticker.stats;
   const percent = readFigureOrNull(price_change, 'price_change');
-  const turnover = volume_notional ?? (isLinear(at.symbol) ? null : volume_usd);
+  const turnover = volume_notional ?? (isLinear(subject.symbol) ? null : volume_usd);
   const stats = {
     volume_24h: readAmountOrNull(volume, 'volume'),
     volume_unit: 'base' as const,
@@ -154,21 +154,21 @@ const toDay = (at: At, ticker: Fields): Mapped | null => {
     change_24h: percent === null ? null : percentToFraction(percent),
   };
   const isEmpty = stats.volume_24h === null && stats.turnover_24h === null && stats.change_24h === null;
-  return isEmpty ? null : record(at, 'stats', stats, ticker);
+  return isEmpty ? null : record(subject, 'stats', stats);
 };
 
 /** `perpetual.<instrument>`: its index; its `interest` is not read. */
 const mapPerpetual = (symbol: string, data: Fields, { receivedAt }: Source): readonly Mapped[] => {
   if (!isPerpetual(symbol)) return [];
-  const at = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt };
-  return [record(at, 'mark', { mark: null, index: readPrice(data.index_price, 'index_price') }, data)];
+  const subject = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt, element: data };
+  return [record(subject, 'mark', { mark: null, index: readPrice(data.index_price, 'index_price') })];
 };
 
 const mapIndex = (data: Fields, { receivedAt, context }: Source): readonly Mapped[] => {
   const index = readPrice(data.price, 'price');
   const venueTs = readMsOrNull(data.timestamp, 'timestamp');
   return listSymbolsOfIndex(readText(data.index_name, 'index_name'), context).map((symbol) =>
-    record({ symbol, venueTs, receivedAt }, 'mark', { mark: null, index }, data),
+    record({ symbol, venueTs, receivedAt, element: data }, 'mark', { mark: null, index }),
   );
 };
 
@@ -179,14 +179,19 @@ const mapBook = (channel: readonly string[], data: Fields, source: Source): read
   if (channel.length > 3) return channel[2] === 'none' ? mapLevels(data, source) : [];
   const symbol = readText(data.instrument_name, 'instrument_name');
   if (!isPerpetual(symbol)) return [];
-  const at = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt: source.receivedAt };
+  const subject = {
+    symbol,
+    venueTs: readMsOrNull(data.timestamp, 'timestamp'),
+    receivedAt: source.receivedAt,
+    element: data,
+  };
   const sequence = readId(data.change_id, 'change_id');
   const bids = readChanges(data.bids, 'bids');
   const asks = readChanges(data.asks, 'asks');
   const chain = toChain(data, symbol, sequence);
   const { kind } = chain;
   const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
-  const mapped = record(at, 'book', { kind, bids: sides.bids, asks: sides.asks, sequence }, data);
+  const mapped = record(subject, 'book', { kind, bids: sides.bids, asks: sides.asks, sequence });
   return [{ record: mapped.record, element: data, chain }];
 };
 
@@ -219,10 +224,10 @@ const readChanges = (value: unknown, name: string): readonly Level[] => {
 const mapLevels = (data: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = readText(data.instrument_name, 'instrument_name');
   if (!isPerpetual(symbol)) return [];
-  const at = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt };
+  const subject = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt, element: data };
   const sides = sortSides(readLevels(data.bids, 'bids'), readLevels(data.asks, 'asks'));
   const sequence = readId(data.change_id, 'change_id');
-  return [record(at, 'book', { kind: 'snapshot', ...sides, sequence }, data)];
+  return [record(subject, 'book', { kind: 'snapshot', ...sides, sequence })];
 };
 
 const HEAD_LENGTH = 200;
@@ -267,17 +272,17 @@ const pushTrade = (mapped: Mapped[], trade: Fields, { receivedAt }: Source): voi
   if (!isPerpetual(symbol)) return;
   const side = readTaker(trade.direction, SIDES, 'direction');
   if (side === null) return;
-  const at = { symbol, venueTs: readMsOrNull(trade.timestamp, 'timestamp'), receivedAt };
+  const subject = { symbol, venueTs: readMsOrNull(trade.timestamp, 'timestamp'), receivedAt, element: trade };
   const id = readIdText(trade.trade_id, 'trade_id');
   const price = readPrice(trade.price, 'price');
   const quantity = readAmount(trade.amount, 'amount');
   const quantity_unit = toQuantityUnit(symbol);
-  mapped.push(record(at, 'trade', { id, side, price, quantity, quantity_unit }, trade));
+  mapped.push(record(subject, 'trade', { id, side, price, quantity, quantity_unit }));
   if (trade.liquidation === undefined) return;
   const fill = { price, price_kind: 'fill' as const, quantity, quantity_unit };
   // Two liquidations of one trade share its id: the second gets a suffix.
   for (const [i, closed] of listClosedSides(trade.liquidation, side).entries())
-    mapped.push(record(at, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side: closed, ...fill }, trade));
+    mapped.push(record(subject, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side: closed, ...fill }));
 };
 
 const SIDES = ['buy', 'sell'] as const;
@@ -306,7 +311,7 @@ const listClosedSides = (liquidation: unknown, taker: 'buy' | 'sell'): readonly 
 const mapCandle = (channel: readonly string[], data: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = channel[2] ?? '';
   if (channel[1] !== 'trades' || channel[3] !== '1' || !isPerpetual(symbol)) return [];
-  return [toCandle({ symbol, venueTs: null, receivedAt }, data, data)];
+  return [toCandle({ symbol, venueTs: null, receivedAt, element: data }, data)];
 };
 
 const COLUMNS = ['open', 'high', 'low', 'close', 'volume', 'cost'] as const;
@@ -318,12 +323,12 @@ const mapCandles = (result: Fields, query: URLSearchParams | undefined, { receiv
   const columns = COLUMNS.map((name) => [name, readList(result[name], name)] as const);
   return readList(result.ticks, 'ticks').map((tick, i) => {
     const row = { tick, ...Object.fromEntries(columns.map(([name, values]) => [name, values[i]])) };
-    return toCandle({ symbol, venueTs: null, receivedAt }, row, row);
+    return toCandle({ symbol, venueTs: null, receivedAt, element: row }, row);
   });
 };
 
 /** `tick` is the start. */
-const toCandle = (at: At, fields: Fields, element: unknown): Mapped => {
+const toCandle = (subject: Subject, fields: Fields): Mapped => {
   const open_time = readMsOrNull(fields.tick, 'tick');
   if (open_time === null) throw badFrame('tick is no instant');
   const values = {
@@ -340,5 +345,5 @@ const toCandle = (at: At, fields: Fields, element: unknown): Mapped => {
     trades: null,
     closed: null,
   };
-  return record(at, 'candle', values, element);
+  return record(subject, 'candle', values);
 };

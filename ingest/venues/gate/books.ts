@@ -66,12 +66,12 @@ const toBook = (
 ): Mapped => {
   const ids = readIds(body);
   const venueTs = readMsOrNull(body.t, 't') ?? sentAt(envelope);
-  const at = { symbol, venueTs, receivedAt: source.receivedAt };
+  const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: body };
   const sequence = String(ids.last);
   if (body.full !== true)
-    return { ...toMapped(at, 'book', { kind: 'update', ...sides, sequence }, body), chain: updateChain(symbol, ids) };
+    return { ...toMapped(subject, 'book', { kind: 'update', ...sides, sequence }), chain: updateChain(symbol, ids) };
   const whole = sortSides(sides.bids, sides.asks);
-  const mapped = toMapped(at, 'book', { kind: 'snapshot', ...whole, sequence }, body);
+  const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...whole, sequence });
   return { ...mapped, chain: toSnapshotChain(symbol, ids.last, full) };
 };
 
@@ -87,8 +87,8 @@ const mapOldWhole: Frame = (result, envelope, source) => {
   const sides = sortSides(readNamedLevels(body.bids, NAMES, 'bids'), readNamedLevels(body.asks, NAMES, 'asks'));
   const id = body.id === undefined ? '0' : readId(body.id, 'id');
   const sequence = id === '0' ? null : id;
-  const at = { symbol, venueTs, receivedAt: source.receivedAt };
-  const mapped = toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, body);
+  const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: body };
+  const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence });
   return [withChain(mapped, sequence === null ? null : toSnapshotChain(symbol, BigInt(sequence)))];
 };
 
@@ -109,9 +109,9 @@ const mapOldChanges = (rows: readonly unknown[], envelope: Fields, source: Sourc
     const ids = own.map(({ id }) => (id === undefined ? null : readId(id, 'id')));
     const first = ids[0] ?? null;
     const last = ids.at(-1) ?? null;
-    const at = { symbol, venueTs: sentAt(envelope), receivedAt: source.receivedAt };
+    const subject = { symbol, venueTs: sentAt(envelope), receivedAt: source.receivedAt, element: own };
     const { bids, asks } = toSides(own);
-    const book = toMapped(at, 'book', { kind: 'update', bids, asks, sequence: last }, own);
+    const book = toMapped(subject, 'book', { kind: 'update', bids, asks, sequence: last });
     const isChained = first !== null && last !== null;
     mapped.push(withChain(book, isChained ? updateChain(symbol, { first: BigInt(first), last: BigInt(last) }) : null));
   }
@@ -144,8 +144,8 @@ export const mapBookAnswer = (body: unknown, source: Source): readonly Mapped[] 
   const sides = sortSides(readNamedLevels(book.bids, NAMES, 'bids'), readNamedLevels(book.asks, NAMES, 'asks'));
   const venueTs = readSeconds(book.update, 'update') ?? readSeconds(book.current, 'current');
   const sequence = book.id === undefined ? null : readId(book.id, 'id');
-  const at = { symbol, venueTs, receivedAt: source.receivedAt };
-  const mapped = toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, book);
+  const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: book };
+  const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence });
   if (sequence === null) return [mapped];
   const limit = source.query.get('limit');
   if (limit !== null && !/^\d+$/.test(limit)) throw badFrame('limit is no number of levels');

@@ -1,10 +1,10 @@
 // Shared by the mappers of Gate's messages: the message's source, its stamps, and the record around its values.
 import type { Micros } from '../../../schemas/records.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { bindRecords } from '../shared/shape.ts';
+import { bindMapped } from '../shared/shape.ts';
 import { badFrame, type Fields, readMsOrNull } from '../shared/wire.ts';
 
-export const toMapped = bindRecords('gate');
+export const toMapped = bindMapped('gate');
 
 /** `query` is the request's; empty for frames. */
 export type Source = { readonly receivedAt: Micros; readonly query: URLSearchParams };

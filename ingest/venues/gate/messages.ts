@@ -4,7 +4,7 @@ import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { type At, listPresent } from '../shared/shape.ts';
+import { listPresent, type Subject } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -65,28 +65,29 @@ const listElements = (result: unknown): readonly Fields[] => {
   return elements.filter(({ contract }) => isPerpetual(readText(contract, 'contract')));
 };
 
-const toAt = ({ contract }: Fields, venueTs: Micros | null, { receivedAt }: Source): At => ({
-  symbol: readText(contract, 'contract'),
+const toSubject = (element: Fields, venueTs: Micros | null, { receivedAt }: Source): Subject => ({
+  symbol: readText(element.contract, 'contract'),
   venueTs,
   receivedAt,
+  element,
 });
 
 // ---- tickers ----
 
 const mapTickers: Frame = (result, envelope, source) =>
-  flatten(listElements(result).map((ticker) => mapTicker(ticker, toAt(ticker, sentAt(envelope), source))));
+  flatten(listElements(result).map((ticker) => mapTicker(ticker, toSubject(ticker, sentAt(envelope), source))));
 
 /** Most messages have one element. */
 const flatten = (lists: readonly (readonly Mapped[])[]): readonly Mapped[] =>
   lists.length === 1 ? (lists[0] as readonly Mapped[]) : lists.flat();
 
-const mapTicker = (ticker: Fields, at: At): readonly Mapped[] =>
+const mapTicker = (ticker: Fields, subject: Subject): readonly Mapped[] =>
   listPresent([
-    toTicker(at, ticker),
-    toMark(at, ticker, { mark: ticker.mark_price, index: ticker.index_price }),
-    toFunding(at, ticker),
-    toOi(at, ticker, ticker.total_size),
-    toStats(at, ticker),
+    toTicker(subject, ticker),
+    toMark(subject, { mark: ticker.mark_price, index: ticker.index_price }),
+    toFunding(subject, ticker),
+    toOi(subject, ticker.total_size),
+    toStats(subject, ticker),
   ]);
 
 /** The venue sends zero while there is no price. */
@@ -95,32 +96,32 @@ const readPriceUnlessZero = (value: unknown, name: string): Digits | null => {
   return digits === '0' ? null : digits;
 };
 
-const toTicker = (at: At, ticker: Fields): Mapped | null => {
+const toTicker = (subject: Subject, ticker: Fields): Mapped | null => {
   const last = readPriceUnlessZero(ticker.last, 'last');
-  return last === null ? null : toMapped(at, 'ticker', { last }, ticker);
+  return last === null ? null : toMapped(subject, 'ticker', { last });
 };
 
 type Prices = { readonly mark: unknown; readonly index: unknown };
 
-const toMark = (at: At, element: Fields, prices: Prices): Mapped | null => {
+const toMark = (subject: Subject, prices: Prices): Mapped | null => {
   const mark = readPriceUnlessZero(prices.mark, 'mark_price');
   const index = readPriceUnlessZero(prices.index, 'index_price');
-  return mark === null && index === null ? null : toMapped(at, 'mark', { mark, index }, element);
+  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
 /** `funding_rate_indicative` is for the period after the next settlement. */
-const toFunding = (at: At, ticker: Fields): Mapped | null => {
+const toFunding = (subject: Subject, ticker: Fields): Mapped | null => {
   const funding = readFigureOrNull(ticker.funding_rate, 'funding_rate');
   if (funding === null) return null;
-  return toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, ticker);
+  return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null });
 };
 
-const toOi = (at: At, element: Fields, size: unknown): Mapped | null => {
+const toOi = (subject: Subject, size: unknown): Mapped | null => {
   const oi = readAmountOrNull(size, 'open interest');
-  return oi === null ? null : toMapped(at, 'oi', { oi, oi_unit: 'contracts' }, element);
+  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: 'contracts' });
 };
 
-const toStats = (at: At, ticker: Fields): Mapped | null => {
+const toStats = (subject: Subject, ticker: Fields): Mapped | null => {
   const percent = readFigureOrNull(ticker.change_percentage, 'change_percentage');
   const values = {
     volume_24h: readAmountOrNull(ticker.volume_24h, 'volume_24h'),
@@ -129,15 +130,15 @@ const toStats = (at: At, ticker: Fields): Mapped | null => {
     change_24h: percent === null ? null : percentToFraction(percent),
   };
   const isEmpty = values.volume_24h === null && values.turnover_24h === null && values.change_24h === null;
-  return isEmpty ? null : toMapped(at, 'stats', values, ticker);
+  return isEmpty ? null : toMapped(subject, 'stats', values);
 };
 
 /** Statistics of a minute, stamped with it: the mark and the open interest at its end. */
 const mapContractStats: Frame = (result, _envelope, source) =>
   listElements(result).flatMap((stats) => {
-    const at = toAt(stats, readSeconds(stats.time, 'time'), source);
+    const subject = toSubject(stats, readSeconds(stats.time, 'time'), source);
     const prices = { mark: stats.mark_price, index: undefined };
-    return listPresent([toMark(at, stats, prices), toOi(at, stats, stats.open_interest)]);
+    return listPresent([toMark(subject, prices), toOi(subject, stats.open_interest)]);
   });
 
 // ---- trades, liquidations ----
@@ -181,7 +182,7 @@ const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
         quantity: amount,
         quantity_unit: 'contracts' as const,
       };
-      return [toMapped(toAt(trade, readTradeStamp(trade), source), 'trade', values, trade)];
+      return [toMapped(toSubject(trade, readTradeStamp(trade), source), 'trade', values)];
     });
 
 /** `time` is in milliseconds, as documented since 2026-08-20; older frames have `time_ms`. */
@@ -201,7 +202,7 @@ const mapLiquidations: Frame = (result, envelope, source) =>
       quantity: amount,
       quantity_unit: 'contracts' as const,
     };
-    return toMapped(toAt(order, readOrderStamp(order) ?? sentAt(envelope), source), 'liquidation', values, order);
+    return toMapped(toSubject(order, readOrderStamp(order) ?? sentAt(envelope), source), 'liquidation', values);
   });
 
 /** The answer has the position instead: above zero it was a long. Each step of a close repeats the whole position, so the order's size is read. */
@@ -218,7 +219,7 @@ const mapPastLiquidations = (body: unknown, source: Source): readonly Mapped[] =
       quantity: amount,
       quantity_unit: 'contracts' as const,
     };
-    return toMapped(toAt(order, readSeconds(order.time, 'time'), source), 'liquidation', values, order);
+    return toMapped(toSubject(order, readSeconds(order.time, 'time'), source), 'liquidation', values);
   });
 
 // ---- candles ----
@@ -235,8 +236,8 @@ const mapCandles: Frame = (result, envelope, source) =>
     const [, interval, name = ''] = /^([^_]+)_(.+)$/.exec(readText(candle.n, 'n')) ?? [];
     const { symbol, priceType } = parseName(name);
     if (interval !== '1m' || !isPerpetual(symbol)) return [];
-    const at = { symbol, venueTs: sentAt(envelope), receivedAt: source.receivedAt };
-    return [toCandle(at, candle, { priceType, turnover: null })];
+    const subject = { symbol, venueTs: sentAt(envelope), receivedAt: source.receivedAt, element: candle };
+    return [toCandle(subject, candle, { priceType, turnover: null })];
   });
 
 const mapCandleAnswer = (body: unknown, source: Source): readonly Mapped[] => {
@@ -249,17 +250,17 @@ const mapCandleAnswer = (body: unknown, source: Source): readonly Mapped[] => {
     );
   const { symbol, priceType } = parseName(name);
   if (interval !== '1m' || !isPerpetual(symbol)) return [];
-  const at = { symbol, venueTs: null, receivedAt: source.receivedAt };
   return readList(body, 'candlesticks').map((item) => {
     const candle = readFields(item, 'candle');
-    return toCandle(at, candle, { priceType, turnover: readAmountOrNull(candle.sum, 'sum') });
+    const subject = { symbol, venueTs: null, receivedAt: source.receivedAt, element: candle };
+    return toCandle(subject, candle, { priceType, turnover: readAmountOrNull(candle.sum, 'sum') });
   });
 };
 
 type CandleOf = { readonly priceType: PriceType; readonly turnover: Digits | null };
 
 /** `w` marks a closed window. */
-const toCandle = (at: At, candle: Fields, { priceType, turnover }: CandleOf): Mapped => {
+const toCandle = (subject: Subject, candle: Fields, { priceType, turnover }: CandleOf): Mapped => {
   const open_time = readSeconds(candle.t, 't');
   if (open_time === null) throw badFrame('t is no instant');
   const isTraded = priceType === 'trade';
@@ -277,7 +278,7 @@ const toCandle = (at: At, candle: Fields, { priceType, turnover }: CandleOf): Ma
     trades: null,
     closed: typeof candle.w === 'boolean' ? candle.w : null,
   };
-  return toMapped(at, 'candle', values, candle);
+  return toMapped(subject, 'candle', values);
 };
 
 const CHANNELS: ReadonlyMap<string, Frame> = new Map<string, Frame>([

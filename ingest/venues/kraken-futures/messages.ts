@@ -6,7 +6,7 @@ import type { Digits, Level, Micros, PriceType } from '../../../schemas/records.
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { createCutter, LevelList } from '../shared/level-lists.ts';
-import { type At, bindRecords, listPresent, sortSides } from '../shared/shape.ts';
+import { bindMapped, listPresent, type Subject as MappedSubject, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -41,8 +41,8 @@ type Source = {
   readonly path: string;
   readonly query: URLSearchParams;
 };
-/** What a record is about. */
-type Subject = At & { readonly unit: SymbolQuantity['quantity_unit'] };
+/** What a record is about, with the unit of its quantities. */
+type Subject = MappedSubject & { readonly unit: SymbolQuantity['quantity_unit'] };
 type Mapper = (body: Fields, source: Source) => readonly Mapped[];
 
 const cutLevels = createCutter({ names: ['bids', 'asks'], keys: ['price', 'qty'] });
@@ -73,20 +73,22 @@ const mapFrame: Mapper = (body, source) => {
   return PASSED_OVER.has(body.feed) ? [] : unread();
 };
 
+type Stamped = Pick<MappedSubject, 'venueTs' | 'element'>;
+
 /** Null when the symbol is no perpetual. */
-const readSubject = (symbol: unknown, venueTs: Micros | null, source: Source): Subject | null => {
+const readSubject = (symbol: unknown, { venueTs, element }: Stamped, source: Source): Subject | null => {
   const name = readText(symbol, 'symbol');
   const quantity = toQuantity(name);
   if (quantity === null) return null;
-  return { symbol: name, venueTs, receivedAt: source.receivedAt, unit: quantity.quantity_unit };
+  return { symbol: name, venueTs, receivedAt: source.receivedAt, element, unit: quantity.quantity_unit };
 };
 
-const toMapped = bindRecords('kraken-futures');
+const toMapped = bindMapped('kraken-futures');
 
 // ---- ticker ----
 
 const mapTicker: Mapper = (body, source) => {
-  const subject = readSubject(body.product_id, readMsOrNull(body.time, 'time'), source);
+  const subject = readSubject(body.product_id, { venueTs: readMsOrNull(body.time, 'time'), element: body }, source);
   if (subject === null) return [];
   return listPresent([
     toTicker(subject, body),
@@ -99,7 +101,7 @@ const mapTicker: Mapper = (body, source) => {
 
 /** Top of book with the day's figures, without a stamp. */
 const mapTickerLite: Mapper = (body, source) => {
-  const subject = readSubject(body.product_id, readMsOrNull(body.time, 'time'), source);
+  const subject = readSubject(body.product_id, { venueTs: readMsOrNull(body.time, 'time'), element: body }, source);
   return subject === null ? [] : listPresent([toStats(subject, body, ['volume', 'change'])]);
 };
 
@@ -108,7 +110,7 @@ const mapTickers: Mapper = (body, source) => {
   const sentAt = readInstantOrNull(body.serverTime, 'serverTime');
   const tickers = 'ticker' in body ? [body.ticker] : readList(body.tickers, 'tickers');
   return tickers.filter(isFields).flatMap((ticker) => {
-    const subject = readSubject(ticker.symbol, sentAt, source);
+    const subject = readSubject(ticker.symbol, { venueTs: sentAt, element: ticker }, source);
     if (subject === null) return [];
     const lastTime = readInstantOrNull(ticker.lastTime, 'lastTime');
     return listPresent([
@@ -123,13 +125,13 @@ const mapTickers: Mapper = (body, source) => {
 /** A last price of zero means no trade yet. */
 const toTicker = (subject: Subject, body: Fields): Mapped | null => {
   const last = readAmountOrNull(body.last, 'last');
-  return last === null || last === '0' ? null : toMapped(subject, 'ticker', { last }, body);
+  return last === null || last === '0' ? null : toMapped(subject, 'ticker', { last });
 };
 
 const toMark = (subject: Subject, body: Fields, [markName, indexName]: readonly [string, string]): Mapped | null => {
   const mark = readPriceOrNull(body[markName], markName);
   const index = readPriceOrNull(body[indexName], indexName);
-  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index }, body);
+  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
 /** The rate of the current hour, paid at its end; an end of zero means no funding. */
@@ -138,12 +140,12 @@ const toFunding = (subject: Subject, body: Fields): Mapped | null => {
   const next_funding_at = readMsOrNull(body.next_funding_rate_time, 'next_funding_rate_time');
   const isNone = body.next_funding_rate_time !== undefined && next_funding_at === null;
   if (isNone || (funding === null && next_funding_at === null)) return null;
-  return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at }, body);
+  return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at });
 };
 
 const toOi = (subject: Subject, body: Fields): Mapped | null => {
   const oi = readAmountOrNull(body.openInterest, 'openInterest');
-  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: subject.unit }, body);
+  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: subject.unit });
 };
 
 /** The change is a percentage; `volumeQuote` is the volume in quote currency. */
@@ -160,7 +162,7 @@ const toStats = (
     change_24h: percent === null ? null : percentToFraction(percent),
   };
   const isEmpty = values.volume_24h === null && values.turnover_24h === null && values.change_24h === null;
-  return isEmpty ? null : toMapped(subject, 'stats', values, body);
+  return isEmpty ? null : toMapped(subject, 'stats', values);
 };
 
 // ---- book ----
@@ -175,14 +177,18 @@ const readSize = (value: unknown): Digits => {
 
 /** One level a message. */
 const mapBook: Mapper = (body, source) => {
-  const subject = readSubject(body.product_id, readMsOrNull(body.timestamp, 'timestamp'), source);
+  const subject = readSubject(
+    body.product_id,
+    { venueTs: readMsOrNull(body.timestamp, 'timestamp'), element: body },
+    source,
+  );
   if (subject === null) return [];
   const side = readSide(body.side, SIDES, 'side');
   const level: Level = [readPrice(body.price, 'price'), readSize(body.qty)];
   const sequence = readId(body.seq, 'seq');
   const bids = side === 'buy' ? [level] : [];
   const asks = side === 'sell' ? [level] : [];
-  const { record, element } = toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }, body);
+  const { record, element } = toMapped(subject, 'book', { kind: 'update', bids, asks, sequence });
   return [
     {
       record,
@@ -193,11 +199,15 @@ const mapBook: Mapper = (body, source) => {
 };
 
 const mapBookSnapshot: Mapper = (body, source) => {
-  const subject = readSubject(body.product_id, readMsOrNull(body.timestamp, 'timestamp'), source);
+  const subject = readSubject(
+    body.product_id,
+    { venueTs: readMsOrNull(body.timestamp, 'timestamp'), element: body },
+    source,
+  );
   if (subject === null) return [];
   const sequence = readId(body.seq, 'seq');
   const sides = sortSides(readSizedLevels(body.bids, 'bids'), readSizedLevels(body.asks, 'asks'));
-  const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence }, body);
+  const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence });
   return [{ ...mapped, chain: toChain(subject.symbol, 'snapshot', BigInt(sequence)) }];
 };
 
@@ -213,13 +223,13 @@ const readSizedLevels = (value: unknown, name: string): readonly Level[] =>
 const mapOrderBook: Mapper = (body, source) => {
   const subject = readSubject(
     readParameters(source, 'order book'),
-    readInstantOrNull(body.serverTime, 'serverTime'),
+    { venueTs: readInstantOrNull(body.serverTime, 'serverTime'), element: body },
     source,
   );
   if (subject === null) return [];
   const book = readFields(body.orderBook, 'orderBook');
   const sides = sortSides(readLevels(book.bids, 'bids'), readLevels(book.asks, 'asks'));
-  return [toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence: null }, body)];
+  return [toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence: null })];
 };
 
 const readParameters = ({ query }: Source, what: string): string => {
@@ -235,7 +245,7 @@ const readParameters = ({ query }: Source, what: string): string => {
 const HANDED_OVER: ReadonlySet<unknown> = new Set(['assignment', 'termination', 'unwind']);
 
 const mapTrade: Mapper = (body, source) => {
-  const subject = readSubject(body.product_id, readMsOrNull(body.time, 'time'), source);
+  const subject = readSubject(body.product_id, { venueTs: readMsOrNull(body.time, 'time'), element: body }, source);
   return subject === null ? [] : toTrades(subject, body, { id: body.uid, size: body.qty });
 };
 
@@ -244,7 +254,7 @@ const mapHistory: Mapper = (body, source) => {
   return readList(body.history, 'history')
     .filter(isFields)
     .flatMap((trade) => {
-      const subject = readSubject(symbol, readInstantOrNull(trade.time, 'time'), source);
+      const subject = readSubject(symbol, { venueTs: readInstantOrNull(trade.time, 'time'), element: trade }, source);
       return subject === null ? [] : toTrades(subject, trade, { id: trade.uid ?? trade.trade_id, size: trade.size });
     });
 };
@@ -265,7 +275,7 @@ const toTrades = (
     quantity: readAmount(size, 'quantity'),
     quantity_unit: subject.unit,
   };
-  const trade = toMapped(subject, 'trade', values, body);
+  const trade = toMapped(subject, 'trade', values);
   if (body.type !== 'liquidation') return [trade];
   const liquidation = {
     id: values.id,
@@ -275,7 +285,7 @@ const toTrades = (
     quantity: values.quantity,
     quantity_unit: values.quantity_unit,
   };
-  return [trade, toMapped(subject, 'liquidation', liquidation, body)];
+  return [trade, toMapped(subject, 'liquidation', liquidation)];
 };
 
 /** Executions of the market history: the taker's order has the side. */
@@ -285,10 +295,12 @@ const mapExecutions: Mapper = (body, source) =>
     if (!isFields(event.Execution)) return [];
     const execution = readFields(event.Execution.execution, 'execution');
     const order = readFields(execution.takerOrder, 'takerOrder');
-    const subject = readSubject(order.tradeable, readMsOrNull(execution.timestamp, 'timestamp'), source);
-    if (subject === null) return [];
     const side = typeof order.direction === 'string' ? order.direction.toLowerCase() : order.direction;
-    return toTrades(subject, { ...execution, side }, { id: execution.uid, size: execution.quantity });
+    const trade = { ...execution, side };
+    const stamped = { venueTs: readMsOrNull(execution.timestamp, 'timestamp'), element: trade };
+    const subject = readSubject(order.tradeable, stamped, source);
+    if (subject === null) return [];
+    return toTrades(subject, trade, { id: execution.uid, size: execution.quantity });
   });
 
 // ---- candles ----
@@ -300,7 +312,7 @@ const mapCandles: Mapper = (body, source) => {
   if (symbol === undefined)
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the candles name no symbol and their request is not known');
   const priceType = PRICE_TYPES[type ?? ''];
-  const subject = readSubject(decodeURIComponent(symbol), null, source);
+  const subject = readSubject(decodeURIComponent(symbol), { venueTs: null, element: body }, source);
   if (resolution !== '1m' || priceType === undefined || subject === null) return [];
   return readList(body.candles, 'candles').map((candle) => toCandle(subject, readFields(candle, 'candle'), priceType));
 };
@@ -324,7 +336,7 @@ const toCandle = (subject: Subject, candle: Fields, price_type: PriceType): Mapp
     trades: null,
     closed: null,
   };
-  return toMapped(subject, 'candle', values, candle);
+  return toMapped({ ...subject, element: candle }, 'candle', values);
 };
 
 /** The first repeats the past, the other shows only that the venue is alive. */

@@ -20,11 +20,13 @@ export const leaveOff = (listing: ListingRecord, off: readonly string[]): Listin
 /** Whether candles of mark and index prices are collected for a listing. */
 export const hasPriceCandles = ({ off }: ListingRecord): boolean => !isPriceOff(off, 'mark');
 
-/** The context of a record besides its values. */
-export type At = { readonly symbol: string; readonly venueTs: Micros | null; readonly receivedAt: Micros };
-
 /** What a record is about, and the piece of the message that it is read from. */
-export type Subject = At & { readonly element: unknown };
+export type Subject = {
+  readonly symbol: string;
+  readonly venueTs: Micros | null;
+  readonly receivedAt: Micros;
+  readonly element: unknown;
+};
 
 /** `of(subject, layer, values)` builds a venue's mapped records. */
 export const bindMapped =
@@ -33,26 +35,6 @@ export const bindMapped =
     { symbol, venueTs, receivedAt, element }: Subject,
     layer: R['layer'],
     values: R['values'],
-  ): Mapped => ({
-    record: {
-      layer,
-      venue,
-      venue_symbol: symbol,
-      venue_ts: venueTs,
-      received_at: receivedAt,
-      values,
-    } as NormalisedRecord,
-    element,
-  });
-
-/** `of(at, layer, values, element)` builds a venue's mapped records. */
-export const bindRecords =
-  (venue: string) =>
-  <R extends NormalisedRecord>(
-    { symbol, venueTs, receivedAt }: At,
-    layer: R['layer'],
-    values: R['values'],
-    element: unknown,
   ): Mapped => ({
     record: {
       layer,
