@@ -88,14 +88,13 @@ export const createComparedListings = (): ComparedListings => {
       const key = toName(asked);
       const known = held.get(key);
       if (known === undefined) return null;
-      const isEqual = (await digest(asked)) === known.digest;
-      held.delete(key);
-      if (!isEqual) return null;
-      held.set(key, known);
       const place = placeOfRow(known.places, name);
-      if (place < 0) return { row: null };
-      const row = await readPlace(known.places, place, asked);
-      return row === null ? null : { row };
+      // Side by side: the digest takes the store ten times as long as one row.
+      const [now, row] = await Promise.all([digest(asked), place < 0 ? null : readPlace(known.places, place, asked)]);
+      held.delete(key);
+      if (now !== known.digest) return null;
+      held.set(key, known);
+      return place >= 0 && row === null ? null : { row };
     },
     remember: async (asked, before, places) => {
       if (before === null || (await digest(asked)) !== before) return;

@@ -30,9 +30,11 @@ const accepts = (port) =>
 
 /** Runs the command of its arguments, passes signals on to it, and kills it once the process that started both is gone: its stdin closes then. */
 const GUARD = `
-const child = require('node:child_process').spawn(process.argv[1], process.argv.slice(2), { stdio: 'ignore' });
-process.stdin.resume().on('end', () => child.kill('SIGKILL'));
+// First: a signal that arrives while the command starts must not end this process alone.
+let child;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+child = require('node:child_process').spawn(process.argv[1], process.argv.slice(2), { stdio: 'ignore' });
+process.stdin.resume().on('end', () => child.kill('SIGKILL'));
 child.on('error', () => process.exit(1)).on('exit', (code) => process.exit(code ?? 1));
 `;
 
