@@ -112,6 +112,14 @@ t.test('every relative link in Markdown resolves to a file and a heading', async
   t.ok(count > 100, `${count} links resolved`);
 });
 
+t.test('the functions that one mark price passes are where docs/design.md names them', async (t) => {
+  const rows = read('docs/design.md').matchAll(/^\| (?:\*\*[^*]+\*\* )?`([a-z/-]+\.ts)` \| `(\w+)` \|/gm);
+  const steps = [...rows].map(([, file = '', name = '']) => ({ file, name }));
+  t.ok(steps.length > 15, `${steps.length} functions`);
+  for (const { file, name } of steps)
+    t.match(read(file), new RegExp(`(?:const |function |^ +(?:private |async )*)${name}\\b`, 'm'), `${file} ${name}`);
+});
+
 t.test('glossary terms are in alphabetical order', async (t) => {
   const plain = (term: string): string =>
     term
