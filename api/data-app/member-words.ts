@@ -166,7 +166,7 @@ const WORDS: Readonly<Record<string, string>> = {
   raw: 'The venue’s own message, with `include_raw`.',
   // ---- a reading ----
   status:
-    '`present` (current), `stale` (was said, no longer holds: no number), `missing` (nothing was said), `not_published`, `off`.',
+    '`present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`.',
   reason: 'Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`.',
   gap_cause: 'Whose fault a gap is, such as `collector_down`, `connection_lost`, `no_update`, `not_listed`.',
   venue_ts: 'The venue’s stamp.',

@@ -914,14 +914,14 @@ export type UnknownInput = {
   readonly venue: string | null;
   /** The venue’s own symbol. */
   readonly symbol: string | null;
-  /** `present` (current), `stale` (was said, no longer holds: no number), `missing` (nothing was said), `not_published`, `off`. */
+  /** `present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`. */
   readonly status: string;
   /** Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`. */
   readonly reason: string;
 };
 
 export type Reading<F extends Digits = number> = {
-  /** `present` (current), `stale` (was said, no longer holds: no number), `missing` (nothing was said), `not_published`, `off`. */
+  /** `present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`. */
   readonly status: Status;
   /** Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`. */
   readonly reason?: string;
@@ -1024,7 +1024,7 @@ export type LayerHistory<F extends Digits = number> = {
 export type HistoryRow<F extends Digits = number> = {
   /** Instant of the row: status and ages are as of then. */
   readonly at: Instant;
-  /** `present` (current), `stale` (was said, no longer holds: no number), `missing` (nothing was said), `not_published`, `off`. */
+  /** `present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`. */
   readonly status: Status;
   /** Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`. */
   readonly reason?: string;
@@ -1080,7 +1080,7 @@ export type Candle<F extends Digits = number> = {
   readonly open_time: Instant;
   /** End of the period, exclusive. */
   readonly close_time: Instant;
-  /** `present` (current), `stale` (was said, no longer holds: no number), `missing` (nothing was said), `not_published`, `off`. */
+  /** `present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`. */
   readonly status: 'present' | 'missing' | 'not_published' | 'off';
   /** Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`. */
   readonly reason?: string;
@@ -1128,7 +1128,7 @@ export type Book<F extends Digits = number> = {
   readonly instrument: string;
   /** Quote currency. */
   readonly quote: string;
-  /** `present` (current), `stale` (was said, no longer holds: no number), `missing` (nothing was said), `not_published`, `off`. */
+  /** `present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`. */
   readonly status: Status;
   /** Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`. */
   readonly reason?: string;

@@ -862,14 +862,14 @@ class UnknownInput(TypedDict):
     symbol: Union[str, None]
     """The venue’s own symbol."""
     status: str
-    """`present` (current), `stale` (was said, no longer holds: no number), `missing` (nothing was said), `not_published`, `off`."""
+    """`present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`."""
     reason: str
     """Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`."""
 
 
 class Reading(TypedDict):
     status: Status
-    """`present` (current), `stale` (was said, no longer holds: no number), `missing` (nothing was said), `not_published`, `off`."""
+    """`present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`."""
     reason: NotRequired[str]
     """Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`."""
     gap_cause: NotRequired[str]
@@ -972,7 +972,7 @@ class HistoryRow(TypedDict):
     at: Instant
     """Instant of the row: status and ages are as of then."""
     status: Status
-    """`present` (current), `stale` (was said, no longer holds: no number), `missing` (nothing was said), `not_published`, `off`."""
+    """`present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`."""
     reason: NotRequired[str]
     """Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`."""
     gap_cause: NotRequired[str]
@@ -1028,7 +1028,7 @@ class Candle(TypedDict):
     close_time: Instant
     """End of the period, exclusive."""
     status: Literal['present', 'missing', 'not_published', 'off']
-    """`present` (current), `stale` (was said, no longer holds: no number), `missing` (nothing was said), `not_published`, `off`."""
+    """`present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`."""
     reason: NotRequired[str]
     """Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`."""
     gap_cause: NotRequired[str]
@@ -1084,7 +1084,7 @@ class Book(TypedDict):
     quote: str
     """Quote currency."""
     status: Status
-    """`present` (current), `stale` (was said, no longer holds: no number), `missing` (nothing was said), `not_published`, `off`."""
+    """`present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`."""
     reason: NotRequired[str]
     """Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`."""
     gap_cause: NotRequired[str]
