@@ -181,6 +181,39 @@ t.test('readings of a day: windows that end in it, gaps and late rows, digits as
   );
 });
 
+t.test('a day of more rows than one statement reads: whole, in order, each ranked over the day', async (t) => {
+  const count = 4_500;
+  const symbol = 'MANYUSDT';
+  // Every ninth row is late: it was read after the whole day.
+  const planned = Array.from({ length: count }, (_, n) => ({
+    at: BEGIN + (n + 1) * 19 * SECOND,
+    offset: n % 9 === 0 ? 10_000 + n : n,
+    late: n % 9 === 0,
+  }));
+  const rows = planned.map(({ at, offset, late }) =>
+    readingRow({ venue: 'binance', symbol, layer: 'mark' }, span(at, offset, late), {
+      ...markReading(String(offset)),
+      received_at: at - 5,
+      recorded_at: at + SECOND,
+    }),
+  );
+  await sender.send(tableName(namespace, 'mark'), rows);
+  await sender.waitVisible([tableName(namespace, 'mark')]);
+  const question = { table: findTable('mark'), listing: `binance:${symbol}`, day: DAY, closedAt: CLOSED };
+  const leaves: LeafRow[] = [];
+  for await (const batch of readLeafRows({ questdb, namespace }, question)) leaves.push(...batch);
+  const ranks = new Map(
+    planned
+      .map(({ offset }) => offset)
+      .toSorted((a, b) => a - b)
+      .map((offset, rank) => [offset, rank]),
+  );
+  t.same(
+    named('mark', leaves).map(({ window_end, mark, late, seq }) => [window_end, mark, late, seq]),
+    planned.map(({ at, offset, late }) => [iso(at), String(offset), late, String(ranks.get(offset))]),
+  );
+});
+
 t.test('events of a day: null ids first, ids by bytes, the id of a gap is none', async (t) => {
   const rows = named('trades', await readLeaves('trades'));
   t.same(

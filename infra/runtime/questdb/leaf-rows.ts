@@ -10,8 +10,10 @@ import { SEALS_AFTER } from '../../../schemas/windows.ts';
 import type { Cell, QuestdbReader } from './questdb.ts';
 
 const DAY: Micros = 86_400_000_000;
-/** Event tables are read in slices: a day of one listing may be millions of rows. */
-const EVENT_SLICES = 96;
+/** Rows of one statement, where they are spread evenly over the day: they live until all of them are read, and a day of one listing may be millions. */
+const SLICE_ROWS = 2_000;
+/** The shortest slice is a minute. */
+const MOST_SLICES = 1_440;
 /** Rows of one batch: the garbage of a batch is free before the next one is read. */
 const BATCH_ROWS = 1_000;
 
@@ -44,11 +46,14 @@ const isEventTable = ({ dayIncludes, designated }: AnchoredTable): boolean =>
 const quote = (at: string): string => `'${at}'`;
 
 type Slice = { readonly from: Micros; readonly to: Micros };
-const sliceDay = (question: LeafQuestion): Slice[] => {
-  const { from: begin } = daySlice(question.day);
-  const count = isEventTable(question.table) ? EVENT_SLICES : 1;
-  const width = DAY / count;
-  return Array.from({ length: count }, (_, at) => ({ from: begin + at * width, to: begin + (at + 1) * width }));
+const sliceDay = (day: string, rows: number): Slice[] => {
+  const { from: begin } = daySlice(day);
+  const count = Math.min(MOST_SLICES, Math.max(1, Math.ceil(rows / SLICE_ROWS)));
+  const width = Math.ceil(DAY / count);
+  return Array.from({ length: count }, (_, at) => ({
+    from: begin + at * width,
+    to: Math.min(begin + DAY, begin + (at + 1) * width),
+  }));
 };
 
 /** Rows of a table in a span of its day, of any listing. */
@@ -84,6 +89,8 @@ const selectColumn = ({ stored, kind }: AnchoredColumn): string | null => {
   return kind === 'instant' ? `${stored}::long` : stored;
 };
 const OWN = 'recorded_at::long, src_offset, digits';
+/** The same places, for reading in which order rows are. */
+const OWN_OF_KEYS = 'null::long, src_offset, null::string';
 
 type Exact = Readonly<Record<string, string>>;
 const NO_DIGITS: Exact = {};
@@ -183,13 +190,13 @@ const rankByOffset = (offsets: Float64Array): Uint32Array => {
 
 type SliceReader = (slice: Slice) => Promise<readonly Line[]>;
 
-/** Rows of one slice in leaf order. */
-const createSliceReader = ({ questdb, namespace }: LeafSource, question: LeafQuestion): SliceReader => {
+/** Rows of one slice in leaf order; `own` are the columns before the table's. */
+const createSliceReader = ({ questdb, namespace }: LeafSource, question: LeafQuestion, own = OWN): SliceReader => {
   const columns = question.table.columns.map(selectColumn).filter((column) => column !== null);
   const compare = createLineOrder(question.table);
   const table = tableName(namespace, question.table.table);
   return async (slice) => {
-    const text = `SELECT ${OWN}, ${columns.join(', ')} FROM '${table}' WHERE ${makeCondition(question, slice)}`;
+    const text = `SELECT ${[own, ...columns].join(', ')} FROM '${table}' WHERE ${makeCondition(question, slice)}`;
     const lines = await questdb.query({ text, values: [question.listing] });
     sortLines(lines, compare);
     return lines;
@@ -216,14 +223,14 @@ const readOffsets = async (slices: readonly Slice[], read: SliceReader): Promise
 };
 
 /**
- * The leaves of a listing, table and day, batch by batch in leaf order. A table that fits one slice is read once; event tables are
- * read twice, because `seq` ranks the whole day. Rejects with the store's own error.
+ * The leaves of a listing, table and day, batch by batch in leaf order. A day that fits one slice is read once; another is read twice, because
+ * `seq` ranks the whole day. Rejects with the store's own error.
  */
 export async function* readLeafRows(source: LeafSource, question: LeafQuestion): AsyncGenerator<readonly LeafRow[]> {
   const read = createSliceReader(source, question);
-  const slices = sliceDay(question);
+  const slices = sliceDay(question.day, await countLeafRows(source, question));
   const only = slices.length === 1 ? await read(slices[0] as Slice) : null;
-  const readKeys = createSliceReader(source, { ...question, table: withKeysOnly(question.table) });
+  const readKeys = createSliceReader(source, { ...question, table: withKeysOnly(question.table) }, OWN_OF_KEYS);
   const offsets = only === null ? await readOffsets(slices, readKeys) : Float64Array.from(only, readOffset);
   const ranks = rankByOffset(offsets);
   const decode = createDecoder(question);
