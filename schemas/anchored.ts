@@ -107,6 +107,12 @@ export const ANCHORED_TABLES: readonly AnchoredTable[] = [
   ...toTable(CANDLE_ROWS)(CANDLES),
 ].sort((a, b) => compareBytes(a.table, b.table));
 
+export type StoredColumn = AnchoredColumn & { readonly stored: string };
+
+/** Columns that are stored; the others are known from the listing or counted. */
+export const listStored = ({ columns }: AnchoredTable): StoredColumn[] =>
+  columns.filter((column): column is StoredColumn => column.stored !== null);
+
 /** Index of a column in a row; throws for an unknown name. */
 export const placeOf = ({ table, columns }: AnchoredTable, name: string): number => {
   const place = columns.findIndex((column) => column.name === name);

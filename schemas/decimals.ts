@@ -155,24 +155,8 @@ export const fitsDouble = (digits: Digits): boolean => {
   return Number.isFinite(n) && plainDouble(n) === digits;
 };
 
-/** Decimals of at most this many significant digits are distinct as doubles, so that each is the shortest text of its double. */
+/** Decimals of at most this many digits are distinct as doubles, so that each is the shortest of its double (IEEE 754). */
 const DISTINCT_DIGITS = 15;
-
-/** Whether a double's text is its own plain text: digits around at most one point, no zero at either end that could go. */
-const isPlainDouble = (text: string): boolean => {
-  let [digits, dot] = [0, -1];
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code >= ZERO && code <= NINE) digits += 1;
-    else if (code === POINT && dot < 0 && at > 0) dot = at;
-    else return false;
-  }
-  const isWhole = dot < 0 || dot === text.length - 1;
-  const startsPlain = text.charCodeAt(0) !== ZERO || dot === 1;
-  return (
-    digits > 0 && digits <= DISTINCT_DIGITS && !isWhole && startsPlain && text.charCodeAt(text.length - 1) !== ZERO
-  );
-};
 
 /**
  * The venue's digits, from a stored DOUBLE as text and the exact digits stored beside it where the double cannot represent them
@@ -181,5 +165,6 @@ const isPlainDouble = (text: string): boolean => {
 export const joinFigure = (double: string | null, exact: string | undefined): Digits | null => {
   if (exact !== undefined) return canonicalDigits(exact);
   if (double === null || double === 'NaN') return null;
-  return isPlainDouble(double) ? double : plainDouble(Number(double) || 0);
+  const plain = double.length <= DISTINCT_DIGITS ? trimPlain(double) : null;
+  return plain ?? plainDouble(Number(double) || 0);
 };

@@ -1,6 +1,7 @@
 // The minutes before a node began to follow, read behind its first answers into a copy of their own and joined to the one that answers.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { endOffsets, type KafkaHandle, type Message, readPartitions } from '../../infra/runtime/kafka/kafka.ts';
+import { runStretch } from '../../infra/runtime/steps.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
 import { liveHead } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -77,16 +78,16 @@ const applyStretch = async (
 ): Promise<boolean> => {
   let isDone = false;
   let i = 0;
+  const apply = ({ value, offset }: Message): void => {
+    if (isDone) return;
+    isDone = offset + 1 >= end;
+    if (value === null) return;
+    const head = liveHead(value);
+    if (!isAbove(head, last)) past.applyLive(venue, partition, value);
+    isDone ||= !isAbove(last, head);
+  };
   const applySlice = async (): Promise<void> => {
-    const until = performance.now() + SLICE_MS;
-    for (; i < messages.length && !isDone && performance.now() < until; i++) {
-      const { value, offset } = messages[i] as Message;
-      isDone = offset + 1 >= end;
-      if (value === null) continue;
-      const head = liveHead(value);
-      if (!isAbove(head, last)) past.applyLive(venue, partition, value);
-      isDone ||= !isAbove(last, head);
-    }
+    i = runStretch(messages, { from: i, ms: SLICE_MS }, apply);
     await nextTurn();
   };
   while (i < messages.length && !isDone) await turns.run(applySlice);

@@ -1,5 +1,5 @@
 // The 24 h turnover by venue and instrument at 00:00 of a day, from stored history: restricted plans select by it (AC-02).
-import { add, canonicalDigits } from '../../schemas/decimals.ts';
+import { add, joinFigure } from '../../schemas/decimals.ts';
 import type { Digits } from '../../schemas/records.ts';
 import { tableName } from '../../schemas/tables.ts';
 import { DAY_MS, type Day, dayAfter, findDayStart } from './day.ts';
@@ -18,11 +18,8 @@ SELECT listing, venue, instrument, delisted_at FROM '${table}' WHERE written_at 
 const REACHED = (table: string): string => `SELECT venue, max(at) >= $2 FROM '${table}' WHERE at > $1 GROUP BY venue`;
 
 /** The venue's digits, from the exact text where the double cannot represent them. */
-const readDigits = (double: string | null, kept: string | null): Digits | null => {
-  if (double === null) return null;
-  const exact = kept === null ? undefined : (JSON.parse(kept) as { readonly turnover_24h?: string }).turnover_24h;
-  return canonicalDigits(exact ?? double);
-};
+const readDigits = (double: string | null, kept: string | null): Digits | null =>
+  joinFigure(double, kept === null ? undefined : (JSON.parse(kept) as { readonly turnover_24h?: string }).turnover_24h);
 
 type Turnover = Record<string, Record<string, Digits>>;
 

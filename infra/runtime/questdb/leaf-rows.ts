@@ -1,6 +1,12 @@
 // Reads the leaves of one listing, table and day from stored history, in leaf order and with their `seq` (AN-02, AN-07), in bounded memory.
 
-import type { AnchoredCell, AnchoredColumn, AnchoredTable } from '../../../schemas/anchored.ts';
+import {
+  type AnchoredCell,
+  type AnchoredColumn,
+  type AnchoredTable,
+  listStored,
+  type StoredColumn,
+} from '../../../schemas/anchored.ts';
 import { joinFigure } from '../../../schemas/decimals.ts';
 import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
@@ -84,10 +90,7 @@ export const makeCondition = ({ table, closedAt }: LeafQuestion, slice: Slice): 
   ].join(' AND ');
 };
 
-const selectColumn = ({ stored, kind }: AnchoredColumn): string | null => {
-  if (stored === null) return null;
-  return kind === 'instant' ? `${stored}::long` : stored;
-};
+const selectColumn = ({ stored, kind }: StoredColumn): string => (kind === 'instant' ? `${stored}::long` : stored);
 const OWN = 'recorded_at::long, src_offset, digits';
 /** The same places, for reading in which order rows are. */
 const OWN_OF_KEYS = 'null::long, src_offset, null::string';
@@ -113,8 +116,8 @@ const decodeCell = ({ kind, stored }: AnchoredColumn, cell: Cell, exact: Exact):
 };
 
 /** Columns in the order of the statement: OWN, then the table's. */
-const storedPlace = ({ columns }: AnchoredTable, name: string | null | undefined): number =>
-  3 + columns.filter(({ stored }) => stored !== null).findIndex((column) => column.name === name);
+const storedPlace = (table: AnchoredTable, name: string | null | undefined): number =>
+  3 + listStored(table).findIndex((column) => column.name === name);
 
 /** Rows as the store returned them. */
 type Line = readonly Cell[];
@@ -192,7 +195,7 @@ type SliceReader = (slice: Slice) => Promise<readonly Line[]>;
 
 /** Rows of one slice in leaf order; `own` are the columns before the table's. */
 const createSliceReader = ({ questdb, namespace }: LeafSource, question: LeafQuestion, own = OWN): SliceReader => {
-  const columns = question.table.columns.map(selectColumn).filter((column) => column !== null);
+  const columns = listStored(question.table).map(selectColumn);
   const compare = createLineOrder(question.table);
   const table = tableName(namespace, question.table.table);
   return async (slice) => {

@@ -1,6 +1,6 @@
 // A digest of the stored rows of one listing, table and day, computed by the store, so that nothing but the digest is read (AN-05).
 import { randomBytes } from 'node:crypto';
-import type { AnchoredColumn, AnchoredTable } from '../../../schemas/anchored.ts';
+import { type AnchoredTable, listStored, type StoredColumn } from '../../../schemas/anchored.ts';
 import { tableName } from '../../../schemas/tables.ts';
 import { daySlice, type LeafQuestion, type LeafSource, makeCondition } from './leaf-rows.ts';
 
@@ -33,15 +33,11 @@ const partsOfDouble = (column: string): string[] => {
 /** Whether a double has bits beyond its parts: it is 9e18 or more, or less than 1e-21 apart from zero. */
 const isWide = (column: string): string => `abs(${column}) >= 9.0E18 OR (abs(${column}) < 1.0E-21 AND ${column} <> 0)`;
 
-const listNumbers = ({ stored, kind }: AnchoredColumn): string[] => {
-  if (stored === null || kind === 'text') return [];
+const listNumbers = ({ stored, kind }: StoredColumn): string[] => {
+  if (kind === 'text') return [];
   if (kind === 'boolean') return [`CASE WHEN ${stored} THEN 1 ELSE 0 END`];
   return kind === 'instant' ? [wholeNumber(`${stored}::long`)] : partsOfDouble(stored);
 };
-
-type StoredColumn = AnchoredColumn & { readonly stored: string };
-const listStored = ({ columns }: AnchoredTable): StoredColumn[] =>
-  columns.filter((column): column is StoredColumn => column.stored !== null);
 
 /** The statement over a table's rows that satisfy a condition, without its WHERE. */
 const selectDigest = (table: AnchoredTable, stored: string): string => {

@@ -2,7 +2,7 @@
 import type { Micros } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { bindMapped, type Subject } from '../shared/shape.ts';
+import { bindMapped, mapEach, type Subject } from '../shared/shape.ts';
 import { type Fields, readFields, readList, readMsOrNull, readText } from '../shared/wire.ts';
 import { isDated } from './symbols.ts';
 
@@ -45,11 +45,8 @@ export const readElements = (value: unknown): readonly Fields[] =>
   readList(value, 'data').map((element) => readFields(element, 'element'));
 
 /** The records of a list's elements. */
-export const mapElements = (value: unknown, map: (element: Fields) => readonly Mapped[]): readonly Mapped[] => {
-  const elements = readElements(value);
-  if (elements.length === 1) return map(elements[0] as Fields);
-  return elements.flatMap((element) => map(element));
-};
+export const mapElements = (value: unknown, map: (element: Fields) => readonly Mapped[]): readonly Mapped[] =>
+  mapEach(readElements(value), map);
 
 /** `buy`, `Buy`, `SELL`: the case depends on the endpoint. */
 export const SIDES = ['buy', 'sell'] as const;

@@ -4,7 +4,7 @@ import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { listPresent, type Subject } from '../shared/shape.ts';
+import { listPresent, mapEach, type Subject } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -75,11 +75,7 @@ const toSubject = (element: Fields, venueTs: Micros | null, { receivedAt }: Sour
 // ---- tickers ----
 
 const mapTickers: Frame = (result, envelope, source) =>
-  flatten(listElements(result).map((ticker) => mapTicker(ticker, toSubject(ticker, sentAt(envelope), source))));
-
-/** Most messages have one element. */
-const flatten = (lists: readonly (readonly Mapped[])[]): readonly Mapped[] =>
-  lists.length === 1 ? (lists[0] as readonly Mapped[]) : lists.flat();
+  mapEach(listElements(result), (ticker) => mapTicker(ticker, toSubject(ticker, sentAt(envelope), source)));
 
 const mapTicker = (ticker: Fields, subject: Subject): readonly Mapped[] =>
   listPresent([

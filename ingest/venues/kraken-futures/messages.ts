@@ -193,7 +193,7 @@ const mapBook: Mapper = (body, source) => {
     {
       record,
       element,
-      chain: toChain(subject.symbol, 'update', BigInt(typeof body.seq === 'number' ? body.seq : sequence)),
+      chain: toChain(subject.symbol, 'update', BigInt(sequence)),
     },
   ];
 };

@@ -4,7 +4,7 @@ import { createLog } from '../../../infra/runtime/log.ts';
 import { createRowSender, openQuestdbReader } from '../../../infra/runtime/questdb/questdb.ts';
 import { digestLeafRows } from '../../../infra/runtime/questdb/row-digest.ts';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
-import { ANCHORED_TABLES, type AnchoredColumn, type AnchoredTable } from '../../../schemas/anchored.ts';
+import { ANCHORED_TABLES, type AnchoredColumn, type AnchoredTable, listStored } from '../../../schemas/anchored.ts';
 import { tableName } from '../../../schemas/tables.ts';
 import { useEngines } from '../../support/engines.ts';
 
@@ -24,9 +24,6 @@ t.teardown(async () => {
   await questdb.close();
 });
 
-type Stored = AnchoredColumn & { readonly stored: string };
-const listStored = ({ columns }: AnchoredTable): Stored[] =>
-  columns.filter((column): column is Stored => column.stored !== null);
 /** Doubles of every size, one for each column of a row, from another place in each row. */
 const DOUBLES = ['0.1', '63000.25', '1.0E-7', '-0.0001', '1.0E300', '3.0E-320', '0.0', '9007199254740993.0'];
 const OTHER: Readonly<Record<AnchoredColumn['kind'], (stored: string, place: number) => string>> = {
