@@ -44,8 +44,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         dir,
         data: work === 'again' ? 'wipe' : (options.data ?? 'keep'),
         ports: options.ports ?? 'standard',
-        // Simulated venues run for minutes; live ones are collected permanently.
-        isLight: simulated,
+        isLight: (options.engines ?? (simulated ? 'light' : 'full')) === 'light',
         alsoPorts: settings,
         env,
         log: progress.print,
