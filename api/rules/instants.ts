@@ -17,3 +17,6 @@ export const instantAfter = (after: Micros, { phase, intervalS }: Rhythm): Micro
   const offset = (phase % intervalS) * SECOND;
   return (Math.floor((after - offset) / length) + 1) * length + offset;
 };
+
+/** Whether no rule has an instant at or after `from` and before `to`. */
+export const isBetweenInstants = (from: Micros, to: Micros): boolean => Math.ceil(from / SECOND) * SECOND >= to;

@@ -1,11 +1,13 @@
 // The memory copy as of a moment ago: what each reading replaced, and when ends of connections became known. So an instant
 // is evaluated over exactly what was recorded up to it, by whichever process and however late within the time that is kept.
+// Rules are evaluated at whole seconds (`instants.ts`): a reading that was replaced before the next one is not kept.
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import type { HeldReading } from '../live/live-message.ts';
 import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
+import { isBetweenInstants } from './instants.ts';
 
 /** How long what was replaced is kept: longer than a lease and the start of a process together. */
 const KEPT: Micros = 30_000_000;
@@ -15,8 +17,8 @@ const AHEAD: Micros = 1_000_000;
 const MOST_CHANGES = 400_000;
 
 type Change = { readonly recordedAt: Micros; readonly replaced: HeldReading | null; readonly history: History };
-/** Of a listing and layer, in the order of the log. */
-type History = { changes: Change[] };
+/** Of a listing and layer, in the order of the log; `newest` is when its newest reading was recorded. */
+type History = { changes: Change[]; newest: Micros | null };
 type Task = {
   /** In the order of the log; those before `head` are dropped. */
   changes: Change[];
@@ -31,6 +33,7 @@ type Task = {
 const joinHistories = (before: History, since: History): void => {
   for (const change of since.changes) before.changes.push(change);
   since.changes = before.changes;
+  since.newest ??= before.newest;
 };
 
 export class RecentStates {
@@ -83,7 +86,7 @@ export class RecentStates {
     return from;
   }
 
-  /** The newest reading recorded at or before `at`. */
+  /** The newest reading recorded at or before `at`, an instant of a rule. */
   readingAt(listing: LiveListing, layer: ReadingLayer, at: Micros): Reading | null {
     const history = this.#histories.get(listing)?.get(layer)?.changes ?? [];
     let held: HeldReading | null | undefined;
@@ -153,7 +156,11 @@ export class RecentStates {
   }
 
   #noteChange(task: Task, history: History, of: Omit<Change, 'history'>): void {
-    const change = { ...of, history };
+    const { recordedAt, replaced } = of;
+    const replacedAt = history.newest;
+    history.newest = recordedAt;
+    if (replacedAt !== null && isBetweenInstants(replacedAt, recordedAt)) return;
+    const change = { recordedAt, replaced, history };
     history.changes.push(change);
     task.changes.push(change);
     this.#count++;
@@ -188,7 +195,7 @@ export class RecentStates {
   #findHistory(listing: LiveListing, layer: ReadingLayer): History {
     const layers = this.#histories.get(listing) ?? new Map<ReadingLayer, History>();
     this.#histories.set(listing, layers);
-    const history = layers.get(layer) ?? { changes: [] };
+    const history = layers.get(layer) ?? { changes: [], newest: null };
     layers.set(layer, history);
     return history;
   }

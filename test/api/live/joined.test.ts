@@ -117,7 +117,9 @@ const samePast = (t: Test, joined: Node, what: string): void => {
   const rows = listRows(whole, from);
   same(t, listRows(node, from), rows, `${what}: rows after ${from}`);
   same(t, listLosses(node, rows), listLosses(whole, rows), `${what}: losses`);
-  const instants = Array.from({ length: 31 }, (_, i) => now - i * SECOND).filter((at) => at >= kept.node.states.from);
+  // Rules are evaluated at whole seconds.
+  const last = Math.floor(now / SECOND) * SECOND;
+  const instants = Array.from({ length: 31 }, (_, i) => last - i * SECOND).filter((at) => at >= kept.node.states.from);
   same(
     t,
     listStates(node, kept.node.states, instants),
