@@ -1,8 +1,10 @@
 // The 24 h turnover by venue and instrument at 00:00 of a day, from stored history: restricted plans select by it (AC-02).
 import { add, joinFigure } from '../../schemas/decimals.ts';
+import { formatInstantMicros } from '../../schemas/instants.ts';
 import type { Digits } from '../../schemas/records.ts';
 import { tableName } from '../../schemas/tables.ts';
-import { DAY_MS, type Day, dayAfter, findDayStart } from './day.ts';
+import { sealsAt } from '../../schemas/windows.ts';
+import { DAY_MS, type Day, findDayStart } from './day.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 /** Rows of the last window are sealed 100 s after it and visible soon after. */
@@ -15,7 +17,6 @@ WHERE at > $1 AND at <= $2 AND status = 'present' AND NOT late LATEST ON at PART
 const LISTINGS = (table: string): string => `SELECT listing, venue, instrument FROM (
 SELECT listing, venue, instrument, delisted_at FROM '${table}' WHERE written_at <= $1 LATEST ON written_at PARTITION BY listing
 ) WHERE delisted_at IS NULL OR delisted_at > $1`;
-const REACHED = (table: string): string => `SELECT venue, max(at) >= $2 FROM '${table}' WHERE at > $1 GROUP BY venue`;
 
 /** The venue's digits, from the exact text where the double cannot represent them. */
 const readDigits = (double: string | null, kept: string | null): Digits | null =>
@@ -44,12 +45,12 @@ const readTurnover = async (
   return turnover;
 };
 
-const refuseUnfinished = async ({ questdb, namespace, nowMs }: NightlyContext, day: Day): Promise<void> => {
+/** Rows tell nothing of it: a venue that was not collected at 00:00 has none there. */
+const refuseUnfinished = async ({ historyWatermark, nowMs }: NightlyContext, day: Day): Promise<void> => {
   if (nowMs() > findDayStart(day) + PATIENCE_MS) return;
-  const values = [`${dayAfter(day, -1)}T00:00:00.000000Z`, `${day}T00:00:00.000000Z`];
-  const venues = await questdb.query({ text: REACHED(tableName(namespace, 'stats')), values });
-  const behind = venues.filter(([, reached]) => reached !== 't').map(([venue]) => venue);
-  if (behind.length > 0) throw new Error(`stored history has not reached 00:00 yet: ${behind.join(', ')}`);
+  const reached = await historyWatermark();
+  if (reached < sealsAt(findDayStart(day) * 1_000))
+    throw new Error(`stored history has reached ${formatInstantMicros(reached)}, not 00:00 with its last window`);
 };
 
 export const turnover: Step = {

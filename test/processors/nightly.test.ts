@@ -22,6 +22,7 @@ import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { gapRow, listingRow, readingRow } from '../../processors/task/rows.ts';
 import { tableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
+import { sealsAt } from '../../schemas/windows.ts';
 import { listing, listingValues, micros, reading } from '../api/live-fixture.ts';
 import { useEngines } from '../support/engines.ts';
 
@@ -243,14 +244,15 @@ t.test('the turnover of a day is that of its 00:00, exact, of what was listed th
 
 t.test('the turnover waits for stored history to reach 00:00, and not for ever', async (t) => {
   const day = '2026-01-16';
-  const early = (): number => findDayStart(day) + 200_000;
+  const sealed = sealsAt(findDayStart(day) * 1_000);
+  const run = (afterMs: number, reached: number): Promise<string> =>
+    turnover.run(day, makeContext({ nowMs: () => findDayStart(day) + afterMs, historyWatermark: async () => reached }));
   await write([stats('binance', 'BTCUSDT', '2026-01-16T00:00:00.000Z', null)]);
-  await write([stats('okx', 'BTC-USDT-SWAP', '2026-01-15T23:59:00.000Z', '3')]);
-  await t.rejects(turnover.run(day, makeContext({ nowMs: early })), /has not reached 00:00 yet: okx$/);
-  t.match(
-    await turnover.run(day, makeContext({ nowMs: () => findDayStart(day) + 2 * HOUR_MS })),
-    '2 instruments at 2 venues',
-  );
+  await t.rejects(run(200_000, sealed - 1), /has reached 2026-01-16T00:01:40.000999Z, not 00:00 with its last window$/);
+  // okx was not collected at 00:00: its last row is of the day before.
+  await write([stats('okx', 'BTC-USDT-SWAP', '2026-01-15T12:04:00.000Z', '3')]);
+  t.match(await run(200_000, sealed), '2 instruments at 2 venues');
+  t.match(await run(2 * HOUR_MS, 0), '2 instruments at 2 venues');
 });
 
 /** An API that answers by path and body; the edge that the re-check calls. */

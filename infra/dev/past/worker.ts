@@ -2,10 +2,11 @@
 import { on } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { DAY_MS, dayAfter, dayAt } from '../../../processors/nightly/day.ts';
+import { DAY_MS, dayAfter, dayAt, findDayStart } from '../../../processors/nightly/day.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { topics } from '../../../schemas/topics.ts';
+import { sealsAt } from '../../../schemas/windows.ts';
 import { type KafkaHandle, openKafka, readPartitions } from '../../runtime/kafka/kafka.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
@@ -91,14 +92,15 @@ const followHistory = async ({ handle }: Target) => {
   return { reached, stop, failed: failed.promise };
 };
 
-/** Resolves when the rows of the past are readable. */
+/** Resolves when the rows of the past are readable, and all of yesterday: just after midnight its last windows are not sealed yet. */
 const stored = async (nowMs: number, target: Target): Promise<void> => {
+  const wantedMs = Math.max(nowMs, sealsAt(findDayStart(dayAt(nowMs)) * 1_000) / 1_000);
   const { reached, stop, failed } = await followHistory(target);
   const tasks = target.venues.length * target.shards;
   let writtenMs = performance.now();
   for (;;) {
     const reachedMs = reached.size < tasks ? 0 : Math.min(...reached.values());
-    if (reachedMs >= nowMs) break;
+    if (reachedMs >= wantedMs) break;
     if (performance.now() - writtenMs >= PRINT_EVERY_MS) {
       writtenMs = performance.now();
       progress(`stored up to ${reachedMs === 0 ? 'nothing yet' : new Date(reachedMs).toISOString()}`);
