@@ -1,11 +1,14 @@
 // The memory copy as of a moment ago: what each reading replaced, and when ends of connections became known. So an instant
 // is evaluated over exactly what was recorded up to it, by whichever process and however late within the time that is kept.
 // Rules are evaluated at whole seconds (`instants.ts`): a reading that was replaced before the next one is not kept.
+// Readings are kept as bytes outside of the heap: hundreds of thousands of objects would be moved and marked by collections.
+import { codecs } from '../../schemas/avro/codec.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
+import { ByteLog, type BytePlace } from '../live/byte-log.ts';
 import type { LiveListing } from '../live/listing-book.ts';
-import type { HeldReading } from '../live/live-message.ts';
+import { type HeldReading, LiveMessage } from '../live/live-message.ts';
 import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
 import { isBetweenInstants } from './instants.ts';
 
@@ -16,7 +19,13 @@ const AHEAD: Micros = 1_000_000;
 /** `drop-oldest`: what is older cannot be evaluated any more. */
 const MOST_CHANGES = 400_000;
 
-type Change = { readonly recordedAt: Micros; readonly replaced: HeldReading | null; readonly history: History };
+/** `bytes`: of the reading that was replaced; else it was `held` elsewhere, or there was none. */
+type Change = {
+  readonly recordedAt: Micros;
+  readonly bytes: BytePlace | null;
+  readonly held: HeldReading | null;
+  readonly history: History;
+};
 /** Of a listing and layer, in the order of the log; `newest` is when its newest reading was recorded. */
 type History = { changes: Change[]; newest: Micros | null };
 type Task = {
@@ -43,18 +52,21 @@ export class RecentStates {
   /** When the end of a connection became known, by venue and connection. */
   readonly #ends = new Map<string, Micros>();
   readonly #mostChanges: number;
+  #bytes: ByteLog;
   #count = 0;
   /** True from the start until it is known that there is no rule: a process that starts reads the last minutes of the log. */
   #isKeeping = true;
   /** Nothing is known of entries applied before keeping began. */
   #since: Micros = 0;
 
-  constructor(live: LiveMemory, mostChanges = MOST_CHANGES) {
+  /** `bytes`: of the one that takes this one over. */
+  constructor(live: LiveMemory, mostChanges = MOST_CHANGES, bytes = new ByteLog()) {
     this.#live = live;
     this.#mostChanges = mostChanges;
+    this.#bytes = bytes;
     live.observe((applied) => this.#note(applied));
     live.inherit((past) => {
-      const states = new RecentStates(past, mostChanges);
+      const states = new RecentStates(past, mostChanges, this.#bytes);
       return () => this.#join(states);
     });
   }
@@ -67,6 +79,7 @@ export class RecentStates {
     this.#tasks.clear();
     this.#histories = new WeakMap();
     this.#ends.clear();
+    this.#bytes = new ByteLog();
     this.#count = 0;
     this.#since = 0;
     for (const { venue } of this.#live.venues()) {
@@ -89,13 +102,10 @@ export class RecentStates {
   /** The newest reading recorded at or before `at`, an instant of a rule. */
   readingAt(listing: LiveListing, layer: ReadingLayer, at: Micros): Reading | null {
     const history = this.#histories.get(listing)?.get(layer)?.changes ?? [];
-    let held: HeldReading | null | undefined;
-    for (let i = history.length - 1; i >= 0; i--) {
-      const change = history[i] as Change;
-      if (change.recordedAt <= at) break;
-      held = change.replaced;
-    }
-    return held === undefined ? listing.readings.get(layer) : (held?.reading ?? null);
+    const next = history[history.findLastIndex(({ recordedAt }) => recordedAt <= at) + 1];
+    if (next === undefined) return listing.readings.get(layer);
+    if (next.bytes === null) return next.held?.reading ?? null;
+    return codecs.live.decode(this.#bytes.at(next.bytes)).reading;
   }
 
   /** When the connection a reading came on was lost, as was known at `at`. */
@@ -110,7 +120,7 @@ export class RecentStates {
   /** Takes over what was noted of the entries before those that this copy received. */
   #join(past: RecentStates): void {
     // Keeping began anew since: the earlier entries are not needed.
-    if (!this.#isKeeping || this.#since > 0) return;
+    if (past.#bytes !== this.#bytes) return;
     for (const [key, knownAt] of past.#ends) this.#ends.set(key, Math.min(this.#ends.get(key) ?? knownAt, knownAt));
     for (const { venue, listings } of past.#live.venues()) {
       for (const [symbol, listing] of listings) {
@@ -155,12 +165,13 @@ export class RecentStates {
     for (const [old, knownAt] of this.#ends) if (knownAt < recordedAt - KEPT) this.#ends.delete(old);
   }
 
-  #noteChange(task: Task, history: History, of: Omit<Change, 'history'>): void {
+  #noteChange(task: Task, history: History, of: { recordedAt: Micros; replaced: HeldReading | null }): void {
     const { recordedAt, replaced } = of;
     const replacedAt = history.newest;
     history.newest = recordedAt;
     if (replacedAt !== null && isBetweenInstants(replacedAt, recordedAt)) return;
-    const change = { recordedAt, replaced, history };
+    const bytes = replaced instanceof LiveMessage ? this.#bytes.append(replaced.bytes) : null;
+    const change = { recordedAt, bytes, held: bytes === null ? replaced : null, history };
     history.changes.push(change);
     task.changes.push(change);
     this.#count++;
@@ -173,6 +184,7 @@ export class RecentStates {
       const oldest = changes[task.head] as Change;
       if (oldest.recordedAt > bound && this.#count <= this.#mostChanges) break;
       oldest.history.changes.shift();
+      if (oldest.bytes !== null) this.#bytes.free(oldest.bytes);
       task.hasDropped = true;
       task.from = Math.max(task.from, oldest.recordedAt);
       task.head++;

@@ -1,8 +1,12 @@
 // History W: the instant up to which every task's final rows are readable, as published by the sink (design section 5).
 import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
+import { formatInstantMicros } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { topics } from '../../schemas/topics.ts';
+import { sealsAt } from '../../schemas/windows.ts';
+import { type Day, dayAfter, findDayStart } from './day.ts';
+import type { NightlyContext } from './step.ts';
 
 const ANSWERS_WITHIN_MS = 10_000;
 
@@ -21,4 +25,16 @@ export const readHistoryWatermark = async (kafka: KafkaHandle, namespace: string
     },
   );
   return history.size === 0 ? 0 : Math.min(...history.values());
+};
+
+/** Throws until the last window of the day is sealed and readable: its rows cannot change any more, but for late ones. */
+export const refuseUnsealed = async (
+  day: Day,
+  { historyWatermark }: Pick<NightlyContext, 'historyWatermark'>,
+): Promise<void> => {
+  const reached = await historyWatermark();
+  if (reached >= sealsAt(findDayStart(dayAfter(day)) * 1_000)) return;
+  throw new Error(
+    `stored history has reached ${formatInstantMicros(reached)}, not the end of ${day} with its last window`,
+  );
 };

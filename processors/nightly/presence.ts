@@ -1,9 +1,9 @@
 // Share of time present by day, venue and layer: windows with a reading divided by all windows (OP-02).
 import { READINGS } from '../../schemas/layers/index.ts';
 import { tableName } from '../../schemas/tables.ts';
-import { sealsAt } from '../../schemas/windows.ts';
-import { dayAfter, findDayStart } from './day.ts';
-import type { NightlyContext, Step } from './step.ts';
+import { dayAfter } from './day.ts';
+import { refuseUnsealed } from './history-watermark.ts';
+import type { Step } from './step.ts';
 
 /** The last window of the day is sealed 100 s after it. */
 const DUE_MS = 5 * 60_000;
@@ -18,11 +18,6 @@ const KEEP = `insert into daily_presence (day, venue, layer, listings, present_s
   on conflict (day, venue, layer) do update set listings = excluded.listings, present_s = excluded.present_s,
     missing_s = excluded.missing_s`;
 
-const refuseUnfinished = async ({ historyWatermark }: NightlyContext, end: number): Promise<void> => {
-  if ((await historyWatermark()) < sealsAt(end))
-    throw new Error('stored history has not reached the end of the day yet');
-};
-
 export const presence: Step = {
   name: 'presence',
   summary: 'the share of time with readings, by venue and layer',
@@ -30,8 +25,8 @@ export const presence: Step = {
   dueMs: 86_400_000 + DUE_MS,
   independentDays: true,
   run: async (day, context) => {
-    await refuseUnfinished(context, findDayStart(dayAfter(day, 1)) * 1_000);
-    const bounds = [day, dayAfter(day, 1)].map((text) => `${text}T00:00:00.000000Z`);
+    await refuseUnsealed(day, context);
+    const bounds = [day, dayAfter(day)].map((text) => `${text}T00:00:00.000000Z`);
     let kept = 0;
     for (const { table, recordName, windowMs } of READINGS) {
       const text = SECONDS(tableName(context.namespace, table), windowMs);

@@ -1,10 +1,9 @@
 // The 24 h turnover by venue and instrument at 00:00 of a day, from stored history: restricted plans select by it (AC-02).
 import { add, joinFigure } from '../../schemas/decimals.ts';
-import { formatInstantMicros } from '../../schemas/instants.ts';
 import type { Digits } from '../../schemas/records.ts';
 import { tableName } from '../../schemas/tables.ts';
-import { sealsAt } from '../../schemas/windows.ts';
-import { DAY_MS, type Day, findDayStart } from './day.ts';
+import { DAY_MS, dayAfter, findDayStart } from './day.ts';
+import { refuseUnsealed } from './history-watermark.ts';
 import type { NightlyContext, Step } from './step.ts';
 
 /** Rows of the last window are sealed 100 s after it and visible soon after. */
@@ -45,20 +44,13 @@ const readTurnover = async (
   return turnover;
 };
 
-/** Rows tell nothing of it: a venue that was not collected at 00:00 has none there. */
-const refuseUnfinished = async ({ historyWatermark, nowMs }: NightlyContext, day: Day): Promise<void> => {
-  if (nowMs() > findDayStart(day) + PATIENCE_MS) return;
-  const reached = await historyWatermark();
-  if (reached < sealsAt(findDayStart(day) * 1_000))
-    throw new Error(`stored history has reached ${formatInstantMicros(reached)}, not 00:00 with its last window`);
-};
-
 export const turnover: Step = {
   name: 'turnover',
   summary: 'the 24 h turnover that narrowing plans choose by',
   dueMs: DUE_MS,
   run: async (day, context) => {
-    await refuseUnfinished(context, day);
+    // Rows do not show it: a venue that was not collected at 00:00 has none there.
+    if (context.nowMs() <= findDayStart(day) + PATIENCE_MS) await refuseUnsealed(dayAfter(day, -1), context);
     const at = `${day}T00:00:00.000000Z`;
     const before = new Date(findDayStart(day) - DAY_MS).toISOString().replace('Z', '000Z');
     const found = await readTurnover(context, at, before);

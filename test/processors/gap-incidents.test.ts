@@ -159,7 +159,7 @@ t.test('a look that fails leaves nothing, and the next one finds it', async (t) 
 });
 
 t.test('presence counts windows with and without a reading, once the day is sealed', async (t) => {
-  await t.rejects(presence.run('2026-01-15', contextAt(3_600)), /has not reached/);
+  await t.rejects(presence.run('2026-01-15', contextAt(3_600)), /not the end of 2026-01-15 with its last window$/);
   const after = 12 * 3_600;
   t.equal(await presence.run('2026-01-15', contextAt(after)), '3 venues and layers');
   await presence.run('2026-01-15', contextAt(after));

@@ -11,7 +11,7 @@ const METERED = ['processors', 'api'] as const;
 const BUCKET = /^process_step_seconds_bucket\{le="([^"]+)",step="([^"]+)"\} (\d+)$/gm;
 const AIM_MS = 5;
 
-export const readSteps = async ({ service }: Run): Promise<StepCounts> => {
+export const readSteps = async ({ service }: Pick<Run, 'service'>): Promise<StepCounts> => {
   const counts = new Map<string, [number, number][]>();
   for (const name of METERED) {
     const text = await fetchText(service.endpoints.metrics_urls[name]);

@@ -4,8 +4,8 @@ import { countLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
 import { formatInstantMicros } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { sealsAt } from '../../../schemas/windows.ts';
-import { DAY_MS, type Day, dayAfter, findDayStart } from '../day.ts';
+import { DAY_MS, type Day, dayAfter } from '../day.ts';
+import { refuseUnsealed } from '../history-watermark.ts';
 import type { NightlyContext, Step } from '../step.ts';
 import { readDayListings, readInstruments } from './listings.ts';
 import { forgetFile, readClosing, readReplaced, readSets, recordSet } from './manifest.ts';
@@ -27,14 +27,6 @@ export const ARCHIVE_PLACES = ['tiers-fixed', 'rows-written', 'file-stored', 'se
 export const archiveTarget = ({ database, questdb, namespace, store, reached }: NightlyContext): ArchiveTarget => {
   if (store === null) throw new Error('set ARCHIVE_DIR: there is no place for archive files');
   return { database, questdb, namespace, store, reached };
-};
-
-/** Throws until every row of the day that can be in time is visible. */
-export const refuseUnsealed = async (day: Day, { historyWatermark }: NightlyContext): Promise<void> => {
-  const needed = sealsAt(findDayStart(dayAfter(day)) * 1_000);
-  const reached = await historyWatermark();
-  if (reached < needed)
-    throw new Error(`stored history has reached ${formatInstantMicros(reached)}, not the end of the day`);
 };
 
 type Written = { sets: number; rows: number };

@@ -1,0 +1,143 @@
+// What a listing costs: the whole service with more and more listings, each of them at the same calm rate.
+//
+//   node infra/dev/bench/sizes.ts                      1,250, 2,500, 5,000 and 10,000 listings of five simulated venues
+//   node infra/dev/bench/sizes.ts --sizes 500,1000 --rate 0.3 --seconds 20
+//
+// Prints one column a size. `growth` is the exponent of the figure over the sizes: 1 is linear, 2 is the square.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { PROJECT_ROOT } from '../engines/java.ts';
+import { createProgress } from '../local/progress.ts';
+import { type Service, startService } from '../local/service.ts';
+import { simulatedVenues } from '../simulator/venues/index.ts';
+import { type ApiClient, openApiClient } from './api-client.ts';
+import { measureCalls } from './calls.ts';
+import { quantile } from './figures.ts';
+import { coresBetween, readUsage } from './machine.ts';
+import { startNode } from './node-start.ts';
+import { fetchText } from './run.ts';
+import { readSteps, stepFigures } from './steps.ts';
+import { renderColumns } from './table.ts';
+import { until } from './until.ts';
+
+const DIR = join(PROJECT_ROOT, '.local', 'bench-sizes');
+const OURS = ['simulator', 'ingest', 'processors', 'api'] as const;
+const PATIENCE = { everyMs: 500, forMs: 300_000 };
+const CALLS = 30;
+const REST_WEIGHT = 100_000_000;
+const SCREEN = { query: 'any(venues where funding > 1bps and spread < 5bps)', limit: 10 };
+const SNAPSHOT = { where: { venue: simulatedVenues[0]?.id } };
+
+const { values } = parseArgs({
+  options: {
+    sizes: { type: 'string', default: '1250,2500,5000,10000' },
+    /** Frames a second of a listing: a tenth of what a demo sends. */
+    rate: { type: 'string', default: '0.3' },
+    seconds: { type: 'string', default: '20' },
+  },
+});
+const sizes = values.sizes.split(',').map(Number);
+const venues = simulatedVenues.map(({ id }) => id);
+const progress = createProgress((text) => process.stderr.write(text));
+
+/** One figure of one size, by its name with the unit. */
+type Figures = Map<string, number | null>;
+
+const start = (listings: number): Promise<Service> => {
+  const rates = Object.fromEntries(venues.map((venue) => [venue, REST_WEIGHT]));
+  return startService({
+    ...{ dir: DIR, venues, source: 'simulated', engines: 'full', data: 'wipe', ports: 'free', progress },
+    settings: {
+      LOG_LEVEL: 'warn',
+      SIM_LISTINGS: String(listings / venues.length),
+      SIM_RATE: String(Math.round(listings * Number(values.rate))),
+      SIM_WEIGHT: String(REST_WEIGHT),
+      VENUE_REST_WEIGHTS: JSON.stringify(rates),
+    },
+  });
+};
+
+type Venues = { readonly items: readonly { readonly listings: number; readonly listings_collected: number }[] };
+
+/** Listings that have readings. */
+const countCollected = async ({ endpoints }: Service): Promise<number> => {
+  const { items } = JSON.parse(await fetchText(`${endpoints.base_url}/v2/venues`)) as Venues;
+  return items.reduce((total, { listings_collected: collected }) => total + collected, 0);
+};
+
+const median = async (work: () => Promise<unknown>): Promise<number | null> =>
+  quantile(
+    (await measureCalls(CALLS, work)).map(({ ms }) => ms),
+    0.5,
+  );
+
+/** Milliseconds until a stream of everything that one stream may name is ready. */
+const openStream = async (client: ApiClient): Promise<number> => {
+  const began = performance.now();
+  const end = await client.stream({ layers: 'mark,funding', where: `venue = ${venues[0]}` }, () => undefined);
+  const ms = performance.now() - began;
+  end();
+  return ms;
+};
+
+const measureSize = async (listings: number): Promise<Figures> => {
+  const figures: Figures = new Map();
+  const service = await start(listings);
+  const client = await openApiClient(service.endpoints.base_url, service.endpoints.database_url ?? '');
+  try {
+    const began = performance.now();
+    const all = await until(async () => (await countCollected(service)) >= listings, PATIENCE);
+    figures.set('every listing collected, s', all ? (performance.now() - began) / 1_000 : null);
+    const [usage, steps, from] = [readUsage(DIR), await readSteps({ service }), performance.now()];
+    await pause(Number(values.seconds) * 1_000);
+    const after = readUsage(DIR);
+    for (const { name, measured } of stepFigures('', steps, await readSteps({ service })))
+      figures.set(`${name.replace(' ,', '')}, ms`, measured);
+    const cores = coresBetween(usage, after, (performance.now() - from) / 1_000);
+    for (const name of OURS) figures.set(`${name}, cores`, cores.get(name) ?? null);
+    for (const name of OURS) figures.set(`${name}, MB`, after.get(name)?.ownMb ?? null);
+    figures.set('screen of two fields, ms', await median(() => client.post('/v2/screen', SCREEN)));
+    figures.set('snapshot of a venue, up to 500, ms', await median(() => client.post('/v2/snapshots', SNAPSHOT)));
+    figures.set('stream ready, ms', await openStream(client));
+    const node = await startNode(join(PROJECT_ROOT, 'api', 'main.ts'), { service, venues });
+    figures.set('API node ready, s', node.ready);
+    figures.set('API node whole, s', node.whole);
+    return figures;
+  } finally {
+    client.close();
+    await service.stop();
+  }
+};
+
+/** Exponent of the figure over the sizes, by least squares of their logarithms; null where a figure is missing. */
+const computeGrowth = (measured: readonly (number | null)[]): number | null => {
+  const points = measured.flatMap((value, i) =>
+    value === null || value <= 0 ? [] : [[Math.log(sizes[i] ?? 1), Math.log(value)]],
+  );
+  if (points.length < 2 || points.length < measured.length) return null;
+  const mean = (of: number): number =>
+    points.reduce((total, point) => total + (point[of] as number), 0) / points.length;
+  const [mx, my] = [mean(0), mean(1)];
+  let [along, across] = [0, 0];
+  for (const [x, y] of points as [number, number][]) {
+    along += (x - mx) ** 2;
+    across += (x - mx) * (y - my);
+  }
+  return across / along;
+};
+
+rmSync(DIR, { recursive: true, force: true });
+const measured: Figures[] = [];
+for (const size of sizes) {
+  progress.print(`${size} listings`);
+  measured.push(await measureSize(size));
+}
+const names = [...(measured[0]?.keys() ?? [])];
+const rows = names.map((name) => {
+  const all = measured.map((figures) => figures.get(name) ?? null);
+  return [name, ...all.map((value) => value?.toPrecision(3) ?? '-'), computeGrowth(all)?.toFixed(2) ?? '-'];
+});
+process.stdout.write(`${renderColumns(['figure', ...sizes.map(String), 'growth'], rows, new Set([1, 2, 3, 4, 5]))}\n`);
+process.exit(0);
