@@ -13,6 +13,7 @@ import { watchUnexpected } from '../ingest/venues/shared/unexpected.ts';
 import { STATE_LAG } from '../schemas/freshness.ts';
 import type { Micros } from '../schemas/records.ts';
 import { topics } from '../schemas/topics.ts';
+import { type CheckpointPace, createCheckpointPace } from './checkpoint-pace.ts';
 import type { ProcessorMetrics } from './metrics.ts';
 import { closeOutlets, type Outlets, openOutlets, stalledMs } from './outlets.ts';
 import { createPresenceWatch } from './presence-watch.ts';
@@ -52,6 +53,7 @@ type Work = {
   /** Partitions of each raw topic. */
   readonly shards: ReadonlyMap<string, number>;
   readonly outlets: Outlets;
+  readonly pace: CheckpointPace;
   /** Running tasks by partition. */
   readonly runners: Map<string, TaskRunner>;
 };
@@ -87,11 +89,11 @@ const openWork = async (spec: TasksSpec): Promise<Work> => {
   const names = topics(spec.namespace);
   const byTopic = new Map(spec.venues.map((venue) => [names.raw(venue.id), venue]));
   const shards = await readShards(spec.handle, [...byTopic.keys()]);
-  return { spec, byTopic, shards, outlets: openOutlets(spec.handle), runners: new Map() };
+  return { spec, byTopic, shards, outlets: openOutlets(spec.handle), pace: createCheckpointPace(), runners: new Map() };
 };
 
 const startRunner = async (
-  { spec, byTopic, shards, outlets }: Work,
+  { spec, byTopic, shards, outlets, pace }: Work,
   { topic, partition }: TopicPartition,
 ): Promise<TaskRunner> => {
   const known = byTopic.get(topic);
@@ -99,7 +101,7 @@ const startRunner = async (
   const { handle, namespace, ticks, metrics, log } = spec;
   const venue = watchUnexpected(known, (kind) => metrics.unexpected(known.id, kind));
   const sharded = { partition, shards: shards.get(topic) ?? 1 };
-  return TaskRunner.start({ handle, venue, ...sharded, namespace, ticks, outlets, metrics, log });
+  return TaskRunner.start({ handle, venue, ...sharded, namespace, ticks, outlets, pace, metrics, log });
 };
 
 /** Joins the group: a task runs while its partition is assigned to this process. */

@@ -8,6 +8,7 @@ import { codecs, mdCodec } from '../schemas/avro/codec.ts';
 import { type CheckpointEntry, type StateEntry, type Topics, topics, type WatermarkEntry } from '../schemas/topics.ts';
 import { type Backlog, createBacklog, NO_BACKLOG } from './backlog.ts';
 import { beginRound, countUnsaved, makeMarker, type Round, saveSome } from './checkpoint.ts';
+import type { CheckpointPace } from './checkpoint-pace.ts';
 import { readRaw, refuseHole, refuseOther } from './continuity.ts';
 import type { ProcessorMetrics } from './metrics.ts';
 import { flushOutputs, type Outlets } from './outlets.ts';
@@ -17,7 +18,6 @@ import type { Outputs } from './task/outputs.ts';
 import type { Presences } from './task/presence.ts';
 import { Task } from './task/task.ts';
 
-const CHECKPOINT_EVERY_MS = 5_000;
 const ROUND_LASTS_MS = 2_000;
 const IDLE_SLICE_MS = 4;
 /** The slice of a stopping task. */
@@ -39,8 +39,8 @@ type RunnerSpec = {
   readonly namespace: string;
   /** Writes ticks when no record arrives; never in a replay. */
   readonly ticks: boolean;
-  /** Infinity: only `stop` saves. */
-  readonly checkpointEveryMs?: number;
+  /** Shared by the tasks of a process. */
+  readonly pace: CheckpointPace;
   readonly outlets: Outlets;
   readonly metrics: ProcessorMetrics;
   readonly log: Logger;
@@ -85,6 +85,7 @@ export class TaskRunner {
     this.#logStart = restored.logStart;
     this.#starts = starts;
     this.#backlog = spec.ticks ? createBacklog({ isFirst: restored.emittedTo < 0 }) : NO_BACKLOG;
+    this.#countItems();
     this.#timer = setInterval(() => this.#idle(), 50);
   }
 
@@ -156,6 +157,7 @@ export class TaskRunner {
     if (raw?.slot !== 'owner') this.#receivedAtMs = performance.now();
     this.#publish(this.#task.process({ offset, timestampMs, message: raw, payload: value }));
     this.#spec.metrics.recordApplied(this.#task.id, raw?.kind ?? 'unreadable');
+    this.#spec.pace.countRecord();
   };
 
   get #hasBegun(): boolean {
@@ -306,8 +308,14 @@ export class TaskRunner {
 
   #beginRound(): void {
     this.#roundAtMs = performance.now();
+    this.#countItems();
     this.#roundStart = this.#position(this.#spec.outlets.checkpoints, this.#names.checkpoints(this.#spec.venue.id));
     this.#round = beginRound(this.#task, this.#save);
+  }
+
+  #countItems(): void {
+    const { listings, books } = this.#task.state;
+    this.#spec.pace.begin(this.#task.id, listings.size + books.size, this.#roundAtMs);
   }
 
   /** Saves some more of the round; once complete, its marker follows after the outputs up to its offset. */
@@ -347,8 +355,7 @@ export class TaskRunner {
     if (this.#stopped) return;
     const now = performance.now();
     if (this.#round !== null) this.#advanceRound(IDLE_SLICE_MS);
-    else if (now - this.#roundAtMs >= (this.#spec.checkpointEveryMs ?? CHECKPOINT_EVERY_MS) && this.#hasBegun)
-      this.#beginRound();
+    else if (this.#hasBegun && this.#spec.pace.isDue(this.#task.id, now)) this.#beginRound();
     this.#tickIfQuiet(now);
     const { offset } = this.#task.state;
     if (

@@ -7,6 +7,7 @@ import { endOffsets, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { createMetrics } from '../../infra/runtime/metrics.ts';
 import { venues as known } from '../../ingest/venues/index.ts';
+import { createCheckpointPace } from '../../processors/checkpoint-pace.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
 import { closeOutlets, openOutlets } from '../../processors/outlets.ts';
 import { TaskRunner } from '../../processors/runner.ts';
@@ -74,7 +75,18 @@ const applyTwice = async (
   const metrics = createProcessorMetrics(createMetrics());
   const log = createLog('twice', 'warn');
   const topic = topics(namespace).raw(code);
-  const spec = { handle, venue, partition, shards, namespace, ticks: false, outlets, metrics, log };
+  const spec = {
+    handle,
+    venue,
+    partition,
+    shards,
+    namespace,
+    ticks: false,
+    outlets,
+    pace: createCheckpointPace(),
+    metrics,
+    log,
+  };
   const runner = await TaskRunner.start(spec);
   const end = (await endOffsets(handle, topic)).get(partition)?.latest ?? 0;
   let batch: Parameters<TaskRunner['apply']>[0][number][] = [];

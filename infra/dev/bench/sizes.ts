@@ -1,7 +1,7 @@
 // What a listing costs: the whole service with more and more listings, each of them at the same calm rate.
 //
 //   node infra/dev/bench/sizes.ts                      1,250, 2,500, 5,000 and 10,000 listings of five simulated venues
-//   node infra/dev/bench/sizes.ts --sizes 500,1000 --rate 0.3 --seconds 20
+//   node infra/dev/bench/sizes.ts --sizes 500,1000 --rate 3 --step 1 --seconds 20
 //
 // Prints one column a size. `growth` is the exponent of the figure over the sizes: 1 is linear, 2 is the square.
 import { rmSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { createProgress } from '../local/progress.ts';
 import { type Service, startService } from '../local/service.ts';
+import { COINS } from '../simulator/listings.ts';
 import { simulatedVenues } from '../simulator/venues/index.ts';
 import { type ApiClient, openApiClient } from './api-client.ts';
 import { measureCalls } from './calls.ts';
@@ -28,13 +29,16 @@ const PATIENCE = { everyMs: 500, forMs: 300_000 };
 const CALLS = 30;
 const REST_WEIGHT = 100_000_000;
 const SCREEN = { query: 'any(venues where funding > 1bps and spread < 5bps)', limit: 10 };
-const SNAPSHOT = { where: { venue: simulatedVenues[0]?.id } };
+/** Listed on every venue; a `where` has no more members. */
+const BASES = Object.keys(COINS).slice(0, 32);
+const SNAPSHOT = { where: { base: BASES } };
 
 const { values } = parseArgs({
   options: {
     sizes: { type: 'string', default: '1250,2500,5000,10000' },
-    /** Frames a second of a listing: a tenth of what a demo sends. */
+    /** Frames a second of a listing, and seconds between its steady ones: a tenth of what a demo sends. */
     rate: { type: 'string', default: '0.3' },
+    step: { type: 'string', default: '10' },
     seconds: { type: 'string', default: '20' },
   },
 });
@@ -53,6 +57,7 @@ const start = (listings: number): Promise<Service> => {
       LOG_LEVEL: 'warn',
       SIM_LISTINGS: String(listings / venues.length),
       SIM_RATE: String(Math.round(listings * Number(values.rate))),
+      SIM_STEP_S: values.step,
       SIM_WEIGHT: String(REST_WEIGHT),
       VENUE_REST_WEIGHTS: JSON.stringify(rates),
     },
@@ -73,10 +78,10 @@ const median = async (work: () => Promise<unknown>): Promise<number | null> =>
     0.5,
   );
 
-/** Milliseconds until a stream of everything that one stream may name is ready. */
+/** Milliseconds until a stream is ready. */
 const openStream = async (client: ApiClient): Promise<number> => {
   const began = performance.now();
-  const end = await client.stream({ layers: 'mark,funding', where: `venue = ${venues[0]}` }, () => undefined);
+  const end = await client.stream({ layers: 'mark,funding', where: `base in (${BASES.join(', ')})` }, () => undefined);
   const ms = performance.now() - began;
   end();
   return ms;
@@ -84,26 +89,30 @@ const openStream = async (client: ApiClient): Promise<number> => {
 
 const measureSize = async (listings: number): Promise<Figures> => {
   const figures: Figures = new Map();
+  const note = (name: string, value: number | null): void => {
+    figures.set(name, value);
+    progress.print(`${name}: ${value?.toPrecision(3) ?? '-'}`);
+  };
   const service = await start(listings);
   const client = await openApiClient(service.endpoints.base_url, service.endpoints.database_url ?? '');
   try {
     const began = performance.now();
     const all = await until(async () => (await countCollected(service)) >= listings, PATIENCE);
-    figures.set('every listing collected, s', all ? (performance.now() - began) / 1_000 : null);
+    note('every listing collected, s', all ? (performance.now() - began) / 1_000 : null);
     const [usage, steps, from] = [readUsage(DIR), await readSteps({ service }), performance.now()];
     await pause(Number(values.seconds) * 1_000);
     const after = readUsage(DIR);
     for (const { name, measured } of stepFigures('', steps, await readSteps({ service })))
-      figures.set(`${name.replace(' ,', '')}, ms`, measured);
+      note(`${name.replace(' ,', '')}, ms`, measured);
     const cores = coresBetween(usage, after, (performance.now() - from) / 1_000);
-    for (const name of OURS) figures.set(`${name}, cores`, cores.get(name) ?? null);
-    for (const name of OURS) figures.set(`${name}, MB`, after.get(name)?.ownMb ?? null);
-    figures.set('screen of two fields, ms', await median(() => client.post('/v2/screen', SCREEN)));
-    figures.set('snapshot of a venue, up to 500, ms', await median(() => client.post('/v2/snapshots', SNAPSHOT)));
-    figures.set('stream ready, ms', await openStream(client));
+    for (const name of OURS) note(`${name}, cores`, cores.get(name) ?? null);
+    for (const name of OURS) note(`${name}, MB`, after.get(name)?.ownMb ?? null);
+    note('screen of two fields, ms', await median(() => client.post('/v2/screen', SCREEN)));
+    note(`snapshot of ${BASES.length} bases, ms`, await median(() => client.post('/v2/snapshots', SNAPSHOT)));
+    note(`stream of ${BASES.length} bases ready, ms`, await openStream(client));
     const node = await startNode(join(PROJECT_ROOT, 'api', 'main.ts'), { service, venues });
-    figures.set('API node ready, s', node.ready);
-    figures.set('API node whole, s', node.whole);
+    note('API node ready, s', node.ready);
+    note('API node whole, s', node.whole);
     return figures;
   } finally {
     client.close();

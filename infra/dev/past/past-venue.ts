@@ -79,6 +79,7 @@ export const openPastVenue = ({ id, listings, clock, seed, levels, pace }: PastV
     levels,
     // The least a market does: a change of each book every five seconds.
     rate: 0,
+    stepMs: 1_000,
     truthPerListing: 1,
     // Venues end connections that are a day old; here a connection of several days stays open.
     limits: { maxAgeMs: Number.POSITIVE_INFINITY },

@@ -23,6 +23,11 @@ export const SIMULATOR_CONFIG = {
     default: null,
     description: 'Frames a second over all streams of all venues; 400 a venue unless set.',
   },
+  SIM_STEP_S: {
+    type: 'integer',
+    default: 1,
+    description: 'Seconds between steady frames of a listing; a divisor of 60.',
+  },
   SIM_LEVELS: { type: 'integer', default: 300, description: 'Book levels a side.' },
   SIM_WEIGHT: {
     type: 'integer',

@@ -24,6 +24,7 @@ runProcess('simulator', async () => {
     seed: config.SIM_SEED,
     listings: config.SIM_LISTINGS,
     ...(config.SIM_RATE === null ? {} : { rate: config.SIM_RATE }),
+    stepS: config.SIM_STEP_S,
     levels: config.SIM_LEVELS,
     limits: { weightPerMinute: config.SIM_WEIGHT },
     logPath: config.SIM_LOG,

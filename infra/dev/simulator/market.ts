@@ -68,9 +68,9 @@ export type MarketEvents = {
   readonly trade: (instrument: Instrument, trade: Trade, eventMs: number) => void;
   readonly liquidation: (instrument: Instrument, trade: Trade, eventMs: number) => void;
   readonly minuteClosed: (instrument: Instrument, candle: TradeCandle, eventMs: number) => void;
-  /** All listings have stepped to a whole second: by the venue's clock, and the true time. */
+  /** All listings have stepped to a whole second, or to the next one of a calm market: by the venue's clock, and the true time. */
   readonly second: (eventMs: number, atMs: number) => void;
-  /** A listing's own moment of each second, for streams that the venue does not send for all listings at once. */
+  /** A listing's own moment of each step, for streams that the venue does not send for all listings at once. */
   readonly turn?: (instrument: Instrument, eventMs: number) => void;
 };
 
@@ -80,7 +80,9 @@ type MarketOptions = {
   readonly levels: number;
   readonly rate: number;
   readonly startMs: number;
-  /** Frames of a listing each second, besides its diffs. */
+  /** Milliseconds between steps of every listing: a second, or more for a calm market; a minute is a multiple of it. */
+  readonly stepMs: number;
+  /** Frames of a listing each step, besides its diffs. */
   readonly steadyFrames: (listing: SimListing) => number;
   readonly framesPerTrade: number;
   /** Whether the book also changes between two diffs, where only a snapshot shows it. */
@@ -269,20 +271,20 @@ class SeededMarket implements Market {
   #slotStartMs: number;
   /** The listing of the slot whose diff is next. */
   #cursor = 0;
-  /** The listing of the second whose own moment is next. */
+  /** The listing of the step whose own moment is next. */
   #turn: number;
   #skewMs = 0;
   #restarts = 0;
 
   constructor(options: MarketOptions) {
-    const { listings, startMs, rate } = options;
+    const { listings, startMs, stepMs, rate } = options;
     this.#options = options;
     this.instruments = listings.map((listing) => openInstrument(listing, options, startMs));
     this.#rate = rate;
     this.#pace = this.#computePace();
-    this.#nextSecondMs = (Math.floor(startMs / 1_000) + 1) * 1_000;
+    this.#nextSecondMs = (Math.floor(startMs / stepMs) + 1) * stepMs;
     this.#slotStartMs = Math.floor(startMs / 100) * 100 + 100;
-    this.#turn = Math.ceil(((startMs % 1_000) / 1_000) * this.instruments.length);
+    this.#turn = Math.ceil(((startMs % stepMs) / stepMs) * this.instruments.length);
   }
 
   find(scope: string, symbol: string): Instrument | undefined {
@@ -314,7 +316,7 @@ class SeededMarket implements Market {
   }
 
   advance(toMs: number, events: MarketEvents): void {
-    if (toMs - this.#nextSecondMs > LONGEST_CATCH_UP_MS) this.#skipTo(toMs);
+    if (toMs - this.#nextSecondMs > LONGEST_CATCH_UP_MS + this.#options.stepMs) this.#skipTo(toMs);
     for (;;) {
       const diffAtMs = Math.floor(this.#slotStartMs + (this.#cursor * this.#pace.slotMs) / this.instruments.length);
       const turnAtMs = this.#computeTurn();
@@ -327,26 +329,26 @@ class SeededMarket implements Market {
   }
 
   #skipTo(toMs: number): void {
-    this.#nextSecondMs = Math.floor(toMs / 1_000) * 1_000;
+    this.#nextSecondMs = Math.floor(toMs / this.#options.stepMs) * this.#options.stepMs;
     this.#slotStartMs = this.#nextSecondMs;
     this.#cursor = 0;
     this.#turn = 0;
   }
 
   #computePace(): Pace {
-    const { steadyFrames, framesPerTrade } = this.#options;
+    const { steadyFrames, framesPerTrade, stepMs } = this.#options;
     const count = this.instruments.length;
-    const steady = this.instruments.reduce((sum, { listing }) => sum + steadyFrames(listing), 0);
-    const diffs = Math.max(count * 0.2, (this.#rate - steady) / (1 + TRADES_PER_DIFF * framesPerTrade));
+    const steady = (1_000 / stepMs) * this.instruments.reduce((sum, { listing }) => sum + steadyFrames(listing), 0);
+    const diffs = Math.max((count * 200) / stepMs, (this.#rate - steady) / (1 + TRADES_PER_DIFF * framesPerTrade));
     const slotMs = 100 / Math.ceil(diffs / (10 * count));
     return { chance: (diffs * slotMs) / 1_000 / count, slotMs };
   }
 
-  /** When the next listing's moment of the current second is due. */
+  /** When the next listing's moment of the current step is due. */
   #computeTurn(): number {
-    const { length } = this.instruments;
+    const [{ stepMs }, { length }] = [this.#options, this.instruments];
     if (this.#turn >= length) return Number.POSITIVE_INFINITY;
-    return Math.floor(this.#nextSecondMs - 1_000 + (1_000 * (this.#turn + 0.5)) / length);
+    return Math.floor(this.#nextSecondMs - stepMs + (stepMs * (this.#turn + 0.5)) / length);
   }
 
   #stepAll(events: MarketEvents): void {
@@ -360,7 +362,7 @@ class SeededMarket implements Market {
       if (closed !== null) events.minuteClosed(instrument, closed, eventMs);
     }
     events.second(eventMs, atMs);
-    this.#nextSecondMs += 1_000;
+    this.#nextSecondMs += this.#options.stepMs;
     this.#turn = 0;
   }
 

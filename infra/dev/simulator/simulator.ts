@@ -20,6 +20,8 @@ export type SimulatorOptions = {
   readonly listings?: number;
   /** Frames a second over all streams, shared by the venues (default 400 each): steady ones, frames of trades, and book diffs for the rest. */
   readonly rate?: number;
+  /** Seconds between steady frames of a listing (default 1); a minute is a multiple of it. */
+  readonly stepS?: number;
   readonly levels?: number;
   readonly limits?: Partial<VenueLimits>;
   /** Injected in tests; with `manual` the caller drives `advance`. */
@@ -74,11 +76,13 @@ function openHosts(
   options: SimulatorOptions,
   common: Pick<Parameters<typeof openVenue>[1], 'nowMs' | 'sent' | 'faultLog' | 'onFault' | 'onTruth'>,
 ): readonly VenueHost[] {
-  const { seed = 1, listings = 50, levels = 300, limits = {} } = options;
+  const { seed = 1, listings = 50, levels = 300, stepS = 1, limits = {} } = options;
+  if (60 % stepS !== 0) throw new TypeError(`found stepS ${stepS}, expected a divisor of 60`);
   const venues = (options.venues ?? DEFAULT_VENUES).map(findVenue);
   const truthPerListing = options.truthPerListing ?? Math.ceil(KEPT_ROWS / listings / venues.length);
   const rate = options.rate === undefined ? RATE : options.rate / venues.length;
-  return venues.map((venue) => openVenue(venue, { ...common, seed, listings, levels, rate, limits, truthPerListing }));
+  const given = { seed, listings, levels, rate, stepMs: stepS * 1_000, limits, truthPerListing };
+  return venues.map((venue) => openVenue(venue, { ...common, ...given }));
 }
 
 /** The host of a path's prefix, and the URL after it. */

@@ -37,6 +37,7 @@ export type HostOptions = {
   readonly listings: number;
   readonly levels: number;
   readonly rate: number;
+  readonly stepMs: number;
   readonly truthPerListing: number;
   readonly limits: Partial<VenueLimits>;
   readonly sent: SentLog;
@@ -95,13 +96,14 @@ export function openVenue(venue: SimulatedVenue, options: HostOptions): VenueHos
   };
 }
 
-const openMarket = (venue: SimulatedVenue, { seed, listings, levels, rate, nowMs }: HostOptions): Market =>
+const openMarket = (venue: SimulatedVenue, { seed, listings, levels, rate, stepMs, nowMs }: HostOptions): Market =>
   createMarket({
     seed,
     levels,
     rate,
     listings: venue.listings(listings),
     startMs: nowMs(),
+    stepMs,
     steadyFrames: venue.steadyFrames,
     framesPerTrade: venue.framesPerTrade,
     runsAhead: venue.runsAhead,
