@@ -57,7 +57,7 @@ const newApp = ({ log, trustedProxies = [] }: AccountAppDeps): FastifyInstance =
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
   }) as unknown as FastifyInstance;
 
-const openSite = async (deps: AccountAppDeps): Promise<Site> => {
+const openSite = (deps: AccountAppDeps): Site => {
   const { pool, urls, modules, formSecret, connectionSecret, simulated, sendsMail, nowMs, log } = deps;
   const scripts = Object.assign({}, OWN_SCRIPTS, ...modules.map(({ islands }) => islands ?? {}));
   const styles = Object.assign({}, OWN_STYLES, ...modules.map((module) => module.styles ?? {}));
@@ -68,7 +68,7 @@ const openSite = async (deps: AccountAppDeps): Promise<Site> => {
     wallets: deps.wallets ?? { isMessageOf: async () => false },
     sessions: openSessions(pool),
     forms: createFormTokens({ secret: formSecret, isSecure: urls.account.startsWith('https:') }),
-    assets: await buildAssets(scripts, styles),
+    assets: buildAssets(scripts, styles),
     onClose: modules.flatMap(({ onClose }) => onClose ?? []),
     exportParts: modules.flatMap(({ exportPart }) => exportPart ?? []),
     nav: {
@@ -111,7 +111,7 @@ const addFailures = (app: FastifyInstance, site: Site): void => {
 
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildAccountApp = async (deps: AccountAppDeps): Promise<{ app: FastifyInstance; site: Site }> => {
-  const site = await openSite(deps);
+  const site = openSite(deps);
   const app = newApp(deps);
   deps.watch?.(app);
   addHeaders(app, site.urls.account);

@@ -1,4 +1,4 @@
-// `node --max-semi-space-size=16 infra/dev/bench/anchors.ts [--rows N] [--proofs N]` (the flag of the nightly process): a day of N rows of one table through the
+// `node --max-semi-space-size=8 infra/dev/bench/anchors.ts [--rows N] [--proofs N]` (the flag of the nightly process): a day of N rows of one table through the
 // closing, step by step and as a whole, and the time of a proof. Uses its own engines in .local/bench-anchors. A measurement, never a test.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -35,7 +35,7 @@ const SCRIPTS = {
   'perp-mcp': { file: 'api/perp-mcp.ts', engines: false },
   rules: { file: 'infra/dev/tools/rules.ts', engines: false },
   payments: { file: 'infra/dev/tools/payments.ts', engines: false },
-  nightly: { file: 'processors/nightly.ts', engines: false, flags: ['--max-semi-space-size=16'] },
+  nightly: { file: 'processors/nightly.ts', engines: false, flags: ['--max-semi-space-size=8'] },
   anchors: { file: 'infra/dev/tools/anchors.ts', engines: false },
   verify: { file: 'infra/verify/verify.mjs', engines: false },
   perp: { file: 'clients/cli/main.ts', engines: false },

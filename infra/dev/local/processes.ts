@@ -23,8 +23,8 @@ export const PROCESS_PORTS: readonly PortSetting[] = [
  * Arguments of a Node process without a hot path. V8's young generation grows with the rate of allocation and keeps its pages: 40 to 100 MB that
  * such a process does not need.
  */
-export function smallProcess(file: string, { youngMb = 8 } = {}): string[] {
-  return [`--max-semi-space-size=${youngMb}`, join(PROJECT_ROOT, file)];
+export function smallProcess(file: string): string[] {
+  return ['--max-semi-space-size=8', join(PROJECT_ROOT, file)];
 }
 
 /** On a busy machine the API takes minutes to follow five minutes of `live`; a dead process is detected at once. */
@@ -113,8 +113,7 @@ export function nightlyProcess(env: Record<string, string>, ports: Ports): Proce
   return {
     name: 'nightly',
     command: process.execPath,
-    // With 8 MB the rows of a closing day are copied twice as often.
-    args: smallProcess('processors/nightly.ts', { youngMb: 16 }),
+    args: smallProcess('processors/nightly.ts'),
     env: { ...env, BASE_URL: `http://127.0.0.1:${ports.PORT}`, METRICS_PORT: port },
     readyTimeoutMs: 60_000,
     stopGraceMs: 16_000,
