@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildSync } from 'esbuild';
+import { buildSync, stop as stopEsbuild } from 'esbuild';
 import type { FastifyInstance } from 'fastify';
 import { packAsset, takesPacked } from './packing.ts';
 
@@ -47,10 +47,7 @@ const STAND_INS = {
   },
 };
 
-/**
- * Each file is bundled for itself: islands are small and share nothing worth a request of its own. Synchronous, because esbuild's other
- * functions keep a process of 70 MB for later calls.
- */
+/** Each file is bundled for itself: islands are small and share nothing worth a request of its own. */
 const bundle = (files: AssetFiles, extension: 'js' | 'css'): ReadonlyMap<string, Asset> => {
   const entries = Object.entries(files).map(([name, url]) => ({ out: name, in: fileURLToPath(url) }));
   if (entries.length === 0) return new Map();
@@ -79,6 +76,8 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 /** Bundles everything that the modules gave; throws when a file has an error. */
 export const buildAssets = (scripts: AssetFiles, styles: AssetFiles): Assets => {
   const [js, css] = [bundle(scripts, 'js'), bundle(styles, 'css')];
+  // It keeps a process of 70 MB for later calls; none comes, and no other call is under way in a synchronous function.
+  void stopEsbuild();
   const icon = named('icon', 'svg', Buffer.from(ICON));
   const byPath = new Map([...js.values(), ...css.values(), icon].map((asset) => [asset.path, asset]));
   const findPath = (kind: ReadonlyMap<string, Asset>, name: string): string => {
