@@ -73,8 +73,8 @@ export const addStream = (
     const at = nowMicros();
     const checked = checkInput(STREAM, readInput(request, request.call), { live, evaluatedAt: at });
     const choice = choose(account.plan, at);
-    const lawful = { input: checked.input as StreamInput, names: checked.understood as Names };
-    const asked = readRequest(lawful, { live, plan: account.plan, choice, at });
+    const valid = { input: checked.input as StreamInput, names: checked.understood as Names };
+    const asked = readRequest(valid, { live, plan: account.plan, choice, at });
     reply.headers(HEADERS);
     if (request.method === 'HEAD') return reply.send();
     reply.hijack();

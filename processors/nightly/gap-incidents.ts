@@ -37,7 +37,7 @@ const BREAK: Micros = 60_000_000;
 /** How far back the first run reads. */
 const FIRST_LOOK: Micros = 90 * 86_400_000_000;
 /** Causes that are no fault. */
-const LAWFUL: ReadonlySet<string> = new Set<GapCause>(['not_listed']);
+const EXPECTED: ReadonlySet<string> = new Set<GapCause>(['not_listed']);
 /** Advisory lock for turning gap rows into incidents (an arbitrary constant). */
 const LOCK = 7_305_122;
 
@@ -58,7 +58,7 @@ type Range = { readonly after: Micros; readonly to: Micros };
 
 /** A quiet listing is no incident; a layer without any reading is one. */
 const isIncident = ({ cause, listings }: GapGroup, all: number): boolean =>
-  !LAWFUL.has(cause) && (cause !== 'no_update' || listings >= all);
+  !EXPECTED.has(cause) && (cause !== 'no_update' || listings >= all);
 
 const readGaps = async ({ questdb, namespace }: NightlyContext, { after, to }: Range): Promise<GapGroup[]> => {
   const values = [String(after), String(to)];

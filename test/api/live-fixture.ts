@@ -34,7 +34,7 @@ import {
   liveEntry,
   type Reading,
 } from '../../schemas/topics.ts';
-import { unlawful } from '../support/lawful-answer.ts';
+import { invalid } from '../support/valid-answer.ts';
 
 export const micros = (text: string): Micros => Date.parse(text) * 1000;
 /** T of the fixed clock. */
@@ -323,7 +323,7 @@ const holdToLaw = (app: FastifyInstance): void => {
     const options: InjectOptions = typeof asked === 'string' ? { url: asked } : asked;
     const answer = await inject(options);
     const request = { method: options.method ?? 'GET', url: String(options.url) };
-    const faults = unlawful(request, answer);
+    const faults = invalid(request, answer);
     if (faults.length > 0) {
       throw new Error(
         `${request.method} ${request.url.slice(0, 200)} ${answer.statusCode}: ${faults.slice(0, 5).join('; ')}`,

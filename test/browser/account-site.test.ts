@@ -123,7 +123,7 @@ t.test(
     };
     await signIn();
     await page.getByRole('heading', { name: 'Now your passkey' }).waitFor();
-    t.equal((await context.request.get(`${origin}/api/keys`)).status(), 401, 'the password alone signs nobody in');
+    t.equal((await context.request.get(`${origin}/api/keys`)).status(), 401, 'the password alone does not sign in');
     t.same(await findViolations(on), []);
     await press(on, 'Continue with a passkey');
     await page

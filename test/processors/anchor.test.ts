@@ -432,7 +432,7 @@ t.test('requests to a node that is away for an hour become rarer; then the day i
   t.match(await look(), { state: 'done', attempts: 7, report: new RegExp(`^${root} in block`) });
   t.match(await readRow(day), { status: 'confirmed', problem: null });
   t.equal(await postedTimes(day), 1);
-  t.same((await pool.query('select 1 from incidents where subject = $1', [day])).rows, [], 'nobody has to look');
+  t.same((await pool.query('select 1 from incidents where subject = $1', [day])).rows, [], 'no incident');
 });
 
 t.test('days of a chain that began again are posted again on the new one', async (t) => {

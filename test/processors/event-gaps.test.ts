@@ -121,7 +121,7 @@ t.test('an answer that refuses a request loses nothing; a frame that cannot be r
 t.test('events that a listing does not publish have no gaps: its record declares them', (t) => {
   const log = begin();
   log.run(200 * SECOND, []);
-  t.ok(listRows(runTask(SPEC, log.records).outputs, 'trades').length > 0, 'nobody lives');
+  t.ok(listRows(runTask(SPEC, log.records).outputs, 'trades').length > 0, 'rows of trades');
   const mapReference: Venue['mapReference'] = (state, message) => {
     const answer = venue.mapReference(state, message);
     return answer === null

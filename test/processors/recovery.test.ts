@@ -177,7 +177,7 @@ t.test('a checkpoint that cannot be read: the one before it is as good', async (
   t.same(byKey(await world.rows()), byKey(listRows(WHOLE)));
 });
 
-t.test('checkpoints that nobody can read, or of another version, are none', async (t) => {
+t.test('an unreadable checkpoint, or one of another version, is not used', async (t) => {
   for (const [reason, spoil] of [
     ['corrupt', (entry: CheckpointEntry) => ({ ...entry, body: entry.body === null ? null : 'torn' })],
     [

@@ -213,7 +213,7 @@ const refusedByTypes = ({ state, changeListing: change }: Store): void => {
   }
   // @ts-expect-error so are a book's levels
   for (const book of state.books.values()) book.levels.bids.keys.push(1);
-  // @ts-expect-error nobody else adds an item
+  // @ts-expect-error items are added by the store only
   state.listings.delete('A');
 };
 void refusedByTypes;

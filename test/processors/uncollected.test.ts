@@ -104,7 +104,7 @@ t.test('the number of look-ups of a record after such a stretch does not grow wi
   t.end();
 });
 
-t.test('minutes that nobody collected are folded at once as they would be one by one', (t) => {
+t.test('uncollected minutes are folded at once as they would be one by one', (t) => {
   const stretch = fc.tuple(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 5_000 }));
   const isSame = (stretches: readonly (readonly [number, number])[]): void => {
     const [atOnce, oneByOne] = [0, 1].map((): CandleState => ({ minutes: {}, proved: {}, newest: {}, rollups: {} }));

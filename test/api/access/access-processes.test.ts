@@ -76,7 +76,7 @@ const takenAlone = async (nodes: readonly ApiNode[]): Promise<number> => {
 };
 
 /** The number that the plan allows until the last was sent, and until the last was answered: a slow machine answers late. */
-const computeLawful = ({ seconds, answeredAfter }: Tally): [number, number] => [
+const computeBounds = ({ seconds, answeredAfter }: Tally): [number, number] => [
   BURST + RATE * seconds,
   BURST + RATE * answeredAfter,
 ];
@@ -127,9 +127,9 @@ t.test('two API processes on one database', async (t: Test) => {
       const nodes = (i: number): ApiNode => (i % 2 === 0 ? one : two);
       const tally = await load(key, { count: REQUESTS, perSecond: OVERLOAD * RATE, nodes });
       const passed = sum(tally.answered);
-      const [least, most] = computeLawful(tally);
+      const [least, most] = computeBounds(tally);
       t.comment(
-        `passed ${passed}, lawful ${least.toFixed(1)} to ${most.toFixed(1)}, limited ${tally.limited}, ${tally.seconds.toFixed(1)} s`,
+        `passed ${passed}, valid ${least.toFixed(1)} to ${most.toFixed(1)}, limited ${tally.limited}, ${tally.seconds.toFixed(1)} s`,
       );
       const alone = await takenAlone([one, two]);
       if (alone > 0) t.comment(`PostgreSQL was slow: ${alone} metered without it`);
@@ -156,10 +156,10 @@ t.test('two API processes on one database', async (t: Test) => {
     };
     const tally = await load(key, { count, perSecond: OVERLOAD * RATE, nodes });
     const answered = sum(tally.answered);
-    const [least, most] = computeLawful(tally);
+    const [least, most] = computeBounds(tally);
     const used = sum(await settledUse(pool, entry.key_id));
     t.comment(
-      `answered ${answered}, lawful ${least.toFixed(1)} to ${most.toFixed(1)}, counted ${used}, lost ${answered - used}, broken ${tally.broken}`,
+      `answered ${answered}, valid ${least.toFixed(1)} to ${most.toFixed(1)}, counted ${used}, lost ${answered - used}, broken ${tally.broken}`,
     );
     t.ok(answered <= 1.01 * most + 3 + (await takenAlone([one])), 'not more than the plan');
     t.ok(answered >= least - RATE, 'not less by more than a second');

@@ -168,7 +168,7 @@ t.test('challenges are limited by source address, IPv6 by its /64 (P-05)', async
 });
 
 t.test(
-  'behind a proxy that is trusted each client has challenges of its own, and nobody else names an address (P-05)',
+  'behind a trusted proxy each client has challenges of its own, and no other peer names an address (P-05)',
   async (t) => {
     const { app } = await testApp(market(), { trustedProxies: ['192.0.2.1'] });
     t.teardown(() => app.close());

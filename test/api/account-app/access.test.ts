@@ -150,7 +150,7 @@ t.test('pages of members redirect visitors to the sign-in, and JSON is 401', asy
   }
 });
 
-t.test('nobody changes anything without a session, and nobody with another one', async (t) => {
+t.test('nothing changes without a session, or with that of another account', async (t) => {
   const before = await ownersState();
   for (const [who, one] of Object.entries({ ...NOBODIES, 'another owner': stranger })) {
     // A token that is good for the form, so that the session alone decides.

@@ -14,7 +14,7 @@ import { type Browser, startSite } from '../site-fixture.ts';
 
 t.setTimeout(0);
 
-const LAWFUL = 'any(venues where mark > 1)';
+const VALID = 'any(venues where mark > 1)';
 const NOTHING = { matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 };
 
 t.test('a rule is written, checked, seen to match, changed and removed', async (t) => {
@@ -39,7 +39,7 @@ t.test('a rule is written, checked, seen to match, changed and removed', async (
   t.match(await browser().get('/rules'), { statusCode: 303 }, 'members only');
   const [mine, theirs] = [await signIn('acc_a'), await signIn('acc_b')];
 
-  const form = { name: 'dawn watch', query: LAWFUL, interval: '30s', units: 'published', enabled: 'on', do: 'save' };
+  const form = { name: 'dawn watch', query: VALID, interval: '30s', units: 'published', enabled: 'on', do: 'save' };
   const bad = await mine.submit('/rules', { ...form, query: 'any(venues where nothing > 1)' });
   t.match(bad, { statusCode: 400, body: /Line 1, column 18.*nothing/s });
   t.match(bad.body, /value="dawn watch"/, 'what was written is still there');
@@ -52,7 +52,7 @@ t.test('a rule is written, checked, seen to match, changed and removed', async (
     [{ kind: 'page', plan: 'mini', lives: true }],
     'requested with one key of the pages',
   );
-  t.notMatch((await mine.get('/keys')).body, /<td>page/, 'which nobody is shown');
+  t.notMatch((await mine.get('/keys')).body, /<td>page/, 'which is not shown');
   t.match((await mine.get('/api/rules')).json(), { items: [] }, 'checking makes nothing');
   const made = await mine.submit('/rules', form);
   t.equal(made.statusCode, 303);
@@ -62,11 +62,11 @@ t.test('a rule is written, checked, seen to match, changed and removed', async (
 
   const json = { 'content-type': 'application/json' };
   const live = (payload: object) => mine.send({ method: 'POST', url: '/api/rules/check', headers: json, payload });
-  t.match((await live({ query: LAWFUL, units: 'published' })).json(), { query: LAWFUL, complexity: { cost: Number } });
+  t.match((await live({ query: VALID, units: 'published' })).json(), { query: VALID, complexity: { cost: Number } });
   t.match((await live({ query: 'any(venues where nothing > 1)' })).json(), {
     errors: [{ code: 'DQL_UNKNOWN_FIELD', position: { line: 1, column: 18 } }],
   });
-  t.match((await live({ query: `${LAWFUL} select mark` })).json(), { errors: [{ code: 'DQL_SYNTAX' }] });
+  t.match((await live({ query: `${VALID} select mark` })).json(), { errors: [{ code: 'DQL_SYNTAX' }] });
   const { words } = (await mine.get('/api/rules/words')).json();
   for (const word of ['funding', 'close', 'ema', 'binance', 'BTC-PERP'])
     t.ok(
@@ -96,7 +96,7 @@ t.test('a rule is written, checked, seen to match, changed and removed', async (
       method: 'PUT',
       url: `/api/rules/${ruleId}`,
       headers: json,
-      payload: { name: 'other', query: LAWFUL, shared: true },
+      payload: { name: 'other', query: VALID, shared: true },
     });
   t.match(await put(theirs), { statusCode: 404 });
   t.match((await put(mine)).json(), { rule_id: ruleId, name: 'other', shared: true, interval: '1m' });
@@ -104,14 +104,14 @@ t.test('a rule is written, checked, seen to match, changed and removed', async (
     method: 'POST',
     url: '/api/rules',
     headers: json,
-    payload: { name: 'x', query: `${LAWFUL} select mark`, intervall: '1m' },
+    payload: { name: 'x', query: `${VALID} select mark`, intervall: '1m' },
   });
   t.match(posted, { statusCode: 400 });
   t.match(posted.json().errors, [{ path: '/intervall', hint: /interval/ }]);
   for (const [name, query] of [
-    ['\ud800', LAWFUL],
-    ['x', `${LAWFUL} where symbol = "\udfff"`],
-    ['a\0', LAWFUL],
+    ['\ud800', VALID],
+    ['x', `${VALID} where symbol = "\udfff"`],
+    ['a\0', VALID],
   ] as const) {
     const payload = { name, query };
     const refused = await mine.send({ method: 'PUT', url: `/api/rules/${ruleId}`, headers: json, payload });
@@ -145,7 +145,7 @@ t.test('a rule is written, checked, seen to match, changed and removed', async (
     const rule = await createRule(
       pool,
       {
-        ...{ name: 'kept', query: LAWFUL, intervalS: 10, units: 'published', freshness: null },
+        ...{ name: 'kept', query: VALID, intervalS: 10, units: 'published', freshness: null },
         enabled: true,
         shared: true,
       },
@@ -159,7 +159,7 @@ t.test('a rule is written, checked, seen to match, changed and removed', async (
     await recordEvaluations(pool, [{ rule, at: Date.now() * 1_000 + 10_000_000, outcome }]);
     const exported = JSON.parse(JSON.stringify(await exportAccount(pool, 'acc_b', site.exportParts)));
     t.match(exported.rules, {
-      rules: [{ rule_id: rule.ruleId, name: 'kept', query: LAWFUL, shared: true, state: 'true' }],
+      rules: [{ rule_id: rule.ruleId, name: 'kept', query: VALID, shared: true, state: 'true' }],
       versions: [{ version: 1, actor: 'account acc_b' }],
       moves: [{ from_state: 'unknown', to_state: 'true', matched: ['BTC-PERP'] }],
       webhooks: [{ url: 'https://hooks.test/a' }],
@@ -188,7 +188,7 @@ t.test('a rule is written, checked, seen to match, changed and removed', async (
       );
     const late = createRule(
       pool,
-      { name: 'late', query: LAWFUL, intervalS: 10, units: 'published', freshness: null, enabled: true, shared: false },
+      { name: 'late', query: VALID, intervalS: 10, units: 'published', freshness: null, enabled: true, shared: false },
       { accountId: 'acc_b', actor: 'account acc_b' },
     );
     await t.rejects(late, { message: /no account/ }, 'nothing is made of a closed account');
@@ -201,7 +201,7 @@ t.test('changes of a rule, its removal and its evaluation wait for each other an
   await pool.query("insert into accounts (account_id, plan) values ('acc_c', 'pro_plus')");
   const draft = {
     name: 'r',
-    query: LAWFUL,
+    query: VALID,
     intervalS: 10,
     units: 'published',
     freshness: null,

@@ -154,7 +154,7 @@ t.test('a recovery code sets a new password once, and every session ends', async
 });
 
 t.test(
-  'a code is requested by mail: a letter waits for the operator, and nobody learns whether there is an account',
+  'a code is requested by mail: a letter waits for the operator, and the answer does not reveal whether there is an account',
   async (t) => {
     const { email } = await signUp(browser());
     const one = browser();

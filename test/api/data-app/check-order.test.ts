@@ -101,7 +101,7 @@ const query = (name: string, code: ErrorCode, text: string, at: string): Fault =
 const BAD_QUERY = query('bad DQL', 'DQL_UNKNOWN_FIELD', 'any(venues where nosuchfield > 1)', 'nosuchfield');
 const SUM = query('sum as published', 'DQL_TYPE', 'sum(venues, oi) > 1', 'sum');
 
-type Row = { readonly lawful: Readonly<Record<string, unknown>>; readonly faults: readonly Fault[] };
+type Row = { readonly valid: Readonly<Record<string, unknown>>; readonly faults: readonly Fault[] };
 const WINDOW = { from: '2026-01-15T11:00:00Z', to: '2026-01-15T11:10:00Z' };
 const LATER = '2027-01-01T00:00:00Z';
 const PROOF = { venue: 'binance', symbol: 'BTCUSDT', layer: 'mark', at: '2026-01-10T12:00:00Z' };
@@ -112,46 +112,46 @@ const NO_VENUE: Fault = {
 
 /** Of two faults of one member only one can be made. */
 const TABLE: Readonly<Record<string, readonly Row[]>> = {
-  venues: [{ lawful: {}, faults: [...EVERYWHERE] }],
-  account: [{ lawful: {}, faults: [...EVERYWHERE] }],
+  venues: [{ valid: {}, faults: [...EVERYWHERE] }],
+  account: [{ valid: {}, faults: [...EVERYWHERE] }],
   agent_state: [
     {
-      lawful: {},
+      valid: {},
       faults: [...EVERYWHERE, instant('rule_id', 'rule_x', '/rule_id/0'), instant('fresh', 'soon')],
     },
   ],
-  dql_catalogue: [{ lawful: {}, faults: [...EVERYWHERE] }],
+  dql_catalogue: [{ valid: {}, faults: [...EVERYWHERE] }],
   instruments: [
-    { lawful: {}, faults: [...EVERYWHERE, UNITS, ...NAMES, instant('as_of'), plan('include_raw', true)] },
-    { lawful: {}, faults: [COLOUR, ...NAMES, instant('cursor'), instant('limit', 0), plan('include_raw', true)] },
-    { lawful: {}, faults: [...EVERYWHERE, ...NAMES, future('as_of', LATER, '/as_of'), plan('include_raw', true)] },
+    { valid: {}, faults: [...EVERYWHERE, UNITS, ...NAMES, instant('as_of'), plan('include_raw', true)] },
+    { valid: {}, faults: [COLOUR, ...NAMES, instant('cursor'), instant('limit', 0), plan('include_raw', true)] },
+    { valid: {}, faults: [...EVERYWHERE, ...NAMES, future('as_of', LATER, '/as_of'), plan('include_raw', true)] },
   ],
   dql_parse: [
-    { lawful: { query: 'any(venues where mark > 1)' }, faults: [...EVERYWHERE, instant('context'), BAD_QUERY] },
+    { valid: { query: 'any(venues where mark > 1)' }, faults: [...EVERYWHERE, instant('context'), BAD_QUERY] },
   ],
   screen: [
     {
-      lawful: { query: 'any(venues where mark > 1)' },
+      valid: { query: 'any(venues where mark > 1)' },
       faults: [...EVERYWHERE, UNITS, ...NAMES, BAD_QUERY, limit('freshness', '0s')],
     },
     {
-      lawful: { query: 'any(venues where mark > 1)' },
+      valid: { query: 'any(venues where mark > 1)' },
       faults: [...EVERYWHERE, ...NAMES, SUM, limit('freshness', '0s')],
     },
     {
-      lawful: { query: 'any(venues where mark > 1)' },
+      valid: { query: 'any(venues where mark > 1)' },
       faults: [COLOUR, ...NAMES, BAD_QUERY, instant('cursor'), instant('limit', 0), limit('freshness', '0s')],
     },
   ],
   snapshots: [
     {
-      lawful: {},
+      valid: {},
       faults: [...EVERYWHERE, UNITS, ...NAMES, plan('layers', ['venue_depth'], '/layers/0'), limit('freshness', '0s')],
     },
   ],
   history: [
     {
-      lawful: { at: ['2026-01-15T11:00:00Z'] },
+      valid: { at: ['2026-01-15T11:00:00Z'] },
       faults: [
         ...EVERYWHERE,
         ...NAMES,
@@ -161,14 +161,14 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
       ],
     },
     {
-      lawful: { as_of: '2026-01-15T11:00:00Z' },
+      valid: { as_of: '2026-01-15T11:00:00Z' },
       faults: [...EVERYWHERE, UNITS, ...NAMES, future('as_of', LATER, '/as_of'), limit('freshness', '0s'), WIDE],
     },
-    { lawful: { interval: '1m', ...WINDOW }, faults: [COLOUR, ...NAMES, instant('from'), instant('to'), WIDE] },
+    { valid: { interval: '1m', ...WINDOW }, faults: [COLOUR, ...NAMES, instant('from'), instant('to'), WIDE] },
   ],
   candles: [
     {
-      lawful: { timeframe: '1h', ...WINDOW },
+      valid: { timeframe: '1h', ...WINDOW },
       faults: [
         ...[...EVERYWHERE, ...NAMES, instant('to'), plan('from', '2026-01-08T10:00:00Z'), WIDE],
         {
@@ -177,48 +177,48 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
         },
       ],
     },
-    { lawful: { timeframe: '1m', ...WINDOW }, faults: [...EVERYWHERE, UNITS, ...NAMES, instant('from'), WIDE] },
+    { valid: { timeframe: '1m', ...WINDOW }, faults: [...EVERYWHERE, UNITS, ...NAMES, instant('from'), WIDE] },
   ],
-  books: [{ lawful: {}, faults: [...EVERYWHERE, UNITS, ...NAMES, instant('depth', 0), WIDE] }],
+  books: [{ valid: {}, faults: [...EVERYWHERE, UNITS, ...NAMES, instant('depth', 0), WIDE] }],
   liquidations: [
     {
-      lawful: { ...WINDOW },
+      valid: { ...WINDOW },
       faults: [...[...EVERYWHERE, UNITS, ...NAMES, instant('from'), WIDE], NOT_IN_FREE],
     },
-    { lawful: { ...WINDOW }, faults: [COLOUR, ...NAMES, instant('cursor'), instant('to'), WIDE, NOT_IN_FREE] },
+    { valid: { ...WINDOW }, faults: [COLOUR, ...NAMES, instant('cursor'), instant('to'), WIDE, NOT_IN_FREE] },
   ],
   archive: [
     {
-      lawful: {},
+      valid: {},
       faults: [...EVERYWHERE, ...NAMES, instant('from'), instant('to', '2026-13-01'), instant('layer', 'book')],
     },
-    { lawful: {}, faults: [COLOUR, ...NAMES, instant('cursor'), instant('limit', 0)] },
+    { valid: {}, faults: [COLOUR, ...NAMES, instant('cursor'), instant('limit', 0)] },
   ],
   archive_file: [
     {
-      lawful: { listing: 'binance:BTCUSDT', layer: 'funding', day: '2026-01-10' },
+      valid: { listing: 'binance:BTCUSDT', layer: 'funding', day: '2026-01-10' },
       faults: [
         ...[...EVERYWHERE, instant('listing', 'BTCUSDT'), instant('layer', 'nothing'), instant('day')],
         instant('format', 'xml'),
       ],
     },
   ],
-  receipt: [{ lawful: { receipt_id: 'rcp_01KEZ8G3M4T5V6W7X8Y9Z0A1B2' }, faults: EVERYWHERE }],
-  anchor_day: [{ lawful: { day: '2026-01-10' }, faults: [...EVERYWHERE, instant('day', '20261301')] }],
+  receipt: [{ valid: { receipt_id: 'rcp_01KEZ8G3M4T5V6W7X8Y9Z0A1B2' }, faults: EVERYWHERE }],
+  anchor_day: [{ valid: { day: '2026-01-10' }, faults: [...EVERYWHERE, instant('day', '20261301')] }],
   anchor_proof: [
-    { lawful: PROOF, faults: [...EVERYWHERE, NO_VENUE, instant('at'), instant('layer', 'book'), instant('seq', 'x')] },
-    { lawful: PROOF, faults: [COLOUR, NO_VENUE, instant('id', 'x'), plan('layer', 'book_bands')] },
+    { valid: PROOF, faults: [...EVERYWHERE, NO_VENUE, instant('at'), instant('layer', 'book'), instant('seq', 'x')] },
+    { valid: PROOF, faults: [COLOUR, NO_VENUE, instant('id', 'x'), plan('layer', 'book_bands')] },
     {
-      lawful: { ...PROOF, layer: 'candles' },
+      valid: { ...PROOF, layer: 'candles' },
       faults: [NO_VENUE, instant('at', '2026-01-10T12:00:01Z'), instant('price_type')],
     },
   ],
   stream: [
     {
-      lawful: {},
+      valid: {},
       faults: [...EVERYWHERE, UNITS, ...NAMES, instant('layers', 'nothing'), limit('freshness', '0s'), WIDE],
     },
-    { lawful: {}, faults: [COLOUR, ...NAMES, plan('layers', 'book_bands'), limit('freshness', '0s'), WIDE] },
+    { valid: {}, faults: [COLOUR, ...NAMES, plan('layers', 'book_bands'), limit('freshness', '0s'), WIDE] },
   ],
 };
 /** Members that every valid request of these has in its plan Free, besides the faulty ones. */
@@ -293,11 +293,11 @@ t.test(
     t.same(endpoints.map(({ name }) => name).sort(), Object.keys(TABLE).sort(), 'every endpoint has its rows');
     let asked = 0;
     for (const endpoint of endpoints) {
-      for (const { lawful, faults } of TABLE[endpoint.name] ?? []) {
+      for (const { valid, faults } of TABLE[endpoint.name] ?? []) {
         const always = faults.filter(({ name }) => ALWAYS[endpoint.name]?.includes(name));
         for (const chosen of chooseSubsets(faults.filter((fault) => !always.includes(fault)))) {
           const made = [...chosen, ...always];
-          const request: Request = { body: { ...lawful }, where: [], headers: {} };
+          const request: Request = { body: { ...valid }, where: [], headers: {} };
           for (const { spoil } of made) spoil(request);
           const where = request.where.join(' and ');
           if (where !== '') request.body.where = where;
@@ -370,7 +370,7 @@ t.test('a requested amount is clamped and never refused, on every endpoint (H-16
     for (const member of ['limit', 'depth'].filter((name) => name in properties)) {
       const readFaults = async (value: number): Promise<string[]> => {
         // Another fault, so that no stream begins and nothing is read.
-        const body = { colour: 1, ...TABLE[endpoint.name]?.[0]?.lawful, [member]: value };
+        const body = { colour: 1, ...TABLE[endpoint.name]?.[0]?.valid, [member]: value };
         const isGet = endpoint.method === 'GET';
         const answer = await app.inject({
           method: endpoint.method,
@@ -428,8 +428,8 @@ t.test('limits of the language are checked of a valid request only', async (t) =
     const { properties = {} } = input as { readonly properties?: object };
     if (!('where' in properties)) continue;
     const readFaults = async (where: string): Promise<string[]> => {
-      const lawful = { timeframe: '1m', ...WINDOW, query: 'any(venues where mark > 1)', as_of: WINDOW.from };
-      const needed = Object.entries(lawful).filter(([name]) =>
+      const valid = { timeframe: '1m', ...WINDOW, query: 'any(venues where mark > 1)', as_of: WINDOW.from };
+      const needed = Object.entries(valid).filter(([name]) =>
         path === '/v2/snapshots/history' ? name === 'as_of' : name in properties && method === 'POST',
       );
       const body = { ...Object.fromEntries(needed), where };

@@ -60,8 +60,8 @@ t.test('an expression written deeper is at most too complex, in text and as an o
   let tooDeep = 0;
   fc.assert(
     fc.property(queries, wrapping, (object, how) => {
-      const lawful = canonicalText(object);
-      const text = lawful === null ? null : wrapped(lawful, how);
+      const valid = canonicalText(object);
+      const text = valid === null ? null : wrapped(valid, how);
       if (text === null) return;
       const faults = new Set(findFaults({ text }));
       if (faults.has('DQL_COMPLEXITY')) tooDeep++;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { compile } from '../../../api/language/compile.ts';
 import { FIELDS } from '../../../api/language/fields.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
-import { hostileTexts, type Json, lawfulQueries, type Names, spoiledObjects } from './generate.ts';
+import { hostileTexts, type Json, type Names, spoiledObjects, validQueries } from './generate.ts';
 
 /** As text, where the query is within the limits of the language; else unchanged. */
 const asText = (object: Json, { codes }: Names): Json => {
@@ -40,7 +40,7 @@ const freshness = fc.constantFrom<unknown>(
 export const screenBodies = (names: Names): fc.Arbitrary<Json> =>
   fc
     .record({
-      object: lawfulQueries(names),
+      object: validQueries(names),
       form: fc.constantFrom('text', 'text', 'object', 'beside'),
       beside: fc.record(
         {
@@ -62,8 +62,8 @@ export const screenBodies = (names: Names): fc.Arbitrary<Json> =>
 /** Valid queries, queries that look valid, and others. */
 export const parseBodies = (names: Names): fc.Arbitrary<unknown> =>
   fc.oneof(
-    lawfulQueries(names).map((object) => asText(object, names)),
-    lawfulQueries(names).map((object) => ({ query_object: object })),
+    validQueries(names).map((object) => asText(object, names)),
+    validQueries(names).map((object) => ({ query_object: object })),
     hostileTexts.map((query) => ({ query })),
     spoiledObjects.map((query) => ({ query })),
     {

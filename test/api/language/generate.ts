@@ -157,7 +157,7 @@ const codeTest = (codeOf: CodeOf) =>
       ),
     );
 
-const lawfulAt = (timeframe: string, { codes, instants }: Names): fc.Arbitrary<Json> => {
+const validAt = (timeframe: string, { codes, instants }: Names): fc.Arbitrary<Json> => {
   const codeOf: CodeOf = (key) => fc.constantFrom(...codes[key].values()).chain(anyCase);
   const { number: value, condition } = venueTree(timeframe, codeOf);
   const quantified = fc.record({ type: fc.constantFrom('any', 'all'), where: condition });
@@ -194,10 +194,10 @@ const lawfulAt = (timeframe: string, { codes, instants }: Names): fc.Arbitrary<J
 };
 
 /** A valid query, apart from the limits. */
-export const lawfulQueries = (names: Names): fc.Arbitrary<Json> =>
-  fc.constantFrom(...TIMEFRAMES).chain((timeframe) => lawfulAt(timeframe, names));
+export const validQueries = (names: Names): fc.Arbitrary<Json> =>
+  fc.constantFrom(...TIMEFRAMES).chain((timeframe) => validAt(timeframe, names));
 
-export const queries = lawfulQueries({
+export const queries = validQueries({
   codes: CODES,
   instants: fc.constantFrom('2026-01-01', '2026-01-01T09:30:00.5+02:00'),
 });

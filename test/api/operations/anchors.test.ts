@@ -246,26 +246,26 @@ t.test('which row is meant: readings, candles, events, and any row by its seq', 
 });
 
 t.test('every fault of form with its path, names that are not known', async (t) => {
-  const lawful = { ...BTC, layer: 'mark', at: at('12:00:00') };
+  const valid = { ...BTC, layer: 'mark', at: at('12:00:00') };
   for (const [asked, faults] of [
     [{}, ['/at', '/layer', '/symbol', '/venue']],
-    [{ ...lawful, at: 'noon' }, ['/at']],
-    [{ ...lawful, at: '1999-12-31T23:59:59Z' }, ['/at']],
-    [{ ...lawful, at: '2100-01-01T00:00:01Z' }, ['/at']],
-    [{ ...lawful, at: '2026-01-10T12:00:00.1234567Z' }, ['/at']],
-    [{ ...lawful, layer: 'nothing' }, ['/layer']],
-    [{ ...lawful, layer: 'book' }, ['/layer']],
-    [{ ...lawful, price_type: 'mark' }, ['/price_type']],
-    [{ ...lawful, id: '7' }, ['/id']],
-    [{ ...lawful, seq: -1 }, ['/seq']],
-    [{ ...lawful, seq: '1.5' }, ['/seq']],
-    [{ ...lawful, colour: 'red' }, ['/colour']],
-    [{ ...lawful, layer: 'candles', at: at('12:00:01') }, ['/at']],
-    [{ ...lawful, layer: 'candles', price_type: 'last' }, ['/price_type']],
-    [{ ...lawful, layer: 'candles', id: '7', at: at('12:00:01') }, ['/at', '/id']],
-    [{ ...lawful, layer: 'trades' }, ['/id']],
-    [{ ...lawful, layer: 'liquidation', id: '', price_type: 'mark' }, ['/id', '/price_type']],
-    [{ ...lawful, symbol: '' }, ['/symbol']],
+    [{ ...valid, at: 'noon' }, ['/at']],
+    [{ ...valid, at: '1999-12-31T23:59:59Z' }, ['/at']],
+    [{ ...valid, at: '2100-01-01T00:00:01Z' }, ['/at']],
+    [{ ...valid, at: '2026-01-10T12:00:00.1234567Z' }, ['/at']],
+    [{ ...valid, layer: 'nothing' }, ['/layer']],
+    [{ ...valid, layer: 'book' }, ['/layer']],
+    [{ ...valid, price_type: 'mark' }, ['/price_type']],
+    [{ ...valid, id: '7' }, ['/id']],
+    [{ ...valid, seq: -1 }, ['/seq']],
+    [{ ...valid, seq: '1.5' }, ['/seq']],
+    [{ ...valid, colour: 'red' }, ['/colour']],
+    [{ ...valid, layer: 'candles', at: at('12:00:01') }, ['/at']],
+    [{ ...valid, layer: 'candles', price_type: 'last' }, ['/price_type']],
+    [{ ...valid, layer: 'candles', id: '7', at: at('12:00:01') }, ['/at', '/id']],
+    [{ ...valid, layer: 'trades' }, ['/id']],
+    [{ ...valid, layer: 'liquidation', id: '', price_type: 'mark' }, ['/id', '/price_type']],
+    [{ ...valid, symbol: '' }, ['/symbol']],
   ] as const) {
     const answer = await api.proof(asked);
     t.same(
@@ -274,17 +274,17 @@ t.test('every fault of form with its path, names that are not known', async (t) 
       JSON.stringify(asked),
     );
   }
-  t.match((await api.proof({ ...lawful, layer: 'book' })).body, { errors: [{ hint: /book_bands/ }] });
-  t.same(listFaults(await api.proof({ ...lawful, venue: 'nosuch', seq: -1 })), [
+  t.match((await api.proof({ ...valid, layer: 'book' })).body, { errors: [{ hint: /book_bands/ }] });
+  t.same(listFaults(await api.proof({ ...valid, venue: 'nosuch', seq: -1 })), [
     'DQL_JSON_SCHEMA /seq',
     'DQL_UNKNOWN_VENUE /venue',
   ]);
-  t.match(await api.proof({ ...lawful, symbol: 'NONE' }), {
+  t.match(await api.proof({ ...valid, symbol: 'NONE' }), {
     status: 404,
     body: { errors: [{ code: 'ANCHOR_NOT_FOUND', message: /no stored row/ }] },
   });
-  t.match(await api.proof({ ...lawful, symbol: 'btcusdt' }), { status: 404 }, 'a symbol is byte for byte');
-  t.match(await api.proof({ ...lawful, venue: 'Binance' }), { status: 200, body: { row: { segment: 'binance' } } });
+  t.match(await api.proof({ ...valid, symbol: 'btcusdt' }), { status: 404 }, 'a symbol is byte for byte');
+  t.match(await api.proof({ ...valid, venue: 'Binance' }), { status: 200, body: { row: { segment: 'binance' } } });
 });
 
 t.test('a plan narrows venues, instruments and layers, not days; 403 comes before 404', async (t) => {

@@ -368,7 +368,7 @@ t.test('periods before retention and after a listing’s end have their status',
   t.same(
     readRows(await ask({ ...FOUR, to: '2026-01-15T11:08Z' }, { feed: gone })).map(({ gap_cause }) => gap_cause),
     [undefined, undefined, 'collector_down', undefined, 'not_listed', 'not_listed', 'unknown', 'unknown'],
-    'listed again: the minutes between are those of nobody (H-07)',
+    'listed again: the minutes between belong to no listing (H-07)',
   );
 });
 

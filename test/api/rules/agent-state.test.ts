@@ -243,7 +243,7 @@ t.test('fresh evaluates now, once a second and rule, within the evaluations of t
     return isOver;
   });
   const held = await pool.query('select fresh_at from rule_states');
-  t.same(held.rows, [{ fresh_at: null }], 'what was refused holds nobody up');
+  t.same(held.rows, [{ fresh_at: null }], 'a refused call delays no other');
 });
 
 t.test('rules are as many as the plan has room for, and valid', async (t) => {
@@ -264,11 +264,11 @@ t.test('rules are as many as the plan has room for, and valid', async (t) => {
       );
     }
   };
-  const lawful = 'any(venues where mark > 1)';
-  t.same(faults(lawful), []);
-  t.same(faults(`${lawful} select mark`), [['DQL_SYNTAX', lawful.length + 8, '/query']]);
-  t.same(faults(`${lawful} order by max(venues, mark)`), [['DQL_SYNTAX', lawful.length + 10, '/query']]);
-  t.same(faults(`${lawful} as of 2026-01-15`), [['DQL_SYNTAX', lawful.length + 7, '/query']]);
+  const valid = 'any(venues where mark > 1)';
+  t.same(faults(valid), []);
+  t.same(faults(`${valid} select mark`), [['DQL_SYNTAX', valid.length + 8, '/query']]);
+  t.same(faults(`${valid} order by max(venues, mark)`), [['DQL_SYNTAX', valid.length + 10, '/query']]);
+  t.same(faults(`${valid} as of 2026-01-15`), [['DQL_SYNTAX', valid.length + 7, '/query']]);
   t.same(faults('any(venues where nothing > 1)'), [['DQL_UNKNOWN_FIELD', 17, '/query']]);
   t.same(faults('sum(venues, oi) > 1'), [['DQL_TYPE', 0, '/query']]);
 });

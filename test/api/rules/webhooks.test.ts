@@ -131,7 +131,7 @@ t.test('signed over timestamp and body; redirects are not followed; a slow recei
 
   const redirecting = await startReceiver(t, (reply) => reply.writeHead(307, { location: good.url }).end());
   t.match(await callWebhook({ ...MESSAGE, url: redirecting.url }, LOCAL), { isDelivered: false, words: /redirected/ });
-  t.equal(good.received.length, 1, 'nobody was sent on');
+  t.equal(good.received.length, 1, 'redirects are not followed');
   const failing = await startReceiver(t, (reply) => reply.writeHead(500).end());
   t.match(await callWebhook({ ...MESSAGE, url: failing.url }, LOCAL), { isDelivered: false, words: 'answered 500' });
   const slow = await startReceiver(t, () => undefined);

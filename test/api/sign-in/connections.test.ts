@@ -198,7 +198,7 @@ t.test('the nightly step ends what has expired and forgets it', async (t) => {
   t.same([await count(service, 'oidc_items'), await count(service, 'oidc_clients')], [0, 2]);
   service.clock.pass(2 * 86_400_000);
   await signInStep.run('2027-05-22', context);
-  t.equal(await count(service, 'oidc_clients'), 0, 'a client that nobody used for 180 days');
+  t.equal(await count(service, 'oidc_clients'), 0, 'a client unused for 180 days');
 });
 
 /** Ends every connection of the pool to the database when the n-th statement is sent, like a killed process; then allows new ones. */

@@ -197,8 +197,8 @@ t.test('a killed process leaves no account half made or half closed, and no key 
     const isOpen = (await readCount(pool, 'select count(*)::int from accounts where email = $1', leaver.email)) === 1;
     const again = await close();
     // A browser that received the closing has no session, so its form has none either; one that did not has an ended session.
-    const lawful = isOpen ? [200] : [303, 403];
-    t.ok(lawful.includes(again.status), `kill ${kill}: closed once, ${isOpen ? 'now' : 'before'}: ${again.status}`);
+    const valid = isOpen ? [200] : [303, 403];
+    t.ok(valid.includes(again.status), `kill ${kill}: closed once, ${isOpen ? 'now' : 'before'}: ${again.status}`);
     t.same((await pool.query(HALVES)).rows, [], `kill ${kill}, repeated`);
     await pool.query("update api_keys set revoked_at = now() where revoked_at is null and name like 'key %'");
   }

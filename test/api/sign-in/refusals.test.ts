@@ -146,7 +146,7 @@ t.test('a wrong use of a code does not use it up, a second use ends the connecti
   t.same(await findFaults(service.pool), []);
 });
 
-t.test('of three that exchange one code at once, one is served and nobody keeps a token', async (t) => {
+t.test('of three that exchange one code at once, one is served and no token remains', async (t) => {
   const service = await startSignIn(t);
   const good = await freshCode(service, 'raced');
   const answers = await Promise.all([1, 2, 3].map(() => exchangeCode(service, good)));
@@ -254,7 +254,7 @@ t.test('a revoked connection is over for both tokens, and a revocation by anothe
   t.same(await reasons(service), ['client']);
 });
 
-t.test('the private listener answers nobody without its secret', async (t) => {
+t.test('the private listener refuses calls without its secret', async (t) => {
   const { internalUrl } = await startSignIn(t);
   for (const authorization of ['', 'Bearer ', `Bearer ${Buffer.alloc(32).toString('base64url')}`]) {
     const headers = { 'content-type': 'application/json', authorization };

@@ -11,8 +11,8 @@ import { parseEventId, printEventId, printPlaces } from '../../../api/stream/pos
 import { readRequest } from '../../../api/stream/request.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Reading, Row } from '../../../schemas/topics.ts';
-import { unlawfulEvent } from '../../support/lawful-answer.ts';
 import { parseFrames, StreamClient, type StreamEvent } from '../../support/stream-client.ts';
+import { invalidEvent } from '../../support/valid-answer.ts';
 import {
   capability,
   Feed,
@@ -87,7 +87,7 @@ class Bench {
   async close(): Promise<void> {
     for (const client of this.#clients) await client.close();
     await this.test.app.close();
-    const faults = this.#clients.flatMap(({ events }) => events.flatMap(unlawfulEvent));
+    const faults = this.#clients.flatMap(({ events }) => events.flatMap(invalidEvent));
     if (faults.length > 0) throw new Error([...new Set(faults)].slice(0, 5).join('; '));
   }
 }

@@ -69,7 +69,7 @@ t.test('fifty questions are answered by their first calls, each within the size 
   }
 });
 
-t.test('fifty wrong calls are lawful once `next` is followed', async (t) => {
+t.test('fifty wrong calls are valid once `next` is followed', async (t) => {
   const wrong = wrongCalls(service.ago);
   t.equal(wrong.length, 50);
   for (const { call: made, code, next, corrected } of wrong) {

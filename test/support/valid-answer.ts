@@ -79,7 +79,7 @@ const bodyFaults = (endpoint: Endpoint | undefined, { statusCode, headers, body 
 };
 
 /** Faults of an event of a stream: undocumented, or of another shape (ST-02, ST-03, ST-09). */
-export const unlawfulEvent = ({ id, event, data }: StreamEvent): string[] => {
+export const invalidEvent = ({ id, event, data }: StreamEvent): string[] => {
   const idFaults = id.length > 0 && id.length <= 512 ? [] : [`the id of ${event}`];
   if (event === 'error') return [...idFaults, ...listFaults((data as { errors: ApiError[] }).errors, null)];
   // Transitions of rules are sent besides the log (D-113).
@@ -90,7 +90,7 @@ export const unlawfulEvent = ({ id, event, data }: StreamEvent): string[] => {
 };
 
 /** Everything that is forbidden in any answer; paths outside of `/v2` and streams are not checked here. */
-export const unlawful = ({ method, url }: { method: string; url: string }, answer: Answered): string[] => {
+export const invalid = ({ method, url }: { method: string; url: string }, answer: Answered): string[] => {
   const path = url.split('?')[0] ?? '';
   if (!path.startsWith('/v2') || method === 'OPTIONS') return [];
   const endpoint = ROUTES.find((route) => route.endpoint.method === method && route.shape.test(path))?.endpoint;
