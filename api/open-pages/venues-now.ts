@@ -32,7 +32,7 @@ const row = (venue: VenueStatus): Content => {
 
 export const venuesNow = (known: KnownStatus | null): Content => {
   if (known === null)
-    return message('warn', html`<p>The API does not answer: when each venue was heard last is not known.</p>`);
+    return message('warn', html`<p>The API does not answer: when each venue last sent something is not known.</p>`);
   const { status, isOld } = known;
   return html`<section aria-labelledby="now">
     <h2 id="now">Served here</h2>

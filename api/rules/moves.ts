@@ -80,7 +80,7 @@ export const openMoves = (pool: Pick<Pool, 'query'>, log: Pick<Logger, 'warn'>):
       }
     }
   };
-  const warn = (err: unknown): void => log.warn({ err }, 'moves of rules cannot be told to streams');
+  const warn = (err: unknown): void => log.warn({ err }, 'moves of rules cannot be sent to streams');
 
   return {
     note(transitionId) {

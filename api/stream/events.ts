@@ -53,7 +53,7 @@ export const STREAM_EVENTS = {
     catalogue: Type.Union([Type.String(), Type.Null()]),
     units: Type.Enum(['published', 'base', 'quote']),
     freshness: Type.Record(Type.String(), Type.String()),
-    layers: Type.Array(Type.String(), described('Layers it tells of.')),
+    layers: Type.Array(Type.String(), described('Layers it covers.')),
     listings: Type.Integer(described('Listings selected.')),
     resumed: Type.Boolean(described('Whether it goes on after `Last-Event-ID` without a hole.')),
     buffer_from: Type.Union(
@@ -65,7 +65,7 @@ export const STREAM_EVENTS = {
   snapshot: Type.Object({ ...Reading, state: State }),
   ready: Type.Object({
     listings: Type.Integer(described('Listings selected.')),
-    layers: Type.Integer(described('Snapshots told.')),
+    layers: Type.Integer(described('Snapshots sent.')),
     served_at: NullableInstant,
   }),
   update: Type.Object({

@@ -21,7 +21,7 @@ const figureLines = (cell: Cell): readonly Detail[] => {
     case 'absent':
       return [{ label: 'Never here', text: `${cell.label}: ${cell.words}` }];
     case 'waiting':
-      return [{ label: 'Not told', text: 'The stream has said nothing of it.' }];
+      return [{ label: 'Not received', text: 'The stream has sent nothing for it yet.' }];
     default:
       return cell satisfies never;
   }

@@ -99,7 +99,7 @@ export const showLiquidations = (section: HTMLElement, { where, spanMs, nowMs }:
         .filter(({ completeness }) => completeness !== 'full')
         .map(({ venue, completeness }) => `${venue} (${completeness})`);
       const count = items.reduce((sum, { rows }) => sum + rows.length, 0);
-      status.textContent = `${count} told. ${sampled.length === 0 ? 'Every venue publishes each.' : `Not complete: ${sampled.join(', ')}.`}`;
+      status.textContent = `${count} received. ${sampled.length === 0 ? 'Every venue publishes each.' : `Not complete: ${sampled.join(', ')}.`}`;
     } catch (error) {
       status.textContent = (error as Error).message;
     }

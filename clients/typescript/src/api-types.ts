@@ -77,7 +77,7 @@ export type InstrumentsAnswer<F extends Digits = number> = {
   readonly as_of: Instant;
   /** Version of listings and capabilities; changes whenever they do. */
   readonly catalogue: string | null;
-  /** Unit quantities are told in: as the venue publishes, base asset, or quote currency. */
+  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
   readonly units: Units;
   /** When the newest version of the listings read was written; null for now. */
   readonly listings_as_of: InstantOrNull;
@@ -116,7 +116,7 @@ export type DqlCatalogueAnswer = {
   readonly timeframes: readonly string[];
   /** Depth bands: distance from mid. */
   readonly bands: readonly string[];
-  /** Freshness bounds unless told, by layer. */
+  /** Default freshness bounds, by layer. */
   readonly freshness_defaults: { readonly [name: string]: string };
   /** Limits, by name. */
   readonly limits: { readonly [name: string]: unknown };
@@ -170,7 +170,7 @@ export type ScreenAnswer = {
   readonly catalogue?: string | null;
   /** Period of candles and series; null when the query has none. */
   readonly timeframe: string | null;
-  /** Unit quantities are told in: as the venue publishes, base asset, or quote currency. */
+  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
   readonly units: Units;
   /** Bound by layer: an older reading is stale. */
   readonly freshness: { readonly [name: string]: string };
@@ -219,7 +219,7 @@ export type SnapshotsAnswer<F extends Digits = number> = {
   readonly served_at: Instant;
   /** Names this answer, also in `X-Service-Receipt`; quote it to support. */
   readonly receipt_id: string;
-  /** Unit quantities are told in: as the venue publishes, base asset, or quote currency. */
+  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
   readonly units: Units;
   /** Bound by layer: an older reading is stale. */
   readonly freshness: { readonly [name: string]: string };
@@ -261,7 +261,7 @@ export type HistoryAnswer<F extends Digits = number> = {
   readonly from?: Instant;
   /** End of the window as applied: not after now. */
   readonly to?: Instant;
-  /** Unit quantities are told in: as the venue publishes, base asset, or quote currency. */
+  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
   readonly units: Units;
   /** Bound by layer: an older reading is stale. */
   readonly freshness: { readonly [name: string]: string };
@@ -319,7 +319,7 @@ export type CandlesAnswer<F extends Digits = number> = {
   readonly from: Instant;
   /** End of the window as applied: not after now. */
   readonly to: Instant;
-  /** Unit quantities are told in: as the venue publishes, base asset, or quote currency. */
+  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
   readonly units: Units;
   /** When the newest version of the listings read was written; null for now. */
   readonly listings_as_of: InstantOrNull;
@@ -356,7 +356,7 @@ export type CandlesRequest = {
 export type BooksAnswer<F extends Digits = number> = {
   /** Instant T of the answer, by the service’s clock. */
   readonly evaluated_at: Instant;
-  /** Unit quantities are told in: as the venue publishes, base asset, or quote currency. */
+  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
   readonly units: Units;
   /** Levels a side, as applied. */
   readonly depth: number;
@@ -391,7 +391,7 @@ export type LiquidationsAnswer<F extends Digits = number> = {
   readonly from: Instant;
   /** End of the window as applied: not after now. */
   readonly to: Instant;
-  /** Unit quantities are told in: as the venue publishes, base asset, or quote currency. */
+  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
   readonly units: Units;
   /** When the newest version of the listings read was written; null for now. */
   readonly listings_as_of: InstantOrNull;
@@ -1212,7 +1212,7 @@ export type ListingLiquidations<F extends Digits = number> = {
   readonly units: { readonly [name: string]: string };
   /** Rows, ascending. */
   readonly rows: readonly Liquidation<F>[];
-  /** Stretches of the window in which nothing could be heard. */
+  /** Stretches of the window in which nothing could be received. */
   readonly gaps: readonly Gap[];
 };
 
@@ -1440,11 +1440,11 @@ export type HelloEvent = {
   readonly evaluated_at: Instant;
   /** Version of listings and capabilities; changes whenever they do. */
   readonly catalogue: string | null;
-  /** Unit quantities are told in: as the venue publishes, base asset, or quote currency. */
+  /** Unit of quantities: as the venue publishes, base asset, or quote currency. */
   readonly units: Units;
   /** Bound by layer: an older reading is stale. */
   readonly freshness: { readonly [name: string]: string };
-  /** Layers it tells of. */
+  /** Layers it covers. */
   readonly layers: readonly string[];
   /** Listings selected. */
   readonly listings: number;
@@ -1474,7 +1474,7 @@ export type SnapshotEvent<F extends Digits = number> = {
 export type ReadyEvent = {
   /** Listings selected. */
   readonly listings: number;
-  /** Snapshots told. */
+  /** Snapshots sent. */
   readonly layers: number;
   /** Instant up to which everything recorded is in the answer; history at it says the same. */
   readonly served_at: InstantOrNull;

@@ -257,7 +257,7 @@ class TableSenders implements RowSender {
     return new Map(
       dataset.map(([name, isSuspended, applied, written, tag, message]) => {
         const reason = [tag, message].filter((part) => part !== null && part !== '').join(': ');
-        return [name, { suspended: isSuspended ? reason || 'no reason told' : null, applied, written }];
+        return [name, { suspended: isSuspended ? reason || 'no reason given' : null, applied, written }];
       }),
     );
   }

@@ -95,7 +95,7 @@ class InstrumentsAnswer(TypedDict):
     catalogue: Union[str, None]
     """Version of listings and capabilities; changes whenever they do."""
     units: Units
-    """Unit quantities are told in: as the venue publishes, base asset, or quote currency."""
+    """Unit of quantities: as the venue publishes, base asset, or quote currency."""
     listings_as_of: InstantOrNull
     """When the newest version of the listings read was written; null for now."""
     capabilities_as_of: InstantOrNull
@@ -134,7 +134,7 @@ class DqlCatalogueAnswer(TypedDict):
     bands: list[str]
     """Depth bands: distance from mid."""
     freshness_defaults: dict[str, str]
-    """Freshness bounds unless told, by layer."""
+    """Default freshness bounds, by layer."""
     limits: dict[str, Any]
     """Limits, by name."""
     settle_after: int
@@ -188,7 +188,7 @@ class ScreenAnswer(TypedDict):
     timeframe: Union[str, None]
     """Period of candles and series; null when the query has none."""
     units: Units
-    """Unit quantities are told in: as the venue publishes, base asset, or quote currency."""
+    """Unit of quantities: as the venue publishes, base asset, or quote currency."""
     freshness: dict[str, str]
     """Bound by layer: an older reading is stale."""
     listings_as_of: InstantOrNull
@@ -239,7 +239,7 @@ class SnapshotsAnswer(TypedDict):
     receipt_id: str
     """Names this answer, also in `X-Service-Receipt`; quote it to support."""
     units: Units
-    """Unit quantities are told in: as the venue publishes, base asset, or quote currency."""
+    """Unit of quantities: as the venue publishes, base asset, or quote currency."""
     freshness: dict[str, str]
     """Bound by layer: an older reading is stale."""
     scope: NotRequired[Scope]
@@ -350,7 +350,7 @@ class BooksAnswer(TypedDict):
     evaluated_at: Instant
     """Instant T of the answer, by the service’s clock."""
     units: Units
-    """Unit quantities are told in: as the venue publishes, base asset, or quote currency."""
+    """Unit of quantities: as the venue publishes, base asset, or quote currency."""
     depth: int
     """Levels a side, as applied."""
     liquidity_note: str
@@ -1166,7 +1166,7 @@ class ListingLiquidations(TypedDict):
     rows: list[Liquidation]
     """Rows, ascending."""
     gaps: list[Gap]
-    """Stretches of the window in which nothing could be heard."""
+    """Stretches of the window in which nothing could be received."""
 
 
 class Liquidation(TypedDict):
@@ -1388,11 +1388,11 @@ class HelloEvent(TypedDict):
     catalogue: Union[str, None]
     """Version of listings and capabilities; changes whenever they do."""
     units: Units
-    """Unit quantities are told in: as the venue publishes, base asset, or quote currency."""
+    """Unit of quantities: as the venue publishes, base asset, or quote currency."""
     freshness: dict[str, str]
     """Bound by layer: an older reading is stale."""
     layers: list[str]
-    """Layers it tells of."""
+    """Layers it covers."""
     listings: int
     """Listings selected."""
     resumed: bool
@@ -1422,7 +1422,7 @@ class ReadyEvent(TypedDict):
     listings: int
     """Listings selected."""
     layers: int
-    """Snapshots told."""
+    """Snapshots sent."""
     served_at: InstantOrNull
     """Instant up to which everything recorded is in the answer; history at it says the same."""
 
