@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { ANCHOR_STATUSES } from '../../schemas/anchor-chain.ts';
 import { type ServiceError, serviceError } from '../../schemas/errors.ts';
-import { dayOf, formatInstant, parseInstant } from '../../schemas/instants.ts';
+import { dayOf, formatInstant, MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Anchors } from '../anchors/anchors.ts';
@@ -34,7 +34,8 @@ export const requireAnchors = ({ anchors }: Context): Anchors => {
   return anchors;
 };
 
-const toStart = (day: string): Micros => parseInstant(day) ?? 0;
+/** Of any day, also the one before the first instant that a parameter may have. */
+const toStart = (day: string): Micros => Date.parse(`${day}T00:00:00.000Z`) * MICROS_PER_MS;
 
 const noRoot = (day: string, first: string | null, evaluatedAt: Micros): ServiceError => {
   if (first !== null && day < first) {
