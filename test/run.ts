@@ -39,18 +39,11 @@ const OWN_ENGINES = [
   ...['e2e/local', 'ingest/outlet', 'processors/sink', 'processors/nightly-kills', 'e2e/secure'],
   ...['infra/runtime/kafka/kafka', 'infra/dev/engines', 'infra/runtime/security', 'infra/runtime/questdb'],
 ].map(toTest);
-/** Wait for minutes and hardly work: one at a time, beside all others. */
-const WAITING = [
-  ...[
-    'api/operations/candles-rolled',
-    'api/explorer/relay',
-    'ingest/feed/hyperliquid-deribit',
-    'ingest/feed/bybit-okx',
-  ],
-  ...['browser/docs-site', 'api/payments/two-processes', 'api/payments/random-kills'],
-].map(toTest);
 /** Started first, longest first, so that none runs alone at the end; the rest in the order of their names. */
-const LONG = ['api/operations/anchor-proofs', 'processors/recovery', 'api/access/access-processes'].map(toTest);
+const LONG = [
+  ...['api/operations/candles-rolled', 'api/operations/anchor-proofs', 'processors/recovery'],
+  ...['api/access/access-processes'],
+].map(toTest);
 /** For a file that hangs: on a machine with too much to do one that goes well takes many times its seconds. Long shows are given more. */
 const FILE_LIMIT_MS = Number(process.env['TEST_FILE_LIMIT_S'] ?? 1_200) * 1_000;
 /** Lines shown of a file's failures, and of its end. */
@@ -83,18 +76,16 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
   const opening = ALONE_FIRST.filter((file) => files.includes(file));
   const services = SERVICES.filter((file) => files.includes(file));
   const withEngines = OWN_ENGINES.filter((file) => files.includes(file));
-  const waiting = WAITING.filter((file) => files.includes(file));
-  const apart = new Set([...opening, ...services, ...withEngines, ...waiting]);
+  const apart = new Set([...opening, ...services, ...withEngines]);
   const others = longestFirst(files.filter((file) => !apart.has(file)));
   const host = files.some(needsEngines) ? await progress.during('the engines', startEngines()) : null;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   whenParentEnds(interrupt);
   try {
     const opened = await runAlone(opening);
-    // Three at once, besides those that wait, keep two cores busy; with more, waits of tests become longer and nothing ends sooner.
+    // Three at once keep two cores busy; with more, waits of tests become longer and nothing ends sooner.
     const results = await Promise.all([
       opened.results,
-      runInOrder(waiting),
       runInOrder(services, others),
       runInOrder(withEngines, others),
       runInOrder(others),
