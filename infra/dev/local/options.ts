@@ -9,7 +9,7 @@ export interface ServiceOptions {
   readonly source: 'live' | 'simulated';
   readonly data?: 'keep' | 'wipe';
   readonly ports?: 'free' | 'standard';
-  /** `light`: for a run of minutes (LIGHT_JVM, a small young generation); `full`: as in production. Default: `light` for simulated venues, whose runs are short. */
+  /** `light`: for a run of minutes (LIGHT_JVM); `full`: as in production. Default: `light` for simulated venues, whose runs are short. */
   readonly engines?: 'light' | 'full';
   /** Further settings of the processes, over `env`: LOG_LEVEL, SIM_*, SHARDS. */
   readonly settings?: Readonly<Record<string, string>>;

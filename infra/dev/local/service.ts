@@ -181,11 +181,6 @@ function isLight({ engines, source }: ServiceOptions): boolean {
   return (engines ?? (source === 'simulated' ? 'light' : 'full')) === 'light';
 }
 
-/** V8's young generation otherwise grows to 64 MB in each process. */
-function lightNode({ env = process.env }: ServiceOptions): string {
-  return [env['NODE_OPTIONS'], '--max-semi-space-size=8'].join(' ').trimStart();
-}
-
 /** Settings that every process of ours reads; a process ignores the ones it does not know. */
 function commonEnv(options: ServiceOptions, endpoints: EngineEndpoints): Record<string, string> {
   const given: Record<string, string | null> = {
@@ -198,7 +193,6 @@ function commonEnv(options: ServiceOptions, endpoints: EngineEndpoints): Record<
     RPC_URL: endpoints.rpc_url,
     VENUES: options.venues.join(','),
     SIMULATED: String(options.source === 'simulated'),
-    NODE_OPTIONS: isLight(options) ? lightNode(options) : null,
     // Data that one of them left on disk must never reach the other's topics.
     SPOOL_DIR: resolve(options.dir, 'spool'),
   };
