@@ -78,6 +78,9 @@ const openNamespace = async (t: Test, shards = 1) => {
 };
 type Namespace = Awaited<ReturnType<typeof openNamespace>>;
 
+/** Every sink of this file, for the message of a failure. */
+const sinksBegun: RunningSink[] = [];
+
 const runSink = async (t: Test, { namespace }: Namespace, groupId = `${namespace}sink`): Promise<RunningSink> => {
   const sender = createRowSender(endpoints.questdb_http, { auth, log });
   const metrics = createSinkMetrics(new Registry());
@@ -98,7 +101,9 @@ const runSink = async (t: Test, { namespace }: Namespace, groupId = `${namespace
     return stopped;
   };
   t.teardown(stop);
-  return { ...running, stop };
+  const sink = { ...running, stop };
+  sinksBegun.push(sink);
+  return sink;
 };
 
 /** Every history watermark of the namespace as it is published. */
@@ -122,7 +127,8 @@ const historyReaches = async (t: Test, space: Namespace, watermark: number, boun
   await followHistory(t, space, (entry) => {
     reached = Math.max(reached, entry.watermark);
   });
-  await waitFor(`history watermark ${watermark}`, () => reached >= watermark, { boundMs });
+  const seen = () => ({ reached, problems: sinksBegun.map((sink) => sink.problem()) });
+  await waitFor(`history watermark ${watermark}`, () => reached >= watermark, { boundMs, seen });
 };
 
 const markRow = (
