@@ -15,6 +15,8 @@ export type CheckpointPace = {
   readonly countRecord: () => void;
   /** Called as a task is restored or begins a checkpoint, with its items (listings and books). */
   readonly begin: (task: string, items: number, nowMs: number) => void;
+  /** Called as a task stops: another process may own it next. */
+  readonly end: (task: string) => void;
   /** Whether the next checkpoint of the task is due (performance.now clock). */
   readonly isDue: (task: string, nowMs: number) => boolean;
 };
@@ -32,9 +34,13 @@ export const createCheckpointPace = (): CheckpointPace => {
       items += its - (tasks.get(task)?.items ?? 0);
       tasks.set(task, { atMs, records, items: its });
     },
+    end: (task) => {
+      items -= tasks.get(task)?.items ?? 0;
+      tasks.delete(task);
+    },
     isDue: (task, nowMs) => {
       const begun = tasks.get(task);
-      if (begun === undefined) return true;
+      if (begun === undefined) return false;
       const sinceMs = nowMs - begun.atMs;
       const enough = Math.max(REPLAYED_RECORDS, RECORDS_AN_ITEM * items);
       return sinceMs >= MOST_MS || (sinceMs >= LEAST_MS && records - begun.records >= enough);
@@ -46,5 +52,6 @@ export const createCheckpointPace = (): CheckpointPace => {
 export const NO_CHECKPOINTS: CheckpointPace = {
   countRecord: () => undefined,
   begin: () => undefined,
+  end: () => undefined,
   isDue: () => false,
 };

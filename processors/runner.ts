@@ -183,6 +183,7 @@ export class TaskRunner {
       this.#advanceRound(WHOLE);
       await this.#closing;
     }
+    this.#spec.pace.end(this.#task.id);
     await this.#publishingWatermark;
     await Promise.all([flushOutputs(this.#spec.outlets), this.#spec.outlets.checkpoints.flush()]);
   }

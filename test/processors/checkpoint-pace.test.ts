@@ -39,6 +39,17 @@ t.test('with many items after four records an item, as of the newest checkpoint 
   t.ok(pace.isDue('a', 10_000));
 });
 
+t.test('items of a task that has stopped count no longer', async (t) => {
+  const pace = createCheckpointPace();
+  pace.begin('a', 100, 0);
+  pace.begin('b', 90_000, 0);
+  count(pace, 15_000);
+  t.notOk(pace.isDue('a', 5_000));
+  pace.end('b');
+  t.ok(pace.isDue('a', 5_000));
+  t.notOk(pace.isDue('b', 60_000));
+});
+
 t.test('after thirty seconds without a record too', async (t) => {
   const pace = createCheckpointPace();
   pace.begin('a', 1, 0);

@@ -1,5 +1,6 @@
 /** `npm run demo`: the whole service on embedded engines and simulated venues; needs no network once installed. */
 import { simulatedVenues } from '../simulator/venues/index.ts';
+import { SMALL_YOUNG_GENERATION } from './processes.ts';
 import { runService } from './run-service.ts';
 
 const venues = simulatedVenues.map(({ id }) => id);
@@ -10,8 +11,8 @@ const FRAMES_A_LISTING = 3;
 
 const { SIM_LISTINGS = String(LISTINGS_A_VENUE) } = process.env;
 const { SIM_RATE = String(venues.length * Number(SIM_LISTINGS) * FRAMES_A_LISTING) } = process.env;
-/** V8's young generation grows to 64 MB in each process; at these rates a small one takes as much processor time. */
-const NODE_OPTIONS = [process.env['NODE_OPTIONS'], '--max-semi-space-size=8'].join(' ').trimStart();
+/** At these rates a small one takes as much processor time. */
+const NODE_OPTIONS = [process.env['NODE_OPTIONS'], SMALL_YOUNG_GENERATION].join(' ').trimStart();
 
 const settings = { SIM_LISTINGS, SIM_RATE, NODE_OPTIONS };
 runService({ venues, source: 'simulated', settings, defaultDir: 'demo', past: true });

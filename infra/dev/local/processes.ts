@@ -19,12 +19,12 @@ export const PROCESS_PORTS: readonly PortSetting[] = [
   'WEB_METRICS_PORT',
 ];
 
-/**
- * Arguments of a Node process without a hot path. V8's young generation grows with the rate of allocation and keeps its pages: 40 to 100 MB that
- * such a process does not need.
- */
+/** V8's young generation grows with the rate of allocation and keeps its pages: 40 to 100 MB that a process without a hot path does not need. */
+export const SMALL_YOUNG_GENERATION = '--max-semi-space-size=8';
+
+/** Arguments of a Node process without a hot path. */
 export function smallProcess(file: string): string[] {
-  return ['--max-semi-space-size=8', join(PROJECT_ROOT, file)];
+  return [SMALL_YOUNG_GENERATION, join(PROJECT_ROOT, file)];
 }
 
 /** On a busy machine the API takes minutes to follow five minutes of `live`; a dead process is detected at once. */
