@@ -19,6 +19,7 @@ import { quantile } from './figures.ts';
 import { coresBetween, readUsage } from './machine.ts';
 import { startNode } from './node-start.ts';
 import { fetchText } from './run.ts';
+import { fitLines } from './slopes.ts';
 import { readSteps, stepFigures } from './steps.ts';
 import { renderColumns } from './table.ts';
 import { until } from './until.ts';
@@ -117,21 +118,12 @@ const measureSize = async (listings: number): Promise<Figures> => {
   }
 };
 
-/** Exponent of the figure over the sizes, by least squares of their logarithms; null where a figure is missing. */
+/** Exponent of the figure over the sizes: the slope of their logarithms; null where a figure is missing. */
 const computeGrowth = (measured: readonly (number | null)[]): number | null => {
-  const points = measured.flatMap((value, i) =>
-    value === null || value <= 0 ? [] : [[Math.log(sizes[i] ?? 1), Math.log(value)]],
+  const line = measured.flatMap((value, i) =>
+    value === null || value <= 0 ? [] : [{ x: Math.log(sizes[i] ?? 1), y: Math.log(value) }],
   );
-  if (points.length < 2 || points.length < measured.length) return null;
-  const mean = (of: number): number =>
-    points.reduce((total, point) => total + (point[of] as number), 0) / points.length;
-  const [mx, my] = [mean(0), mean(1)];
-  let [along, across] = [0, 0];
-  for (const [x, y] of points as [number, number][]) {
-    along += (x - mx) ** 2;
-    across += (x - mx) * (y - my);
-  }
-  return across / along;
+  return line.length < measured.length ? null : (fitLines([line])?.slope ?? null);
 };
 
 rmSync(DIR, { recursive: true, force: true });

@@ -16,8 +16,8 @@ const computeMean = (values: readonly number[]): number => values.reduce((sum, v
 /** `error`: its standard error, from the distances of the points to the lines; infinite for too few points. */
 export type Slope = { readonly perHour: number; readonly error: number };
 
-/** One slope (least squares) common to lines with their own heights; null when x does not vary. */
-const commonSlope = (lines: readonly Line[]): Slope | null => {
+/** One slope (least squares) common to lines with their own heights, and its standard error; null when x does not vary. */
+export const fitLines = (lines: readonly Line[]): { readonly slope: number; readonly error: number } | null => {
   let [along, across, high, points] = [0, 0, 0, 0];
   for (const line of lines) {
     const [mx, my] = [computeMean(line.map(({ x }) => x)), computeMean(line.map(({ y }) => y))];
@@ -29,10 +29,16 @@ const commonSlope = (lines: readonly Line[]): Slope | null => {
     }
   }
   if (along === 0) return null;
-  const perHour = across / along;
+  const slope = across / along;
   const free = points - lines.length - 1;
-  const beside = Math.max(0, high - perHour * across);
-  return { perHour, error: free > 0 ? Math.sqrt(beside / free / along) : Number.POSITIVE_INFINITY };
+  const beside = Math.max(0, high - slope * across);
+  return { slope, error: free > 0 ? Math.sqrt(beside / free / along) : Number.POSITIVE_INFINITY };
+};
+
+/** Of lines over hours. */
+const commonSlope = (lines: readonly Line[]): Slope | null => {
+  const fitted = fitLines(lines);
+  return fitted === null ? null : { perHour: fitted.slope, error: fitted.error };
 };
 
 /** Samples grouped by their process, in the order of time. */
