@@ -1,7 +1,7 @@
 // What a listing costs: the whole service with more and more listings, each of them at the same calm rate.
 //
 //   node infra/dev/bench/sizes.ts                      1,250, 2,500, 5,000 and 10,000 listings of five simulated venues
-//   node infra/dev/bench/sizes.ts --sizes 500,1000 --rate 3 --step 1 --seconds 20
+//   node infra/dev/bench/sizes.ts --sizes 500,1000 --rate 3 --step 1 --seconds 20   (a size is 160 at least)
 //
 // Prints one column a size. `growth` is the exponent of the figure over the sizes: 1 is linear, 2 is the square.
 import { rmSync } from 'node:fs';
