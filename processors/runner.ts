@@ -2,10 +2,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { endOffsets, type KafkaHandle, type Message, type Publisher } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
-import { runStretch } from '../infra/runtime/steps.ts';
+import { completeWork, continueWork, type Interruptible } from '../infra/runtime/steps.ts';
 import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
-import { codecs, mdCodec } from '../schemas/avro/codec.ts';
-import { type CheckpointEntry, type StateEntry, type Topics, topics, type WatermarkEntry } from '../schemas/topics.ts';
+import { codecs } from '../schemas/avro/codec.ts';
+import { type CheckpointEntry, type Topics, topics, type WatermarkEntry } from '../schemas/topics.ts';
 import { type Backlog, createBacklog, NO_BACKLOG } from './backlog.ts';
 import { beginRound, countUnsaved, makeMarker, type Round, saveSome } from './checkpoint.ts';
 import type { CheckpointPace } from './checkpoint-pace.ts';
@@ -13,13 +13,14 @@ import { readRaw, refuseHole, refuseOther } from './continuity.ts';
 import type { ProcessorMetrics } from './metrics.ts';
 import { flushOutputs, type Outlets } from './outlets.ts';
 import { encodeOwnerTick } from './owner-tick.ts';
+import { countLosses, type Destination, publishOutputs, publishRound } from './publish-outputs.ts';
 import { type Restored, restore } from './restore.ts';
 import type { Outputs } from './task/outputs.ts';
 import type { Presences } from './task/presence.ts';
 import { Task } from './task/task.ts';
 
 const ROUND_LASTS_MS = 2_000;
-const IDLE_SLICE_MS = 4;
+const IDLE_SLICE_MS = 3;
 /** The slice of a stopping task. */
 const WHOLE = Number.POSITIVE_INFINITY;
 /** Limits the unwritten part of a round. */
@@ -28,8 +29,8 @@ const OWNER_TICK_EVERY_MS = 250;
 const QUIET_AFTER_MS = 1_000;
 /** An idle task publishes its watermark, so that others know its log is processed. */
 const REST_AFTER_MS = 500;
-/** Longest run of records before the process serves everything else: heartbeats, other tasks, the queue. */
-const STRETCH_MS = 5;
+/** Longest run of work before the process serves everything else: heartbeats, other tasks, the queue. */
+const STRETCH_MS = 3;
 
 type RunnerSpec = {
   readonly handle: KafkaHandle;
@@ -54,6 +55,7 @@ type Begun = { readonly task: Task } & Pick<Restored, 'emittedTo' | 'logStart' |
 export class TaskRunner {
   readonly #spec: RunnerSpec;
   readonly #names: Topics;
+  readonly #destination: Destination;
   readonly #task: Task;
   /** Outputs of records at or below this raw offset were acknowledged by an earlier owner. */
   readonly #emittedTo: number;
@@ -62,6 +64,8 @@ export class TaskRunner {
   readonly #starts: ReadonlyMap<string, number>;
   readonly #timer: NodeJS.Timeout;
   readonly #backlog: Backlog;
+  /** The record in work: a stretch may end within it. */
+  #record: Interruptible | null = null;
   #round: Round | null = null;
   #roundStart = 0;
   #closing: Promise<void> | null = null;
@@ -79,6 +83,8 @@ export class TaskRunner {
   private constructor(spec: RunnerSpec, restored: Begun, starts: ReadonlyMap<string, number>) {
     this.#spec = spec;
     this.#names = topics(spec.namespace);
+    const { venue, partition, outlets } = spec;
+    this.#destination = { venue: venue.id, partition, names: this.#names, outlets };
     this.#task = restored.task;
     this.#publishedWatermark = restored.task.watermark;
     this.#emittedTo = restored.emittedTo;
@@ -137,28 +143,42 @@ export class TaskRunner {
   async apply(messages: readonly Message[], logEnd: number): Promise<void> {
     this.#logEnd = logEnd;
     this.#appliedAtMs = performance.now();
-    for (let at = 0; at < messages.length; ) {
-      if (at > 0) await this.#breathe();
+    const work = this.#applyAll(messages);
+    const stretch = (): boolean => continueWork(work, STRETCH_MS);
+    while (!this.#spec.metrics.meterStep('records', stretch)) {
+      await this.#breathe();
       if (this.#stopped) return;
-      const stretch = { from: at, ms: STRETCH_MS };
-      at = this.#spec.metrics.meterStep('records', () => runStretch(messages, stretch, this.#applyOne));
     }
     this.#spec.metrics.lag(this.#task.id, Math.max(0, logEnd - this.next));
     this.#advanceRound(IDLE_SLICE_MS);
     await this.#breathe();
   }
 
-  readonly #applyOne = (message: Message): void => {
+  *#applyAll(messages: readonly Message[]): Interruptible {
+    for (const message of messages) {
+      if (this.#stopped) return;
+      this.#record = this.#applyOne(message);
+      try {
+        yield* this.#record;
+      } finally {
+        this.#record = null;
+      }
+      yield;
+    }
+  }
+
+  *#applyOne(message: Message): Interruptible {
     refuseOther(this.#place, this.#task.state, message);
     if (message.value === null || message.offset < this.next) return;
     refuseHole(this.#place, this.#task.state, message);
     const { offset, timestampMs, value } = message;
     const raw = readRaw(value);
     if (raw?.slot !== 'owner') this.#receivedAtMs = performance.now();
-    this.#publish(this.#task.process({ offset, timestampMs, message: raw, payload: value }));
+    const outputs = yield* this.#task.apply({ offset, timestampMs, message: raw, payload: value });
+    yield* this.#publish(outputs);
     this.#spec.metrics.recordApplied(this.#task.id, raw?.kind ?? 'unreadable');
     this.#spec.pace.countRecord();
-  };
+  }
 
   get #hasBegun(): boolean {
     return this.#task.state.startedAt !== null;
@@ -177,6 +197,8 @@ export class TaskRunner {
   async stop(ending: Ending): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
+    if (this.#record !== null) completeWork(this.#record);
+    this.#record = null;
     await this.#closing;
     if (ending === 'saved' && this.#hasBegun) {
       if (this.#round === null) this.#beginRound();
@@ -190,70 +212,21 @@ export class TaskRunner {
 
   // ---- outputs ----
 
-  #publish(outputs: Outputs): void {
+  *#publish(outputs: Outputs): Interruptible {
     if (outputs.offset <= this.#emittedTo) return;
-    const { outlets, venue, partition } = this.#spec;
-    const { live, kept } = outlets;
-    const names = this.#names;
+    const { outlets, venue, metrics } = this.#spec;
     const wanted = this.#backlog.selectOutputs(outputs, this.#task.state.recordedAt, Date.now());
-    for (const entry of wanted.live) {
-      live.publish({
-        topic: names.live(venue.id),
-        partition,
-        key: entry.symbol,
-        value: codecs.live.encode(entry),
-      });
+    yield* publishOutputs(this.#destination, { ...outputs, live: wanted.live });
+    countLosses(metrics, this.#task.id, outputs);
+    if (wanted.stateRound) {
+      // `live` may be followed from any position at or before the round: readers drop repeats.
+      const liveOffset = this.#position(outlets.live, this.#names.live(venue.id));
+      const marker = { round: outputs.offset, watermark: this.#task.watermark, live_offset: liveOffset };
+      yield* publishRound(this.#destination, wanted.stateRound, marker);
     }
-    for (const entry of outputs.rows) {
-      const key = entry.row?.texts['listing'] ?? null;
-      if (entry.row?.texts['gap_cause'] === 'storage_failure') this.#spec.metrics.windowsLost(this.#task.id);
-      kept.publish({ topic: names.rows(venue.id), partition, key, value: codecs.rows.encode(entry) });
-    }
-    for (const record of outputs.md) {
-      const key = `${record.venue}|${record.venue_symbol ?? ''}`;
-      kept.publish({ topic: names.md(record.layer), key, value: mdCodec(record.layer).encode(record) });
-    }
-    for (const version of outputs.listings) {
-      const key = `${version.venue}|${version.venue_symbol}`;
-      kept.publish({ topic: names.listings, key, value: codecs.listing.encode(version) });
-    }
-    for (const version of outputs.capabilities) {
-      kept.publish({ topic: names.capabilities, key: version.venue, value: codecs.capability.encode(version) });
-    }
-    for (const letter of outputs.deadLetters) {
-      kept.publish({ topic: names.deadLetters, key: letter.source, value: codecs.deadLetter.encode(letter) });
-      this.#spec.metrics.deadLetter(letter.code);
-    }
-    if (wanted.stateRound) this.#publishRound(wanted.stateRound, outputs.offset);
-    if (outputs.watermark !== null) {
-      this.#watermark = { watermark: outputs.watermark, offset: outputs.offset };
-      this.#publishWatermark();
-    }
-  }
-
-  /** Publishes a state round and its marker. `live` may be followed from any position at or before the round: readers drop repeats. */
-  #publishRound(entries: readonly StateEntry[], round: number): void {
-    const { outlets, venue, partition } = this.#spec;
-    const { live, kept } = outlets;
-    const topic = this.#names.state(venue.id);
-    for (const entry of entries) {
-      kept.publish({ topic, partition, key: entry.symbol, value: codecs.state.encode(entry) });
-    }
-    const marker: StateEntry = {
-      round,
-      kind: 'marker',
-      symbol: null,
-      reading: null,
-      span: null,
-      listing: null,
-      capability: null,
-      marker: {
-        entries: entries.length,
-        watermark: this.#task.watermark,
-        live_offset: this.#position(live, this.#names.live(venue.id)),
-      },
-    };
-    kept.publish({ topic, partition, key: null, value: codecs.state.encode(marker) });
+    if (outputs.watermark === null) return;
+    this.#watermark = { watermark: outputs.watermark, offset: outputs.offset };
+    this.#publishWatermark();
   }
 
   #position(publisher: Publisher, topic: string): number {
@@ -311,7 +284,7 @@ export class TaskRunner {
     this.#roundAtMs = performance.now();
     this.#countItems();
     this.#roundStart = this.#position(this.#spec.outlets.checkpoints, this.#names.checkpoints(this.#spec.venue.id));
-    this.#round = beginRound(this.#task, this.#save);
+    this.#round = this.#spec.metrics.meterStep('checkpoint', () => beginRound(this.#task, this.#save));
   }
 
   #countItems(): void {
@@ -356,11 +329,12 @@ export class TaskRunner {
     if (this.#stopped) return;
     const now = performance.now();
     if (this.#round !== null) this.#advanceRound(IDLE_SLICE_MS);
-    else if (this.#hasBegun && this.#spec.pace.isDue(this.#task.id, now)) this.#beginRound();
+    else if (this.#record === null && this.#hasBegun && this.#spec.pace.isDue(this.#task.id, now)) this.#beginRound();
     this.#tickIfQuiet(now);
     const { offset } = this.#task.state;
     if (
       !this.#hasBegun ||
+      this.#record !== null ||
       offset <= Math.max(this.#publishedOffset, this.#emittedTo) ||
       now - this.#appliedAtMs < REST_AFTER_MS
     )

@@ -31,7 +31,13 @@ const firstStored = ({ version }: Selected, spec: ColumnSpec, now: Micros): numb
 
 type Missing = { readonly listing: Selected; readonly spec: ColumnSpec; readonly id: string; readonly first: number };
 type Loading = { readonly first: number; readonly target: Target; readonly done: Promise<void> };
-type Load = { readonly reader: HistoryReader; readonly live: LiveMemory; readonly last: (spec: ColumnSpec) => number };
+type Load = {
+  readonly reader: HistoryReader;
+  readonly live: LiveMemory;
+  readonly last: (spec: ColumnSpec) => number;
+  /** For one answer about the past: memory holds rows of later periods too. */
+  readonly isOfPast: boolean;
+};
 
 const groupMissing = (missing: readonly Missing[]): Missing[][] => {
   const groups = new Map<string, Missing[]>();
@@ -45,7 +51,7 @@ const groupMissing = (missing: readonly Missing[]): Missing[][] => {
 };
 
 /** Columns for what is missing, holding what memory has; `done` when the store has been read too. */
-const beginLoad = (missing: readonly Missing[], { reader, live, last }: Load) => {
+const beginLoad = (missing: readonly Missing[], { reader, live, last, isOfPast }: Load) => {
   const groups = groupMissing(missing).flatMap((group) => {
     const [head] = group;
     if (head === undefined) return [];
@@ -62,7 +68,7 @@ const beginLoad = (missing: readonly Missing[], { reader, live, last }: Load) =>
         venue: listing.venue,
         symbol: listing.venueSymbol,
         spec,
-        column: new Column(first, reach.last, { isQuantity: isQuantitySpec(spec) }),
+        column: new Column(first, reach.last, { isQuantity: isQuantitySpec(spec), isOfPast }),
       };
       fillFromMemory(live, target);
       return target;
@@ -85,7 +91,7 @@ export const readColumns = async (
     }),
   );
   const last = (spec: ColumnSpec): number => periodAt(at, findLength(spec));
-  const loads = beginLoad(missing, { reader, live, last });
+  const loads = beginLoad(missing, { reader, live, last, isOfPast: true });
   for (const { group, targets } of loads) {
     group.forEach(({ listing, id }, i) => {
       const column = targets[i]?.column;
@@ -156,21 +162,23 @@ export class SeriesCache implements Columns {
 
   #load(missing: readonly Missing[], at: Micros, reader: HistoryReader): Promise<void>[] {
     const last = (spec: ColumnSpec): number => periodAt(at, findLength(spec)) + 1;
-    return beginLoad(missing, { reader, live: this.#live, last }).map(({ group, targets, done: read }) => {
-      const keys = group.map(({ listing, id }) => toKey(listing.listing, id));
-      const done = read.then(
-        () => this.#finish(keys, targets),
-        (error: unknown) => {
-          this.#abandon(keys, targets);
-          throw error;
-        },
-      );
-      targets.forEach((target, i) => {
-        this.#loading.set(keys[i] ?? '', { first: group[i]?.first ?? 0, target, done });
-        this.#follow(target);
-      });
-      return done;
-    });
+    return beginLoad(missing, { reader, live: this.#live, last, isOfPast: false }).map(
+      ({ group, targets, done: read }) => {
+        const keys = group.map(({ listing, id }) => toKey(listing.listing, id));
+        const done = read.then(
+          () => this.#finish(keys, targets),
+          (error: unknown) => {
+            this.#abandon(keys, targets);
+            throw error;
+          },
+        );
+        targets.forEach((target, i) => {
+          this.#loading.set(keys[i] ?? '', { first: group[i]?.first ?? 0, target, done });
+          this.#follow(target);
+        });
+        return done;
+      },
+    );
   }
 
   #finish(keys: readonly string[], targets: readonly Target[]): void {

@@ -27,6 +27,8 @@ const UNITS: readonly (QuantityUnit | null)[] = [null, 'base', 'contracts', 'quo
 export type ColumnOptions = {
   /** For conversions: the version in force is that of the instant a row was recorded, the unit is the row's own. */
   readonly isQuantity?: boolean;
+  /** Drops elements after the last period, instead of moving on with them: what came later is no part of an answer about the past. */
+  readonly isOfPast?: boolean;
 };
 
 const none = (room: number): Float64Array => new Float64Array(room).fill(Number.NaN);
@@ -39,11 +41,13 @@ export class Column {
   #recorded: Float64Array | null;
   #units: Uint8Array | null;
   readonly #digits = new Map<number, Digits>();
+  readonly #last: number;
 
-  /** Room for the periods `first` to `last`, and a few more. */
-  constructor(first: number, last: number, { isQuantity = false }: ColumnOptions = {}) {
-    const room = Math.max(0, last - first + 1) + SLACK;
+  /** Room for the periods `first` to `last`; a column that is not of the past moves on with later ones. */
+  constructor(first: number, last: number, { isQuantity = false, isOfPast = false }: ColumnOptions = {}) {
+    const room = Math.max(0, last - first + 1) + (isOfPast ? 0 : SLACK);
     this.#first = first;
+    this.#last = isOfPast ? last : Number.POSITIVE_INFINITY;
     this.#values = none(room);
     this.#received = none(room);
     this.#recorded = isQuantity ? none(room) : null;
@@ -59,9 +63,12 @@ export class Column {
     return this.#kept().length * this.#values.length * BYTES_A_FIGURE + (this.#units?.length ?? 0);
   }
 
-  /** Puts an element. The last received element of a period counts; a repeat has the same value. Drops elements before the first period. */
+  /**
+   * Puts an element. The last received element of a period counts; a repeat has the same value. Drops elements before the first period, and
+   * in a column of the past those after the last.
+   */
   put(period: number, { value, received, recorded = Number.NaN, digits, unit = null }: PeriodValue): void {
-    if (period < this.#first) return;
+    if (period < this.#first || period > this.#last) return;
     if (period - this.#first >= this.#values.length) this.#moveTo(period);
     const i = period - this.#first;
     const held = this.#received[i] as number;

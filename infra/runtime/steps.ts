@@ -17,23 +17,52 @@ export const runStretch = <T>(items: readonly T[], { from, ms }: Stretch, handle
   return at;
 };
 
+/** Work that may be interrupted wherever it yields, and continued later. */
+export type Interruptible<R = void> = Generator<void, R, void>;
+
+/** Continues work until `ms` have passed, at least to its next `yield`. True once it is complete. */
+export const continueWork = (work: Interruptible<unknown>, ms: number): boolean => {
+  const ends = performance.now() + ms;
+  do {
+    if (work.next().done === true) return true;
+  } while (performance.now() <= ends);
+  return false;
+};
+
+/** Does all that is left of it without a pause. Returns its result. */
+export const completeWork = <R>(work: Interruptible<R>): R => {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+};
+
 /** Counts nothing. */
 export const UNMETERED: MeterStep = (_step, work) => work();
 
 /** Seconds. */
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
 
-/** `process_step_seconds`, by the step's name. Create it once a registry. */
+/** Microseconds that this thread ran: a wait for a core is not among them. */
+const readThreadCpu = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return user + system;
+};
+
+/** `process_step_seconds` and `process_step_cpu_seconds`, by the step's name. Create it once a registry. */
 export const meterSteps = (registry: Registry): MeterStep => {
   const { makeHistogram } = bindMetrics(registry);
-  const help = 'How long a step held the thread of the process.';
-  const seconds = makeHistogram('process_step_seconds', help, { buckets: BUCKETS, labelNames: ['step'] });
+  const options = { buckets: BUCKETS, labelNames: ['step'] };
+  const seconds = makeHistogram('process_step_seconds', 'How long a step held the thread of the process.', options);
+  const cpu = makeHistogram('process_step_cpu_seconds', 'Of it, the time for which the thread had a core.', options);
   return (step, work) => {
     const began = performance.now();
+    const ran = readThreadCpu();
     try {
       return work();
     } finally {
       seconds.observe({ step }, (performance.now() - began) / 1_000);
+      cpu.observe({ step }, (readThreadCpu() - ran) / 1_000_000);
     }
   };
 };

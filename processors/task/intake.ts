@@ -1,4 +1,5 @@
 // Applies each kind of raw record to a task: connections, capabilities, reference answers, data (design section 4).
+import type { Interruptible } from '../../infra/runtime/steps.ts';
 import {
   type ReferenceAnswer,
   VenueError,
@@ -27,23 +28,23 @@ import { COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 /** A larger piece of a message is not kept for `include_raw`. */
 const RAW_LIMIT = 16_384;
 
-/** Applies one raw record. An unreadable one becomes a dead letter with its code, and processing continues. */
-export const applyMessage = (context: TaskContext, message: RawMessage): void => {
+/** Applies one raw record. An unreadable one becomes a dead letter with its code, and processing continues. Yields after each record of a message. */
+export function* applyMessage(context: TaskContext, message: RawMessage): Interruptible {
   const { state } = context;
   const fromCollector = message.slot !== 'owner';
   if (fromCollector && counts(state.recordedAt, windowEnd(message.received_at, COLLECTOR_BUCKET_MS))) {
     noteCollector(context.store, message.received_at);
   }
   try {
-    dispatch(context, message);
+    yield* dispatch(context, message);
   } catch (error) {
     const code = error instanceof VenueError ? error.code : 'INTERNAL';
     const text = error instanceof Error ? error.message : String(error);
     pushDeadLetter(context, { code, text, payload: message.payload });
   }
-};
+}
 
-const dispatch = (context: TaskContext, message: RawMessage): void => {
+function* dispatch(context: TaskContext, message: RawMessage): Interruptible {
   switch (message.kind) {
     case 'tick':
       return applyTick(context, message);
@@ -54,15 +55,15 @@ const dispatch = (context: TaskContext, message: RawMessage): void => {
     case 'lost':
       return applyLost(context, message);
     case 'response':
-      return message.slot === 'reference' ? applyReference(context, message) : applyData(context, message);
+      return yield* message.slot === 'reference' ? applyReference(context, message) : applyData(context, message);
     case 'frame':
-      return applyData(context, message);
+      return yield* applyData(context, message);
     default: {
       const unknown: never = message.kind;
       throw new VenueError('VENUE_BAD_FRAME', `unknown raw kind "${String(unknown)}"`);
     }
   }
-};
+}
 
 const parseBody = <T>(message: RawMessage): T => JSON.parse(Buffer.from(message.payload).toString('utf8')) as T;
 
@@ -116,21 +117,24 @@ const applyLost = (context: TaskContext, message: RawMessage): void => {
   store.changeConnection(message.conn_id, (connection) => loseConnection(connection, body, changed));
 };
 
-const applyReference = (context: TaskContext, message: RawMessage): void => {
+function* applyReference(context: TaskContext, message: RawMessage): Interruptible {
   const { store, state } = context;
   const venueMessage = toVenueMessage(context, message);
   const answer = store.changeCore(({ reference }) => context.venue.mapReference(reference, venueMessage));
   if (!answer) return;
   const owned = answer.listings.filter((record) => ownsSymbol(context, record.venue_symbol));
   const readRaw = createElementReader(answer);
-  for (const record of owned) applyListing(context, record, readRaw);
+  for (const record of owned) {
+    applyListing(context, record, readRaw);
+    yield;
+  }
   const present = new Set(owned.map((record) => record.venue_symbol));
   const before = state.scopes[answer.scope] ?? [];
   for (const symbol of before) if (!present.has(symbol)) delist(context, symbol, message.received_at);
   store.changeCore(({ scopes }) => {
     scopes[answer.scope] = [...present];
   });
-};
+}
 
 /** Reads elements of an answer; they are cut out of it only when a version needs one. */
 const createElementReader = ({ elements }: ReferenceAnswer): ((venueSymbol: string) => string | null) => {
@@ -196,7 +200,7 @@ const applyTurn = (context: TaskContext, symbol: string, before: readonly string
   });
 };
 
-const applyData = (context: TaskContext, message: RawMessage): void => {
+function* applyData(context: TaskContext, message: RawMessage): Interruptible {
   const { store, state } = context;
   nameConnection(store, named(message, message.received_at), spanChanged(context));
   if (!advanceSeq(store, message)) return;
@@ -204,9 +208,12 @@ const applyData = (context: TaskContext, message: RawMessage): void => {
   const connection = state.connections.get(message.conn_id);
   if (!connection) return;
   const answer = message.kind === 'response' ? toAnswer(context, message, records) : null;
-  for (const [index, mapped] of records.entries()) applyMapped(context, connection, { mapped, index, answer });
+  for (const [index, mapped] of records.entries()) {
+    applyMapped(context, connection, { mapped, index, answer });
+    yield;
+  }
   if (answer) applyCovered(context, connection, answer);
-};
+}
 
 /** False for a repeat: records of a connection have ascending `seq`. */
 const advanceSeq = ({ changeConnection }: Store, { conn_id: connId, seq }: RawMessage): boolean =>

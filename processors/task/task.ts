@@ -1,4 +1,5 @@
 // One task: a pure machine over one raw partition. Records in, outputs out; time comes only from the records (design section 5).
+import { completeWork, type Interruptible } from '../../infra/runtime/steps.ts';
 import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
@@ -83,7 +84,12 @@ export class Task {
   }
 
   /** Applies one raw record and returns its outputs. A record at or below the last applied offset has none. */
-  process({ offset, timestampMs, message, payload = new Uint8Array() }: LogRecord): Outputs {
+  process(record: LogRecord): Outputs {
+    return completeWork(this.apply(record));
+  }
+
+  /** As `process`, with pauses. Until it is complete the state is none that a checkpoint may begin with, and no other record may be applied. */
+  *apply({ offset, timestampMs, message, payload = new Uint8Array() }: LogRecord): Interruptible<Outputs> {
     const context = this.#context;
     const { store, state } = context;
     context.out = createOutputs(offset);
@@ -97,15 +103,15 @@ export class Task {
     const isUnpublished = recovery !== null && offset > recovery.spokenTo;
     if (isUnpublished)
       resumePublishing(context, recovery, Math.min(message?.received_at ?? Infinity, state.recordedAt));
-    advanceTime(context);
+    yield* advanceTime(context);
     if (isUnpublished) {
       store.changeCore((core) => {
         core.recovery = null;
       });
     }
     if (message === null) pushDeadLetter(context, { code: 'RAW_BAD_RECORD', text: 'no raw message', payload });
-    else applyMessage(context, message);
-    publishTime(context);
+    else yield* applyMessage(context, message);
+    yield* publishTime(context);
     return context.out;
   }
 }

@@ -1,4 +1,5 @@
 // Actions that depend on the log's time: connections expire, buckets and windows end, watermarks and state rounds are due.
+import type { Interruptible } from '../../infra/runtime/steps.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
@@ -39,8 +40,8 @@ export const beginLog = ({ changeCore }: Store): void =>
     }
   });
 
-/** Does everything that is due before the record at `recordedAt` is applied. */
-export const advanceTime = (context: TaskContext): void => {
+/** Does everything that is due before the record at `recordedAt` is applied. Yields after each listing: the windows of all of them end at once. */
+export function* advanceTime(context: TaskContext): Interruptible {
   const { store, state, pending } = context;
   expireConnections(store, spanChanged(context));
   for (const key of pending) {
@@ -49,16 +50,16 @@ export const advanceTime = (context: TaskContext): void => {
     publishPending(context, key);
   }
   const watermark = computeWatermark(state);
-  for (const ms of WINDOW_LENGTHS_MS) announceTo(context, ms, findLastEnd(watermark, ms));
-  for (const ms of WINDOW_LENGTHS_MS) sealTo(context, ms, findLastEnd(watermark - SEALS_AFTER, ms));
-  sealCandles(context);
+  for (const ms of WINDOW_LENGTHS_MS) yield* announceTo(context, ms, findLastEnd(watermark, ms));
+  for (const ms of WINDOW_LENGTHS_MS) yield* sealTo(context, ms, findLastEnd(watermark - SEALS_AFTER, ms));
+  yield* sealCandles(context);
   prune(context);
-};
+}
 
 /** End of the newest window of length `ms` that ended by `at`. */
 const findLastEnd = (at: Micros, ms: number): Micros => Math.floor(at / (ms * 1000)) * ms * 1000;
 
-const announceTo = (context: TaskContext, ms: number, to: Micros): void => {
+function* announceTo(context: TaskContext, ms: number, to: Micros): Interruptible {
   const { store, state } = context;
   const announced = state.announced[ms] ?? 0;
   if (to <= announced) return;
@@ -73,10 +74,11 @@ const announceTo = (context: TaskContext, ms: number, to: Micros): void => {
         pushProvisional(context, listing, { layer, ...window });
       }
     }
+    yield;
   }
-};
+}
 
-const sealTo = (context: TaskContext, ms: number, to: Micros): void => {
+function* sealTo(context: TaskContext, ms: number, to: Micros): Interruptible {
   const { store, state } = context;
   const from = state.sealed[ms] ?? 0;
   if (to <= from) return;
@@ -89,13 +91,14 @@ const sealTo = (context: TaskContext, ms: number, to: Micros): void => {
       if (ms !== EVENT_GAP_WINDOW_MS) return;
       for (const row of eventGapRows(context, listing, { from, at: to })) pushSealed(context, symbol, row);
     });
+    yield;
   }
   store.changeCore((core) => {
     core.sealed[ms] = to;
   });
-};
+}
 
-const sealCandles = (context: TaskContext): void => {
+function* sealCandles(context: TaskContext): Interruptible {
   const { store, state } = context;
   const from = state.minutesSealed;
   const to = Math.min(lastMinuteToSeal(context), from + MINUTES_A_RECORD * MINUTE);
@@ -105,8 +108,9 @@ const sealCandles = (context: TaskContext): void => {
   });
   for (const { symbol } of state.listings.values()) {
     store.changeListing(symbol, (listing) => sealMinutes(context, listing, { from, at: to }));
+    yield;
   }
-};
+}
 
 const prune = (context: TaskContext): void => {
   const { store, state } = context;
@@ -136,7 +140,7 @@ const forgetConnection = (context: TaskContext, connId: string): void => {
 };
 
 /** Runs after a record: publishes its watermark and state round, when they are due. */
-export const publishTime = (context: TaskContext): void => {
+export function* publishTime(context: TaskContext): Interruptible {
   const { store, state, out } = context;
   const isSealed = state.minutesSealed >= lastMinuteToSeal(context);
   if (isSealed && state.recordedAt - state.watermarkAt >= WATERMARK_EVERY) {
@@ -149,14 +153,14 @@ export const publishTime = (context: TaskContext): void => {
     store.changeCore((core) => {
       core.stateRoundAt = core.recordedAt;
     });
-    out.stateRound = listRoundEntries(state, out.offset);
+    out.stateRound = yield* listRoundEntries(state, out.offset);
   }
-};
+}
 
 const NO_BODY = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
 
 /** The newest reading of each listing and layer, connections, listings, capability, as of this record. */
-const listRoundEntries = (state: TaskView, round: number): StateEntry[] => {
+function* listRoundEntries(state: TaskView, round: number): Interruptible<StateEntry[]> {
   const entries: StateEntry[] = [];
   const push = (kind: StateEntry['kind'], body: Partial<StateEntry>): void => {
     entries.push({ round, kind, ...NO_BODY, ...body });
@@ -169,6 +173,7 @@ const listRoundEntries = (state: TaskView, round: number): StateEntry[] => {
   for (const { symbol, version, layers } of state.listings.values()) {
     push('listing', { symbol, listing: version });
     for (const { reading } of layers.values()) if (reading) push('reading', { symbol, reading });
+    yield;
   }
   return entries;
-};
+}

@@ -44,8 +44,15 @@ const fullLog = (): TestLog => {
 
 type Bodies = ReadonlyMap<string, string>;
 
-/** A round after `cut` records, all of it written when the task has worked on `more` others. */
-const roundAfter = (records: TestLog['records'], cut: number, more: number): Bodies => {
+/** When a round is written while its task works on: behind all further records, or an item in each pause within a record. */
+type Writing = 'behind' | 'in pauses';
+
+/** A round after `cut` records, written while the task works on `more` others. */
+const roundAfter = (
+  records: TestLog['records'],
+  cut: number,
+  { more, writing }: { readonly more: number; readonly writing: Writing },
+): Bodies => {
   const task = new Task(SPEC);
   for (const record of records.slice(0, cut)) task.process(record);
   const bodies = new Map<string, string>();
@@ -53,7 +60,11 @@ const roundAfter = (records: TestLog['records'], cut: number, more: number): Bod
     if (key !== null && body !== null) bodies.set(key, body);
   };
   const round = beginRound(task, save);
-  for (const record of records.slice(cut, cut + more)) task.process(record);
+  for (const record of records.slice(cut, cut + more)) {
+    const work = task.apply(record);
+    while (work.next().done !== true)
+      if (writing === 'in pauses') saveSome(round, { most: 1, deadline: Number.POSITIVE_INFINITY }, save);
+  }
   saveSome(round, { most: Number.POSITIVE_INFINITY, deadline: Number.POSITIVE_INFINITY }, save);
   return bodies;
 };
@@ -62,14 +73,16 @@ t.test('what is written late is what stood at the offset', (t) => {
   const { records } = fullLog();
   const [more, changed] = [900, new Set<string>()];
   for (let cut = 40; cut + more < records.length; cut += 211) {
-    const atOnce = roundAfter(records, cut, 0);
-    const later = roundAfter(records, cut, more);
-    t.strictSame([...later.keys()].sort(), [...atOnce.keys()].sort());
-    t.ok(
-      [...atOnce].every(([key, body]) => later.get(key) === body),
-      `the round after ${cut} records`,
-    );
-    const next = roundAfter(records, cut + more, 0);
+    const atOnce = roundAfter(records, cut, { more: 0, writing: 'behind' });
+    for (const writing of ['behind', 'in pauses'] as const) {
+      const later = roundAfter(records, cut, { more, writing });
+      t.strictSame([...later.keys()].sort(), [...atOnce.keys()].sort());
+      t.ok(
+        [...atOnce].every(([key, body]) => later.get(key) === body),
+        `the round after ${cut} records, written ${writing}`,
+      );
+    }
+    const next = roundAfter(records, cut + more, { more: 0, writing: 'behind' });
     for (const [key, body] of atOnce) if (next.get(key) !== body) changed.add(key);
   }
   t.ok(changed.has('listing:BTCUSDT') && changed.has('listing:ETHUSDT'), 'listings had changed meanwhile');

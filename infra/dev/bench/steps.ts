@@ -1,22 +1,23 @@
-// How long steps held the thread of each process (`process_step_seconds`): none should be longer than 5 ms.
+// How long steps held the thread of each process (`process_step_seconds`), and how long of it they ran (`process_step_cpu_seconds`): none should
+// be longer than 5 ms.
 import { below, type Figure, makeFigure } from './figures.ts';
 import { fetchText, type Run } from './run.ts';
 
 /** Steps up to each bound in milliseconds, ascending; the last bound is infinite. */
 type Buckets = readonly (readonly [bound: number, steps: number])[];
-/** By process and step, such as `processors: records`. */
+/** By process and step, such as `processors: records`, also without waits for a core. */
 export type StepCounts = ReadonlyMap<string, Buckets>;
 
 const METERED = ['processors', 'api'] as const;
-const BUCKET = /^process_step_seconds_bucket\{le="([^"]+)",step="([^"]+)"\} (\d+)$/gm;
+const BUCKET = /^process_step_(cpu_)?seconds_bucket\{le="([^"]+)",step="([^"]+)"\} (\d+)$/gm;
 const AIM_MS = 5;
 
 export const readSteps = async ({ service }: Pick<Run, 'service'>): Promise<StepCounts> => {
   const counts = new Map<string, [number, number][]>();
   for (const name of METERED) {
     const text = await fetchText(service.endpoints.metrics_urls[name]);
-    for (const [, bound = '', step = '', steps] of text.matchAll(BUCKET)) {
-      const key = `${name}: ${step}`;
+    for (const [, cpu, bound = '', step = '', steps] of text.matchAll(BUCKET)) {
+      const key = `${name}: ${step}${cpu ? ', waits for a core left out' : ''}`;
       const buckets = counts.get(key) ?? [];
       counts.set(key, buckets);
       buckets.push([bound === '+Inf' ? Number.POSITIVE_INFINITY : Number(bound) * 1_000, Number(steps)]);

@@ -1,9 +1,11 @@
-// The past of a local run: decides whether a start has to write or finish it, and runs the thread that does.
+// The past of a local run: decides whether a start has to write or finish it, and runs the process that does.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
+import type { PastMessage, PastOrder, PastSettings, PastStart } from '../past/main.ts';
 import { pastFile, readPast, writePast } from '../past/state.ts';
-import type { PastMessage, PastOrder, PastSettings, PastStart } from '../past/worker.ts';
 import type { Progress } from './progress.ts';
 
 /** Days of the past that a reader can request. */
@@ -51,8 +53,8 @@ type PastOptions = {
 };
 
 /** One sentence: the first line of the failure, and its consequence. */
-export const explainFailure = (error: unknown): string => {
-  const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+export const explainFailure = (error: Error): string => {
+  const [reason = ''] = error.message.split('\n');
   return `it could not be finished (${reason}); everything else runs, and the next start goes on with it`;
 };
 
@@ -60,37 +62,42 @@ export const explainFailure = (error: unknown): string => {
 export function startPast({ dir, work, shards, progress }: PastOptions): PastRun {
   const written = Promise.withResolvers<void>();
   const archived = Promise.withResolvers<ArchivedPast>();
-  const fail = (error: unknown): void => {
+  const fail = (error: Error): void => {
     written.reject(error);
     archived.reject(error);
   };
   // Callers await both; a run that is stopped before does not.
   for (const { promise } of [written, archived]) promise.catch(() => undefined);
-  const worker = new Worker(new URL('../past/worker.ts', import.meta.url));
-  worker.on('error', (error) => {
-    progress.print(`past: ${explainFailure(error)}`);
-    fail(error);
-  });
-  worker.on('exit', () => fail(new Error('the past was stopped')));
-  worker.on('message', (message: PastMessage) => {
+  const child = fork(fileURLToPath(new URL('../past/main.ts', import.meta.url)));
+  const ended = once(child, 'exit');
+  child.on('error', fail);
+  child.on('exit', () => fail(new Error('the past was stopped')));
+  child.on('message', (message: PastMessage) => {
     if ('progress' in message) progress.print(`past: ${message.progress}`);
-    else if ('archived' in message) archived.resolve(message.archived);
+    else if ('failed' in message) {
+      const error = new Error(message.failed);
+      progress.print(`past: ${explainFailure(error)}`);
+      fail(error);
+    } else if ('archived' in message) archived.resolve(message.archived);
     else {
       progress.print(`past: ${message.written} messages are in the log`);
       written.resolve();
     }
   });
-  worker.postMessage({ shards, makes: work !== 'finish' } satisfies PastStart);
+  child.send({ shards, makes: work !== 'finish' } satisfies PastStart);
   return {
     begun: () => {
       if (work !== 'finish') writePast(pastFile(dir), { state: 'writing', nowMs: Date.now(), oldDayMs: 0 });
     },
     write: async (order) => {
-      worker.postMessage({ ...order, file: pastFile(dir), shards } satisfies PastOrder);
+      child.send({ ...order, file: pastFile(dir), shards } satisfies PastOrder);
       if (work !== 'finish') await progress.during('the past', written.promise);
     },
-    settings: (nightly) => worker.postMessage({ nightly } satisfies PastSettings),
+    settings: (nightly) => void child.send({ nightly } satisfies PastSettings),
     archived: archived.promise,
-    stop: async () => void (await worker.terminate()),
+    stop: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
   };
 }

@@ -353,9 +353,12 @@ const main = async (): Promise<number> => {
   return 0;
 };
 
-if (import.meta.main) {
+/** Runs the command with the arguments of this process, and sets its exit status. */
+export const runNormalise = async (): Promise<void> => {
   process.exitCode = await main().catch((error: unknown) => {
     console.error(error instanceof Error ? error.message : String(error));
     return 1;
   });
-}
+};
+
+if (import.meta.main) await runNormalise();

@@ -35,6 +35,33 @@ t.test('a column holds what was received last in each period, in whatever order 
   );
 });
 
+t.test('a column of the past holds its periods as if nothing had come after them', async () => {
+  const put = fc.record({
+    period: fc.integer({ min: 90, max: 400 }),
+    value: fc.integer({ min: 1, max: 1_000_000 }),
+    received: fc.integer({ min: 1, max: 1_000_000 }),
+    digits: fc.option(fc.constantFrom('1.00000000000000000001', '2.00000000000000000001'), { nil: undefined }),
+  });
+  const puts = fc.uniqueArray(put, { selector: ({ received }) => received, maxLength: 200 });
+  fc.assert(
+    fc.property(puts, fc.integer({ min: 0, max: 60 }), (all, room) => {
+      const last = 100 + room;
+      const [whole, own] = [1, 2].map(() => new Column(100, last, { isQuantity: true, isOfPast: true }));
+      if (whole === undefined || own === undefined) return false;
+      for (const one of all) {
+        whole.put(one.period, one);
+        if (one.period <= last) own.put(one.period, one);
+      }
+      const show = (column: Column) => [
+        [...column.copy(last, room + 1)],
+        Array.from({ length: room + 1 }, (_, i) => [column.digitsOf(100 + i), column.receivedAt(100 + i)]),
+        whole.has(last + 1),
+      ];
+      return JSON.stringify(show(whole)) === JSON.stringify(show(own)) && !whole.has(last + 1);
+    }),
+  );
+});
+
 t.test('copies are oldest first, with NaN where nothing is', async (t) => {
   const column = new Column(10, 12);
   column.put(10, { value: 1, received: 100 });

@@ -207,6 +207,19 @@ t.test('an answer as of an instant is the same bytes whenever it is requested', 
   const second = await (await screener(feed, store, () => LATER))({ query });
   t.equal(first.items_sha256, second.items_sha256);
   t.equal(second.settled, true);
+  // Memory then holds rows of hours that are near the asked ones, or far after them.
+  for (const hours of [1, 9, 63, 64, 65, 66, 70, 200, 500]) {
+    const now = LATER + hours * HOUR;
+    const later = newFeed();
+    for (let hour = Math.max(0, hours - 12); hour < hours; hour++) {
+      const bar = { close: '120' };
+      later.entry('binance', { kind: 'sealed', symbol: 'BTCUSDT', row: hourly(BTC, NOON + hour * HOUR, bar) });
+      later.entry('binance', { kind: 'sealed', symbol: 'ETHUSDT', row: hourly(ETH, NOON + hour * HOUR, bar) });
+    }
+    later.watermark('binance', now);
+    const third = await (await screener(later, store, () => now))({ query });
+    t.equal(third.items_sha256, first.items_sha256, `${hours} hours later`);
+  }
   const [{ values } = { values: {} }] = first.instruments[0]?.venues ?? [];
   t.match(values, {
     close: { value: 109, candle_end: formatInstant(NOON - HOUR), age_ms: 1_799_500 },

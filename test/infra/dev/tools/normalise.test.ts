@@ -9,7 +9,9 @@ import type { Venue } from '../../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../../ingest/venues/index.ts';
 import { fixturePath } from '../../../support/recordings.ts';
 
-const PROGRAM = join(import.meta.dirname, '../../../../infra/dev/tools/normalise.ts');
+/** The path that records.md names, and the one that `npm run normalise` runs. */
+const PROGRAM = join(import.meta.dirname, '../../../../infra/tools/normalise.ts');
+const OWN_PROGRAM = join(import.meta.dirname, '../../../../infra/dev/tools/normalise.ts');
 
 type Output = {
   readonly status: number | null;
@@ -19,8 +21,9 @@ type Output = {
   readonly unexpected: string;
 };
 
-const command = (...args: readonly string[]): Output => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
+const command = (...args: readonly string[]): Output => run(PROGRAM, args);
+const run = (program: string, args: readonly string[]): Output => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
     encoding: 'utf8',
     maxBuffer: 1 << 29,
   });
@@ -76,6 +79,15 @@ const diff = (
     b: [[bid, '1']],
     a: [[ask, '2']],
   });
+
+t.test('both paths of the command print the same', (t) => {
+  const args = ['--venue', 'binance', fixture('jkorf-ws-examples.ndjson')];
+  const named = run(PROGRAM, args);
+  t.equal(named.status, 0);
+  t.ok(named.lines.length > 10, `${named.lines.length} records`);
+  t.same(run(OWN_PROGRAM, args), named);
+  t.end();
+});
 
 t.test('a record is one line of its members in their order, instants written out, its source last', (t) => {
   const { status, lines, summary } = command('--venue', 'binance', fixture('crypto-msg-parser-swap-singles.ndjson'));

@@ -1,7 +1,6 @@
-// The past of a demo, in a thread of its starting process: made while the engines start, written, and its days archived once they are stored.
+// The past of a demo, in a process that its starter forks: made while the engines start, written, and its days archived once they are stored.
 import { on } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type MessagePort, parentPort } from 'node:worker_threads';
 import { DAY_MS, dayAfter, dayAt, findDayStart } from '../../../processors/nightly/day.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
@@ -16,7 +15,7 @@ import { type PastState, readPast, writePast } from './state.ts';
 import { createVirtualLog, type PastRecord } from './virtual-log.ts';
 import { endKeeping, type Target, writePastLog } from './write-log.ts';
 
-/** Messages to the thread, in this order: what to make; the log is available; the settings of the nightly steps. */
+/** Messages to the process, in this order: what to make; the log is available; the settings of the nightly steps. */
 export type PastStart = { readonly shards: number; readonly makes: boolean };
 export type PastOrder = {
   readonly file: string;
@@ -25,10 +24,11 @@ export type PastOrder = {
   readonly shards: number;
 };
 export type PastSettings = { readonly nightly: Readonly<Record<string, string | undefined>> };
-/** Messages from the thread. */
+/** Messages from the process. */
 export type PastMessage =
   | { readonly progress: string }
   | { readonly written: number }
+  | { readonly failed: string }
   | { readonly archived: { readonly oldDay: string; readonly yesterday: string } };
 
 /** Differs from the live market's, so that its walk does not repeat. */
@@ -36,7 +36,7 @@ const SEED = 2_026;
 const LOOK_EVERY_MS = 500;
 const PRINT_EVERY_MS = 4_000;
 
-const post = (message: PastMessage): void => parentPort?.postMessage(message);
+const post = (message: PastMessage): void => void process.send?.(message);
 const progress = (line: string): void => post({ progress: line });
 
 type Made = { readonly nowMs: number; readonly recordsTo: (venue: string, nowMs: number) => readonly PastRecord[] };
@@ -168,7 +168,7 @@ const obey = async (order: PastOrder, made: Made | null, settings: Promise<PastS
 };
 
 const run = async (): Promise<void> => {
-  const messages = on(parentPort as MessagePort, 'message');
+  const messages = on(process, 'message');
   const readNext = async <T>(): Promise<T> => ((await messages.next()).value as [T])[0];
   const { shards, makes } = await readNext<PastStart>();
   const made = makes ? make(shards) : null;
@@ -176,5 +176,9 @@ const run = async (): Promise<void> => {
   await obey(order, made, readNext<PastSettings>());
 };
 
-// A failure ends the thread, and its error fails the start.
-void run().finally(() => parentPort?.close());
+// Ctrl-C reaches every process of the terminal; the starter decides when this one ends, and it never outlives the starter.
+process.on('SIGINT', () => undefined);
+process.once('disconnect', () => process.exit());
+run()
+  .catch((error: unknown) => post({ failed: error instanceof Error ? error.message : String(error) }))
+  .finally(() => process.disconnect());
