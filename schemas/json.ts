@@ -30,19 +30,23 @@ export type JsonValue =
   | Figure
   | RawJson
   | readonly JsonValue[]
+  | ReadonlyMap<string, JsonValue | undefined>
   | { readonly [member: string]: JsonValue | undefined };
 
 export type NumberFormat = 'json' | 'string';
 type WriteOptions = { readonly numberFormat?: NumberFormat };
 
-/** Sorts a map keyed by data by ascending bytes of the key (N-01). Keys are our names: an object would put integer-like ones first. */
+/**
+ * Sorts a map keyed by data by ascending bytes of the key (N-01). Keys are our names: an object puts whole numbers first, so what has others as
+ * keys is written from a `Map`.
+ */
 export const byKey = <T>(map: Readonly<Record<string, T>>): Record<string, T> => {
   const sorted: Record<string, T> = {};
   for (const key of Object.keys(map).sort(compareBytes)) sorted[key] = map[key] as T;
   return sorted;
 };
 
-/** Members in insertion order; `undefined` ones are omitted. Throws DecimalError for NaN and infinities (N-05). */
+/** Members of objects and maps in insertion order; `undefined` ones are omitted. Throws DecimalError for NaN and infinities (N-05). */
 export const writeJson = (value: JsonValue, { numberFormat = 'json' }: WriteOptions = {}): string =>
   write(value, numberFormat);
 
@@ -95,8 +99,17 @@ const writeObject = (value: Exclude<JsonValue, null | string | number | boolean>
     for (let i = 0; i < value.length; i++) text += (i === 0 ? '' : ',') + write(value[i] as JsonValue, format);
     return `${text}]`;
   }
-  const text = addMembers('', value as JsonObject, format);
+  const text = value instanceof Map ? addEntries(value, format) : addMembers('', value as JsonObject, format);
   return text === '' ? '{}' : `${text}}`;
+};
+
+const addMember = (text: string, key: string): string =>
+  text + (text === '' ? takeLabel(key, firstLabels, '{') : takeLabel(key, laterLabels, ','));
+
+const addEntries = (map: ReadonlyMap<string, JsonValue | undefined>, format: NumberFormat): string => {
+  let text = '';
+  for (const [key, member] of map) if (member !== undefined) text = addMember(text, key) + write(member, format);
+  return text;
 };
 
 /** The text of an unfinished object, with more members. */
@@ -106,8 +119,7 @@ const addMembers = (begun: string, value: JsonObject, format: NumberFormat): str
   for (const key of Object.keys(value)) {
     const member = value[key];
     if (member === undefined) continue;
-    text += text === '' ? takeLabel(key, firstLabels, '{') : takeLabel(key, laterLabels, ',');
-    text += write(member, format);
+    text = addMember(text, key) + write(member, format);
   }
   return text;
 };

@@ -113,7 +113,7 @@ export class ExpressionParser {
     const stream = this.#stream;
     const { token } = stream;
     if (position === 'code') {
-      stream.take();
+      stream.takeCode();
       return codeNode(token.value, token);
     }
     const status = STATUSES.find((s) => s === token.text);

@@ -6,7 +6,7 @@ import { LIMITS } from './limits.ts';
 import { Recovery } from './recovery.ts';
 import { Halt, TokenStream } from './token-stream.ts';
 import { type AsOf, broken, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
-import { readSelection } from './where-text.ts';
+import { readSelection, type SelectionTerms } from './where-text.ts';
 
 const CLAUSES = 'Clauses are timeframe, as of, where, select, order by.';
 const CONDITION = 'Write a condition such as any(venues where funding > 1bps).';
@@ -82,7 +82,7 @@ class Parser {
         query.asOf = this.#readInstant();
         return;
       case 'where':
-        query.where = readSelection(stream);
+        this.#readWhere(query);
         return;
       case 'select':
         query.select = this.#readItems(() => this.#expressions.read(), {
@@ -98,6 +98,14 @@ class Parser {
           over: (expr) => ({ expr, descending: false }),
         });
     }
+  }
+
+  /** Terms before a fault are kept. */
+  #readWhere(query: Clauses): void {
+    const stream = this.#stream;
+    const terms: SelectionTerms = {};
+    query.where = terms;
+    readSelection(stream, { into: terms, mayEnd: () => stream.isEnd || stream.isClause });
   }
 
   #readTimeframe(): OwnTimeframe {

@@ -1,7 +1,9 @@
 // Tokens one after the other, for the parsers of queries and of selections: looking, taking, stopping, recovering (Q-02).
 import type { Position } from '../../schemas/errors.ts';
 import { clip, Faults } from './faults.ts';
+import { FIELDS } from './fields.ts';
 import { readTokens, type Token } from './lexer.ts';
+import { SELECTION_KEYS } from './selection.ts';
 import { Source } from './source.ts';
 
 /** Thrown where reading stops after its fault was noted; the parsers catch it where they can go on. */
@@ -10,6 +12,10 @@ export class Halt extends Error {}
 export const HALT = new Halt();
 
 const CLAUSE_WORDS = new Set(['timeframe', 'select', 'where']);
+const CODE_FIELDS: ReadonlySet<string> = new Set([
+  ...SELECTION_KEYS,
+  ...[...FIELDS.values()].filter(({ type }) => type === 'code').map(({ name }) => name),
+]);
 
 const isWordToken = ({ kind }: Token): boolean => kind === 'name' || kind === 'code';
 
@@ -81,10 +87,16 @@ export class TokenStream {
     return this.#source.positionOf(token);
   }
 
-  /** Whether a clause begins here: by the keyword, which is none after `venues` and `=` (DQL-03). */
+  /** Whether a token is on the right of `=` beside a field of codes: then a word is a code (DQL-03). */
+  #isCodeAt(at: number): boolean {
+    return this.#tokens[at - 1]?.text === '=' && CODE_FIELDS.has(this.#tokens[at - 2]?.text ?? '');
+  }
+
+  /** Whether a clause begins here: by the keyword, which is none as a code, and `where` none after the keyword `venues` (DQL-03). */
   get isClause(): boolean {
     const { word, previous } = this;
-    if (previous?.text === '=' || (word === 'where' && previous?.text.toLowerCase() === 'venues')) return false;
+    if (this.#isCodeAt(this.#at)) return false;
+    if (word === 'where' && previous?.text.toLowerCase() === 'venues' && !this.#isCodeAt(this.#at - 1)) return false;
     if (CLAUSE_WORDS.has(word)) return true;
     const following = isWordToken(this.next) ? this.next.text.toLowerCase() : '';
     return (word === 'as' && following === 'of') || (word === 'order' && following === 'by');
@@ -99,6 +111,14 @@ export class TokenStream {
       this.faults.add('DQL_SYNTAX', token, { message: `${found} where ${wanted} is expected.`, hint });
     }
     throw HALT;
+  }
+
+  /** Takes a code. In lower case a hyphen is no part of it (DQL-02), so reading stops there. */
+  takeCode(): Token {
+    const token = this.take();
+    if (token.kind === 'string' || !this.isOp('-') || this.token.from !== token.to) return token;
+    const [whole = token.text] = /^[\w.:-]+/.exec(this.#source.text.slice(token.from)) ?? [];
+    return this.stop('the end of the code', `Write it in quotes: "${clip(whole)}".`);
   }
 
   /** Skips to a comma or closing parenthesis of this level; false when a clause or the end comes first. */

@@ -9,7 +9,8 @@ import { Halt, TokenStream } from './token-stream.ts';
 const TERMS = 'A selection has terms like quote = USDT or base in (BTC, ETH), joined by "and".';
 const QUOTED = 'Write a code, or a quoted string.';
 
-type Codes = Partial<Record<SelectionKey, readonly Code[]>>;
+/** A selection that is being read. */
+export type SelectionTerms = Partial<Record<SelectionKey, readonly Code[]>>;
 
 /** A key in another letter case is none (DQL-34d); another word is no name of a selection. */
 const refuseKey = ({ faults }: TokenStream, token: Token): void => {
@@ -31,7 +32,7 @@ const readCode = (stream: TokenStream, key: SelectionKey | undefined): Code => {
   const { kind, text, value } = stream.token;
   if (kind !== 'name' && kind !== 'code' && kind !== 'string') stream.stop('a code', QUOTED);
   if (key === 'symbol' && kind !== 'string') stream.stop('a quoted symbol', `Write symbol = "${clip(text)}".`);
-  return { text: value, origin: { position: stream.positionOf(stream.take()) } };
+  return { text: value, origin: { position: stream.positionOf(stream.takeCode()) } };
 };
 
 /** A code of a list; null after a fault that the list goes on behind. */
@@ -67,7 +68,7 @@ const readCodes = (stream: TokenStream, key: SelectionKey | undefined): Code[] =
 };
 
 /** term = key , ( "=" , code | "in" , "(" , code , { "," , code } , ")" ) ; */
-const readTerm = (stream: TokenStream, selection: Codes): void => {
+const readTerm = (stream: TokenStream, selection: SelectionTerms): void => {
   const { token } = stream;
   if (stream.word === '') stream.stop('a selection term', `Start a term with one of ${SELECTION_KEYS.join(', ')}.`);
   const key = SELECTION_KEYS.find((k) => k === token.text);
@@ -82,11 +83,23 @@ const readTerm = (stream: TokenStream, selection: Codes): void => {
   selection[key] = codes;
 };
 
-/** selection = term , { "and" , term } ; Throws Halt where reading cannot go on: `selection` then has the terms before. */
-export const readSelection = (stream: TokenStream, selection: Codes = {}): Selection => {
-  do readTerm(stream, selection);
+type Reading = {
+  /** Receives the terms. */
+  readonly into: SelectionTerms;
+  /** Whether the selection may end at the token that comes next. */
+  readonly mayEnd: () => boolean;
+};
+
+/**
+ * selection = term , { "and" , term } ; Throws Halt where reading cannot go on: `into` then has the terms before. A term with something
+ * behind it is left out: that may belong to its code, so it names no unknown one (D-65).
+ */
+export const readSelection = (stream: TokenStream, { into, mayEnd }: Reading): void => {
+  do readTerm(stream, into);
   while (stream.takeWord('and'));
-  return selection;
+  if (mayEnd()) return;
+  const last = SELECTION_KEYS.find((key) => key === Object.keys(into).at(-1));
+  if (last !== undefined) delete into[last];
 };
 
 export type ReadSelection = { readonly selection: Selection; readonly errors: readonly ApiError[] };
@@ -99,15 +112,10 @@ export const readSelectionText = (text: string): ReadSelection => {
     return { selection: {}, errors: [{ code: 'DQL_COMPLEXITY', message, hint: 'Name fewer codes.' }] };
   }
   const stream = new TokenStream(text);
-  const selection: Codes = {};
+  const selection: SelectionTerms = {};
   try {
-    readSelection(stream, selection);
-    if (!stream.isEnd) {
-      // The text behind the last term may belong to its code: `venue = kraken-futures`.
-      const last = SELECTION_KEYS.find((key) => key === Object.keys(selection).at(-1));
-      if (last !== undefined) delete selection[last];
-      stream.stop('"and"', TERMS);
-    }
+    readSelection(stream, { into: selection, mayEnd: () => stream.isEnd });
+    if (!stream.isEnd) stream.stop('"and"', TERMS);
   } catch (error) {
     if (!(error instanceof Halt)) throw error;
   }

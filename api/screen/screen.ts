@@ -92,7 +92,7 @@ const inOrder =
   };
 
 const listValues = (shown: readonly Shown[], instrument: Instrument, element: Element | null): JsonValue =>
-  Object.fromEntries(shown.map(({ key, node }) => [key, valueObject(node, instrument, element)]));
+  new Map(shown.map(({ key, node }) => [key, valueObject(node, instrument, element)]));
 
 const listCauses = (instrument: Instrument): JsonValue => {
   const { condition } = instrument.plan.query;

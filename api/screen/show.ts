@@ -18,6 +18,11 @@ type Json = Readonly<Record<string, JsonValue | undefined>>;
 const computed = (value: number): Figure => figure(plainDouble(value));
 /** Counts of listings and periods are no market figures (N-06). */
 const COUNTED: ReadonlySet<string> = new Set(['venues_listed', 'venues_answered', 'gaps']);
+const isCounted = (node: Node): boolean => isLeaf(node) && COUNTED.has(node.name);
+
+/** The value of a leaf, or of an aggregate over it. */
+const shownOf = (leaf: Node, value: Value, digits: Digits | null): JsonValue =>
+  value.kind === 'number' && isCounted(leaf) ? value.value : shownValue(value, digits);
 
 const shownValue = (value: Value, digits: Digits | null): JsonValue => {
   switch (value.kind) {
@@ -53,9 +58,8 @@ const stampTexts = ({ reading, receivedAt }: LeafValue): StampTexts => {
   return texts;
 };
 
-const leafObject = (name: string, said: LeafValue, { facts }: Element): Json => {
-  const { value } = said;
-  const shown = value.kind === 'number' && COUNTED.has(name) ? value.value : shownValue(value, said.digits);
+const leafObject = (leaf: Node, said: LeafValue, { facts }: Element): Json => {
+  const shown = shownOf(leaf, said.value, said.digits);
   const reason = said.reason ?? undefined;
   if (said.layer === 'reference') {
     return { value: shown, unit: said.unit, layer: 'reference', status: said.status, reason };
@@ -199,16 +203,17 @@ const partObject = (node: AggregateNode, instrument: Instrument, element: Elemen
     venue: element.facts.listing.venue,
     symbol: element.facts.listing.venueSymbol,
     quote: element.facts.version.record.values.quote,
-    value: shownValue(value, said?.digits ?? null),
+    value: shownOf(node.expr, value, said?.digits ?? null),
     received_at: stamps.received_at,
     age_ms: stamps.age_ms,
     status: said?.status ?? computedStatus(value, []).status,
   };
 };
 
-const toBound = (value: Value): JsonValue | undefined => {
+const toBound = ({ expr }: AggregateNode, value: Value): JsonValue | undefined => {
   if (value.kind !== 'interval') return undefined;
-  return Number.isFinite(value.low) ? { at_least: computed(value.low) } : { at_most: computed(value.high) };
+  const shown = (bound: number): JsonValue => (isCounted(expr) ? bound : computed(bound));
+  return Number.isFinite(value.low) ? { at_least: shown(value.low) } : { at_most: shown(value.high) };
 };
 
 const listQuotes = (elements: readonly Element[]): string[] =>
@@ -232,11 +237,11 @@ const aggregateObject = (node: AggregateNode, instrument: Instrument): Json => {
   const quotes = listQuotes(parts.contributing.map(({ element }) => element));
   const picked = parts.contributing.find((part) => value.kind === 'number' && part.value === value.value)?.element;
   return {
-    value: shownValue(value, pickedDigits(node, instrument, picked)),
+    value: shownOf(node.expr, value, pickedDigits(node, instrument, picked)),
     unit,
     status,
     reason,
-    bound: toBound(value),
+    bound: toBound(node, value),
     fn: node.fn,
     quotes: node.fn === 'sum' && unit === 'quote' && quotes.length > 1 ? quotes : undefined,
     from: instrument.elements
@@ -248,7 +253,7 @@ const aggregateObject = (node: AggregateNode, instrument: Instrument): Json => {
 /** The object of any expression at a listing, or of the instrument with `null`. */
 export const valueObject = (node: Node, instrument: Instrument, element: Element | null): Json => {
   if (isLeaf(node)) {
-    return leafObject(node.name, instrument.said(node, element), element ?? (instrument.elements[0] as Element));
+    return leafObject(node, instrument.said(node, element), element ?? (instrument.elements[0] as Element));
   }
   switch (node.type) {
     case 'agg':

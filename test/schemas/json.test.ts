@@ -35,6 +35,19 @@ t.test('maps keyed by data ascend by the bytes of their keys (N-01, H-16a)', (t)
   t.end();
 });
 
+t.test('a map keeps its order whatever its keys are (N-01)', (t) => {
+  const map = new Map<string, JsonValue | undefined>([
+    ['-5', 1],
+    ['1 / 0', figure('2')],
+    ['10', new Map([['b', 1]])],
+    ['5', undefined],
+    ['6', new Map()],
+  ]);
+  t.equal(writeJson({ values: map }), '{"values":{"-5":1,"1 / 0":2,"10":{"b":1},"6":{}}}');
+  t.equal(writeJson(map, { numberFormat: 'string' }), '{"-5":1,"1 / 0":"2","10":{"b":1},"6":{}}');
+  t.end();
+});
+
 t.test('plain numbers print without exponent and never as NaN or infinity', (t) => {
   t.equal(writeJson([1e-7, 1e21, -0, 0.1]), '[0.0000001,1000000000000000000000,0,0.1]');
   for (const n of [Number.NaN, Number.POSITIVE_INFINITY])

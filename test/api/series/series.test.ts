@@ -139,6 +139,22 @@ t.test('functions read the stored candles up to the newest sealed one', async (t
   t.same((await shown(ask, 'mark_close', 'timeframe 1h')).map(worth), ['gap', 'gap']);
 });
 
+t.test('a count is a number in both formats, also as an aggregate and in its parts (N-06)', async (t) => {
+  const feed = newFeed();
+  feed.watermark('binance', LATER - 1_000_000);
+  const ask = await screener(feed, store, () => LATER);
+  const query = 'where base = BTC select gaps(10, 1h), max(venues, gaps(10, 1h)), sma(close, 1, 1h)';
+  const { instruments } = await ask({ query, number_format: 'string' });
+  const [
+    {
+      values,
+      venues: [listing],
+    } = { values: {}, venues: [] },
+  ] = instruments as never as [{ values: Record<string, unknown>; venues: { values: Record<string, Shown> }[] }];
+  t.match(values, { 'max(venues, gaps(10, 1h))': { value: 0, from: [{ value: 0 }] } });
+  t.match(listing?.values, { 'gaps(10, 1h)': { value: 0 }, 'sma(close, 1, 1h)': { value: '110' } });
+});
+
 t.test('a candle that may still come is not awaited: the period before it is the newest', async (t) => {
   const feed = newFeed();
   feed.watermark('binance', NOW - 190_000);
