@@ -17,7 +17,7 @@ import { findUnit, isQuantity, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, windowMicros } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
-import { retentionFrom, type Span, unlistedSpans } from './past.ts';
+import { fittingShare, retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { rowObject } from './row-object.ts';
 import {
@@ -224,14 +224,23 @@ export const countRows = (asked: RequestedTimes, layer: ReadingLayer): number =>
   }
 };
 
-/** The window, or the instants, of which this share of the answer fits (H-08). */
+const SECOND: Micros = 1_000_000;
+
+/** The window, or the instants, of which this share of the answer fits; whole periods, and for raw rows the instant to continue from (H-08). */
 export const whatFits = (asked: RequestedTimes, share: number): string => {
-  const fits = share * 0.9;
+  const fits = fittingShare(share);
   if (asked.mode === 'at') {
-    return `About ${Math.max(1, Math.floor(fits * asked.instants.length))} instants fit, or narrow where or layers.`;
+    const instants = Math.floor(fits * asked.instants.length);
+    return instants < 1 ? 'Narrow where or layers.' : `About ${instants} instants fit, or narrow where or layers.`;
   }
-  const seconds = Math.max(1, Math.floor((fits * (asked.to - asked.from)) / 1_000_000));
-  return `A window of about ${seconds}s fits, or narrow where or layers.`;
+  const step = asked.mode === 'interval' ? asked.length : SECOND;
+  const window = Math.floor((fits * (asked.to - asked.from)) / step) * step;
+  if (window < step) return 'Narrow where or layers: no window of this size fits.';
+  const reach = formatInstant(asked.from + window);
+  const seconds = window / SECOND;
+  return asked.mode === 'raw'
+    ? `One answer reaches to about ${reach} (${seconds}s): continue from there, or narrow where or layers.`
+    : `A window of about ${seconds}s fits: send to ${reach}, or narrow where or layers.`;
 };
 
 /** Answers stop growing at the limit; the part that was done gives the share of the window that would have fitted (H-08). */

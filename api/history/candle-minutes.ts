@@ -1,4 +1,5 @@
-// Minutes of periods that have no candle: those in which a listing's life ended, and those that are over and not sealed yet (H-11, H-12, H-16k).
+// Minutes of periods that have no candle: those in which a listing's life ended or its policy changed, and those that are over and not sealed
+// yet (H-11, H-12, H-16c, H-16k).
 import { BASE_TIMEFRAME } from '../../schemas/layers/candle.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
@@ -52,6 +53,20 @@ const unsealedSpan = (
   return first < end ? [{ from: first, to: end }] : [];
 };
 
+/** Periods without a candle in which the policy changed: minutes before or after the change may be known (H-16c). */
+const turnSpans = (
+  one: Selected,
+  { candles, live }: Gathered & Pick<Sources, 'live'>,
+  { length, from, to }: Periods,
+): Span[] => {
+  const known = candles.get(toListingId(one));
+  const written = [...(live.venue(one.listing.venue)?.capabilities ?? []), ...one.listing.versions];
+  const opens = new Set(written.map(({ written_at }) => Math.floor(written_at / length) * length));
+  return [...opens]
+    .filter((open) => open >= from && open < to && known?.has(open) !== true)
+    .map((open) => ({ from: open, to: Math.min(open + length, to) }));
+};
+
 /** Known minutes of such periods, by listing id and open time. */
 export const gatherMinutes = async (
   sources: Sources,
@@ -61,7 +76,11 @@ export const gatherMinutes = async (
   const bySpan = new Map<string, { readonly span: Span; readonly listings: Selected[] }>();
   const known = { ...gathered, live: sources.live };
   for (const one of periods.length === MINUTE ? [] : gathered.listings) {
-    for (const span of [...lastSpan(one, periods), ...unsealedSpan(one, known, periods)]) {
+    for (const span of [
+      ...lastSpan(one, periods),
+      ...turnSpans(one, known, periods),
+      ...unsealedSpan(one, known, periods),
+    ]) {
       const key = `${span.from} ${span.to}`;
       const held = bySpan.get(key) ?? { span, listings: [] };
       bySpan.set(key, held);

@@ -26,7 +26,7 @@ import { gatherMinutes, MINUTE, minuteEnd, ROWS_AT_A_TIME } from './candle-minut
 import { type Candles, gatherCandles, noVolumeReason, type StoredCandle } from './candle-rows.ts';
 import { gatherLosses, readRecent } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
-import { retentionFrom, type Span, unlistedSpans } from './past.ts';
+import { fittingShare, retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { joinSeries, listReadings } from './series.ts';
 import type { HistoryReader } from './store.ts';
@@ -238,7 +238,7 @@ const gatherMarks = async (
 
 /** The window of which this share of the answer fits (H-08). */
 export const whatFits = ({ from, to, length }: CandlesQuestion, share: number): string => {
-  const window = Math.max(1, Math.floor((share * 0.9 * (to - from)) / length)) * length;
+  const window = Math.max(1, Math.floor((fittingShare(share) * (to - from)) / length)) * length;
   return `A window of about ${window / 1_000_000}s fits: send to ${formatInstant(from + window)}, or narrow where.`;
 };
 

@@ -126,8 +126,8 @@ const toGap = ({ at, texts, instants }: Row): StoredGap => ({
   cause: texts.gap_cause ?? 'unknown',
 });
 
-/** Neighbours with one cause are one gap, however many rows they were written as. */
-const joinGaps = (gaps: readonly StoredGap[], { from, to }: Span): StoredGap[] => {
+/** Neighbours with one cause are one gap, however many rows they were written as; gaps are cut to the span. */
+export const joinGaps = (gaps: readonly StoredGap[], { from, to }: Span): StoredGap[] => {
   const joined: StoredGap[] = [];
   for (const gap of [...gaps].sort((a, b) => a.from - b.from || a.to - b.to)) {
     const last = joined.at(-1);

@@ -52,6 +52,10 @@ export const rowLimits = (asked: RequestedTimes): ApiError[] => {
   return [{ code: 'DQL_LIMIT', message, hint, path: '/to' }];
 };
 
+/** Bytes of a raw row, more than nearly all of them have: a hint names a window whose answer also fits by its bytes. */
+const RAW_ROW_BYTES = 400;
+const MOST_HINTED_ROWS = Math.min(RAW_ROWS, Math.floor(ENDPOINT_LIMITS.response_bytes / RAW_ROW_BYTES));
+
 /** Rows of a raw answer are known ahead: a stored row, or its absence, for every window. */
 export const rawLimits = (asked: RequestedTimes, layers: readonly ReadingLayer[], listings: number): ApiError[] => {
   if (asked.mode !== 'raw') return [];
@@ -61,7 +65,7 @@ export const rawLimits = (asked: RequestedTimes, layers: readonly ReadingLayer[]
   const perLongest =
     layers.reduce((sum, layer) => sum + countRows({ ...asked, from: 0, to: longest }, layer), 0) * listings;
   // One window of each layer may be cut by `from`.
-  const fits = Math.floor((RAW_ROWS - layers.length * listings) / perLongest) * longest;
+  const fits = Math.max(1, Math.floor((MOST_HINTED_ROWS - layers.length * listings) / perLongest)) * longest;
   const message = `The answer would have ${rows} rows, the limit is ${RAW_ROWS}.`;
   const hint = `One answer reaches to ${formatInstant(asked.from + fits)} (${fits / 1_000_000}s): continue from there.`;
   return [{ code: 'DQL_LIMIT', message, hint, path: '/to' }];

@@ -1,4 +1,5 @@
 // The items of a liquidations answer: one page over all listings, with the gaps that begin within it (H-15, H-16e).
+import type { Policy } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, figure, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -11,6 +12,7 @@ import type { LiveMemory } from '../live/memory.ts';
 import {
   gatherEvents,
   gatherGaps,
+  joinGaps,
   type Side,
   type StoredGap,
   type StoredLiquidation,
@@ -85,13 +87,39 @@ const rowObject = (event: Event, { listing, version: current }: Selected, units:
 
 type Completeness = 'full' | 'sampled' | 'none';
 
-/** How completely the venue publishes liquidations; `none` for a layer that is not collected. */
-const findCompleteness = (live: LiveMemory, { listing, version }: Selected, at: Micros): Completeness => {
-  const versions = live.venue(listing.venue)?.capabilities ?? [];
-  // Before the first version nothing was known of the venue, so its first version applies.
-  const capability = versionAt(versions, at) ?? versions[0] ?? null;
-  if (findListingPolicy(capability, 'liquidation', version) !== 'on') return 'none';
-  return capability?.layers['liquidation']?.completeness ?? 'sampled';
+/** How liquidations were collected over a window. */
+type Collected = {
+  /** How completely the venue published them when they were last collected; `none`: they never were. */
+  readonly completeness: Completeness;
+  /** Stretches without collection, with the reason of their policy (L-07); empty when they never were collected. */
+  readonly uncollected: readonly StoredGap[];
+};
+
+/** Before the first version nothing was known of the venue, so its first version applies. */
+const firstOrAt = <V extends { readonly written_at: Micros }>(versions: readonly V[], at: Micros): V | null =>
+  versionAt(versions, at) ?? versions[0] ?? null;
+
+/** Policies hold from version to version, of the venue's capability and of the listing. */
+const findCollected = (live: LiveMemory, { listing }: Selected, { from, to }: Span): Collected => {
+  const capabilities = live.venue(listing.venue)?.capabilities ?? [];
+  const turns = [...capabilities, ...listing.versions]
+    .map((version) => version.written_at)
+    .filter((at) => at > from && at < to);
+  const starts = [...new Set([from, ...turns])].sort((a, b) => a - b);
+  const uncollected: StoredGap[] = [];
+  let completeness: Completeness = 'none';
+  for (const [i, start] of starts.entries()) {
+    const capability = firstOrAt(capabilities, start);
+    const policy = findListingPolicy(capability, 'liquidation', firstOrAt(listing.versions, start));
+    if (policy === 'on') completeness = capability?.layers['liquidation']?.completeness ?? 'sampled';
+    else uncollected.push({ from: start, to: starts[i + 1] ?? to, cause: REASON_OF_POLICY[policy] });
+  }
+  return { completeness, uncollected: completeness === 'none' ? [] : joinGaps(uncollected, { from, to }) };
+};
+
+const REASON_OF_POLICY: Readonly<Record<Exclude<Policy, 'on'>, string>> = {
+  off: 'policy_off',
+  not_published: 'venue_capability',
 };
 
 /** Spans in which a listing cannot have events: before they are kept, and while it was not listed. */
@@ -108,16 +136,16 @@ type Subject = {
   readonly selected: Selected;
   readonly events: readonly Event[];
   readonly gaps: readonly StoredGap[];
-  readonly completeness: Completeness;
+  readonly collected: Collected;
 };
 
 /** Gaps of the window that begin on this page; a layer that is not collected has none. */
 const listGaps = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, page: Span): StoredGap[] => {
-  const { selected, gaps, completeness } = subject;
-  if (completeness === 'none') return [];
+  const { selected, gaps, collected } = subject;
+  if (collected.completeness === 'none') return [];
   const keptFrom = retentionFrom('events', selected.version, evaluatedAt);
   const end = selected.version.delisted_at ?? Number.POSITIVE_INFINITY;
-  const within = gaps
+  const within = [...gaps, ...collected.uncollected]
     .map((gap) => ({ ...gap, from: Math.max(gap.from, keptFrom), to: Math.min(gap.to, end) }))
     .filter((gap) => gap.from < gap.to);
   return [...within, ...listOutside(selected, keptFrom, asked)]
@@ -126,7 +154,7 @@ const listGaps = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, 
 };
 
 const itemText = (
-  { selected, events, completeness }: Subject,
+  { selected, events, collected }: Subject,
   options: LiquidationOptions,
   { rows, gaps }: { readonly rows: readonly Row[]; readonly gaps: readonly StoredGap[] },
 ): string => {
@@ -136,7 +164,7 @@ const itemText = (
   return writeJson(
     {
       ...nameListing(selected),
-      completeness,
+      completeness: collected.completeness,
       retention_from: formatInstant(retentionFrom('events', version, evaluatedAt)),
       units: byKey({ price: 'quote', quantity: quantityUnitFor(unit, units), value: 'quote' }),
       rows,
@@ -193,8 +221,8 @@ export const liquidationPage = async (
     const keptFrom = retentionFrom('events', one.version, evaluatedAt);
     const kept = (byListing.get(toListingId(one)) ?? []).filter(({ receivedAt }) => receivedAt >= keptFrom);
     returned += kept.length;
-    const completeness = findCompleteness(sources.live, one, asked.to);
-    const subject: Subject = { selected: one, events: kept, gaps: gaps.get(toListingId(one)) ?? [], completeness };
+    const collected = findCollected(sources.live, one, asked);
+    const subject: Subject = { selected: one, events: kept, gaps: gaps.get(toListingId(one)) ?? [], collected };
     const shown = listGaps(subject, options, page);
     gapCount += shown.length;
     const made = kept.map((event) => rowObject(event, one, options.units));

@@ -109,6 +109,9 @@ export const unlistedSpans = ({ versions }: LiveListing, { written_at }: Listing
   return spans;
 };
 
+/** The share of a window whose answer fits where `share` of its bytes does: what an answer has besides rows weighs more the less of it fits. */
+export const fittingShare = (share: number): number => share * (0.6 + 0.3 * Math.min(1, share));
+
 export const shapeFault = (path: string, message: string, hint: string): ApiError => ({
   code: 'DQL_JSON_SCHEMA',
   message,

@@ -108,7 +108,7 @@ export const readParameters = (input: Input, evaluatedAt: Micros): RequestedTime
   if (texts !== undefined) return { mode: 'at', instants: texts.map((text) => parseInstant(text) ?? 0) };
   const from = parseInstant(input.from ?? '') ?? 0;
   const to = Math.min(parseInstant(input.to ?? '') ?? 0, evaluatedAt);
-  if (input.interval === undefined) return { mode: 'raw', from, to: Math.max(from, to) };
+  if (input.interval === undefined) return { mode: 'raw', from: Math.min(from, to), to };
   const length = (parseDuration(input.interval) ?? 0) * 1_000;
   const start = Math.ceil(from / length) * length;
   return { mode: 'interval', length, from: start, to: Math.max(start, Math.floor(to / length) * length) };

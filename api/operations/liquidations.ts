@@ -169,7 +169,7 @@ const selectWithin = ({ asked, names, plan }: Question, context: Context): Selec
 const readParameters = (input: Input, cursor: Cursor | null, evaluatedAt: number): Span => {
   const from = parseInstant(input.from) ?? 0;
   const to = Math.min(parseInstant(input.to) ?? 0, cursor?.to ?? evaluatedAt, evaluatedAt);
-  return { from, to: Math.max(from, to) };
+  return { from: Math.min(from, to), to };
 };
 
 const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {

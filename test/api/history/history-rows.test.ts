@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { acceptedFormat } from '../../../api/data-app/row-formats.ts';
+import { countRows, whatFits } from '../../../api/history/answer.ts';
 import { listRuns } from '../../../api/history/gather.ts';
 import { rawLimits } from '../../../api/history/limits.ts';
 import { readParameters } from '../../../api/history/request.ts';
@@ -185,8 +186,21 @@ t.test('the reported reach of a raw answer fits, and instants are read in runs',
   t.match(error, { code: 'DQL_LIMIT', message: 'The answer would have 1008000 rows, the limit is 100000.' });
   const reach = Date.parse(/reaches to (\S+) /.exec(error?.hint ?? '')?.[1] ?? '') * 1_000;
   t.same(rawLimits({ ...asked, to: reach }, layers, 100), []);
-  t.not(rawLimits({ ...asked, to: reach + 180_000_000 }, layers, 100).length, 0, 'and is not far from the limit');
+  const rows = layers.reduce((sum, layer) => sum + 100 * countRows({ ...asked, to: reach }, layer), 0);
+  t.ok(rows <= 8_388_608 / 400 && rows > 0.9 * (8_388_608 / 400), `${rows} rows of 400 bytes fit`);
   t.same(listRuns([0, 120_000_000, 240_000_001]), [[0, 120_000_000], [240_000_001]]);
+  t.end();
+});
+
+t.test('a hint names no window shorter than a period, and no instants that do not fit (H-08)', (t) => {
+  const window = { from: NOW - 600_000_000, to: NOW };
+  const asked = { mode: 'interval', length: 60_000_000, ...window } as const;
+  t.match(whatFits(asked, 0.5), /^A window of about 180s fits: send to 2026-01-15T11:53:00.500Z,/);
+  t.match(whatFits(asked, 0.1), /^Narrow where or layers/);
+  t.match(whatFits({ mode: 'raw', ...window }, 0.1), /^One answer reaches to about 2026-01-15T11:50:37.500Z \(37s\)/);
+  const instants = { mode: 'at', instants: [NOW - 1_000_000, NOW] } as const;
+  t.match(whatFits(instants, 0.8), /^About 1 instants fit/);
+  t.match(whatFits(instants, 0.5), /^Narrow where or layers/);
   t.end();
 });
 

@@ -231,6 +231,12 @@ t.test('marks have no volume, and the answer of a venue without such candles sho
     ['present', 'off', 'off', 'off'],
     'the policy is that of the period’s own end',
   );
+  const [five] = readRows(await ask({ ...FOUR, timeframe: '5m', to: '2026-01-15T11:05Z' }, { feed: off }));
+  t.match(
+    five,
+    { status: 'off', base_candles: { expected: 5, present: 2, no_trades: 1 } },
+    'known minutes count (H-16c)',
+  );
 });
 
 t.test('volumes convert with the mark of the period’s end', async (t) => {

@@ -486,14 +486,34 @@ t.test('past a limit the hint contains how far one answer reaches', async (t) =>
   const raw = await ask({ where: 'venue = binance', from: '2026-01-10', to: '2026-01-15', raw: true });
   t.match(raw.json.errors[0], { code: 'DQL_LIMIT', path: '/to' });
   const reach = /reaches to (\S+) /.exec(raw.json.errors[0]?.hint ?? '')?.[1];
-  const fits = await ask({ where: 'venue = binance', from: '2026-01-10', to: reach, raw: true, include_gaps: false });
+  const fits = await ask({ where: 'venue = binance', from: '2026-01-10', to: reach, raw: true });
   t.equal(fits.status, 200, fits.text.slice(0, 300));
-  t.equal(
-    (await ask({ where: 'venue = binance', from: '2026-01-10', to: reach, raw: true })).json.errors[0]?.code,
-    'DQL_LIMIT',
-    'bytes are a limit too',
-  );
 });
+
+t.test(
+  'past the limit of bytes the hint contains a window that fits: whole periods, for raw rows up to an instant (H-08)',
+  async (t) => {
+    const where = 'venue = binance';
+    for (const [body, window] of [
+      [{ raw: true, from: '2026-01-15T11:00Z', to: '2026-01-15T12:00Z' }, /reaches to about (\S+) \(/],
+      [{ interval: '1m', from: '2026-01-15T11:10Z', to: '2026-01-15T11:50Z' }, /send to (\S+),/],
+    ] as const) {
+      const call = { ...body, where };
+      const whole = (await ask(call)).text.length;
+      for (const most of [Math.floor(whole * 0.7), Math.floor(whole / 2), Math.floor(whole / 5)]) {
+        const headers = { 'x-service-max-bytes': String(most) };
+        const refused = await ask(call, { headers });
+        t.match(refused.json.errors, [{ code: 'DQL_LIMIT' }], `${most} of ${whole}`);
+        const hint = refused.json.errors[0]?.hint ?? '';
+        const to = window.exec(hint)?.[1];
+        t.ok(to !== undefined, hint);
+        const again = await ask({ ...call, to }, { headers });
+        t.equal(again.status, 200, hint);
+        t.ok(again.json.items.length > 0 && again.text.includes('"at"'), 'and has rows');
+      }
+    }
+  },
+);
 
 t.test('keys and plans', async (t) => {
   t.equal((await ask({}, { plan: null })).status, 402);

@@ -237,6 +237,52 @@ t.test('the answer declares how much a venue publishes, and what cannot be known
   );
 });
 
+t.test(
+  'stretches without collection are gaps with the reason of their policy, wherever the window ends (H-15)',
+  async (t) => {
+    const turn = (written_at: Micros, policy: LayerCapability['policy']) => ({
+      capability: { ...collecting('binance', 'liquidation', { policy }), written_at },
+    });
+    const feed = settledMarket();
+    const turns = [
+      [at(5), 'off'],
+      [at(8), 'on'],
+      [at(40), 'not_published'],
+    ] as const;
+    for (const [when, policy] of turns) feed.entry('binance', { kind: 'capability', ...turn(when, policy) });
+    const gaps = [
+      ['11:00:05.000', '11:00:08.000', 'policy_off'],
+      ['11:00:10.000', '11:00:22.500', 'connection_lost'],
+      ['11:00:22.500', '11:00:30.000', 'collector_down'],
+      ['11:00:40.000', '11:01:00.000', 'venue_capability'],
+      ['11:00:58.000', '11:01:00.000', 'no_update'],
+    ];
+    const within = (from: string, to: string) =>
+      gaps.flatMap(([begins = '', ends = '', cause]) => {
+        const [first, last] = [begins > from ? begins : from, ends < to ? ends : to];
+        return first < last ? [{ from: `2026-01-15T${first}Z`, to: `2026-01-15T${last}Z`, gap_cause: cause }] : [];
+      });
+    for (const [from, to, completeness] of [
+      ['11:00:00.000', '11:01:00.000', 'sampled'],
+      ['11:00:00.000', '11:00:04.000', 'sampled'],
+      ['11:00:04.000', '11:00:06.000', 'sampled'],
+      ['11:00:06.000', '11:00:09.000', 'sampled'],
+      ['11:00:39.000', '11:00:50.000', 'sampled'],
+    ] as const) {
+      const { json } = await ask({ ...BTC, from: `2026-01-15T${from}Z`, to: `2026-01-15T${to}Z` }, { feed });
+      t.equal(json.items[0]?.completeness, completeness, `${from} to ${to}`);
+      t.same(json.items[0]?.gaps, within(from, to), `${from} to ${to}`);
+    }
+    for (const [from, to] of [
+      ['11:00:06Z', '11:00:07Z'],
+      ['11:00:41Z', '11:00:59Z'],
+    ]) {
+      const { json } = await ask({ ...BTC, from: `2026-01-15T${from}`, to: `2026-01-15T${to}` }, { feed });
+      t.match(json.items[0], { completeness: 'none', rows: [], gaps: [] }, 'never collected in the window');
+    }
+  },
+);
+
 t.test('five seconds without a message of the venue begin a gap until the next one (H-15, H-16k)', async (t) => {
   const askUpTo = async (receivedUpTo: Micros) => {
     const feed = settledMarket({}, receivedUpTo);
