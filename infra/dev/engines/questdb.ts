@@ -110,6 +110,8 @@ function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
     'telemetry.enabled': false,
     'metrics.enabled': true,
     'shared.network.worker.count': 2,
+    // SQL has threads of its own: QuestDB does not interrupt a statement that only generates rows (`long_sequence`), and writes must go on beside it.
+    'pg.worker.count': 2,
     'shared.query.worker.count': 2,
     'shared.write.worker.count': 2,
     ...calmWorkers(),
@@ -128,6 +130,8 @@ function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
     'cairo.inactive.reader.max.open.partitions': 8,
     // Without an export folder COPY TO is refused: the read-only user could fill the disk with it.
     'cairo.sql.copy.export.root': '',
+    // Without an import folder COPY FROM and `import_files` are refused, which write a log of imports and list files.
+    'cairo.sql.copy.root': '',
     'query.timeout': '15s',
   };
   return `${Object.entries(lines)
@@ -136,7 +140,7 @@ function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
 }
 
 /** Threads that look for work: after so many looks in vain they sleep a millisecond, after so many more ten. */
-const POOLS = ['shared', 'wal.apply', 'mat.view.refresh', 'view.compiler', 'export', 'http.min'];
+const POOLS = ['shared', 'pg', 'wal.apply', 'mat.view.refresh', 'view.compiler', 'export', 'http.min'];
 const LOOKS = 50;
 const LOOKS_ASLEEP = 200;
 
