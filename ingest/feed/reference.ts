@@ -4,7 +4,7 @@ import { type Backoff, createBackoff } from '../../infra/runtime/backoff.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import type { CollectedVenue } from '../venues/contract/feed.ts';
-import { type ReferenceState, VenueError, type VenueRequest } from '../venues/contract/listings.ts';
+import { mayExist, type ReferenceState, VenueError, type VenueRequest } from '../venues/contract/listings.ts';
 import type { Source } from './connection-log.ts';
 import { type RestClient, RestError } from './rest-client.ts';
 
@@ -106,8 +106,16 @@ class ReferenceFollower implements Reference {
   }
 
   #fold(request: string, payload: Uint8Array): void {
-    const { venue, nowMicros } = this.#options;
+    const { venue, nowMicros, log } = this.#options;
     const answer = venue.mapReference(this.#state, { kind: 'response', received_at: nowMicros(), request, payload });
-    if (answer) this.#scopes.set(answer.scope, answer.listings);
+    if (!answer) return;
+    const read = new Set(answer.listings.map(({ venue_symbol }) => venue_symbol));
+    // A listing whose row cannot be read is followed as it was.
+    const kept = (this.#scopes.get(answer.scope) ?? []).filter(
+      ({ venue_symbol }) => !read.has(venue_symbol) && mayExist(answer, venue_symbol),
+    );
+    this.#scopes.set(answer.scope, [...answer.listings, ...kept]);
+    if (answer.unreadable !== undefined && answer.unreadable.length > 0)
+      log.warn({ unreadable: answer.unreadable }, 'listings that cannot be read');
   }
 }

@@ -1,12 +1,13 @@
 // Applies each kind of raw record to a task: connections, capabilities, reference answers, data (design section 4).
 import type { Interruptible } from '../../infra/runtime/steps.ts';
 import {
+  mayExist,
   type ReferenceAnswer,
   VenueError,
   type VenueMessage,
   VenueRefusal,
 } from '../../ingest/venues/contract/listings.ts';
-import type { Mapped } from '../../ingest/venues/contract/mapping.ts';
+import { type Mapped, UnreadablePart } from '../../ingest/venues/contract/mapping.ts';
 import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
 import type { ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
@@ -130,10 +131,17 @@ function* applyReference(context: TaskContext, message: RawMessage): Interruptib
   }
   const present = new Set(owned.map((record) => record.venue_symbol));
   const before = state.scopes[answer.scope] ?? [];
-  for (const symbol of before) if (!present.has(symbol)) delist(context, symbol, message.received_at);
+  for (const symbol of before) {
+    if (mayExist(answer, symbol)) present.add(symbol);
+    if (!present.has(symbol)) delist(context, symbol, message.received_at);
+  }
   store.changeCore(({ scopes }) => {
     scopes[answer.scope] = [...present];
   });
+  const [first] = answer.unreadable ?? [];
+  if (first === undefined) return;
+  const text = `${answer.unreadable?.length} listings cannot be read, first ${first.symbol}: ${first.text}`;
+  pushDeadLetter(context, { code: first.code, text, payload: message.payload });
 }
 
 /** Reads elements of an answer; they are cut out of it only when a version needs one. */
@@ -257,7 +265,9 @@ const mapMessage = (context: TaskContext, message: RawMessage): readonly Mapped[
   } catch (error) {
     if (!(error instanceof VenueRefusal))
       store.changeConnection(connId, ({ unreadable }) => void unreadable.push(receivedAt));
-    throw error;
+    if (!(error instanceof UnreadablePart)) throw error;
+    pushDeadLetter(context, { code: error.code, text: error.message, payload: message.payload });
+    return error.mapped;
   }
 };
 

@@ -150,10 +150,19 @@ const damageMember: Damage = (frame, random) => {
 };
 
 /** The frame once for each of its members, with `value` in that member's place. */
-export function* replaceEach(frame: Buffer, value: unknown): Generator<Buffer> {
+export const replaceEach = (frame: Buffer, value: unknown): Generator<Buffer> =>
+  replaceChosen(frame, value, () => true);
+
+/** The same for the members whose value is chosen. */
+export function* replaceChosen(
+  frame: Buffer,
+  value: unknown,
+  isChosen: (before: unknown) => boolean,
+): Generator<Buffer> {
   const tree = parseExact(frame.toString('utf8'));
   for (const { holder, key } of listMembers(tree)) {
     const before = holder[key];
+    if (!isChosen(before)) continue;
     holder[key] = value;
     yield Buffer.from(JSON.stringify(tree));
     holder[key] = before;

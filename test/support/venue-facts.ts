@@ -14,6 +14,8 @@ export type Arithmetic = {
 export type VenueFacts = {
   /** A listing of each market, as requests name it. */
   readonly symbols: readonly string[];
+  /** Contracts with a delivery, beside the listings they are like; absent where the venue has none. */
+  readonly dated?: readonly (readonly [symbol: string, dated: string])[];
   /** An answer without candles. */
   readonly noCandles: unknown;
   /** Candles are requested from an instant on, without an end. */

@@ -14,7 +14,7 @@ import {
   type VenueMessage,
   VenueRefusal,
 } from '../../../ingest/venues/contract/listings.ts';
-import type { Mapped, MapState } from '../../../ingest/venues/contract/mapping.ts';
+import { type Mapped, type MapState, UnreadablePart } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { Chain, FullSides } from '../../../ingest/venues/shared/book-sync.ts';
@@ -77,6 +77,8 @@ type Printed = { readonly record: Omit<NormalisedRecord, 'values'> & { readonly 
 
 /** Recordings without a receive time count as received at the start of 2000: the output never depends on the clock. */
 const NO_TIME = parseInstant('2000-01-01T00:00:00Z') as Micros;
+/** The end of our instants (N-03). */
+const LATEST = parseInstant('2100-01-01T00:00:00Z') as Micros;
 /** Levels a side of an assembled book (records.md). */
 const TOP = 25;
 
@@ -104,7 +106,7 @@ async function* readLines(path: string): AsyncIterable<string> {
   yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
 }
 
-type Fault = { readonly fault: VenueError; readonly venue: string };
+type Fault = { readonly fault: Pick<VenueError, 'code' | 'message'>; readonly venue: string };
 type Reading = { readonly counts: Counts; readonly attribute: (id: bigint) => string | null };
 
 const readLine = (session: Session, text: string, { counts, attribute }: Reading): readonly (Printed | Fault)[] => {
@@ -112,22 +114,15 @@ const readLine = (session: Session, text: string, { counts, attribute }: Reading
   const line = parseLine(text);
   if (line !== null && line.dir !== 'in') return [];
   counts.messages++;
-  try {
-    const printed = line === null ? null : session.read(toMessage(line, session.venue, attribute));
-    if (printed === null) counts.unread++;
-    counts.records += printed?.length ?? 0;
-    return printed ?? [];
-  } catch (error) {
-    if (!(error instanceof VenueError)) throw error;
-    // The message was read, but has no content for us.
-    if (error instanceof VenueRefusal) return [];
-    if (error.code === 'VENUE_UNKNOWN_LISTING') {
-      counts.unread++;
-      return [];
-    }
-    counts.errors++;
-    return [{ fault: error, venue: session.venue.id }];
-  }
+  const message = line === null ? null : toMessage(line, session.venue, attribute);
+  const { printed, faults } = message === null ? UNREAD : session.read(message);
+  counts.records += printed.length;
+  // After a refusal the message was read, but has no content for us.
+  const counted = faults.filter((fault) => !(fault instanceof VenueRefusal));
+  const bad = counted.filter(({ code }) => code !== 'VENUE_UNKNOWN_LISTING');
+  if (bad.length === 0 && counted.length > 0) counts.unread++;
+  counts.errors += bad.length;
+  return [...printed, ...bad.map((fault) => ({ fault, venue: session.venue.id }))];
 };
 
 const parseLine = (text: string): Line | null => {
@@ -142,16 +137,26 @@ const parseLine = (text: string): Line | null => {
 /** `guessed`: the request is one that would return such a response; its limit is unknown. */
 type ReadMessage = VenueMessage & { readonly guessed: boolean };
 
-const toMessage = (line: Line, venue: Venue, attribute: Reading['attribute']): ReadMessage => {
+/** Null when the time of receipt is no instant of ours. */
+const toMessage = (line: Line, venue: Venue, attribute: Reading['attribute']): ReadMessage | null => {
+  const received_at = toReceivedAt(line.recv_ms ?? null);
   const bytes = Buffer.from(line.raw, 'utf8');
   const asked = line.kind === 'rest' && parseRequest(line.url ?? null) !== null ? (line.url ?? null) : null;
+  const request = asked ?? (line.kind === 'rest' ? guessRequest(venue, line.raw, attribute) : null);
+  if (received_at === null) return null;
   return {
     kind: line.kind === 'rest' ? 'response' : 'frame',
     guessed: asked === null,
-    received_at: typeof line.recv_ms === 'number' ? Math.round(line.recv_ms * 1000) : NO_TIME,
-    request: asked ?? (line.kind === 'rest' ? guessRequest(venue, line.raw, attribute) : null),
+    received_at,
+    request,
     payload: venue.decode ? venue.decode(bytes) : bytes,
   };
+};
+
+const toReceivedAt = (ms: unknown): Micros | null => {
+  if (typeof ms !== 'number') return NO_TIME;
+  const at = Math.round(ms * 1000);
+  return at >= 0 && at <= LATEST ? at : null;
 };
 
 /** The request of a book whose own is not recorded: its update id lies on one symbol's chain of diffs, which proves the symbol. */
@@ -191,6 +196,14 @@ type HeldBook = { sync: BookSync<Applied>; levels: Book; crossed: boolean };
 /** Books as in their messages, or assembled and printed whole after each message. */
 type BookForm = 'published' | 'assembled';
 
+/** What a message gave, and what of it could not be read. */
+type Result = {
+  readonly printed: readonly Printed[];
+  readonly faults: readonly Pick<VenueError, 'code' | 'message'>[];
+};
+
+const UNREAD: Result = { printed: [], faults: [new VenueError('VENUE_UNKNOWN_LISTING', 'the line cannot be read')] };
+
 class Session {
   readonly venue: Venue;
   readonly #form: BookForm;
@@ -204,17 +217,27 @@ class Session {
     this.#form = form;
   }
 
-  read(message: ReadMessage): readonly Printed[] {
-    const answer = this.venue.mapReference(this.#reference, message);
+  /** Readings before listings, in the order of the layers; neither takes the other with it when it cannot be read. */
+  read(message: ReadMessage): Result {
+    const faults: VenueError[] = [];
+    const answer = attempt(() => this.venue.mapReference(this.#reference, message), faults);
     for (const record of answer?.listings ?? []) this.#listings.set(record.venue_symbol, record);
-    return [
-      // Whether it is collected is decided by the service, not by the venue (records.md).
-      ...(answer?.listings ?? []).map(({ off: _, ...record }) => ({ record })),
-      ...this.venue
-        .map(this.#state, message, { listings: this.#listings })
-        .map((mapped) => (message.guessed ? forgetLimit(mapped) : mapped))
-        .flatMap((mapped) => this.#printMapped(mapped)),
-    ];
+    const printed = this.#readMapped(message, faults);
+    // Whether a listing is collected is decided by the service, not by the venue (records.md).
+    const listings = (answer?.listings ?? []).map(({ off: _, ...record }) => ({ record }));
+    const unreadable = (answer?.unreadable ?? []).map(({ code, text }) => ({ code, message: text }));
+    // An answer without its request is read only where it says itself what it is.
+    const isUnread = message.kind === 'response' && message.request === null && printed.length + listings.length === 0;
+    return isUnread ? UNREAD : { printed: [...printed, ...listings], faults: [...faults, ...unreadable] };
+  }
+
+  #readMapped(message: ReadMessage, faults: VenueError[]): readonly Printed[] {
+    const mapped = attempt(() => this.venue.map(this.#state, message, { listings: this.#listings }), faults);
+    const part = faults.find((fault) => fault instanceof UnreadablePart);
+    const readable = mapped ?? part?.mapped ?? [];
+    return readable.flatMap(
+      (one) => attempt(() => this.#printMapped(message.guessed ? forgetLimit(one) : one), faults) ?? [],
+    );
   }
 
   #printMapped({ record, chain }: Mapped): readonly Printed[] {
@@ -246,6 +269,17 @@ class Session {
     return [{ record: { ...record, values: toAssembled(book.levels, rule) } }];
   }
 }
+
+/** What `run` gives; null, and a fault more, when it throws one. What is wrong with a whole message is found twice, and told once. */
+const attempt = <T>(run: () => T, faults: VenueError[]): T | null => {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof VenueError)) throw error;
+    if (!faults.some(({ message }) => message === error.message)) faults.push(error);
+    return null;
+  }
+};
 
 const openBook = (): HeldBook => ({ sync: newBookSync<Applied>(), levels: createBook(), crossed: false });
 

@@ -6,7 +6,12 @@ import {
   VenueError,
   type VenueMessage,
 } from '../../../ingest/venues/contract/listings.ts';
-import type { Mapped, MappedVenue, MapState } from '../../../ingest/venues/contract/mapping.ts';
+import {
+  type Mapped,
+  type MappedVenue,
+  type MapState,
+  UnreadablePart,
+} from '../../../ingest/venues/contract/mapping.ts';
 import { type BookSync, isWhole, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { watchUnexpected } from '../../../ingest/venues/shared/unexpected.ts';
 import type { ListingRecord, Micros } from '../../../schemas/records.ts';
@@ -98,14 +103,16 @@ export class VenueCheck {
       };
       const answer = this.#venue.mapReference(this.#reference, message);
       for (const record of answer?.listings ?? []) this.listings.set(record.venue_symbol, record);
+      for (const { code, text } of answer?.unreadable ?? []) this.#bury({ code, message: text }, payload);
       for (const mapped of this.#venue.map(state, message, { listings: this.listings })) this.#count(mapped, conn_id);
     } catch (error) {
       if (!(error instanceof VenueError)) throw error;
+      if (error instanceof UnreadablePart) for (const mapped of error.mapped) this.#count(mapped, conn_id);
       this.#bury(error, payload);
     }
   }
 
-  #bury({ code, message }: VenueError, payload: Uint8Array): void {
+  #bury({ code, message }: Pick<VenueError, 'code' | 'message'>, payload: Uint8Array): void {
     // The text after a colon belongs to this message alone.
     const kind = `${code} ${message.split(': ')[0]}`;
     const held = this.deadLetters.get(kind);

@@ -1,9 +1,11 @@
 // Binance's trades, liquidations and candles as normalised records (records.md).
 import type { PriceType } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
-import type { MapContext, Mapped } from '../contract/mapping.ts';
+import type { Mapped } from '../contract/mapping.ts';
 import type { Venue } from '../contract/venue.ts';
+import { readCandlePrices } from '../shared/candle-prices.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
+import { mapEach } from '../shared/map-each.ts';
 import {
   badFrame,
   type Fields,
@@ -30,7 +32,7 @@ import {
   type Subject,
   toMapped,
 } from './mapping.ts';
-import { findMarketOfPair, isDated, listSymbolsOfPair, toQuantityUnit } from './symbols.ts';
+import { isDated, listSymbolsOfPair, toMarketOfPath, toQuantityUnit } from './symbols.ts';
 
 /** Values of `X` for fills that are no trades of the market: insurance fund, auto-deleveraging, and `NA` (sent without price and quantity). */
 const NO_TRADES: ReadonlySet<string> = new Set(['INSURANCE_FUND', 'ADL', 'NA']);
@@ -124,7 +126,7 @@ const toLiveCandles = (
   if (typeof closed !== 'boolean') throw badFrame('k.x does not say whether the candle is closed');
   const venueTs = readMsOrNull(element.E, 'E');
   const fields = { t, o, h, l, c, v, q, n, priceType, closed };
-  return symbols.map((symbol) => toCandle({ symbol, venueTs, source, element }, fields));
+  return symbols.flatMap((symbol) => toCandle({ symbol, venueTs, source, element }, fields));
 };
 
 /** Endpoints of candles; those of a pair's index answer for each listing that uses it. */
@@ -134,12 +136,13 @@ export const CANDLE_ENDPOINTS: Readonly<Record<string, PriceType>> = {
   indexPriceKlines: 'index',
 };
 
+type Asked = Pick<MessageSource, 'query' | 'market' | 'context'>;
+
 /** Perpetuals whose candles were requested; null when the request names none. */
-const findAskedSymbols = (query: URLSearchParams, context: MapContext): readonly string[] | null => {
+const findAskedSymbols = ({ query, market, context }: Asked): readonly string[] | null => {
   const asked = (query.get('symbol') ?? query.get('pair'))?.toUpperCase();
   if (asked === undefined) return null;
-  const pair = query.get('symbol') === null ? asked : null;
-  const symbols = pair === null ? [asked] : listSymbolsOfPair(pair, findMarketOfPair(pair, context), context);
+  const symbols = query.get('symbol') === null ? listSymbolsOfPair(asked, market, context) : [asked];
   return symbols.filter((symbol) => !isDated(symbol));
 };
 
@@ -150,7 +153,7 @@ const DEFAULT_LIMIT = 500;
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message, context) => {
   const { path = '', query = NO_QUERY } = readRequest(message) ?? {};
   const priceType = CANDLE_ENDPOINTS[path.slice(path.lastIndexOf('/') + 1)];
-  const symbols = findAskedSymbols(query, context);
+  const symbols = findAskedSymbols({ query, market: toMarketOfPath(path), context });
   if (priceType === undefined || symbols === null || query.get('interval') !== '1m') return null;
   const [fromMs, toMs] = [readNumber(query, 'startTime'), readNumber(query, 'endTime')];
   return toAsked(symbols, priceType, { fromMs, toMs, limit: readNumber(query, 'limit') ?? DEFAULT_LIMIT });
@@ -163,17 +166,17 @@ export const mapKlines = (
 ): readonly Mapped[] => {
   const interval = source.query.get('interval');
   if (interval !== null && interval !== '1m') return [];
-  const symbols = findAskedSymbols(source.query, source.context);
+  const symbols = findAskedSymbols(source);
   if (symbols === null || interval === null) {
     throw new VenueError(
       'VENUE_UNKNOWN_LISTING',
       'the candles name no symbol or interval and their request is not known',
     );
   }
-  return readList(body, 'klines').flatMap((row) => {
+  return mapEach(readList(body, 'klines'), (row) => {
     const [t, o, h, l, c, v, , q, n] = readList(row, 'kline');
     const fields = { t, o, h, l, c, v, q, n, priceType, closed: null };
-    return symbols.map((symbol) => toCandle({ symbol, venueTs: null, source, element: row }, fields));
+    return symbols.flatMap((symbol) => toCandle({ symbol, venueTs: null, source, element: row }, fields));
   });
 };
 
@@ -183,23 +186,23 @@ type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'v' | 'q' | 'n
 };
 
 /** Mark and index candles have zeros as volumes; they are no figures. */
-const toCandle = (subject: Subject, { t, o, h, l, c, v, q, n, priceType, closed }: CandleFields): Mapped => {
+const toCandle = (subject: Subject, { t, o, h, l, c, v, q, n, priceType, closed }: CandleFields): readonly Mapped[] => {
   const open_time = readMsOrNull(t, 't');
   if (open_time === null) throw badFrame('t is no instant');
   const isTraded = priceType === 'trade';
+  const volume = isTraded ? readAmount(v, 'v') : null;
+  const prices = readCandlePrices({ open: o, high: h, low: l, close: c }, volume);
+  if (prices === null) return [];
   const values = {
     open_time,
     price_type: priceType,
     timeframe: '1m' as const,
-    open: readPrice(o, 'o'),
-    high: readPrice(h, 'h'),
-    low: readPrice(l, 'l'),
-    close: readPrice(c, 'c'),
-    volume: isTraded ? readAmount(v, 'v') : null,
+    ...prices,
+    volume,
     volume_unit: isTraded ? toQuantityUnit(subject.symbol) : null,
     turnover: isTraded ? readTurnover(subject.symbol, q, 'q') : null,
     trades: isTraded ? readCountOrNull(n, 'n') : null,
     closed,
   };
-  return toMapped(subject, 'candle', values);
+  return [toMapped(subject, 'candle', values)];
 };

@@ -4,6 +4,7 @@ import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
+import { type ListingRows, readEntries, readListings } from '../shared/listing-rows.ts';
 import { leaveOff, splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
 import {
   type Fields,
@@ -20,8 +21,8 @@ import {
 import { carriesPriceCandles } from './budget.ts';
 import { isDated, type Market } from './symbols.ts';
 
-/** Hours by venue symbol, from the scope's fundingInfo; absent before its first answer. */
-type FundingHours = Readonly<Record<string, number>>;
+/** Hours by venue symbol, from the scope's fundingInfo; absent before its first answer. Null: adjusted, to an unknown interval. */
+type FundingHours = Readonly<Record<string, number | null>>;
 
 const MS_PER_HOUR = 3_600_000;
 
@@ -38,21 +39,16 @@ export const mapReference = (venue: string, state: ReferenceState, message: Venu
   const hours = state[market] as FundingHours | undefined;
   return readMessage(message.payload, (body) => ({
     scope: market,
-    listings: toListings(body, { venue, message, market, hours }),
+    ...toListings(body, { venue, message, market, hours }),
     elements: () => elementTexts(message.payload, 'symbol'),
   }));
 };
 
 const toFundingHours = (body: unknown): FundingHours =>
-  Object.fromEntries(
-    readList(body, 'fundingInfo').map((item) => {
-      const fields = readFields(item, 'fundingInfo entry');
-      return [
-        readText(fields.symbol, 'symbol'),
-        readCountOrNull(fields.fundingIntervalHours, 'fundingIntervalHours') ?? 8,
-      ];
-    }),
-  );
+  readEntries<number | null>(readList(body, 'fundingInfo'), ({ symbol, fundingIntervalHours }) => {
+    const hours = readCountOrNull(fundingIntervalHours, 'fundingIntervalHours');
+    return [readText(symbol, 'symbol'), hours === 0 ? null : hours];
+  });
 
 type Source = {
   readonly venue: string;
@@ -61,24 +57,29 @@ type Source = {
   readonly hours: FundingHours | undefined;
 };
 
-const toListings = (body: unknown, source: Source): readonly ListingRecord[] => {
+const toListings = (body: unknown, source: Source): ListingRows => {
   const answer = readFields(body, 'exchangeInfo');
   const venue_ts = readMsOrNull(answer.serverTime, 'serverTime');
-  const listings = readList(answer.symbols, 'symbols')
-    .map((item) => readFields(item, 'symbol'))
-    .filter(isPerpetual)
-    .map(
-      (symbol): ListingRecord => ({
-        layer: 'listing',
-        venue: source.venue,
-        venue_symbol: readText(symbol.symbol, 'symbol'),
-        venue_ts,
-        received_at: source.message.received_at,
-        values: toValues(symbol, source),
-      }),
-    );
+  const rows = { rows: readList(answer.symbols, 'symbols'), name: 'symbol' };
+  const read = (symbol: Fields): ListingRecord | null => {
+    if (!isPerpetual(symbol)) return null;
+    const venue_symbol = readText(symbol.symbol, 'symbol');
+    const { venue, message } = source;
+    return {
+      layer: 'listing',
+      venue,
+      venue_symbol,
+      venue_ts,
+      received_at: message.received_at,
+      values: toValues(symbol, source),
+    };
+  };
+  const { listings, unreadable } = readListings(rows, read);
   const priced = carriesPriceCandles(listings);
-  return listings.map((listing) => (priced.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles'])));
+  const offered = listings.map((listing) =>
+    priced.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles']),
+  );
+  return { listings: offered, unreadable };
 };
 
 /** False for a date in the symbol or a dated type (`CURRENT_QUARTER`, `NEXT_QUARTER DELIVERING`); any other type, known or not, is undated. */
@@ -161,6 +162,7 @@ const readFundingInterval = (
   symbol: string,
 ): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
   const adjusted = hours?.[symbol];
+  if (adjusted === null) return { funding_interval: null, funding_interval_source: null };
   if (adjusted !== undefined)
     return { funding_interval: formatDuration(adjusted * MS_PER_HOUR), funding_interval_source: 'venue' };
   return { funding_interval: '8h', funding_interval_source: hours === undefined ? 'assumed' : 'documented' };

@@ -3,7 +3,7 @@ import type { Digits, Micros, NormalisedRecord } from '../../../schemas/records.
 import { VenueError } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { type Fields, readAmountOrNull, readMsOrNull, readText } from '../shared/wire.ts';
-import { isDated, toMarket } from './symbols.ts';
+import { isDated, type Market, toMarket } from './symbols.ts';
 
 export type MessageSource = {
   /** Id of the venue that publishes this dialect. */
@@ -12,6 +12,8 @@ export type MessageSource = {
   readonly context: MapContext;
   /** Of the request; empty for frames. */
   readonly query: URLSearchParams;
+  /** Of the request; null for frames. */
+  readonly market: Market | null;
   /** Name of the wrapped frame's stream; empty for bare frames and answers. */
   readonly stream: string;
 };

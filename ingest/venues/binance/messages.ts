@@ -5,6 +5,7 @@ import type { VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import type { Chain, FullSides } from '../shared/book-sync.ts';
 import { createCutter } from '../shared/level-lists.ts';
+import { mapEach } from '../shared/map-each.ts';
 import { type Sides, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
@@ -20,8 +21,7 @@ import {
   readLevels,
   readMessage,
   readMsOrNull,
-  readPrice,
-  readPriceOrNull,
+  readPriceUnlessZero,
   readText,
   refusal,
 } from '../shared/wire.ts';
@@ -48,10 +48,10 @@ import {
 } from './mapping.ts';
 import {
   CONFIRMING_LEVELS,
-  findMarketOfPair,
   listSymbolsOfPair,
   PARTIAL,
   RETAIL,
+  toMarketOfPath,
   toQuantityUnit,
   toSnapshotChain,
 } from './symbols.ts';
@@ -67,6 +67,7 @@ export const mapMessage = (venue: string, message: VenueMessage, context: MapCon
       receivedAt: message.received_at,
       context,
       query: request?.query ?? NO_QUERY,
+      market: request === null ? null : toMarketOfPath(request.path),
       stream: '',
     };
     const endpoint = /\/[fd]api\/v\d\/(.+)$/.exec(request?.path ?? '')?.[1];
@@ -78,7 +79,7 @@ export const mapMessage = (venue: string, message: VenueMessage, context: MapCon
 
 /** Maps a frame, wrapped `{stream, data}` or bare; an answer without a known request is recognised by its shape. */
 const mapFrame = (body: unknown, source: MessageSource): readonly Mapped[] => {
-  if (Array.isArray(body)) return body.flatMap((element) => mapElement(element, source));
+  if (Array.isArray(body)) return mapEach<unknown>(body, (element) => mapElement(element, source));
   const frame = readFields(body, 'message');
   if (!('stream' in frame && 'data' in frame)) return mapElement(frame, source);
   return mapFrame(frame.data, { ...source, stream: readText(frame.stream, 'stream') });
@@ -103,7 +104,7 @@ const mapAnswer = (body: unknown, source: MessageSource & { readonly endpoint: s
   if (candles) return mapKlines(body, source, candles);
   const mapper = ANSWERS.get(source.endpoint);
   if (!mapper) return [];
-  return (Array.isArray(body) ? body : [body]).flatMap((element) =>
+  return mapEach<unknown>(Array.isArray(body) ? body : [body], (element) =>
     mapper(readFields(element, source.endpoint), source),
   );
 };
@@ -168,8 +169,8 @@ const mapPremiumIndex: Mapper = (element, source) => {
 };
 
 const toMark = (subject: Subject, element: Fields, [markName, indexName]: readonly [string, string]): Mapped[] => {
-  const mark = readPriceOrNull(element[markName], markName);
-  const index = readPriceOrNull(element[indexName], indexName);
+  const mark = readPriceUnlessZero(element[markName], markName);
+  const index = readPriceUnlessZero(element[indexName], indexName);
   return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index })];
 };
 
@@ -182,10 +183,11 @@ const toFunding = (subject: Subject, element: Fields, [rateName, nextName]: read
 
 /** An index by pair (`i` before 2026-06-30): one record for each listing that uses it. */
 const mapIndexPrice: Mapper = (element, source) => {
-  const index = readPrice(element.p, 'p');
+  const index = readPriceUnlessZero(element.p, 'p');
+  if (index === null) return [];
   const venueTs = readMsOrNull(element.E, 'E');
   const pair = readText(element.i ?? element.s, 's');
-  return listSymbolsOfPair(pair, findMarketOfPair(pair, source.context), source.context).map((symbol) =>
+  return listSymbolsOfPair(pair, source.market, source.context).map((symbol) =>
     toMapped({ symbol, venueTs, source, element }, 'mark', { mark: null, index }),
   );
 };
@@ -214,10 +216,9 @@ const mapPriceTicker: Mapper = (element, source) => {
     : toTicker({ symbol, venueTs: readMsOrNull(element.time, 'time'), source, element }, element, 'price');
 };
 
-/** A last price of zero means no trade yet. */
 const toTicker = (subject: Subject, element: Fields, name: string): Mapped[] => {
-  const last = readAmountOrNull(element[name], name);
-  return last === null || last === '0' ? [] : [toMapped(subject, 'ticker', { last })];
+  const last = readPriceUnlessZero(element[name], name);
+  return last === null ? [] : [toMapped(subject, 'ticker', { last })];
 };
 
 const toStats = (

@@ -13,17 +13,19 @@ export const isDated = (symbol: string): boolean => /_\d{6}$/.test(symbol);
 /** USD-M counts base units, COIN-M contracts, in books, trades, open interest and volume. */
 export const toQuantityUnit = (symbol: string): QuantityUnit => (toMarket(symbol) === 'usdm' ? 'base' : 'contracts');
 
-/** Listings that use a pair's index: the known ones, or while none is known the perpetual with that name. */
-export const listSymbolsOfPair = (pair: string, market: Market, { listings }: MapContext): readonly string[] => {
-  if (listings.size === 0) return [market === 'usdm' ? pair : `${pair}_PERP`];
+/** Market of a request's path. */
+export const toMarketOfPath = (path: string): Market => (path.includes('/dapi/') ? 'coinm' : 'usdm');
+
+/** Only for pairs without any known listing: those of COIN-M, and no others, are quoted in dollars (`BTCUSD`). */
+const guessMarket = (pair: string): Market => (pair.endsWith('USD') ? 'coinm' : 'usdm');
+
+/** Listings that use a pair's index: the known ones, or while none is known the perpetual with that name. `market`: null where the message has none. */
+export const listSymbolsOfPair = (pair: string, market: Market | null, { listings }: MapContext): readonly string[] => {
+  if (listings.size === 0) return [(market ?? guessMarket(pair)) === 'usdm' ? pair : `${pair}_PERP`];
   return [...listings.values()]
-    .filter((l) => l.values.pair === pair && toMarket(l.venue_symbol) === market)
+    .filter((l) => l.values.pair === pair && (market === null || toMarket(l.venue_symbol) === market))
     .map((l) => l.venue_symbol);
 };
-
-/** COIN-M's pairs are quoted in dollars: `BTCUSD`. */
-export const findMarketOfPair = (pair: string, { listings }: MapContext): Market =>
-  listings.has(`${pair}_PERP`) || !/USD[TC]$/.test(pair) ? 'coinm' : 'usdm';
 
 /** Levels of an answer that is requested for its update id only; whole books are requested with 1,000. */
 export const CONFIRMING_LEVELS = '5';

@@ -6,6 +6,7 @@ import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
+import { readListings } from '../shared/listing-rows.ts';
 import { leaveOff, splitMultiplier } from '../shared/shape.ts';
 import {
   type Fields,
@@ -13,6 +14,7 @@ import {
   readAmountOrNull,
   readCountOrNull,
   readFields,
+  readList,
   readMessage,
   readMsOrNull,
   readRuleOrNull,
@@ -21,7 +23,6 @@ import {
   words,
 } from '../shared/wire.ts';
 import { carriesPriceCandles } from './budget.ts';
-import { readElements } from './mapping.ts';
 import { isDated, toMarket } from './symbols.ts';
 
 /** An answer is the whole of its product type. */
@@ -37,16 +38,18 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
     const answer = readFields(body, 'contracts');
     if (answer.code !== '00000') throw refusal(String(answer.msg));
     const venue_ts = readMsOrNull(answer.requestTime, 'requestTime');
-    const listings = readElements(answer.data)
-      .filter(isPerpetual)
-      .map((contract): ListingRecord => {
-        const venue_symbol = readText(contract.symbol, 'symbol');
-        const values = toValues(contract, venue_symbol);
-        return { layer: 'listing', venue: 'bitget', venue_symbol, venue_ts, received_at: message.received_at, values };
-      });
+    const { received_at } = message;
+    const rows = { rows: readList(answer.data, 'data'), name: 'symbol' };
+    const { listings, unreadable } = readListings(rows, (contract) => {
+      if (!isPerpetual(contract)) return null;
+      const venue_symbol = readText(contract.symbol, 'symbol');
+      const values = toValues(contract, venue_symbol);
+      return { layer: 'listing', venue: 'bitget', venue_symbol, venue_ts, received_at, values };
+    });
     return {
       scope: asked === '' ? 'futures' : asked.toLowerCase(),
       listings: request?.path.includes('/v3/') ? narrowCandles(listings) : listings,
+      unreadable,
       elements: () => elementTexts(message.payload, 'symbol'),
     };
   });

@@ -2,7 +2,8 @@
 import type { Micros } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { bindMapped, mapEach, type Subject } from '../shared/shape.ts';
+import { mapEach } from '../shared/map-each.ts';
+import { bindMapped, type Subject } from '../shared/shape.ts';
 import { type Fields, readFields, readList, readMsOrNull, readText } from '../shared/wire.ts';
 import { isDated } from './symbols.ts';
 
@@ -46,7 +47,7 @@ export const readElements = (value: unknown): readonly Fields[] =>
 
 /** The records of a list's elements. */
 export const mapElements = (value: unknown, map: (element: Fields) => readonly Mapped[]): readonly Mapped[] =>
-  mapEach(readElements(value), map);
+  mapEach(readList(value, 'data'), (element) => map(readFields(element, 'element')));
 
 /** `buy`, `Buy`, `SELL`: the case depends on the endpoint. */
 export const SIDES = ['buy', 'sell'] as const;

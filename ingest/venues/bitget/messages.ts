@@ -2,7 +2,9 @@
 import type { PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
+import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
+import { mapEach } from '../shared/map-each.ts';
 import { type Subject, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
@@ -146,7 +148,7 @@ const mapBookAnswer: AnswerMapper = (data, source) => {
 const mapTrades: FrameMapper = (frame, source) => {
   const symbol = readFrameSymbol(frame);
   if (symbol === null || frame.action !== 'update') return [];
-  return readList(frame.data, 'data').flatMap((element) =>
+  return mapEach(readList(frame.data, 'data'), (element) =>
     toTrade(symbol, toTradeFields(element), { element, source }),
   );
 };
@@ -208,7 +210,7 @@ const mapCandles: FrameMapper = (frame, source) => {
   const symbol = readFrameSymbol(frame);
   if (symbol === null || (frame.channel === 'kline' && frame.arg.interval !== '1m')) return [];
   const at = { symbol, venueTs: readMsOrNull(source.sentAt, 'ts'), receivedAt: source.receivedAt };
-  return readList(frame.data, 'data').map((row) => toCandle(at, row, 'trade'));
+  return mapEach(readList(frame.data, 'data'), (row) => toCandle(at, row, 'trade'));
 };
 
 const mapPastCandles =
@@ -225,7 +227,7 @@ const mapPastCandles =
     const priceType = ofEndpoint ?? PRICE_TYPES[priceName.toLowerCase()];
     if (priceType === undefined) return [];
     const at = { symbol, venueTs: readMsOrNull(source.sentAt, 'requestTime'), receivedAt: source.receivedAt };
-    return readList(data, 'data').map((row) => toCandle(at, row, priceType));
+    return mapEach(readList(data, 'data'), (row) => toCandle(at, row, priceType));
   };
 
 /** The request names the price: `kLineType` (v2), `type` (v3). */
@@ -236,28 +238,28 @@ const toCandle = (
   { symbol, venueTs, receivedAt }: Omit<Subject, 'element'>,
   row: unknown,
   priceType: PriceType,
-): Mapped => {
+): readonly Mapped[] => {
   const [start, open, high, low, close, volume, turnover] = isFields(row)
     ? [row.start, row.open, row.high, row.low, row.close, row.volume, row.turnover]
     : readList(row, 'candle');
   const open_time = readMsOrNull(start, 'start');
   if (open_time === null) throw badFrame('start is no instant');
   const isTraded = priceType === 'trade';
+  const traded = isTraded ? readAmount(volume, 'volume') : null;
+  const prices = readCandlePrices({ open, high, low, close }, traded);
+  if (prices === null) return [];
   const values = {
     open_time,
     price_type: priceType,
     timeframe: '1m' as const,
-    open: readPrice(open, 'open'),
-    high: readPrice(high, 'high'),
-    low: readPrice(low, 'low'),
-    close: readPrice(close, 'close'),
-    volume: isTraded ? readAmount(volume, 'volume') : null,
+    ...prices,
+    volume: traded,
     volume_unit: isTraded ? ('base' as const) : null,
     turnover: isTraded ? readAmountOrNull(turnover, 'turnover') : null,
     trades: null,
     closed: null,
   };
-  return toMapped({ symbol, venueTs, receivedAt, element: row }, 'candle', values);
+  return [toMapped({ symbol, venueTs, receivedAt, element: row }, 'candle', values)];
 };
 
 const FRAMES: ReadonlyMap<string, FrameMapper> = new Map([

@@ -10,7 +10,7 @@ import {
   readFields,
   readFigureOrNull,
   readMsOrNull,
-  readPriceOrNull,
+  readPriceUnlessZero,
 } from '../shared/wire.ts';
 import { type MessageSource, mapElements, readAskedSymbol, toMapped, toSubject } from './mapping.ts';
 
@@ -43,16 +43,15 @@ export const toTicker = (symbol: string, element: Fields, source: MessageSource)
   ]);
 };
 
-/** A last price of zero means no trade yet. */
 const toLast = (subject: Subject, element: Fields): Mapped | null => {
   const name = NAMES.last(element);
-  const last = readAmountOrNull(element[name], name);
-  return last === null || last === '0' ? null : toMapped(subject, 'ticker', { last });
+  const last = readPriceUnlessZero(element[name], name);
+  return last === null ? null : toMapped(subject, 'ticker', { last });
 };
 
 const toMark = (subject: Subject, element: Fields): Mapped | null => {
-  const mark = readPriceOrNull(element.markPrice, 'markPrice');
-  const index = readPriceOrNull(element.indexPrice, 'indexPrice');
+  const mark = readPriceUnlessZero(element.markPrice, 'markPrice');
+  const index = readPriceUnlessZero(element.indexPrice, 'indexPrice');
   return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 

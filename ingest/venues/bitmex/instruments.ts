@@ -1,17 +1,20 @@
 // BitMEX' table of instruments: a full row, then only changes. Merged here explicitly, so that a member omitted by an update is neither null
 // nor published again.
-import type { Digits, Micros } from '../../../schemas/records.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import type { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
+import { readOrElse } from '../shared/map-each.ts';
 import { bindMapped, type Subject } from '../shared/shape.ts';
-import { badFrame, type Fields, readAmountOrNull, readFigureOrNull, readInstantOrNull } from '../shared/wire.ts';
+import {
+  badFrame,
+  type Fields,
+  readAmountOrNull,
+  readFigureOrNull,
+  readInstantOrNull,
+  readPriceUnlessZero,
+} from '../shared/wire.ts';
 
 const toMapped = bindMapped('bitmex');
-
-/** The venue sends zero while there is no price. */
-const readPriceUnlessZero = (value: unknown, name: string): Digits | null => {
-  const digits = readAmountOrNull(value, name);
-  return digits === '0' ? null : digits;
-};
 
 /** Intervals are written as instants of the year 2000: `2000-01-01T08:00:00.000Z` is eight hours. */
 const ZERO_INTERVAL_MS = Date.UTC(2000, 0, 1);
@@ -53,9 +56,22 @@ const LAYER_MEMBERS: Readonly<Record<Layer, readonly Member[]>> = {
 };
 const LAYERS = Object.keys(LAYER_MEMBERS) as readonly Layer[];
 
-/** The members present in a row. */
-export const readInstrument = (row: Fields): Instrument =>
-  Object.fromEntries(MEMBERS.filter((name) => name in row).map((name) => [name, READERS[name](row[name], name)]));
+type Read = { readonly instrument: Instrument; readonly fault: VenueError | null };
+
+/** The members present in a row. One that cannot be read has no value: the venue has replaced the old one. */
+export const readInstrument = (row: Fields): Read => {
+  let fault: VenueError | null = null;
+  const read = (name: Member): string | number | null =>
+    readOrElse<string | number | null>(
+      () => READERS[name](row[name], name),
+      (error) => {
+        fault ??= error;
+        return null;
+      },
+    );
+  const instrument = Object.fromEntries(MEMBERS.filter((name) => name in row).map((name) => [name, read(name)]));
+  return { instrument, fault };
+};
 
 type Change = { readonly before: Instrument; readonly after: Instrument };
 

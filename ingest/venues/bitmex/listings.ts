@@ -2,9 +2,10 @@
 import { divide, multiply } from '../../../schemas/decimals.ts';
 import { formatDuration } from '../../../schemas/durations.ts';
 import { BANDS } from '../../../schemas/layers.ts';
-import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
+import type { Digits, FieldTransform, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
+import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import { TIMEFRAMES } from '../shared/shape.ts';
 import {
   type Fields,
@@ -27,23 +28,18 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   if (!parseRequest(message.request)?.path.endsWith('/instrument/active')) return null;
   return readMessage(message.payload, (body) => ({
     scope: 'all',
-    listings: toListings(body, message),
+    ...toListings(body, message),
     elements: () => elementTexts(message.payload, 'symbol'),
   }));
 };
 
-const toListings = (body: unknown, { received_at }: VenueMessage): readonly ListingRecord[] =>
-  readList(body, 'instruments')
-    .filter(isFields)
-    .filter(({ symbol, typ }) => !isOtherType(typ) && isPerpetual(readText(symbol, 'symbol')))
-    .map((row) => ({
-      layer: 'listing',
-      venue: 'bitmex',
-      venue_symbol: readText(row.symbol, 'symbol'),
-      venue_ts: readInstantOrNull(row.timestamp, 'timestamp'),
-      received_at,
-      values: toValues(row),
-    }));
+const toListings = (body: unknown, { received_at }: VenueMessage): ListingRows =>
+  readListings({ rows: readList(body, 'instruments').filter(isFields), name: 'symbol' }, (row) => {
+    const venue_symbol = readText(row.symbol, 'symbol');
+    if (isOtherType(row.typ) || !isPerpetual(venue_symbol)) return null;
+    const venue_ts = readInstantOrNull(row.timestamp, 'timestamp');
+    return { layer: 'listing', venue: 'bitmex', venue_symbol, venue_ts, received_at, values: toValues(row) };
+  });
 
 const STATUSES = words({
   Open: 'tradeable',

@@ -4,6 +4,8 @@
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped, MapState } from '../contract/mapping.ts';
+import { readCandlePrices } from '../shared/candle-prices.ts';
+import { giveReadable, mapEach } from '../shared/map-each.ts';
 import { bindMapped, type Subject, sortSides } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
@@ -16,6 +18,7 @@ import {
   readAmountOrNull,
   readCountOrNull,
   readFields,
+  readFigureOrNull,
   readId,
   readIdText,
   readInstantOrNull,
@@ -40,7 +43,7 @@ type Action = 'partial' | 'insert' | 'update' | 'delete';
 
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (state: MapState, message: VenueMessage): readonly Mapped[] =>
-  message.kind === 'frame' && message.payload.byteLength <= PONG.length
+  message.kind === 'frame' && isPong(message.payload)
     ? []
     : readMessage(message.payload, (body) => {
         const request = parseRequest(message.request);
@@ -50,6 +53,8 @@ export const mapMessage = (state: MapState, message: VenueMessage): readonly Map
 
 /** The answer to a ping, which is no JSON. */
 const PONG = 'pong';
+const isPong = ({ byteLength, buffer, byteOffset }: Uint8Array): boolean =>
+  byteLength === PONG.length && Buffer.from(buffer, byteOffset, byteLength).toString('latin1') === PONG;
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
@@ -98,20 +103,18 @@ type TableMapper = (rows: readonly Fields[], action: Action, source: Source) => 
 const mapInstruments: TableMapper = (rows, action, source) => {
   source.state.instruments ??= {};
   const held = source.state.instruments as Record<string, Instrument>;
-  const changed: Record<string, Instrument> = {};
-  const mapped = rows.flatMap((row) => {
+  const isFull = action === 'partial' || action === 'insert';
+  return mapEach(rows, (row) => {
     const symbol = readSymbol(row);
-    const isFull = action === 'partial' || action === 'insert';
-    const before = isFull ? {} : (changed[symbol] ?? held[symbol]);
-    if (before === undefined || action === 'delete') return [];
-    const after = { ...before, ...readInstrument(row) };
-    changed[symbol] = after;
-    return mapChange(toSubject(row, source), { before, after });
+    if (action === 'delete') delete held[symbol];
+    const before = isFull ? {} : held[symbol];
+    if (before === undefined) return [];
+    const { instrument, fault } = readInstrument(row);
+    const after = { ...before, ...instrument };
+    // First, so that a later change is never laid over a replaced value.
+    held[symbol] = after;
+    return giveReadable(mapChange(toSubject(row, source), { before, after }), fault);
   });
-  // Last, so that an unreadable message changes nothing.
-  Object.assign(held, changed);
-  if (action === 'delete') for (const row of rows) delete held[readSymbol(row)];
-  return mapped;
 };
 
 // ---- books ----
@@ -231,7 +234,7 @@ const mapBookAnswer: TableMapper = (rows, _action, source) =>
 
 /** A partial repeats the past. A trade without a side (a referential one) has no taker. */
 const mapTrades: TableMapper = (rows, action, source) =>
-  action !== 'insert' ? [] : rows.flatMap((row) => toTrade(row, source));
+  action !== 'insert' ? [] : mapEach(rows, (row) => toTrade(row, source));
 
 const toTrade = (row: Fields, source: Source): readonly Mapped[] => {
   const side = readTaker(row.side, SIDES, 'side');
@@ -250,7 +253,7 @@ const toTrade = (row: Fields, source: Source): readonly Mapped[] => {
 const mapLiquidations: TableMapper = (rows, action, source) =>
   action !== 'insert'
     ? []
-    : rows.map((row) => {
+    : mapEach(rows, (row) => {
         const values = {
           id: readIdText(row.orderID, 'orderID'),
           side: readSide(row.side, SIDES, 'side') === 'buy' ? ('short' as const) : ('long' as const),
@@ -259,7 +262,7 @@ const mapLiquidations: TableMapper = (rows, action, source) =>
           quantity: readAmount(row.leavesQty, 'leavesQty'),
           quantity_unit: 'contracts' as const,
         };
-        return toMapped(toSubject(row, source), 'liquidation', values);
+        return [toMapped(toSubject(row, source), 'liquidation', values)];
       });
 
 // ---- candles ----
@@ -268,24 +271,25 @@ const MICROS_PER_MINUTE = 60_000_000;
 
 /** Bins are stamped with their end. */
 const mapBins: TableMapper = (rows, _action, source) =>
-  rows.map((row) => {
+  mapEach(rows, (row) => {
     const end = readInstantOrNull(row.timestamp, 'timestamp');
     if (end === null) throw badFrame('timestamp is absent');
+    const volume = readAmountOrNull(row.volume, 'volume');
+    const { open, high, low, close } = row;
+    const prices = readCandlePrices({ open, high, low, close }, volume, readFigureOrNull);
+    if (prices === null) return [];
     const values = {
       open_time: end - MICROS_PER_MINUTE,
       price_type: 'trade' as const,
       timeframe: '1m' as const,
-      open: readPriceOrNull(row.open, 'open'),
-      high: readPriceOrNull(row.high, 'high'),
-      low: readPriceOrNull(row.low, 'low'),
-      close: readPriceOrNull(row.close, 'close'),
-      volume: readAmountOrNull(row.volume, 'volume'),
+      ...prices,
+      volume,
       volume_unit: 'contracts' as const,
       turnover: readAmountOrNull(row.foreignNotional, 'foreignNotional'),
       trades: readCountOrNull(row.trades, 'trades'),
       closed: null,
     };
-    return toMapped({ ...toSubject(row, source), venueTs: null }, 'candle', values);
+    return [toMapped({ ...toSubject(row, source), venueTs: null }, 'candle', values)];
   });
 
 /** The request's default is bins of a minute. */

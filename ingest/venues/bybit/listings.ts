@@ -3,8 +3,9 @@ import { formatDuration } from '../../../schemas/durations.ts';
 import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
-import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
+import type { ReferenceAnswer, ReferenceState, UnreadableListing, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
+import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import { splitMultiplier } from '../shared/shape.ts';
 import {
   type Fields,
@@ -35,13 +36,19 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     const result = readFields(answer.result, 'result');
     const market = result.category;
     if (market !== 'linear' && market !== 'inverse') return null;
-    const listings = toListings(result, { market, message, venueTs: readMsOrNull(answer.time, 'time') });
+    const { listings, unreadable } = toListings(result, {
+      market,
+      message,
+      venueTs: readMsOrNull(answer.time, 'time'),
+    });
     const elements = () => elementTexts(message.payload, 'symbol');
     const early = `${market}.pre_launch`;
     const earlyElements = `${early}.elements`;
+    const earlyUnreadable = `${early}.unreadable`;
     if (request.query.get('status') === 'PreLaunch') {
       state[early] = listings;
       state[earlyElements] = [...elements()];
+      state[earlyUnreadable] = unreadable;
       return null;
     }
     const open = new Set(listings.map(({ venue_symbol }) => venue_symbol));
@@ -50,26 +57,27 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     );
     const heldElements = (state[earlyElements] ?? []) as readonly (readonly [string, string])[];
     const cursor = request.query.get('cursor');
-    return cursor === null
-      ? { scope: market, listings: [...listings, ...held], elements: () => new Map([...heldElements, ...elements()]) }
-      : { scope: `${market}.${cursor}`, listings, elements };
+    if (cursor !== null) return { scope: `${market}.${cursor}`, listings, unreadable, elements };
+    const heldUnreadable = (state[earlyUnreadable] ?? []) as readonly UnreadableListing[];
+    return {
+      scope: market,
+      listings: [...listings, ...held],
+      unreadable: [...unreadable, ...heldUnreadable.filter(({ symbol }) => symbol === null || !open.has(symbol))],
+      elements: () => new Map([...heldElements, ...elements()]),
+    };
   });
 };
 
 type Source = { readonly market: Market; readonly message: VenueMessage; readonly venueTs: Micros | null };
 
-const toListings = (result: Fields, source: Source): readonly ListingRecord[] =>
-  readList(result.list, 'list')
-    .map((item) => readFields(item, 'instrument'))
-    .filter(isPerpetual)
-    .map((instrument) => ({
-      layer: 'listing',
-      venue: 'bybit',
-      venue_symbol: readText(instrument.symbol, 'symbol'),
-      venue_ts: source.venueTs,
-      received_at: source.message.received_at,
-      values: toValues(instrument, source.market),
-    }));
+const toListings = (result: Fields, { market, message, venueTs }: Source): ListingRows =>
+  readListings({ rows: readList(result.list, 'list'), name: 'symbol' }, (instrument) => {
+    if (!isPerpetual(instrument)) return null;
+    const venue_symbol = readText(instrument.symbol, 'symbol');
+    const { received_at } = message;
+    const values = toValues(instrument, market);
+    return { layer: 'listing', venue: 'bybit', venue_symbol, venue_ts: venueTs, received_at, values };
+  });
 
 /** False for a date in the symbol or a future type (`LinearFutures`); any other type, known or not, is undated. */
 const isPerpetual = ({ symbol, contractType }: Fields): boolean =>

@@ -2,7 +2,9 @@
 import type { PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped, MapState } from '../contract/mapping.ts';
+import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
+import { mapEach } from '../shared/map-each.ts';
 import { type Subject, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
@@ -26,7 +28,7 @@ import {
 import { type MessageSource, readSymbol, readTurnover, toMapped } from './mapping.ts';
 import { CONFIRMING_LEVELS } from './plan.ts';
 import { answerChain, bookKind, toChain, toQuantityUnit } from './symbols.ts';
-import { mapTickerAnswer, mapTickerFrame } from './tickers.ts';
+import { mapTickerAnswer, mapTickerFrame, readPosition } from './tickers.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a'] });
 
@@ -112,28 +114,17 @@ const mapTrades: FrameMapper = (frame, source) =>
 const mapPastTrades: AnswerMapper = (result, source) =>
   mapElements(result.list, (trade) => toTrade(trade, source, ['symbol', 'time', 'execId', 'side', 'price', 'size']));
 
-/** A record of each element; null is none. */
-const mapElements = (value: unknown, map: (element: Fields) => Mapped | null): readonly Mapped[] => {
-  const elements = readElements(value);
-  const mapped: Mapped[] = [];
-  for (const element of elements) {
-    const one = map(element);
-    if (one !== null) mapped.push(one);
-  }
-  return mapped;
-};
-
-const readElements = (value: unknown): readonly Fields[] =>
-  readList(value, 'data').map((element) => readFields(element, 'element'));
+const mapElements = (value: unknown, map: (element: Fields) => readonly Mapped[]): readonly Mapped[] =>
+  mapEach(readList(value, 'data'), (element) => map(readFields(element, 'element')));
 
 type TradeNames = readonly [symbol: string, time: string, id: string, side: string, price: string, size: string];
 
-const toTrade = (trade: Fields, source: MessageSource, names: TradeNames): Mapped | null => {
+const toTrade = (trade: Fields, source: MessageSource, names: TradeNames): readonly Mapped[] => {
   const [symbolName, time, id, sideName, price, size] = names;
   const symbol = readSymbol(trade[symbolName]);
-  if (symbol === null) return null;
+  if (symbol === null) return [];
   const side = readTaker(trade[sideName], SIDES, sideName);
-  if (side === null) return null;
+  if (side === null) return [];
   const values = {
     id: trade[id] === undefined ? null : readIdText(trade[id], id),
     side,
@@ -142,7 +133,7 @@ const toTrade = (trade: Fields, source: MessageSource, names: TradeNames): Mappe
     quantity_unit: toQuantityUnit(symbol),
   };
   const venueTs = readMsOrNull(trade[time], time);
-  return toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element: trade }, 'trade', values);
+  return [toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element: trade }, 'trade', values)];
 };
 
 const SIDES = ['Buy', 'Sell'] as const;
@@ -153,17 +144,16 @@ const mapAllLiquidations: FrameMapper = (frame, source) =>
 /** The topic before February 2025: one object, at most one a second and symbol. */
 const mapLiquidation: FrameMapper = (frame, source) => {
   const names = ['symbol', 'updatedTime', 'side', 'price', 'size'] as const;
-  const mapped = toLiquidation(readFields(frame.data, 'data'), source, names);
-  return mapped === null ? [] : [mapped];
+  return toLiquidation(readFields(frame.data, 'data'), source, names);
 };
 
 type LiquidationNames = readonly [symbol: string, time: string, side: string, price: string, size: string];
 
 /** The side is the position's (`Buy`: a long was closed); the price is the bankruptcy price, no fill. */
-const toLiquidation = (element: Fields, source: MessageSource, names: LiquidationNames): Mapped | null => {
+const toLiquidation = (element: Fields, source: MessageSource, names: LiquidationNames): readonly Mapped[] => {
   const [symbolName, time, side, price, size] = names;
   const symbol = readSymbol(element[symbolName]);
-  if (symbol === null) return null;
+  if (symbol === null) return [];
   const values = {
     id: null,
     side: readSide(element[side], SIDES, side) === 'buy' ? ('long' as const) : ('short' as const),
@@ -173,16 +163,16 @@ const toLiquidation = (element: Fields, source: MessageSource, names: Liquidatio
     quantity_unit: toQuantityUnit(symbol),
   };
   const venueTs = readMsOrNull(element[time], time);
-  return toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element }, 'liquidation', values);
+  return [toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element }, 'liquidation', values)];
 };
 
 const mapPastOpenInterest: AnswerMapper = (result, source) => {
   const symbol = readSymbol(result.symbol);
   if (symbol === null) return [];
-  return readElements(result.list).map((row) => {
+  return mapElements(result.list, (row) => {
     const values = { oi: readAmount(row.openInterest, 'openInterest'), oi_unit: toQuantityUnit(symbol) };
     const venueTs = readMsOrNull(row.timestamp, 'timestamp');
-    return toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element: row }, 'oi', values);
+    return [toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element: row }, 'oi', values)];
   });
 };
 
@@ -192,7 +182,7 @@ const mapKlines: FrameMapper = (frame, source) => {
   const [, interval, name] = /^kline\.([^.]+)\.(.+)$/.exec(String(frame.topic)) ?? [];
   const symbol = interval === '1' ? readSymbol(name) : null;
   if (symbol === null) return [];
-  return readElements(frame.data).map((kline) => {
+  return mapElements(frame.data, (kline) => {
     if (typeof kline.confirm !== 'boolean') throw badFrame('confirm does not say whether the candle is closed');
     const { start, open, high, low, close, volume, turnover } = kline;
     const fields = {
@@ -221,7 +211,7 @@ const mapPastKlines =
     if (interval === null)
       throw new VenueError('VENUE_UNKNOWN_LISTING', 'the candles name no interval and their request is not known');
     const venueTs = readMsOrNull(source.sentAt, 'time');
-    return readList(result.list, 'list').map((row) => {
+    return mapEach(readList(result.list, 'list'), (row) => {
       const [start, open, high, low, close, volume, turnover] = readList(row, 'kline');
       const fields = { start, open, high, low, close, volume, turnover, priceType, closed: null };
       return toCandle({ symbol, venueTs, receivedAt: source.receivedAt, element: row }, fields);
@@ -233,38 +223,36 @@ type CandleFields = Readonly<Record<'start' | 'open' | 'high' | 'low' | 'close' 
   readonly closed: boolean | null;
 };
 
-const toCandle = (subject: Subject, fields: CandleFields): Mapped => {
+const toCandle = (subject: Subject, fields: CandleFields): readonly Mapped[] => {
   const open_time = readMsOrNull(fields.start, 'start');
   if (open_time === null) throw badFrame('start is no instant');
   const isTraded = fields.priceType === 'trade';
+  const volume = isTraded ? readAmount(fields.volume, 'volume') : null;
+  const prices = readCandlePrices(fields, volume);
+  if (prices === null) return [];
   const values = {
     open_time,
     price_type: fields.priceType,
     timeframe: '1m' as const,
-    open: readPrice(fields.open, 'open'),
-    high: readPrice(fields.high, 'high'),
-    low: readPrice(fields.low, 'low'),
-    close: readPrice(fields.close, 'close'),
-    volume: isTraded ? readAmount(fields.volume, 'volume') : null,
+    ...prices,
+    volume,
     volume_unit: isTraded ? toQuantityUnit(subject.symbol) : null,
     turnover: isTraded ? readTurnover(subject.symbol, fields.turnover, 'turnover') : null,
     trades: null,
     closed: fields.closed,
   };
-  return toMapped(subject, 'candle', values);
+  return [toMapped(subject, 'candle', values)];
 };
 
 const mapTickers: FrameMapper = (frame, source) => {
   const data = readFields(frame.data, 'data');
   const symbol = readSymbol(data.symbol);
   if (symbol === null) return [];
-  const cs = frame.cs === undefined ? null : readId(frame.cs, 'cs');
-  const sent = { venueTs: readMsOrNull(frame.ts, 'ts'), cs, isFull: frame.type === 'snapshot' };
-  return mapTickerFrame({ symbol, source }, data, sent);
+  return mapTickerFrame({ symbol, source }, data, { ...readPosition(frame), isFull: frame.type === 'snapshot' });
 };
 
 const mapTickersAnswer: AnswerMapper = (result, source) =>
-  readElements(result.list).flatMap((ticker) => {
+  mapElements(result.list, (ticker) => {
     const symbol = readSymbol(ticker.symbol);
     if (symbol === null) return [];
     const venueTs = readMsOrNull(source.sentAt, 'time');

@@ -1,7 +1,9 @@
 // Bybit's tickers: a full message, then only changes. Merged here explicitly, so that a member omitted by a delta is neither null nor published
 // again, and a message that arrives out of order restores no old value.
 import type { FundingRecord, Micros, QuantityUnit, StatsRecord } from '../../../schemas/records.ts';
+import type { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
+import { giveReadable, readOrElse } from '../shared/map-each.ts';
 import type { Subject } from '../shared/shape.ts';
 import {
   badFrame,
@@ -10,15 +12,17 @@ import {
   readFigureOrNull,
   readId,
   readMsOrNull,
-  readPriceOrNull,
+  readPriceUnlessZero,
 } from '../shared/wire.ts';
 import { type MessageSource, toMapped } from './mapping.ts';
 import { toQuantityUnit } from './symbols.ts';
 
-/** A last price of zero means no trade yet. */
-const readLastOrNull = (value: unknown, name: string): string | null => {
-  const last = readAmountOrNull(value, name);
-  return last === '0' ? null : last;
+const MS_PER_HOUR = 3_600_000;
+
+const readHoursOrNull = (value: unknown, name: string): string | null => {
+  const hours = readAmountOrNull(value, name);
+  if (!Number.isSafeInteger(Number(hours) * MS_PER_HOUR)) throw badFrame(`${name} is no interval`, 'bad_figure');
+  return hours;
 };
 
 const readMsTextOrNull = (value: unknown, name: string): string | null =>
@@ -26,7 +30,20 @@ const readMsTextOrNull = (value: unknown, name: string): string | null =>
 
 /** Position of a message: the venue's time and its cross sequence. */
 type Position = { readonly venueTs: Micros | null; readonly cs: string | null };
-type Sent = Position & { readonly isFull: boolean };
+type Placed = { readonly position: Position; readonly fault: VenueError | null };
+type Sent = Placed & { readonly isFull: boolean };
+
+const NO_POSITION: Position = { venueTs: null, cs: null };
+
+/** A message whose position cannot be read still replaces values. */
+export const readPosition = ({ ts, cs }: Fields): Placed =>
+  readOrElse<Placed>(
+    () => ({
+      position: { venueTs: readMsOrNull(ts, 'ts'), cs: cs === undefined ? null : readId(cs, 'cs') },
+      fault: null,
+    }),
+    (fault) => ({ position: NO_POSITION, fault }),
+  );
 
 /** A member's value as text, with the position of its message. */
 type Kept = readonly [value: string | null, position: Position];
@@ -51,20 +68,58 @@ const readTicker = (data: Fields, position: Position): OwnTicker => {
   const ticker: OwnTicker = {};
   const { lastPrice, markPrice, indexPrice, fundingRate, nextFundingTime, fundingIntervalHour } = data;
   const { openInterest, volume24h, turnover24h, price24hPcnt } = data;
-  if (lastPrice !== undefined) ticker.lastPrice = [readLastOrNull(lastPrice, 'lastPrice'), position];
-  if (markPrice !== undefined) ticker.markPrice = [readPriceOrNull(markPrice, 'markPrice'), position];
-  if (indexPrice !== undefined) ticker.indexPrice = [readPriceOrNull(indexPrice, 'indexPrice'), position];
+  if (lastPrice !== undefined) ticker.lastPrice = [readPriceUnlessZero(lastPrice, 'lastPrice'), position];
+  if (markPrice !== undefined) ticker.markPrice = [readPriceUnlessZero(markPrice, 'markPrice'), position];
+  if (indexPrice !== undefined) ticker.indexPrice = [readPriceUnlessZero(indexPrice, 'indexPrice'), position];
   if (fundingRate !== undefined) ticker.fundingRate = [readFigureOrNull(fundingRate, 'fundingRate'), position];
   if (nextFundingTime !== undefined)
     ticker.nextFundingTime = [readMsTextOrNull(nextFundingTime, 'nextFundingTime'), position];
   if (fundingIntervalHour !== undefined)
-    ticker.fundingIntervalHour = [readAmountOrNull(fundingIntervalHour, 'fundingIntervalHour'), position];
+    ticker.fundingIntervalHour = [readHoursOrNull(fundingIntervalHour, 'fundingIntervalHour'), position];
   if (openInterest !== undefined) ticker.openInterest = [readAmountOrNull(openInterest, 'openInterest'), position];
   if (volume24h !== undefined) ticker.volume24h = [readAmountOrNull(volume24h, 'volume24h'), position];
   if (turnover24h !== undefined) ticker.turnover24h = [readAmountOrNull(turnover24h, 'turnover24h'), position];
   if (price24hPcnt !== undefined) ticker.price24hPcnt = [readFigureOrNull(price24hPcnt, 'price24hPcnt'), position];
   return ticker;
 };
+
+const READERS: Readonly<Record<Member, (value: unknown, name: string) => string | null>> = {
+  lastPrice: readPriceUnlessZero,
+  markPrice: readPriceUnlessZero,
+  indexPrice: readPriceUnlessZero,
+  fundingRate: readFigureOrNull,
+  nextFundingTime: readMsTextOrNull,
+  fundingIntervalHour: readHoursOrNull,
+  openInterest: readAmountOrNull,
+  volume24h: readAmountOrNull,
+  turnover24h: readAmountOrNull,
+  price24hPcnt: readFigureOrNull,
+};
+
+type Read = { readonly ticker: OwnTicker; readonly fault: VenueError | null };
+
+/** A member that cannot be read has no value: the venue has replaced the old one. */
+const readMembers = (data: Fields, position: Position): Read => {
+  const ticker: OwnTicker = {};
+  let fault: VenueError | null = null;
+  for (const name of Object.keys(READERS) as Member[]) {
+    if (data[name] === undefined) continue;
+    const read = (): string | null => READERS[name](data[name], name);
+    const value = readOrElse<string | null>(read, (error) => {
+      fault ??= error;
+      return null;
+    });
+    ticker[name] = [value, position];
+  }
+  return { ticker, fault };
+};
+
+/** Nearly all messages can be read whole, which is faster. */
+const readSent = (data: Fields, position: Position): Read =>
+  readOrElse<Read>(
+    () => ({ ticker: readTicker(data, position), fault: null }),
+    () => readMembers(data, position),
+  );
 
 /** State kept of a listing's ticker. Plain data. */
 type Held = {
@@ -76,30 +131,27 @@ type Held = {
 
 /**
  * Maps a frame of `tickers.<symbol>`. A delta before its listing's full message maps to nothing. A layer is published again only when one of its
- * members changes (the venue also repeats unchanged members). A full message without a mark is the spot market's. Values carry the newest stamp:
- * an overtaken message adds only members that no newer one had.
+ * members changes (the venue also repeats unchanged members and full messages). A full message without a mark is the spot market's. Values carry the
+ * newest stamp: an overtaken message adds only members that no newer one had. The whole message is held, whatever of it cannot be read.
  */
 export const mapTickerFrame = (
   { symbol, source }: { readonly symbol: string; readonly source: MessageSource },
   data: Fields,
-  { isFull, venueTs, cs }: Sent,
+  { isFull, position, fault }: Sent,
 ): readonly Mapped[] => {
   if (isFull && data.markPrice === undefined) return [];
   const all = openTickers(source.state);
   const held = Object.hasOwn(all, symbol) ? all[symbol] : undefined;
-  const position = { venueTs, cs };
-  const sent = readTicker(data, position);
+  const { ticker: sent, fault: unread } = readSent(data, position);
   const merged: Held = {
     isWhole: isFull || held?.isWhole === true,
     newest: held && isOvertaken(position, held.newest) ? held.newest : position,
     members: held === undefined ? sent : isFull ? replace(held.members, sent, position) : merge(held.members, sent),
   };
   const subject = { symbol, venueTs: merged.newest.venueTs, receivedAt: source.receivedAt, element: data };
-  const before = isFull || !held ? NONE : held.members;
-  const mapped = merged.isWhole ? mapChanged(subject, before, merged.members) : [];
-  // Last, so that an unreadable message changes nothing.
+  const before = held?.isWhole === true ? held.members : NONE;
   all[symbol] = merged;
-  return mapped;
+  return giveReadable(merged.isWhole ? mapChanged(subject, before, merged.members) : [], fault ?? unread);
 };
 
 const NONE: Ticker = {};
@@ -136,8 +188,10 @@ const isOvertaken = (position: Position, by: Position): boolean => {
 };
 
 /** A row of the REST answer is always full. */
-export const mapTickerAnswer = (subject: Subject, data: Fields): readonly Mapped[] =>
-  mapChanged(subject, NONE, readTicker(data, { venueTs: subject.venueTs, cs: null }));
+export const mapTickerAnswer = (subject: Subject, data: Fields): readonly Mapped[] => {
+  const { ticker, fault } = readSent(data, { venueTs: subject.venueTs, cs: null });
+  return giveReadable(mapChanged(subject, NONE, ticker), fault);
+};
 
 const openTickers = (state: Record<string, unknown>): Record<string, Held> => {
   state.held ??= {};
@@ -173,8 +227,6 @@ const mapChanged = (subject: Subject, before: Ticker, after: Ticker): readonly M
   return mapped;
 };
 
-const MS_PER_HOUR = 3_600_000;
-
 const toFunding = ({ fundingRate, nextFundingTime, fundingIntervalHour }: Ticker): FundingRecord['values'] => {
   const next = toValue(nextFundingTime);
   return {
@@ -184,13 +236,8 @@ const toFunding = ({ fundingRate, nextFundingTime, fundingIntervalHour }: Ticker
   };
 };
 
-const toIntervalMs = (hours: string | null): number | null => {
-  if (hours === null) return null;
-  const ms = Number(hours) * MS_PER_HOUR;
-  if (!Number.isSafeInteger(ms)) throw badFrame('fundingIntervalHour is no interval', 'bad_figure');
-  // Zero means: none yet.
-  return ms === 0 ? null : ms;
-};
+/** Zero means: none yet. */
+const toIntervalMs = (hours: string | null): number | null => Number(hours) * MS_PER_HOUR || null;
 
 /** The change is a fraction already. */
 const toStats = ({ volume24h, turnover24h, price24hPcnt }: Ticker, unit: QuantityUnit): StatsRecord['values'] => ({

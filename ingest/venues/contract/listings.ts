@@ -24,13 +24,27 @@ export type VenueMessage = {
 /** Plain data that `mapReference` keeps per venue. */
 export type ReferenceState = Record<string, unknown>;
 
-/** Listings of one scope (an endpoint's market), complete: a listing that is absent was delisted. */
+/** A row of a reference answer that cannot be read. `symbol`: the listing it is about; null when not even that can be read. Plain data. */
+export type UnreadableListing = {
+  readonly symbol: string | null;
+  readonly code: VenueError['code'];
+  readonly kind: Unexpected;
+  readonly text: string;
+};
+
+/** Listings of one scope (an endpoint's market), complete: a listing that is absent was delisted, unless it `mayExist`. */
 export type ReferenceAnswer = {
   readonly scope: string;
   readonly listings: readonly ListingRecord[];
+  /** Absent: every row was read. */
+  readonly unreadable?: readonly UnreadableListing[];
   /** The listings' elements by venue symbol, in the venue's own text, for `include_raw` (V-02). They are cut out on request. */
   readonly elements: () => ReadonlyMap<string, string>;
 };
+
+/** Whether a row that cannot be read may be about this listing. */
+export const mayExist = ({ unreadable = [] }: ReferenceAnswer, venueSymbol: string): boolean =>
+  unreadable.some(({ symbol }) => symbol === null || symbol === venueSymbol);
 
 export type VenueListings = {
   readonly id: string;

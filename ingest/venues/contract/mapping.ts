@@ -1,10 +1,20 @@
 // Third part of a venue's contract, read by tasks: a message in, normalised records out.
 import type { ListingRecord, ListingValues, Micros, NormalisedRecord, PriceType } from '../../../schemas/records.ts';
 import type { BookRule, Chain } from '../shared/book-sync.ts';
-import type { VenueListings, VenueMessage } from './listings.ts';
+import { VenueError, type VenueListings, type VenueMessage } from './listings.ts';
 
 /** A mapped record and the smallest piece of the message about it, for `include_raw`. */
 export type Mapped = { readonly record: NormalisedRecord; readonly element: unknown; readonly chain?: Chain };
+
+/** A part of a message cannot be read; `mapped` are the records of the others, which are valid. */
+export class UnreadablePart extends VenueError {
+  readonly mapped: readonly Mapped[];
+  constructor({ code, message, kind }: VenueError, mapped: readonly Mapped[]) {
+    super(code, message, kind);
+    this.name = 'UnreadablePart';
+    this.mapped = mapped;
+  }
+}
 
 /** What a mapper knows besides the message. */
 export type MapContext = {
@@ -28,7 +38,7 @@ export type CoveredMinutes = {
 };
 
 export type VenueMapping = {
-  /** The mapping. May keep plain, checkpointable data per symbol in `state`. Throws `VenueError` only. */
+  /** The mapping. May keep plain, checkpointable data per symbol in `state`. Throws `VenueError` only: `UnreadablePart` when a part can be read. */
   readonly map: (state: MapState, message: VenueMessage, context: MapContext) => readonly Mapped[];
   readonly bookRule: BookRule;
   /**

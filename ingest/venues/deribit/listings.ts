@@ -3,6 +3,7 @@ import { BANDS } from '../../../schemas/layers.ts';
 import type { ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
+import { readListings } from '../shared/listing-rows.ts';
 import { TIMEFRAMES } from '../shared/shape.ts';
 import {
   type Fields,
@@ -31,7 +32,9 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
     const stamps = { sentAt: readCountOrNull(body.usOut, 'usOut') || null, receivedAt: message.received_at };
     return {
       scope: parseRequest(message.request)?.query.get('currency')?.toUpperCase() ?? 'ANY',
-      listings: instruments.filter(isListed).map((instrument) => toListing(instrument, stamps)),
+      ...readListings({ rows: instruments.filter(isListed), name: 'instrument_name' }, (instrument) =>
+        toListing(instrument, stamps),
+      ),
       elements: () => elementTexts(message.payload, 'instrument_name'),
     };
   });
@@ -132,7 +135,7 @@ const toValues = (instrument: Fields, venue_symbol: string): ListingValues => {
       min_qty: { venue_field: 'min_trade_amount', transform: 'identity' },
     },
     candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: TIMEFRAMES },
-    not_published: ['min_notional'],
+    not_published: ['next_funding_at', 'min_notional', 'price_decimals', 'qty_decimals'],
     bands: BANDS,
     oi_sides: null,
     listed_at: readMsOrNull(instrument.creation_timestamp, 'creation_timestamp'),

@@ -6,7 +6,9 @@ import type { ClosedMinute } from '../contract/feed.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import type { Chain } from '../shared/book-sync.ts';
+import { readCandlePrices } from '../shared/candle-prices.ts';
 import { ChangeList, createCutter } from '../shared/level-lists.ts';
+import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, listPresent, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
@@ -25,7 +27,7 @@ import {
   readMessage,
   readMsOrNull,
   readPrice,
-  readPriceOrNull,
+  readPriceUnlessZero,
   readTaker,
   readText,
   refusal,
@@ -83,7 +85,7 @@ const mapNotification = (params: Fields, source: Source): readonly Mapped[] => {
 
 /** An answer is recognised by its shape: summaries, a ticker, a book with its ticker, past trades, or candles (without an instrument). */
 const mapResult = (result: unknown, query: URLSearchParams | undefined, source: Source): readonly Mapped[] => {
-  if (Array.isArray(result)) return result.filter(isFields).flatMap((row) => mapSummary(row, source));
+  if (Array.isArray(result)) return mapEach(result.filter(isFields), (row) => mapSummary(row, source));
   if (!isFields(result)) return [];
   if (Array.isArray(result.trades)) return mapTrades(result.trades, source);
   if (Array.isArray(result.ticks)) return mapCandles(result, query, source);
@@ -117,15 +119,14 @@ const mapSummary = (row: Fields, source: Source): readonly Mapped[] => {
   }));
 };
 
-/** Null before the first trade. */
 const toLast = (subject: Subject, ticker: Fields): Mapped | null => {
-  const last = readPriceOrNull(ticker.last_price, 'last_price');
+  const last = readPriceUnlessZero(ticker.last_price, 'last_price');
   return last === null ? null : record(subject, 'ticker', { last });
 };
 
 const toMark = (subject: Subject, ticker: Fields): Mapped | null => {
-  const mark = readPriceOrNull(ticker.mark_price, 'mark_price');
-  const index = readPriceOrNull(ticker.index_price, 'index_price');
+  const mark = readPriceUnlessZero(ticker.mark_price, 'mark_price');
+  const index = readPriceUnlessZero(ticker.index_price, 'index_price');
   return mark === null && index === null ? null : record(subject, 'mark', { mark, index });
 };
 
@@ -161,11 +162,13 @@ const toDay = (subject: Subject, ticker: Fields): Mapped | null => {
 const mapPerpetual = (symbol: string, data: Fields, { receivedAt }: Source): readonly Mapped[] => {
   if (!isPerpetual(symbol)) return [];
   const subject = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt, element: data };
-  return [record(subject, 'mark', { mark: null, index: readPrice(data.index_price, 'index_price') })];
+  const index = readPriceUnlessZero(data.index_price, 'index_price');
+  return index === null ? [] : [record(subject, 'mark', { mark: null, index })];
 };
 
 const mapIndex = (data: Fields, { receivedAt, context }: Source): readonly Mapped[] => {
-  const index = readPrice(data.price, 'price');
+  const index = readPriceUnlessZero(data.price, 'price');
+  if (index === null) return [];
   const venueTs = readMsOrNull(data.timestamp, 'timestamp');
   return listSymbolsOfIndex(readText(data.index_name, 'index_name'), context).map((symbol) =>
     record({ symbol, venueTs, receivedAt, element: data }, 'mark', { mark: null, index }),
@@ -260,29 +263,28 @@ export const readNewestMinute = (text: string): ClosedMinute | null => {
 
 // ---- events ----
 
-const mapTrades = (data: unknown, source: Source): readonly Mapped[] => {
-  const mapped: Mapped[] = [];
-  for (const item of readList(data, 'trades')) pushTrade(mapped, readFields(item, 'trade'), source);
-  return mapped;
-};
+const mapTrades = (data: unknown, source: Source): readonly Mapped[] =>
+  mapEach(readList(data, 'trades'), (item) => toTrades(readFields(item, 'trade'), source));
 
-/** Adds a trade, and the liquidations it filled. */
-const pushTrade = (mapped: Mapped[], trade: Fields, { receivedAt }: Source): void => {
+/** A trade, and the liquidations it filled. */
+const toTrades = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = readText(trade.instrument_name, 'instrument_name');
-  if (!isPerpetual(symbol)) return;
+  if (!isPerpetual(symbol)) return [];
   const side = readTaker(trade.direction, SIDES, 'direction');
-  if (side === null) return;
+  if (side === null) return [];
   const subject = { symbol, venueTs: readMsOrNull(trade.timestamp, 'timestamp'), receivedAt, element: trade };
   const id = readIdText(trade.trade_id, 'trade_id');
   const price = readPrice(trade.price, 'price');
   const quantity = readAmount(trade.amount, 'amount');
   const quantity_unit = toQuantityUnit(symbol);
-  mapped.push(record(subject, 'trade', { id, side, price, quantity, quantity_unit }));
-  if (trade.liquidation === undefined) return;
+  const mapped = record(subject, 'trade', { id, side, price, quantity, quantity_unit });
+  if (trade.liquidation === undefined) return [mapped];
   const fill = { price, price_kind: 'fill' as const, quantity, quantity_unit };
   // Two liquidations of one trade share its id: the second gets a suffix.
-  for (const [i, closed] of listClosedSides(trade.liquidation, side).entries())
-    mapped.push(record(subject, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side: closed, ...fill }));
+  const liquidations = listClosedSides(trade.liquidation, side).map((closed, i) =>
+    record(subject, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side: closed, ...fill }),
+  );
+  return [mapped, ...liquidations];
 };
 
 const SIDES = ['buy', 'sell'] as const;
@@ -311,7 +313,7 @@ const listClosedSides = (liquidation: unknown, taker: 'buy' | 'sell'): readonly 
 const mapCandle = (channel: readonly string[], data: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = channel[2] ?? '';
   if (channel[1] !== 'trades' || channel[3] !== '1' || !isPerpetual(symbol)) return [];
-  return [toCandle({ symbol, venueTs: null, receivedAt, element: data }, data)];
+  return toCandle({ symbol, venueTs: null, receivedAt, element: data }, data);
 };
 
 const COLUMNS = ['open', 'high', 'low', 'close', 'volume', 'cost'] as const;
@@ -321,29 +323,33 @@ const mapCandles = (result: Fields, query: URLSearchParams | undefined, { receiv
   const symbol = query?.get('instrument_name') ?? '';
   if (query?.get('resolution') !== '1' || !isPerpetual(symbol)) return [];
   const columns = COLUMNS.map((name) => [name, readList(result[name], name)] as const);
-  return readList(result.ticks, 'ticks').map((tick, i) => {
-    const row = { tick, ...Object.fromEntries(columns.map(([name, values]) => [name, values[i]])) };
+  const rows = readList(result.ticks, 'ticks').map((tick, i) => ({
+    tick,
+    ...Object.fromEntries(columns.map(([name, values]) => [name, values[i]])),
+  }));
+  return mapEach(rows, (row) => {
     return toCandle({ symbol, venueTs: null, receivedAt, element: row }, row);
   });
 };
 
 /** `tick` is the start. */
-const toCandle = (subject: Subject, fields: Fields): Mapped => {
+const toCandle = (subject: Subject, fields: Fields): readonly Mapped[] => {
   const open_time = readMsOrNull(fields.tick, 'tick');
   if (open_time === null) throw badFrame('tick is no instant');
+  const volume = readAmount(fields.volume, 'volume');
+  const { open, high, low, close } = fields;
+  const prices = readCandlePrices({ open, high, low, close }, volume);
+  if (prices === null) return [];
   const values = {
     open_time,
     price_type: 'trade' as const,
     timeframe: '1m' as const,
-    open: readPrice(fields.open, 'open'),
-    high: readPrice(fields.high, 'high'),
-    low: readPrice(fields.low, 'low'),
-    close: readPrice(fields.close, 'close'),
-    volume: readAmount(fields.volume, 'volume'),
+    ...prices,
+    volume,
     volume_unit: 'base' as const,
     turnover: readAmountOrNull(fields.cost, 'cost'),
     trades: null,
     closed: null,
   };
-  return record(subject, 'candle', values);
+  return [record(subject, 'candle', values)];
 };

@@ -3,18 +3,20 @@ import { BANDS } from '../../../schemas/layers.ts';
 import type { ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
+import { readListings } from '../shared/listing-rows.ts';
 import { TIMEFRAMES } from '../shared/shape.ts';
-import { type Fields, isFields, readFields, readMessage, readRuleOrNull, readText, words } from '../shared/wire.ts';
+import { type Fields, isFields, readMessage, readRuleOrNull, readText, words } from '../shared/wire.ts';
 
 /** Recognised by its member `markets`; one scope, complete. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   if (message.kind !== 'response') return null;
   return readMessage(message.payload, (body) => {
     if (!isFields(body) || !isFields(body.markets)) return null;
-    const markets = Object.values(body.markets).map((market) => readFields(market, 'market'));
     return {
       scope: 'markets',
-      listings: markets.map((market) => toListing(market, message.received_at)),
+      ...readListings({ rows: Object.values(body.markets), name: 'ticker' }, (market) =>
+        toListing(market, message.received_at),
+      ),
       elements: () => elementTexts(message.payload, 'ticker'),
     };
   });
@@ -97,6 +99,8 @@ const toValues = (market: Fields, venue_symbol: string): ListingValues => {
       'change_24h',
       'min_qty',
       'min_notional',
+      'price_decimals',
+      'qty_decimals',
     ],
     bands: BANDS,
     oi_sides: null,

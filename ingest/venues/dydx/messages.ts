@@ -5,6 +5,8 @@ import type { ClosedMinute } from '../contract/feed.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import type { Chain } from '../shared/book-sync.ts';
+import { readCandlePrices } from '../shared/candle-prices.ts';
+import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
@@ -22,6 +24,7 @@ import {
   readList,
   readMessage,
   readPrice,
+  readPriceUnlessZero,
   readTaker,
   readText,
   refusal,
@@ -82,21 +85,25 @@ const mapAnswer = (body: Fields, { request, received_at }: VenueMessage): readon
 // ---- markets ----
 
 /** `markets` are whole, `trading` has their changes, `oraclePrices` have a time. */
-const mapMarkets = ({ markets, trading, oraclePrices }: Fields, receivedAt: Received): readonly Mapped[] => [
-  ...listEntries(markets).flatMap(([symbol, market]) => mapMarket(symbol, market, receivedAt)),
-  ...listEntries(trading).flatMap(([symbol, market]) => mapMarket(symbol, market, receivedAt)),
-  ...listEntries(oraclePrices).flatMap(([symbol, oracle]) =>
+const mapMarkets = ({ markets, trading, oraclePrices }: Fields, receivedAt: Received): readonly Mapped[] => {
+  const toMarket: MarketMapper = (symbol, market) => mapMarket(symbol, market, receivedAt);
+  const toOracle: MarketMapper = (symbol, oracle) =>
     toMark(
       { symbol, venueTs: readIsoOrNull(oracle.effectiveAt, 'effectiveAt'), receivedAt, element: oracle },
       oracle.oraclePrice ?? oracle.price,
-    ),
-  ),
-];
+    );
+  const tables = [[markets, toMarket] as const, [trading, toMarket] as const, [oraclePrices, toOracle] as const];
+  return mapEach(tables, ([table, map]) => mapEntries(table, map));
+};
 
-const listEntries = (value: unknown): readonly (readonly [string, Fields])[] =>
-  value === undefined || value === null
+type MarketMapper = (symbol: string, market: Fields) => readonly Mapped[];
+
+const mapEntries = (table: unknown, map: MarketMapper): readonly Mapped[] =>
+  table === undefined || table === null
     ? []
-    : Object.entries(readFields(value, 'markets')).map(([symbol, market]) => [symbol, readFields(market, symbol)]);
+    : mapEach(Object.entries(readFields(table, 'markets')), ([symbol, market]) =>
+        map(symbol, readFields(market, symbol)),
+      );
 
 /** The members are independent: none needs an earlier value. */
 const mapMarket = (symbol: string, market: Fields, receivedAt: Received): readonly Mapped[] => {
@@ -104,10 +111,9 @@ const mapMarket = (symbol: string, market: Fields, receivedAt: Received): readon
   return [...toMark(subject, market.oraclePrice), ...toFunding(subject, market), ...toDay(subject, market)];
 };
 
-/** Before its first price a market has zero or null. */
 const toMark = (subject: Subject, price: unknown): readonly Mapped[] => {
-  const mark = readAmountOrNull(price, 'oraclePrice');
-  return mark === null || mark === '0' ? [] : [record(subject, 'mark', { mark, index: null })];
+  const mark = readPriceUnlessZero(price, 'oraclePrice');
+  return mark === null ? [] : [record(subject, 'mark', { mark, index: null })];
 };
 
 /** The rate of the coming hour. */
@@ -197,7 +203,7 @@ export const readNewestMinute = (text: string): ClosedMinute | null => {
 // ---- events ----
 
 const mapTrades = (symbol: string, contents: Fields, receivedAt: Received): readonly Mapped[] =>
-  readList(contents.trades, 'trades').flatMap((item) => mapTrade(symbol, readFields(item, 'trade'), receivedAt));
+  mapEach(readList(contents.trades, 'trades'), (item) => mapTrade(symbol, readFields(item, 'trade'), receivedAt));
 
 /** Maps a trade, and the liquidation it filled: `LIQUIDATED` means that the taker was liquidated. `DELEVERAGED` is no trade of the market. */
 const mapTrade = (symbol: string, trade: Fields, receivedAt: Received): readonly Mapped[] => {
@@ -215,7 +221,7 @@ const mapTrade = (symbol: string, trade: Fields, receivedAt: Received): readonly
 };
 
 const mapCandles = (candles: readonly unknown[], receivedAt: Received): readonly Mapped[] =>
-  candles.flatMap((candle) => mapCandle(candle, receivedAt));
+  mapEach(candles, (candle) => mapCandle(candle, receivedAt));
 
 /** `startedAt` is the start; no member marks the candle as closed. */
 const mapCandle = (value: unknown, receivedAt: Received): readonly Mapped[] => {
@@ -223,15 +229,16 @@ const mapCandle = (value: unknown, receivedAt: Received): readonly Mapped[] => {
   if (candle.resolution !== '1MIN') return [];
   const open_time = readIsoOrNull(candle.startedAt, 'startedAt');
   if (open_time === null) throw badFrame('startedAt is absent');
+  const volume = readAmountOrNull(candle.baseTokenVolume, 'baseTokenVolume');
+  const { open, high, low, close } = candle;
+  const prices = readCandlePrices({ open, high, low, close }, volume);
+  if (prices === null) return [];
   const values = {
     open_time,
     price_type: 'trade' as const,
     timeframe: '1m' as const,
-    open: readPrice(candle.open, 'open'),
-    high: readPrice(candle.high, 'high'),
-    low: readPrice(candle.low, 'low'),
-    close: readPrice(candle.close, 'close'),
-    volume: readAmountOrNull(candle.baseTokenVolume, 'baseTokenVolume'),
+    ...prices,
+    volume,
     volume_unit: 'base' as const,
     turnover: readAmountOrNull(candle.usdVolume, 'usdVolume'),
     trades: readCountOrNull(candle.trades, 'trades'),

@@ -1,16 +1,16 @@
 // Gate's reference answers: contracts of a settlement currency become listings (records.md, V-02 to V-04).
 import { formatDuration } from '../../../schemas/durations.ts';
 import { BANDS } from '../../../schemas/layers.ts';
-import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
+import type { Digits, FieldTransform, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
+import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import { splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
 import {
   type Fields,
   isFields,
   parseRequest,
   readCountOrNull,
-  readFields,
   readFigureOrNull,
   readList,
   readMessage,
@@ -28,25 +28,27 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   if (market !== 'usdt' && market !== 'btc') return null;
   return readMessage(message.payload, (body) => ({
     scope: name === undefined ? market : `${market}/${name}`,
-    listings: toListings(name === undefined ? readList(body, 'contracts') : [body], { market, message }),
+    ...toListings(name === undefined ? readList(body, 'contracts') : [body], { market, message }),
     elements: () => elementTexts(message.payload, 'name'),
   }));
 };
 
 type Source = { readonly market: Market; readonly message: VenueMessage };
 
-const toListings = (contracts: readonly unknown[], { market, message }: Source): readonly ListingRecord[] =>
-  contracts
-    .filter(isFields)
-    .filter(({ name }) => isPerpetual(readText(name, 'name')))
-    .map((contract) => ({
+const toListings = (contracts: readonly unknown[], { market, message }: Source): ListingRows =>
+  readListings({ rows: contracts.filter(isFields), name: 'name' }, (contract) => {
+    const venue_symbol = readText(contract.name, 'name');
+    if (!isPerpetual(venue_symbol)) return null;
+    const { received_at } = message;
+    return {
       layer: 'listing',
       venue: 'gate',
-      venue_symbol: readText(contract.name, 'name'),
+      venue_symbol,
       venue_ts: null,
-      received_at: message.received_at,
-      values: toValues(readFields(contract, 'contract'), market),
-    }));
+      received_at,
+      values: toValues(contract, market),
+    };
+  });
 
 const toValues = (contract: Fields, market: Market): ListingValues => {
   const symbol = readText(contract.name, 'name');

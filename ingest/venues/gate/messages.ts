@@ -3,8 +3,10 @@ import { percentToFraction } from '../../../schemas/decimals.ts';
 import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
+import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
-import { listPresent, mapEach, type Subject } from '../shared/shape.ts';
+import { mapEach } from '../shared/map-each.ts';
+import { listPresent, type Subject } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -21,7 +23,7 @@ import {
   readMessage,
   readMsOrNull,
   readPrice,
-  readPriceOrNull,
+  readPriceUnlessZero,
   readText,
   refusal,
 } from '../shared/wire.ts';
@@ -58,12 +60,12 @@ const mapAnswer = (path: string | null, body: unknown, source: Source): readonly
   return ANSWERS.get(endpoint)?.(body, source) ?? [];
 };
 
-/** Perpetuals' elements of a result: a list, a list within a list (2021), or a single one. */
-const listElements = (result: unknown): readonly Fields[] => {
-  const items: readonly unknown[] = Array.isArray(result) ? result.flat() : [result];
-  const elements = items.map((item) => readFields(item, 'element'));
-  return elements.filter(({ contract }) => isPerpetual(readText(contract, 'contract')));
-};
+/** Maps the perpetuals' elements of a result: a list, a list within a list (2021), or a single one. */
+const mapElements = (result: unknown, map: (element: Fields) => readonly Mapped[]): readonly Mapped[] =>
+  mapEach<unknown>(Array.isArray(result) ? result.flat() : [result], (item) => {
+    const element = readFields(item, 'element');
+    return isPerpetual(readText(element.contract, 'contract')) ? map(element) : [];
+  });
 
 const toSubject = (element: Fields, venueTs: Micros | null, { receivedAt }: Source): Subject => ({
   symbol: readText(element.contract, 'contract'),
@@ -75,7 +77,7 @@ const toSubject = (element: Fields, venueTs: Micros | null, { receivedAt }: Sour
 // ---- tickers ----
 
 const mapTickers: Frame = (result, envelope, source) =>
-  mapEach(listElements(result), (ticker) => mapTicker(ticker, toSubject(ticker, sentAt(envelope), source)));
+  mapElements(result, (ticker) => mapTicker(ticker, toSubject(ticker, sentAt(envelope), source)));
 
 const mapTicker = (ticker: Fields, subject: Subject): readonly Mapped[] =>
   listPresent([
@@ -85,12 +87,6 @@ const mapTicker = (ticker: Fields, subject: Subject): readonly Mapped[] =>
     toOi(subject, ticker.total_size),
     toStats(subject, ticker),
   ]);
-
-/** The venue sends zero while there is no price. */
-const readPriceUnlessZero = (value: unknown, name: string): Digits | null => {
-  const digits = readAmountOrNull(value, name);
-  return digits === '0' ? null : digits;
-};
 
 const toTicker = (subject: Subject, ticker: Fields): Mapped | null => {
   const last = readPriceUnlessZero(ticker.last, 'last');
@@ -131,7 +127,7 @@ const toStats = (subject: Subject, ticker: Fields): Mapped | null => {
 
 /** Statistics of a minute, stamped with it: the mark and the open interest at its end. */
 const mapContractStats: Frame = (result, _envelope, source) =>
-  listElements(result).flatMap((stats) => {
+  mapElements(result, (stats) => {
     const subject = toSubject(stats, readSeconds(stats.time, 'time'), source);
     const prices = { mark: stats.mark_price, index: undefined };
     return listPresent([toMark(subject, prices), toOi(subject, stats.open_interest)]);
@@ -162,24 +158,23 @@ const isSeconds = (value: unknown): boolean => {
 
 /** An internal trade belongs to the insurance fund or an auto-deleveraging. */
 const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
-  listElements(result)
-    .filter(({ is_internal }) => is_internal !== true)
-    .flatMap((trade) => {
-      const { isNegative, amount } = toSigned(trade.size, 'size');
-      // The sign is the side: a size of zero has none.
-      if (amount === '0') {
-        note('no_side');
-        return [];
-      }
-      const values = {
-        id: trade.id === undefined || trade.id === null ? null : readId(trade.id, 'id'),
-        side: isNegative ? ('sell' as const) : ('buy' as const),
-        price: readPrice(trade.price, 'price'),
-        quantity: amount,
-        quantity_unit: 'contracts' as const,
-      };
-      return [toMapped(toSubject(trade, readTradeStamp(trade), source), 'trade', values)];
-    });
+  mapElements(result, (trade) => {
+    if (trade.is_internal === true) return [];
+    const { isNegative, amount } = toSigned(trade.size, 'size');
+    // The sign is the side: a size of zero has none.
+    if (amount === '0') {
+      note('no_side');
+      return [];
+    }
+    const values = {
+      id: trade.id === undefined || trade.id === null ? null : readId(trade.id, 'id'),
+      side: isNegative ? ('sell' as const) : ('buy' as const),
+      price: readPrice(trade.price, 'price'),
+      quantity: amount,
+      quantity_unit: 'contracts' as const,
+    };
+    return [toMapped(toSubject(trade, readTradeStamp(trade), source), 'trade', values)];
+  });
 
 /** `time` is in milliseconds, as documented since 2026-08-20; older frames have `time_ms`. */
 const readOrderStamp = ({ time_ms, time }: Fields): Micros | null =>
@@ -188,7 +183,7 @@ const readOrderStamp = ({ time_ms, time }: Fields): Micros | null =>
 
 /** The liquidation's order: a sale (a size below zero) closes a long. */
 const mapLiquidations: Frame = (result, envelope, source) =>
-  listElements(result).map((order) => {
+  mapElements(result, (order) => {
     const { isNegative, amount } = toSigned(order.size, 'size');
     const values = {
       id: null,
@@ -198,12 +193,12 @@ const mapLiquidations: Frame = (result, envelope, source) =>
       quantity: amount,
       quantity_unit: 'contracts' as const,
     };
-    return toMapped(toSubject(order, readOrderStamp(order) ?? sentAt(envelope), source), 'liquidation', values);
+    return [toMapped(toSubject(order, readOrderStamp(order) ?? sentAt(envelope), source), 'liquidation', values)];
   });
 
 /** The answer has the position instead: above zero it was a long. Each step of a close repeats the whole position, so the order's size is read. */
 const mapPastLiquidations = (body: unknown, source: Source): readonly Mapped[] =>
-  listElements(body).map((order) => {
+  mapElements(body, (order) => {
     const { isNegative } = toSigned(order.size, 'size');
     const { amount } = toSigned(order.order_size ?? order.size, 'order_size');
     const filled = readPriceUnlessZero(order.fill_price, 'fill_price');
@@ -215,7 +210,7 @@ const mapPastLiquidations = (body: unknown, source: Source): readonly Mapped[] =
       quantity: amount,
       quantity_unit: 'contracts' as const,
     };
-    return toMapped(toSubject(order, readSeconds(order.time, 'time'), source), 'liquidation', values);
+    return [toMapped(toSubject(order, readSeconds(order.time, 'time'), source), 'liquidation', values)];
   });
 
 // ---- candles ----
@@ -227,13 +222,13 @@ const parseName = (name: string): { readonly symbol: string; readonly priceType:
 };
 
 const mapCandles: Frame = (result, envelope, source) =>
-  readList(result, 'result').flatMap((item) => {
+  mapEach(readList(result, 'result'), (item) => {
     const candle = readFields(item, 'candle');
     const [, interval, name = ''] = /^([^_]+)_(.+)$/.exec(readText(candle.n, 'n')) ?? [];
     const { symbol, priceType } = parseName(name);
     if (interval !== '1m' || !isPerpetual(symbol)) return [];
     const subject = { symbol, venueTs: sentAt(envelope), receivedAt: source.receivedAt, element: candle };
-    return [toCandle(subject, candle, { priceType, turnover: null })];
+    return toCandle(subject, candle, { priceType, turnover: null });
   });
 
 const mapCandleAnswer = (body: unknown, source: Source): readonly Mapped[] => {
@@ -246,7 +241,7 @@ const mapCandleAnswer = (body: unknown, source: Source): readonly Mapped[] => {
     );
   const { symbol, priceType } = parseName(name);
   if (interval !== '1m' || !isPerpetual(symbol)) return [];
-  return readList(body, 'candlesticks').map((item) => {
+  return mapEach(readList(body, 'candlesticks'), (item) => {
     const candle = readFields(item, 'candle');
     const subject = { symbol, venueTs: null, receivedAt: source.receivedAt, element: candle };
     return toCandle(subject, candle, { priceType, turnover: readAmountOrNull(candle.sum, 'sum') });
@@ -256,25 +251,29 @@ const mapCandleAnswer = (body: unknown, source: Source): readonly Mapped[] => {
 type CandleOf = { readonly priceType: PriceType; readonly turnover: Digits | null };
 
 /** `w` marks a closed window. */
-const toCandle = (subject: Subject, candle: Fields, { priceType, turnover }: CandleOf): Mapped => {
+const toCandle = (subject: Subject, candle: Fields, { priceType, turnover }: CandleOf): readonly Mapped[] => {
   const open_time = readSeconds(candle.t, 't');
   if (open_time === null) throw badFrame('t is no instant');
   const isTraded = priceType === 'trade';
+  const volume = isTraded ? readAmountOrNull(candle.v, 'v') : null;
+  const prices = readCandlePrices(
+    { open: candle.o, high: candle.h, low: candle.l, close: candle.c },
+    volume,
+    readFigureOrNull,
+  );
+  if (prices === null) return [];
   const values = {
     open_time,
     price_type: priceType,
     timeframe: '1m' as const,
-    open: readPriceOrNull(candle.o, 'o'),
-    high: readPriceOrNull(candle.h, 'h'),
-    low: readPriceOrNull(candle.l, 'l'),
-    close: readPriceOrNull(candle.c, 'c'),
-    volume: isTraded ? readAmountOrNull(candle.v, 'v') : null,
+    ...prices,
+    volume,
     volume_unit: isTraded ? ('contracts' as const) : null,
     turnover: isTraded ? turnover : null,
     trades: null,
     closed: typeof candle.w === 'boolean' ? candle.w : null,
   };
-  return toMapped(subject, 'candle', values);
+  return [toMapped(subject, 'candle', values)];
 };
 
 const CHANNELS: ReadonlyMap<string, Frame> = new Map<string, Frame>([

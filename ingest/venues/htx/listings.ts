@@ -4,6 +4,7 @@ import { BANDS } from '../../../schemas/layers.ts';
 import type { ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
+import { readEntries, readListings } from '../shared/listing-rows.ts';
 import { splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
 import {
   badFrame,
@@ -34,16 +35,15 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
   const market: Market = api === 'swap' ? 'inverse' : 'linear';
   return readMessage(message.payload, (body) => {
     const answer = readAnswer(body);
-    const data = readList(answer.data, 'data').map((item) => readFields(item, 'data'));
+    const data = readList(answer.data, 'data');
     if (endpoint === 'swap_query_elements') {
       state[market] = toHours(data);
       return null;
     }
     const source = { message, market, ts: readMsOrNull(answer.ts, 'ts'), hours: (state[market] ?? {}) as Hours };
-    const swaps = data.filter((item) => isSwap(readText(item.contract_code, 'contract_code')));
     return {
       scope: market,
-      listings: swaps.map((item) => toListing(item, source)),
+      ...readListings({ rows: data, name: 'contract_code' }, (item) => toListing(item, source)),
       elements: () => elementTexts(message.payload, 'contract_code'),
     };
   });
@@ -58,13 +58,11 @@ export const readAnswer = (body: unknown): Fields => {
   return answer;
 };
 
-const toHours = (data: readonly Fields[]): Hours =>
-  Object.fromEntries(
-    data.flatMap((item) => {
-      const hours = readCountOrNull(item.settle_period, 'settle_period');
-      return hours === null || hours === 0 ? [] : [[readText(item.contract_code, 'contract_code'), hours]];
-    }),
-  );
+const toHours = (data: readonly unknown[]): Hours =>
+  readEntries(data, (item) => {
+    const hours = readCountOrNull(item.settle_period, 'settle_period');
+    return hours === null || hours === 0 ? null : [readText(item.contract_code, 'contract_code'), hours];
+  });
 
 type Source = {
   readonly message: VenueMessage;
@@ -73,8 +71,9 @@ type Source = {
   readonly hours: Hours;
 };
 
-const toListing = (item: Fields, source: Source): ListingRecord => {
+const toListing = (item: Fields, source: Source): ListingRecord | null => {
   const venue_symbol = readText(item.contract_code, 'contract_code');
+  if (!isSwap(venue_symbol)) return null;
   return {
     layer: 'listing',
     venue: 'htx',

@@ -3,7 +3,9 @@
 import type { Level, Micros, PriceType } from '../../../schemas/records.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
+import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
+import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, type Subject, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
@@ -23,6 +25,7 @@ import {
   readMessage,
   readMsOrNull,
   readPrice,
+  readPriceUnlessZero,
   readSide,
   readTaker,
   readText,
@@ -72,35 +75,31 @@ const mapChannel = (message: Fields, channel: Channel, source: Source): readonly
   const named = { ...source, symbol: symbol === '*' ? null : symbol };
   const mapper = readDepth(topic) === null ? TOPICS.get(topic) : mapDepth(topic);
   if (!mapper) return unread();
-  return listElements(message).flatMap((element) => mapper(element, named));
+  return mapEach(listElements(message), (element) => mapper(readFields(element, 'data'), named));
 };
 
-const listElements = ({ tick, data }: Fields): readonly Fields[] =>
-  tick === undefined ? readList(data, 'data').map((item) => readFields(item, 'data')) : [readFields(tick, 'tick')];
+const listElements = ({ tick, data }: Fields): readonly unknown[] =>
+  tick === undefined ? readList(data, 'data') : [readFields(tick, 'tick')];
 
 /** Pushes of the notification socket, such as `public.*.funding_rate`. */
 const mapNotice = (message: Fields, source: Source): readonly Mapped[] => {
   const topic = /^public\.[^.]+\.(\w+)$/.exec(readText(message.topic, 'topic'))?.[1];
   const mapper = topic === undefined ? undefined : NOTICES.get(topic);
-  return mapper === undefined
-    ? unread()
-    : readElements(message.data, 'data').flatMap((element) => mapper(element, source));
+  return mapper === undefined ? unread() : mapElements(message.data, (element) => mapper(element, source));
 };
 
 /** An answer without a channel. */
 const mapAnswer = (answer: Fields, path: string, source: Source): readonly Mapped[] => {
   const mapper = ANSWERS.get(path.slice(path.lastIndexOf('/') + 1));
   if (!mapper) return [];
-  return readElements(answer.ticks ?? answer.data, 'data').flatMap((element) =>
-    'orders' in element
-      ? readElements(element.orders, 'orders').flatMap((order) => mapper(order, source))
-      : mapper(element, source),
+  return mapElements(answer.ticks ?? answer.data, (element) =>
+    'orders' in element ? mapElements(element.orders, (order) => mapper(order, source)) : mapper(element, source),
   );
 };
 
 /** One element or many. */
-const readElements = (value: unknown, name: string): readonly Fields[] =>
-  Array.isArray(value) ? value.map((item) => readFields(item, name)) : [readFields(value, name)];
+const mapElements = (value: unknown, map: (element: Fields) => readonly Mapped[]): readonly Mapped[] =>
+  mapEach<unknown>(Array.isArray(value) ? value : [value], (element) => map(readFields(element, 'data')));
 
 /** Symbol and time of an element; null when it is no swap. The time is the first of `stamps` that exists, else the message's. */
 const readSubject = (element: Fields, source: Source, stamps: readonly string[] = ['ts']): Subject | null => {
@@ -119,13 +118,13 @@ const ofSwap =
 
 /** `vol` counts contracts; where `number_of` counts them, `vol` is the turnover (the second version of the batch). */
 const mapDetail = ofSwap((subject, element) => {
-  const last = readAmountOrNull(element.close, 'close');
+  const last = readPriceUnlessZero(element.close, 'close');
   const isBatch = element.number_of !== undefined;
   const volume_24h = isBatch ? readAmount(element.number_of, 'number_of') : readAmountOrNull(element.vol, 'vol');
   const turnover = isBatch ? readAmountOrNull(element.vol, 'vol') : readTurnover(subject.symbol, element);
   const stats = { volume_24h, volume_unit: 'contracts' as const, turnover_24h: turnover, change_24h: null };
   return [
-    ...(last === null || last === '0' ? [] : [toMapped(subject, 'ticker', { last })]),
+    ...(last === null ? [] : [toMapped(subject, 'ticker', { last })]),
     ...(volume_24h === null ? [] : [toMapped(subject, 'stats', stats)]),
   ];
 });
@@ -134,24 +133,23 @@ const mapDetail = ofSwap((subject, element) => {
 const readTurnover = (symbol: string, element: Fields): string | null =>
   toMarket(symbol) === 'linear' ? readAmountOrNull(element.trade_turnover, 'trade_turnover') : null;
 
-/** Index at the close of the running period, the newest one. Other price types refer to the past. */
-const mapBasis = ofSwap((subject, element) => [
-  toMapped(subject, 'mark', { mark: null, index: readPrice(element.index_price, 'index_price') }),
-]);
+const toIndex = (subject: Subject, element: Fields): readonly Mapped[] => {
+  const index = readPriceUnlessZero(element.index_price, 'index_price');
+  return index === null ? [] : [toMapped(subject, 'mark', { mark: null, index })];
+};
 
-const mapIndex = ofSwap(
-  (subject, element) => [
-    toMapped(subject, 'mark', { mark: null, index: readPrice(element.index_price, 'index_price') }),
-  ],
-  ['index_ts'],
-);
+/** Index at the close of the running period, the newest one. Other price types refer to the past. */
+const mapBasis = ofSwap(toIndex);
+
+const mapIndex = ofSwap(toIndex, ['index_ts']);
 
 /** The venue pushes its mark as the running minute's candle: the close is the current mark. Past minutes (answers) are only candles. */
 const mapMarkMinute: Mapper = (element, source) => {
   const subject = readSubject(element, source);
   if (subject === null) return [];
-  const mark = { mark: readPrice(element.close, 'close'), index: null };
-  return [...(source.isFrame ? [toMapped(subject, 'mark', mark)] : []), toCandle(subject, element, 'mark')];
+  const mark = source.isFrame ? readPriceUnlessZero(element.close, 'close') : null;
+  const pushed = mark === null ? [] : [toMapped(subject, 'mark', { mark, index: null })];
+  return [...pushed, ...toCandle(subject, element, 'mark')];
 };
 
 /** The coming settlement: answers call it `funding_time`, pushes `settlement_time` (their `funding_time` is when the rate was computed). */
@@ -206,7 +204,7 @@ const mapDepth =
 
 /** Trades come in the `data` of a tick. One without direction has no taker: it was no trade of the market. */
 const mapTrades: Mapper = (element, source) =>
-  readList(element.data, 'data').flatMap((item) => {
+  mapEach(readList(element.data, 'data'), (item) => {
     const trade = readFields(item, 'trade');
     const subject = readSubject(trade, source);
     const side = subject === null ? null : readTaker(trade.direction, SIDES, 'direction');
@@ -258,32 +256,34 @@ const mapClosedPosition = ofSwap(
 );
 
 /** `id` is the start in seconds. Mark and index candles have zeros as volumes; they are no figures. */
-const toCandle = (subject: Subject, element: Fields, priceType: PriceType): Mapped => {
+const toCandle = (subject: Subject, element: Fields, priceType: PriceType): readonly Mapped[] => {
   const seconds = readCountOrNull(element.id, 'id');
   const open_time = seconds === null ? null : readMsOrNull(seconds * 1000, 'id');
   if (open_time === null) throw badFrame('id is no instant');
   const isTraded = priceType === 'trade';
+  const volume = isTraded ? readAmount(element.vol, 'vol') : null;
+  const { open, high, low, close } = element;
+  const prices = readCandlePrices({ open, high, low, close }, volume);
+  if (prices === null) return [];
   const values = {
     open_time,
     price_type: priceType,
     timeframe: '1m' as const,
-    open: readPrice(element.open, 'open'),
-    high: readPrice(element.high, 'high'),
-    low: readPrice(element.low, 'low'),
-    close: readPrice(element.close, 'close'),
-    volume: isTraded ? readAmount(element.vol, 'vol') : null,
+    ...prices,
+    volume,
     volume_unit: isTraded ? ('contracts' as const) : null,
     turnover: isTraded ? readTurnover(subject.symbol, element) : null,
     trades: isTraded ? readCountOrNull(element.count, 'count') : null,
     closed: null,
   };
-  return toMapped(subject, 'candle', values);
+  return [toMapped(subject, 'candle', values)];
 };
 
-const mapCandle = (priceType: PriceType): Mapper =>
-  ofSwap((subject, element) => [toCandle(subject, element, priceType)]);
+const mapCandle = (priceType: PriceType): Mapper => ofSwap((subject, element) => toCandle(subject, element, priceType));
 
+/** `open_interest` is an answer as wrapped by recorders. */
 const TOPICS: ReadonlyMap<string, Mapper> = new Map([
+  ['open_interest', mapOpenInterest],
   ['detail', mapDetail],
   ['detail.merged', mapDetail],
   ['trade.detail', mapTrades],

@@ -3,6 +3,7 @@ import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
+import { type ListingRows, readEntries, readListings } from '../shared/listing-rows.ts';
 import { TIMEFRAMES } from '../shared/shape.ts';
 import {
   badFrame,
@@ -54,49 +55,43 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     if (first === undefined) return null;
     const tokens = (state.tokens as Readonly<Record<string, string>> | undefined) ?? {};
     const isWhole = Array.isArray(body) && body.every(isMeta);
-    const listings = metas.flatMap((meta) => toListings(meta, { tokens, receivedAt: message.received_at }));
+    const { listings, unreadable } = toListings(metas, { tokens, receivedAt: message.received_at });
     return {
       scope: isWhole ? 'all' : `market ${toMarket(String(listCoins(first)[0]?.name ?? ''))}`,
       listings: isWhole ? withinBudget(listings) : listings,
+      unreadable,
       elements: () => elementTexts(message.payload, 'name'),
     };
   });
 };
 
 const toTokens = (tokens: readonly unknown[]): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    tokens.map((item) => {
-      const token = readFields(item, 'token');
-      return [readId(token.index, 'index'), readText(token.name, 'name')];
-    }),
-  );
+  readEntries(tokens, ({ index, name }) => [readId(index, 'index'), readText(name, 'name')]);
 
 type Source = {
   readonly tokens: Readonly<Record<string, string>>;
   readonly receivedAt: Micros;
 };
 
-/** A market with an unnamed collateral has no known quote: it waits for spotMeta. */
-const toListings = (meta: Fields, source: Source): readonly ListingRecord[] => {
-  const { tokens, receivedAt } = source;
-  const index = readId(meta.collateralToken ?? 0, 'collateralToken');
-  const quote = tokens[index] ?? KNOWN_TOKENS[index];
-  if (quote === undefined) return [];
-  return listCoins(meta).map((coin) => {
-    const venue_symbol = readText(coin.name, 'name');
-    return {
-      layer: 'listing',
-      venue: 'hyperliquid',
-      venue_symbol,
-      venue_ts: null,
-      received_at: receivedAt,
-      values: {
-        ...toValues(coin, venue_symbol, quote.toUpperCase()),
-        // A universe keeps delisted coins without the time of their end.
-        delisted_at: null,
-      },
-    };
+const toListings = (metas: readonly Fields[], { tokens, receivedAt }: Source): ListingRows => {
+  const quotes = new Map<Fields, string>();
+  const rows = metas.flatMap((meta) => {
+    const index = readId(meta.collateralToken ?? 0, 'collateralToken');
+    const quote = tokens[index] ?? KNOWN_TOKENS[index];
+    // A market with an unnamed collateral has no known quote: it waits for spotMeta.
+    if (quote === undefined) return [];
+    const coins = listCoins(meta);
+    for (const coin of coins) quotes.set(coin, quote.toUpperCase());
+    return coins;
   });
+  return readListings({ rows, name: 'name' }, (coin) => toListing(coin, quotes.get(coin) ?? '', receivedAt));
+};
+
+const toListing = (coin: Fields, quote: string, received_at: Micros): ListingRecord => {
+  const venue_symbol = readText(coin.name, 'name');
+  // A universe keeps delisted coins without the time of their end.
+  const values = { ...toValues(coin, venue_symbol, quote), delisted_at: null };
+  return { layer: 'listing', venue: 'hyperliquid', venue_symbol, venue_ts: null, received_at, values };
 };
 
 const toValues = (coin: Fields, venue_symbol: string, quote: string): Omit<ListingValues, 'delisted_at'> => {
@@ -135,7 +130,16 @@ const toValues = (coin: Fields, venue_symbol: string, quote: string): Omit<Listi
       qty_decimals: { venue_field: 'szDecimals', transform: 'identity' },
     },
     candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: TIMEFRAMES },
-    not_published: ['ticker', 'last', 'liquidation', 'change_24h', 'tick_size', 'min_qty', 'min_notional'],
+    not_published: [
+      'ticker',
+      'last',
+      'liquidation',
+      'change_24h',
+      'tick_size',
+      'min_qty',
+      'min_notional',
+      'price_decimals',
+    ],
     bands: BANDS,
     oi_sides: null,
     listed_at: null,

@@ -1,11 +1,13 @@
 // Hyperliquid's frames and answers as normalised records (records.md). Not read: allMids and bbo (a mid is no last price, the book is collected
 // whole), spot contexts, past funding.
-import type { Digits, Level, Micros } from '../../../schemas/records.ts';
+import type { Level, Micros } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped, MapState } from '../contract/mapping.ts';
 import type { Chain } from '../shared/book-sync.ts';
+import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
+import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
@@ -23,6 +25,7 @@ import {
   readMsOrNull,
   readNamedLevels,
   readPrice,
+  readPriceUnlessZero,
   readTaker,
   readText,
   refusal,
@@ -70,7 +73,7 @@ const mapFrame = ({ channel, data }: Fields, source: Source): readonly Mapped[] 
     case 'trades':
       return mapLiveTrades(readList(data, 'data'), source);
     case 'candle':
-      return (Array.isArray(data) ? data : [data]).flatMap((candle) => mapCandle(candle, source));
+      return mapEach<unknown>(Array.isArray(data) ? data : [data], (candle) => mapCandle(candle, source));
     case 'subscriptionResponse':
       return forgetTrades(data, source);
     case 'error':
@@ -91,7 +94,7 @@ const mapAnswer = (body: unknown, source: Source): readonly Mapped[] => {
     return Array.isArray(body) && Array.isArray(body[1]) ? mapMarketContexts(body, source) : [];
   }
   if (!Array.isArray(body)) return [];
-  return body.flatMap((element) => {
+  return mapEach<unknown>(body, (element) => {
     if (!isFields(element)) return [];
     if ('tid' in element) return mapTrade(element, source);
     return 'i' in element && 'T' in element ? mapCandle(element, source) : [];
@@ -154,15 +157,9 @@ const mapContext = (symbol: string, element: Fields, { receivedAt }: Source): re
 };
 
 const toMark = (subject: Subject, context: Fields): readonly Mapped[] => {
-  const mark = readPriceOrNone(context.markPx, 'markPx');
-  const index = readPriceOrNone(context.oraclePx, 'oraclePx');
+  const mark = readPriceUnlessZero(context.markPx, 'markPx');
+  const index = readPriceUnlessZero(context.oraclePx, 'oraclePx');
   return mark === null && index === null ? [] : [record(subject, 'mark', { mark, index })];
-};
-
-/** A coin without a price has zero. */
-const readPriceOrNone = (value: unknown, name: string): Digits | null => {
-  const digits = readAmountOrNull(value, name);
-  return digits === '0' ? null : digits;
 };
 
 const toFunding = (subject: Subject, context: Fields): readonly Mapped[] => {
@@ -195,7 +192,7 @@ const mapMarketContexts = ([meta, contexts]: readonly unknown[], source: Source)
 const mapAllContexts = ({ ctxs }: Fields, source: Source): readonly Mapped[] => {
   if (source.state.coins === undefined)
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the contexts name no coins and no meta is known');
-  return readList(ctxs, 'ctxs').flatMap((item) => {
+  return mapEach(readList(ctxs, 'ctxs'), (item) => {
     const [market, contexts] = readList(item, 'ctxs');
     const coins = readCoinsByMarket(source.state)[`market ${String(market)}`];
     const values = readList(contexts, 'ctxs');
@@ -206,7 +203,7 @@ const mapAllContexts = ({ ctxs }: Fields, source: Source): readonly Mapped[] => 
 };
 
 const zip = (coins: readonly string[], contexts: readonly unknown[], source: Source): readonly Mapped[] =>
-  contexts.flatMap((context, i) => {
+  mapEach([...contexts.entries()], ([i, context]) => {
     const coin = coins[i];
     return coin === undefined ? [] : mapContext(coin, { coin, ctx: context }, source);
   });
@@ -245,12 +242,9 @@ const mapLiveTrades = (trades: readonly unknown[], source: Source): readonly Map
   const coins = new Set(trades.map((trade) => readText(readFields(trade, 'trade').coin, 'coin')));
   const first = [...coins].filter((coin) => !started.includes(coin));
   const past = first.filter((coin) => !isOverdue(source, coin));
-  const mapped = trades
-    .map((trade) => readFields(trade, 'trade'))
-    .filter(({ coin }) => !past.includes(String(coin)))
-    .flatMap((trade) => mapTrade(trade, source));
   if (first.length > 0) source.state.heard = [...started, ...first];
-  return mapped;
+  const live = trades.map((trade) => readFields(trade, 'trade')).filter(({ coin }) => !past.includes(String(coin)));
+  return mapEach(live, (trade) => mapTrade(trade, source));
 };
 
 /** A new subscription sends its past again. */
@@ -288,15 +282,15 @@ const mapCandle = (value: unknown, { receivedAt }: Source): readonly Mapped[] =>
   if (candle.i !== '1m' || !isPerpetual(symbol)) return [];
   const open_time = readMsOrNull(candle.t, 't');
   if (open_time === null) throw badFrame('t is no instant');
+  const volume = readAmount(candle.v, 'v');
+  const prices = readCandlePrices({ open: candle.o, high: candle.h, low: candle.l, close: candle.c }, volume);
+  if (prices === null) return [];
   const values = {
     open_time,
     price_type: 'trade' as const,
     timeframe: '1m' as const,
-    open: readPrice(candle.o, 'o'),
-    high: readPrice(candle.h, 'h'),
-    low: readPrice(candle.l, 'l'),
-    close: readPrice(candle.c, 'c'),
-    volume: readAmount(candle.v, 'v'),
+    ...prices,
+    volume,
     volume_unit: 'base' as const,
     turnover: null,
     trades: readCountOrNull(candle.n, 'n'),

@@ -1,8 +1,9 @@
 // Kraken Futures' reference answer: instruments become listings (records.md, V-02 to V-04).
 import { BANDS } from '../../../schemas/layers.ts';
-import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
+import type { Digits, FieldTransform, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
+import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import { TIMEFRAMES } from '../shared/shape.ts';
 import {
   badFrame,
@@ -28,7 +29,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
     if (answer.result === 'error') throw refusal(String(answer.error));
     return {
       scope: 'futures',
-      listings: toListings(answer, message),
+      ...toListings(answer, message),
       elements: () => elementTexts(message.payload, 'symbol'),
     };
   });
@@ -41,18 +42,16 @@ const isInstruments = ({ kind, request, payload }: VenueMessage): boolean => {
   return Buffer.from(payload.subarray(0, 200)).includes('"instruments":[');
 };
 
-const toListings = (answer: Fields, message: VenueMessage): readonly ListingRecord[] => {
+const toListings = (answer: Fields, { received_at }: VenueMessage): ListingRows => {
   const venue_ts = readInstantOrNull(answer.serverTime, 'serverTime');
-  return readList(answer.instruments, 'instruments')
-    .filter(isFields)
-    .flatMap((instrument): ListingRecord[] => {
-      const venue_symbol = readText(instrument.symbol, 'symbol');
-      const quantity = toQuantity(venue_symbol);
-      if (quantity === null) return [];
-      const values = toValues(instrument, quantity, venue_ts);
-      const { received_at } = message;
-      return [{ layer: 'listing', venue: 'kraken-futures', venue_symbol, venue_ts, received_at, values }];
-    });
+  const rows = { rows: readList(answer.instruments, 'instruments').filter(isFields), name: 'symbol' };
+  return readListings(rows, (instrument) => {
+    const venue_symbol = readText(instrument.symbol, 'symbol');
+    const quantity = toQuantity(venue_symbol);
+    if (quantity === null) return null;
+    const values = toValues(instrument, quantity, venue_ts);
+    return { layer: 'listing', venue: 'kraken-futures', venue_symbol, venue_ts, received_at, values };
+  });
 };
 
 const toValues = (
@@ -98,7 +97,11 @@ const toValues = (
     funding_normalisation: { venue_field: 'relative_funding_rate', transform: 'identity' },
     rules_normalisation: rules.normalisation,
     candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
-    not_published: ['min_notional', 'min_qty', 'price_decimals'],
+    // Answers of 2021 have no precision of quantities.
+    not_published: [
+      ...['min_notional', 'min_qty', 'price_decimals'],
+      ...(rules.qty_decimals === null ? ['lot_size', 'qty_decimals'] : []),
+    ],
     bands: BANDS,
     oi_sides: null,
     listed_at,

@@ -5,7 +5,9 @@ import { isNegative, percentToFraction } from '../../../schemas/decimals.ts';
 import type { Digits, Level, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
+import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter, LevelList } from '../shared/level-lists.ts';
+import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, listPresent, type Subject as MappedSubject, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
@@ -27,7 +29,7 @@ import {
   readMessage,
   readMsOrNull,
   readPrice,
-  readPriceOrNull,
+  readPriceUnlessZero,
   readSide,
   readTaker,
   readText,
@@ -109,7 +111,7 @@ const mapTickerLite: Mapper = (body, source) => {
 const mapTickers: Mapper = (body, source) => {
   const sentAt = readInstantOrNull(body.serverTime, 'serverTime');
   const tickers = 'ticker' in body ? [body.ticker] : readList(body.tickers, 'tickers');
-  return tickers.filter(isFields).flatMap((ticker) => {
+  return mapEach(tickers.filter(isFields), (ticker) => {
     const subject = readSubject(ticker.symbol, { venueTs: sentAt, element: ticker }, source);
     if (subject === null) return [];
     const lastTime = readInstantOrNull(ticker.lastTime, 'lastTime');
@@ -122,15 +124,14 @@ const mapTickers: Mapper = (body, source) => {
   });
 };
 
-/** A last price of zero means no trade yet. */
 const toTicker = (subject: Subject, body: Fields): Mapped | null => {
-  const last = readAmountOrNull(body.last, 'last');
-  return last === null || last === '0' ? null : toMapped(subject, 'ticker', { last });
+  const last = readPriceUnlessZero(body.last, 'last');
+  return last === null ? null : toMapped(subject, 'ticker', { last });
 };
 
 const toMark = (subject: Subject, body: Fields, [markName, indexName]: readonly [string, string]): Mapped | null => {
-  const mark = readPriceOrNull(body[markName], markName);
-  const index = readPriceOrNull(body[indexName], indexName);
+  const mark = readPriceUnlessZero(body[markName], markName);
+  const index = readPriceUnlessZero(body[indexName], indexName);
   return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
@@ -251,12 +252,10 @@ const mapTrade: Mapper = (body, source) => {
 
 const mapHistory: Mapper = (body, source) => {
   const symbol = readParameters(source, 'history');
-  return readList(body.history, 'history')
-    .filter(isFields)
-    .flatMap((trade) => {
-      const subject = readSubject(symbol, { venueTs: readInstantOrNull(trade.time, 'time'), element: trade }, source);
-      return subject === null ? [] : toTrades(subject, trade, { id: trade.uid ?? trade.trade_id, size: trade.size });
-    });
+  return mapEach(readList(body.history, 'history').filter(isFields), (trade) => {
+    const subject = readSubject(symbol, { venueTs: readInstantOrNull(trade.time, 'time'), element: trade }, source);
+    return subject === null ? [] : toTrades(subject, trade, { id: trade.uid ?? trade.trade_id, size: trade.size });
+  });
 };
 
 /** A trade with a liquidated taker is a liquidation too: its sale closed a long. */
@@ -290,7 +289,7 @@ const toTrades = (
 
 /** Executions of the market history: the taker's order has the side. */
 const mapExecutions: Mapper = (body, source) =>
-  readList(body.elements, 'elements').flatMap((element) => {
+  mapEach(readList(body.elements, 'elements'), (element) => {
     const event = readFields(readFields(element, 'element').event, 'event');
     if (!isFields(event.Execution)) return [];
     const execution = readFields(event.Execution.execution, 'execution');
@@ -314,29 +313,32 @@ const mapCandles: Mapper = (body, source) => {
   const priceType = PRICE_TYPES[type ?? ''];
   const subject = readSubject(decodeURIComponent(symbol), { venueTs: null, element: body }, source);
   if (resolution !== '1m' || priceType === undefined || subject === null) return [];
-  return readList(body.candles, 'candles').map((candle) => toCandle(subject, readFields(candle, 'candle'), priceType));
+  return mapEach(readList(body.candles, 'candles'), (candle) =>
+    toCandle(subject, readFields(candle, 'candle'), priceType),
+  );
 };
 
 /** Mark and index candles have a volume of zero; it is no figure. */
-const toCandle = (subject: Subject, candle: Fields, price_type: PriceType): Mapped => {
+const toCandle = (subject: Subject, candle: Fields, price_type: PriceType): readonly Mapped[] => {
   const open_time = readMsOrNull(candle.time, 'time');
   if (open_time === null) throw badFrame('time is no instant');
   const isTraded = price_type === 'trade';
+  const volume = isTraded ? readAmountOrNull(candle.volume, 'volume') : null;
+  const { open, high, low, close } = candle;
+  const prices = readCandlePrices({ open, high, low, close }, volume);
+  if (prices === null) return [];
   const values = {
     open_time,
     price_type,
     timeframe: '1m' as const,
-    open: readPrice(candle.open, 'open'),
-    high: readPrice(candle.high, 'high'),
-    low: readPrice(candle.low, 'low'),
-    close: readPrice(candle.close, 'close'),
-    volume: isTraded ? readAmountOrNull(candle.volume, 'volume') : null,
+    ...prices,
+    volume,
     volume_unit: isTraded ? subject.unit : null,
     turnover: null,
     trades: null,
     closed: null,
   };
-  return toMapped({ ...subject, element: candle }, 'candle', values);
+  return [toMapped({ ...subject, element: candle }, 'candle', values)];
 };
 
 /** The first repeats the past, the other shows only that the venue is alive. */

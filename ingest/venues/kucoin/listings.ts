@@ -2,9 +2,10 @@
 import { subtract } from '../../../schemas/decimals.ts';
 import { formatDuration } from '../../../schemas/durations.ts';
 import { BANDS } from '../../../schemas/layers.ts';
-import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
+import type { Digits, FieldTransform, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
+import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import { splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
 import {
   badFrame,
@@ -30,10 +31,10 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   return readMessage(message.payload, (body) => {
     const data = readAnswer(body);
     const elements = () => elementTexts(message.payload, 'symbol');
-    if (name === 'active') return { scope: 'active', listings: toListings(readList(data, 'data'), message), elements };
+    if (name === 'active') return { scope: 'active', ...toListings(readList(data, 'data'), message), elements };
     const contract = readFields(data, 'data');
     const scope = `contract ${readText(contract.symbol, 'symbol')}`;
-    return { scope, listings: toListings([contract], message), elements };
+    return { scope, ...toListings([contract], message), elements };
   });
 };
 
@@ -50,18 +51,12 @@ export const readAnswer = (body: unknown): unknown => {
 export const isPerpetual = ({ symbol, type }: Fields): boolean =>
   type !== 'FFICSX' && !isDated(readText(symbol, 'symbol'));
 
-const toListings = (contracts: readonly unknown[], { received_at }: VenueMessage): readonly ListingRecord[] =>
-  contracts
-    .map((item) => readFields(item, 'contract'))
-    .filter(isPerpetual)
-    .map((contract) => ({
-      layer: 'listing',
-      venue: 'kucoin',
-      venue_symbol: readText(contract.symbol, 'symbol'),
-      venue_ts: null,
-      received_at,
-      values: toValues(contract),
-    }));
+const toListings = (contracts: readonly unknown[], { received_at }: VenueMessage): ListingRows =>
+  readListings({ rows: contracts, name: 'symbol' }, (contract) => {
+    if (!isPerpetual(contract)) return null;
+    const venue_symbol = readText(contract.symbol, 'symbol');
+    return { layer: 'listing', venue: 'kucoin', venue_symbol, venue_ts: null, received_at, values: toValues(contract) };
+  });
 
 const STATUSES = words({
   Init: 'pre_launch',

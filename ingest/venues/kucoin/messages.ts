@@ -3,7 +3,9 @@
 import type { Level, Micros } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
+import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
+import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
@@ -24,7 +26,7 @@ import {
   readMessage,
   readMsOrNull,
   readPrice,
-  readPriceOrNull,
+  readPriceUnlessZero,
   readSide,
   readTaker,
   readText,
@@ -96,8 +98,7 @@ const mapAnswer = (
   if (pattern === undefined || mapper === undefined) return [];
   const asked = query.get('symbol') ?? endpoint.match(pattern)?.[1] ?? null;
   const answer = readAnswer(body);
-  const items = Array.isArray(answer) ? answer : [answer];
-  return items.flatMap((item) =>
+  return mapEach<unknown>(Array.isArray(answer) ? answer : [answer], (item) =>
     mapper(Array.isArray(item) ? { row: item } : readFields(item, 'data'), { ...source, asked, query }),
   );
 };
@@ -122,15 +123,14 @@ const ofSymbol =
 
 // ---- prices ----
 
-/** A last price of zero or none means no trade yet. */
 const toTicker = (subject: Subject, data: Fields, name: string): Mapped[] => {
-  const last = readAmountOrNull(data[name], name);
-  return last === null || last === '0' ? [] : [toMapped(subject, 'ticker', { last })];
+  const last = readPriceUnlessZero(data[name], name);
+  return last === null ? [] : [toMapped(subject, 'ticker', { last })];
 };
 
 const toMark = (subject: Subject, data: Fields, markName: string): Mapped[] => {
-  const mark = readPriceOrNull(data[markName], markName);
-  const index = readPriceOrNull(data.indexPrice, 'indexPrice');
+  const mark = readPriceUnlessZero(data[markName], markName);
+  const index = readPriceUnlessZero(data.indexPrice, 'indexPrice');
   return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index })];
 };
 
@@ -158,9 +158,10 @@ const mapCurrentMark = ofSymbol('timePoint', (subject, data) => toMark(subject, 
 
 /** An index is recorded for each listing that uses it. */
 const mapIndex: Mapper = (data, source) =>
-  readList(data.dataList, 'dataList').flatMap((item) => {
+  mapEach(readList(data.dataList, 'dataList'), (item) => {
     const entry = readFields(item, 'index');
-    const index = readPrice(entry.value, 'value');
+    const index = readPriceUnlessZero(entry.value, 'value');
+    if (index === null) return [];
     const venueTs = readStamp(entry.timePoint, 'timePoint');
     return listSymbolsOfIndex(readText(entry.symbol, 'symbol'), source.context).map((symbol) =>
       toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element: entry }, 'mark', { mark: null, index }),
@@ -179,6 +180,7 @@ const mapFunding = ofSymbol('timestamp', (subject, data) => {
 /** `timePoint` is the previous settlement, no stamp of the rate. */
 const mapCurrentFunding: Mapper = (data, source) => {
   const symbol = toFundedSymbol(readText(data.symbol, 'symbol'));
+  if (isDated(symbol)) return [];
   const values = {
     funding: readFigure(data.value, 'value'),
     funding_interval_ms: readCountOrNull(data.granularity, 'granularity') || null,
@@ -268,7 +270,7 @@ const mapCandle = ofSymbol('time', (subject, data) => {
   const [start, open, close, high, low, , volume] = readList(data.candles, 'candles');
   const seconds = readCountOrNull(start, 'candles');
   const startMs = seconds === null ? null : seconds * 1000;
-  return [toCandle(subject, { startMs, open, high, low, close, volume, turnover: null })];
+  return toCandle(subject, { startMs, open, high, low, close, volume, turnover: null });
 });
 
 /** `[start in milliseconds, open, high, low, close, volume, turnover]`; answers before 2025 without the last. `granularity` counts minutes. */
@@ -281,29 +283,29 @@ const mapKline: Mapper = (data, source) => {
   // Indices and premiums are requested by their own names, which start with a dot.
   if (granularity !== '1' || source.asked.startsWith('.') || isDated(source.asked)) return [];
   const subject = { symbol: source.asked, venueTs: null, receivedAt: source.receivedAt, element: data.row };
-  return [toCandle(subject, { startMs, open, high, low, close, volume, turnover })];
+  return toCandle(subject, { startMs, open, high, low, close, volume, turnover });
 };
 
 type CandleParts = Readonly<Record<'startMs' | 'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', unknown>>;
 
-const toCandle = (subject: Subject, parts: CandleParts): Mapped => {
+const toCandle = (subject: Subject, parts: CandleParts): readonly Mapped[] => {
   const open_time = readMsOrNull(parts.startMs, 'start');
   if (open_time === null) throw badFrame('the candle has no start');
+  const volume = readAmount(parts.volume, 'volume');
+  const prices = readCandlePrices(parts, volume);
+  if (prices === null) return [];
   const values = {
     open_time,
     price_type: 'trade' as const,
     timeframe: '1m' as const,
-    open: readPrice(parts.open, 'open'),
-    high: readPrice(parts.high, 'high'),
-    low: readPrice(parts.low, 'low'),
-    close: readPrice(parts.close, 'close'),
-    volume: readAmount(parts.volume, 'volume'),
+    ...prices,
+    volume,
     volume_unit: 'contracts' as const,
     turnover: isInverse(subject.symbol) ? null : readAmountOrNull(parts.turnover, 'turnover'),
     trades: null,
     closed: null,
   };
-  return toMapped(subject, 'candle', values);
+  return [toMapped(subject, 'candle', values)];
 };
 
 /** By topic and subject: a topic may have several. The last two are answers as wrapped by recorders. */

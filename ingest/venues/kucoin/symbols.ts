@@ -33,7 +33,7 @@ export const listSymbolsOfIndex = (index: string, { listings }: MapContext): rea
 };
 
 /** `.XBTUSDTMFPI8H` is the funding rate of `XBTUSDTM`. */
-export const toFundedSymbol = (name: string): string => /^\.(.+M)FPI(?:\d+H)?$/.exec(name)?.[1] ?? name;
+export const toFundedSymbol = (name: string): string => /^\.(.+)FPI(?:\d+H)?$/.exec(name)?.[1] ?? name;
 
 /** 2001 in microseconds, and in nanoseconds: the venue stamps in all three units, two of them on one topic. */
 const FIRST_MICROS = 10n ** 15n;

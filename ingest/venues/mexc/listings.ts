@@ -4,6 +4,7 @@ import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
+import { readEntries, readListings } from '../shared/listing-rows.ts';
 import { leaveOff, splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
 import {
   type Fields,
@@ -18,6 +19,7 @@ import {
   words,
 } from '../shared/wire.ts';
 import { carriesPriceCandles } from './plan.ts';
+import { isDated } from './symbols.ts';
 
 /** Milliseconds by venue symbol, from the answers about funding. */
 type Cycles = Record<string, number>;
@@ -29,20 +31,24 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
   if (!isFunding && !path.endsWith('/contract/detail')) return null;
   return readMessage(message.payload, (body) => {
     const data = readAnswer(body);
-    const items = (Array.isArray(data) ? data : [data]).map((item) => readFields(item, 'data'));
+    const items: readonly unknown[] = Array.isArray(data) ? data : [data];
     const known = (state.cycles ?? {}) as Cycles;
     if (isFunding) {
       state.cycles = { ...known, ...toCycles(items) };
       return null;
     }
-    const all = items.filter(isPerpetual).map((item) => toListing(item, message, known));
+    const rows = { rows: items, name: 'symbol' };
+    const { listings: all, unreadable } = readListings(rows, (item) =>
+      isPerpetual(item) ? toListing(item, message, known) : null,
+    );
     const priced = carriesPriceCandles(all);
     const listings = all.map((listing) =>
       priced.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles']),
     );
     return {
-      scope: Array.isArray(data) ? 'all' : `contract ${String(items[0]?.symbol)}`,
+      scope: Array.isArray(data) ? 'all' : `contract ${String(readFields(data, 'data').symbol)}`,
       listings,
+      unreadable,
       elements: () => elementTexts(message.payload, 'symbol'),
     };
   });
@@ -55,13 +61,11 @@ export const readAnswer = (body: unknown): unknown => {
   return answer.data;
 };
 
-const toCycles = (items: readonly Fields[]): Cycles =>
-  Object.fromEntries(
-    items.flatMap((item) => {
-      const cycle = readCycle(item);
-      return cycle === null ? [] : [[readText(item.symbol, 'symbol'), cycle]];
-    }),
-  );
+const toCycles = (items: readonly unknown[]): Cycles =>
+  readEntries(items, (item) => {
+    const cycle = readCycle(item);
+    return cycle === null ? null : [readText(item.symbol, 'symbol'), cycle];
+  });
 
 const MS_PER_HOUR = 3_600_000;
 
@@ -73,7 +77,7 @@ export const readCycle = (item: Fields): number | null => {
 
 /** `futureType` 2 has a delivery date, and a third part in its symbol; any number but 1, known or not, is undated. */
 const isPerpetual = ({ symbol, futureType }: Fields): boolean =>
-  String(futureType) !== '2' && !/_\d+$/.test(readText(symbol, 'symbol'));
+  String(futureType) !== '2' && !isDated(readText(symbol, 'symbol'));
 
 /** By `state`; numbers come as numbers or as their source text. */
 const STATUSES = words({

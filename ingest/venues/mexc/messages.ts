@@ -3,7 +3,9 @@
 import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
+import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
+import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
@@ -22,13 +24,13 @@ import {
   readMessage,
   readMsOrNull,
   readPrice,
-  readPriceOrNull,
+  readPriceUnlessZero,
   readTaker,
   readText,
   refusal,
 } from '../shared/wire.ts';
 import { readAnswer, readCycle } from './listings.ts';
-import { isInverse, updateChain } from './symbols.ts';
+import { isDated, isInverse, updateChain } from './symbols.ts';
 
 type Source = {
   readonly receivedAt: Micros;
@@ -71,11 +73,16 @@ const mapFrame = (body: unknown, { received_at }: VenueMessage): readonly Mapped
     sentAt: readMsOrNull(frame.ts, 'ts'),
     query: NO_QUERY,
   };
-  return toElements(frame.data).flatMap((element) => mapper(element, source));
+  return mapElements(frame.data, mapper, source);
 };
 
-const toElements = (data: unknown): readonly Fields[] =>
-  (Array.isArray(data) ? data : [data]).map((item) => readFields(item, 'data'));
+/** Contracts with a delivery share the lists, and are none of ours. */
+const mapElements = (data: unknown, mapper: Mapper, source: Source): readonly Mapped[] =>
+  mapEach<unknown>(Array.isArray(data) ? data : [data], (item) => {
+    const element = readFields(item, 'data');
+    const symbol = element.symbol ?? source.symbol;
+    return typeof symbol === 'string' && isDated(symbol) ? [] : mapper(element, source);
+  });
 
 const mapAnswer = (
   body: unknown,
@@ -87,7 +94,7 @@ const mapAnswer = (
   if (pattern === undefined || mapper === undefined) return [];
   const symbol = endpoint.match(pattern)?.[1] ?? query.get('symbol') ?? undefined;
   const source = { receivedAt: received_at, symbol, sentAt: null, query };
-  return toElements(readAnswer(body)).flatMap((element) => mapper(element, source));
+  return mapElements(readAnswer(body), mapper, source);
 };
 
 /** The first of the element's stamps that exists, else the frame's send time. */
@@ -111,15 +118,14 @@ const mapTicker: Mapper = (element, source) => {
   ];
 };
 
-/** A last price of zero or none means no trade yet. */
 const toTicker = (subject: Subject, element: Fields): Mapped[] => {
-  const last = readAmountOrNull(element.lastPrice, 'lastPrice');
-  return last === null || last === '0' ? [] : [toMapped(subject, 'ticker', { last })];
+  const last = readPriceUnlessZero(element.lastPrice, 'lastPrice');
+  return last === null ? [] : [toMapped(subject, 'ticker', { last })];
 };
 
 const toMark = (subject: Subject, element: Fields, [markName, indexName]: readonly [string, string]): Mapped[] => {
-  const mark = readPriceOrNull(element[markName], markName);
-  const index = readPriceOrNull(element[indexName], indexName);
+  const mark = readPriceUnlessZero(element[markName], markName);
+  const index = readPriceUnlessZero(element[indexName], indexName);
   return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index })];
 };
 
@@ -146,7 +152,8 @@ const toStats = (subject: Subject, element: Fields): Mapped[] => {
 const mapPrice =
   (name: string, type: 'mark' | 'index'): Mapper =>
   (element, source) => {
-    const price = readPrice(element[name], name);
+    const price = readPriceUnlessZero(element[name], name);
+    if (price === null) return [];
     const values = { mark: type === 'mark' ? price : null, index: type === 'index' ? price : null };
     return [toMapped(toSubject(element, source, ['timestamp']), 'mark', values)];
   };
@@ -222,7 +229,7 @@ type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'q' | 'a', unk
 const mapKline: Mapper = (element, source) => {
   if (element.interval !== 'Min1') return [];
   const { t, o, h, l, c, q, a } = element;
-  return [toCandle(toSubject(element, source, []), { fields: { t, o, h, l, c, q, a }, priceType: 'trade' })];
+  return toCandle(toSubject(element, source, []), { fields: { t, o, h, l, c, q, a }, priceType: 'trade' });
 };
 
 /** Columns `time open high low close vol amount`. The request's default is minutes. */
@@ -234,32 +241,38 @@ const mapKlines =
     const column = (name: string): readonly unknown[] =>
       element[name] === undefined ? [] : readList(element[name], name);
     const [o, h, l, c, q, a] = ['open', 'high', 'low', 'close', 'vol', 'amount'].map(column);
-    return column('time').map((t, i) => {
-      const fields = { t, o: o?.[i], h: h?.[i], l: l?.[i], c: c?.[i], q: q?.[i], a: a?.[i] };
-      return toCandle({ ...subject, element: fields }, { fields, priceType });
-    });
+    const rows = column('time').map((t, i) => ({
+      t,
+      o: o?.[i],
+      h: h?.[i],
+      l: l?.[i],
+      c: c?.[i],
+      q: q?.[i],
+      a: a?.[i],
+    }));
+    return mapEach(rows, (fields) => toCandle({ ...subject, element: fields }, { fields, priceType }));
   };
 
 type CandleParts = { readonly fields: CandleFields; readonly priceType: PriceType };
 
 /** Candles of mark and index have no volumes. */
-const toCandle = (subject: Subject, { fields, priceType }: CandleParts): Mapped => {
+const toCandle = (subject: Subject, { fields, priceType }: CandleParts): readonly Mapped[] => {
   const isTraded = priceType === 'trade';
+  const volume = isTraded ? readAmount(fields.q, 'volume') : null;
+  const prices = readCandlePrices({ open: fields.o, high: fields.h, low: fields.l, close: fields.c }, volume);
+  if (prices === null) return [];
   const values = {
     open_time: readStart(fields.t),
     price_type: priceType,
     timeframe: '1m' as const,
-    open: readPrice(fields.o, 'open'),
-    high: readPrice(fields.h, 'high'),
-    low: readPrice(fields.l, 'low'),
-    close: readPrice(fields.c, 'close'),
-    volume: isTraded ? readAmount(fields.q, 'volume') : null,
+    ...prices,
+    volume,
     volume_unit: isTraded ? ('contracts' as const) : null,
     turnover: isTraded ? readTurnover(subject.symbol, fields.a) : null,
     trades: null,
     closed: null,
   };
-  return toMapped(subject, 'candle', values);
+  return [toMapped(subject, 'candle', values)];
 };
 
 const readTurnover = (symbol: string, value: unknown): Digits | null =>

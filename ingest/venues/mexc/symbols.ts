@@ -2,10 +2,13 @@
 import type { ListingValues } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
-import { snapshotChain } from '../shared/shape.ts';
+import { endsInDigit, snapshotChain } from '../shared/shape.ts';
 
 /** `BTC_USD` is settled in coins; `BTC_USDT`, `BTC_USDC` and `BTC_USD1` in their quote. */
 export const isInverse = (symbol: string): boolean => symbol.endsWith('_USD');
+
+/** A contract with a delivery has its date as a third part: `BTC_USDT_260327`. */
+export const isDated = (symbol: string): boolean => endsInDigit(symbol) && /_\d+$/.test(symbol);
 
 /** Every quantity counts contracts; only the listing has their worth. */
 export const toQuantity = (symbol: string): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => ({

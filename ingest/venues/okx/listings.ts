@@ -5,6 +5,7 @@ import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
+import { readEntries, readListings } from '../shared/listing-rows.ts';
 import { TIMEFRAMES } from '../shared/shape.ts';
 import {
   badFrame,
@@ -44,7 +45,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     const intervals = (state.intervals ?? {}) as Intervals;
     return {
       scope: 'swap',
-      listings: swaps.map((item) => toListing(item, message, intervals)),
+      ...readListings({ rows: swaps, name: 'instId' }, (item) => toListing(item, message, intervals)),
       elements: () => elementTexts(message.payload, 'instId'),
     };
   });
@@ -66,12 +67,10 @@ export const readAnswer = (body: unknown): readonly Fields[] => {
 };
 
 const toIntervals = (data: readonly Fields[]): Intervals =>
-  Object.fromEntries(
-    data.flatMap((item) => {
-      const interval = readInterval(item);
-      return interval === null ? [] : [[readText(item.instId, 'instId'), interval]];
-    }),
-  );
+  readEntries(data, (item) => {
+    const interval = readInterval(item);
+    return interval === null ? null : [readText(item.instId, 'instId'), interval];
+  });
 
 /** The coming settlement and the one after it define the interval, which the venue may change at any time (8, 6, 4, 2 or 1 hours). */
 export const readInterval = (item: Fields): number | null => {

@@ -3,7 +3,9 @@
 import type { Digits, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
+import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
+import { mapEach } from '../shared/map-each.ts';
 import { bindMapped, type Subject, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
@@ -20,6 +22,7 @@ import {
   readMessage,
   readMsOrNull,
   readPrice,
+  readPriceUnlessZero,
   readSide,
   readTaker,
   readText,
@@ -73,7 +76,7 @@ const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const mapper = CHANNELS.get(channel);
   if (!mapper) return unread();
   const instId = arg.instId === undefined ? null : readText(arg.instId, 'instId');
-  return readList(frame.data, 'data').flatMap((item) =>
+  return mapEach(readList(frame.data, 'data'), (item) =>
     mapper(Array.isArray(item) ? { row: item } : readFields(item, 'data'), {
       ...source,
       channel,
@@ -91,8 +94,7 @@ const mapAnswer = (body: unknown, source: Source, { path, query }: Request): rea
   if (!mapper) return [];
   // The default of `bar` is one minute.
   if (endpoint.endsWith('candles') && (query.get('bar') ?? '1m') !== '1m') return [];
-  const data = readAnswer(body);
-  return data.flatMap((item) => mapper(item, { ...source, instId: query.get('instId') }));
+  return mapEach(readAnswer(body), (item) => mapper(item, { ...source, instId: query.get('instId') }));
 };
 
 /** Symbol of an element: its own instrument, else the argument's; null when it is no swap. */
@@ -121,24 +123,26 @@ const ofSwap =
     return symbol === null ? [] : map(toSubject(symbol, element, source), element, source);
   };
 
-/** A last price of zero or none means no trade yet. `volCcy24h` counts base: it is no turnover. */
+/** `volCcy24h` counts base: it is no turnover. */
 const mapTicker = ofSwap((subject, element) => {
-  const last = readAmountOrNull(element.last, 'last');
+  const last = readPriceUnlessZero(element.last, 'last');
   const volume_24h = readAmountOrNull(element.vol24h, 'vol24h');
   const stats = { volume_24h, volume_unit: 'contracts' as const, turnover_24h: null, change_24h: null };
   return [
-    ...(last === null || last === '0' ? [] : [toMapped(subject, 'ticker', { last })]),
+    ...(last === null ? [] : [toMapped(subject, 'ticker', { last })]),
     ...(volume_24h === null ? [] : [toMapped(subject, 'stats', stats)]),
   ];
 });
 
-const mapMark = ofSwap((subject, element) => [
-  toMapped(subject, 'mark', { mark: readPrice(element.markPx, 'markPx'), index: null }),
-]);
+const mapMark = ofSwap((subject, element) => {
+  const mark = readPriceUnlessZero(element.markPx, 'markPx');
+  return mark === null ? [] : [toMapped(subject, 'mark', { mark, index: null })];
+});
 
 /** An index is recorded for each listing that uses it. */
 const mapIndex: Mapper = (element, source) => {
-  const index = readPrice(element.idxPx, 'idxPx');
+  const index = readPriceUnlessZero(element.idxPx, 'idxPx');
+  if (index === null) return [];
   return listSymbolsOfIndex(readInstrument(element, source), source.context).map((symbol) =>
     toMapped(toSubject(symbol, element, source), 'mark', { mark: null, index }),
   );
@@ -153,9 +157,10 @@ const mapFunding = ofSwap((subject, element) => {
 });
 
 /** Contracts are the unit of trades and books; coins (`oiCcy`) are not read. */
-const mapOpenInterest = ofSwap((subject, element) => [
-  toMapped(subject, 'oi', { oi: readAmount(element.oi, 'oi'), oi_unit: 'contracts' }),
-]);
+const mapOpenInterest = ofSwap((subject, element) => {
+  if (element.oi === '') return [];
+  return [toMapped(subject, 'oi', { oi: readAmount(element.oi, 'oi'), oi_unit: 'contracts' })];
+});
 
 const readIdOrNull = (value: unknown, name: string): bigint | null =>
   value === undefined || value === null || value === '' ? null : BigInt(readId(value, name));
@@ -197,7 +202,9 @@ const mapTrade = ofSwap((subject, element) => {
 const mapLiquidations: Mapper = (element, source) => {
   const symbol = readSwap(element, source);
   if (symbol === null) return [];
-  return readList(element.details, 'details').map((item) => {
+  // Recorders wrap the details of an answer as elements (`liquidations`).
+  const details = source.channel === 'liquidations' ? [element] : readList(element.details, 'details');
+  return mapEach<unknown>(details, (item) => {
     const detail = readFields(item, 'detail');
     const values = {
       id: null,
@@ -207,7 +214,7 @@ const mapLiquidations: Mapper = (element, source) => {
       quantity: readAmount(detail.sz, 'sz'),
       quantity_unit: 'contracts' as const,
     };
-    return toMapped(toSubject(symbol, detail, source), 'liquidation', values);
+    return [toMapped(toSubject(symbol, detail, source), 'liquidation', values)];
   });
 };
 
@@ -228,7 +235,7 @@ const mapCandle: Mapper = (element, source) => {
     volume_unit: 'contracts' as const,
     turnover: row.length < 9 ? null : readAmountOrNull(row[7], 'volCcyQuote'),
   };
-  return [toCandle(symbol, row, { ...traded, priceType: 'trade', closed: confirm, source })];
+  return toCandle(symbol, row, { ...traded, priceType: 'trade', closed: confirm, source });
 };
 
 /** `[ts, o, h, l, c, confirm]`. */
@@ -241,7 +248,7 @@ const mapPriceCandle =
     const symbols = priceType === 'mark' ? ofAsked : listSymbolsOfIndex(asked, source.context);
     const untraded = { volume: null, volume_unit: null, turnover: null };
     const closed = row[5] === undefined ? null : readConfirm(row[5]);
-    return symbols.map((symbol) => toCandle(symbol, row, { ...untraded, priceType, closed, source }));
+    return symbols.flatMap((symbol) => toCandle(symbol, row, { ...untraded, priceType, closed, source }));
   };
 
 const readConfirm = (value: unknown): boolean => {
@@ -259,25 +266,25 @@ type CandleParts = {
 };
 
 /** Its only stamp is its start. */
-const toCandle = (symbol: string, row: readonly unknown[], parts: CandleParts): Mapped => {
+const toCandle = (symbol: string, row: readonly unknown[], parts: CandleParts): readonly Mapped[] => {
   const { volume, volume_unit, turnover, priceType, closed, source } = parts;
-  const open_time = readMsOrNull(row[0], 'ts');
+  const [start, open, high, low, close] = row;
+  const open_time = readMsOrNull(start, 'ts');
   if (open_time === null) throw badFrame('ts is no instant');
+  const prices = readCandlePrices({ open, high, low, close }, volume);
+  if (prices === null) return [];
   const values = {
     open_time,
     price_type: priceType,
     timeframe: '1m' as const,
-    open: readPrice(row[1], 'o'),
-    high: readPrice(row[2], 'h'),
-    low: readPrice(row[3], 'l'),
-    close: readPrice(row[4], 'c'),
+    ...prices,
     volume,
     volume_unit,
     turnover,
     trades: null,
     closed,
   };
-  return toMapped({ symbol, venueTs: null, receivedAt: source.receivedAt, element: row }, 'candle', values);
+  return [toMapped({ symbol, venueTs: null, receivedAt: source.receivedAt, element: row }, 'candle', values)];
 };
 
 const CHANNELS: ReadonlyMap<string, Mapper> = new Map([
@@ -293,6 +300,7 @@ const CHANNELS: ReadonlyMap<string, Mapper> = new Map([
   ['trades', mapTrade],
   ['trades-all', mapTrade],
   ['liquidation-orders', mapLiquidations],
+  ['liquidations', mapLiquidations],
   ['candle1m', mapCandle],
   ['mark-price-candle1m', mapPriceCandle('mark')],
   ['index-candle1m', mapPriceCandle('index')],

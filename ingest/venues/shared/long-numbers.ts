@@ -22,9 +22,9 @@ export class LongNumber {
 
 /**
  * Sixteen digits or more, without leading and trailing zeros (nanoseconds that are whole milliseconds have thirteen); of integers with sixteen
- * digits those that may be above 2^53.
+ * digits those that may be above 2^53 or have an exponent.
  */
-const LONG = /^-?(?:[1-9](?=[\d.]{16})[\d.]{14,}[1-9]|9\d{15}|0\.(?:0*[1-9]\d{15}|0{99}))/;
+const LONG = /^-?(?:[1-9](?=[\d.]{16})[\d.]{14,}[1-9]|9\d{15}|[1-9]\d{15}[eE]|0\.(?:0*[1-9]\d{15}|0{99}))/;
 /** Exponents beyond the exact range of a double, which overflow or vanish. A second test excludes ids, because hardly any text matches either. */
 const MAYBE_FAR = /\d[eE][-+]?\d{3}/;
 const FAR = /[[:,]\s*-?[\d.]+[eE][-+]?\d{3}/;

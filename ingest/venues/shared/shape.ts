@@ -47,10 +47,6 @@ export const bindMapped =
     element,
   });
 
-/** The records of a message's elements; most messages have one. */
-export const mapEach = <T>(elements: readonly T[], map: (element: T) => readonly Mapped[]): readonly Mapped[] =>
-  elements.length === 1 ? map(elements[0] as T) : elements.flatMap((element) => map(element));
-
 /** The records that a message has. */
 export const listPresent = (mapped: readonly (Mapped | null)[]): readonly Mapped[] =>
   mapped.includes(null) ? mapped.filter((one) => one !== null) : (mapped as readonly Mapped[]);

@@ -38,6 +38,7 @@ export const watchUnexpected = <V extends MappedVenue>(venue: V, count: Report):
     mapReference: (state, message) =>
       watch(() => {
         const answer = venue.mapReference(state, message);
+        for (const { kind } of answer?.unreadable ?? []) count(kind);
         for (const { values } of answer?.listings ?? []) if (values.status === 'unknown') count('unknown_status');
         return answer;
       }),

@@ -51,7 +51,7 @@ export const badFrame = (what: string, kind?: Unexpected): VenueError => new Ven
 const notA = (value: unknown, what: string): VenueError =>
   badFrame(what, value === undefined ? 'missing_member' : 'bad_shape');
 export const refusal = (what: string): VenueRefusal => new VenueRefusal(what.slice(0, 120));
-const badFigure = (name: string, value: unknown): VenueError =>
+export const badFigure = (name: string, value: unknown): VenueError =>
   new VenueError('VENUE_BAD_FIGURE', `${name}: ${String(JSON.stringify(value)).slice(0, 60)} is no figure`);
 
 export const isFields = (value: unknown): value is Fields =>
@@ -93,6 +93,12 @@ export const readPrice = (value: unknown, name: string): Digits => requirePositi
 export const readPriceOrNull = (value: unknown, name: string): Digits | null => {
   const digits = readFigureOrNull(value, name);
   return digits === null ? null : requirePositive(digits, name);
+};
+
+/** A mark, an index or a last price: the venues send zero, or an empty text, while there is none. */
+export const readPriceUnlessZero = (value: unknown, name: string): Digits | null => {
+  const digits = readAmountOrNull(value, name);
+  return digits === '0' ? null : digits;
 };
 
 const requirePositive = (digits: Digits, name: string): Digits => {

@@ -3,6 +3,7 @@ import type { VenueFacts } from '../../support/venue-facts.ts';
 
 export const facts: VenueFacts = {
   symbols: ['BTCUSDT'],
+  dated: [['BTCUSDT', 'BTCUSDT_241227']],
   noCandles: [],
   asksWithoutEnd: true,
   elements: { paths: ['symbols.*'], name: 'symbol' },

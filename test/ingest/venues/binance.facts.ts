@@ -3,6 +3,10 @@ import type { VenueFacts } from '../../support/venue-facts.ts';
 
 export const facts: VenueFacts = {
   symbols: ['BTCUSDT', 'BTCUSD_PERP'],
+  dated: [
+    ['BTCUSDT', 'BTCUSDT_241227'],
+    ['BTCUSD_PERP', 'BTCUSD_241227'],
+  ],
   noCandles: [],
   asksWithoutEnd: true,
   elements: { paths: ['symbols.*'], name: 'symbol' },

@@ -823,6 +823,67 @@ t.test('the funding interval is the one that the venue publishes, else eight hou
   t.end();
 });
 
+t.test('an adjusted interval without its figure is none', (t) => {
+  for (const hours of [null, undefined, 0, '']) {
+    const state = {};
+    const info = [
+      { symbol: 'AUSDT', fundingIntervalHours: hours },
+      { symbol: 'BUSDT', fundingIntervalHours: 4 },
+    ];
+    binance.mapReference(state, answer('https://fapi.binance.com/fapi/v1/fundingInfo', info));
+    const symbols = ['AUSDT', 'BUSDT', 'CUSDT'].map((symbol) => ({
+      ...{ symbol, pair: symbol, contractType: 'PERPETUAL', baseAsset: symbol.slice(0, 1), quoteAsset: 'USDT' },
+    }));
+    const whole = binance.mapReference(state, answer('https://fapi.binance.com/fapi/v1/exchangeInfo', { symbols }));
+    t.same(
+      whole?.listings.map(({ values }) => [values.funding_interval, values.funding_interval_source]),
+      [
+        [null, null],
+        ['4h', 'venue'],
+        ['8h', 'documented'],
+      ],
+      String(hours),
+    );
+  }
+  t.end();
+});
+
+t.test("a pair's market is that of its request, or of the listings that use it", (t) => {
+  const listed = (venue_symbol: string, pair: string): ListingRecord =>
+    ({
+      layer: 'listing',
+      venue: 'binance',
+      venue_symbol,
+      venue_ts: null,
+      received_at: 1,
+      values: { pair },
+    }) as ListingRecord;
+  const pairs = [
+    ...['BTCUSDT', 'BTCBUSD', 'ETHBTC', 'BTCUSD1', 'BTCUSD'].map((pair) => [pair, pair, 'fapi'] as const),
+    ['BTCUSD_PERP', 'BTCUSD', 'dapi'] as const,
+  ];
+  const listings = new Map(pairs.map(([symbol, pair]) => [symbol, listed(symbol, pair)]));
+  const row = [1700000040000, '5', '6', '4', '5', '0', 1700000099999, '0', 0, '0', '0', '0'];
+  for (const [symbol, pair, api] of pairs) {
+    const asked = answer(`https://${api}.binance.com/${api}/v1/indexPriceKlines?pair=${pair}&interval=1m&limit=1`, [
+      row,
+    ]);
+    const index = [{ layer: 'candle', venue_symbol: symbol, values: { price_type: 'index' } }];
+    t.match(map(asked, {}, { listings }), index, `${api} ${pair}`);
+    t.equal(map(asked, {}, { listings }).length, 1);
+    t.match(binance.askedMinutes?.(asked, { listings }), { symbols: [symbol] });
+  }
+  const update = (pair: string) =>
+    map(frame({ e: 'IndexUpdate', E: 1700000000000, s: pair, p: '5' }), {}, { listings });
+  for (const pair of ['BTCUSDT', 'BTCBUSD', 'ETHBTC', 'BTCUSD1'])
+    t.match(update(pair), [{ layer: 'mark', venue_symbol: pair, values: { index: '5' } }], pair);
+  t.same(
+    update('BTCUSD').map(({ venue_symbol }) => venue_symbol),
+    ['BTCUSD', 'BTCUSD_PERP'],
+  );
+  t.end();
+});
+
 // ---- plan ----
 
 t.test('the plan subscribes books and prices apart, on the paths that deliver them', (t) => {

@@ -3,6 +3,7 @@ import type { VenueFacts } from '../../support/venue-facts.ts';
 
 export const facts: VenueFacts = {
   symbols: ['XBTUSD'],
+  dated: [['XBTUSD', 'XBTZ24']],
   noCandles: [],
   elements: { paths: ['*'], name: 'symbol' },
   deciding: ['typ', 'state'],

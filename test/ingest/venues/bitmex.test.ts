@@ -121,12 +121,25 @@ t.test('recorded updates change what the partial published', (t) => {
   t.end();
 });
 
-t.test('a row that cannot be read changes nothing', (t) => {
+t.test('a member that cannot be read has replaced the one held, and its layers are given without it', (t) => {
   const state: MapState = {};
   map(table('instrument', 'partial', findRow('XBTUSD')), state);
-  const before = JSON.stringify(state);
-  t.throws(() => map(table('instrument', 'update', { symbol: 'XBTUSD', lastPrice: 5, markPrice: 'x' }), state));
-  t.equal(JSON.stringify(state), before);
+  const update = table('instrument', 'update', { symbol: 'XBTUSD', lastPrice: 5, fundingRate: 'x' });
+  t.throws(() => map(update, state), {
+    code: 'VENUE_BAD_FIGURE',
+    mapped: [{ record: { layer: 'ticker', values: { last: '5' } } }, {}],
+  });
+  t.match(
+    map(table('instrument', 'update', { symbol: 'XBTUSD', fundingTimestamp: '2021-07-24T04:00:00.000Z' }), state),
+    [{ layer: 'funding', values: { funding: null, next_funding_at: Date.UTC(2021, 6, 24, 4) * 1000 } }],
+    'never with the rate that the venue had already replaced',
+  );
+  t.end();
+});
+
+t.test('a pong is exactly what the venue sends', (t) => {
+  t.same(map(frame('pong')), []);
+  for (const text of ['null', '[]', 'PONG', 'pon', '5']) t.equal(codeOf(frame(text)), 'VENUE_BAD_FRAME', text);
   t.end();
 });
 

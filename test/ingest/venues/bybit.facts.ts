@@ -3,6 +3,10 @@ import type { VenueFacts } from '../../support/venue-facts.ts';
 
 export const facts: VenueFacts = {
   symbols: ['BTCUSDT', 'BTCUSD'],
+  dated: [
+    ['BTCUSDT', 'BTCUSDT-27DEC24'],
+    ['BTCUSD', 'BTCUSDZ24'],
+  ],
   noCandles: { retCode: 0, result: { symbol: 'BTCUSDT', list: [] }, time: 1 },
   elements: { paths: ['result.list.*'], name: 'symbol' },
   deciding: ['contractType', 'status'],

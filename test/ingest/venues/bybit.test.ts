@@ -2,7 +2,7 @@
 import t from 'tap';
 import { normalise } from '../../../infra/dev/tools/normalise.ts';
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
-import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapContext, MapState } from '../../../ingest/venues/contract/mapping.ts';
 import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
@@ -344,14 +344,73 @@ t.test('a delta is merged, and only a layer with another value is published agai
       next_funding_at: 1700000030000_000,
     }),
   ]);
-  t.throws(() => map(tickerFrame('delta', { indexPrice: '7', openInterest: 'x' }, 1700000000401), state), VenueError);
+  t.throws(() => map(tickerFrame('delta', { indexPrice: '7', openInterest: 'x' }, 1700000000401), state), {
+    code: 'VENUE_BAD_FIGURE',
+    mapped: [{ record: record('mark', 'AUSDT', 1700000000401, { mark: '22.1', index: '7' }) }, {}],
+  });
   t.same(
-    map(tickerFrame('delta', { markPrice: '22.2' }, 1700000000301), state),
-    [record('mark', 'AUSDT', 1700000000301, { mark: '22.2', index: '23' })],
-    'a message that cannot be read changes nothing',
+    map(tickerFrame('delta', { markPrice: '22.2' }, 1700000000501), state),
+    [record('mark', 'AUSDT', 1700000000501, { mark: '22.2', index: '7' })],
+    'what could be read is held',
   );
-  t.equal(map(tickerFrame('snapshot', FULL), state).length, 5, 'a full message contains everything');
   t.same(JSON.parse(JSON.stringify(state)), state, 'what is kept is plain data');
+  t.end();
+});
+
+/** The first message of a connection, which must be held whatever of it cannot be read. */
+t.test('a full message with a member that cannot be read, or that is none yet, is held', (t) => {
+  for (const [indexPrice, layers] of [
+    ['0', 5],
+    ['', 5],
+    ['x', 5],
+  ] as const) {
+    const state: MapState = {};
+    const first = tickerFrame('snapshot', { ...FULL, indexPrice });
+    if (indexPrice === 'x') t.throws(() => map(first, state), { code: 'VENUE_BAD_FIGURE' });
+    else t.equal(map(first, state).length, layers);
+    t.same(
+      map(tickerFrame('delta', { markPrice: '25', indexPrice: '26' }, 1700000000101), state),
+      [record('mark', 'AUSDT', 1700000000101, { mark: '25', index: '26' })],
+      `index "${indexPrice}"`,
+    );
+  }
+  t.end();
+});
+
+t.test('a rate that the venue has replaced is never given again', (t) => {
+  for (const [broken, rate] of [
+    [{ fundingRate: '0.0005', indexPrice: 'x' }, '0.0005'],
+    [{ fundingRate: '0.0005', fundingIntervalHour: '1e-9' }, '0.0005'],
+    [{ fundingRate: 'x' }, null],
+  ] as const) {
+    const state: MapState = {};
+    map(tickerFrame('snapshot', FULL), state);
+    t.throws(() => map(tickerFrame('delta', broken, 1700000000101), state), { code: /VENUE_BAD/ });
+    const [later] = map(tickerFrame('delta', { nextFundingTime: '1700000030000' }, 1700000000201), state);
+    t.match(later, { layer: 'funding', values: { funding: rate } }, JSON.stringify(broken));
+  }
+  const state: MapState = {};
+  map(tickerFrame('snapshot', FULL), state);
+  const unplaced = frame({
+    topic: 'tickers.AUSDT',
+    type: 'delta',
+    data: { symbol: 'AUSDT', fundingRate: '0.0006' },
+    ts: 'x',
+  });
+  t.throws(() => map(unplaced, state), { code: 'VENUE_BAD_FRAME' }, 'nor when the stamp of its message cannot be read');
+  const later = map(tickerFrame('delta', { nextFundingTime: '1700000030000' }, 1700000000201), state);
+  t.match(later, [{ layer: 'funding', values: { funding: '0.0006' } }]);
+  t.end();
+});
+
+t.test('a full message that repeats the one before gives nothing', (t) => {
+  const state: MapState = {};
+  t.equal(map(tickerFrame('snapshot', FULL), state).length, 5);
+  t.same(map(tickerFrame('snapshot', FULL, 1700000000101), state), []);
+  t.same(
+    map(tickerFrame('snapshot', { ...FULL, openInterest: '99' }, 1700000000201), state).map(({ layer }) => layer),
+    ['oi'],
+  );
   t.end();
 });
 
@@ -394,8 +453,8 @@ t.test('a delta that overtakes the first full message is not lost', (t) => {
   const { lastPrice: _, ...rest } = FULL;
   t.match(
     map(tickerFrame('snapshot', rest, 1700000000300, 13), state).map(({ layer }) => layer),
-    ['mark', 'funding', 'oi', 'stats'],
-    'what a newer full message leaves out is gone',
+    ['ticker'],
+    'what a newer full message leaves out is gone, and the rest is as before',
   );
   t.end();
 });

@@ -3,6 +3,7 @@ import type { VenueFacts } from '../../support/venue-facts.ts';
 
 export const facts: VenueFacts = {
   symbols: ['BTC-PERPETUAL'],
+  dated: [['BTC-PERPETUAL', 'BTC-27DEC24']],
   noCandles: {
     jsonrpc: '2.0',
     result: { status: 'no_data', ticks: [], open: [], high: [], low: [], close: [], volume: [], cost: [] },

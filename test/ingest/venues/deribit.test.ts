@@ -433,7 +433,7 @@ t.test('each rule of a listing has its derivation', (t) => {
           min_qty: { venue_field: 'min_trade_amount', transform: 'identity' },
         },
         candles: makeCandles('trade'),
-        not_published: ['min_notional'],
+        not_published: ['next_funding_at', 'min_notional', 'price_decimals', 'qty_decimals'],
         bands: BANDS,
         oi_sides: null,
         listed_at: 1534242287000_000,

@@ -358,6 +358,8 @@ t.test('each rule of a listing has its derivation', (t) => {
         'change_24h',
         'min_qty',
         'min_notional',
+        'price_decimals',
+        'qty_decimals',
       ],
       bands: BANDS,
       oi_sides: null,

@@ -3,6 +3,7 @@ import type { VenueFacts } from '../../support/venue-facts.ts';
 
 export const facts: VenueFacts = {
   symbols: ['BTC_USDT', 'BTC_USD'],
+  dated: [['BTC_USDT', 'BTC_USDT_20241227']],
   noCandles: [],
   elements: { paths: ['*', ''], name: 'name' },
   deciding: ['status'],

@@ -3,6 +3,7 @@ import type { VenueFacts } from '../../support/venue-facts.ts';
 
 export const facts: VenueFacts = {
   symbols: ['BTC-USDT', 'BTC-USD'],
+  dated: [['BTC-USDT', 'BTC-USDT-241227']],
   noCandles: { ch: 'market.BTC-USDT.kline.1min', data: [], status: 'ok', ts: 1 },
   elements: { paths: ['data.*'], name: 'contract_code' },
   deciding: ['contract_status'],

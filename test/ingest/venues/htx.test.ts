@@ -192,6 +192,11 @@ const CASES: readonly Case[] = [
     records: [record('oi', 'BTC-USDT', [1638754059540, null], { oi: '78696', oi_unit: 'contracts' })],
   },
   {
+    name: 'open interest as its recorder wrapped it',
+    from: [TARDIS, 7],
+    records: [record('oi', 'BTC-USDT', [1606780807036, null], { oi: '3063121', oi_unit: 'contracts' })],
+  },
+  {
     name: 'an order that sells to close liquidates a long, at its bankruptcy price',
     from: [TARDIS, 9],
     records: [
@@ -464,7 +469,6 @@ t.test('messages without data of a swap give no record', (t) => {
     ['a mark candle of a day', WS, 30],
     ['a candle of the premium', WS, 39],
     ['the state of the service', WS, 42],
-    ['a body that its recorder wrapped', TARDIS, 7],
     ['top of book', TARDIS, 10],
     ['a trade without direction', TARDIS, 11],
     ['top of book by REST', REST, 1],

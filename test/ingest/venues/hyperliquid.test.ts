@@ -270,6 +270,16 @@ t.test('what cannot be read is refused with its code', (t) => {
   t.end();
 });
 
+t.test('a context that cannot be read leaves the others', (t) => {
+  const coins = ['A', 'B', 'C'].map((name) => ({ name, szDecimals: 2 }));
+  const contexts = [{ markPx: '5' }, { markPx: 'x' }, { markPx: '7' }];
+  t.throws(() => map(answer('POST /info', [{ universe: coins }, contexts])), {
+    code: 'VENUE_BAD_FIGURE',
+    mapped: [{ record: { venue_symbol: 'A' } }, { record: { venue_symbol: 'C' } }],
+  });
+  t.end();
+});
+
 // ---- listings ----
 
 const bySymbol = (listings: readonly ListingRecord[], symbol: string): ListingRecord | undefined =>
@@ -317,7 +327,10 @@ t.test('each rule of a listing has its derivation', (t) => {
         qty_decimals: { venue_field: 'szDecimals', transform: 'identity' },
       },
       candles: makeCandles('trade'),
-      not_published: ['ticker', 'last', 'liquidation', 'change_24h', 'tick_size', 'min_qty', 'min_notional'],
+      not_published: [
+        ...['ticker', 'last', 'liquidation', 'change_24h'],
+        ...['tick_size', 'min_qty', 'min_notional', 'price_decimals'],
+      ],
       bands: BANDS,
       oi_sides: null,
       listed_at: null,

@@ -3,6 +3,10 @@ import type { VenueFacts } from '../../support/venue-facts.ts';
 
 export const facts: VenueFacts = {
   symbols: ['PF_XBTUSD'],
+  dated: [
+    ['PI_XBTUSD', 'FI_XBTUSD_241227'],
+    ['PF_XBTUSD', 'FF_XBTUSD_241227'],
+  ],
   noCandles: { candles: [], more_candles: false },
   elements: { paths: ['instruments.*'], name: 'symbol' },
   /** The prefix of a symbol is its kind; states are flags. */

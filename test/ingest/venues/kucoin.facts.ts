@@ -3,6 +3,7 @@ import type { VenueFacts } from '../../support/venue-facts.ts';
 
 export const facts: VenueFacts = {
   symbols: ['XBTUSDTM'],
+  dated: [['XBTUSDTM', 'XBTMZ24']],
   noCandles: { code: '200000', data: [] },
   elements: { paths: ['data.*', 'data'], name: 'symbol' },
   deciding: ['type', 'status'],

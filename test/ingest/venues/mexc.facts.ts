@@ -3,6 +3,7 @@ import type { VenueFacts } from '../../support/venue-facts.ts';
 
 export const facts: VenueFacts = {
   symbols: ['BTC_USDT'],
+  dated: [['BTC_USDT', 'BTC_USDT_241227']],
   noCandles: { success: true, code: 0, data: { time: [], open: [], close: [], high: [], low: [], vol: [] } },
   elements: { paths: ['data.*', 'data'], name: 'symbol' },
   deciding: ['futureType', 'state'],

@@ -3,6 +3,7 @@ import type { VenueFacts } from '../../support/venue-facts.ts';
 
 export const facts: VenueFacts = {
   symbols: ['BTC-USDT-SWAP'],
+  dated: [['BTC-USDT-SWAP', 'BTC-USDT-241227']],
   noCandles: { code: '0', msg: '', data: [] },
   elements: { paths: ['data.*'], name: 'instId' },
   deciding: ['instType', 'ctType', 'state'],

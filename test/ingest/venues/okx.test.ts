@@ -7,7 +7,7 @@ import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues
 import { applySnapshot, applyUpdate, createBook } from '../../../processors/task/book.ts';
 import { topLevels } from '../../../processors/task/book-levels.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
-import { readRecording, toVenueMessage } from '../../support/recordings.ts';
+import { readRecording, recordingsIn, toVenueMessage } from '../../support/recordings.ts';
 import { BANDS, makeCandles, venueBench } from '../../support/venue-checks.ts';
 
 const { answer, codeOf, frame, lineOf, listingsOf, map, mapLine, record } = venueBench(okx);
@@ -306,6 +306,43 @@ t.test('a recorded liquidation of a dated contract, read as one of the swap besi
       quantity_unit: 'contracts',
     }),
   ]);
+  t.end();
+});
+
+t.test('a text of nothing is a figure that the venue does not have', (t) => {
+  const row = (channel: string, member: string, value: string) =>
+    frame({
+      arg: { channel, instId: 'BTC-USDT-SWAP' },
+      data: [{ instId: 'BTC-USDT-SWAP', ts: '1700000000000', [member]: value }],
+    });
+  for (const [channel, member] of [
+    ['mark-price', 'markPx'],
+    ['open-interest', 'oi'],
+    ['tickers', 'last'],
+  ] as const) {
+    t.same(map(row(channel, member, '')), [], channel);
+    t.equal(map(row(channel, member, '5')).length, 1);
+  }
+  t.equal(codeOf(row('open-interest', 'ois', '5')), 'VENUE_BAD_FRAME', 'one that is absent is another shape');
+  t.end();
+});
+
+t.test('recorded liquidations as their recorder wrapped them, read as those of the swap beside theirs', (t) => {
+  const wrapped = recordingsIn('okx')
+    .flatMap(readRecording)
+    .filter(({ raw }) => raw.includes('"channel":"liquidations"'));
+  t.equal(wrapped.length, 2);
+  for (const line of wrapped) t.same(map(frame(line.raw)), [], 'dated contracts');
+  const [ofCoins] = wrapped.map(({ raw }) => frame(raw.replace(/BTC-USDT?-\d+/, 'BTC-USD-SWAP')));
+  const values = {
+    id: null,
+    side: 'short',
+    price: '51886.2',
+    price_kind: 'bankruptcy',
+    quantity: '12',
+    quantity_unit: 'contracts',
+  };
+  t.same(ofCoins && map(ofCoins), [record('liquidation', 'BTC-USD-SWAP', [1640140210617, null], values)]);
   t.end();
 });
 

@@ -80,6 +80,44 @@ const diff = (
     a: [[ask, '2']],
   });
 
+t.test('a time of receipt that is no instant makes its line unread, and reading continues', async (t) => {
+  const times = [1e20, -1, 4_102_444_800_001, Number.MAX_SAFE_INTEGER];
+  const lines = [...times, 1_700_000_000_123].map((recv_ms) => ({
+    ...(diff(1, 2, 0, ['5', '6']) as object),
+    recv_ms,
+  }));
+  const { lines: printed, summary } = await messages(recording('far.ndjson', lines));
+  t.equal(summary, `5 messages, ${printed.length} records, 4 unread, 0 errors`);
+  t.ok(printed.length > 0);
+  t.end();
+});
+
+t.test('what cannot be read of an answer takes neither its listings nor the other rows with it', async (t) => {
+  const symbol = (name: string, odd: object): object => ({
+    ...{ symbol: name, pair: name, contractType: 'PERPETUAL', status: 'TRADING', baseAsset: 'B', quoteAsset: 'USDT' },
+    ...odd,
+  });
+  const symbols = [symbol('AUSDT', { onboardDate: 'x' }), symbol('BUSDT', {})];
+  const row = (name: string, markPrice: string): object => ({ symbol: name, markPrice, indexPrice: '0', time: 5 });
+  const { lines, summary } = await messages(
+    recording('rows.ndjson', [
+      rest('https://fapi.binance.com/fapi/v1/exchangeInfo', { symbols }),
+      rest('https://fapi.binance.com/fapi/v1/premiumIndex', [row('AUSDT', 'x'), row('BUSDT', '7')]),
+    ]),
+  );
+  t.match(
+    lines.map((line) => JSON.parse(line)),
+    [
+      { layer: 'listing', venue_symbol: 'BUSDT' },
+      { layer: 'error', code: 'VENUE_BAD_FRAME' },
+      { layer: 'mark', venue_symbol: 'BUSDT', values: { mark: '7', index: null } },
+      { layer: 'error', code: 'VENUE_BAD_FIGURE' },
+    ],
+  );
+  t.equal(summary, '2 messages, 2 records, 0 unread, 2 errors');
+  t.end();
+});
+
 t.test('both paths of the command print the same', (t) => {
   const args = ['--venue', 'binance', fixture('jkorf-ws-examples.ndjson')];
   const named = run(PROGRAM, args);

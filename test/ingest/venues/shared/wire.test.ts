@@ -85,6 +85,20 @@ t.test('any decimal of a message comes out as its canonical digits', (t) => {
   t.end();
 });
 
+t.test('whole numbers with an exponent keep their digits', (t) => {
+  const whole = fc.bigInt({ min: 1n, max: 10n ** 20n });
+  const exponent = fc.tuple(fc.constantFrom('e', 'E'), fc.constantFrom('', '+', '-'), fc.nat({ max: 40 }));
+  fc.assert(
+    fc.property(whole, exponent, (digits, [letter, sign, size]) => {
+      const text = `${digits}${letter}${sign}${size}`;
+      return readFigureText(text) === canonicalDigits(text);
+    }),
+    { numRuns: 20_000 },
+  );
+  t.equal(readFigureText('8980376957983888E2'), '898037695798388800');
+  t.end();
+});
+
 t.test(
   'each of several long numbers keeps its place, and a text or a repeated member that holds one stays what it is',
   (t) => {

@@ -1,0 +1,106 @@
+// What normalise prints of any venue's recordings: readings before listings (records.md), nothing dropped unsaid where a request is not known, nothing
+// of contracts with a delivery.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { type Counts, normalise } from '../../../infra/dev/tools/normalise.ts';
+import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import { venues } from '../../../ingest/venues/index.ts';
+import type { NormalisedRecord } from '../../../schemas/records.ts';
+import { fixturePath, type Recorded, readRecording, recordingsIn } from '../../support/recordings.ts';
+import { factsAbout } from '../../support/venue-facts.ts';
+import { chooseSeeds, readRecordings, readReference } from '../../support/venue-seeds.ts';
+import { readShapes } from '../../support/venue-shapes.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'lines-'));
+t.teardown(() => rmSync(folder, { recursive: true }));
+
+type Printed = { readonly layer: string; readonly src?: { readonly file: string; readonly line: number } };
+
+const print = async (
+  venue: Venue,
+  files: readonly string[],
+): Promise<{ counts: Counts; printed: readonly Printed[] }> => {
+  const printed: Printed[] = [];
+  const write = (line: string): void => void printed.push(JSON.parse(line) as Printed);
+  return { counts: await normalise({ venue, files, assembled: false, write }), printed };
+};
+
+t.test('within a message the listings come after the readings', async (t) => {
+  for (const venue of venues.values()) {
+    const { printed } = await print(venue, recordingsIn(venue.id).map(fixturePath));
+    const early = printed.filter(({ layer, src }, i) => {
+      const next = printed[i + 1];
+      const isSame = next?.src?.file === src?.file && next?.src?.line === src?.line;
+      return layer === 'listing' && isSame && next?.layer !== 'listing' && next?.layer !== 'error';
+    });
+    t.same(early.slice(0, 1), [], venue.id);
+  }
+});
+
+const listAnswers = (venue: Venue): readonly Recorded[] =>
+  recordingsIn(venue.id)
+    .flatMap(readRecording)
+    .filter(({ dir, kind }) => dir === 'in' && kind === 'rest')
+    .map(({ url: _, ...line }) => line);
+
+t.test('an answer without its request is read where it says what it is, and else counted as unread', async (t) => {
+  for (const venue of venues.values()) {
+    const lines = listAnswers(venue);
+    const path = join(folder, `${venue.id}.ndjson`);
+    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const { counts, printed } = await print(venue, [path]);
+    const read = new Set(printed.map(({ src }) => src?.line));
+    t.equal(counts.messages, lines.length);
+    t.equal(counts.errors, 0, `${venue.id}: no error of a guess`);
+    t.equal(counts.unread, lines.length - read.size, `${venue.id}: ${counts.unread} of ${lines.length} unread`);
+  }
+});
+
+// ---- contracts with a delivery ----
+
+const give = (venue: Venue, message: VenueMessage): readonly NormalisedRecord[] => {
+  const listings = readReference(venue, message)?.listings ?? [];
+  try {
+    return [...listings, ...venue.map({}, message, { listings: new Map() }).map(({ record }) => record)];
+  } catch (error) {
+    if (error instanceof VenueError) return [];
+    throw error;
+  }
+};
+
+const renamed = (message: VenueMessage, symbol: string, dated: string): VenueMessage => ({
+  ...message,
+  request: message.request?.replaceAll(symbol, dated) ?? null,
+  payload: Buffer.from(Buffer.from(message.payload).toString('utf8').replaceAll(symbol, dated)),
+});
+
+t.test('a contract with a delivery gives nothing in any message, whatever else the message says of it', (t) => {
+  for (const venue of venues.values()) {
+    const { dated = [] } = factsAbout(venue);
+    const messages = readRecordings(venue);
+    const seeds = [...chooseSeeds(messages), ...readShapes(venue).map(({ message }) => message)];
+    const faults: string[] = [];
+    let tried = 0;
+    for (const [symbol, name] of dated)
+      for (const seed of seeds) {
+        if (!give(venue, seed).some(({ venue_symbol }) => venue_symbol === symbol)) continue;
+        const message = renamed(seed, symbol, name);
+        const given = give(venue, message).filter(({ venue_symbol }) => String(venue_symbol).includes(name));
+        tried++;
+        if (given.length > 0)
+          faults.push(`${given[0]?.layer} of ${message.request} ${message.payload.toString().slice(0, 200)}`);
+      }
+    t.same(faults.slice(0, 3), [], venue.id);
+    t.ok(tried > 0 || dated.length === 0, `${venue.id}: ${tried} messages`);
+  }
+  t.end();
+});
+
+t.test('the venues without contracts with a delivery are known', (t) => {
+  const without = [...venues.values()].filter((venue) => factsAbout(venue).dated === undefined).map(({ id }) => id);
+  t.same(without.toSorted(), ['dydx', 'hyperliquid']);
+  t.end();
+});
