@@ -49,12 +49,15 @@ const FIND = `
 /** The first time is written to the audit and to a letter to the owner; the account site shows it. */
 const MARK = `
   with marked as (
-    update api_keys set compromised_at = now() where hash = $1 and compromised_at is null returning key_id, account_id, name, display),
+    update api_keys set compromised_at = now() where hash = $1 and compromised_at is null
+    returning key_id, account_id, name, display, revoked_at is not null as is_revoked, coalesce(expires_at <= now(), false) as is_expired),
   letter as (
     insert into mail_outbox (account_id, recipient, subject, body)
     select account_id, email, 'Your API key was seen in a URL',
-      format(E'The API key "%s" (%s...) was sent in a URL, where proxies and logs keep it. It still works.\\n\\n'
-        'Make another one and revoke this one on the page of your keys.\\n', m.name, m.display)
+      format(E'The API key "%s" (%s...) was sent in a URL, where proxies and logs keep it. %s\\n', m.name, m.display,
+        case when m.is_revoked then E'It is revoked and no longer works.\\n\\nSee that no program of yours still sends it.'
+          when m.is_expired then E'It has expired and no longer works.\\n\\nSee that no program of yours still sends it.'
+          else E'It still works.\\n\\nMake another one and revoke this one on the page of your keys.' end)
     from marked m join accounts a using (account_id) where a.email is not null)
   insert into key_events (key_id, action, actor, details)
   select key_id, 'compromised', 'api', jsonb_build_object('seen_in', 'url') from marked`;

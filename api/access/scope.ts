@@ -1,12 +1,12 @@
 // The scope of a narrowing plan today, and the refusals of names outside it (S-07, AC-02).
 
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
-import { dayOf } from '../../schemas/instants.ts';
+import { dayOf, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { narrows, type Plan, type PlanCode } from '../contract/plans.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Names, Narrowing } from '../selection/resolve.ts';
-import { chooseScope, measureTurnover, type ScopeChoice, type Turnover } from './turnover.ts';
+import { chooseScope, listCovered, measureTurnover, type ScopeChoice, type Turnover } from './turnover.ts';
 import type { StoredTurnover } from './turnover-store.ts';
 
 export type { ScopeChoice } from './turnover.ts';
@@ -22,26 +22,32 @@ const pickServed = ({ turnover }: StoredTurnover, live: LiveMemory): Turnover | 
   return within.size === 0 ? null : within;
 };
 
-/** Scopes by the stored turnover of the day; until one is stored, by the memory copy as of each listing change. */
+/** Scopes by the stored turnover of the day, until one is stored by that of the memory copy; as of each listing change. */
 export const scopeChooser = (live: LiveMemory, stored: () => StoredTurnover | null = () => null): ChooseScope => {
   const chosen = new Map<PlanCode, Chosen>();
   return (plan, at) => {
     const day = stored();
-    const from = day === null ? `${dayOf(at)} ${live.version}` : day.day;
+    const from = `${day?.day ?? ''} ${dayOf(at)} ${live.version}`;
     const held = chosen.get(plan.code);
     if (held?.from === from) return held.choice;
     const turnover = (day === null ? null : pickServed(day, live)) ?? measureTurnover(live, at).turnover;
-    const choice = chooseScope(plan, turnover);
+    const choice = chooseScope(plan, turnover, { live, dayStart: parseInstant(dayOf(at)) ?? at });
     chosen.set(plan.code, { from, choice });
     return choice;
   };
 };
 
-/** `scope` of a data answer: required whenever the plan narrows (S-07). */
-export const scopeMember = (plan: Plan, choice: ScopeChoice, allVenues: readonly string[]) =>
-  narrows(plan)
-    ? { venues: choice.venues ?? allVenues, instruments: plan.instruments ?? 'all', plan: plan.code }
-    : undefined;
+/** `scope` of a data answer: required whenever the plan narrows (S-07). It counts the instruments that are covered and listed. */
+export const scopeMember = (
+  plan: Plan,
+  choice: ScopeChoice,
+  { live, at }: { readonly live: LiveMemory; readonly at: Micros },
+) => {
+  if (!narrows(plan)) return undefined;
+  const venues = choice.venues ?? [...live.venues()].map(({ venue }) => venue);
+  const instruments = plan.instruments === null ? 'all' : listCovered(choice, live, at).length;
+  return { venues, instruments, plan: plan.code };
+};
 
 export const toNarrowing = ({ venues, instruments }: ScopeChoice): Narrowing => ({
   venues: venues === null ? null : new Set(venues),
@@ -65,13 +71,14 @@ export const refuseOutside = (names: Names, plan: Plan, { venues, instruments }:
     ...(names.instrument ?? []).map((n) => ({ ...n, instrument: n.code })),
     ...(names.base ?? []).map((n) => ({ ...n, instrument: `${n.code}-PERP` })),
   ];
-  for (const { code, instrument, origin } of instruments === null ? [] : asked) {
-    if (instruments?.includes(instrument)) continue;
-    const message = `"${code}" is not among the ${plan.instruments} instruments of the plan ${plan.name}.`;
+  if (instruments === null) return errors;
+  for (const { code, instrument, origin } of asked) {
+    if (instruments.includes(instrument)) continue;
+    const message = `"${code}" is not among the ${instruments.length} instruments of the plan ${plan.name}.`;
     errors.push({
       code: 'PLAN_LIMIT',
       message,
-      hint: `Ask for one of: ${instruments?.slice(0, 10).join(', ')}.`,
+      hint: `Ask for one of: ${instruments.slice(0, 10).join(', ')}.`,
       ...origin,
     });
   }

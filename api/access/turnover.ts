@@ -2,13 +2,13 @@
 import { add, compare } from '../../schemas/decimals.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { Plan } from '../contract/plans.ts';
-import { isListed } from '../live/listing-book.ts';
+import { isListed, versionAt } from '../live/listing-book.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 
 /** Venue to instrument to the sum over its listings; zero where no statistics are published. */
 export type Turnover = ReadonlyMap<string, ReadonlyMap<string, Digits>>;
 
-/** Venues and instruments of a plan, ascending; null where the plan narrows none. */
+/** Venues and instruments of a plan, ascending; null where it leaves none out. */
 export type ScopeChoice = { readonly venues: readonly string[] | null; readonly instruments: readonly string[] | null };
 
 type OfVenue = {
@@ -61,13 +61,12 @@ export const measureTurnover = (
   return { turnover, measured: isComplete ? 'whole' : 'half' };
 };
 
-/** The `count` codes with the largest figure, equal ones by code; ascending by code. */
+/** The `count` codes with the largest figure, equal ones by code. */
 const largest = (figures: ReadonlyMap<string, Digits>, count: number): string[] =>
   [...figures]
     .sort(([a, x], [b, y]) => -compare(x, y) || (a < b ? -1 : 1))
     .slice(0, count)
-    .map(([code]) => code)
-    .sort();
+    .map(([code]) => code);
 
 const computeSum = (figures: Iterable<Digits>): Digits => {
   let sum: Digits = '0';
@@ -75,17 +74,80 @@ const computeSum = (figures: Iterable<Digits>): Digits => {
   return sum;
 };
 
-/** The venues with the largest turnover, and of them the instruments with the largest; equal ones by code. */
-export const chooseScope = (plan: Plan, turnover: Turnover): ScopeChoice => {
-  const byVenue = new Map([...turnover].map(([venue, figures]) => [venue, computeSum(figures.values())]));
-  const venues = plan.venues === null ? null : largest(byVenue, plan.venues);
-  if (plan.instruments === null) return { venues, instruments: null };
-  const byInstrument = new Map<string, Digits>();
-  for (const [venue, figures] of turnover) {
+/** Ascending; free places go to the next ones. */
+const fill = (chosen: readonly string[], next: readonly string[], count: number): readonly string[] =>
+  [...new Set([...chosen, ...next])].slice(0, count).sort();
+
+/** The venues with the largest turnover; null when the plan has as many as are served. */
+const chooseVenues = (plan: Plan, turnover: Turnover, live: LiveMemory): readonly string[] | null => {
+  const served = [...live.venues()].map(({ venue }) => venue);
+  if (plan.venues === null || served.length <= plan.venues) return null;
+  const sums = new Map([...turnover].map(([venue, figures]) => [venue, computeSum(figures.values())]));
+  return fill(largest(sums, plan.venues), served, plan.venues);
+};
+
+/** An instrument of some venues: since when it is known, and whether it is or was listed on the day. */
+type Known = { readonly instrument: string; readonly firstSeenAt: Micros; readonly isOfDay: boolean };
+
+/** Every instrument ever known of the venues, those known first first. */
+const listKnown = (live: LiveMemory, venues: readonly string[] | null, dayStart: Micros): Known[] => {
+  const known = new Map<string, Known>();
+  for (const { venue, listings } of live.venues()) {
     if (venues !== null && !venues.includes(venue)) continue;
-    for (const [instrument, digits] of figures) {
-      byInstrument.set(instrument, add(byInstrument.get(instrument) ?? '0', digits));
+    for (const { versions } of listings.values()) {
+      for (const [i, version] of versions.entries()) {
+        const { instrument } = version.record.values;
+        const before = known.get(instrument);
+        known.set(instrument, {
+          instrument,
+          firstSeenAt: Math.min(before?.firstSeenAt ?? Number.POSITIVE_INFINITY, version.first_seen_at),
+          isOfDay: before?.isOfDay === true || (i === versions.length - 1 && isListed(version, dayStart)),
+        });
+      }
     }
   }
-  return { venues, instruments: largest(byInstrument, plan.instruments) };
+  return [...known.values()].sort(
+    (a, b) => a.firstSeenAt - b.firstSeenAt || (a.instrument < b.instrument ? -1 : a.instrument > b.instrument ? 1 : 0),
+  );
+};
+
+/** The `count` instruments with the largest turnover; null when no more are known. Free places go to those listed since, in their order. */
+const chooseInstruments = (turnover: Turnover, known: readonly Known[], count: number): readonly string[] | null => {
+  if (known.length <= count) return null;
+  const exists = new Set(known.map(({ instrument }) => instrument));
+  const sums = new Map<string, Digits>();
+  for (const figures of turnover.values()) {
+    for (const [instrument, digits] of figures) {
+      if (exists.has(instrument)) sums.set(instrument, add(sums.get(instrument) ?? '0', digits));
+    }
+  }
+  const listed = known.filter(({ isOfDay }) => isOfDay).map(({ instrument }) => instrument);
+  return fill(largest(sums, count), listed, count);
+};
+
+/** The venues with the largest turnover, and of them the instruments with the largest; equal ones by code (AC-02). */
+export const chooseScope = (
+  plan: Plan,
+  turnover: Turnover,
+  { live, dayStart }: { readonly live: LiveMemory; readonly dayStart: Micros },
+): ScopeChoice => {
+  const venues = chooseVenues(plan, turnover, live);
+  if (plan.instruments === null) return { venues, instruments: null };
+  const within = new Map([...turnover].filter(([venue]) => venues === null || venues.includes(venue)));
+  return { venues, instruments: chooseInstruments(within, listKnown(live, venues, dayStart), plan.instruments) };
+};
+
+/** Instruments that a choice covers and that are listed, ascending. */
+export const listCovered = ({ venues, instruments }: ScopeChoice, live: LiveMemory, at: Micros): string[] => {
+  const [chosen, covered] = [instruments === null ? null : new Set(instruments), new Set<string>()];
+  for (const { venue, listings } of live.venues()) {
+    if (venues !== null && !venues.includes(venue)) continue;
+    for (const { versions } of listings.values()) {
+      const version = versionAt(versions, at);
+      if (version === null || !isListed(version, at)) continue;
+      const { instrument } = version.record.values;
+      if (chosen === null || chosen.has(instrument)) covered.add(instrument);
+    }
+  }
+  return [...covered].sort();
 };

@@ -1,7 +1,7 @@
 // The session of each request, and refused requests: origins of other sites, forms without their token (AC-05).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FORM_FIELD } from './form-tokens.ts';
-import { sendProblem } from './shell.ts';
+import { isJsonPath, sendProblem } from './shell.ts';
 import type { Site } from './site.ts';
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -24,8 +24,6 @@ export const setSessionCookie = (site: Site, reply: FastifyReply, token: string)
 export const clearSessionCookie = (site: Site, reply: FastifyReply): void => {
   reply.clearCookie(cookieName(site), { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(site) });
 };
-
-export const isJsonPath = ({ url }: Pick<FastifyRequest, 'url'>): boolean => url.startsWith('/api/');
 
 /** Reads the session of every request that may have one. */
 export const addSessions = (app: FastifyInstance, site: Site): void => {

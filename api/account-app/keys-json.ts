@@ -1,21 +1,21 @@
 // GET and POST /api/keys, DELETE /api/keys/{key_id}: what the page of keys does, for programs with the owner's session (AC-04).
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import { MICROS_PER_MS, parseInstant } from '../../schemas/instants.ts';
 import { LONGEST_NAME, listOwnKeys, makeOwnKey, type OwnKey, revokeOwnKey } from '../accounts/account-keys.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { readField } from './fields.ts';
 import { sendProblem } from './shell.ts';
 import type { Site } from './site.ts';
 
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$/;
-
 /** Null: never; undefined: it is no instant, or has passed. */
 const readExpiry = (body: unknown, nowMs: number): Date | null | undefined => {
   const given = (body as { readonly expires_at?: unknown } | null)?.expires_at ?? null;
   if (given === null) return null;
-  if (typeof given !== 'string' || !INSTANT.test(given)) return undefined;
-  const at = new Date(given);
-  return at.getTime() > nowMs && at.getUTCFullYear() < 2100 ? at : undefined;
+  const at = typeof given === 'string' ? parseInstant(given) : null;
+  if (at === null) return undefined;
+  const atMs = Math.floor(at / MICROS_PER_MS);
+  return atMs > nowMs ? new Date(atMs) : undefined;
 };
 
 const toEntry = ({ state, key_id, name, display, plan, kind, ...rest }: OwnKey) => ({

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Session } from '../accounts/sessions.ts';
+import { writeErrors } from '../contract/errors-text.ts';
 import { RULE_UNITS, ruleJson } from '../rules/rule.ts';
 import { changeRule, createRule, findRule, listRules, removeRule } from '../rules/store.ts';
 import { readField } from './fields.ts';
@@ -24,7 +25,7 @@ const answer = async (reply: FastifyReply, work: () => Promise<FastifyReply>): P
     return await work();
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return reply.code(error.status).send({ errors: error.errors });
+    return reply.code(error.status).send({ errors: writeErrors(error.errors) });
   }
 };
 

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { render } from 'preact-render-to-string';
+import { readPath } from '../contract/request-url.ts';
 import { FORM_FIELD } from './form-tokens.ts';
 import { packPage, takesPacked } from './packing.ts';
 import type { NavEntry, Site } from './site.ts';
@@ -33,7 +34,7 @@ export type PageContent = {
 export const SITE_NAME = 'Perp Market Data';
 
 const isCurrent = (path: string, url: string): boolean => {
-  const current = url.split('?')[0] ?? '';
+  const current = readPath(url);
   return current === path || current.startsWith(`${path}/`);
 };
 
@@ -126,10 +127,13 @@ const PROBLEM_TITLES: Readonly<Record<number, string>> = {
   503: 'Not available',
 };
 
+/** Whether programs ask here: they are answered in JSON. */
+export const isJsonPath = ({ url }: Pick<FastifyRequest, 'url'>): boolean => readPath(url).startsWith('/api/');
+
 /** A refusal as a page, or as JSON below `/api/`. */
 export const sendProblem = (site: Site, exchange: Exchange, { status, code, text }: Problem): FastifyReply => {
   const { request, reply } = exchange;
-  if (request.url.startsWith('/api/'))
+  if (isJsonPath(request))
     return reply
       .header('cache-control', 'no-store')
       .code(status)

@@ -74,13 +74,32 @@ export const isPasswordOf = async (passwordHash: string | null, password: string
   return matches && passwordHash !== null;
 };
 
+const SERVICE_NAMES = ['perp market data', 'perp-market-data', 'perpmarketdata'];
+const SHORTEST_WORD = 4;
+/** Characters besides the words of its context without which a password is those words. */
+const LEAST_ELSE = 6;
+const IN_CONTEXT =
+  'This password is your mail address or the name of this service with little else. Three or four unrelated words make a good one.';
+
+/** What whoever guesses at this account tries first, besides common passwords (NIST SP 800-63B section 5.1.1.2), longest first. */
+const contextWords = (email: string): readonly string[] => {
+  const address = normal(email).toLowerCase();
+  const [name = '', domain = ''] = address.split('@');
+  return [address, name, domain, domain.replaceAll('.', ''), ...domain.split('.'), ...SERVICE_NAMES]
+    .filter((word) => word.length >= SHORTEST_WORD)
+    .sort((a, b) => b.length - a.length);
+};
+
+const hasLittleElse = (text: string, words: readonly string[]): boolean => {
+  const rest = words.reduce((left, word) => left.replaceAll(word, ''), text);
+  return rest !== text && [...rest].length < LEAST_ELSE;
+};
+
 /** Why a new password is not taken, for its owner; null: it is. */
 export const passwordFault = (password: string, email: string): string | null => {
   const text = normal(password);
   if ([...text].length < SHORTEST_PASSWORD) return `Use at least ${SHORTEST_PASSWORD} characters.`;
   if (password.length > LONGEST_PASSWORD) return `Use at most ${LONGEST_PASSWORD} characters.`;
-  const name = email.split('@')[0] ?? '';
-  if (isCommonPassword(text) || (name.length > 3 && text.toLowerCase().replaceAll(name, '').length < 6))
-    return 'This password is easily guessed. Three or four unrelated words make a good one.';
-  return null;
+  if (isCommonPassword(text)) return 'This password is easily guessed. Three or four unrelated words make a good one.';
+  return hasLittleElse(text.toLowerCase(), contextWords(email)) ? IN_CONTEXT : null;
 };

@@ -2,7 +2,7 @@
 import type { ApiError } from '../../schemas/errors.ts';
 
 /** Members of an error in the documented order (E-05). */
-const asWritten = ({ code, message, position, hint, path }: ApiError): Record<string, unknown> => ({
+const writeError = ({ code, message, position, hint, path }: ApiError): Record<string, unknown> => ({
   code,
   message,
   position,
@@ -10,4 +10,7 @@ const asWritten = ({ code, message, position, hint, path }: ApiError): Record<st
   path,
 });
 
-export const errorsText = (errors: readonly ApiError[]): string => JSON.stringify({ errors: errors.map(asWritten) });
+/** What an answer has under `errors`. */
+export const writeErrors = (errors: readonly ApiError[]): Record<string, unknown>[] => errors.map(writeError);
+
+export const errorsText = (errors: readonly ApiError[]): string => JSON.stringify({ errors: writeErrors(errors) });

@@ -4,6 +4,7 @@ import type { Logger } from '../../infra/runtime/log.ts';
 import type { Call } from '../access/call.ts';
 import { type AccessDeps, checkAccess } from '../access/steps.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
+import { readQuery, readSentPath } from '../contract/request-url.ts';
 import { buyPlan, sendRefused } from './paid-calls.ts';
 import { isJsonType } from './read-input.ts';
 
@@ -21,19 +22,13 @@ declare module 'fastify' {
 
 export type AccessHookDeps = Omit<AccessDeps, 'onFault'> & { readonly log: Pick<Logger, 'warn'> };
 
-/** Query of the URL as it was sent: repeats are seen, nothing throws. */
-const readQuery = (request: FastifyRequest): URLSearchParams => {
-  const mark = request.url.indexOf('?');
-  return new URLSearchParams(mark < 0 ? '' : request.url.slice(mark + 1));
-};
-
 const toCall = (request: FastifyRequest, operation: Endpoint): Call => ({
   operation,
   method: request.method,
   headers: request.headers,
-  query: readQuery(request),
+  query: readQuery(request.url),
   params: request.params as Readonly<Record<string, string>>,
-  path: request.url.split('?')[0] ?? '',
+  path: readSentPath(request.url),
   address: request.ip,
   receiptId: request.receiptId,
   nowMs: Date.now(),

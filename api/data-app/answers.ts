@@ -6,6 +6,7 @@ import { writeJson } from '../../schemas/json.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import { errorsText } from '../contract/errors-text.ts';
 import { LimitReached, limitHeaders } from '../contract/limits.ts';
+import type { Refused } from '../history/past.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
 import { acceptedFormat, envelopeHeaders, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';
 
@@ -39,8 +40,8 @@ export const byteLimitFaults = (request: FastifyRequest): ApiError[] => {
 /** Members that make an answer smaller, as far as the operation has them (T-04). */
 const NARROWING = ['where', 'layers', 'limit', 'interval', 'depth'] as const;
 
-const makeHint = ({ fits }: Answer, { input }: Operation, share: number): string => {
-  if (fits !== undefined) return fits(share);
+const makeHint = ({ fits }: Answer, { input }: Operation, refused: Refused): string => {
+  if (fits !== undefined) return fits(refused);
   const { properties = {} } = input as { readonly properties?: object };
   const names = NARROWING.filter((name) => Object.hasOwn(properties, name));
   return names.length === 0 ? 'Allow a larger answer.' : `Narrow ${names.join(' or ')}.`;
@@ -50,10 +51,10 @@ const makeHint = ({ fits }: Answer, { input }: Operation, share: number): string
 const tooLarge = (bytes: number, limit: number, hint: string): ServiceError =>
   serviceError('DQL_LIMIT', `The answer has ${bytes} bytes, the limit is ${limit}.`, { hint });
 
-const refuseTooLarge = (text: string, limit: number, hint: (share: number) => string): void => {
+const refuseTooLarge = (text: string, limit: number, hint: (refused: Refused) => string): void => {
   if (text.length * 3 <= limit) return;
   const bytes = Buffer.byteLength(text);
-  if (bytes > limit) throw tooLarge(bytes, limit, hint(limit / bytes));
+  if (bytes > limit) throw tooLarge(bytes, limit, hint({ bytes, limit }));
 };
 
 /** Weak, over the answer without what is volatile; the same answer from any node has the same tag. */
@@ -85,7 +86,7 @@ const makeBody = async (answer: Answer, operation: Operation, { request, reply }
   const format = groups === undefined ? 'json' : acceptedFormat(request.headers.accept);
   if (groups === undefined || format === 'json') {
     const content = writeJson(body, { numberFormat });
-    refuseTooLarge(content, limit, (share) => makeHint(answer, operation, share));
+    refuseTooLarge(content, limit, (refused) => makeHint(answer, operation, refused));
     return { content, type: JSON_TYPE, format: 'json' };
   }
   const content = await writeRows({
@@ -94,7 +95,7 @@ const makeBody = async (answer: Answer, operation: Operation, { request, reply }
     numberFormat,
     metadata: settledAs === undefined ? {} : { items_sha256: settledAs },
     onBytes: (bytes, share) => {
-      if (bytes > limit) throw tooLarge(bytes, limit, makeHint(answer, operation, (share * limit) / bytes));
+      if (bytes > limit) throw tooLarge(bytes, limit, makeHint(answer, operation, { bytes: bytes / share, limit }));
       // No client waits for it any more.
       if (reply.raw.destroyed) throw serviceError('UNAVAILABLE', 'The client has gone.');
     },
@@ -148,6 +149,10 @@ export const WRONG_MEDIA_TYPE: ServiceError = serviceError(
   'The body is not application/json.',
   { hint: 'Send Content-Type: application/json.' },
 );
+
+export const WRONG_ENCODING: ServiceError = serviceError('UNSUPPORTED_MEDIA_TYPE', 'The body is encoded.', {
+  hint: 'Send it without Content-Encoding.',
+});
 
 /** Codes of the HTTP parser with a text of their own. */
 const UNREADABLE: Readonly<Record<string, readonly [message: string, hint: string]>> = {

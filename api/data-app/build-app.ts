@@ -17,6 +17,7 @@ import { deprecationHeaders } from '../contract/deprecation.ts';
 import { errorsText } from '../contract/errors-text.ts';
 import { makeReceiptId } from '../contract/ids.ts';
 import { PLANS } from '../contract/plans.ts';
+import { readPath, readSentPath } from '../contract/request-url.ts';
 import { addFiles, FILE_ALLOWED, FILE_EXPOSED, isFileUrl, noFile } from '../files/files-route.ts';
 import { OPERATIONS } from '../operations/index.ts';
 import type { Caller, Context, Operation } from '../operations/operation.ts';
@@ -193,8 +194,9 @@ const collectMethods = (app: FastifyInstance): Methods => {
 };
 
 const sendNotFound = (methods: Methods, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-  const path = request.url.split('?')[0] ?? '';
-  const known = [...methods.values()].find(({ shape }) => shape.test(path))?.known;
+  const path = readSentPath(request.url);
+  const asked = readPath(request.url);
+  const known = [...methods.values()].find(({ shape }) => shape.test(asked))?.known;
   if (known === undefined) {
     return sendErrors(
       reply,
@@ -228,7 +230,7 @@ const addFailures = (app: FastifyInstance, methods: Methods): void => {
 
 const setReceipt = (request: FastifyRequest, reply: FastifyReply): void => {
   request.receiptId = makeReceiptId(Date.now());
-  if (request.url.startsWith('/v2')) reply.header('x-service-receipt', request.receiptId);
+  if (readPath(request.url).startsWith('/v2')) reply.header('x-service-receipt', request.receiptId);
 };
 
 /** Answers a request that is no HTTP, has too large a head, or does not end, as every failure is answered; then ends the connection. */

@@ -19,7 +19,29 @@ export const listErrorCodes = ({ method, key, price, codes }: Endpoint): ErrorCo
     ...EVERYWHERE,
     ...(method === 'POST' ? WITH_BODY : []),
     ...(key === 'required' ? [withoutKey] : []),
+    ...(key === 'required' && price !== null ? (['PAYMENT_MALFORMED'] as const) : []),
     ...codes,
   ]);
   return (Object.keys(CATALOGUE) as ErrorCode[]).filter((code) => may.has(code));
+};
+
+/** Step 8 of E-01 is one list: its first error gives the status, and the others may be of the other. */
+const JUDGED_TOGETHER: ReadonlySet<ErrorCode> = new Set([
+  'DQL_COMPLEXITY',
+  'DQL_LIMIT',
+  'PLAN_LIMIT',
+  'PLAN_VENUE_NOT_INCLUDED',
+]);
+
+/** The codes that an answer of each status may have, those that give it the status first. */
+export const listCodesByStatus = (endpoint: Endpoint): ReadonlyMap<number, readonly ErrorCode[]> => {
+  const codes = listErrorCodes(endpoint);
+  const byStatus = Map.groupBy(codes, (code) => CATALOGUE[code].status);
+  const together = codes.filter((code) => JUDGED_TOGETHER.has(code));
+  return new Map(
+    [...byStatus].map(([status, own]) => [
+      status,
+      own.some((code) => JUDGED_TOGETHER.has(code)) ? [...new Set([...own, ...together])] : own,
+    ]),
+  );
 };

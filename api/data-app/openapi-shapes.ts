@@ -13,7 +13,7 @@ export const SHAPE_PLACES: Readonly<Record<string, string>> = {
   Units: 'snapshots.units',
   NumberFormat: '<snapshots.number_format',
   PriceType: 'candles.price_type',
-  Timeframe: '<stream.timeframe',
+  Timeframe: 'stream:candle.timeframe',
   Status: 'snapshots.items.layers.status',
   HorizonSource: 'snapshots.items.layers.horizon_source.0',
   HorizonAnchor: 'snapshots.items.layers.anchor.0',

@@ -2,8 +2,16 @@
 import type { TSchema } from 'typebox';
 import { CATALOGUE } from '../../schemas/errors.ts';
 import { type Endpoint, pathParameters } from '../contract/endpoint.ts';
-import { listErrorCodes } from './endpoint-codes.ts';
+import { listCodesByStatus } from './endpoint-codes.ts';
 import { findMemberText } from './member-words.ts';
+import {
+  challengeResponse,
+  listSecurity,
+  PAYMENT_SCHEMAS,
+  PAYMENT_SECURITY,
+  paidHeaders,
+  planAnswer,
+} from './payment-openapi.ts';
 
 export type OpenApiOptions = {
   readonly operations: readonly Endpoint[];
@@ -25,14 +33,13 @@ const ERROR = { $ref: '#/components/schemas/ErrorBody' };
 const errorResponse = (description: string) => ({ description, content: { 'application/json': { schema: ERROR } } });
 
 /** Its answers besides 200: statuses, each with its codes. */
-const listErrors = (endpoint: Endpoint): Record<number, ReturnType<typeof errorResponse>> => {
-  const codes = new Map<number, string[]>();
-  for (const code of listErrorCodes(endpoint)) {
-    const { status } = CATALOGUE[code];
-    codes.set(status, [...(codes.get(status) ?? []), code]);
-  }
-  return Object.fromEntries([...codes].map(([status, named]) => [status, errorResponse(named.join(', '))]));
-};
+const listErrors = (endpoint: Endpoint) =>
+  Object.fromEntries(
+    [...listCodesByStatus(endpoint)].map(([status, codes]) => [
+      status,
+      status === 402 ? challengeResponse(codes.join(', ')) : errorResponse(codes.join(', ')),
+    ]),
+  );
 
 /** The schema of an answer with a sentence for each member. */
 const mapMembers = <T>(parts: Members, map: (part: TSchema, name: string) => T): Record<string, T> =>
@@ -81,14 +88,15 @@ const makeContent = ({ name, class: requestClass, output, example }: Endpoint) =
 });
 
 const pathItem = (operation: Endpoint) => {
-  const { name, summary, key, price, method, input, example } = operation;
+  const { name, summary, price, method, input, example } = operation;
   return {
     operationId: name,
     summary,
     description: example.question,
     ...(operation.deprecated === undefined ? {} : { deprecated: true }),
-    security: key === 'required' ? [{ key: [] }] : [{}, { key: [] }],
+    security: listSecurity(operation),
     ...(price === null ? {} : { 'x-price-usdc': String(price / 1_000_000) }),
+    ...planAnswer(operation),
     ...(method === 'GET'
       ? { parameters: listParameters(operation) }
       : {
@@ -97,7 +105,10 @@ const pathItem = (operation: Endpoint) => {
     responses: {
       [operation.redirects ? 302 : 200]: {
         description: summary,
-        headers: { 'X-Service-Receipt': { description: 'Receipt id of the answer.', schema: { type: 'string' } } },
+        headers: {
+          'X-Service-Receipt': { description: 'Receipt id of the answer.', schema: { type: 'string' } },
+          ...paidHeaders(operation),
+        },
         content: makeContent(operation),
       },
       ...listErrors(operation),
@@ -152,7 +163,7 @@ export const makeOpenApi = ({ operations, baseUrl, simulated }: OpenApiOptions) 
   servers: [{ url: baseUrl }],
   paths: describePaths(operations),
   components: {
-    securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
-    schemas: ERROR_SCHEMAS,
+    securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key.' }, ...PAYMENT_SECURITY },
+    schemas: { ...ERROR_SCHEMAS, ...PAYMENT_SCHEMAS },
   },
 });

@@ -1,13 +1,21 @@
 // Payments on their way through a request: refused, taken before the evaluation, ended with the answer; and plans bought (E-01 steps 9 and 11).
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { ApiError } from '../../schemas/errors.ts';
 import type { AnswerEnd, CallPayment, PlanPayment, Refused } from '../access/call.ts';
+import { writeErrors } from '../contract/errors-text.ts';
 
-type Sendable = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: object };
+type Sendable = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: object | { readonly errors: readonly ApiError[] };
+};
 
 /** Answers of access and of payments: bodies that no operation made. */
 export const sendRefused = (reply: FastifyReply, { status, headers, body }: Sendable): FastifyReply => {
   reply.headers(headers).header('cache-control', 'no-store').type('application/json; charset=utf-8');
-  return reply.code(status).send(JSON.stringify(body));
+  return reply
+    .code(status)
+    .send(JSON.stringify('errors' in body ? { ...body, errors: writeErrors(body.errors) } : body));
 };
 
 /**

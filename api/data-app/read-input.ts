@@ -4,7 +4,7 @@ import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import { parseExactly } from '../../schemas/exact-json.ts';
 import type { Call } from '../access/call.ts';
 import { type Endpoint, pathParameters } from '../contract/endpoint.ts';
-import { byteLimitFaults, WRONG_MEDIA_TYPE } from './answers.ts';
+import { byteLimitFaults, WRONG_ENCODING, WRONG_MEDIA_TYPE } from './answers.ts';
 import { type MemberPath, repeatedMembers } from './repeated-members.ts';
 import { clip, fault, pointer } from './shape-faults.ts';
 
@@ -78,12 +78,16 @@ const JSON_BODY = /^application\/json *(?:;\s*charset="?utf-8"?\s*)?$/i;
 /** Whether the media type that was sent is JSON, whatever the framework is shown instead. */
 export const isJsonType = ({ raw }: FastifyRequest): boolean => JSON_BODY.test(raw.headers['content-type'] ?? '');
 
-/** The input of an operation as it was sent; its media type is checked after its size. */
+/** Whether the body was sent in an encoding, such as gzip: none is taken. */
+const isEncoded = ({ raw }: FastifyRequest): boolean => !/^(?:|identity)$/i.test(raw.headers['content-encoding'] ?? '');
+
+/** The input of an operation as it was sent; its media type and encoding are checked after its size. */
 export const readInput = (request: FastifyRequest, call: Call): Read => {
   const { operation, query } = call;
   const apart = byteLimitFaults(request);
   if (operation.method === 'GET') return readQuery(operation, call, apart);
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   if (body.length > 0 && !isJsonType(request)) throw WRONG_MEDIA_TYPE;
+  if (body.length > 0 && isEncoded(request)) throw WRONG_ENCODING;
   return readBody(body, [...apart, ...strayParameters(query)]);
 };

@@ -87,15 +87,23 @@ const valueFault = (error: ErrorObject): ApiError => {
       return fault(
         path,
         `${name} is ${show(data)}, outside its range.`,
-        `Send a number ${params.comparison} ${params.limit}.`,
+        `Send a number of at ${keyword === 'minimum' ? 'least' : 'most'} ${params.limit}.`,
       );
     case 'minItems':
     case 'minProperties':
       return fault(path, `${name} is empty.`, 'Send at least one member, or leave it out.');
     case 'maxItems':
       return fault(path, `${name} has more than ${params.limit} members.`, `Send at most ${params.limit}.`);
+    case 'minLength':
+      return fault(path, `${name} is empty.`, 'Send a text.');
+    case 'maxLength':
+      return fault(
+        path,
+        `${name} has more than ${params.limit} characters.`,
+        `Send at most ${params.limit} characters.`,
+      );
     default:
-      return fault(path, `${name} ${error.message ?? 'is not of its shape'}.`, 'See /openapi.json.');
+      return fault(path, `${name} is ${show(data)}, which is not of its shape.`, 'Send what its description asks for.');
   }
 };
 
@@ -124,8 +132,9 @@ const withoutOtherKinds = (errors: readonly ErrorObject[]): readonly ErrorObject
 };
 
 const unionFault = ({ instancePath, parentSchema, data }: ErrorObject): ApiError => {
+  // An enumeration states no type: its values are texts.
   const branches = (parentSchema?.anyOf ?? []) as readonly { readonly type?: string }[];
-  const kinds = branches.map((b) => WORDS[b.type ?? ''] ?? b.type).join(' or ');
+  const kinds = [...new Set(branches.map(({ type = 'string' }) => WORDS[type] ?? type))].join(' or ');
   return fault(instancePath, `${subject(instancePath)} is ${show(data)}, not ${kinds}.`, `Send ${kinds}.`);
 };
 

@@ -3,6 +3,7 @@ import { html } from 'htm/preact';
 import { message } from '../account-app/components.ts';
 import type { Content } from '../account-app/shell.ts';
 import type { SiteModule } from '../account-app/site.ts';
+import { readQuery } from '../contract/request-url.ts';
 import { type BoardView, boardAddress, pressed, readBoardView } from './board/board-address.ts';
 import {
   type BoardListing,
@@ -15,10 +16,11 @@ import {
 } from './board/board-rows.ts';
 import { findMeasure, MEASURES, type Measure, SHARE_STEPS } from './board/measures.ts';
 import { listingKey } from './board/reading.ts';
-import { type Directory, openDirectory, openScopes, type Scope, toProblem, withinScope } from './directory.ts';
-import { EXPLORE, readQuery, sendExplorer, sendUnread } from './frame.ts';
+import { type Directory, openDirectory, toProblem, withinScope } from './directory.ts';
+import { EXPLORE, sendExplorer, sendUnread } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 import { cellTip, liveCell, liveLine } from './live-cell.ts';
+import { findScopes, type Scope } from './scopes.ts';
 
 /** A page with more is unreadable, whatever the plan allows. */
 const MOST_LISTINGS = 400;
@@ -196,13 +198,13 @@ const body = (shown: Shown): Content =>
 
 const register: SiteModule['register'] = (app, site) => {
   const directory = openDirectory(site);
-  const readScope = openScopes(site);
+  const readScope = findScopes(site);
   app.addHook('onRequest', requireExplorer(site));
   app.get(EXPLORE.board, async (request, reply) => {
     const read = await Promise.all([directory(), readScope(request)]).catch(toProblem);
     if (!Array.isArray(read)) return sendUnread(site, { request, reply }, read);
     const [known, scope] = read;
-    const shown = makeShown(readBoardView(readQuery(request)), known, scope);
+    const shown = makeShown(readBoardView(readQuery(request.url)), known, scope);
     return sendExplorer(
       site,
       { request, reply },

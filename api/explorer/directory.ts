@@ -1,26 +1,15 @@
-// The directory of the explorer: listings and venues from the open calls of the data API, kept for a minute; and what a key may see of them.
-import type { FastifyRequest } from 'fastify';
+// The directory of the explorer: listings and venues from the open calls of the data API, kept for a minute.
 import type { Problem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
-import { isPlanCode, PLANS } from '../contract/plans.ts';
 import type { BoardListing } from './board/board-rows.ts';
-import { openExplorerKeys } from './explorer-key.ts';
+import { fetchJson, NotAnswered } from './fetch-json.ts';
+import type { Scope } from './scopes.ts';
 
 export type Directory = {
   /** By venue and symbol. */
   readonly listings: readonly BoardListing[];
   /** Names by code, in the order of the service. */
   readonly venues: ReadonlyMap<string, string>;
-};
-
-/** What the key of a request may see. */
-export type Scope = {
-  readonly venues: readonly string[];
-  /** Null: all. */
-  readonly instruments: readonly string[] | null;
-  readonly layers: readonly string[];
-  readonly limits: Readonly<Record<string, number | string>>;
-  readonly mayReadRaw: boolean;
 };
 
 const AWAY: Problem = {
@@ -31,35 +20,27 @@ const AWAY: Problem = {
 const BUSY: Problem = {
   status: 429,
   code: 'RATE_LIMITED',
-  text: 'More was asked than the plan allows in a second. Wait a few seconds and try again.',
+  text: 'The API tells once a second what a key may see, and this key has just been asked about. Try again in a few seconds.',
 };
 
-class NotAnswered extends Error {
-  override readonly name = 'NotAnswered';
-  readonly status: number;
-  constructor(url: string, status: number) {
-    super(`${url} answered ${status}`);
-    this.status = status;
-  }
-}
+const REFUSED: Problem = {
+  status: 503,
+  code: 'UNAVAILABLE',
+  text: 'The data API answers, but not with what this page needs. Try again in a few seconds.',
+};
 
 /** The problem that a page shows when its directory or scope could not be read. */
-export const toProblem = (error: unknown): Problem =>
-  error instanceof NotAnswered && error.status === BUSY.status ? BUSY : AWAY;
+export const toProblem = (error: unknown): Problem => {
+  if (!(error instanceof NotAnswered)) return AWAY;
+  return error.status === BUSY.status ? BUSY : REFUSED;
+};
 
-const ANSWER_MS = 20_000;
 const KEPT_MS = 60_000;
 /** Pages of 5000 listings. */
 const MOST_PAGES = 10;
 
 type Listed = BoardListing & { readonly status: string; readonly delisted_at: string | null };
 type Page = { readonly items: readonly Listed[]; readonly page: { readonly next_cursor: string | null } };
-
-const fetchJson = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
-  const answer = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_MS) });
-  if (!answer.ok) throw new NotAnswered(url, answer.status);
-  return answer.json();
-};
 
 const readListings = async (api: string): Promise<readonly BoardListing[]> => {
   const listings: BoardListing[] = [];
@@ -99,19 +80,6 @@ export const openDirectory = ({ urls, nowMs }: Site): (() => Promise<Directory>)
       if (kept === null) throw error;
     }
     return kept.directory;
-  };
-};
-
-type Account = Omit<Scope, 'mayReadRaw'> & { readonly plan: { readonly code: string } };
-
-/** Reads what the caller's key may see; reading it is not counted. */
-export const openScopes = (site: Site): ((request: FastifyRequest) => Promise<Scope>) => {
-  const keys = openExplorerKeys(site.pool, site.connectionSecret);
-  return async ({ session }) => {
-    const key = session === null ? site.explorerKey : await keys(session);
-    const account = (await fetchJson(`${site.urls.api}/v2/account`, { authorization: `Bearer ${key}` })) as Account;
-    const { venues, instruments, layers, limits, plan } = account;
-    return { venues, instruments, layers, limits, mayReadRaw: isPlanCode(plan.code) && PLANS[plan.code].raw };
   };
 };
 

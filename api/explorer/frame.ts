@@ -1,5 +1,5 @@
 // What all pages of the explorer share: their address space, the bar that leads from one to the other, their scripts and styles.
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { html } from 'htm/preact';
 import {
   type Content,
@@ -10,6 +10,7 @@ import {
   sendProblem,
 } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
+import { readPath } from '../contract/request-url.ts';
 
 /** `/explore/{instrument}` is the page of an instrument; names of pages are no instruments. */
 export const EXPLORE = {
@@ -26,7 +27,7 @@ const TABS = [
 ];
 
 const tabs = (url: string): Content => {
-  const current = url.split('?')[0];
+  const current = readPath(url);
   return html`<nav class="tabs" aria-label="Explorer">
     <ul>
       ${TABS.map(
@@ -36,9 +37,6 @@ const tabs = (url: string): Content => {
     </ul>
   </nav>`;
 };
-
-/** The query of a page's address. */
-export const readQuery = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
 
 /** Sends a page of the explorer: wide, with the bar of its pages above the body and the style `explorer` besides its own; packed if signed out. */
 export const sendExplorer = (site: Site, exchange: Exchange, content: PageContent): FastifyReply =>

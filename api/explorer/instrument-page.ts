@@ -2,6 +2,7 @@
 import { html } from 'htm/preact';
 import { type Content, sendProblem } from '../account-app/shell.ts';
 import type { SiteModule } from '../account-app/site.ts';
+import { readQuery } from '../contract/request-url.ts';
 import type { BoardListing } from './board/board-rows.ts';
 import type { Form } from './board/figure-text.ts';
 import {
@@ -14,10 +15,11 @@ import {
   readInstrumentView,
 } from './board/instrument-view.ts';
 import { listingKey } from './board/reading.ts';
-import { type Directory, openDirectory, openScopes, type Scope, toProblem, withinScope } from './directory.ts';
-import { EXPLORE, readQuery, sendExplorer, sendUnread } from './frame.ts';
+import { type Directory, openDirectory, toProblem, withinScope } from './directory.ts';
+import { EXPLORE, sendExplorer, sendUnread } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 import { cellTip, liveCell, liveLine } from './live-cell.ts';
+import { findScopes, type Scope } from './scopes.ts';
 
 type Shown = {
   readonly instrument: string;
@@ -193,7 +195,7 @@ const fitting = (
 
 const register: SiteModule['register'] = (app, site) => {
   const directory = openDirectory(site);
-  const readScope = openScopes(site);
+  const readScope = findScopes(site);
   app.addHook('onRequest', requireExplorer(site));
   app.get('/explore/:instrument', async (request, reply) => {
     const { instrument } = request.params as { readonly instrument: string };
@@ -207,7 +209,7 @@ const register: SiteModule['register'] = (app, site) => {
       instrument,
       where,
       listings,
-      view: readInstrumentView(readQuery(request)),
+      view: readInstrumentView(readQuery(request.url)),
       directory: known,
       scope,
     };

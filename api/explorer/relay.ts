@@ -2,42 +2,15 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Agent, type Dispatcher } from 'undici';
-import { comesFromElsewhere } from '../account-app/guards.ts';
+import { comesFromElsewhere, requireSession } from '../account-app/guards.ts';
 import { sendProblem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
+import { readQuery, readQueryText } from '../contract/request-url.ts';
 import { openExplorerKeys } from './explorer-key.ts';
 import { requireExplorer } from './guard.ts';
+import { fillPath, RELAYED, type RelayedCall } from './relayed-calls.ts';
 
 export const RELAY_PREFIX = '/api/explore';
-
-export type RelayedCall = {
-  readonly method: 'GET' | 'POST';
-  /** Below `/v2` of the data API and below the prefix here. */
-  readonly path: string;
-  /** Calls that everybody may make are made without a key and are not counted. */
-  readonly needsKey: boolean;
-};
-
-const call = (method: 'GET' | 'POST', path: string): RelayedCall => ({ method, path, needsKey: true });
-const openCall = (method: 'GET' | 'POST', path: string): RelayedCall => ({ method, path, needsKey: false });
-
-export const RELAYED: readonly RelayedCall[] = [
-  call('POST', '/snapshots'),
-  call('POST', '/snapshots/history'),
-  call('POST', '/screen'),
-  call('POST', '/candles'),
-  call('POST', '/books'),
-  call('POST', '/liquidations'),
-  call('GET', '/archive'),
-  call('GET', '/archive/:listing/:layer/:day'),
-  call('GET', '/anchors/proof'),
-  call('GET', '/stream'),
-  openCall('GET', '/anchors/:day'),
-  openCall('GET', '/venues'),
-  openCall('GET', '/instruments'),
-  openCall('GET', '/dql/catalogue'),
-  openCall('POST', '/dql/parse'),
-];
 
 /** Headers of the browser's request to send on. None identifies the user: no cookie, no origin, no address. */
 const SENT = ['accept', 'accept-encoding', 'content-type', 'last-event-id', 'x-service-max-bytes'] as const;
@@ -54,16 +27,15 @@ const BODY_TIMEOUT_MS = 60_000;
 
 type Params = Readonly<Record<string, string>>;
 
-/** Null when a segment would lead to another call. */
-const buildPath = ({ path }: RelayedCall, params: Params): string | null => {
-  const segments = path.split('/').map((part) => (part.startsWith(':') ? (params[part.slice(1)] ?? '') : part));
-  if (segments.slice(1).some((segment) => segment === '' || segment === '.' || segment === '..')) return null;
-  return segments.map(encodeURIComponent).join('/').replaceAll('%3A', ':');
+const writeQuery = ({ url }: FastifyRequest): string => {
+  const text = readQueryText(url);
+  return text === '' ? '' : `?${text}`;
 };
 
-const findQueryText = ({ url }: FastifyRequest): string => {
-  const at = url.indexOf('?');
-  return at === -1 ? '' : url.slice(at);
+/** Whether a visitor asks for what belongs to the account whose key is lent. */
+const asksForOwn = (request: FastifyRequest, { own = [] }: RelayedCall): boolean => {
+  const query = readQuery(request.url);
+  return request.session === null && own.some((name) => query.has(name));
 };
 
 const pickHeaders = ({ headers }: FastifyRequest, key: string | null): Record<string, string> => {
@@ -111,8 +83,9 @@ type Relay = RelayDeps & {
 const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) => {
   const { site, dispatcher, findKey, checkSessionMs } = relay;
   const { request, reply } = exchange;
-  const path = buildPath(relayed, request.params as Params);
+  const path = fillPath(relayed.path, request.params as Params);
   if (path === null) return sendProblem(site, exchange, NOT_FOUND);
+  if (asksForOwn(request, relayed)) return requireSession(request, reply);
   const gone = new AbortController();
   // The browser has gone, or everything was sent: either way nothing more is read.
   reply.raw.once('close', () => gone.abort());
@@ -121,7 +94,7 @@ const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) =>
   let answer: Dispatcher.ResponseData;
   try {
     answer = await dispatcher.request({
-      ...{ origin, path: `${pathname.replace(/\/$/, '')}/v2${path}${findQueryText(request)}`, method: relayed.method },
+      ...{ origin, path: `${pathname.replace(/\/$/, '')}/v2${path}${writeQuery(request)}`, method: relayed.method },
       ...{
         headers: pickHeaders(request, key),
         body: (request.body as Buffer | undefined) ?? null,

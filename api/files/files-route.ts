@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ServiceError, serviceError } from '../../schemas/errors.ts';
+import { readPath } from '../contract/request-url.ts';
 import { isNamed, isSameFile, readRange } from './byte-range.ts';
 import { FILES_PATH, readLink } from './link.ts';
 import type { FileLinks } from './links.ts';
@@ -14,7 +15,7 @@ const IDLE_MS = 60_000;
 export const FILE_EXPOSED = ['Accept-Ranges', 'Content-Disposition', 'Content-Length', 'Content-Range', 'ETag'];
 export const FILE_ALLOWED = ['Range', 'If-Range'];
 
-export const isFileUrl = (url: string): boolean => url.startsWith(FILES_PATH);
+export const isFileUrl = (url: string): boolean => readPath(url).startsWith(FILES_PATH);
 
 export const noFile = (): ServiceError =>
   serviceError('NOT_FOUND', 'The link has ended or was changed.', { hint: 'Ask GET /v2/archive for a new one.' });

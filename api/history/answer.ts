@@ -226,9 +226,8 @@ export const countRows = (asked: RequestedTimes, layer: ReadingLayer): number =>
 
 const SECOND: Micros = 1_000_000;
 
-/** The window, or the instants, of which this share of the answer fits; whole periods, and for raw rows the instant to continue from (H-08). */
-export const whatFits = (asked: RequestedTimes, share: number): string => {
-  const fits = fittingShare(share);
+/** The window, or the instants, that are this share of the requested ones; whole periods, and for raw rows the instant to continue from (H-08). */
+export const whatFits = (asked: RequestedTimes, fits: number): string => {
   if (asked.mode === 'at') {
     const instants = Math.floor(fits * asked.instants.length);
     return instants < 1 ? 'Narrow where or layers.' : `About ${instants} instants fit, or narrow where or layers.`;
@@ -244,9 +243,12 @@ export const whatFits = (asked: RequestedTimes, share: number): string => {
 };
 
 /** Answers stop growing at the limit; the part that was done gives the share of the window that would have fitted (H-08). */
-const refuseTooLarge = (bytes: number, share: number, { asked, itemsLimit }: HistoryOptions): void => {
+type Made = { readonly bytes: number; readonly listings: number; readonly ofListings: number };
+
+const refuseTooLarge = ({ bytes, listings, ofListings }: Made, { asked, layers, itemsLimit }: HistoryOptions): void => {
   if (bytes <= itemsLimit) return;
-  const hint = whatFits(asked, (itemsLimit / bytes) * share);
+  const whole = { bytes: (bytes / listings) * ofListings, limit: itemsLimit };
+  const hint = whatFits(asked, fittingShare(whole, ofListings * layers.length));
   throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${itemsLimit}.`, { hint });
 };
 
@@ -289,7 +291,7 @@ export const historyItems = async (
       for (const layer of Object.values(made)) rows += layer.count;
       items.push(item);
       if (keepsRows) groups.push(...listGroups(one, made));
-      refuseTooLarge(bytes, items.length / selected.length, options);
+      refuseTooLarge({ bytes, listings: items.length, ofListings: selected.length }, options);
       refuseTooMany(rows, asked);
     }
   }

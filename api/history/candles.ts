@@ -236,16 +236,16 @@ const gatherMarks = async (
   );
 };
 
-/** The window of which this share of the answer fits (H-08). */
-export const whatFits = ({ from, to, length }: CandlesQuestion, share: number): string => {
-  const window = Math.max(1, Math.floor((fittingShare(share) * (to - from)) / length)) * length;
+/** The window that is this share of the requested one (H-08). */
+export const whatFits = ({ from, to, length }: CandlesQuestion, fits: number): string => {
+  const window = Math.max(1, Math.floor((fits * (to - from)) / length)) * length;
   return `A window of about ${window / 1_000_000}s fits: send to ${formatInstant(from + window)}, or narrow where.`;
 };
 
 /** Answers stop growing at the limit; the part that was done gives the share of the window that would have fitted. */
 const refuseTooLarge = (bytes: number, share: number, { asked, itemsLimit }: CandleOptions): void => {
   if (bytes <= itemsLimit) return;
-  const hint = whatFits(asked, (itemsLimit / bytes) * share);
+  const hint = whatFits(asked, fittingShare({ bytes: bytes / share, limit: itemsLimit }, 1));
   throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${itemsLimit}.`, { hint });
 };
 

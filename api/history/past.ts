@@ -109,8 +109,17 @@ export const unlistedSpans = ({ versions }: LiveListing, { written_at }: Listing
   return spans;
 };
 
-/** The share of a window whose answer fits where `share` of its bytes does: what an answer has besides rows weighs more the less of it fits. */
-export const fittingShare = (share: number): number => share * (0.6 + 0.3 * Math.min(1, share));
+/** The size of an answer that was refused. */
+export type Refused = { readonly bytes: number; readonly limit: number };
+const ENVELOPE_BYTES = 800;
+/** What an answer has besides rows for each listing, or listing and layer: names, units, retention. */
+const HEAD_BYTES = 300;
+
+/** The share of a window whose answer fits; rows may differ in size, so a twentieth is left. */
+export const fittingShare = ({ bytes, limit }: Refused, heads: number): number => {
+  const besides = ENVELOPE_BYTES + heads * HEAD_BYTES;
+  return Math.max(0, (0.95 * (limit - besides)) / Math.max(1, bytes - besides));
+};
 
 export const shapeFault = (path: string, message: string, hint: string): ApiError => ({
   code: 'DQL_JSON_SCHEMA',

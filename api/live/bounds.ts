@@ -3,7 +3,8 @@ import Type, { type Static } from 'typebox';
 import { formatSeconds, parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, nearest } from '../../schemas/errors.ts';
 import { byKey } from '../../schemas/json.ts';
-import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { UnitsMode } from '../../schemas/units.ts';
 import { LAYER_NAMES, layerNamed } from '../contract/layer-names.ts';
 
 const LEAST_MS = 1_000;
@@ -94,9 +95,15 @@ export const makeBounds = (freshness: FreshnessInput | undefined): Bounds => {
   return bounds;
 };
 
-/** The `freshness` member of an answer: bounds of the layers answered, in seconds. */
-export const printBounds = (bounds: Bounds, layers: readonly ReadingLayer[]): Record<string, string> =>
-  byKey(Object.fromEntries(layers.map((layer) => [layer, formatSeconds(bounds[layer])])));
+/** The `freshness` member of an answer, in seconds: bounds of the layers answered, and of the mark where it converts quantities (N-07). */
+export const printBounds = (
+  bounds: Bounds,
+  layers: readonly ReadingLayer[],
+  units: UnitsMode = 'published',
+): Record<string, string> => {
+  const used = units !== 'published' && layers.some(hasQuantity) ? [...layers, 'mark' as const] : layers;
+  return byKey(Object.fromEntries(used.map((layer) => [layer, formatSeconds(bounds[layer])])));
+};
 
 /** A member name inside a JSON pointer (RFC 6901). */
 const pointer = (name: string): string => name.slice(0, 40).replaceAll('~', '~0').replaceAll('/', '~1');

@@ -42,7 +42,12 @@ export class ConnectionBook {
     return spans[0]?.to ?? null;
   }
 
-  /** The newest span of every slot, for the state of a venue (V-01). */
+  /** All spans that are known. */
+  *spans(): Generator<Span> {
+    for (const spans of this.#spans.values()) yield* spans;
+  }
+
+  /** The newest span of every slot. */
   newestBySlot(): Map<string, Span> {
     const newest = new Map<string, Span>();
     for (const spans of this.#spans.values()) {

@@ -9,19 +9,59 @@ const FORGET_LOST: Micros = 3_600_000_000;
 
 export type VenueState = { readonly state: 'live' | 'degraded' | 'down'; readonly since: Micros | null };
 
-const latest = (instants: readonly Micros[]): Micros | null => (instants.length === 0 ? null : Math.max(...instants));
+/** From an instant on, so many more connections are open, and so many more things are wrong. */
+type Turn = { readonly at: Micros; readonly open: number; readonly wrong: number };
 
-/** Down without an open connection; degraded while one of its slots is lost or the pipeline is behind; else live. */
-export const venueState = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueState => {
-  const spans = [...venue.connections.newestBySlot().values()];
-  const open = spans.filter((s) => s.to === null);
-  const ends = spans.flatMap(({ to }: Span) => (to === null ? [] : [to]));
-  if (open.length === 0) return { state: 'down', since: latest(ends) };
-  const watermark = live.watermark(venue.venue);
-  if (watermark === null || at - watermark > STATE_LAG) {
-    return { state: 'degraded', since: watermark === null ? null : watermark + STATE_LAG };
+/** A slot is lost from the end of its last open connection until another one opens or it is forgotten. */
+const listSlotTurns = (spans: readonly Span[], until: Micros): Turn[] => {
+  const turns: Turn[] = [];
+  let end: Micros | null = null;
+  for (const { from, to } of [...spans].sort((a, b) => a.from - b.from)) {
+    if (end !== null && end < from) turns.push(...lostTurns(end, from));
+    const stop = to ?? Number.POSITIVE_INFINITY;
+    turns.push({ at: Math.min(from, until), open: 1, wrong: 0 });
+    if (to !== null) turns.push({ at: Math.min(to, until), open: -1, wrong: 0 });
+    end = Math.max(end ?? stop, stop);
   }
-  const lost = ends.filter((to) => at - to <= FORGET_LOST);
-  if (lost.length > 0) return { state: 'degraded', since: Math.min(...lost) };
-  return { state: 'live', since: latest(open.map((s) => s.from)) };
+  if (end !== null && end !== Number.POSITIVE_INFINITY)
+    turns.push(...lostTurns(Math.min(end, until), Number.POSITIVE_INFINITY));
+  return turns;
+};
+
+const lostTurns = (from: Micros, to: Micros): Turn[] => [
+  { at: from, open: 0, wrong: 1 },
+  { at: Math.min(to, from + FORGET_LOST), open: 0, wrong: -1 },
+];
+
+const groupBySlot = (spans: Iterable<Span>): Iterable<Span[]> => {
+  const slots = new Map<string, Span[]>();
+  for (const span of spans) {
+    const known = slots.get(span.slot);
+    if (known === undefined) slots.set(span.slot, [span]);
+    else known.push(span);
+  }
+  return slots.values();
+};
+
+/**
+ * Down without an open connection; degraded while one of its slots is lost or the pipeline is behind; else live. `since` is the last change of
+ * that as far as the spans that are known tell: one more connection of a live venue leaves it.
+ */
+export const venueState = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueState => {
+  const watermark = live.watermark(venue.venue);
+  const turns = [...groupBySlot(venue.connections.spans())].flatMap((spans) => listSlotTurns(spans, at));
+  if (watermark !== null) turns.push({ at: watermark + STATE_LAG, open: 0, wrong: 1 });
+  turns.sort((a, b) => a.at - b.at);
+  let [open, wrong] = [0, 0];
+  let held: VenueState = { state: 'down', since: null };
+  for (const [i, turn] of turns.entries()) {
+    if (turn.at > at) break;
+    open += turn.open;
+    wrong += turn.wrong;
+    if (turns[i + 1]?.at === turn.at) continue;
+    const state = open === 0 ? 'down' : wrong > 0 ? 'degraded' : 'live';
+    if (state !== held.state) held = { state, since: turn.at };
+  }
+  // A pipeline that never reported how far it is.
+  return watermark === null && held.state !== 'down' ? { state: 'degraded', since: null } : held;
 };

@@ -10,6 +10,7 @@ import { createStatusReader } from './read-status.ts';
 import { createRenderer, type RenderedPage } from './render-markdown.ts';
 import { createSearch, type Hit } from './search-docs.ts';
 import { addTrial, type Trial, type Tried, trySection } from './try-endpoint.ts';
+import { createTwins } from './twin-text.ts';
 import { venuesNow } from './venues-now.ts';
 
 const CACHING = 'public, max-age=60';
@@ -84,7 +85,7 @@ const renderArticle = (rendered: RenderedPage, above: Content): Content => {
 
 const pageContent = (
   pages: readonly DocsPage[],
-  [page, rendered]: readonly [DocsPage, RenderedPage],
+  [page, rendered]: Shown,
   { above, below }: Extras = {},
 ): PageContent => ({
   title: page.title,
@@ -116,7 +117,8 @@ const sendText = (reply: FastifyReply, type: string, text: string): FastifyReply
 
 const wantsMarkdown = ({ request }: Exchange): boolean => /\btext\/markdown\b/.test(request.headers.accept ?? '');
 
-type Shown = readonly [DocsPage, RenderedPage];
+/** A page, what the site shows of it, and its Markdown as programs are given it. */
+type Shown = readonly [DocsPage, RenderedPage, string];
 type Docs = {
   readonly pages: readonly DocsPage[];
   readonly makeExtras: (page: DocsPage, exchange: Exchange) => Extras | Promise<Extras>;
@@ -127,15 +129,15 @@ const addPage = (
   site: Site,
   { pages, makeExtras, shown }: Docs & { readonly shown: Shown },
 ): void => {
-  const [page] = shown;
+  const [page, , twin] = shown;
   const send = async (exchange: Exchange): Promise<FastifyReply> => {
     const { reply } = exchange;
     reply.header('vary', 'Accept').header('link', `</docs/${page.slug}.md>; rel="alternate"; type="text/markdown"`);
-    if (wantsMarkdown(exchange)) return sendText(reply, 'text/markdown', page.markdown);
+    if (wantsMarkdown(exchange)) return sendText(reply, 'text/markdown', twin);
     return sendPage(site, exchange, pageContent(pages, shown, await makeExtras(page, exchange)));
   };
   app.get(`/docs/${page.slug}`, (request, reply) => send({ request, reply }));
-  app.get(`/docs/${page.slug}.md`, (_request, reply) => sendText(reply, 'text/markdown', page.markdown));
+  app.get(`/docs/${page.slug}.md`, (_request, reply) => sendText(reply, 'text/markdown', twin));
 };
 
 const TRY_LINK = html`<p><a class="button quiet small" href="#try">Try it</a></p>`;
@@ -158,7 +160,7 @@ const addTrials = (app: FastifyInstance, site: Site, { pages, all }: All): void 
 };
 
 const addSearch = (app: FastifyInstance, site: Site, { pages, all }: All): void => {
-  const search = createSearch(all);
+  const search = createSearch(all.map(([page, rendered]) => [page, rendered]));
   app.get('/docs/search', (request, reply) => {
     const { q } = request.query as { readonly q?: unknown };
     const query = (typeof q === 'string' ? q : '').trim().slice(0, MOST_QUERY);
@@ -171,7 +173,8 @@ const addSearch = (app: FastifyInstance, site: Site, { pages, all }: All): void 
 const register = (app: FastifyInstance, site: Site): void => {
   const pages = readPages();
   const render = createRenderer(pages);
-  const all = pages.map((page): Shown => [page, render(page)]);
+  const makeTwin = createTwins(pages, site.urls);
+  const all = pages.map((page): Shown => [page, render(page), makeTwin(page)]);
   const readStatus = createStatusReader(site);
   const endpoints = new Map(ENDPOINTS.map((endpoint) => [endpointSlug(endpoint), endpoint]));
   const makeExtras: Docs['makeExtras'] = async ({ slug, live }, exchange) => {
@@ -182,10 +185,11 @@ const register = (app: FastifyInstance, site: Site): void => {
   for (const shown of all) addPage(app, site, { pages, makeExtras, shown });
   addTrials(app, site, { pages, all });
   addSearch(app, site, { pages, all });
+  const texts = all.map(([page, , twin]) => [page, twin] as const);
   app.get('/docs', (_request, reply) => reply.redirect(`/docs/${pages[0]?.slug}`, 302));
   app.get('/docs/verify', (_request, reply) => reply.redirect(`${site.urls.base}/docs/verify`, 302));
   app.get('/llms.txt', (_request, reply) => sendText(reply, 'text/plain', llmsText(pages, site.urls)));
-  app.get('/llms-full.txt', (_request, reply) => sendText(reply, 'text/plain', llmsFullText(pages, site.urls)));
+  app.get('/llms-full.txt', (_request, reply) => sendText(reply, 'text/plain', llmsFullText(texts, site.urls)));
 };
 
 export const docsPages: SiteModule = {

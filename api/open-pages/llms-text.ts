@@ -29,7 +29,8 @@ export const llmsText = (pages: readonly DocsPage[], urls: SiteUrls): string =>
     `## Optional\n\n- [Changelog](${urls.account}/changelog.json): what changed, newest first.\n- [Status](${urls.base}/status.json): what is present now, by venue and layer.`,
   ].join('\n\n');
 
-export const llmsFullText = (pages: readonly DocsPage[], urls: SiteUrls): string =>
-  pages
-    .map(({ slug, title, markdown }) => `<!-- ${title}: ${urls.account}/docs/${slug} -->\n\n${markdown.trim()}`)
+/** `texts` are the pages with their Markdown as programs are given it. */
+export const llmsFullText = (texts: readonly (readonly [DocsPage, string])[], urls: SiteUrls): string =>
+  texts
+    .map(([{ slug, title }, text]) => `<!-- ${title}: ${urls.account}/docs/${slug} -->\n\n${text.trim()}`)
     .join('\n\n---\n\n');

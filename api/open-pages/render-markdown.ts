@@ -30,7 +30,7 @@ type Token = ReturnType<Parser['parse']>[number];
 const isOutside = (href: string): boolean => /^[a-z]+:/i.test(href) || href.startsWith('//');
 
 /** Where a link of a file leads on the site; null: to nothing that the site has. */
-const resolveLink = (href: string, { file }: DocsPage, pages: readonly DocsPage[]): string | null => {
+export const resolveLink = (href: string, { file }: DocsPage, pages: readonly DocsPage[]): string | null => {
   if (isOutside(href) || href.startsWith('#') || href.startsWith('/')) return href;
   const [path = '', fragment] = href.split('#');
   const target = posix.normalize(posix.join(posix.dirname(file ?? 'docs/x.md'), path)).replace(/\/$/, '');

@@ -8,6 +8,7 @@ import type { Site } from '../account-app/site.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { type ExplorerKeys, openExplorerKeys } from '../explorer/explorer-key.ts';
 import { isOpen } from '../explorer/guard.ts';
+import { fillPath, isForVisitors, toRoute } from '../explorer/relayed-calls.ts';
 import { type ApiCall, callApi, type TriedCall } from './call-api.ts';
 import { endpointSlug } from './endpoint-pages.ts';
 
@@ -52,10 +53,11 @@ const sentFields = (endpoint: Endpoint, body: unknown): Filled =>
         Object.keys(listProperties(endpoint)).map((name) => [name, readField(body, `p_${name}`, MOST_FIELD)]),
       );
 
-/** The call that the form describes; of a path and a query what is empty is left out. */
-const toCall = ({ method, path }: Endpoint, filled: Filled): ApiCall => {
+/** The call that the form describes; of a query what is empty is left out. Null: its path names no call of this endpoint. */
+const toCall = ({ method, path }: Endpoint, filled: Filled): ApiCall | null => {
   if (method === 'POST') return { method, path, body: filled['body'] ?? '' };
-  const full = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(filled[name] ?? ''));
+  const full = fillPath(toRoute(path), filled);
+  if (full === null) return null;
   const query = new URLSearchParams(
     Object.entries(filled).filter(([name, value]) => value !== '' && !path.includes(`{${name}}`)),
   ).toString();
@@ -88,10 +90,15 @@ const inputFields = (endpoint: Endpoint, filled: Filled): Content => {
   );
 };
 
-const renderAnswer = (tried: TriedCall): Content =>
-  tried.is === 'away'
-    ? message('warn', html`<p>The API does not answer at this moment. Run it again in some seconds.</p>`)
-    : html`<h3 id="try-answer">
+const NO_CALL = html`<p>A part of the path is empty, or leads to another endpoint. Correct it and run it again.</p>`;
+const AWAY = html`<p>The API does not answer at this moment. Run it again in some seconds.</p>`;
+
+const renderAnswer = (tried: TriedCall | 'no_call'): Content =>
+  tried === 'no_call'
+    ? message('warn', NO_CALL)
+    : tried.is === 'away'
+      ? message('warn', AWAY)
+      : html`<h3 id="try-answer">
           Answer ${tag(tried.status < 400 ? 'good' : 'bad', String(tried.status))} <span class="muted small-text">${tried.ms} ms</span>
         </h3>
         ${tried.location === null ? null : html`<p>It leads to a link that holds for 15 minutes: <code class="breaks">${tried.location}</code></p>`}
@@ -100,7 +107,7 @@ const renderAnswer = (tried: TriedCall): Content =>
 
 export type Trial = {
   readonly filled?: Filled;
-  readonly tried?: TriedCall;
+  readonly tried?: TriedCall | 'no_call';
 };
 
 /** An endpoint, and what came of its form when that was sent. */
@@ -135,8 +142,9 @@ const signedOut = (endpoint: Endpoint): Content =>
     <a href="/sign-up">make an account</a>: the plan Free costs nothing.
   </p>`;
 
-/** Signed-in users, and everybody where the explorer is open. */
-const mayRun = (site: Site, { request }: Exchange): boolean => request.session !== null || isOpen(request, site);
+/** Signed-in users; where the explorer is open everybody, but for what shows or changes an account of one's own. */
+const mayRun = (site: Site, { request }: Exchange, endpoint: Endpoint): boolean =>
+  request.session !== null || (isOpen(request, site) && isForVisitors(endpoint));
 
 export const trySection = (site: Site, exchange: Exchange, { endpoint, trial }: Tried): Content =>
   html`<section id="try" aria-labelledby="try-title" class="try">
@@ -144,7 +152,7 @@ export const trySection = (site: Site, exchange: Exchange, { endpoint, trial }: 
     ${
       endpoint.class === 'stream'
         ? html`<p>The stream does not end, so it is not run here: paste the command above into a terminal.</p>`
-        : !mayRun(site, exchange)
+        : !mayRun(site, exchange, endpoint)
           ? signedOut(endpoint)
           : form(site, exchange, { endpoint, ...(trial === undefined ? {} : { trial }) })
     }
@@ -158,11 +166,13 @@ const findKey =
     request.session === null ? site.explorerKey : keys(request.session);
 
 const runTrial = async (site: Site, exchange: Exchange, run: { endpoint: Endpoint; key: KeyOf }): Promise<Trial> => {
-  if (!mayRun(site, exchange)) return {};
   const { endpoint } = run;
+  if (!mayRun(site, exchange, endpoint)) return {};
   const filled = sentFields(endpoint, exchange.request.body);
+  const call = toCall(endpoint, filled);
+  if (call === null) return { filled, tried: 'no_call' };
   const key = endpoint.key === 'open' ? null : await run.key(exchange);
-  return { filled, tried: await callApi(site.urls, toCall(endpoint, filled), key) };
+  return { filled, tried: await callApi(site.urls, call, key) };
 };
 
 /** The route that the form goes to; `send` shows the page with what came of it. */

@@ -1,10 +1,12 @@
 // GET /v2/account: the key, its plan and limits, and what it has used today (AC-01).
+
 import Type from 'typebox';
 import { serviceError } from '../../schemas/errors.ts';
 import { dayOf, formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyFacts } from '../access/account-store.ts';
+import { listCovered } from '../access/turnover.ts';
 import type { RequestClass } from '../contract/endpoint.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
@@ -140,7 +142,7 @@ export const account = defineOperation({
         },
         plan: describePlan(plan, facts),
         venues: scope.venues ?? [...live.venues()].map(({ venue }) => venue).sort(),
-        instruments: scope.instruments,
+        instruments: plan.instruments === null ? null : (scope.instruments ?? listCovered(scope, live, evaluatedAt)),
         layers: plan.layers,
         history_from: days === null ? null : formatInstant(evaluatedAt - days * DAY),
         limits: { ...plan.limits },

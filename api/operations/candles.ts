@@ -1,9 +1,9 @@
 // POST /v2/candles: completed candles of each listing, minutes as published and longer ones rolled up from them (H-10 to H-13, H-16, N-10).
 import Type, { type Static } from 'typebox';
-import { formatDuration, parseDuration } from '../../schemas/durations.ts';
+import { parseDuration } from '../../schemas/durations.ts';
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
-import { PRICE_TYPES, type Timeframe } from '../../schemas/layers/candle.ts';
+import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import {
@@ -20,7 +20,7 @@ import {
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { type CandlesQuestion, candleItems, whatFits } from '../history/candles.ts';
-import { instantFaults, isSettled, reachRefusals, shapeFault, windowFaults } from '../history/past.ts';
+import { fittingShare, instantFaults, isSettled, reachRefusals, windowFaults } from '../history/past.ts';
 import { InstantInput } from '../history/request.ts';
 import { TIMEFRAMES } from '../language/limits.ts';
 import { Where } from '../language/where-object.ts';
@@ -30,6 +30,7 @@ import answer from './examples/candles.json' with { type: 'json' };
 import { collected, listingLimit, listVenues, readNames, requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
+import { readTimeframe, timeframeFaults, timeframeShape } from './timeframe-input.ts';
 
 const PER_LISTING = ENDPOINT_LIMITS.candles_per_listing;
 
@@ -90,25 +91,9 @@ const Output = Type.Object({
   ),
 });
 
-/** The timeframe meant, in catalogue spelling; null when it is not offered. */
-const readTimeframe = (text: string): Timeframe | null => {
-  const ms = parseDuration(text);
-  const spelt = ms === null || ms === 0 ? null : formatDuration(ms);
-  return TIMEFRAMES.find((timeframe) => timeframe === spelt) ?? null;
-};
-
-const timeframeFaults = (text: string | undefined): ApiError[] => {
-  if (text === undefined || readTimeframe(text) !== null) return [];
-  const message = `"${text.slice(0, 40)}" is not a timeframe that is stored.`;
-  const hint = `Send one of ${TIMEFRAMES.join(', ')}.`;
-  return [{ code: 'DQL_TIMEFRAME_UNSUPPORTED', message, hint, path: '/timeframe' }];
-};
-
 /** Faults of shape that the schema cannot express. */
 const refine = ({ timeframe, from, to }: Partial<Input>): ApiError[] => [
-  ...(timeframe !== undefined && parseDuration(timeframe) === null
-    ? [shapeFault('/timeframe', `"${timeframe.slice(0, 40)}" is not a duration.`, 'Write one unit, such as 1h.')]
-    : []),
+  ...timeframeShape(timeframe),
   ...instantFaults(from, '/from'),
   ...instantFaults(to, '/to'),
   ...windowFaults(from, to),
@@ -168,7 +153,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const members = { timeframe, price_type: priceType, from: formatInstant(from), to: formatInstant(to), units };
   return {
     ...pastAnswer({ plan, selected, until: to, settled, members, items, numberFormat }, context),
-    fits: (share) => whatFits(asked, share),
+    fits: (refused) => whatFits(asked, fittingShare(refused, selected.length)),
   };
 };
 

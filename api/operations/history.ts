@@ -19,7 +19,7 @@ import type { Plan } from '../contract/plans.ts';
 import { historyItems, whatFits } from '../history/answer.ts';
 import type { RequestedTimes } from '../history/gather.ts';
 import { cadenceLimits, planRefusals, rawLimits, rowLimits } from '../history/limits.ts';
-import { isSettled } from '../history/past.ts';
+import { fittingShare, isSettled } from '../history/past.ts';
 import { firstInstant, futureFaults, Input, lastInstant, readParameters, refine } from '../history/request.ts';
 import { freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -149,10 +149,13 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
     itemsLimit: context.itemsLimit,
     keepsRows: context.keepsRows ?? false,
   });
-  const members = { ...describeTimes(asked), units, freshness: printBounds(bounds, layers) };
+  const members = { ...describeTimes(asked), units, freshness: printBounds(bounds, layers, units) };
   // A raw answer may still gain late rows.
   const past = { plan, selected, until, settled, mayGrow: asked.mode === 'raw', members, items, numberFormat };
-  return { ...pastAnswer(past, context), fits: (share) => whatFits(asked, share) };
+  return {
+    ...pastAnswer(past, context),
+    fits: (refused) => whatFits(asked, fittingShare(refused, selected.length * layers.length)),
+  };
 };
 
 export const history = defineOperation({

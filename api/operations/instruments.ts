@@ -3,10 +3,11 @@ import Type, { type Static } from 'typebox';
 import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
-import type { Digits, Micros } from '../../schemas/records.ts';
+import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
+  Conversion,
   IncludeRaw,
   InstantText,
   NullableFigure,
@@ -19,6 +20,7 @@ import { SelectionText } from '../language/where-object.ts';
 import { makeBounds } from '../live/bounds.ts';
 import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
 import { presentMark, venueView } from '../live/listing-view.ts';
+import type { Mark } from '../live/members.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import { catalogueVersion } from './catalogue-version.ts';
@@ -82,6 +84,8 @@ export const ListingShape = Type.Object({
   price_decimals: Type.Union([Type.Integer(), Type.Null()]),
   qty_decimals: Type.Union([Type.Integer(), Type.Null()]),
   units: Type.Record(Type.String(), Nullable),
+  conversion: Conversion,
+  null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
   quantity_unit: Type.String(),
   oi_sides: Nullable,
   funding_interval: Nullable,
@@ -197,15 +201,11 @@ const newestWritten = (versions: readonly (ListingVersion | CapabilityVersion | 
 };
 
 /** The listing's present mark where a conversion may need it; a past mark is not in the memory copy. */
-const findMark = (listing: LiveListing, input: Input, { live, evaluatedAt }: Context): Digits | null => {
+const findMark = (listing: LiveListing, input: Input, { live, evaluatedAt }: Context): Mark | null => {
   if (input.units === undefined || input.units === 'published' || input.as_of !== undefined) return null;
   const venue = live.venue(listing.venue);
   if (venue === undefined) return null;
-  const mark = presentMark(venueView(live, venue, evaluatedAt), listing, {
-    at: evaluatedAt,
-    bounds: makeBounds(undefined),
-  });
-  return mark?.digits ?? null;
+  return presentMark(venueView(live, venue, evaluatedAt), listing, { at: evaluatedAt, bounds: makeBounds(undefined) });
 };
 
 type Described = Selected & { readonly capability: CapabilityVersion | null };

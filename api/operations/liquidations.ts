@@ -19,7 +19,7 @@ import {
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { liquidationPage, type Place } from '../history/liquidations.ts';
-import { instantFaults, isSettled, reachRefusals, type Span, windowFaults } from '../history/past.ts';
+import { fittingShare, instantFaults, isSettled, reachRefusals, type Span, windowFaults } from '../history/past.ts';
 import { InstantInput } from '../history/request.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -195,7 +195,10 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   return {
     ...pastAnswer({ plan, selected, until: asked.to, settled, members, items, page, numberFormat }, context),
     gaps,
-    fits: (share) => `Send a limit of ${Math.max(1, Math.floor(returned * share * 0.9))}, or narrow where.`,
+    fits: (refused) => {
+      const most = Math.floor(returned * fittingShare(refused, selected.length));
+      return `Send a limit of ${Math.max(1, most)}, or narrow where.`;
+    },
   };
 };
 

@@ -24,12 +24,8 @@ export const Scope = Type.Optional(
   }),
 );
 
-export const scopeStated = (plan: Plan, { live, scopeOf }: Context) =>
-  scopeMember(
-    plan,
-    scopeOf(plan),
-    [...live.venues()].map(({ venue }) => venue),
-  );
+export const scopeStated = (plan: Plan, { live, scopeOf, evaluatedAt }: Context) =>
+  scopeMember(plan, scopeOf(plan), { live, at: evaluatedAt });
 
 /** The plan of an endpoint that needs a key. */
 export const requirePlan = ({ plan }: Context): Plan => {

@@ -8,18 +8,18 @@ import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingValues, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { CapabilityVersion, LayerCapability, ListingVersion } from '../../schemas/topics.ts';
-import { convertQuantity, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { retentionFrom } from '../history/past.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import { findListingPolicy } from '../live/listing-view.ts';
-import { figureOrNull } from '../live/members.ts';
+import { figureOrNull, type Mark, makeConversion, orNone } from '../live/members.ts';
 
 export type RecordOptions = {
   readonly at: Micros;
   readonly units: UnitsMode;
   readonly includeRaw: boolean;
-  /** The listing's present mark, for quantities in quote currency; null when there is none. */
-  readonly mark: Digits | null;
+  /** The listing's present mark, where a conversion needs it; null when there is none. */
+  readonly mark: Mark | null;
 };
 
 type Kept = keyof typeof RETENTION_DAYS;
@@ -92,22 +92,28 @@ const describeLayers = (
   return byKey(entries);
 };
 
-/** Rules that are quantities, in the requested unit; null when they cannot be converted (N-07). */
-const describeRules = ({ record }: ListingVersion, { units: mode, mark }: RecordOptions) => {
-  const { values } = record;
-  const convert = (
-    digits: Digits | null,
-    stated: string | null,
-  ): { readonly figure: Digits | null; readonly unit: string | null } => {
-    const isQuantity = stated === 'base' || stated === 'contracts' || stated === 'quote';
-    if (mode === 'published' || digits === null || !isQuantity) return { figure: digits, unit: stated };
-    const unit = stated as QuantityUnit;
-    return {
-      figure: convertQuantity({ digits, unit, mode, listing: values, mark }),
-      unit: quantityUnitFor(unit, mode),
-    };
+type Rule = { readonly figure: Digits | null; readonly unit: string | null };
+
+const isQuantityUnit = (unit: string | null): unit is QuantityUnit =>
+  unit === 'base' || unit === 'contracts' || unit === 'quote';
+
+/** Rules that are quantities, in the requested unit; one that cannot be converted is null with its reason (N-07). */
+const describeRules = (version: ListingVersion, { units: mode, mark }: RecordOptions) => {
+  const { values } = version.record;
+  const reasons: Record<string, string> = {};
+  let [isConverted, usesMark] = [false, false];
+  const convert = (name: 'lot_size' | 'min_qty'): Rule => {
+    const [digits, unit] = [values[name], values.units[name]];
+    if (mode === 'published' || digits === null || !isQuantityUnit(unit)) return { figure: digits, unit };
+    isConverted = true;
+    usesMark ||= needsMark(unit, mode, values);
+    const figure = convertQuantity({ digits, unit, mode, listing: values, mark: mark?.digits ?? null });
+    if (figure === null) reasons[name] = 'unit_unknown';
+    return { figure, unit: quantityUnitFor(unit, mode) };
   };
-  return { lot: convert(values.lot_size, values.units.lot_size), min: convert(values.min_qty, values.units.min_qty) };
+  const [lot, min] = [convert('lot_size'), convert('min_qty')];
+  const conversion = isConverted ? makeConversion(version, usesMark ? mark : null) : undefined;
+  return { lot, min, conversion, nullReasons: orNone(reasons) };
 };
 
 // Decoded records carry more than their members, so what is written is named.
@@ -134,7 +140,7 @@ export const listingRecord = (
 ): JsonValue => {
   const { record } = version;
   const { values } = record;
-  const { lot, min } = describeRules(version, options);
+  const { lot, min, conversion, nullReasons } = describeRules(version, options);
   const delistedAt = version.delisted_at !== null && version.delisted_at <= options.at ? version.delisted_at : null;
   return {
     instrument: values.instrument,
@@ -157,6 +163,8 @@ export const listingRecord = (
     price_decimals: values.price_decimals,
     qty_decimals: values.qty_decimals,
     units: pickUnits(values, { lot_size: lot.unit, min_qty: min.unit }),
+    conversion,
+    null_reasons: nullReasons,
     quantity_unit: values.quantity_unit,
     oi_sides: values.oi_sides,
     funding_interval: values.funding_interval,

@@ -11,6 +11,7 @@ import type { Endpoint, Spoilt } from '../contract/endpoint.ts';
 import type { Plan } from '../contract/plans.ts';
 import type { Quota } from '../contract/quotas.ts';
 import type { FileLinks } from '../files/links.ts';
+import type { Refused } from '../history/past.ts';
 import type { RowGroup } from '../history/row-groups.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -80,8 +81,8 @@ export type Answer = {
   readonly groups?: readonly RowGroup[];
   /** Gaps beside the rows of `items`: a table has no rows for them, so their count is a header (N-15). */
   readonly gaps?: number;
-  /** What would fit when a share of the answer does: the hint of a refusal (H-08). */
-  readonly fits?: (share: number) => string;
+  /** What would fit instead of the answer: the hint of a refusal (H-08). */
+  readonly fits?: (refused: Refused) => string;
   /** `items_sha256` of an answer that can never change (N-14). */
   readonly settledAs?: string;
   /** Where a 302 leads. */

@@ -200,7 +200,7 @@ const run = (input: Input, context: Context, names: Names): Answer => {
     served_at: formatInstant(servedAt(context, listVenues(selected, names, live))),
     receipt_id: context.receiptId,
     units: options.units,
-    freshness: printBounds(options.bounds, layers),
+    freshness: printBounds(options.bounds, layers, options.units),
     scope: scopeStated(plan, context),
     items: makeItems(selected, context, { layers, options }),
     missing: findMissing(names, selected, context),

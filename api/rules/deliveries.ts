@@ -17,7 +17,7 @@ const FIRST_WAIT_S = 5;
 const LONGEST_WAIT_S = 3_600;
 const GIVEN_UP_AFTER_H = 24;
 
-/** The oldest message that is due of each webhook. */
+/** The oldest message that is due of each webhook, with the name that its rule had at the move: every attempt carries the same. */
 const CLAIM = `
   with due as (
     select distinct on (d.webhook_id) d.delivery_id from rule_deliveries d join rule_webhooks w using (webhook_id)
@@ -29,9 +29,9 @@ const CLAIM = `
       select q.delivery_id from rule_deliveries q join due using (delivery_id)
       where q.next_at <= now() and q.state = 'waiting' for update of q skip locked)
     returning d.*)
-  select c.delivery_id, c.webhook_id, c.attempts, w.url, w.secret, r.name, ${TRANSITION_COLUMNS}
+  select c.delivery_id, c.webhook_id, c.attempts, w.url, w.secret, v.rule ->> 'name' as name, ${TRANSITION_COLUMNS}
   from claimed c join rule_webhooks w using (webhook_id) join rule_transitions t using (transition_id)
-    join rules r on r.rule_id = t.rule_id`;
+    join rule_versions v on v.rule_id = t.rule_id and v.version = t.version`;
 const DELIVERED = `
   update rule_deliveries set state = 'delivered', outcome = $2, ended_at = now() where delivery_id = $1`;
 const FAILED = `
@@ -51,7 +51,7 @@ type Claimed = TransitionRow & {
   readonly name: string;
 };
 
-/** The body that a receiver gets; \`id\` is the same for every attempt. */
+/** The body that a receiver gets, the same at every attempt. */
 const buildBody = (claimed: Claimed): string => {
   const { transitionId, ruleId, at, from, to, reason, matched, matchedTotal } = toTransition(claimed);
   return JSON.stringify({

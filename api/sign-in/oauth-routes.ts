@@ -136,11 +136,26 @@ const addToken = (app: FastifyInstance, pass: Pass, { mcpUrl, failures, nowMs }:
   });
 };
 
+/** What is wrong with a request of a program before the provider reads it, in the form of the protocol (RFC 6749 section 5.2). */
+const addFailures = (app: FastifyInstance): void => {
+  app.setErrorHandler((error: { readonly statusCode?: number }, request, reply) => {
+    const { statusCode = 500 } = error;
+    // A browser, or a failure of ours: answered as everywhere on the site.
+    if (request.method === 'GET' || statusCode >= 500) throw error;
+    const description = statusCode === 413 ? `the body is larger than ${BODY_BYTES} bytes` : 'the body cannot be read';
+    return reply
+      .code(statusCode)
+      .headers({ ...NO_STORE, ...ANY_ORIGIN })
+      .send({ error: 'invalid_request', error_description: description });
+  });
+};
+
 /** A plugin of its own, because bodies are read as bytes here. */
 export const oauthRoutes =
   (deps: OauthDeps) =>
   async (app: FastifyInstance): Promise<void> => {
     const pass = createPass(deps);
+    addFailures(app);
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_BYTES }, (_request, body, done) =>
       done(null, body),

@@ -6,7 +6,7 @@ import { createAdapter, OFFLINE, SCOPE } from './adapter.ts';
 import { signInSecret } from './connection-key.ts';
 import type { Connections } from './connections.ts';
 import type { Exchanges } from './exchanges.ts';
-import { isRedirectAllowed } from './redirects.ts';
+import { isOwnHttps, isRedirectAllowed, isSameRedirect } from './redirects.ts';
 import type { Units } from './units.ts';
 
 export const ACCESS_TOKEN_S = 3_600;
@@ -51,8 +51,9 @@ const checkClient = (metadata: Record<string, unknown>): void => {
   }
   if (typeof name === 'string' && name.length > LONGEST_NAME)
     throw new errors.InvalidClientMetadata(`client_name has at most ${LONGEST_NAME} characters`);
-  // Native clients may mix https and loopback addresses, and their loopback ports vary.
-  metadata['application_type'] = 'native';
+  // Native clients may mix https and loopback addresses.
+  const hasOwnHttps = Array.isArray(redirects) && redirects.some(isOwnHttps);
+  metadata['application_type'] = hasOwnHttps ? 'web' : 'native';
   metadata['grant_types'] = GRANT_TYPES;
   metadata['response_types'] = ['code'];
   metadata['token_endpoint_auth_method'] = 'none';
@@ -159,6 +160,10 @@ export const createProvider = (deps: ProviderDeps): Provider => {
   const provider = new Provider(deps.issuer, makeConfiguration(deps));
   // Addresses of links and cookies are those of the issuer, whatever proxy is before this process: see exchanges.ts.
   provider.proxy = true;
+  // The library lets only native clients vary their loopback ports, which those with https on the own machine are not.
+  provider.Client.prototype.redirectUriAllowed = function isAllowed(asked: string): boolean {
+    return (this.redirectUris ?? []).some((registered) => isSameRedirect(registered, asked));
+  };
   provider.use(deps.exchanges.middleware);
   return provider;
 };

@@ -1,6 +1,7 @@
 // The events of the stream as shapes (ST-03, ST-09): what clients read them with. The OpenAPI document has each by name.
 import Type, { type TSchema } from 'typebox';
 import { Conversion, FigureValue, InstantText, NullableFigure, NullableInstant } from '../contract/parameters.ts';
+import { TIMEFRAMES } from '../language/limits.ts';
 import { CandleRow } from '../operations/candles.ts';
 import { ListingShape } from '../operations/instruments.ts';
 import { LayerObject } from '../operations/snapshots.ts';
@@ -80,7 +81,7 @@ export const STREAM_EVENTS = {
   }),
   candle: Type.Object({
     ...Listing,
-    timeframe: Type.String(described('Length of its period.')),
+    timeframe: Type.Enum([...TIMEFRAMES], described('Length of its period.')),
     price_type: Type.Enum(['trade', 'mark', 'index']),
     row: CandleRow,
   }),

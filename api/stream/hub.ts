@@ -10,15 +10,7 @@ import type { LiveListing } from '../live/listing-book.ts';
 import type { LiveMessage } from '../live/live-message.ts';
 import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
 import { DueQueue } from './due-queue.ts';
-import {
-  type Changed,
-  changeListing,
-  findListing,
-  followListing,
-  replayEnds,
-  replayListing,
-  unfollowListing,
-} from './listing-changes.ts';
+import { type Changed, changeListing, findListing, followListing, unfollowListing } from './listing-changes.ts';
 import { HEARTBEAT, heartbeatData, helloData, readyData } from './notices.ts';
 import { type EventId, parseEventId, printEventId, printMoment, printPlaces, startId } from './positions.ts';
 import { type StreamRequest, selectedBy } from './request.ts';
@@ -89,6 +81,8 @@ export class StreamHub {
   readonly #missedWithinMs: number;
   readonly #meterStep: MeterStep;
   #moment = NO_MOMENT;
+  /** Everything that time alone has changed up to here is in the steps of the streams. */
+  #advancedTo: Micros = 0;
   #isFlushScheduled = false;
   #timer: NodeJS.Timeout | null = null;
 
@@ -137,9 +131,6 @@ export class StreamHub {
     const onEnd = (ended: Stream): void => this.#forget(ended);
     const stream = new Stream({ ...opening, id: `str_${randomUUID()}`, nowMicros: this.#nowMicros, onEnd }, tasks);
     this.#streams.add(stream);
-    for (const selected of selectedBy(opening.request, this.#live, now)) {
-      followListing(stream, selected, this.#changed(now));
-    }
     this.#greet(stream, lastEventId, now);
     this.#timer ??= setInterval(() => this.#meterStep('stream tick', () => this.#tick()), TICK_MS).unref();
     return stream;
@@ -167,12 +158,15 @@ export class StreamHub {
       sent === null || sent.sentAt > now + CLOCKS_APART ? null : { ...sent, sentAt: Math.min(sent.sentAt, now) };
     const resumed = id !== null && this.#ring.covers(id.places);
     const bufferFrom = this.#ring.from(now);
-    stream.add('hello', helloData(stream, this.#live, { resumed, bufferFrom, now }));
+    const selected = selectedBy(request, this.#live, now);
+    const listings = selected.length;
+    stream.add('hello', helloData(stream, this.#live, { listings, resumed, bufferFrom, now }));
     let snapshots = 0;
     if (resumed) {
       stream.commit(lastEventId ?? '');
       this.#resume(stream, id, now);
     } else {
+      for (const each of selected) followListing(stream, each, this.#changed(now));
       const isExpired = lastEventId !== null;
       const from = id === null ? null : Math.min(id.sentAt, now);
       if (isExpired) {
@@ -187,14 +181,8 @@ export class StreamHub {
   }
 
   #resume(stream: Stream, id: EventId, now: Micros): void {
-    resume(stream, id, {
-      live: this.#live,
-      ring: this.#ring,
-      now,
-      idOf: (places) => printEventId(id, printPlaces(stream.tasks, places)),
-      replayListing: (resumed, entry) => replayListing(resumed, entry, this.#changed(now)),
-      replayEnds: (resumed, told) => replayEnds(resumed, { since: id.sentAt, told }, this.#changed(now)),
-    });
+    const idOf = (places: ReadonlyMap<string, Place>) => printEventId(id, printPlaces(stream.tasks, places));
+    resume(stream, id, { ...this.#changed(now), ring: this.#ring, idOf });
   }
 
   #sendSnapshots(stream: Stream, now: Micros): number {
@@ -213,6 +201,7 @@ export class StreamHub {
   /** Sends everything that time alone has changed up to now, also ends of listings: no id may pass an unsent one. */
   #advance(): Micros {
     const now = this.#nowMicros();
+    this.#advancedTo = now;
     for (let due = this.#ends.take(now); due !== null; due = this.#ends.take(now))
       this.#changeListing(due.subject, now);
     this.#board.advance(now);
@@ -244,9 +233,12 @@ export class StreamHub {
     });
   }
 
-  /** Rows that have gathered are sent under the place of the last of them: no id may pass unsent rows. */
+  /**
+   * Rows that have gathered are sent under the place of the last of them, and the instant of the last look at the clock: no id may pass
+   * unsent rows, nor what time has changed since.
+   */
   #endRows(): void {
-    if (this.#rows.send()) this.#commit(this.#nowMicros());
+    if (this.#rows.send()) this.#commit(this.#advancedTo);
   }
 
   #commit(now: Micros): void {

@@ -1,4 +1,4 @@
-// A stream's listings as they come, change and go (ST-03 `listing`, ST-08), now or replayed to a stream that resumes.
+// A stream's listings as they come, change and go (ST-03 `listing`, ST-08), now or as of an entry that is replayed.
 import { writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry } from '../../schemas/topics.ts';
@@ -7,6 +7,7 @@ import type { LiveMemory } from '../live/memory.ts';
 import { listingRecord } from '../operations/listing-record.ts';
 import { selectedAs, selectedBy } from './request.ts';
 import type { Stream } from './stream.ts';
+import type { Track } from './track.ts';
 import { listingKey, type TrackBoard } from './track-board.ts';
 
 export type ListingChange = 'added' | 'changed' | 'delisted';
@@ -17,6 +18,9 @@ export type Changed = {
   /** Called for every version that is followed: a version may state when the listing will end. */
   readonly awaitEnd: (selected: Selected) => void;
 };
+
+/** A moment of the past that is replayed: its instant, and what sends a snapshot of a track as of then. */
+export type Moment = { readonly at: Micros; readonly sendSnapshot: (track: Track<Stream>) => void };
 
 /** Adds a listing to a stream, with a track for each of its layers. */
 export const followListing = (stream: Stream, selected: Selected, { board, now, awaitEnd }: Changed): void => {
@@ -33,10 +37,10 @@ export const unfollowListing = (stream: Stream, key: string, board: TrackBoard):
   board.leave(stream, key);
 };
 
-const sendSnapshots = (stream: Stream, key: string, { board, now }: Changed): void => {
+const sendSnapshots = (stream: Stream, key: string, sendSnapshot: Moment['sendSnapshot']): void => {
   for (const layer of stream.request.layers) {
     const track = stream.tracks.get(`${key}|${layer}`);
-    if (track !== undefined) board.sendSnapshot(stream, track, now);
+    if (track !== undefined) sendSnapshot(track);
   }
 };
 
@@ -58,55 +62,52 @@ const sendListing = (
 export const findListing = (live: LiveMemory, { listing: version }: LiveEntry): LiveListing | undefined =>
   version === null ? undefined : live.venue(version.venue)?.listings.get(version.venue_symbol);
 
-/** Handles a version of a listing, or its end: follows it, lets it go, or sends its new record. */
-export const changeListing = (stream: Stream, listing: LiveListing, changed: Changed): void => {
-  const { live, board, now } = changed;
+/** The present. A version holds as soon as it is read, also where this node's clock is behind that of the log. */
+const presentMoment = (stream: Stream, { versions }: LiveListing, { board, now }: Changed): Moment => ({
+  at: Math.max(now, versions.at(-1)?.written_at ?? now),
+  sendSnapshot: (track) => void board.sendSnapshot(stream, track, now),
+});
+
+/** Handles a version of a listing, or its end: follows it, lets it go, or sends its new record; at present, or at a moment that is replayed. */
+export const changeListing = (
+  stream: Stream,
+  listing: LiveListing,
+  { moment, ...changed }: Changed & { readonly moment?: Moment },
+): void => {
+  const { live, board } = changed;
+  const { at, sendSnapshot } = moment ?? presentMoment(stream, listing, changed);
   const key = listingKey(listing.venue, listing.venueSymbol);
   const before = stream.selected.get(key) ?? null;
-  const after = selectedAs(stream.request, { live, listing, at: now });
+  const after = selectedAs(stream.request, { live, listing, at });
   if (after === null) {
     if (before === null) return;
     unfollowListing(stream, key, board);
-    sendListing(stream, listing, { live, change: 'delisted', at: now });
+    sendListing(stream, listing, { live, change: 'delisted', at });
   } else if (before === null) {
     if (stream.selected.size >= stream.request.plan.limits.stream_listings) return;
-    sendListing(stream, listing, { live, change: 'added', at: now });
+    sendListing(stream, listing, { live, change: 'added', at });
     followListing(stream, after, changed);
-    sendSnapshots(stream, key, changed);
+    sendSnapshots(stream, key, sendSnapshot);
   } else if (after.version.written_at !== before.version.written_at) {
     changed.awaitEnd(after);
     stream.selected.set(key, after);
-    sendListing(stream, listing, { live, change: 'changed', at: now });
+    sendListing(stream, listing, { live, change: 'changed', at });
   }
 };
 
-/** Replays a past change of a listing; returns the change, null for none. An added listing has its snapshots sent too. */
-export const replayListing = (stream: Stream, entry: LiveEntry, changed: Changed): ListingChange | null => {
-  const { live } = changed;
-  const listing = findListing(live, entry);
-  if (listing === undefined || entry.listing === null) return null;
-  const at = entry.listing.written_at;
-  const before = selectedAs(stream.request, { live, listing, at: at - 1 });
-  const after = selectedAs(stream.request, { live, listing, at });
-  if (before === null && after === null) return null;
-  const change = after === null ? 'delisted' : before === null ? 'added' : 'changed';
-  const key = listingKey(listing.venue, listing.venueSymbol);
-  if (change === 'added' && !stream.selected.has(key)) return null;
-  sendListing(stream, listing, { live, change, at });
-  if (change === 'added') sendSnapshots(stream, key, changed);
-  return change;
-};
-
-/** Ends of listings that were known ahead, so that no entry reports them. `told` are those whose end an entry reported. */
-export const replayEnds = (
-  stream: Stream,
-  { since, told }: { readonly since: Micros; readonly told: ReadonlySet<string> },
-  { live, now }: Changed,
-): void => {
-  for (const { listing } of selectedBy(stream.request, live, since)) {
-    const key = listingKey(listing.venue, listing.venueSymbol);
-    if (told.has(key) || stream.selected.has(key) || selectedAs(stream.request, { live, listing, at: now }) !== null)
-      continue;
-    sendListing(stream, listing, { live, change: 'delisted', at: now });
+/** Brings a stream's listings to the present: ends that were known ahead, so that no entry reports them, and what else differs. */
+export const settleListings = (stream: Stream, changed: Changed): void => {
+  const present = new Map(
+    selectedBy(stream.request, changed.live, changed.now).map((selected) => {
+      const { venue, venueSymbol } = selected.listing;
+      return [listingKey(venue, venueSymbol), selected] as const;
+    }),
+  );
+  // Ends come first: they make room within the plan.
+  for (const [key, { listing }] of [...stream.selected]) {
+    if (!present.has(key)) changeListing(stream, listing, changed);
+  }
+  for (const [key, { listing, version }] of present) {
+    if (stream.selected.get(key)?.version.written_at !== version.written_at) changeListing(stream, listing, changed);
   }
 };

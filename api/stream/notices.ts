@@ -1,7 +1,7 @@
 // Events about the stream itself and the service: hello, ready, heartbeat (ST-03, ST-09).
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, writeJson } from '../../schemas/json.ts';
-import { LAYERS } from '../../schemas/layers.ts';
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { printBounds } from '../live/bounds.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -27,18 +27,28 @@ const instantOrNull = (at: Micros | null): string | null => (at === null ? null 
 export const helloData = (
   stream: Stream,
   live: LiveMemory,
-  { resumed, bufferFrom, now }: { readonly resumed: boolean; readonly bufferFrom: Micros; readonly now: Micros },
+  {
+    listings,
+    resumed,
+    bufferFrom,
+    now,
+  }: { readonly listings: number; readonly resumed: boolean; readonly bufferFrom: Micros; readonly now: Micros },
 ): string => {
   const { format, layers, rows } = stream.request;
-  const bounds = printBounds(format.bounds, layers);
+  // Volumes of candles are quantities too (N-07).
+  const converts = format.units !== 'published' && rows.includes('candles');
+  const used: readonly ReadingLayer[] = converts ? [...layers, 'mark'] : layers;
+  const bounds = Object.entries(printBounds(format.bounds, used, format.units));
   return writeJson({
     stream_id: stream.id,
     evaluated_at: formatInstant(now),
     catalogue: catalogueVersion(live, now),
     units: format.units,
-    freshness: byKey(Object.fromEntries(layers.map((layer) => [LAYERS[layer].recordName, bounds[layer] ?? '']))),
+    freshness: byKey(
+      Object.fromEntries(bounds.map(([layer, bound]) => [LAYERS[layer as ReadingLayer].recordName, bound])),
+    ),
     layers: [...layers.map((layer) => LAYERS[layer].recordName), ...rows].sort(),
-    listings: stream.selected.size,
+    listings,
     resumed,
     buffer_from: formatInstant(bufferFrom),
     heartbeat_ms: HEARTBEAT / 1_000,

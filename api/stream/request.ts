@@ -15,8 +15,9 @@ import { TIMEFRAMES, type Timeframe } from '../language/limits.ts';
 import { type Bounds, freshnessFaults, freshnessLimits, makeBounds } from '../live/bounds.ts';
 import type { LiveListing, Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { listingLimit, readNames } from '../operations/listing-input.ts';
+import { collected, listingLimit, readNames } from '../operations/listing-input.ts';
 import type { ReadableEndpoint, Reading } from '../operations/operation.ts';
+import { readTimeframe, timeframeFaults, timeframeShape } from '../operations/timeframe-input.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, type Narrowing, selectListings } from '../selection/resolve.ts';
 import events from './example.json' with { type: 'json' };
@@ -53,7 +54,12 @@ const Input = Type.Object(
         description: 'Levels of `book` a side; 0 (default) for the top of the book only. Clamped to the plan.',
       }),
     ),
-    timeframe: Type.Optional(Type.Enum([...TIMEFRAMES], { description: 'Timeframe of `candles`; 1m when left out.' })),
+    timeframe: Type.Optional(
+      Type.String({
+        description: `Timeframe of \`candles\`, one of ${TIMEFRAMES.join(', ')}; 1m when left out.`,
+        examples: ['1h'],
+      }),
+    ),
     snapshot: Type.Optional(Type.Boolean({ description: 'false leaves the initial snapshots out.' })),
     rules: Type.Optional(
       Type.Boolean({
@@ -74,7 +80,8 @@ const layerFault = (name: string): ApiError[] => {
   ];
 };
 
-const refine = ({ layers, freshness }: Partial<StreamInput>): ApiError[] => [
+const refine = ({ layers, freshness, timeframe }: Partial<StreamInput>): ApiError[] => [
+  ...timeframeShape(timeframe),
   ...(layers === undefined ? [] : layers.split(',').flatMap(layerFault)),
   ...freshnessFaults(freshness),
 ];
@@ -93,14 +100,17 @@ export const STREAM = {
     description:
       'Server-sent events: `hello`, `snapshot` once a listing and layer, `ready`, then `update`, `event` (trades, liquidations), `candle`, `listing`, `heartbeat` every 15 s, `gap`, `error`, `bye`; with `rules=true` also `rule`. `Last-Event-ID` resumes within 300 s.',
   }),
-  codes: [...WHERE_CODES, ...SCOPE_CODES],
+  codes: [...WHERE_CODES, 'DQL_TIMEFRAME_UNSUPPORTED', ...SCOPE_CODES],
   example: {
     question: 'How do the mark and the funding of BTC change from now on?',
     input: { where: 'base = BTC', layers: 'mark,funding' },
     output: events.join('\n'),
   },
   refine: (input: unknown) => refine(input as Partial<StreamInput>),
-  understand: (input: unknown, { live }: Reading): Names => readNames((input as Partial<StreamInput>).where, live),
+  understand: (input: unknown, { live }: Reading): Names => {
+    const { timeframe, where } = input as Partial<StreamInput>;
+    return collected(timeframeFaults(timeframe), () => readNames(where, live));
+  },
 } as const satisfies ReadableEndpoint;
 
 /** How states are printed: streams of one format share every text. */
@@ -189,7 +199,7 @@ export const readRequest = (
   { live, plan, choice, at }: { live: LiveMemory; plan: Plan; choice: ScopeChoice; at: Micros },
 ): StreamRequest => {
   const [layers, rows] = [readLayers(input.layers, plan), readRows(input.layers)];
-  const timeframe = input.timeframe ?? '1m';
+  const timeframe = readTimeframe(input.timeframe ?? '1m') ?? '1m';
   const served = [...live.venues()].map(({ venue }) => venue);
   const venues = names.venue === undefined ? served : [...new Set(names.venue.map(({ code }) => code))].sort();
   const format = readFormat(input, plan);

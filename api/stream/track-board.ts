@@ -165,7 +165,7 @@ export class TrackBoard {
 type Placed = { readonly rev: number; readonly recorded_at: Micros };
 
 /** The `gap` event for readings missing between two: the log was read anew past them (ST-03). */
-const holeData = ({ listing, layer }: StreamTrack, before: Placed, after: Placed): string =>
+export const holeData = ({ listing, layer }: StreamTrack, before: Placed, after: Placed): string =>
   gapData({
     from: before.recorded_at,
     to: after.recorded_at,

@@ -2,6 +2,7 @@
 import cors from '@fastify/cors';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { readPath, readQuery } from '../contract/request-url.ts';
 import { parseKeepingDigits } from './digits.ts';
 import { createExchange, refuseRequest } from './exchange.ts';
 import type { McpDeps } from './mcp-server.ts';
@@ -32,8 +33,6 @@ const INVALID_REQUEST = -32_600;
 const sendRefused = (reply: FastifyReply, { status, headers, body }: Refused): FastifyReply =>
   reply.code(status).headers(headers).header('cache-control', 'no-store').send(body);
 
-const readQuery = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
-
 const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 
@@ -43,7 +42,7 @@ type Documents = ReturnType<typeof metadataDocuments>;
 const addHostCheck = (app: FastifyInstance, deps: ToolAppDeps, documents: Documents): void => {
   app.addHook('onRequest', async (request, reply) => {
     const { headers, method, url } = request;
-    const isPublic = documents.has(url.split('?')[0] ?? '');
+    const isPublic = documents.has(readPath(url));
     const refused = refuseHost(isPublic ? { headers: { host: headers.host } } : { headers }, deps);
     if (refused !== null) return sendRefused(reply, refused);
     return method === 'OPTIONS' && !isPreflight(request) ? sendRefused(reply, WRONG_METHOD) : undefined;
@@ -63,9 +62,10 @@ const addCors = (app: FastifyInstance) =>
 const addRefusals = (app: FastifyInstance, deps: ToolAppDeps, path: string): void => {
   app.decorateRequest('apiKey', '');
   app.addHook('onRequest', async (request, reply) => {
-    if (request.url.split('?')[0] !== path) return;
-    const { method, headers } = request;
-    const outcome = await admitRequest({ method, headers, query: readQuery(request), nowMs: deps.nowMs() }, deps);
+    // The route that is taken, and for a wrong method the one that would be: every spelling of the address is one of them.
+    if (request.routeOptions.url !== path && readPath(request.url) !== path) return;
+    const { method, headers, url } = request;
+    const outcome = await admitRequest({ method, headers, query: readQuery(url), nowMs: deps.nowMs() }, deps);
     if (!isAdmitted(outcome)) return sendRefused(reply, outcome);
     request.apiKey = outcome.key;
     return undefined;

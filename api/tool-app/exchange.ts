@@ -5,6 +5,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { ToolCaller } from './call-tool.ts';
+import { clearFaults } from './clear-faults.ts';
 import { createMcpServer, type McpDeps } from './mcp-server.ts';
 
 /** A batch has at most so many messages (T-01). */
@@ -29,6 +30,8 @@ const METHOD_NOT_FOUND = -32_601;
 
 type Fault = { readonly status: number; readonly code: number; readonly message: string; readonly id?: unknown };
 
+const NESTED: Fault = { status: 400, code: INVALID_REQUEST, message: 'A batch has messages, and no batch in it.' };
+
 /** A request that the protocol layer refuses. */
 export const refuseRequest = ({ status, code, message, id = null }: Fault): Answered => ({
   status,
@@ -37,7 +40,7 @@ export const refuseRequest = ({ status, code, message, id = null }: Fault): Answ
 
 const readText = async (response: Response): Promise<Answered> => ({
   status: response.status,
-  text: response.body === null ? null : await response.text(),
+  text: response.body === null ? null : clearFaults(await response.text()),
 });
 
 const readMembers = (body: unknown): Readonly<Record<string, unknown>> =>
@@ -62,6 +65,8 @@ export const createExchange = (deps: McpDeps, url: string): ((posted: Posted) =>
 
   const answerOne = async (headers: Headers, posted: Posted): Promise<Answered> => {
     const { body, caller } = posted;
+    // The library would read it as a batch of its own.
+    if (Array.isArray(body)) return refuseRequest(NESTED);
     const request = new Request(url, { method: 'POST', headers });
     if (await isLegacyRequest(request, body)) return answerLegacy(request, posted);
     const { method, id } = readMembers(body);

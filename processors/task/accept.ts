@@ -50,7 +50,7 @@ export const applyReading = (context: TaskContext, subject: Subject, { record, r
     raw,
   });
   const replaced = acceptReading(context, listing, { reading: toReading(source, measured, null), offset: out.offset });
-  if (replaced) pushRecord(context, record, connection);
+  if (replaced) pushRecord(context, record, { connection });
 };
 
 const isAboveHeld = (layer: LayerState, { reading, offset }: Candidate): boolean => {

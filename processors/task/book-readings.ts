@@ -16,6 +16,7 @@ import {
 } from './books.ts';
 import { countsForLayer } from './connections.ts';
 import { isCollected, openLayer, pushRecord, type TaskContext } from './context.ts';
+import { pushListingGap } from './gap-records.ts';
 import { type Measured, type ReadingSource, toInvalidation, toReading } from './readings.ts';
 
 /** Levels a side in readings and `md.book` (`endpoints.book_depth`). */
@@ -108,15 +109,8 @@ const breakBook = (context: TaskContext, subject: BookSubject, cause: GapCause):
   stopWaiting(context, book);
   const broken = offerBook(context, subject, (source, venueTs) => toInvalidation(source, cause, venueTs));
   if (!broken) return;
-  const gap = {
-    layer: 'gap' as const,
-    venue: context.venue.id,
-    venue_symbol: book.symbol,
-    venue_ts: null,
-    received_at: readReceivedAt(book),
-    values: { scope: 'symbol', cause, of: ['book'] },
-  };
-  pushRecord(context, gap, subject.connection);
+  const missed = { cause, receivedAt: readReceivedAt(book), connId: book.connId };
+  pushListingGap(context, { symbol: book.symbol, of: ['book'] }, missed);
 };
 
 const readReceivedAt = (book: BookState): Micros => book.change?.receivedAt ?? 0;
@@ -149,7 +143,8 @@ const publishBook = (context: TaskContext, subject: BookSubject): void => {
     received_at: readReceivedAt(book),
     values: { ...top, sequence, collected_levels: held, bands },
   };
-  pushRecord(context, record, subject.connection);
+  const { change } = book;
+  pushRecord(context, record, { connection: subject.connection, ...(change === null ? {} : { of: change }) });
 };
 
 /** Offers the book's reading to both of its layers; returns whether `book` was replaced. */

@@ -85,7 +85,9 @@ export const applyCandle = (
 ): void => {
   const { state, out } = context;
   const { open_time: openTime, price_type: priceType } = record.values;
-  if (!isPriceCollected(context, listing, priceType) || record.values.closed === false) return;
+  if (!isPriceCollected(context, listing, priceType)) return;
+  // A running minute is for other consumers only: no answer shows it.
+  if (record.values.closed === false) return pushRecord(context, record, { connection });
   const series = openSeries(listing, priceType);
   const { candles } = series;
   const late = !counts(state.recordedAt, openTime + MINUTE);
@@ -104,7 +106,7 @@ export const applyCandle = (
   // A possibly partial minute never replaces the whole one.
   if (!isFinal(candles.minutes[openTime]) || isWhole) {
     candles.minutes[openTime] = minute;
-    pushRecord(context, record, connection);
+    pushRecord(context, record, { connection });
   }
   announceMinutes(context, series, [...proved, openTime]);
 };

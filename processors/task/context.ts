@@ -87,13 +87,19 @@ export const pushSealed = (context: TaskContext, symbol: string, row: Row): void
   pushLive(context.out, context.state.recordedAt, { kind: 'sealed', symbol, row });
 };
 
+type Provenance = {
+  readonly connection: ConnectionView;
+  /** The raw record it is of, when that is an earlier one than the record in work. */
+  readonly of?: { readonly offset: number; readonly recordedAt: Micros };
+};
+
 export const pushRecord = (
-  context: TaskContext,
+  { partition, out, state }: TaskContext,
   record: Parameters<typeof pushMd>[1],
-  connection: ConnectionView,
+  { connection, of = { offset: out.offset, recordedAt: state.recordedAt } }: Provenance,
 ): void => {
-  const src = { partition: context.partition, offset: context.out.offset };
-  pushMd(context.out, record, { recordedAt: context.state.recordedAt, connId: connection.conn_id, src });
+  const { offset, recordedAt } = of;
+  pushMd(out, record, { recordedAt, connId: connection.conn_id, src: { partition, offset } });
 };
 
 /** Alive spans are published on `live` when they start and end; ended ones are rows. */

@@ -113,5 +113,5 @@ export const applyEvent = (context: TaskContext, subject: Subject, message: Even
   const row = eventRow(kind.table, source, record);
   pushRow(context.out, row);
   pushLive(context.out, context.state.recordedAt, { kind: 'event', symbol: listing.symbol, row });
-  if (!late) pushRecord(context, { ...record, values: { ...record.values, id } }, connection);
+  if (!late) pushRecord(context, { ...record, values: { ...record.values, id } }, { connection });
 };

@@ -19,6 +19,7 @@ import { applyAnswer, applyCandle, forgetNewest, isPriceCollected, type PricedAn
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
 import { isCollected, ownsSymbol, pushDeadLetter, spanChanged, type TaskContext, toTaskPlace } from './context.ts';
 import { applyEvent, restartEvents } from './events.ts';
+import { pushConnectionGap } from './gap-records.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { capabilityRow, listingRow } from './rows.ts';
 import { type ConnectionView, createListing, type ListingView } from './state.ts';
@@ -115,7 +116,11 @@ const applyLost = (context: TaskContext, message: RawMessage): void => {
   const changed = spanChanged(context);
   nameConnection(store, named(message, message.received_at), changed);
   endBooks(context, message.conn_id);
-  store.changeConnection(message.conn_id, (connection) => loseConnection(connection, body, changed));
+  store.changeConnection(message.conn_id, (connection) => {
+    if (!connection.closed)
+      pushConnectionGap(context, connection, { cause: body.cause, receivedAt: message.received_at });
+    loseConnection(connection, body, changed);
+  });
 };
 
 function* applyReference(context: TaskContext, message: RawMessage): Interruptible {

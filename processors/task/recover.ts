@@ -4,7 +4,8 @@ import type { Micros } from '../../schemas/records.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
 import { createConnection } from './connections.ts';
 import { isCollected, openLayer, ownsSymbol, type TaskContext } from './context.ts';
-import { pushLive, pushMd } from './outputs.ts';
+import { pushListingGap } from './gap-records.ts';
+import { pushLive } from './outputs.ts';
 import { toInvalidation } from './readings.ts';
 import type { Recovery } from './recovery.ts';
 import { createListing, type LayerState, type ListingState, type ListingView } from './state.ts';
@@ -96,7 +97,8 @@ export const resumePublishing = (context: TaskContext, { revs }: Recovery, recei
       });
       if (layers.length === 0) return;
       invalidate(context, listing, { layers, receivedAt });
-      publishGap(context, listing.symbol, { layers, receivedAt });
+      const missed = { cause: 'pipeline_restart', receivedAt, connId: '' } as const;
+      pushListingGap(context, { symbol: listing.symbol, of: layers }, missed);
     });
   }
 };
@@ -129,17 +131,4 @@ const invalidate = ({ state, out }: TaskContext, listing: ListingState, { layers
     layer.reading = toInvalidation(source, 'pipeline_restart', null);
     pushLive(out, state.recordedAt, { kind: 'reading', symbol: listing.symbol, reading: layer.reading });
   }
-};
-
-const publishGap = (context: TaskContext, symbol: string, { layers, receivedAt }: Lost): void => {
-  const { state, out, partition, venue } = context;
-  const gap = {
-    layer: 'gap' as const,
-    venue: venue.id,
-    venue_symbol: symbol,
-    venue_ts: null,
-    received_at: receivedAt,
-    values: { scope: 'symbol', cause: 'pipeline_restart', of: layers.map((name) => LAYERS[name].recordName) },
-  };
-  pushMd(out, gap, { recordedAt: state.recordedAt, connId: '', src: { partition, offset: out.offset } });
 };

@@ -6,6 +6,7 @@ import type { PaymentChecks } from '../../api/access/call.ts';
 import { type KeyStore, openKeyStore } from '../../api/access/key-store.ts';
 import { hashKey, makeKey } from '../../api/access/keys.ts';
 import { Meter } from '../../api/access/meter.ts';
+import type { StoredTurnover } from '../../api/access/turnover-store.ts';
 import type { Anchors } from '../../api/anchors/anchors.ts';
 import type { ArchiveManifest } from '../../api/contract/archive.ts';
 import { PLAN_CODES, type PlanCode } from '../../api/contract/plans.ts';
@@ -137,7 +138,8 @@ export const reading = (over: Partial<Reading> = {}): Reading => ({
 export const markReading = (mark: string, over: Partial<Reading> = {}): Reading =>
   reading({ layer: 'mark', values: { mark, index: mark, basis: '0' }, instants: {}, raw: null, ...over });
 
-type Body = Partial<Omit<LiveEntry, 'offset' | 'index' | 'recorded_at'>> & Pick<LiveEntry, 'kind'>;
+/** Recorded at `NOW` when it does not say otherwise. */
+type Body = Partial<Omit<LiveEntry, 'offset' | 'index'>> & Pick<LiveEntry, 'kind'>;
 
 /** Feeds a memory copy with what a message of Kafka decodes to. */
 export class Feed {
@@ -278,6 +280,7 @@ export const testApp = async (
     receipts?: Receipts;
     rules?: AgentRules;
     moves?: RuleMoves;
+    turnover?: () => StoredTurnover | null;
     payments?: PaymentChecks;
     statusStore?: StatusStore;
     isHistoryReachable?: () => Promise<boolean>;
@@ -301,6 +304,7 @@ export const testApp = async (
     receipts: over.receipts ?? NO_RECEIPTS,
     ...(over.rules === undefined ? {} : { rules: over.rules }),
     ...(over.moves === undefined ? {} : { moves: over.moves }),
+    ...(over.turnover === undefined ? {} : { turnover: over.turnover }),
     accounts: over.accounts ?? { read: async () => null },
     payments: over.payments ?? paymentsOff(over.terms ?? TERMS, over.baseUrl),
     baseUrl: over.baseUrl ?? BASE_URL,

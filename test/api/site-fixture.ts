@@ -79,9 +79,23 @@ export const hiddenFields = (html: string, action: string): Fields => {
   throw new Error(`no form goes to ${action}`);
 };
 
+const ERROR_MEMBERS = ['code', 'message', 'position', 'hint', 'path'];
+
+/** Throws when an error of an answer has its members in another order than E-05: so each test looks at every error that it provokes. */
+const checkErrors = ({ statusCode, headers, body }: LightMyRequestResponse): void => {
+  if (statusCode < 400 || !String(headers['content-type']).startsWith('application/json')) return;
+  for (const error of (JSON.parse(body) as { errors?: object[] }).errors ?? []) {
+    const found = Object.keys(error);
+    const wanted = ERROR_MEMBERS.filter((name) => found.includes(name));
+    if (found.join() !== wanted.join())
+      throw new Error(`found an error with ${found.join()}, use ${wanted.join()}, because E-05 states that order`);
+  }
+};
+
 const openBrowser = (app: FastifyInstance): Browser => {
   const cookies = new Map<string, string>();
   const keep = (answer: LightMyRequestResponse): LightMyRequestResponse => {
+    checkErrors(answer);
     for (const { name, value, maxAge, expires } of answer.cookies) {
       if (value === '' || maxAge === 0 || (expires !== undefined && expires.getTime() <= Date.now()))
         cookies.delete(name);

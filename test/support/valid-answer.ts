@@ -62,6 +62,16 @@ const headerFaults = ({ statusCode, headers }: Answered): string[] => {
   return all.flatMap(([name, shape]) => (shape.test(String(headers[name])) ? [] : [`${name}: ${headers[name]}`]));
 };
 
+/** Whether something in it was converted with a mark (N-07). */
+const hasMark = (value: unknown): boolean => {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([name, part]) => (name === 'conversion' ? 'mark' in part : hasMark(part)));
+};
+
+/** Bounds are complete: that of a mark which converts is used too (F-03). */
+const boundFaults = ({ freshness, ...answer }: { readonly freshness?: object }): string[] =>
+  freshness !== undefined && !('mark' in freshness) && hasMark(answer) ? ['freshness without the bound of mark'] : [];
+
 const bodyFaults = (endpoint: Endpoint | undefined, { statusCode, headers, body }: Answered): string[] => {
   if (statusCode >= 400) {
     if (headers['content-type'] !== JSON_TYPE) return [`errors as ${headers['content-type']}`];
@@ -70,10 +80,11 @@ const bodyFaults = (endpoint: Endpoint | undefined, { statusCode, headers, body 
   // The purchase of a plan is returned on any payable path (P-06).
   const isJson = headers['content-type'] === JSON_TYPE && headers['content-encoding'] === undefined;
   if (endpoint === undefined || !isJson || body.startsWith('{"purchase"')) return [];
-  const answer = JSON.parse(body) as { readonly receipt_id?: string };
+  const answer = JSON.parse(body) as { readonly receipt_id?: string; readonly freshness?: object };
   const isOfReceipt = endpoint.class === 'receipt' || answer.receipt_id === undefined;
   return [
     ...findSchemaFaults(endpoint, answer),
+    ...boundFaults(answer),
     ...(isOfReceipt || answer.receipt_id === headers['x-service-receipt'] ? [] : ['two receipts']),
   ];
 };

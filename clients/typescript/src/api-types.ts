@@ -61,6 +61,67 @@ export type ErrorPosition = {
   readonly length: number;
 };
 
+export type PaymentOffer = {
+  readonly scheme: 'exact';
+  /** Chain of the token, such as `eip155:8453`. */
+  readonly network: string;
+  /** Atomic units of the token: `5000` is 0.005 USDC. */
+  readonly amount: string;
+  /** Contract of the token. */
+  readonly asset: string;
+  /** Address that is paid. */
+  readonly payTo: string;
+  /** Seconds for which a signed payment is accepted. */
+  readonly maxTimeoutSeconds: number;
+  /** `kind` `call` pays this call, `plan` buys the plan named; `name` and `version` are the EIP-712 domain of the token. */
+  readonly extra: {
+    readonly kind: 'call' | 'plan';
+    readonly class?: string;
+    readonly plan?: string;
+  };
+};
+
+/** What the call costs, and how it is paid (x402 version 2). */
+export type PaymentRequired = {
+  readonly x402Version: 2;
+  /** What is wrong with the payment, or that none was sent. */
+  readonly error: string;
+  readonly resource: {
+    readonly url: string;
+    readonly description: string;
+    readonly mimeType: string;
+  };
+  /** First the price of this call, then each plan. */
+  readonly accepts: readonly PaymentOffer[];
+  readonly errors: readonly ErrorItem[];
+  /** How the call is made, for lists of paid services (`bazaar`). */
+  readonly extensions: { readonly [name: string]: unknown };
+};
+
+export type PaymentSettlement = {
+  readonly success: boolean;
+  /** Why it failed; absent when it did not. */
+  readonly errorReason?: string;
+  /** Hash of the transaction; empty when it failed. */
+  readonly transaction: string;
+  readonly network: string;
+  readonly payer: string;
+};
+
+/** The 200 to a payment for a plan, in the place of the answer of the endpoint. */
+export type PlanPurchase = {
+  readonly purchase: {
+    readonly plan: string;
+    /** The key, shown this once. */
+    readonly key: string;
+    readonly key_id: string;
+    readonly expires_at: string;
+  };
+  readonly settlement: PaymentSettlement;
+  /** Receipt of the payment. */
+  readonly receipt_id: string;
+};
+
 export type VenuesAnswer = {
   /** Instant T of the answer, by the service’s clock. */
   readonly evaluated_at: Instant;
@@ -731,6 +792,10 @@ export type Listing<F extends Digits = number> = {
   readonly qty_decimals: number | null;
   /** Unit of each figure, by name. */
   readonly units: { readonly [name: string]: string | null };
+  /** What quantities were converted with. */
+  readonly conversion?: Conversion<F>;
+  /** Why a figure is null, by name. */
+  readonly null_reasons?: { readonly [name: string]: string };
   /** What the venue counts quantities in: `base`, `contracts` or `quote`. */
   readonly quantity_unit: string;
   /** Whether open interest counts one side or both. */
@@ -1518,7 +1583,7 @@ export type CandleEvent<F extends Digits = number> = {
   /** Market code, `<base>-PERP`: the same on every venue. */
   readonly instrument: string;
   /** Length of its period. */
-  readonly timeframe: string;
+  readonly timeframe: Timeframe;
   /** Which price: trades, the venue’s mark, or its index. */
   readonly price_type: PriceType;
   /** The row: every anchored column as text, boolean or null. */
@@ -1743,8 +1808,8 @@ export type StreamRequest = {
   readonly allow_stale?: boolean;
   /** Levels of `book` a side; 0 (default) for the top of the book only. Clamped to the plan. */
   readonly depth?: number;
-  /** Timeframe of `candles`; 1m when left out. */
-  readonly timeframe?: Timeframe;
+  /** Timeframe of `candles`, one of 1m, 2m, 3m, 5m, 15m, 30m, 1h, 4h, 12h, 1d; 1m when left out. */
+  readonly timeframe?: string;
   /** false leaves the initial snapshots out. */
   readonly snapshot?: boolean;
   /** true adds `rule` events: each rule of the account with its state, then every move of one. */

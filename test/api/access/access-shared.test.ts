@@ -10,7 +10,6 @@ import { PLACES_CHANNEL, sharedPlaces } from '../../../api/access/place-store.ts
 import { Places } from '../../../api/access/places.ts';
 import { spendQuota } from '../../../api/access/quotas.ts';
 import { scopeChooser } from '../../../api/access/scope.ts';
-import { chooseScope } from '../../../api/access/turnover.ts';
 import { keepTurnover } from '../../../api/access/turnover-store.ts';
 import { LimitReached } from '../../../api/contract/limits.ts';
 import { PLANS } from '../../../api/contract/plans.ts';
@@ -298,41 +297,3 @@ t.test(
     t.same(choice.venues, ['bybit', 'okx'], 'the largest, not the first');
   },
 );
-
-t.test('venues and instruments by the largest turnover, in exact figures, equal ones by code (AC-02)', (t) => {
-  const turnover = new Map([
-    [
-      'a',
-      new Map([
-        ['X-PERP', '0.1'],
-        ['Y-PERP', '0.2'],
-        ['Z-PERP', '5'],
-      ]),
-    ],
-    [
-      'b',
-      new Map([
-        ['X-PERP', '5.3'],
-        ['Y-PERP', '0'],
-      ]),
-    ],
-    [
-      'c',
-      new Map([
-        ['X-PERP', '5.3'],
-        ['Z-PERP', '100'],
-      ]),
-    ],
-    ['d', new Map([['W-PERP', '9007199254740993.1']])],
-  ]);
-  const plan = (venues: number | null, instruments: number | null) => ({ ...PLANS.free, venues, instruments });
-  t.same(chooseScope(plan(2, 2), turnover), { venues: ['c', 'd'], instruments: ['W-PERP', 'Z-PERP'] });
-  t.same(chooseScope(plan(null, 2), turnover), { venues: null, instruments: ['W-PERP', 'Z-PERP'] });
-  t.same(chooseScope(plan(2, 1), new Map([...turnover].slice(0, 2))), { venues: ['a', 'b'], instruments: ['X-PERP'] });
-  t.same(chooseScope(plan(1, 9), new Map([...turnover].slice(0, 2))), {
-    venues: ['a'],
-    instruments: ['X-PERP', 'Y-PERP', 'Z-PERP'],
-  });
-  t.same(chooseScope(plan(null, null), turnover), { venues: null, instruments: null });
-  t.end();
-});

@@ -1,4 +1,5 @@
 // The order of checks of E-01: every endpoint with every credential and body, keys, limits, the challenge.
+import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { isKey, makeKey, shortenKey } from '../../../api/access/keys.ts';
@@ -45,6 +46,13 @@ const TABLE: readonly (readonly [string, string, string | undefined, number, str
   ['GET', '/v2/venues?api_key=1', 'Bearer nonsense', 400, 'KEY_IN_URL'],
   ['POST', '/v2/snapshots?TOKEN=1', undefined, 400, 'KEY_IN_URL'],
   ['GET', '/v2/venues?x=1', undefined, 400, 'DQL_JSON_SCHEMA'],
+  ['GET', '/%762/venues', undefined, 200, undefined],
+  ['GET', '/v2/venu%65s?a=1?key=1', undefined, 400, 'DQL_JSON_SCHEMA'],
+  ['GET', `/%762/venues?a=1?${makeKey()}`, undefined, 400, 'KEY_IN_URL'],
+  ['POST', '/%76%32/snapshots?TOKEN=1', undefined, 400, 'KEY_IN_URL'],
+  ['GET', '/%762/snapshots', undefined, 405, 'METHOD_NOT_ALLOWED'],
+  ['GET', '/%762/nothing', undefined, 404, 'NOT_FOUND'],
+  ['GET', '/%762/%zz', undefined, 400, 'DQL_JSON_SCHEMA'],
 ];
 
 t.test('every endpoint answers every credential by the order of checks', async (t) => {
@@ -191,6 +199,27 @@ t.test(
     t.equal(await useUp('192.0.2.2', (n) => `198.51.100.${n}`), 429, 'a header of an untrusted client is ignored');
   },
 );
+
+t.test('a body with a Content-Encoding is refused, whatever it holds; identity is none (E-01 step 5)', async (t) => {
+  const { app, as } = await testApp(market());
+  t.teardown(() => app.close());
+  const send = (encoding: string, payload: Buffer) =>
+    app.inject({
+      ...{ method: 'POST', url: '/v2/snapshots', payload },
+      headers: { ...as('pro_plus'), 'content-type': 'application/json', 'content-encoding': encoding },
+    });
+  const plain = Buffer.from('{"layers": ["mark"]}');
+  for (const encoding of ['gzip', 'GZIP', 'deflate', 'br', 'zstd', 'gzip, br', 'identity, gzip', 'nothing']) {
+    for (const payload of [plain, gzipSync(plain)]) {
+      const answer = await send(encoding, payload);
+      t.equal(answer.statusCode, 415, encoding);
+      t.match(answer.json(), {
+        errors: [{ code: 'UNSUPPORTED_MEDIA_TYPE', hint: 'Send it without Content-Encoding.' }],
+      });
+    }
+  }
+  for (const encoding of ['identity', 'Identity', '']) t.equal((await send(encoding, plain)).statusCode, 200, encoding);
+});
 
 t.test('size is checked before media type, and both before shape', async (t) => {
   const { app, as } = await testApp(market());

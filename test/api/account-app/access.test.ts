@@ -186,6 +186,36 @@ t.test('nothing changes without a session, or with that of another account', asy
   t.equal(await ownersState(), before, 'nothing of the owner has changed');
 });
 
+t.test('another spelling of an address below /api/ is answered as the address itself', async (t) => {
+  const before = await ownersState();
+  const ask = (one: Browser, method: 'GET' | 'POST' | 'DELETE', url: string, headers: Record<string, string>) =>
+    one.send({ method, url, headers, ...(method === 'POST' ? { payload: 'name=x' } : {}) });
+  const json = { 'content-type': 'application/json' };
+  const form = { 'content-type': 'application/x-www-form-urlencoded', origin: ACCOUNT_URL };
+  const reads = MEMBER.filter((path) => path.startsWith('/api/'));
+  const calls: (readonly [Browser, 'GET' | 'POST' | 'DELETE', string, Record<string, string>])[] = [
+    ...reads.map((path) => [browser(), 'GET', path, {}] as const),
+    ...WRITES.map(([method, path]) => [browser(), method, filled(path), { ...json, origin: ACCOUNT_URL }] as const),
+    ...WRITES.map(([method, path]) => [owner, method, filled(path), { ...json, origin: 'http://evil.test' }] as const),
+    ...WRITES.filter(([method]) => method === 'POST').map(
+      ([method, path]) => [owner, method, filled(path), form] as const,
+    ),
+  ];
+  for (const [one, method, path, headers] of calls) {
+    const itself = await ask(one, method, path, headers);
+    t.ok([400, 401, 403, 415].includes(itself.statusCode), `${method} ${path} ${itself.statusCode}`);
+    for (const spelt of [path.replace('/api/', '/%61pi/'), path.replace('/api/', '/a%70%69/')]) {
+      const { statusCode, body, headers: given } = await ask(one, method, spelt, headers);
+      t.same(
+        [statusCode, given['content-type'], body],
+        [itself.statusCode, itself.headers['content-type'], itself.body],
+        spelt,
+      );
+    }
+  }
+  t.equal(await ownersState(), before, 'nothing of the owner has changed');
+});
+
 const strangersToken = async (url: string): Promise<string> => {
   const session = await world.site.sessions.find(stranger.cookies.get('session') ?? '');
   return world.site.forms.make({ cookies: {}, session, headers: {} } as never, {} as never, url);

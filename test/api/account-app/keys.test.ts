@@ -65,6 +65,12 @@ t.test('the JSON refuses what is no key, writes of other sites, and keys of othe
     { name: 'x'.repeat(61) },
     { name: 'a', expires_at: 'soon' },
     { name: 'a', expires_at: '2001-01-01T00:00:00Z' },
+    { name: 'a', expires_at: '2030-02-30T00:00:00Z' },
+    { name: 'a', expires_at: '2030-02-29T00:00:00Z' },
+    { name: 'a', expires_at: '2030-01-01T24:00:00Z' },
+    { name: 'a', expires_at: '2030-01-01T00:00:00+24:00' },
+    { name: 'a', expires_at: '2030-13-01' },
+    { name: 'a', expires_at: 1_900_000_000 },
   ])
     t.match((await post(body)).json(), { errors: [{ code: 'BAD_REQUEST' }] }, JSON.stringify(body));
   t.equal((await post({ name: 'a' }, { origin: 'http://evil.test' })).statusCode, 403);
@@ -90,9 +96,23 @@ t.test('a key seen in a URL is marked on the page, and its owner gets a letter, 
   await store.markCompromised(key);
   await store.markCompromised(key);
   t.match((await one.get('/keys')).body, /“leaked” was sent in a URL/);
-  t.match((await pool.query('select subject, body from mail_outbox')).rows, [
-    { subject: /seen in a URL/, body: /"leaked"/ },
-  ]);
+  const letters = async () => (await pool.query('select subject, body from mail_outbox order by mail_id')).rows;
+  t.match(await letters(), [{ subject: /seen in a URL/, body: /"leaked".* It still works\.\n\nMake another one/s }]);
+  const { rows } = await pool.query('select key_id from api_keys where hash = $1', [hashKey(key)]);
+  await one.submit('/keys', {}, `/keys/${rows[0].key_id}/revoke`);
+  for (const [name, ending, state] of [
+    ['ended', 'revoked_at = now()', /It is revoked and no longer works/],
+    ['past', "expires_at = now() - interval '1 second'", /It has expired and no longer works/],
+  ] as const) {
+    const gone = KEY.exec((await one.submit('/keys', { name, expires: '' })).body)?.[0] ?? '';
+    await pool.query(`update api_keys set ${ending} where hash = $1`, [hashKey(gone)]);
+    await store.markCompromised(gone);
+    const { body } = (await letters()).at(-1);
+    t.match(body, state);
+    t.match(body, `"${name}"`);
+    t.notMatch(body, /still works|revoke this one/, `${name} does not`);
+    t.notMatch((await one.get('/keys')).body, `“${name}” was sent in a URL`, 'the page asks for nothing');
+  }
 });
 
 t.test(

@@ -34,6 +34,17 @@ t.test('an address or a password that cannot be one is refused with what to do',
     ['x'.repeat(257), /at most 256/],
   ] as const)
     t.match((await signUp(browser(), { password })).answer, { statusCode: 400, body: words }, password);
+  const email = 'lantern.maker@quarry-works.example';
+  for (const password of [
+    ...[email, email.toUpperCase(), `${email}1!`, `my-${email}`, 'lantern.maker2026', 'lantern.maker quarry-works'],
+    ...['quarry-works.example', 'Perp Market Data', 'perp-market-data!', 'PerpMarketData1'],
+  ])
+    t.match(
+      (await signUp(browser(), { email, password })).answer,
+      { statusCode: 400, body: /is your mail address or the name of this service with little else/ },
+      password,
+    );
+  t.equal((await signUp(browser(), { email, password: 'lantern.maker orbit' })).answer.statusCode < 400, true);
 });
 
 t.test(

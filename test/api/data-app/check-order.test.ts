@@ -218,6 +218,16 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
       valid: {},
       faults: [...EVERYWHERE, UNITS, ...NAMES, instant('layers', 'nothing'), limit('freshness', '0s'), WIDE],
     },
+    {
+      valid: { layers: 'candles' },
+      faults: [
+        ...[...EVERYWHERE, ...NAMES, WIDE],
+        {
+          ...{ name: 'no timeframe of ours', step: 7, spoil: set('timeframe', '7m') },
+          expected: { code: 'DQL_TIMEFRAME_UNSUPPORTED', path: '/timeframe' },
+        },
+      ],
+    },
     { valid: {}, faults: [COLOUR, ...NAMES, plan('layers', 'book_bands'), limit('freshness', '0s'), WIDE] },
   ],
 };

@@ -21,7 +21,7 @@ const inlined = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(inlined);
   if (!isMembers(value)) return value;
   const { $ref, ...rest } = value;
-  if (typeof $ref === 'string' && !toName($ref).startsWith('Error'))
+  if (typeof $ref === 'string' && !(toName($ref) in PLAIN.components.schemas))
     return { ...(inlined(SCHEMAS[toName($ref)]) as object), ...rest };
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inlined(part)]));
 };

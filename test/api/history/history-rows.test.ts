@@ -5,6 +5,7 @@ import { acceptedFormat } from '../../../api/data-app/row-formats.ts';
 import { countRows, whatFits } from '../../../api/history/answer.ts';
 import { listRuns } from '../../../api/history/gather.ts';
 import { rawLimits } from '../../../api/history/limits.ts';
+import { fittingShare } from '../../../api/history/past.ts';
 import { readParameters } from '../../../api/history/request.ts';
 import { type RowQuestion, rowObject } from '../../../api/history/row-object.ts';
 import {
@@ -195,12 +196,14 @@ t.test('the reported reach of a raw answer fits, and instants are read in runs',
 t.test('a hint names no window shorter than a period, and no instants that do not fit (H-08)', (t) => {
   const window = { from: NOW - 600_000_000, to: NOW };
   const asked = { mode: 'interval', length: 60_000_000, ...window } as const;
-  t.match(whatFits(asked, 0.5), /^A window of about 180s fits: send to 2026-01-15T11:53:00.500Z,/);
-  t.match(whatFits(asked, 0.1), /^Narrow where or layers/);
-  t.match(whatFits({ mode: 'raw', ...window }, 0.1), /^One answer reaches to about 2026-01-15T11:50:37.500Z \(37s\)/);
+  t.match(whatFits(asked, 0.5), /^A window of about 300s fits: send to 2026-01-15T11:55:00.500Z,/);
+  t.match(whatFits(asked, 0.09), /^Narrow where or layers/);
+  t.match(whatFits({ mode: 'raw', ...window }, 0.09), /^One answer reaches to about 2026-01-15T11:50:54.500Z \(54s\)/);
   const instants = { mode: 'at', instants: [NOW - 1_000_000, NOW] } as const;
-  t.match(whatFits(instants, 0.8), /^About 1 instants fit/);
-  t.match(whatFits(instants, 0.5), /^Narrow where or layers/);
+  t.match(whatFits(instants, 0.6), /^About 1 instants fit/);
+  t.match(whatFits(instants, 0.4), /^Narrow where or layers/);
+  t.ok(fittingShare({ bytes: 100_000, limit: 50_000 }, 10) < 0.475, 'what is not rows does not shrink');
+  t.equal(fittingShare({ bytes: 100_000, limit: 3_000 }, 10), 0);
   t.end();
 });
 

@@ -1,19 +1,25 @@
 // The documentation: every link and fragment leads somewhere, every query runs through the parser, each page is also Markdown, everything is found.
+import MarkdownIt from 'markdown-it';
 import t from 'tap';
 import { makeOpenApi } from '../../../api/data-app/openapi.ts';
 import { compile } from '../../../api/language/compile.ts';
 import { FUNCTIONS } from '../../../api/language/functions.ts';
 import { ENDPOINTS } from '../../../api/open-pages/endpoint-pages.ts';
 import { readPages } from '../../../api/open-pages/pages.ts';
+import { toSlug } from '../../../api/open-pages/render-markdown.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';
 import { CODES } from '../language/codes.ts';
-import { startSite } from '../site-fixture.ts';
+import { ACCOUNT_URL, startSite } from '../site-fixture.ts';
 
 const { browser } = await startSite(t);
 const { get } = browser();
 const pages = readPages();
 const listHrefs = (body: string): string[] =>
   [...body.matchAll(/ href="([^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'));
+
+/** What is left of a Markdown text without its links and pictures, whose words stay. */
+const withoutLinks = (markdown: string): string =>
+  markdown.replaceAll(/!\[([^\]]*)\]\([^)]*\)/g, '(Picture: $1)').replaceAll(/\[([^\]]*)\]\([^)\s]*\)/g, '$1');
 
 t.test('every link of every page leads to a page, and every fragment to a heading of it', async (t) => {
   const bodies = new Map<string, string>();
@@ -76,10 +82,47 @@ t.test('each page is also Markdown, by its address and by Accept; the texts for 
   for (const { slug, title, markdown } of pages) {
     const twin = await get(`/docs/${slug}.md`);
     t.match(twin.headers['content-type'], 'text/markdown');
-    t.equal(twin.body, markdown);
+    t.equal(withoutLinks(twin.body), withoutLinks(markdown), `${slug}: nothing but links differs`);
+    t.equal((await get(`/docs/${slug}`, { headers: { accept: 'text/markdown' } })).body, twin.body, slug);
     t.ok(llms.body.includes(`/docs/${slug}.md): `), slug);
-    t.ok(full.body.includes(markdown.trim()), title);
+    t.ok(full.body.includes(twin.body.trim()), title);
   }
+});
+
+t.test('every link of every Markdown text that is served leads to something served', async (t) => {
+  const parser = new MarkdownIt();
+  /** Addresses of links and pictures outside of code. */
+  const listLinks = (text: string): string[] =>
+    parser
+      .parse(text, {})
+      .flatMap(({ children }) => children ?? [])
+      .filter(({ type }) => type === 'link_open' || type === 'image')
+      .map((token) => String(token.attrGet(token.type === 'image' ? 'src' : 'href')));
+  const listHeadings = (text: string): string[] =>
+    parser
+      .parse(text, {})
+      .flatMap((token, i, all) => (all[i - 1]?.type === 'heading_open' ? toSlug(token.content) : []));
+  const held = new Map<string, Promise<{ readonly statusCode: number; readonly body: string }>>();
+  // An address of its own, because so many are more than one may load in a minute.
+  const load = (path: string) => {
+    const answer = held.get(path) ?? get(path, { remoteAddress: `10.0.0.${held.size % 200}` });
+    held.set(path, answer);
+    return answer;
+  };
+  let looked = 0;
+  for (const path of ['/llms.txt', '/llms-full.txt', ...pages.map(({ slug }) => `/docs/${slug}.md`)]) {
+    const { body } = await load(path);
+    for (const href of new Set(listLinks(body))) {
+      if (/^https?:/.test(href) && !href.startsWith(ACCOUNT_URL)) continue;
+      looked++;
+      t.match(href, /^(http:\/\/localhost:8082\/|#)/, `${path}: the same wherever it is read`);
+      const [address = '', fragment] = href.replace(ACCOUNT_URL, '').split('#');
+      const there = address === '' ? { statusCode: 200, body } : await load(address);
+      t.ok([200, 302].includes(there.statusCode), `${path}: ${href} ${there.statusCode}`);
+      if (fragment !== undefined) t.ok(listHeadings(there.body).includes(fragment), `${path}: ${href}`);
+    }
+  }
+  t.ok(looked > 200, `${looked} links`);
 });
 
 t.test('the search finds each function and each error code', async (t) => {

@@ -112,7 +112,7 @@ t.test('depth is ten unless requested, and clamped to the plan', async (t) => {
   t.equal((await ask(withBook(), { where: BTC, depth: 1_000 })).json.depth, 25);
   const free = await ask(withBook(), { where: BTC }, 'free');
   t.equal(free.json.depth, 5);
-  t.same(free.json.scope, { venues: ['binance', 'okx'], instruments: 10, plan: 'free' });
+  t.same(free.json.scope, { venues: ['binance', 'okx'], instruments: 2, plan: 'free' });
   t.equal((await ask(withBook(), { where: BTC, depth: 1 })).json.items[0]?.bids.length, 1);
 });
 

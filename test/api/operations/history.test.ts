@@ -530,7 +530,7 @@ t.test('keys and plans', async (t) => {
     [['PLAN_LIMIT', '/raw']],
   );
   const free = await ask({ ...MINUTE, interval: '1m', layers: ['mark'] }, { plan: 'free' });
-  t.same(free.json.scope, { venues: ['binance', 'okx'], instruments: 10, plan: 'free' });
+  t.same(free.json.scope, { venues: ['binance', 'okx'], instruments: 2, plan: 'free' });
 });
 
 t.test('answers 503 while the store is away, and while neither it nor memory holds a window', async (t) => {

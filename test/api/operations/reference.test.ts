@@ -3,7 +3,18 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import t from 'tap';
 import { OPERATIONS } from '../../../api/operations/index.ts';
-import { capability, Feed, LISTED, listing, listingValues, market, NOW, reading, testApp } from '../live-fixture.ts';
+import {
+  capability,
+  Feed,
+  LISTED,
+  listing,
+  listingValues,
+  market,
+  markReading,
+  NOW,
+  reading,
+  testApp,
+} from '../live-fixture.ts';
 
 type Answer = {
   as_of: string;
@@ -344,6 +355,70 @@ t.test('rules that are quantities follow the requested units', async (t) => {
   const quote = await get(feed, '/v2/instruments?where=venue=okx&units=quote');
   t.match(quote.json?.items[0], { lot_size: 600, units: { lot_size: 'quote' } });
 });
+
+type Rules = {
+  readonly venue_kind: 'linear' | 'inverse' | 'quanto';
+  readonly unit: 'base' | 'contracts' | 'quote';
+  readonly multiplier: string | null;
+  readonly contract_size: string | null;
+  readonly hasMark: boolean;
+};
+const everyRule = (): Rules[] =>
+  (['linear', 'inverse', 'quanto'] as const).flatMap((venue_kind) =>
+    (['base', 'contracts', 'quote'] as const).flatMap((unit) =>
+      ['10', null].flatMap((multiplier) =>
+        ['0.5', null].flatMap((contract_size) =>
+          [true, false].map((hasMark) => ({ venue_kind, unit, multiplier, contract_size, hasMark })),
+        ),
+      ),
+    ),
+  );
+
+t.test(
+  'a rule that cannot be converted states its reason, one that a mark converts states the mark (N-07)',
+  async (t) => {
+    const feed = new Feed(['binance']);
+    feed.venue('binance');
+    const all = everyRule();
+    for (const [i, { hasMark, unit, ...rules }] of all.entries()) {
+      const venue_symbol = `S${String(i).padStart(2, '0')}`;
+      const units = { ...listingValues().units, lot_size: unit, min_qty: unit };
+      const sizes = { lot_size: '3', min_qty: i % 2 === 0 ? null : '6' };
+      feed.list(listing('binance', listingValues({ venue_symbol, ...rules, ...sizes, units, quantity_unit: unit })));
+      if (hasMark) feed.read('binance', venue_symbol, markReading('2000'));
+    }
+    for (const asked of ['units=published', 'units=base', 'units=quote', 'units=base&as_of=2026-01-15T11:00:00Z']) {
+      const { json } = await get(feed, `/v2/instruments?${asked}`);
+      for (const [i, item] of (json?.items ?? []).entries()) {
+        const { lot_size, min_qty, conversion, null_reasons } = item as Record<
+          string,
+          { mark?: number } | number | null
+        >;
+        const name = `${asked} ${JSON.stringify(all[i])} ${JSON.stringify({ lot_size, min_qty, conversion, null_reasons })}`;
+        const isConverted = !asked.includes('published');
+        const isKnown = lot_size !== null;
+        t.equal(min_qty === null, i % 2 === 0 || !isKnown, name);
+        const reasons = { lot_size: 'unit_unknown', ...(i % 2 === 0 ? {} : { min_qty: 'unit_unknown' }) };
+        t.same(null_reasons, isKnown ? undefined : reasons, name);
+        t.equal(conversion !== undefined, isConverted, name);
+        if (!isConverted) continue;
+        // The same figure follows from what is stated.
+        const stated = conversion as unknown as { multiplier: number; contract_size: number; mark?: number };
+        t.same(Object.keys(stated).slice(0, 2), ['multiplier', 'contract_size'], name);
+        const { unit, venue_kind, hasMark } = all[i] as Rules;
+        const countsQuote = unit === 'quote' || (unit === 'contracts' && venue_kind === 'inverse');
+        const isByMark = venue_kind !== 'quanto' && asked.includes('base') === countsQuote;
+        t.equal('mark' in stated, isByMark && hasMark && !asked.includes('as_of'), name);
+        if (!isKnown) continue;
+        const amount = 3 * (unit === 'contracts' ? stated.contract_size : 1);
+        const price = stated.mark ?? Number.NaN;
+        const inBase = countsQuote ? (amount / price) * stated.multiplier : amount * stated.multiplier;
+        const inQuote = countsQuote ? amount : amount * price;
+        t.equal(lot_size, asked.includes('base') ? inBase : inQuote, name);
+      }
+    }
+  },
+);
 
 t.test('an unchanged answer is 304 although its ages, and the instant in its cursor, moved (N-14)', async (t) => {
   const feed = market();

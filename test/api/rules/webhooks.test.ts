@@ -184,10 +184,12 @@ t.test(
     const wait = async (): Promise<number> =>
       Number((await pool.query('select extract(epoch from next_at - now()) as s from rule_deliveries')).rows[0]?.s);
     const first = await wait();
+    const renamed = { name: 'renamed', intervalS: 60, shared: true };
+    await changeRule(pool, { ruleId: rule.ruleId, draft: renamed }, { accountId: 'acc_a', actor: 'test' });
     await dueNow();
     t.equal(await deliverDue(deps), 1);
     t.ok((await wait()) > first * 1.5, 'it waits longer each time');
-    t.equal(received[0]?.body, received[1]?.body, 'the same message');
+    t.equal(received[0]?.body, received[1]?.body, 'the same message, though the rule has another name by now');
     t.match(await listWebhooks(pool, 'acc_a'), [
       { waiting: 1, delivered: 0, dead: 0, outcome: 'answered 500', disabled_at: null },
     ]);

@@ -193,3 +193,30 @@ t.test('twenty registrations an hour from one address', async (t) => {
   service.clock.pass(3_600_000);
   t.ok(await registered(service));
 });
+
+t.test('a client behind https on the own machine is allowed as any other', async (t) => {
+  const service = await startSignIn(t);
+  const owner = await signUp(service);
+  const redirect_uri = 'https://localhost:8443/cb';
+  const client_id = await registered(service, { redirect_uris: [redirect_uri, 'http://127.0.0.1:1/cb?x=1'] });
+  const code_verifier = newVerifier();
+  const asked = { client_id, redirect_uri, code_challenge: computeChallenge(code_verifier) };
+  for (const [other, status] of [
+    ['http://127.0.0.1:2/cb?x=1', 303],
+    ['http://127.0.0.1/cb?x=1', 303],
+    ...[
+      'http://127.0.0.1:99999/cb?x=1',
+      'http://localhost:1/cb?x=1',
+      'http://127.0.0.1:1/cb',
+      'https://localhost:8444/cb',
+    ].map((one) => [one, 400] as const),
+  ] as const) {
+    const answer = await owner.browser.fetch(authorizeUrl(service, { ...asked, redirect_uri: other }));
+    t.equal(answer.status, status, `${other}: ports vary on loopback addresses alone (T-08)`);
+  }
+  const page = await openPage(service, owner, asked);
+  const code = (await press(owner, page, { choice: 'allow' })).get('code') ?? '';
+  const answer = await exchangeCode(service, { client_id, code, code_verifier, redirect_uri });
+  t.equal(answer.status, 200);
+  t.equal(await isActive(service, ((await answer.json()) as Tokens).access_token), true);
+});

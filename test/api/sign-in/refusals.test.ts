@@ -42,7 +42,9 @@ t.test('redirects that are refused at registration', async (t) => {
     'http://agent.example/callback',
     'https://agent.example/callback#part',
     'https://user:secret@agent.example/callback',
-    'https://localhost/callback',
+    'https://localhost:99999/callback',
+    'https://user@localhost/callback',
+    'ftp://localhost/callback',
     'http://[::1]:3000/callback',
     'http://127.1/callback',
     'http://localhost.agent.example/callback',
@@ -66,6 +68,29 @@ t.test('redirects that are refused at registration', async (t) => {
     'http://127.0.0.1:33418',
   ];
   t.equal((await register(service, { redirect_uris: accepted })).status, 201);
+  // https on any host, this machine's own among them: the browser goes there, nothing of the service does.
+  for (const one of ['https://localhost/cb', 'https://localhost./cb', 'https://127.0.0.1:8443/cb', 'https://[::1]/cb'])
+    t.equal((await register(service, { redirect_uris: [one] })).status, 201, one);
+  t.equal((await register(service, { redirect_uris: ['https://localhost/cb', 'http://127.0.0.1/'] })).status, 201);
+});
+
+t.test('a body of a program that is too large is refused in the form of the protocol', async (t) => {
+  const { authUrl } = await startSignIn(t);
+  const large = 'x'.repeat(20_000);
+  for (const [path, type, body] of [
+    ['token', 'application/x-www-form-urlencoded', `grant_type=${large}`],
+    ['revoke', 'application/x-www-form-urlencoded', `token=${large}`],
+    ['register', 'application/json', JSON.stringify({ client_name: large })],
+  ] as const) {
+    const answer = await fetch(`${authUrl}/oauth/${path}`, { method: 'POST', headers: { 'content-type': type }, body });
+    t.equal(answer.status, 413, path);
+    t.match(answer.headers.get('content-type'), /^application\/json/, path);
+    t.match(
+      [answer.headers.get('cache-control'), answer.headers.get('access-control-allow-origin')],
+      ['no-store', '*'],
+    );
+    t.match(await answer.json(), { error: 'invalid_request', error_description: /larger than 16384 bytes/ }, path);
+  }
 });
 
 t.test('authorisations that are refused, with iss wherever the browser is sent back', async (t) => {

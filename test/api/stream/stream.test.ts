@@ -4,6 +4,7 @@ import { text as readText } from 'node:stream/consumers';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { PLANS } from '../../../api/contract/plans.ts';
+import { TIMEFRAMES } from '../../../api/language/limits.ts';
 import { readNames } from '../../../api/operations/listing-input.ts';
 import { StreamHub } from '../../../api/stream/hub.ts';
 import { Outbox } from '../../../api/stream/outbox.ts';
@@ -887,10 +888,36 @@ t.test('refuses in ordinary JSON before the stream starts', async (t) => {
   await refused('where=base%20%3D', 'pro_plus', [400, 'DQL_SYNTAX']);
   await refused('where=venue%20%3D%20nowhere', 'pro_plus', [400, 'DQL_UNKNOWN_VENUE']);
   await refused('layers=trade', 'free', [403, 'PLAN_LIMIT', '/layers']);
-  await refused('layers=candles&timeframe=7m', 'free', [400, 'DQL_JSON_SCHEMA', '/timeframe']);
+  await refused('layers=candles&timeframe=soon', 'free', [400, 'DQL_JSON_SCHEMA', '/timeframe']);
   await refused('layers=book_bands', 'free', [403, 'PLAN_LIMIT', '/layers']);
   const head = await bench.test.app.inject({ method: 'HEAD', url: '/v2/stream', headers: bench.test.as('pro_plus') });
   t.equal(head.statusCode, 200);
+});
+
+t.test('takes every timeframe that POST candles takes, and refuses the others alike (H-16d)', async (t) => {
+  const bench = await Bench.open(t);
+  const stored = [...TIMEFRAMES, '60m', '60s', '120s', '24h', '240m'];
+  const other = ['7m', '2d', '0m', '90m', '1h30m', 'soon', '', '1', '1M', `${'9'.repeat(12)}s`];
+  const window = { from: '2026-01-15T11:59:00Z', to: '2026-01-15T12:00:00Z' };
+  for (const timeframe of [...stored, ...other]) {
+    const body = { where: 'symbol = "none"', timeframe, ...window };
+    const candles = await bench.test.app.inject({
+      ...{ method: 'POST', url: '/v2/candles', payload: JSON.stringify(body) },
+      headers: { 'content-type': 'application/json', ...bench.test.as('pro_plus') },
+    });
+    const stream = await bench.stream(`layers=candles&timeframe=${timeframe}`);
+    const isStored = stored.includes(timeframe);
+    t.equal(stream.status, isStored ? 200 : 400, timeframe);
+    if (isStored) t.not(candles.statusCode, 400, timeframe);
+    else {
+      await stream.ended();
+      t.same(JSON.parse(stream.text), candles.json(), timeframe);
+    }
+    await stream.close();
+  }
+  const hour = await bench.ready('layers=candles&timeframe=1h');
+  const same = await bench.resume('layers=candles&timeframe=60m', hour.lastId);
+  t.equal(same.events[0]?.data.resumed, true, 'another spelling is the same selection');
 });
 
 t.test('reports every fault of a step together (E-01 steps 6 and 8)', async (t) => {

@@ -91,7 +91,11 @@ t.test('a revision is answered as requested, an unknown one with the newest', as
 });
 
 t.test('a batch of the revision that has them is served, each message alone', async (t) => {
-  const { post } = await startToolService(t, market());
+  const { post, app } = await startToolService(t, market());
+  let calls = 0;
+  app.server.prependListener('request', () => calls++);
+  const countCalls = (): number => calls;
+  const before = calls;
   const note = { jsonrpc: '2.0', method: 'notifications/initialized' };
   const twenty = await post(Array.from({ length: 20 }, (_, id) => call(id, 'ping')));
   t.same(
@@ -102,6 +106,17 @@ t.test('a batch of the revision that has them is served, each message alone', as
   t.match(await one.json(), [{ id: 7, result: { structuredContent: { items: [{}, {}] } } }]);
   const mixed = await post([note, call(1, 'nothing/known'), call(1, 'ping'), 5]);
   t.match(await mixed.json(), [{ id: 1, error: { code: -32601 } }, { id: 1, result: {} }, { error: { code: -32600 } }]);
+  const nested = await post([
+    [callVenues(2)],
+    [],
+    call(3, 'ping'),
+    Array.from({ length: 50 }, (_, id) => callVenues(id)),
+    [[]],
+  ]);
+  const refusal = { jsonrpc: '2.0', id: null, error: { code: -32600 } };
+  t.equal(nested.status, 200);
+  t.match(await nested.json(), [refusal, refusal, { id: 3, result: {} }, refusal, refusal]);
+  t.equal(countCalls(), before + 1, 'what is in a batch of a batch is not called');
   const notes = await post([note, note]);
   t.same([notes.status, await notes.text()], [202, '']);
   const refused: [unknown, Record<string, string>?][] = [
@@ -131,6 +146,30 @@ t.test('what is no message is refused in the words of the protocol', async (t) =
   }
   const wrongType = await post(call(1, 'ping'), { 'content-type': 'text/plain' });
   t.equal(wrongType.status, 415);
+});
+
+t.test('parameters that are none are refused with the member in a sentence, in either era', async (t) => {
+  const { post } = await startToolService(t, market());
+  const cases: [string, object | undefined, RegExp][] = [
+    ['resources/read', {}, /^"params\.uri" is not valid: expected string, received undefined\.$/],
+    ['resources/read', undefined, /^"params" is not valid: expected object/],
+    ['resources/read', { uri: 5 }, /^"params\.uri" is not valid: expected string, received number\.$/],
+    ['initialize', undefined, /^"params" is not valid/],
+    ['initialize', {}, /^"params\.protocolVersion" is not valid/],
+    ['initialize', { protocolVersion: '2025-06-18', capabilities: { roots: 5 }, clientInfo: {} }, /^"params\./],
+    ['tools/list', { cursor: 5 }, /^"params\.cursor" is not valid/],
+    ['resources/list', { cursor: {} }, /^"params\.cursor" is not valid/],
+    ['tools/call', {}, /^"params\.name" is not valid/],
+    ['tools/call', { name: 'venues', arguments: [] }, /^"params\.arguments" is not valid/],
+  ];
+  for (const [method, params, message] of cases) {
+    const answers = [await post({ jsonrpc: '2.0', id: 'a', method, ...(params === undefined ? {} : { params }) })];
+    const name = Object.values(params ?? {}).find((value) => typeof value === 'string');
+    if (method !== 'initialize' && params !== undefined)
+      answers.push(await post(call('a', method, { _meta: ENVELOPE, ...params }), modernHeaders(method, name)));
+    for (const answer of answers)
+      t.match(await answer.json(), { jsonrpc: '2.0', id: 'a', error: { code: -32602, message } }, method);
+  }
 });
 
 t.test('refuses in the order Host and Origin, method, key in the URL, credentials, body', async (t) => {
@@ -178,6 +217,48 @@ t.test('refuses in the order Host and Origin, method, key in the URL, credential
   table.isAway = true;
   const unchecked = await ask({ headers: as('mini') });
   t.match([unchecked.status, unchecked.headers['retry-after'], unchecked.text], [503, '5', /^[^\n]+\n$/]);
+});
+
+t.test('every spelling of the address is refused as the address itself is', async (t) => {
+  const { mcpUrl, keys, as, table } = await startToolService(t, market());
+  const { port, host, origin } = new URL(mcpUrl);
+  const key = keys.pro;
+  const list = JSON.stringify(call(1, 'tools/list'));
+  const ask = (path: string, over: { method?: string; headers?: Record<string, string> } = {}) => {
+    const { method = 'POST', headers = {} } = over;
+    const body = method === 'POST' ? list : '';
+    return requestRaw({
+      port: Number(port),
+      ...{ host, path, method, body },
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+  };
+  const spellings = [
+    '/mcp',
+    '/%6dcp',
+    '/%6Dc%70',
+    '/mcp#x',
+    '/mcp?',
+    '/m%63p#',
+    `${origin}/mcp`,
+    'HTTP://any.test/%6dcp',
+  ];
+  for (const path of spellings) {
+    t.equal((await ask(path)).status, 401, `${path} without credentials`);
+    t.equal((await ask(path, { headers: as('pro') })).status, 200, path);
+    for (const method of ['GET', 'PUT', 'OPTIONS']) {
+      const wrong = await ask(path, { method });
+      t.match([wrong.status, wrong.headers.allow], [405, 'POST'], `${method} ${path}`);
+    }
+  }
+  for (const path of ['/mcp?a=b?', '/mcp?a=b#', '/%6dcp?a=', '/mcp#', '/mcp#a=', '/mcp#a?b=', `${origin}/mcp?x=`]) {
+    const before = table.compromised.length;
+    const refused = await ask(`${path}${path.endsWith('=') ? '' : 'x='}${key}`, { headers: as('mini') });
+    t.match([refused.status, JSON.parse(refused.text)], [400, { errors: [{ code: 'KEY_IN_URL' }] }], path);
+    t.equal(table.compromised.length, before + 1, path);
+  }
+  for (const path of ['/mcp/', '//mcp', '/MCP', '/mcp%2F', '/mcp;x', '/%2Fmcp', '/mcp%3Fx'])
+    t.equal((await ask(path, { headers: as('pro') })).status, 404, `${path} is no address of it`);
 });
 
 t.test('pages of allowed origins may call and read why they are refused', async (t) => {

@@ -78,6 +78,77 @@ class ErrorPosition(TypedDict):
     length: int
 
 
+PaymentOfferExtra = TypedDict(
+    'PaymentOfferExtra',
+    {
+        "kind": Literal['call', 'plan'],
+        "class": NotRequired[str],
+        "plan": NotRequired[str],
+    },
+)
+
+
+class PaymentOffer(TypedDict):
+    scheme: Literal['exact']
+    network: str
+    """Chain of the token, such as `eip155:8453`."""
+    amount: str
+    """Atomic units of the token: `5000` is 0.005 USDC."""
+    asset: str
+    """Contract of the token."""
+    payTo: str
+    """Address that is paid."""
+    maxTimeoutSeconds: int
+    """Seconds for which a signed payment is accepted."""
+    extra: PaymentOfferExtra
+    """`kind` `call` pays this call, `plan` buys the plan named; `name` and `version` are the EIP-712 domain of the token."""
+
+
+class PaymentRequiredResource(TypedDict):
+    url: str
+    description: str
+    mimeType: str
+
+
+class PaymentRequired(TypedDict):
+    """What the call costs, and how it is paid (x402 version 2)."""
+    x402Version: Literal[2]
+    error: str
+    """What is wrong with the payment, or that none was sent."""
+    resource: PaymentRequiredResource
+    accepts: list[PaymentOffer]
+    """First the price of this call, then each plan."""
+    errors: list[ErrorItem]
+    extensions: Any
+    """How the call is made, for lists of paid services (`bazaar`)."""
+
+
+class PaymentSettlement(TypedDict):
+    success: bool
+    errorReason: NotRequired[str]
+    """Why it failed; absent when it did not."""
+    transaction: str
+    """Hash of the transaction; empty when it failed."""
+    network: str
+    payer: str
+
+
+class PlanPurchasePurchase(TypedDict):
+    plan: str
+    key: str
+    """The key, shown this once."""
+    key_id: str
+    expires_at: str
+
+
+class PlanPurchase(TypedDict):
+    """The 200 to a payment for a plan, in the place of the answer of the endpoint."""
+    purchase: PlanPurchasePurchase
+    settlement: PaymentSettlement
+    receipt_id: str
+    """Receipt of the payment."""
+
+
 class VenuesAnswer(TypedDict):
     evaluated_at: Instant
     """Instant T of the answer, by the service’s clock."""
@@ -678,6 +749,10 @@ class Listing(TypedDict):
     """Decimals of a quantity."""
     units: dict[str, Union[str, None]]
     """Unit of each figure, by name."""
+    conversion: NotRequired[Conversion]
+    """What quantities were converted with."""
+    null_reasons: NotRequired[dict[str, str]]
+    """Why a figure is null, by name."""
     quantity_unit: str
     """What the venue counts quantities in: `base`, `contracts` or `quote`."""
     oi_sides: Union[str, None]
@@ -1464,7 +1539,7 @@ class CandleEvent(TypedDict):
     """The venue’s own symbol, byte for byte."""
     instrument: str
     """Market code, `<base>-PERP`: the same on every venue."""
-    timeframe: str
+    timeframe: Timeframe
     """Length of its period."""
     price_type: PriceType
     """Which price: trades, the venue’s mark, or its index."""

@@ -1,0 +1,103 @@
+// What the OpenAPI document states of payments: the header that pays in the place of a key, the 402 and its headers, the answer to a bought plan (P-01, P-06).
+import type { Endpoint } from '../contract/endpoint.ts';
+
+const text = (description: string) => ({ type: 'string', description });
+const object = (properties: Readonly<Record<string, unknown>>, required = Object.keys(properties)) => ({
+  type: 'object',
+  required,
+  properties,
+});
+
+const OFFER = object({
+  scheme: { const: 'exact' },
+  network: text('Chain of the token, such as `eip155:8453`.'),
+  amount: text('Atomic units of the token: `5000` is 0.005 USDC.'),
+  asset: text('Contract of the token.'),
+  payTo: text('Address that is paid.'),
+  maxTimeoutSeconds: { type: 'integer', description: 'Seconds for which a signed payment is accepted.' },
+  extra: {
+    ...object({ kind: { enum: ['call', 'plan'] }, class: { type: 'string' }, plan: { type: 'string' } }, ['kind']),
+    description:
+      '`kind` `call` pays this call, `plan` buys the plan named; `name` and `version` are the EIP-712 domain of the token.',
+  },
+});
+
+export const PAYMENT_SCHEMAS = {
+  PaymentOffer: OFFER,
+  PaymentRequired: {
+    ...object({
+      x402Version: { const: 2 },
+      error: text('What is wrong with the payment, or that none was sent.'),
+      resource: object({ url: { type: 'string' }, description: { type: 'string' }, mimeType: { type: 'string' } }),
+      accepts: {
+        type: 'array',
+        items: { $ref: '#/components/schemas/PaymentOffer' },
+        description: 'First the price of this call, then each plan.',
+      },
+      errors: { type: 'array', minItems: 1, items: { $ref: '#/components/schemas/ErrorItem' } },
+      extensions: { type: 'object', description: 'How the call is made, for lists of paid services (`bazaar`).' },
+    }),
+    description: 'What the call costs, and how it is paid (x402 version 2).',
+  },
+  PaymentSettlement: object(
+    {
+      success: { type: 'boolean' },
+      errorReason: text('Why it failed; absent when it did not.'),
+      transaction: text('Hash of the transaction; empty when it failed.'),
+      network: { type: 'string' },
+      payer: { type: 'string' },
+    },
+    ['success', 'transaction', 'network', 'payer'],
+  ),
+  PlanPurchase: {
+    ...object({
+      purchase: object({
+        plan: { type: 'string' },
+        key: text('The key, shown this once.'),
+        key_id: { type: 'string' },
+        expires_at: { type: 'string', format: 'date-time' },
+      }),
+      settlement: { $ref: '#/components/schemas/PaymentSettlement' },
+      receipt_id: text('Receipt of the payment.'),
+    }),
+    description: 'The 200 to a payment for a plan, in the place of the answer of the endpoint.',
+  },
+};
+
+export const PAYMENT_SECURITY = {
+  payment: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'PAYMENT-SIGNATURE',
+    description:
+      'A signed entry of `accepts` of the 402, as JSON in base64 (x402 version 2), at most 8,192 characters.',
+  },
+};
+
+const header = (description: string) => ({ description, schema: { type: 'string' } });
+const RESPONSE = 'PaymentSettlement as JSON in base64';
+
+const isPayable = ({ key, price }: Endpoint): boolean => key === 'required' && price !== null;
+
+/** The credentials of an endpoint: alternatives. */
+export const listSecurity = (endpoint: Endpoint): Record<string, never[]>[] =>
+  endpoint.key === 'open' ? [{}, { key: [] }] : [{ key: [] }, ...(isPayable(endpoint) ? [{ payment: [] }] : [])];
+
+/** What a payable operation has besides others. */
+export const planAnswer = (endpoint: Endpoint) =>
+  isPayable(endpoint) ? { 'x-plan-purchase': { $ref: '#/components/schemas/PlanPurchase' } } : {};
+
+/** Headers of a good answer that pay for something. */
+export const paidHeaders = (endpoint: Endpoint) =>
+  isPayable(endpoint)
+    ? { 'PAYMENT-RESPONSE': header(`${RESPONSE}: of a payment for a plan, whose answer is PlanPurchase.`) }
+    : {};
+
+export const challengeResponse = (codes: string) => ({
+  description: codes,
+  headers: {
+    'PAYMENT-REQUIRED': header('The body as JSON in base64.'),
+    'PAYMENT-RESPONSE': header(`${RESPONSE}: of a payment for a plan that could not be settled.`),
+  },
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/PaymentRequired' } } },
+});

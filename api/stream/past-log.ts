@@ -1,0 +1,89 @@
+// The log after an id: which listings its client followed then, and the reading of each listing and layer at any of its entries (ST-05).
+import type { Micros } from '../../schemas/records.ts';
+import type { Reading } from '../../schemas/topics.ts';
+import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
+import { venueView } from '../live/listing-view.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { EventId } from './positions.ts';
+import { type StreamRequest, selectedAs, selectedBy } from './request.ts';
+import type { RingEntry } from './ring.ts';
+import type { Stream } from './stream.ts';
+import type { LayerStatus, Track } from './track.ts';
+import { listingKey } from './track-board.ts';
+
+export class PastLog {
+  /** Its first reading of each track, which knows the one before. */
+  readonly #firstReadings = new Map<string, RingEntry>();
+  /** The newest reading of each track that the replay has passed. */
+  readonly #passed = new Map<string, RingEntry>();
+  /** Connections whose spans changed: what the client knew of their readings' statuses cannot be derived. */
+  readonly #connections = new Set<string>();
+  /** Venues whose policies changed. */
+  readonly #venues = new Set<string>();
+  /** When its first version of each listing was written. */
+  readonly #written = new Map<string, Micros>();
+
+  constructor(entries: readonly RingEntry[]) {
+    for (const held of entries) {
+      const { venue, kind, track } = held;
+      if (track !== null && !this.#firstReadings.has(track)) this.#firstReadings.set(track, held);
+      if (kind === 'connection') this.#connections.add(`${venue}|${held.entry().span?.conn_id}`);
+      if (kind === 'capability') this.#venues.add(venue);
+      if (kind !== 'listing') continue;
+      const { listing } = held.entry();
+      const key = listingKey(venue, listing?.venue_symbol ?? '');
+      if (listing !== null && !this.#written.has(key)) this.#written.set(key, listing.written_at);
+    }
+  }
+
+  /** The listings that the client of the id followed, in the versions that it knew. */
+  selectedThen(request: StreamRequest, live: LiveMemory, { sentAt }: EventId): Selected[] {
+    const then = selectedBy(request, live, sentAt).filter(({ listing }) => !this.#isLater(listing, sentAt));
+    for (const code of request.venues) {
+      for (const listing of live.venue(code)?.listings.values() ?? []) {
+        if (!this.#isLater(listing, sentAt)) continue;
+        const written = this.#written.get(listingKey(code, listing.venueSymbol)) ?? Number.POSITIVE_INFINITY;
+        const version = versionAt(listing.versions, written - 1);
+        if (version === null) continue;
+        // Of an id within a replay the places are newer than the instant.
+        const at = Math.max(version.written_at, Math.min(sentAt, written - 1));
+        const selected = selectedAs(request, { live, listing, at });
+        if (selected !== null) then.push(selected);
+      }
+    }
+    return then;
+  }
+
+  /** The status that the client of the id knew of a track, or null when that cannot be derived. */
+  statusThen(track: Track<Stream>, live: LiveMemory, id: EventId): LayerStatus | null {
+    const { venue: code } = track.listing;
+    const venue = live.venue(code);
+    if (venue === undefined || id.lagging || this.#venues.has(code)) return null;
+    const reading = this.readingThen(track);
+    if (reading !== null && this.#connections.has(`${code}|${reading.conn_id}`)) return null;
+    const view = { ...venueView(live, venue, id.sentAt), stateLag: false };
+    return track.status({ view, reading, at: id.sentAt });
+  }
+
+  /** The reading of a track at the id. */
+  readingThen({ key, listing, layer }: Track<Stream>): Reading | null {
+    const first = this.#firstReadings.get(key);
+    return first === undefined ? listing.readings.get(layer) : first.replaced();
+  }
+
+  /** The reading of a track after the last entry that was passed. */
+  readingNow(track: Track<Stream>): Reading | null {
+    const passed = this.#passed.get(track.key);
+    return passed === undefined ? this.readingThen(track) : passed.entry().reading;
+  }
+
+  /** The replay has come past an entry. */
+  pass(held: RingEntry): void {
+    if (held.track !== null) this.#passed.set(held.track, held);
+  }
+
+  /** Whether the listing has versions that the instant alone does not place before or after the id. */
+  #isLater({ venue, venueSymbol, versions }: LiveListing, sentAt: Micros): boolean {
+    return (versions.at(-1)?.written_at ?? 0) > sentAt || this.#written.has(listingKey(venue, venueSymbol));
+  }
+}

@@ -1,0 +1,177 @@
+// What a narrowing plan covers: the largest by turnover, everything while it is no more than the plan's number, and how it is stated (AC-02, S-07).
+import fc from 'fast-check';
+import t from 'tap';
+import { scopeChooser, scopeMember, toNarrowing } from '../../../api/access/scope.ts';
+import { chooseScope, type Turnover } from '../../../api/access/turnover.ts';
+import { PLANS, type Plan } from '../../../api/contract/plans.ts';
+import { findDirectory } from '../../../api/selection/directory.ts';
+import { selectListings } from '../../../api/selection/resolve.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { Feed, LISTED, listing, listingValues, NOW, post, testApp } from '../live-fixture.ts';
+
+const DAY: Micros = 86_400_000_000;
+const DAY_START = Math.floor(NOW / DAY) * DAY;
+
+type Listed = {
+  readonly venue: string;
+  readonly base: string;
+  readonly seenAt?: Micros;
+  readonly delistedAt?: Micros | null;
+};
+const list = (feed: Feed, { venue, base, seenAt = LISTED, delistedAt = null }: Listed): void => {
+  const values = listingValues({ instrument: `${base}-PERP`, venue_symbol: `${base}USDT`, base });
+  feed.list({ ...listing(venue, values, { writtenAt: seenAt, delistedAt }), first_seen_at: seenAt });
+};
+const plan = (venues: number | null, instruments: number | null): Plan => ({ ...PLANS.free, venues, instruments });
+
+t.test('venues and instruments by the largest turnover, in exact figures, equal ones by code (AC-02)', (t) => {
+  const turnover = new Map([
+    [
+      'a',
+      new Map([
+        ['X-PERP', '0.1'],
+        ['Y-PERP', '0.2'],
+        ['Z-PERP', '5'],
+      ]),
+    ],
+    [
+      'b',
+      new Map([
+        ['X-PERP', '5.3'],
+        ['Y-PERP', '0'],
+      ]),
+    ],
+    [
+      'c',
+      new Map([
+        ['X-PERP', '5.3'],
+        ['Z-PERP', '100'],
+      ]),
+    ],
+    ['d', new Map([['W-PERP', '9007199254740993.1']])],
+  ]);
+  const choose = (asked: Plan, of: Turnover) => {
+    const feed = new Feed([...of.keys()]);
+    for (const [venue, figures] of of) {
+      feed.venue(venue);
+      for (const instrument of figures.keys()) list(feed, { venue, base: instrument.slice(0, -5) });
+    }
+    return chooseScope(asked, of, { live: feed.memory, dayStart: DAY_START });
+  };
+  const two = new Map([...turnover].slice(0, 2));
+  t.same(choose(plan(2, 2), turnover), { venues: ['c', 'd'], instruments: ['W-PERP', 'Z-PERP'] });
+  t.same(choose(plan(null, 2), turnover), { venues: null, instruments: ['W-PERP', 'Z-PERP'] });
+  t.same(choose(plan(2, 1), two), { venues: null, instruments: ['X-PERP'] }, 'all that are served');
+  t.same(choose(plan(1, 9), two), { venues: ['a'], instruments: null }, 'all that are known');
+  t.same(choose(plan(null, null), turnover), { venues: null, instruments: null });
+  t.end();
+});
+
+type Drawn = {
+  readonly venue: number;
+  readonly base: number;
+  readonly seenDaysAgo: number;
+  readonly endedHoursAgo: number | null;
+};
+const drawn: fc.Arbitrary<Drawn> = fc.record({
+  venue: fc.nat(2),
+  base: fc.nat(11),
+  seenDaysAgo: fc.integer({ min: 0, max: 9 }),
+  endedHoursAgo: fc.option(fc.constantFrom(1, 30), { freq: 3 }),
+});
+const VENUES = ['aster', 'binance', 'okx'] as const;
+
+t.test(
+  'no listed instrument is left out while the plan has room, and none that comes later takes the place of another',
+  async (t) => {
+    const market = fc.array(drawn, { maxLength: 20 });
+    const stored = fc.array(fc.record({ venue: fc.nat(2), base: fc.nat(14), turnover: fc.nat(5) }), { maxLength: 10 });
+    await fc.assert(
+      fc.property(market, stored, fc.nat(14), fc.option(fc.integer({ min: 1, max: 3 })), (all, rows, count, venues) => {
+        const feed = new Feed(VENUES);
+        const turnover = new Map<string, Map<string, string>>();
+        for (const { venue, base, turnover: figure } of rows) {
+          const code = VENUES[venue] ?? 'okx';
+          turnover.set(code, (turnover.get(code) ?? new Map()).set(`B${base}-PERP`, String(figure)));
+        }
+        const choose = scopeChooser(feed.memory, () => (rows.length === 0 ? null : { day: '2026-01-15', turnover }));
+        const asked = plan(venues, count);
+        let before: readonly string[] = [];
+        // In the order in which they are seen first, as the log has them.
+        for (const one of all.toSorted((a, b) => b.seenDaysAgo - a.seenDaysAgo)) {
+          const delistedAt = one.endedHoursAgo === null ? null : NOW - one.endedHoursAgo * 3_600_000_000;
+          list(feed, {
+            venue: VENUES[one.venue] ?? 'okx',
+            base: `B${one.base}`,
+            seenAt: NOW - one.seenDaysAgo * DAY,
+            delistedAt,
+          });
+          const choice = choose(asked, NOW);
+          const within = (instruments: boolean) =>
+            selectListings({}, findDirectory(feed.memory), {
+              at: NOW,
+              narrowing: { ...toNarrowing(choice), ...(instruments ? {} : { instruments: null }) },
+            }).map(({ version }) => version.record.values.instrument);
+          const [covered, listed] = [new Set(within(true)), new Set(within(false))];
+          const name = JSON.stringify({ all, rows, count, venues, choice });
+          t.equal(scopeMember(asked, choice, { live: feed.memory, at: NOW })?.instruments, covered.size, name);
+          t.ok((choice.instruments?.length ?? 0) <= count, name);
+          if (covered.size < listed.size) t.equal(choice.instruments?.length, count, `full: ${name}`);
+          if (rows.length > 0 && choice.instruments !== null && before.length === count) {
+            const gone = before.filter(
+              (instrument) => listed.has(instrument) && !choice.instruments?.includes(instrument),
+            );
+            const ranked = rows.map(({ base }) => `B${base}-PERP`);
+            // Only one that the day's turnover ranks comes before those that fill free places.
+            t.ok(gone.every((instrument) => !ranked.includes(instrument)) || venues !== null, name);
+          }
+          before = choice.instruments ?? [];
+        }
+      }),
+      { numRuns: 200, seed: 3 },
+    );
+  },
+);
+
+t.test(
+  'an instrument that is listed today is covered by a plan that has room, and `scope` counts what there is (S-07)',
+  async (t) => {
+    const feed = new Feed(['binance']);
+    feed.venue('binance');
+    for (const base of ['BTC', 'ETH', 'SOL']) list(feed, { venue: 'binance', base });
+    const day = {
+      day: '2026-01-15',
+      turnover: new Map([
+        [
+          'binance',
+          new Map([
+            ['BTC-PERP', '3'],
+            ['ETH-PERP', '2'],
+            ['SOL-PERP', '1'],
+          ]),
+        ],
+      ]),
+    };
+    const { app, as } = await testApp(feed, { turnover: () => day });
+    t.teardown(() => app.close());
+    const ask = async (plan: 'free' | 'mini' | 'standard') => {
+      const { items, scope } = (await post(app, as(plan), { layers: ['mark'] })).json<{
+        items: unknown[];
+        scope: unknown;
+      }>();
+      return [items.length, scope];
+    };
+    const covers = (plan: string, instruments: number) => [instruments, { venues: ['binance'], instruments, plan }];
+    t.same(await ask('free'), covers('free', 3));
+    for (let i = 0; i < 8; i++) list(feed, { venue: 'binance', base: `N${i}`, seenAt: NOW - 1_000 });
+    t.same(await ask('free'), covers('free', 10));
+    t.same(await ask('mini'), covers('mini', 11));
+    t.same(await ask('standard'), covers('standard', 11));
+    const named = await post(app, as('free'), { where: 'base = N7', layers: ['mark'] });
+    t.equal(named.statusCode, 403);
+    t.match(named.json(), {
+      errors: [{ code: 'PLAN_LIMIT', message: '"N7" is not among the 10 instruments of the plan Free.' }],
+    });
+    t.equal((await post(app, as('free'), { where: 'base = N6', layers: ['mark'] })).statusCode, 200);
+  },
+);

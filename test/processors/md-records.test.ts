@@ -1,0 +1,90 @@
+// What md.* carries besides readings: what was missed, running minutes, and which raw record a book is of (records.md, design section 5).
+import t from 'tap';
+import { runTask, SECOND, TestLog } from '../support/task-driver.ts';
+import { allLayers, BAR, diff, kline, mark, reference, snapshot } from '../support/task-logs.ts';
+
+const SPEC = { venue: allLayers, partition: 0, shards: 1 };
+const COVERS = [
+  { layers: ['price_candles', 'candles', 'liquidation', 'trades'], symbols: null },
+  { layers: ['book', 'mark', 'ticker'], symbols: ['BTCUSDT'] },
+];
+
+const begin = (): TestLog => {
+  const log = new TestLog();
+  log.capability(allLayers);
+  reference(log, ['BTCUSDT']);
+  log.open('k1', 'market', COVERS);
+  return log;
+};
+
+t.test('a lost connection is one record with the layers that it brought, in their order', (t) => {
+  const log = begin();
+  mark(log, '100', { connId: 'k1' });
+  log.now += SECOND;
+  const lost = { lost_at: log.now, cause: 'venue_maintenance', detail: 'closed' };
+  const { offset } = log.json('lost', 'market', 'k1', lost);
+  log.json('lost', 'market', 'k1', lost);
+  log.json('lost', 'market', 'k9', lost);
+  const { outputs } = runTask(SPEC, log.records);
+  const gaps = outputs.flatMap(({ md }) => md.filter(({ layer }) => layer === 'gap'));
+  t.match(gaps, [
+    {
+      venue: 'binance',
+      venue_symbol: null,
+      venue_ts: null,
+      received_at: log.now,
+      conn_id: 'k1',
+      src: { partition: 0, offset },
+      values: {
+        scope: 'connection',
+        cause: 'venue_maintenance',
+        of: ['ticker', 'mark', 'book', 'trade', 'liquidation', 'candle'],
+      },
+    },
+  ]);
+  t.equal(gaps.length, 1, 'neither a repeat nor a connection that never opened is another');
+  t.end();
+});
+
+t.test('a book that is published later names the record of its last change', (t) => {
+  const log = begin();
+  snapshot(log, 10);
+  log.now += SECOND;
+  const first = diff(log, { U: 11, u: 11, pu: 10 }, { b: [['99.1', '1']], a: [] });
+  log.now += 20_000;
+  const last = diff(log, { U: 12, u: 12, pu: 11 }, { b: [['99.1', '2']], a: [] });
+  log.now += SECOND;
+  log.tick(['k1']);
+  const { outputs } = runTask(SPEC, log.records);
+  const books = outputs.flatMap(({ md }) => md.filter(({ layer }) => layer === 'book'));
+  const named = books.map(({ src, recorded_at }) => [src.offset, recorded_at]);
+  for (const record of [first, last])
+    t.ok(
+      named.some(([offset, at]) => offset === record.offset && at === record.timestampMs * 1_000),
+      `${record.offset} is among ${JSON.stringify(named)}`,
+    );
+  t.notOk(
+    named.some(([offset = -1]) => offset > last.offset),
+    'none is of the tick that published it',
+  );
+  t.end();
+});
+
+t.test('a running minute is in md.candle with its flag, and nowhere else', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  kline(log, 0, { ...BAR, c: '101' }, { closed: false });
+  log.now += SECOND;
+  kline(log, 0, { ...BAR, c: '102' }, { closed: false });
+  const { outputs } = runTask(SPEC, log.records);
+  const candles = outputs.flatMap(({ md }) => md.filter(({ layer }) => layer === 'candle'));
+  t.match(
+    candles.map(({ values }) => values),
+    [
+      { close: '101', closed: false },
+      { close: '102', closed: false },
+    ],
+  );
+  t.notOk(outputs.some(({ live }) => live.some(({ row }) => row?.table === 'candles')));
+  t.end();
+});
