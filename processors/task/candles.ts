@@ -86,8 +86,7 @@ export const applyCandle = (
   const { state, out } = context;
   const { open_time: openTime, price_type: priceType } = record.values;
   if (!isPriceCollected(context, listing, priceType)) return;
-  // A running minute is for other consumers only: no answer shows it.
-  if (record.values.closed === false) return pushRecord(context, record, { connection });
+  if (record.values.closed === false) return pushRunning(context, { connection, listing }, record);
   const series = openSeries(listing, priceType);
   const { candles } = series;
   const late = !counts(state.recordedAt, openTime + MINUTE);
@@ -109,6 +108,13 @@ export const applyCandle = (
     pushRecord(context, record, { connection });
   }
   announceMinutes(context, series, [...proved, openTime]);
+};
+
+/** A running minute is for other consumers only: no answer shows it. It never comes behind the whole one, and is not published late. */
+const pushRunning = (context: TaskContext, { connection, listing }: Subject, record: CandleRecord): void => {
+  const { open_time: openTime, price_type: priceType } = record.values;
+  const isOver = isFinal(listing.candles[priceType]?.minutes[openTime]);
+  if (!isOver && counts(context.state.recordedAt, openTime + MINUTE)) pushRecord(context, record, { connection });
 };
 
 const PAST = 10 * MINUTE;

@@ -113,5 +113,6 @@ export const applyEvent = (context: TaskContext, subject: Subject, message: Even
   const row = eventRow(kind.table, source, record);
   pushRow(context.out, row);
   pushLive(context.out, context.state.recordedAt, { kind: 'event', symbol: listing.symbol, row });
-  if (!late) pushRecord(context, { ...record, values: { ...record.values, id } }, { connection });
+  // An id of our own is of the stored row: the record has what the venue sent.
+  if (!late) pushRecord(context, record, { connection });
 };

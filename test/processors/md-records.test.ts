@@ -1,7 +1,7 @@
 // What md.* carries besides readings: what was missed, running minutes, and which raw record a book is of (records.md, design section 5).
 import t from 'tap';
 import { runTask, SECOND, TestLog } from '../support/task-driver.ts';
-import { allLayers, BAR, diff, kline, mark, reference, snapshot } from '../support/task-logs.ts';
+import { allLayers, BAR, diff, kline, MINUTE, mark, reference, snapshot } from '../support/task-logs.ts';
 
 const SPEC = { venue: allLayers, partition: 0, shards: 1 };
 const COVERS = [
@@ -86,5 +86,47 @@ t.test('a running minute is in md.candle with its flag, and nowhere else', (t) =
     ],
   );
   t.notOk(outputs.some(({ live }) => live.some(({ row }) => row?.table === 'candles')));
+  t.end();
+});
+
+t.test('a running minute never comes behind the whole one, and is not published late', (t) => {
+  const log = begin();
+  log.now += MINUTE;
+  kline(log, 0, { ...BAR, c: '103' }, { closed: true });
+  kline(log, 0, { ...BAR, c: '101' }, { closed: false });
+  log.now += MINUTE;
+  kline(log, 1, { ...BAR, c: '104' }, { closed: false, recordedAt: log.now + 400 * SECOND });
+  const { outputs } = runTask(SPEC, log.records);
+  const candles = outputs.flatMap(({ md }) => md.filter(({ layer }) => layer === 'candle'));
+  t.match(
+    candles.map(({ values }) => values),
+    [{ close: '103', closed: true }],
+  );
+  t.equal(candles.length, 1);
+  t.end();
+});
+
+t.test('an event without an id of the venue has none in its record (records.md)', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  const order = {
+    s: 'BTCUSDT',
+    S: 'SELL',
+    o: 'LIMIT',
+    f: 'IOC',
+    q: '0.01',
+    p: '99.1',
+    ap: '99.2',
+    X: 'FILLED',
+    l: '0.01',
+    z: '0.01',
+  };
+  const at = Math.floor(log.now / 1_000);
+  log.json('frame', 'market', 'k1', { e: 'forceOrder', E: at, o: { ...order, T: at } });
+  const { outputs } = runTask(SPEC, log.records);
+  const events = outputs.flatMap(({ md }) => md.filter(({ layer }) => layer === 'liquidation'));
+  t.match(events, [{ values: { id: null, side: 'long' } }]);
+  const rows = outputs.flatMap((one) => one.rows.flatMap(({ row }) => (row?.table === 'liquidations' ? [row] : [])));
+  t.ok(rows[0]?.texts.id, 'its row has one of ours');
   t.end();
 });

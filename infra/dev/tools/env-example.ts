@@ -33,6 +33,10 @@ const LOCAL = `# Folder of the embedded engines\u2019 data; .local/demo and .loc
 # Ports on loopback.
 ${ports}`;
 
+const EVERY = `# Least level of the lines on standard error: trace, debug, info, warn, error, fatal, silent.
+# LOG_LEVEL=info
+`;
+
 /** Settings of each process, in the order of the file. */
 export const PROCESS_CONFIGS = {
   ingest: INGEST_CONFIG,
@@ -48,6 +52,7 @@ export const PROCESS_CONFIGS = {
 export const envExample = (): string =>
   [
     '# Made by infra/dev/tools/env-example.ts. `npm run demo` and `npm start` set what a local run needs; a process alone reads these.\n',
+    section('every process', EVERY),
     section('local runs', LOCAL),
     ...Object.entries(PROCESS_CONFIGS).map(([title, spec]) => section(title, describeConfig(spec))),
   ].join('\n');
