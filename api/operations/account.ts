@@ -113,7 +113,7 @@ export const account = defineOperation({
   class: 'account',
   price: null,
   cacheS: null,
-  summary: 'Plan, scope, limits and counters of the key; not counted as a request.',
+  summary: 'Plan, scope, limits and counters of the key.',
   tool: true,
   input: Type.Object({}, { additionalProperties: false }),
   output: Output,
