@@ -19,6 +19,12 @@ export type Reason =
   | 'venue_capability'
   | 'policy_off';
 
+/** The reason of a layer that is not collected (L-07). */
+export const REASON_OF_POLICY: Readonly<Record<Exclude<Policy, 'on'>, Reason>> = {
+  off: 'policy_off',
+  not_published: 'venue_capability',
+};
+
 /** The members of a reading that determine its validity. */
 export type Held = Pick<Reading, 'valid' | 'gap_cause' | 'venue_ts' | 'received_at' | 'horizon_source' | 'valid_until'>;
 
@@ -71,8 +77,7 @@ const findStaleReason = (reading: Held, question: StatusQuestion, validUntil: Mi
 /** Status of a layer at T (L-07). Ages are rounded down; `valid_until` of a connection horizon is the loss, if any. */
 export const statusAt = (question: StatusQuestion): StatusAnswer => {
   const { reading, policy, at, lostAt } = question;
-  if (policy === 'off') return toBareAnswer('off', 'policy_off');
-  if (policy === 'not_published') return toBareAnswer('not_published', 'venue_capability');
+  if (policy !== 'on') return toBareAnswer(policy, REASON_OF_POLICY[policy]);
   if (reading === null) return toBareAnswer('missing', 'no_value');
   const lost = lostAt !== null && lostAt <= at ? lostAt : null;
   const validUntil = reading.horizon_source === 'connection' ? lost : reading.valid_until;

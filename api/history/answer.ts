@@ -17,7 +17,7 @@ import { findUnit, isQuantity, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, windowMicros } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
-import { fittingShare, retentionFrom, type Span, unlistedSpans } from './past.ts';
+import { refuseTooLarge, retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { rowObject } from './row-object.ts';
 import {
@@ -242,16 +242,6 @@ export const whatFits = (asked: RequestedTimes, fits: number): string => {
     : `A window of about ${seconds}s fits: send to ${reach}, or narrow where or layers.`;
 };
 
-/** Answers stop growing at the limit; the part that was done gives the share of the window that would have fitted (H-08). */
-type Made = { readonly bytes: number; readonly listings: number; readonly ofListings: number };
-
-const refuseTooLarge = ({ bytes, listings, ofListings }: Made, { asked, layers, itemsLimit }: HistoryOptions): void => {
-  if (bytes <= itemsLimit) return;
-  const whole = { bytes: (bytes / listings) * ofListings, limit: itemsLimit };
-  const hint = whatFits(asked, fittingShare(whole, ofListings * layers.length));
-  throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${itemsLimit}.`, { hint });
-};
-
 const refuseTooMany = (rows: number, { mode }: RequestedTimes): void => {
   if (mode !== 'raw' || rows <= RAW_ROWS) return;
   const hint = 'Late rows are among them: ask for half of the window.';
@@ -291,7 +281,12 @@ export const historyItems = async (
       for (const layer of Object.values(made)) rows += layer.count;
       items.push(item);
       if (keepsRows) groups.push(...listGroups(one, made));
-      refuseTooLarge({ bytes, listings: items.length, ofListings: selected.length }, options);
+      const soFar = { bytes, listings: items.length, ofListings: selected.length };
+      refuseTooLarge(soFar, {
+        limit: options.itemsLimit,
+        heads: layers.length,
+        whatFits: (fits) => whatFits(asked, fits),
+      });
       refuseTooMany(rows, asked);
     }
   }

@@ -1,6 +1,5 @@
 // The items of a candle answer: listing by listing, as the bytes that are sent and hashed (H-10 to H-13, H-16).
-import { serviceError } from '../../schemas/errors.ts';
-import type { Policy } from '../../schemas/freshness.ts';
+import { type Policy, REASON_OF_POLICY } from '../../schemas/freshness.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, figure, type JsonValue, type NumberFormat, writeJson } from '../../schemas/json.ts';
@@ -26,7 +25,7 @@ import { gatherMinutes, MINUTE, minuteEnd, ROWS_AT_A_TIME } from './candle-minut
 import { type Candles, gatherCandles, noVolumeReason, type StoredCandle } from './candle-rows.ts';
 import { gatherLosses, readRecent } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
-import { fittingShare, retentionFrom, type Span, unlistedSpans } from './past.ts';
+import { refuseTooLarge, retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { joinSeries, listReadings } from './series.ts';
 import type { HistoryReader } from './store.ts';
@@ -67,10 +66,6 @@ type Subject = {
 type Verdict = { readonly status: string; readonly reason?: string; readonly gap_cause?: GapCause };
 const PRESENT: Verdict = { status: 'present' };
 const gap = (gapCause: GapCause): Verdict => ({ status: 'missing', reason: 'gap', gap_cause: gapCause });
-const BY_POLICY: Readonly<Record<Exclude<Policy, 'on'>, Verdict>> = {
-  off: { status: 'off', reason: 'policy_off' },
-  not_published: { status: 'not_published', reason: 'venue_capability' },
-};
 
 /** Null: nothing was known of the venue yet. */
 const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Policy | null => {
@@ -87,7 +82,10 @@ const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefi
   const policy = policyAt(subject, openTime + length);
   const isKept = openTime + length > retentionFrom('candles', selected.version, options.evaluatedAt);
   if (!isKept && (policy === null || policy === 'on')) return { status: 'missing', reason: 'not_retained' };
-  if (policy !== 'on') return BY_POLICY[policy ?? 'off'];
+  if (policy !== 'on') {
+    const status = policy ?? 'off';
+    return { status, reason: REASON_OF_POLICY[status] };
+  }
   if (candle !== undefined) return candle.gapCause === null ? PRESENT : gap(candle.gapCause);
   const isUnlisted = subject.unlisted.some(({ from, to }) => openTime + length > minuteEnd(from) && openTime < to);
   return gap(isUnlisted ? 'not_listed' : 'unknown');
@@ -242,13 +240,6 @@ export const whatFits = ({ from, to, length }: CandlesQuestion, fits: number): s
   return `A window of about ${window / 1_000_000}s fits: send to ${formatInstant(from + window)}, or narrow where.`;
 };
 
-/** Answers stop growing at the limit; the part that was done gives the share of the window that would have fitted. */
-const refuseTooLarge = (bytes: number, share: number, { asked, itemsLimit }: CandleOptions): void => {
-  if (bytes <= itemsLimit) return;
-  const hint = whatFits(asked, fittingShare({ bytes: bytes / share, limit: itemsLimit }, 1));
-  throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${itemsLimit}.`, { hint });
-};
-
 /** The items of an answer. Throws ServiceError past the limits, and while the store is unavailable. */
 export const candleItems = async (
   sources: Sources,
@@ -284,7 +275,8 @@ export const candleItems = async (
       bytes += item.length;
       items.push(item);
       if (keepsRows) groups.push({ head: nameListing(one), rows });
-      refuseTooLarge(bytes, items.length / selected.length, options);
+      const soFar = { bytes, listings: items.length, ofListings: selected.length };
+      refuseTooLarge(soFar, { limit: options.itemsLimit, heads: 1, whatFits: (fits) => whatFits(asked, fits) });
     }
   }
   return { text: `[${items.join(',')}]`, groups };

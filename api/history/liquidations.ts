@@ -1,5 +1,5 @@
 // The items of a liquidations answer: one page over all listings, with the gaps that begin within it (H-15, H-16e).
-import type { Policy } from '../../schemas/freshness.ts';
+import { REASON_OF_POLICY } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, figure, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -115,11 +115,6 @@ const findCollected = (live: LiveMemory, { listing }: Selected, { from, to }: Sp
     else uncollected.push({ from: start, to: starts[i + 1] ?? to, cause: REASON_OF_POLICY[policy] });
   }
   return { completeness, uncollected: completeness === 'none' ? [] : joinGaps(uncollected, { from, to }) };
-};
-
-const REASON_OF_POLICY: Readonly<Record<Exclude<Policy, 'on'>, string>> = {
-  off: 'policy_off',
-  not_published: 'venue_capability',
 };
 
 /** Spans in which a listing cannot have events: before they are kept, and while it was not listed. */

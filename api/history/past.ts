@@ -121,6 +121,24 @@ export const fittingShare = ({ bytes, limit }: Refused, heads: number): number =
   return Math.max(0, (0.95 * (limit - besides)) / Math.max(1, bytes - besides));
 };
 
+/** What there is of an answer so far. */
+type Made = { readonly bytes: number; readonly listings: number; readonly ofListings: number };
+type SizeLimit = {
+  readonly limit: number;
+  /** Of each listing. */
+  readonly heads: number;
+  /** The hint, by the share of the window that would have fitted. */
+  readonly whatFits: (share: number) => string;
+};
+
+/** Answers stop growing at the limit; the part that was made gives the share of the window that would have fitted (H-08). */
+export const refuseTooLarge = ({ bytes, listings, ofListings }: Made, { limit, heads, whatFits }: SizeLimit): void => {
+  if (bytes <= limit) return;
+  const whole = { bytes: (bytes / listings) * ofListings, limit };
+  const hint = whatFits(fittingShare(whole, ofListings * heads));
+  throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${limit}.`, { hint });
+};
+
 export const shapeFault = (path: string, message: string, hint: string): ApiError => ({
   code: 'DQL_JSON_SCHEMA',
   message,

@@ -1,6 +1,7 @@
 // The timeframe of a request for candles: any spelling of a period that is stored, and its faults (H-16d).
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import type { ApiError } from '../../schemas/errors.ts';
+import { shapeFault } from '../history/past.ts';
 import { TIMEFRAMES, type Timeframe } from '../language/limits.ts';
 
 /** The timeframe meant, in catalogue spelling; null when it is not offered. */
@@ -13,8 +14,7 @@ export const readTimeframe = (text: string): Timeframe | null => {
 /** A text that is no duration: a fault of shape that the schema cannot express. */
 export const timeframeShape = (text: string | undefined): ApiError[] => {
   if (text === undefined || parseDuration(text) !== null) return [];
-  const message = `"${text.slice(0, 40)}" is not a duration.`;
-  return [{ code: 'DQL_JSON_SCHEMA', message, hint: 'Write one unit, such as 1h.', path: '/timeframe' }];
+  return [shapeFault('/timeframe', `"${text.slice(0, 40)}" is not a duration.`, 'Write one unit, such as 1h.')];
 };
 
 /** A period that is not stored. */

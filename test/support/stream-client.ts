@@ -1,4 +1,5 @@
 // A client of the live stream as a user would write one: fetch, frames split at blank lines, events in the order they came.
+import { Writable } from 'node:stream';
 import { BOUND_MS } from './wait.ts';
 
 export type StreamEvent = { readonly id: string; readonly event: string; readonly data: Record<string, unknown> };
@@ -26,6 +27,18 @@ export const parseFrames = (text: string): StreamEvent[] =>
     const event = parseFrame(frame);
     return event === null ? [] : [event];
   });
+
+/** A connection that keeps the events written to it. */
+export const collectEvents = (): { readonly out: Writable; readonly events: StreamEvent[] } => {
+  const events: StreamEvent[] = [];
+  const out = new Writable({
+    write(text, _encoding, done) {
+      events.push(...parseFrames(String(text)));
+      done();
+    },
+  });
+  return { out, events };
+};
 
 export class StreamClient {
   readonly events: StreamEvent[] = [];

@@ -1,6 +1,5 @@
 // A client that breaks off and resumes again and again, while listings come, end and come back: each listing and layer of its life only
 // moves forward, nothing is skipped without a gap, and in the end it has what one that stayed has (ST-03, ST-04, ST-05, D-37).
-import { Writable } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
 import { PLANS } from '../../../api/contract/plans.ts';
@@ -10,7 +9,7 @@ import { readRequest } from '../../../api/stream/request.ts';
 import type { Stream } from '../../../api/stream/stream.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { LiveEntry, Reading, Row } from '../../../schemas/topics.ts';
-import { parseFrames, type StreamEvent } from '../../support/stream-client.ts';
+import { collectEvents, type StreamEvent } from '../../support/stream-client.ts';
 import {
   capability,
   type Feed,
@@ -76,13 +75,7 @@ class World {
   }
 
   open(lastEventId: string | null, use: (stream: Stream) => void = () => undefined): StreamEvent[] {
-    const events: StreamEvent[] = [];
-    const out = new Writable({
-      write(text, _encoding, done) {
-        events.push(...parseFrames(String(text)));
-        done();
-      },
-    });
+    const { out, events } = collectEvents();
     const findKey = async () => 'unreachable' as const;
     const account = { keyId: 'key', plan: PLANS.pro_plus };
     use(this.hub.open({ account, request: this.#request, lastEventId, out, findKey, isInScope: () => true }));

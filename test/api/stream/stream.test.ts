@@ -1,5 +1,5 @@
 // GET /v2/stream over the real memory copy: every event, statuses that time brings, exact resumption, slow readers, refusals (ST-01 to ST-09).
-import { PassThrough, Writable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { text as readText } from 'node:stream/consumers';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
@@ -12,7 +12,7 @@ import { parseEventId, printEventId, printPlaces } from '../../../api/stream/pos
 import { readRequest } from '../../../api/stream/request.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Reading, Row } from '../../../schemas/topics.ts';
-import { parseFrames, StreamClient, type StreamEvent } from '../../support/stream-client.ts';
+import { collectEvents, parseFrames, StreamClient, type StreamEvent } from '../../support/stream-client.ts';
 import { invalidEvent } from '../../support/valid-answer.ts';
 import {
   capability,
@@ -749,14 +749,8 @@ t.test(
         const input = { where: 'venue = binance', layers: 'mark' };
         const names = readNames(input.where, feed.memory);
         const request = readRequest({ input, names }, { live: feed.memory, plan, choice, at: NOW });
-        const open = (lastEventId: string | null): StreamEvent[] => {
-          const events: StreamEvent[] = [];
-          const out = new Writable({
-            write(text, _encoding, done) {
-              events.push(...parseFrames(String(text)));
-              done();
-            },
-          });
+        const open = (lastEventId: string | null): readonly StreamEvent[] => {
+          const { out, events } = collectEvents();
           const findKey = async () => 'unreachable' as const;
           const isInScope = () => true;
           hub.open({ account: { keyId: 'key', plan }, request, lastEventId, out, findKey, isInScope });
