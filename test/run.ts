@@ -1,7 +1,8 @@
 /** `npm test`: every test file as a process of its own, on one set of real engines; the last line is the count. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -44,6 +45,10 @@ const LONG = [
   ...['api/operations/candles-rolled', 'api/operations/anchor-proofs', 'processors/recovery'],
   ...['api/access/access-processes'],
 ].map(toTest);
+/** Folders whose tests need no more than a core: they begin at once, beside all others, and take what those leave of the cores. */
+const PURE = ['ingest/venues', 'schemas', 'api/language', 'api/screen', 'api/series', 'api/live', 'api/explorer'];
+/** Of the pure tests: a tenth of the weight of the others. */
+const NICENESS = 10;
 /** For a file that hangs: on a machine with too much to do one that goes well takes many times its seconds. Long shows are given more. */
 const FILE_LIMIT_MS = Number(process.env['TEST_FILE_LIMIT_S'] ?? 1_200) * 1_000;
 /** Lines shown of a file's failures, and of its end. */
@@ -53,6 +58,13 @@ const POINT_LINES = 40;
 
 interface FileResult extends TapCount {
   readonly file: string;
+}
+
+interface RunOptions {
+  /** Lines of standard error. */
+  readonly onLine?: (line: string) => void;
+  /** Above 0: the cores are left to the others. */
+  readonly niceness?: number;
 }
 
 const progress = createProgress((text) => process.stdout.write(text));
@@ -77,18 +89,22 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
   const services = SERVICES.filter((file) => files.includes(file));
   const withEngines = OWN_ENGINES.filter((file) => files.includes(file));
   const apart = new Set([...opening, ...services, ...withEngines]);
-  const others = longestFirst(files.filter((file) => !apart.has(file)));
+  const rest = files.filter((file) => !apart.has(file));
+  const others = longestFirst(rest.filter((file) => !isPure(file)));
+  const pure = rest.filter(isPure);
   const host = files.some(needsEngines) ? await progress.during('the engines', startEngines()) : null;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   whenParentEnds(interrupt);
   try {
+    const beside = runInOrder([pure], { niceness: NICENESS });
     const opened = await runAlone(opening);
     // Three at once keep two cores busy; with more, waits of tests become longer and nothing ends sooner.
     const results = await Promise.all([
+      beside,
       opened.results,
-      runInOrder(services, others),
-      runInOrder(withEngines, others),
-      runInOrder(others),
+      runInOrder([services, others, pure]),
+      runInOrder([withEngines, others, pure]),
+      runInOrder([others, pure]),
     ]);
     return results.flat();
   } finally {
@@ -111,6 +127,10 @@ function longestFirst(files: readonly string[]): string[] {
 
 function isOnRequest(file: string): boolean {
   return ON_REQUEST.some((name) => file === toEndToEnd(name));
+}
+
+function isPure(file: string): boolean {
+  return PURE.some((folder) => file.startsWith(`test/${folder}/`)) && !needsEngines(file);
 }
 
 function needsEngines(file: string): boolean {
@@ -154,10 +174,10 @@ async function stopEngines({ dir, address, host }: SharedEngines): Promise<void>
 }
 
 /** Takes the files out of the queues one after the other: all of the first, then what is left in the next. */
-async function runInOrder(...queues: string[][]): Promise<FileResult[]> {
+async function runInOrder(queues: readonly string[][], how: RunOptions = {}): Promise<FileResult[]> {
   const done: FileResult[] = [];
   for (const queue of queues)
-    for (let file = queue.shift(); file !== undefined; file = queue.shift()) done.push(await runFile(file));
+    for (let file = queue.shift(); file !== undefined; file = queue.shift()) done.push(await runFile(file, how));
   return done;
 }
 
@@ -166,18 +186,19 @@ async function runAlone(files: readonly string[]): Promise<{ readonly results: P
   const running: Promise<FileResult>[] = [];
   for (const file of files) {
     const free = Promise.withResolvers<void>();
-    const result = runFile(file, (line) => {
+    const onLine = (line: string): void => {
       if (line === MACHINE_FREE) free.resolve();
-    });
+    };
+    const result = runFile(file, { onLine });
     running.push(result);
     await Promise.race([free.promise, result]);
   }
   return { results: Promise.all(running) };
 }
 
-async function runFile(file: string, onLine?: (line: string) => void): Promise<FileResult> {
+async function runFile(file: string, how: RunOptions): Promise<FileResult> {
   const begun = performance.now();
-  const { output, ending, cpu } = await collectOutput(file, onLine);
+  const { output, ending, cpu } = await collectOutput(file, how);
   const counted = countAssertions(output);
   // A file that ends badly without a failed assertion has failed all the same.
   const failed = counted.failed === 0 && ending !== null ? 1 : counted.failed;
@@ -203,7 +224,7 @@ function pointAt(lines: readonly string[], at: number): readonly string[] {
 
 function collectOutput(
   file: string,
-  onLine: (line: string) => void = () => undefined,
+  { onLine = () => undefined, niceness }: RunOptions,
 ): Promise<{ output: string; ending: string | null; cpu: string }> {
   return new Promise((settle) => {
     const child = spawn(process.execPath, [file], {
@@ -215,6 +236,7 @@ function collectOutput(
       env: { ...process.env, TAP_TIMEOUT: String(FILE_LIMIT_MS / 1000), LOG_LEVEL: process.env.LOG_LEVEL ?? 'error' },
     });
     running.add(child);
+    if (niceness !== undefined && child.pid !== undefined) lowerPriority(child.pid, niceness);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (chunk: string) => {
@@ -241,6 +263,16 @@ function collectOutput(
       settle({ output, ending: code === 0 ? null : how, cpu });
     });
   });
+}
+
+/** Of a process that leads a session; Linux may share out the cores among sessions, which have a niceness of their own then (man 7 sched, autogroup). */
+function lowerPriority(pid: number, niceness: number): void {
+  setPriority(pid, niceness);
+  try {
+    writeFileSync(`/proc/${pid}/autogroup`, String(niceness));
+  } catch {
+    // No such scheduling: that of the process counts.
+  }
 }
 
 /** CPU time of processes that ended since the last call: a file's own processes, when called as the file ends. */

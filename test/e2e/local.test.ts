@@ -73,7 +73,13 @@ async function endOfAll(): Promise<number> {
   return outOfOrder;
 }
 
-t.test('the demo shows that its venues are simulated and its example works as pasted', async (t) => {
+t.test('a first start killed while it writes the past takes everything along', async (t) => {
+  const cut = startDemo();
+  await waitFor('the past is being written', () => readPast(pastFile(DIR))?.state === 'writing');
+  await endsWhole(t, cut);
+});
+
+t.test('the next demo shows that its venues are simulated, and its example works as pasted', async (t) => {
   const demo = startDemo();
   const endpoints = await serving(demo);
   t.match(demo.readOutput(), `Simulated venues (${VENUES.join(', ')})`);
@@ -126,6 +132,11 @@ t.test('the demo shows that its venues are simulated and its example works as pa
 t.test('npm killed with -9 in the middle of a start takes everything along', async (t) => {
   const demo = startDemo();
   await waitFor('the engines are being started', () => running().length >= 3);
+  await endsWhole(t, demo);
+});
+
+/** Kills npm with -9: every process ends, and every port is free again. */
+async function endsWhole(t: Test, demo: { readonly child: ChildProcess }): Promise<void> {
   const pids = running();
   demo.child.kill('SIGKILL');
   await waitFor(
@@ -133,27 +144,7 @@ t.test('npm killed with -9 in the middle of a start takes everything along', asy
     () => !pids.some(isAlive) && running().length === 0 && !existsSync(join(DIR, 'lock')),
   );
   for (const port of Object.values(ports)) t.ok(await isFree(Number(port)), `port ${port} is free`);
-});
-
-t.test('a first start that is killed while it writes the past leaves a whole past to the next one', async (t) => {
-  for (const dir of [DIR, postgresHome(DIR)]) rmSync(dir, { recursive: true, force: true });
-  const cut = startDemo();
-  await waitFor('the past is being written', () => readPast(pastFile(DIR))?.state === 'writing');
-  const pids = running();
-  cut.child.kill('SIGKILL');
-  await waitFor(
-    'everything ends',
-    () => !pids.some(isAlive) && running().length === 0 && !existsSync(join(DIR, 'lock')),
-  );
-  const demo = startDemo();
-  const endpoints = await serving(demo);
-  await pastThere(demo);
-  await checkPast(t, endpoints);
-  const ended = endOfAll();
-  demo.child.kill('SIGTERM');
-  t.equal(await demo.ended, 0);
-  await ended;
-});
+}
 
 /** Where the account site leads after a sign-in as a browser without script does it. */
 async function signedInAt({ account_url: site }: ServiceEndpoints, account: DemoAccount): Promise<string | null> {
