@@ -13,6 +13,11 @@ export class TableMismatch extends Error {
   override readonly name = 'TableMismatch';
 }
 
+/** A table has rows and no log that QuestDB can read: only an operator can decide about them. */
+export class TableUnreadable extends Error {
+  override readonly name = 'TableUnreadable';
+}
+
 const PATIENCE_MS = 60_000;
 
 /**
@@ -35,14 +40,48 @@ const patient =
     }
   };
 
-/** Every process may run it at every start, also several at once. Throws TableMismatch. */
+/**
+ * Every process may run it at every start, also several at once. Throws TableMismatch, and TableUnreadable for a table with rows; of a table
+ * or view that QuestDB began to create and was killed, nothing is left.
+ */
 export async function ensureTables(run: Sql, { namespace }: { readonly namespace: string }): Promise<void> {
   const sql = patient(run);
+  await dropUnfinished(sql, namespace);
   for (const [table, spec] of Object.entries(TABLES)) {
     await sql(createTable(table, spec, namespace));
     await addMissing(sql, tableName(namespace, table), spec);
   }
   for (const [name, select] of viewTexts(namespace)) await sql(createView(name, select));
+}
+
+/**
+ * QuestDB killed in a CREATE (9.3.4) shows the table or view after its next start, but has no log of it that it can read: IF NOT EXISTS passes
+ * such a table over and every write to it is refused, and OR REPLACE of such a view fails. One whose creation runs, by another process, is not
+ * in `tables()` yet.
+ */
+async function dropUnfinished(sql: Sql, namespace: string): Promise<void> {
+  const found = await sql('SELECT table_name, table_type FROM tables() WHERE walEnabled');
+  // Asked last: what another process makes meanwhile is not in the first answer, or in both.
+  const logs = new Set((await sql('SELECT name FROM wal_tables()')).map(([name]) => name));
+  const ours = ourNames(namespace);
+  for (const [name, type] of found) {
+    if (typeof name !== 'string' || logs.has(name) || !ours.has(name)) continue;
+    // Each DROP reports the fault of the log, or that nothing is there, and drops all the same.
+    if (type === 'V') await sql(`DROP VIEW '${name}'`).catch(() => undefined);
+    else await dropEmpty(sql, name);
+  }
+}
+
+const ourNames = (namespace: string): ReadonlySet<string> =>
+  new Set([
+    ...Object.keys(TABLES).map((table) => tableName(namespace, table)),
+    ...viewTexts(namespace).map(([name]) => name),
+  ]);
+
+async function dropEmpty(sql: Sql, table: string): Promise<void> {
+  const [[rows] = []] = await sql(`SELECT count() FROM '${table}'`);
+  if (rows !== '0') throw new TableUnreadable(`QuestDB cannot read the log of ${table}: restore it from a backup`);
+  await sql(`DROP TABLE '${table}'`).catch(() => undefined);
 }
 
 async function addMissing(sql: Sql, table: string, spec: TableSpec): Promise<void> {

@@ -1,6 +1,7 @@
 // The sink on a real Kafka and a real QuestDB: tables, rows digit by digit, repeats, kills, the history watermark, the analysts' SQL.
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { Registry } from 'prom-client';
@@ -36,7 +37,7 @@ const WINDOW = 10 * SECOND;
 t.setTimeout(900_000);
 const { endpoints: shared } = await useEngines(t, ['kafka']);
 /** Its own, because it is killed. */
-const { endpoints, kill, ready, restart } = await ownEngines(t, ['questdb']);
+const { endpoints, dir, kill, ready, hold, restart } = await ownEngines(t, ['questdb']);
 const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
 const log = createLog('sink-test');
 
@@ -222,6 +223,49 @@ t.test('waits with a view until the column it names has reached the table', asyn
   t.same(held, [], 'the column was added behind it');
   t.ok(await sql(`SELECT basis FROM '${mark}' LIMIT 1`));
 });
+
+/** What QuestDB 9.3.4 leaves of a table that it was killed in the creation of: metadata of the log that is all zeros, and no log. */
+const cutTableShort = (table: string): void => {
+  const [log = ''] = globSync(join(dir, 'questdb', 'db', `${table}~*`, 'txn_seq'));
+  truncateSync(join(log, '_meta'), 0);
+  truncateSync(join(log, '_meta'), 4_096);
+  for (const file of globSync(join(log, '_txnlog*'))) rmSync(file, { recursive: true });
+};
+
+/** Of a view: no folder of the log. */
+const cutViewShort = (view: string): void => {
+  for (const log of globSync(join(dir, 'questdb', 'db', `${view}~*`, 'txn_seq'))) rmSync(log, { recursive: true });
+};
+
+t.test(
+  'makes anew what QuestDB was killed in the creation of, and leaves a table with rows to an operator',
+  async (t) => {
+    const space = await openNamespace(t);
+    const { namespace } = space;
+    const cutWhileAway = async (cut: () => void): Promise<void> => {
+      await hold('questdb');
+      cut();
+      await restart('questdb');
+      await ready('questdb');
+    };
+    await ensureTables(sql, { namespace });
+    const mark = tableName(namespace, 'mark');
+    await cutWhileAway(() => {
+      cutTableShort(mark);
+      cutViewShort(tableName(namespace, 'v_funding'));
+    });
+    space.row(markRow(1));
+    space.mark(START + 1);
+    const sink = await runSink(t, space);
+    await historyReaches(t, space, START + 1);
+    t.same(await sql(`SELECT count() FROM ${mark}`), [['1']]);
+    t.same(await sql(`SELECT count() FROM ${tableName(namespace, 'v_funding')}`), [['0']]);
+    await sink.stop();
+    await cutWhileAway(() => cutTableShort(mark));
+    await t.rejects(ensureTables(sql, { namespace }), { name: 'TableUnreadable', message: mark });
+    t.same(await sql(`SELECT count() FROM ${mark}`), [['1']], 'its row is there');
+  },
+);
 
 t.test('live tables expire two days after the floor, those of a replay never', async (t) => {
   const namespace = freshNamespace();

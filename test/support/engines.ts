@@ -31,6 +31,8 @@ export interface TestEngines {
 }
 
 export interface OwnEngines extends TestEngines {
+  /** Folder of their data, a folder for each. */
+  readonly dir: string;
   readonly kill: Engines['kill'];
   readonly ready: Engines['ready'];
   readonly hold: Engines['hold'];
@@ -99,7 +101,7 @@ export async function ownEngines(t: Teardown, names: readonly EngineName[]): Pro
     rmSync(dir, { recursive: true, force: true });
   });
   const { kill, ready, hold, restart, pid } = engines;
-  return { ...testEngines(t, filled(engines.endpoints)), kill, ready, hold, restart, pid };
+  return { ...testEngines(t, filled(engines.endpoints)), dir, kill, ready, hold, restart, pid };
 }
 
 function testEngines(t: Teardown, endpoints: TestEndpoints): TestEngines {
