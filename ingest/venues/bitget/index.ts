@@ -1,8 +1,8 @@
 // Bitget perpetuals margined in USDT, USDC and coins. https://www.bitget.com/api-doc/uta/intro, checked 2026-11-21.
 //
 // We collect v3 (unified): one ticker topic carries last, mark, index, funding, open interest and 24 h figures; books chain by `pseq`; candles of
-// mark and index prices are published by REST only. The older v1 and v2 messages are read too. Every size is an amount of the base asset. Dated
-// futures share the sockets and are never mapped.
+// mark and index prices are published by REST only. The older v1 and v2 messages are read too. Sizes are amounts of the base asset, those of the
+// unified coin-margined line (`BTCUSD_CM`) of dollars. Dated futures share the sockets and are never mapped.
 
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
@@ -10,7 +10,7 @@ import { ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, candlesRequest, planBitget, RENEW_EVERY_MS, TOPICS_PER_CONNECTION, toRenewal } from './plan.ts';
-import { readChain, readNewestMinute, readSubscription, toMarket } from './symbols.ts';
+import { readChain, readNewestMinute, readSubscription, toMarket, toQuantityUnit } from './symbols.ts';
 
 const ENDPOINTS = {
   rest: 'https://api.bitget.com',
@@ -19,15 +19,17 @@ const ENDPOINTS = {
 
 const PRODUCTS = ['USDT-FUTURES', 'USDC-FUTURES', 'COIN-FUTURES'];
 
-/** Each `pseq` is the last `seq`; without one (v1, v2) only the order is known. Only a new subscription repairs a break. */
+/** Each `pseq` is the last `seq`; the first after a snapshot may begin before it. Without one (v1, v2) only the order is known. Only a new subscription repairs a break. */
 const bookRule: BookRule = {
   style: 'stream',
   bufferLimit: 0,
-  continues: ({ last }, next) => {
+  continues: ({ last, joined }, next) => {
     if (next.last === null) return 'apply';
     if (next.last === last) return 'skip';
-    if (next.previous !== null) return next.previous === last ? 'apply' : 'break';
-    return next.last > last ? 'apply' : 'break';
+    const isAfter = next.last > last;
+    if (next.previous === null) return isAfter ? 'apply' : 'break';
+    const isNext = next.previous === last || (!joined && isAfter && next.previous < last);
+    return isNext ? 'apply' : 'break';
   },
 };
 
@@ -85,7 +87,7 @@ export const bitget: Venue = {
   impliedQuantity: (venueSymbol) => ({
     venue_kind: toMarket(venueSymbol),
     contract_size: '1',
-    quantity_unit: 'base',
+    quantity_unit: toQuantityUnit(venueSymbol),
   }),
   map: (_state, message) => mapMessage(message),
 };

@@ -23,7 +23,7 @@ import {
   words,
 } from '../shared/wire.ts';
 import { carriesPriceCandles } from './budget.ts';
-import { isDated, toMarket } from './symbols.ts';
+import { isDated, toMarket, toQuantityUnit } from './symbols.ts';
 
 /** An answer is the whole of its product type. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
@@ -91,6 +91,7 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
   const asset = readText(contract.baseCoin, 'baseCoin');
   const { base, multiplier } = splitMultiplier(asset);
   const { rules, normalisation } = readRules(contract);
+  const quantity = toQuantityUnit(venueSymbol);
   const toUnit = (rule: Digits | null, unit: string): string | null => (rule === null ? null : unit);
   const absent = (['lot_size', 'min_qty', 'min_notional'] as const).filter((rule) => rules[rule] === null);
   return {
@@ -104,7 +105,7 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
     pair: null,
     post_only: null,
     status: readStatus(contract),
-    // Sizes are amounts of the base asset; `sizeMultiplier` is their step.
+    // Sizes are amounts; `sizeMultiplier` is their step.
     contract_size: '1',
     multiplier,
     tick_size: rules.tick_size,
@@ -115,12 +116,12 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
     qty_decimals: readCountOrNull(...findMember(contract, ['volumePlace', 'quantityPrecision'])),
     units: {
       tick_size: toUnit(rules.tick_size, 'quote'),
-      lot_size: toUnit(rules.lot_size, 'base'),
-      min_qty: toUnit(rules.min_qty, 'base'),
+      lot_size: toUnit(rules.lot_size, quantity),
+      min_qty: toUnit(rules.min_qty, quantity),
       min_notional: toUnit(rules.min_notional, 'quote'),
-      contract_size: 'base',
+      contract_size: quantity,
     },
-    quantity_unit: 'base',
+    quantity_unit: quantity,
     ...readFundingInterval(contract.fundInterval),
     funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
     rules_normalisation: normalisation,

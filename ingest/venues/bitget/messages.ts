@@ -39,7 +39,7 @@ import {
   toSideWord,
   toSubject,
 } from './mapping.ts';
-import { type BookIds, isFutures, readIds, toChain } from './symbols.ts';
+import { type BookIds, isFutures, readIds, toChain, toQuantityUnit } from './symbols.ts';
 import { type AnswerMapper, mapFunding, mapOpenInterest, mapSymbolPrice, mapTickers, toTicker } from './tickers.ts';
 
 const cutLevels = createCutter({ names: ['bids', 'asks', 'b', 'a'] });
@@ -177,7 +177,7 @@ const toTrade = (symbol: string, trade: TradeFields, { element, source }: Origin
     side,
     price: readPrice(price, 'price'),
     quantity: readAmount(size, 'size'),
-    quantity_unit: 'base' as const,
+    quantity_unit: toQuantityUnit(symbol),
   };
   return [toMapped(toSubject({ symbol, stamp: time, element }, source), 'trade', values)];
 };

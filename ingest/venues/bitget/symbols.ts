@@ -6,12 +6,15 @@ import { endsInDigit } from '../shared/shape.ts';
 
 type Market = 'linear' | 'inverse';
 
-/** Margined in the coin (`BTCUSD`, `BTCUSD_DMCBL`): inverse. `BTCUSDT`, `BTCPERP` (USDC) and their v1 names are linear. */
-export const toMarket = (symbol: string): Market => (/USD(_DMCBL)?$/.test(symbol) ? 'inverse' : 'linear');
+/** Margined in the coin (`BTCUSD_CM`, `BTCUSD`, `BTCUSD_DMCBL`): inverse. `BTCUSDT`, `BTCPERP` (USDC) and their v1 names are linear. */
+export const toMarket = (symbol: string): Market => (/USD(_DMCBL|_CM)?$/.test(symbol) ? 'inverse' : 'linear');
 
-/** `BTCUSDZ24`, `ETHUSD_231229`, `BTCUSD_DMCBL_220624`. */
+/** Orders, trades and levels of the unified coin-margined line (`BTCUSD_CM`) are amounts of dollars; all others, also of the older `BTCUSD`, of the base asset. */
+export const toQuantityUnit = (symbol: string): 'base' | 'quote' => (symbol.endsWith('USD_CM') ? 'quote' : 'base');
+
+/** `BTCUSDZ24`, `BTCCMZ26`, `ETHUSD_231229`, `BTCUSD_DMCBL_220624`. */
 export const isDated = (symbol: string): boolean =>
-  endsInDigit(symbol) && /_\d{6}$|USD[TC]?[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
+  endsInDigit(symbol) && /_\d{6}$|(USD[TC]?|CM)[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
 
 /** The product types of futures by version: `mc` (v1), `USDT-FUTURES` (v2), `usdt-futures` (v3). Spot and margin share the socket. */
 const FUTURES: ReadonlySet<string> = new Set(['mc', 'usdt-futures', 'usdc-futures', 'coin-futures']);

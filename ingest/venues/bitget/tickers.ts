@@ -77,7 +77,7 @@ const readHours = (value: unknown, name: string): number | null => {
   return ms === 0 ? null : ms;
 };
 
-/** Every size is an amount of the base asset, also for listings margined in the coin. */
+/** Open interest and volume are amounts of the base asset, also for listings margined in the coin. */
 const toOi = (subject: Subject, element: Fields): Mapped | null => {
   const name = NAMES.oi(element);
   const oi = readAmountOrNull(element[name], name);

@@ -2,8 +2,11 @@
 import type { VenueFacts } from '../../support/venue-facts.ts';
 
 export const facts: VenueFacts = {
-  symbols: ['BTCUSDT', 'BTCPERP', 'BTCUSD'],
-  dated: [['BTCUSDT', 'BTCUSDTZ24']],
+  symbols: ['BTCUSDT', 'BTCPERP', 'BTCUSD', 'BTCUSD_CM'],
+  dated: [
+    ['BTCUSDT', 'BTCUSDTZ24'],
+    ['BTCUSD_CM', 'BTCCMZ26'],
+  ],
   noCandles: { code: '00000', requestTime: 1695865615662, data: [] },
   elements: { paths: ['data.*'], name: 'symbol' },
   deciding: ['type', 'symbolStatus'],

@@ -472,6 +472,15 @@ t.test('a v3 book follows its pseq, breaks on a hole, and is whole again at a sn
     ['update', 19n, 18n, 'waits'],
     ['snapshot', 30n, -base, 'applies'],
     ['update', 31n, 30n, 'applies'],
+    // The first after a snapshot may have begun before it, a later one may not.
+    ['snapshot', 50n, -base, 'applies'],
+    ['update', 50n, 49n, 'waits'],
+    ['update', 53n, 48n, 'applies'],
+    ['update', 55n, 52n, 'breaks'],
+    ['snapshot', 60n, -base, 'applies'],
+    ['update', 64n, 61n, 'breaks'],
+    ['snapshot', 70n, -base, 'applies'],
+    ['update', 69n, 68n, 'breaks'],
   ];
   let sync: BookSync<null> = newBookSync();
   for (const [action, seq, pseq, expected] of steps) {
@@ -953,6 +962,43 @@ t.test('dated futures are no listings; words of the venue, multipliers, times wi
   );
   t.equal(listings.length, 5);
   t.equal(bitget.mapReference({}, answer('v3/market/instruments?category=SPOT', [instrument('BTCUSDT')])), null);
+  t.end();
+});
+
+t.test('the unified coin-margined line counts dollars, the older ones the base asset', (t) => {
+  const coin = (symbol: string, change: object = {}): object =>
+    instrument(symbol, { category: 'COIN-FUTURES', baseCoin: 'BTC', quoteCoin: 'USD', minOrderQty: '1', ...change });
+  const rules = { quantityMultiplier: '1', quantityPrecision: '0', priceMultiplier: '0.1', minOrderAmount: '' };
+  const listings = listListings(
+    answer('v3/market/instruments?category=COIN-FUTURES', [
+      coin('BTCUSD_CM', rules),
+      coin('BTCCMZ26', { ...rules, type: 'delivery' }),
+      coin('BTCUSD'),
+    ]),
+  );
+  const found = listings.map(({ venue_symbol, values }) => {
+    const { venue_kind, contract_size, quantity_unit, units } = values;
+    return [venue_symbol, venue_kind, contract_size, quantity_unit, units.contract_size, units.min_qty, units.lot_size];
+  });
+  t.same(found, [
+    ['BTCUSD_CM', 'inverse', '1', 'quote', 'quote', 'quote', 'quote'],
+    ['BTCUSD', 'inverse', '1', 'base', 'base', 'base', null],
+  ]);
+  for (const [symbol, quantity_unit] of [
+    ['BTCUSD_CM', 'quote'],
+    ['BTCUSD', 'base'],
+    ['BTCUSD_DMCBL', 'base'],
+  ] as const) {
+    const implied = bitget.impliedQuantity?.(symbol);
+    t.same(implied, { venue_kind: 'inverse', contract_size: '1', quantity_unit }, symbol);
+    const data = [{ i: '1', p: '2', v: '3', S: 'buy', T: '1700000000001' }];
+    t.match(map(v3('publicTrade', data, { instType: 'coin-futures', symbol })), [{ values: { quantity_unit } }]);
+  }
+  t.same(map(v3('ticker', [{ lastPrice: '5' }], { instType: 'coin-futures', symbol: 'BTCCMZ26' })), []);
+  t.match(map(v3('ticker', [{ openInterest: '5', volume24h: '6' }], { symbol: 'BTCUSD_CM' })), [
+    { values: { oi_unit: 'base' } },
+    { values: { volume_unit: 'base' } },
+  ]);
   t.end();
 });
 
