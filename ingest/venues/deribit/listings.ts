@@ -65,13 +65,14 @@ const toListing = (instrument: Fields, { sentAt, receivedAt }: Stamps): ListingR
   };
 };
 
-/** The venue's status since 2025; a flag before. */
+/** The venue's status since 2025; a flag before. A locked book takes cancellations only. */
 const STATUSES = words({
   open: 'tradeable',
-  created: 'pre_launch',
-  started: 'pre_launch',
-  locked: 'halted',
+  locked: 'cancel_only',
   halted: 'halted',
+  inactive: 'halted',
+  settlement: 'settling',
+  delivered: 'delisted',
   closed: 'delisted',
   archivized: 'delisted',
 });

@@ -8,7 +8,7 @@ import type { MapContext, Mapped } from '../contract/mapping.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { ChangeList, createCutter } from '../shared/level-lists.ts';
-import { mapEach } from '../shared/map-each.ts';
+import { giveReadable, mapEach, readOrElse } from '../shared/map-each.ts';
 import { bindMapped, listPresent, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
@@ -266,7 +266,7 @@ export const readNewestMinute = (text: string): ClosedMinute | null => {
 const mapTrades = (data: unknown, source: Source): readonly Mapped[] =>
   mapEach(readList(data, 'trades'), (item) => toTrades(readFields(item, 'trade'), source));
 
-/** A trade, and the liquidations it filled. */
+/** A trade, and the liquidations it filled. A mark of a liquidation that is not known leaves the trade. */
 const toTrades = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = readText(trade.instrument_name, 'instrument_name');
   if (!isPerpetual(symbol)) return [];
@@ -281,10 +281,14 @@ const toTrades = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   if (trade.liquidation === undefined) return [mapped];
   const fill = { price, price_kind: 'fill' as const, quantity, quantity_unit };
   // Two liquidations of one trade share its id: the second gets a suffix.
-  const liquidations = listClosedSides(trade.liquidation, side).map((closed, i) =>
-    record(subject, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side: closed, ...fill }),
+  const toLiquidations = (): readonly Mapped[] =>
+    listClosedSides(trade.liquidation, side).map((closed, i) =>
+      record(subject, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side: closed, ...fill }),
+    );
+  return readOrElse(
+    () => [mapped, ...toLiquidations()],
+    (fault) => giveReadable([mapped], fault),
   );
-  return [mapped, ...liquidations];
 };
 
 const SIDES = ['buy', 'sell'] as const;

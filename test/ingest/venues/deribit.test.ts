@@ -1,5 +1,7 @@
 // Deribit: recorded messages in, expected records out (traced by hand to the frame), what gives nothing, and what is refused.
 import t from 'tap';
+import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import { UnreadablePart } from '../../../ingest/venues/contract/mapping.ts';
 import { deribit } from '../../../ingest/venues/deribit/index.ts';
 import type { Chain } from '../../../ingest/venues/shared/book-sync.ts';
 import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
@@ -140,6 +142,16 @@ t.test('recorded notifications give the records that their bytes contain', (t) =
   t.end();
 });
 
+/** Layers of what can be read of a message that cannot be read whole. */
+const listReadable = (message: VenueMessage): readonly string[] => {
+  try {
+    map(message);
+    return ['all'];
+  } catch (error) {
+    return error instanceof UnreadablePart ? error.mapped.map(({ record: { layer } }) => layer) : [];
+  }
+};
+
 t.test('a liquidation is of the taker, of the maker, or of both', (t) => {
   const long = { side: 'long', price_kind: 'fill' };
   t.same(mapLine(TARDIS, 11), [
@@ -180,7 +192,9 @@ t.test('a liquidation is of the taker, of the maker, or of both', (t) => {
     'two liquidations are not one that is repeated',
   );
   t.same(sides('M'), ['sell', 'short']);
-  t.equal(codeOf(frame(notify('trades', [{ ...trade, liquidation: 'X' }]))), 'VENUE_BAD_FRAME');
+  const unknown = frame(notify('trades', [{ ...trade, liquidation: 'X' }]));
+  t.equal(codeOf(unknown), 'VENUE_BAD_FRAME');
+  t.same(listReadable(unknown), ['trade'], 'the trade is read');
   t.match(map(frame(notify('trades', [trade]))), [{ values: { quantity: '0.5', quantity_unit: 'base' } }]);
   t.end();
 });
@@ -482,8 +496,18 @@ t.test('statuses are the words of V-02', (t) => {
   const one = (members: object): ListingRecord | undefined =>
     deribit.mapReference({}, answer('GET /public/get_instruments?currency=any', { result: [{ ...row, ...members }] }))
       ?.listings[0];
-  t.equal(one({ state: 'open', is_active: true })?.values.status, 'tradeable');
-  t.equal(one({ state: 'locked', is_active: true })?.values.status, 'halted');
+  // Every status of https://docs.deribit.com/api-reference/market-data/public-get_instruments.
+  for (const [state, status] of [
+    ['open', 'tradeable'],
+    ['settlement', 'settling'],
+    ['delivered', 'delisted'],
+    ['inactive', 'halted'],
+    ['locked', 'cancel_only'],
+    ['halted', 'halted'],
+    ['archivized', 'delisted'],
+    ['nosuch', 'unknown'],
+  ] as const)
+    t.equal(one({ state, is_active: true })?.values.status, status, state);
   t.equal(one({ is_active: false })?.values.status, 'halted');
   t.equal(one({})?.values.status, 'unknown');
   t.equal(one({})?.values.delisted_at, 4_000_000_000_000_000);
