@@ -2,7 +2,7 @@
 import { divide, multiply } from '../../../schemas/decimals.ts';
 import { formatDuration } from '../../../schemas/durations.ts';
 import { BANDS } from '../../../schemas/layers.ts';
-import type { Digits, FieldTransform, ListingValues } from '../../../schemas/records.ts';
+import type { Digits, FieldTransform, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
@@ -45,6 +45,7 @@ const STATUSES = words({
   Open: 'tradeable',
   Closed: 'halted',
   Settled: 'delisted',
+  Delisted: 'delisted',
   Unlisted: 'delisted',
 });
 
@@ -90,10 +91,14 @@ const toValues = (row: Fields): ListingValues => {
     not_published: ['min_notional', 'min_qty', 'price_decimals', 'qty_decimals'],
     bands: BANDS,
     oi_sides: null,
-    listed_at: readInstantOrNull(row.listing, 'listing'),
-    delisted_at: readInstantOrNull(row.expiry, 'expiry'),
+    listed_at: readDayOrNull(row.listing, 'listing'),
+    delisted_at: readDayOrNull(row.expiry, 'expiry'),
   };
 };
+
+/** Some listings have a day of the year 2200, which means none; ours end in 2100. */
+const readDayOrNull = (value: unknown, name: string): Micros | null =>
+  typeof value === 'string' && /^(2[1-9]|[3-9]\d)\d\d-/.test(value) ? null : readInstantOrNull(value, name);
 
 const toKind = ({ isInverse, isQuanto }: Fields): 'linear' | 'inverse' | 'quanto' => {
   if (isQuanto === true) return 'quanto';

@@ -7,11 +7,13 @@ import type { Chain } from '../shared/book-sync.ts';
 export const isPerpetual = (symbol: string): boolean =>
   /^(?:[A-Z0-9]+|([A-Z0-9]+)USD_\1)$/.test(symbol) && !/[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
 
-/** Types of perpetual contracts: on crypto and on foreign exchange. */
-export const isPerpetualType = (typ: unknown): boolean => typ === 'FFWCSX' || typ === 'FFWCSF';
+/** Types of perpetual contracts: on crypto, on foreign exchange, on stocks and goods. */
+const PERPETUAL_TYPES: ReadonlySet<unknown> = new Set(['FFWCSX', 'FFWCSF', 'FFSCSX']);
+export const isPerpetualType = (typ: unknown): boolean => PERPETUAL_TYPES.has(typ);
 
-/** Types other than perpetual: futures, options, spot, indices. For any other type, known or not, the symbol decides. */
-export const isOtherType = (typ: unknown): boolean => /^(FFCC|FFIC|FFMC|O|IFXXXP|M)/.test(String(typ));
+/** Types other than perpetual: futures, options, swap rates, spot, baskets, indices. For any other type, known or not, the symbol decides. */
+export const isOtherType = (typ: unknown): boolean =>
+  /^(FFCC|FFIC|FFMC|FMXX|FXXX|SRMC|RCSX|O|IFXXXP|M)/.test(String(typ));
 
 /** Bitcoin in a fiat currency is inverse, with contracts of one unit of it; other symbols imply no unit. */
 export const impliedQuantity = (

@@ -555,7 +555,17 @@ t.test('multipliers in symbols are undone; states and intervals are published', 
     status: 'delisted',
     delisted_at: Date.UTC(2024, 0, 2, 12) * 1000,
   });
+  t.match(mapValues({ state: 'Delisted' }), { status: 'delisted' });
   t.match(mapValues({ state: 'Odd' }), { status: 'unknown' });
+  // A day of the year 2200 is none (ccxt, `bitmex.ts`: "listing field is buggy").
+  const never = { listing: '2200-02-01T00:00:00.000Z', expiry: '2200-02-01T00:00:00.000Z' };
+  t.match(mapValues(never), { status: 'tradeable', listed_at: null, delisted_at: null });
+  t.match(mapListing({ symbol: 'TSLAUSDT', underlying: 'TSLA', typ: 'FFSCSX' })?.values, {
+    instrument: 'TSLA-PERP',
+    status: 'tradeable',
+  });
+  for (const typ of ['SRMCSX', 'RCSXXX', 'FXXXS', 'FMXXS', 'MRBXXX', 'OCECCS', 'FFICSX'])
+    t.equal(mapListing({ symbol: 'XBTUSDT', underlying: 'XBT', typ }), undefined, typ);
   t.match(mapValues({ fundingInterval: '2000-01-02T00:00:00Z' }), { funding_interval: '1d' });
   t.equal(mapListing({ symbol: 'XBTZ24', underlying: 'XBT', typ: 'FFCCSX' }), undefined);
   t.equal(mapListing({ symbol: 'XBT_USDT', underlying: 'XBT', typ: 'IFXXXP' }), undefined);
