@@ -214,7 +214,8 @@ class PublishQueue {
     }
     // Before other code runs: a record published from now on finds no pump and starts one.
     this.pumping = false;
-    if (this.queue.length > 0) this.startAfter(this.waitingMs + this.limits.lingerMs - performance.now());
+    if (this.queue.length === 0) return;
+    this.startAfter(Math.max(0, this.waitingMs + this.limits.lingerMs - performance.now()));
   }
 
   /** Nobody awaits the queued records, and they are neither old nor many. */
