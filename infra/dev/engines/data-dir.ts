@@ -80,10 +80,19 @@ export async function openDataDir(
         ? rmSync(runFile(path, name), { force: true })
         : writeFileSync(runFile(path, name), JSON.stringify(run)),
     recordGuard: (guard) => writeFileSync(join(path, GUARD_FILE), JSON.stringify(guard)),
-    // Without the folder no process can start in it.
-    announceStop: () => existsSync(lock) && replaceFile(lock, JSON.stringify(makeLock({ stopping: true }))),
+    announceStop: () => announceStop(lock),
     release: () => rmSync(lock, { force: true }),
   };
+}
+
+function announceStop(lock: string): void {
+  // Without the folder no process can start in it.
+  if (!existsSync(lock)) return;
+  try {
+    replaceFile(lock, JSON.stringify(makeLock({ stopping: true })));
+  } catch {
+    // A full disk: a new start is refused instead of waiting.
+  }
 }
 
 /** The process last started from the folder under this name, if it still runs. */

@@ -203,11 +203,11 @@ class SupervisedProcess implements Supervised {
     const pid = await spawned(child, spec);
     const identity = readIdentity(pid) ?? { pid, started: 'ended at once' };
     this.#running = { child, identity };
-    this.#record({ ...identity, ...this.#ending(), order: this.#order });
-    // Stopped while it was being spawned: nothing else would end it.
-    if (!this.#wanted) signalGroup(pid, 'SIGKILL');
     const life = { pid, startedAt: performance.now() };
     child.once('exit', (code, signal) => this.#onExit(life, code, signal));
+    // Stopped while it was being spawned: nothing else would end it.
+    if (!this.#wanted) signalGroup(pid, 'SIGKILL');
+    this.#record({ ...identity, ...this.#ending(), order: this.#order });
     if (child.exitCode !== null || child.signalCode !== null) this.#onExit(life, child.exitCode, child.signalCode);
   }
 
@@ -239,13 +239,17 @@ class SupervisedProcess implements Supervised {
   async #comeBack(waitMs: number): Promise<void> {
     const diedAt = performance.now();
     await delay(waitMs, undefined, { signal: this.#abandoned.signal });
-    await this.#spawn();
+    let isSpawned = false;
     try {
+      await this.#spawn();
+      isSpawned = true;
       await this.#untilReady(diedAt);
       this.#log(`${this.name} is back after ${seconds(performance.now() - diedAt)}`);
     } catch (error) {
-      // A process that runs without serving is ended, so that its death is handled like any other.
+      // A process that runs without serving, or without a record for the next start, is ended: its death is handled like any other.
+      if (!isSpawned) this.#log(`${this.name} cannot be started again: ${(error as Error).message}`);
       if (this.#running !== null) await this.kill();
+      else if (!isSpawned && this.#wanted) this.#scheduleRestart();
       throw error;
     }
   }

@@ -14,6 +14,7 @@ import { freePort, isFree } from '../../../infra/dev/engines/ports.ts';
 import { postgresHome } from '../../../infra/dev/engines/postgres.ts';
 import { endProcess, isAlive, readIdentity } from '../../../infra/dev/engines/process-identity.ts';
 import { ownEngines } from '../../support/engines.ts';
+import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const ONLY_ANVIL = { kafka: false, questdb: false, postgres: false } as const;
@@ -225,6 +226,36 @@ t.test('engines killed with -9 return on the same ports with what they had ackno
   t.equal(await chainId(engines.endpoints.rpc_url), '0x2105');
   await producer.disconnect();
   await admin.disconnect();
+});
+
+t.test('an engine that died on a full disk is back when there is space', { skip: noSmallDisk }, async (t) => {
+  const disk = smallDisk(t, '4m') as string;
+  const dir = join(disk, 'data');
+  const logged: string[] = [];
+  const fillers: string[] = [];
+  let isFull = true;
+  const fill = (): void => {
+    const filler = join(disk, `filler-${fillers.length}`);
+    fillers.push(filler);
+    t.throws(() => writeFileSync(filler, Buffer.alloc(8 * 1_024 * 1_024)), { code: 'ENOSPC' });
+  };
+  const log = (line: string): void => {
+    // The record of the dead process is gone by now: its place is taken too.
+    if (isFull && line.includes('died')) fill();
+    logged.push(line);
+  };
+  const wasLogged = (words: string) => () => logged.some((line) => line.includes(words));
+  const engines = await startEngines({ dir, ...ONLY_ANVIL, ports: 'free', env: {}, log });
+  fill();
+  await engines.kill('anvil');
+  await waitFor('a start that fails', wasLogged('anvil cannot be started again: ENOSPC'));
+  isFull = false;
+  for (const filler of fillers.splice(0)) rmSync(filler);
+  await waitFor('anvil is back', wasLogged('anvil is back'));
+  t.equal(await chainId(engines.endpoints.rpc_url), '0x2105');
+  fill();
+  await engines.stop();
+  t.equal(readRun(dir, 'anvil'), null, 'a full disk does not stand in the way of the end');
 });
 
 t.test('the read-only user of QuestDB and its HTTP page need their passwords', async (t) => {

@@ -1,6 +1,7 @@
 // The parts of the runtime that need no engine: configuration, backoff, clock, requests, metrics, the life of a process.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
@@ -233,16 +234,16 @@ t.test('topics: retention is the live log’s, replays keep everything and their
 const LIFECYCLE = new URL('../../../infra/runtime/lifecycle.ts', import.meta.url).href;
 type Ending = { readonly code: number | null; readonly out: string; readonly log: string };
 
-/** Runs a process of `body`, sends the signals one by one each time it prints a line, and gives how it ended. */
+/** Runs a process of `body`, sends the signals one by one each time it prints a line, and gives how it ended. `stderr`: a file instead of `log`. */
 const runLife = async (
   body: string,
   signals: readonly NodeJS.Signals[] = [],
-  env: NodeJS.ProcessEnv = {},
+  { stderr = 'pipe', ...env }: NodeJS.ProcessEnv & { readonly stderr?: number } = {},
 ): Promise<Ending> => {
   const script = `import { runProcess } from ${JSON.stringify(LIFECYCLE)}; ${body}`;
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
     env: { ...process.env, LOG_LEVEL: 'info', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', stderr],
   });
   const waiting = [...signals];
   let out = '';
@@ -252,7 +253,7 @@ const runLife = async (
     const signal = waiting.shift();
     if (signal !== undefined) child.kill(signal);
   });
-  child.stderr.on('data', (chunk: Buffer) => {
+  child.stderr?.on('data', (chunk: Buffer) => {
     log += chunk;
   });
   const [code] = (await once(child, 'close')) as [number | null];
@@ -280,6 +281,22 @@ t.test('a process stops in order at a signal, ends at once at the second, and wi
   t.match(failing, { code: 1, log: /could not start/ });
   t.match(careless, { code: 1, log: /thrown late/ });
   t.match(promiser, { code: 1, log: /not awaited/ });
+});
+
+t.test('a process goes on while the disk of its log is full', { skip: !existsSync('/dev/full') }, async (t) => {
+  const full = openSync('/dev/full', 'w');
+  t.teardown(() => closeSync(full));
+  const log = new URL('../../../infra/runtime/log.ts', import.meta.url).href;
+  const body = `
+    import { createLog } from ${JSON.stringify(log)};
+    runProcess('p', async () => {
+      const log = createLog('p');
+      for (let n = 0; n < 10_000; n++) log.warn({ n }, 'a line that cannot be written');
+      setInterval(() => {}, 1000);
+      console.log('up');
+      return async () => console.log('down');
+    })`;
+  t.match(await runLife(body, ['SIGTERM'], { stderr: full }), { code: 0, out: 'up\ndown\n' });
 });
 
 t.test('a process that is killed has left its compiled modules to its successor (D-62)', async (t) => {
