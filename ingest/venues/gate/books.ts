@@ -11,6 +11,7 @@ import {
   readFields,
   readFigure,
   readId,
+  readIdOrNull,
   readLevels,
   readMsOrNull,
   readNamedLevels,
@@ -85,7 +86,7 @@ const mapOldWhole: Frame = (result, envelope, source) => {
   if (!isPerpetual(symbol)) return [];
   const venueTs = readMsOrNull(body.t, 't') ?? sentAt(envelope);
   const sides = sortSides(readNamedLevels(body.bids, NAMES, 'bids'), readNamedLevels(body.asks, NAMES, 'asks'));
-  const id = body.id === undefined ? '0' : readId(body.id, 'id');
+  const id = readIdOrNull(body.id, 'id');
   const sequence = id === '0' ? null : id;
   const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: body };
   const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence });
@@ -106,7 +107,7 @@ const mapOldChanges = (rows: readonly unknown[], envelope: Fields, source: Sourc
   const mapped: Mapped[] = [];
   for (const [symbol, own] of bySymbol) {
     if (!isPerpetual(symbol)) continue;
-    const ids = own.map(({ id }) => (id === undefined ? null : readId(id, 'id')));
+    const ids = own.map(({ id }) => readIdOrNull(id, 'id'));
     const first = ids[0] ?? null;
     const last = ids.at(-1) ?? null;
     const subject = { symbol, venueTs: sentAt(envelope), receivedAt: source.receivedAt, element: own };
@@ -143,7 +144,7 @@ export const mapBookAnswer = (body: unknown, source: Source): readonly Mapped[] 
   const book = readFields(body, 'order book');
   const sides = sortSides(readNamedLevels(book.bids, NAMES, 'bids'), readNamedLevels(book.asks, NAMES, 'asks'));
   const venueTs = readSeconds(book.update, 'update') ?? readSeconds(book.current, 'current');
-  const sequence = book.id === undefined ? null : readId(book.id, 'id');
+  const sequence = readIdOrNull(book.id, 'id');
   const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: book };
   const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence });
   if (sequence === null) return [mapped];

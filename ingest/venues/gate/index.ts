@@ -1,7 +1,8 @@
-// Gate perpetuals, settled in USDT and in bitcoin. https://www.gate.com/docs/developers/futures/ws/en, checked 2026-11-21.
+// Gate perpetuals, settled in USDT, in USD1 and in bitcoin. https://www.gate.com/docs/developers/futures/ws/en, checked 2026-11-21.
 //
 // One socket path and one REST folder for each settlement currency. Books are diffs over a REST snapshot of the best 100 levels: the venue caches
-// larger ones for half a minute. Candles of all three prices come by socket.
+// larger ones for half a minute. Candles of all three prices come by socket. The coming settlement is only in the lists of contracts, which are
+// polled for it: the rate is new once a minute.
 
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
@@ -12,6 +13,8 @@ import {
   askedMinutes,
   bookSnapshot,
   candlesRequest,
+  contractsRequest,
+  FUNDING_MS,
   PING,
   planGate,
   STREAMS_PER_CONNECTION,
@@ -30,6 +33,7 @@ import {
 const ENDPOINTS = {
   rest: 'https://api.gateio.ws/api/v4',
   usdt_ws: 'wss://fx-ws.gateio.ws/v4/ws/usdt',
+  usd1_ws: 'wss://fx-ws.gateio.ws/v4/ws/usd1',
   btc_ws: 'wss://fx-ws.gateio.ws/v4/ws/btc',
 };
 
@@ -64,7 +68,7 @@ export const gate: Venue = {
   layers: {
     ticker: ON_CHANGE,
     mark: ON_CHANGE,
-    funding: ON_CHANGE,
+    funding: { policy: 'on', cadence: FUNDING_MS, horizonMs: 2 * FUNDING_MS, horizonSource: 'assumed' },
     oi: ON_CHANGE,
     book: ON_CHANGE,
     stats: ON_CHANGE,
@@ -74,8 +78,7 @@ export const gate: Venue = {
     liquidation: { ...ON_CHANGE, completeness: 'full' },
     candles: ON_CHANGE,
   },
-  reference: (endpoints) =>
-    MARKETS.map((market) => ({ method: 'GET', url: `${endpoints.rest}/futures/${market}/contracts`, weight: 1 })),
+  reference: (endpoints) => MARKETS.map((market) => contractsRequest(market, endpoints)),
   referenceEveryMs: 300_000,
   mapReference,
   plan: planGate,

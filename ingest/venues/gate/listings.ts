@@ -1,16 +1,16 @@
 // Gate's reference answers: contracts of a settlement currency become listings (records.md, V-02 to V-04).
 import { formatDuration } from '../../../schemas/durations.ts';
 import { BANDS } from '../../../schemas/layers.ts';
-import type { Digits, FieldTransform, ListingValues, Micros } from '../../../schemas/records.ts';
+import type { Digits, FieldTransform, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import { splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
 import {
   type Fields,
+  isAbsent,
   isFields,
   parseRequest,
-  readCountOrNull,
   readFigureOrNull,
   readList,
   readMessage,
@@ -18,14 +18,16 @@ import {
   readText,
   words,
 } from '../shared/wire.ts';
-import { isPerpetual, type Market } from './symbols.ts';
+import { readInterval, readSeconds } from './mapping.ts';
+import { isPerpetual, MARKETS, type Market } from './symbols.ts';
 
 /** `contracts` is a whole market; `contracts/BTC_USDT` is a scope of its own. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   if (message.kind !== 'response') return null;
   const path = parseRequest(message.request)?.path ?? '';
-  const [, market, name] = /\/futures\/(usdt|btc)\/contracts(?:\/([^/]+))?$/.exec(path) ?? [];
-  if (market !== 'usdt' && market !== 'btc') return null;
+  const [, settled, name] = /\/futures\/([a-z0-9]+)\/contracts(?:\/([^/]+))?$/.exec(path) ?? [];
+  const market = MARKETS.find((one) => one === settled);
+  if (market === undefined) return null;
   return readMessage(message.payload, (body) => ({
     scope: name === undefined ? market : `${market}/${name}`,
     ...toListings(name === undefined ? readList(body, 'contracts') : [body], { market, message }),
@@ -55,7 +57,7 @@ const toValues = (contract: Fields, market: Market): ListingValues => {
   const [asset = symbol, quote = ''] = symbol.split('_');
   const { base, multiplier } = splitMultiplier(asset);
   const rules = readRules(contract, market);
-  const intervalSeconds = readCountOrNull(contract.funding_interval, 'funding_interval') ?? 0;
+  const interval = readInterval(contract);
   return {
     instrument: `${base}-PERP`,
     venue_symbol: symbol,
@@ -83,23 +85,17 @@ const toValues = (contract: Fields, market: Market): ListingValues => {
       contract_size: rules.contract_size === null ? null : rules.venue_kind === 'inverse' ? 'quote' : 'base',
     },
     quantity_unit: 'contracts',
-    funding_interval: intervalSeconds === 0 ? null : formatDuration(intervalSeconds * 1000),
-    funding_interval_source: intervalSeconds === 0 ? null : 'venue',
+    funding_interval: interval === null ? null : formatDuration(interval),
+    funding_interval_source: interval === null ? null : 'venue',
     funding_normalisation: { venue_field: 'funding_rate', transform: 'string_to_number' },
     rules_normalisation: rules.normalisation,
     candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
     not_published: ['lot_size', 'min_notional', 'price_decimals', 'qty_decimals'],
     bands: BANDS,
     oi_sides: null,
-    listed_at: readSeconds(contract.launch_time) ?? readSeconds(contract.create_time),
-    delisted_at: readSeconds(contract.delisted_time),
+    listed_at: readSeconds(contract.launch_time, 'launch_time') ?? readSeconds(contract.create_time, 'create_time'),
+    delisted_at: readSeconds(contract.delisted_time, 'delisted_time'),
   };
-};
-
-/** Seconds; zero means: unknown. */
-const readSeconds = (value: unknown): Micros | null => {
-  const seconds = readCountOrNull(value, 'time') ?? 0;
-  return seconds === 0 ? null : seconds * 1_000_000;
 };
 
 const STATUSES = words({
@@ -112,7 +108,7 @@ const STATUSES = words({
 
 /** Without `status`: a contract being delisted accepts closing orders until no position is left. */
 const toStatus = ({ status, in_delisting, position_size }: Fields): string => {
-  if (status !== undefined && status !== null && status !== '') return STATUSES[String(status)] ?? 'unknown';
+  if (!isAbsent(status)) return STATUSES[String(status)] ?? 'unknown';
   if (in_delisting === false) return 'tradeable';
   if (in_delisting !== true) return 'unknown';
   return Number(position_size) === 0 ? 'delisted' : 'reduce_only';

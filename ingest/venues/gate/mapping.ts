@@ -2,7 +2,7 @@
 import type { Micros } from '../../../schemas/records.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { bindMapped } from '../shared/shape.ts';
-import { badFrame, type Fields, readMsOrNull } from '../shared/wire.ts';
+import { badFrame, type Fields, isAbsent, readCountOrNull, readMsOrNull } from '../shared/wire.ts';
 
 export const toMapped = bindMapped('gate');
 
@@ -17,13 +17,19 @@ const LATEST_SECONDS = 4_102_444_800;
 
 /** Seconds with or without a fraction, as number or text, to microseconds. Zero and absent mean: no stamp. */
 export const readSeconds = (value: unknown, name: string): Micros | null => {
-  if (value === undefined || value === null || value === '') return null;
+  if (isAbsent(value)) return null;
   if (typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= LATEST_SECONDS)
     return value * 1_000_000;
   const [, seconds, fraction = ''] = /^(\d{1,11})(?:\.(\d+))?$/.exec(String(value)) ?? [];
   if (seconds === undefined || Number(seconds) > LATEST_SECONDS) throw badFrame(`${name} is no instant`);
   const at = Number(seconds) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, '0'));
   return at === 0 ? null : at;
+};
+
+/** Seconds between settlements of a contract, in milliseconds. */
+export const readInterval = ({ funding_interval }: Fields): number | null => {
+  const seconds = readCountOrNull(funding_interval, 'funding_interval');
+  return seconds === null || seconds === 0 ? null : seconds * 1_000;
 };
 
 /** Older envelopes have no milliseconds. */

@@ -1,12 +1,12 @@
 // Gate's frames and answers as normalised records (records.md). Not read: top of book, premium index, past funding; contracts with a delivery.
 import { percentToFraction } from '../../../schemas/decimals.ts';
-import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
+import type { Digits, FundingRecord, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
-import { listPresent, type Subject } from '../shared/shape.ts';
+import { isEmptyDay, listPresent, type Subject } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -18,7 +18,7 @@ import {
   readFields,
   readFigure,
   readFigureOrNull,
-  readId,
+  readIdOrNull,
   readList,
   readMessage,
   readMsOrNull,
@@ -28,7 +28,7 @@ import {
   refusal,
 } from '../shared/wire.ts';
 import { mapBookAnswer, mapDiff, mapOldBook, mapStream } from './books.ts';
-import { type Frame, readSeconds, type Source, sentAt, toMapped } from './mapping.ts';
+import { type Frame, readInterval, readSeconds, type Source, sentAt, toMapped } from './mapping.ts';
 import { isPerpetual } from './symbols.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a', 'bids', 'asks'], keys: ['p', 's'] });
@@ -56,7 +56,7 @@ const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
 const mapAnswer = (path: string | null, body: unknown, source: Source): readonly Mapped[] => {
   if (isFields(body) && typeof body.label === 'string') throw refusal(body.label);
   if (path === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
-  const endpoint = /\/futures\/(?:usdt|usd1|btc)\/([a-z_]+)$/.exec(path)?.[1] ?? '';
+  const endpoint = /\/futures\/(?:usdt|usd1|btc)\/([a-z_]+)(?:\/[^/]+)?$/.exec(path)?.[1] ?? '';
   return ANSWERS.get(endpoint)?.(body, source) ?? [];
 };
 
@@ -81,15 +81,15 @@ const mapTickers: Frame = (result, envelope, source) =>
 
 const mapTicker = (ticker: Fields, subject: Subject): readonly Mapped[] =>
   listPresent([
-    toTicker(subject, ticker),
+    toTicker(subject, ticker.last),
     toMark(subject, { mark: ticker.mark_price, index: ticker.index_price }),
-    toFunding(subject, ticker),
+    toFunding(subject, ticker.funding_rate, NO_TIMES),
     toOi(subject, ticker.total_size),
     toStats(subject, ticker),
   ]);
 
-const toTicker = (subject: Subject, ticker: Fields): Mapped | null => {
-  const last = readPriceUnlessZero(ticker.last, 'last');
+const toTicker = (subject: Subject, price: unknown): Mapped | null => {
+  const last = readPriceUnlessZero(price, 'last');
   return last === null ? null : toMapped(subject, 'ticker', { last });
 };
 
@@ -101,11 +101,14 @@ const toMark = (subject: Subject, prices: Prices): Mapped | null => {
   return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
+type FundingTimes = Pick<FundingRecord['values'], 'funding_interval_ms' | 'next_funding_at'>;
+/** Tickers have neither. */
+const NO_TIMES: FundingTimes = { funding_interval_ms: null, next_funding_at: null };
+
 /** `funding_rate_indicative` is for the period after the next settlement. */
-const toFunding = (subject: Subject, ticker: Fields): Mapped | null => {
-  const funding = readFigureOrNull(ticker.funding_rate, 'funding_rate');
-  if (funding === null) return null;
-  return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null });
+const toFunding = (subject: Subject, rate: unknown, times: FundingTimes): Mapped | null => {
+  const funding = readFigureOrNull(rate, 'funding_rate');
+  return funding === null ? null : toMapped(subject, 'funding', { funding, ...times });
 };
 
 const toOi = (subject: Subject, size: unknown): Mapped | null => {
@@ -121,9 +124,25 @@ const toStats = (subject: Subject, ticker: Fields): Mapped | null => {
     turnover_24h: readAmountOrNull(ticker.volume_24h_quote, 'volume_24h_quote'),
     change_24h: percent === null ? null : percentToFraction(percent),
   };
-  const isEmpty = values.volume_24h === null && values.turnover_24h === null && values.change_24h === null;
-  return isEmpty ? null : toMapped(subject, 'stats', values);
+  return isEmptyDay(values) ? null : toMapped(subject, 'stats', values);
 };
+
+/** Prices and the coming settlement; the positions are those of one side, and the sizes traded those of all time. The body is a list, or one. */
+const mapContracts = (body: unknown, { receivedAt }: Source): readonly Mapped[] =>
+  mapEach<unknown>(Array.isArray(body) ? body : [body], (item) => {
+    const contract = readFields(item, 'contract');
+    const symbol = readText(contract.name, 'name');
+    if (!isPerpetual(symbol)) return [];
+    const subject = { symbol, venueTs: null, receivedAt, element: contract };
+    return listPresent([
+      toTicker(subject, contract.last_price),
+      toMark(subject, { mark: contract.mark_price, index: contract.index_price }),
+      toFunding(subject, contract.funding_rate, {
+        funding_interval_ms: readInterval(contract),
+        next_funding_at: readSeconds(contract.funding_next_apply, 'funding_next_apply'),
+      }),
+    ]);
+  });
 
 /** Statistics of a minute, stamped with it: the mark and the open interest at its end. */
 const mapContractStats: Frame = (result, _envelope, source) =>
@@ -167,7 +186,7 @@ const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
       return [];
     }
     const values = {
-      id: trade.id === undefined || trade.id === null ? null : readId(trade.id, 'id'),
+      id: readIdOrNull(trade.id, 'id'),
       side: isNegative ? ('sell' as const) : ('buy' as const),
       price: readPrice(trade.price, 'price'),
       quantity: amount,
@@ -289,6 +308,7 @@ const CHANNELS: ReadonlyMap<string, Frame> = new Map<string, Frame>([
 
 const ANSWERS: ReadonlyMap<string, (body: unknown, source: Source) => readonly Mapped[]> = new Map([
   ['tickers', (body: unknown, source: Source) => mapTickers(body, {}, source)],
+  ['contracts', mapContracts],
   ['order_book', mapBookAnswer],
   ['trades', mapTrades],
   ['liq_orders', mapPastLiquidations],

@@ -1,4 +1,4 @@
-// Gate's slots: sockets of books, of prices with trades and liquidations, of candles; their frames and requests.
+// Gate's slots: sockets of books, of prices with trades and liquidations, of candles; a poll of the contracts; their frames and requests.
 
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
@@ -14,8 +14,8 @@ const CONTRACTS_PER_CONNECTION = 60;
 export const STREAMS_PER_CONNECTION = 3 * CONTRACTS_PER_CONNECTION;
 /** Approximate number of contracts on a socket. */
 const ABOUT = 50;
-/** About 600 contracts in USDT; a few in bitcoin. */
-const BOOK_SOCKETS: Readonly<Record<Market, number>> = { usdt: 6, btc: 1 };
+/** About 1,000 contracts in USDT; a few in USD1 and in bitcoin. */
+const BOOK_SOCKETS: Readonly<Record<Market, number>> = { usdt: 6, usd1: 1, btc: 1 };
 const CONTRACTS_PER_FRAME = 50;
 const DEPTH = 100;
 const SILENCE_MS = 30_000;
@@ -27,17 +27,29 @@ const REQUEST_TIME = 1_700_000_000;
 
 export const PING = JSON.stringify({ time: REQUEST_TIME, channel: 'futures.ping' });
 
-export const planGate = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
-  MARKETS.flatMap((market) => {
-    const own = listings.filter((listing) => isOpen(listing) && toMarket(listing.venue_symbol) === market);
-    const sockets = Math.ceil(own.length / ABOUT);
+export const planGate = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
+  const ownBy = (market: Market): readonly ListingRecord[] =>
+    listings.filter((listing) => isOpen(listing) && toMarket(listing.venue_symbol) === market);
+  const markets = MARKETS.map((market) => [market, ownBy(market)] as const).filter(([, own]) => own.length > 0);
+  const sockets = markets.flatMap(([market, own]) => {
+    const count = Math.ceil(own.length / ABOUT);
     const plan = (feed: Feed): Slot[] => planSockets(own, env, { market, ...feed });
     return [
       ...plan({ ...BOOKS, sockets: BOOK_SOCKETS[market] }),
-      ...plan({ ...PRICES, sockets, most: CONTRACTS_PER_CONNECTION }),
-      ...plan({ ...CANDLES, sockets, most: CONTRACTS_PER_CONNECTION }),
+      ...plan({ ...PRICES, sockets: count, most: CONTRACTS_PER_CONNECTION }),
+      ...plan({ ...CANDLES, sockets: count, most: CONTRACTS_PER_CONNECTION }),
     ];
   });
+  return markets.length === 0
+    ? []
+    : [
+        ...sockets,
+        planContracts(
+          markets.map(([market]) => market),
+          env,
+        ),
+      ];
+};
 
 // ---- sockets ----
 
@@ -65,7 +77,7 @@ const BOOKS = {
 
 const PRICES = {
   id: 'prices',
-  layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation'],
+  layers: ['ticker', 'mark', 'oi', 'stats', 'trades', 'liquidation'],
   frames: (symbols: readonly string[]) =>
     ['tickers', 'trades', 'public_liquidates'].flatMap((channel) =>
       chunks(symbols, CONTRACTS_PER_FRAME).map((payload) => toFrame('subscribe', channel, payload)),
@@ -137,6 +149,26 @@ export const withoutRefused = (refusal: string, request: string): string | null 
 };
 
 // ---- requests ----
+
+/** Half the time in which the venue calculates a new rate. */
+export const FUNDING_MS = 30_000;
+
+/** All contracts of a market. */
+export const contractsRequest = (market: Market, endpoints: Endpoints): VenueRequest => ({
+  method: 'GET',
+  url: `${endpoints.rest}/futures/${market}/contracts`,
+  weight: 1,
+});
+
+/** Tickers have a rate without its settlement. */
+const planContracts = (markets: readonly Market[], { shards, endpoints }: PlanEnv): Slot => ({
+  kind: 'poll',
+  id: 'contracts',
+  shards: Array.from({ length: shards }, (_, shard) => shard),
+  requests: markets.map((market) => contractsRequest(market, endpoints)),
+  everyMs: FUNDING_MS,
+  covers: [{ layers: ['funding'], symbols: null }],
+});
 
 const get = (path: string, symbol: string, { query, endpoints }: { query: string; endpoints: Endpoints }) =>
   ({

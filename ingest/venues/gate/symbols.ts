@@ -10,15 +10,18 @@ export const isPerpetual = (symbol: string): boolean => {
 };
 
 /** The currency contracts settle in names the venue's endpoints. */
-export type Market = 'usdt' | 'btc';
-export const MARKETS: readonly Market[] = ['usdt', 'btc'];
-export const toMarket = (symbol: string): Market => (symbol.endsWith('_USD') ? 'btc' : 'usdt');
+export const MARKETS = ['usdt', 'usd1', 'btc'] as const;
+export type Market = (typeof MARKETS)[number];
+export const toMarket = (symbol: string): Market => {
+  if (symbol.endsWith('_USD')) return 'btc';
+  return symbol.endsWith('_USD1') ? 'usd1' : 'usdt';
+};
 
 type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
 
 /** Settled in bitcoin: bitcoin itself is inverse, contracts of one USD; everything else quanto. */
 export const impliedQuantity = (symbol: string): SymbolQuantity => {
-  if (toMarket(symbol) === 'usdt') return { venue_kind: 'linear', contract_size: null, quantity_unit: 'contracts' };
+  if (toMarket(symbol) !== 'btc') return { venue_kind: 'linear', contract_size: null, quantity_unit: 'contracts' };
   const isInverse = symbol === 'BTC_USD';
   return {
     venue_kind: isInverse ? 'inverse' : 'quanto',
@@ -54,7 +57,7 @@ export const toSnapshotChain = (symbol: string, last: bigint, full?: Chain['full
 
 /** Chain of a book frame, or of a snapshot's body (which omits its symbol). */
 export const readChain = (text: string): Chain | null => {
-  const channel = /"channel":"futures\.([a-z_]+)"/.exec(text.slice(0, 300))?.[1];
+  const channel = readChannel(text);
   if (channel === undefined) return readBodyChain(text);
   if (channel !== 'order_book_update' && channel !== 'obu') return null;
   const result = text.slice(Math.max(0, text.indexOf('"result":')));

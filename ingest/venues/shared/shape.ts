@@ -1,7 +1,7 @@
 // Shapes shared by several venues: the record around mapped values, sides of a snapshot, sockets by a stable spread.
 
 import { isPriceOff } from '../../../schemas/layers.ts';
-import type { Digits, Level, ListingRecord, Micros, NormalisedRecord } from '../../../schemas/records.ts';
+import type { Digits, Level, ListingRecord, Micros, NormalisedRecord, StatsRecord } from '../../../schemas/records.ts';
 import { shardOf } from '../../../schemas/shards.ts';
 import type { Delivery, PlanEnv, Slot } from '../contract/feed.ts';
 import type { Mapped } from '../contract/mapping.ts';
@@ -50,6 +50,12 @@ export const bindMapped =
 /** The records that a message has. */
 export const listPresent = (mapped: readonly (Mapped | null)[]): readonly Mapped[] =>
   mapped.includes(null) ? mapped.filter((one) => one !== null) : (mapped as readonly Mapped[]);
+
+type Day = Pick<StatsRecord['values'], 'volume_24h' | 'turnover_24h' | 'change_24h'>;
+
+/** Whether no figure of the day was published: then there is no record. */
+export const isEmptyDay = ({ volume_24h, turnover_24h, change_24h }: Day): boolean =>
+  volume_24h === null && turnover_24h === null && change_24h === null;
 
 /** Sorts prices ascending (`1`) or descending (`-1`); levels already in order, which most venues send, are only checked. */
 const sortLevels = (levels: readonly Level[], direction: 1 | -1): readonly Level[] => {
@@ -148,6 +154,10 @@ export const splitMultiplier = (asset: string): { readonly base: string; readonl
 
 /** Names whose `M` means a million, as their price shows; MANA's does not. */
 const MILLIONS = words({ MBABYDOGE: '1MBABYDOGE' });
+
+/** 10^-n, the step of figures with `n` decimals; below zero a multiple of ten. */
+export const toStep = (decimals: number): Digits =>
+  decimals > 0 ? `0.${'0'.repeat(decimals - 1)}1` : `1${'0'.repeat(-decimals)}`;
 
 /** Whether a symbol ends in a digit, as a date does: spares most symbols a slower test. */
 export const endsInDigit = (symbol: string): boolean => {

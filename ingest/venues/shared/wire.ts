@@ -84,9 +84,11 @@ export const readFigure = (value: unknown, name: string): Digits => {
   throw value === undefined ? notA(value, `${name} is absent`) : badFigure(name, value);
 };
 
-/** Absent, null and empty text mean: the venue sent no figure. */
+/** A member that is missing, null or an empty text: the venue sent nothing, and a reader `…OrNull` gives null. */
+export const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === '';
+
 export const readFigureOrNull = (value: unknown, name: string): Digits | null =>
-  value === undefined || value === null || value === '' ? null : readFigure(value, name);
+  isAbsent(value) ? null : readFigure(value, name);
 
 export const readPrice = (value: unknown, name: string): Digits => requirePositive(readFigure(value, name), name);
 
@@ -114,7 +116,7 @@ export const readAmount = (value: unknown, name: string): Digits => {
 };
 
 export const readAmountOrNull = (value: unknown, name: string): Digits | null =>
-  value === undefined || value === null || value === '' ? null : readAmount(value, name);
+  isAbsent(value) ? null : readAmount(value, name);
 
 /** A trading rule: a step or a size above zero, a minimum (`min_`) not below it. Any other value is none. */
 export const readRuleOrNull = (rule: string, value: unknown, name: string): Digits | null => {
@@ -138,9 +140,15 @@ export const readId = (value: unknown, name: string): string => {
 export const readIdText = (value: unknown, name: string): string =>
   typeof value === 'string' && value !== '' ? value : readId(value, name);
 
-/** A small whole number such as a count of trades; null when absent. */
+export const readIdOrNull = (value: unknown, name: string): string | null =>
+  isAbsent(value) ? null : readId(value, name);
+
+export const readIdTextOrNull = (value: unknown, name: string): string | null =>
+  isAbsent(value) ? null : readIdText(value, name);
+
+/** A small whole number such as a count of trades. */
 export const readCountOrNull = (value: unknown, name: string): number | null => {
-  if (value === undefined || value === null || value === '') return null;
+  if (isAbsent(value)) return null;
   const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) throw badFrame(`${name} is no count`);
   return count;
@@ -162,7 +170,7 @@ let lastInstant: { readonly text: unknown; readonly at: Micros } = { text: '', a
 
 /** RFC 3339 text to microseconds, truncated (records.md). Null, absent and empty mean: no stamp. */
 export const readInstantOrNull = (value: unknown, name: string): Micros | null => {
-  if (value === undefined || value === null || value === '') return null;
+  if (isAbsent(value)) return null;
   if (value === lastInstant.text) return lastInstant.at;
   const at = typeof value === 'string' ? parseInstant(value.replace(/(\.\d{6})\d+/, '$1')) : null;
   if (at === null) throw badFrame(`${name} is no instant`);
@@ -203,7 +211,7 @@ export const readSide = (value: unknown, [buy, sell]: SideWords, name: string): 
 
 /** The taker's side; null, and counted, for a trade without one: it is not recorded (V-03a). */
 export const readTaker = (value: unknown, words: SideWords, name: string): 'buy' | 'sell' | null => {
-  if (value !== undefined && value !== null && value !== '') return readSide(value, words, name);
+  if (!isAbsent(value)) return readSide(value, words, name);
   note('no_side');
   return null;
 };

@@ -88,6 +88,27 @@ t.test('statistics of a contract give mark and open interest of their minute', (
   t.end();
 });
 
+t.test('the list of contracts gives prices, and the rate with its interval and settlement', (t) => {
+  const at = [null, null] as const;
+  t.same(mapLine(JKORF_REST, 1), [
+    record('ticker', 'BTC_USDT', at, { last: '38026' }),
+    record('mark', 'BTC_USDT', at, { mark: '37985.6', index: '37954.92' }),
+    record('funding', 'BTC_USDT', at, {
+      funding: '0.002053',
+      funding_interval_ms: 28_800_000,
+      next_funding_at: 1610035200_000_000,
+    }),
+  ]);
+  t.match(mapLine(JKORF_REST, 2)[2], { venue_symbol: 'LAB_USDT', values: { funding: '0.002053' } });
+  const contract = { name: 'BTC_USD1', funding_rate: '0.0001', funding_interval: 0, funding_next_apply: 0 };
+  t.same(
+    map(answer(`${REST}/usd1/contracts`, [contract, { ...contract, name: 'BTC_USDT_20250328' }])),
+    [record('funding', 'BTC_USD1', at, { funding: '0.0001', funding_interval_ms: null, next_funding_at: null })],
+    'zero is no instant; a contract with a delivery is none of ours',
+  );
+  t.end();
+});
+
 // ---- books ----
 
 t.test('diffs keep their levels in order, sizes of zero and the stamp of the book', (t) => {
@@ -414,7 +435,6 @@ t.test('messages without data of a perpetual give no record', (t) => {
     ['an acknowledgement', TARDIS, 8],
     ['an acknowledgement', JKORF_WS, 5],
     ['candles of five minutes', JKORF_WS, 12],
-    ['a contract', JKORF_REST, 1],
     ['past funding', JKORF_REST, 3],
     ['premium of the index', JKORF_REST, 5],
     ['risk limits', JKORF_REST, 8],
@@ -559,6 +579,11 @@ t.test('a size of zero is an inverse contract of one USD; other contracts in bit
     { base: 'BABYDOGE', base_venue_alias: 'MBABYDOGE', multiplier: '1000000', contract_size: '100' },
     'the recorded mark of 0.0019 is a million times the price of one',
   );
+  t.match(
+    mapListing('usd1', { name: 'BTC_USD1', quanto_multiplier: '0.0001', create_time: 1787100000.5 }),
+    { venue_kind: 'linear', contract_size: '0.0001', quote: 'USD1', listed_at: 1787100000_500_000 },
+    'contracts settled in USD1; times are doubles',
+  );
   t.equal(mapListing('usdt', { name: 'BTC_USDT_20250328' }), undefined);
   const findStatus = (members: object): unknown => mapListing('usdt', { name: 'A_USDT', ...members })?.status;
   t.same(
@@ -578,47 +603,61 @@ type Asked = { readonly time: number; readonly channel: string; readonly event: 
 const parseAsked = (text: string): Asked => JSON.parse(text) as Asked;
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'futures.order_book_update': ['book', 'venue_depth'],
-  'futures.tickers': ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation'],
+  'futures.tickers': ['ticker', 'mark', 'oi', 'stats', 'trades', 'liquidation'],
   'futures.candlesticks': ['candles'],
 };
 
-t.test('the plan subscribes on the path of the settlement currency, one book or candle a frame', (t) => {
-  const template = listingsOf(CONTRACTS)[0] as ListingRecord;
-  const listings = [...listingsOf(CONTRACTS), { ...template, venue_symbol: 'BTC_USD' }];
-  const shardOf = (symbol: string): number => symbol.length % 2;
-  const slots = venue.plan(listings, { shards: 2, shardOf, endpoints: venue.endpoints });
-  t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
-  const all: string[] = [];
-  for (const slot of slots) {
-    if (slot.kind !== 'socket') continue;
-    const streams = slot.subscribe.map(parseAsked).flatMap(({ time, channel, event, payload }) => {
-      t.ok(event === 'subscribe' && Number.isInteger(time) && payload.length <= 50);
-      if (channel === 'futures.order_book_update') t.same(payload.slice(1), ['100ms']);
-      if (channel === 'futures.candlesticks') t.same(payload.slice(0, 1), ['1m']);
-      if (channel === 'futures.order_book_update') return [`${channel} ${payload[0]}`];
-      return (channel === 'futures.candlesticks' ? payload.slice(1) : payload).map((name) => `${channel} ${name}`);
+t.test(
+  'the plan: sockets on the path of the settlement currency, one book or candle a frame; a poll of the contracts',
+  (t) => {
+    const template = listingsOf(CONTRACTS)[0] as ListingRecord;
+    const others = ['BTC_USD', 'BTC_USD1'].map((venue_symbol) => ({ ...template, venue_symbol }));
+    const listings = [...listingsOf(CONTRACTS), ...others];
+    const shardOf = (symbol: string): number => symbol.length % 2;
+    const slots = venue.plan(listings, { shards: 2, shardOf, endpoints: venue.endpoints });
+    t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
+    const all: string[] = [];
+    for (const slot of slots) {
+      if (slot.kind !== 'socket') continue;
+      const streams = slot.subscribe.map(parseAsked).flatMap(({ time, channel, event, payload }) => {
+        t.ok(event === 'subscribe' && Number.isInteger(time) && payload.length <= 50);
+        if (channel === 'futures.order_book_update') t.same(payload.slice(1), ['100ms']);
+        if (channel === 'futures.candlesticks') t.same(payload.slice(0, 1), ['1m']);
+        if (channel === 'futures.order_book_update') return [`${channel} ${payload[0]}`];
+        return (channel === 'futures.candlesticks' ? payload.slice(1) : payload).map((name) => `${channel} ${name}`);
+      });
+      t.ok(streams.length <= venue.limits.streamsPerConnection);
+      const [cover] = slot.covers;
+      t.same(cover?.layers, LAYERS[parseAsked(slot.subscribe[0] ?? '').channel]);
+      t.ok(cover?.symbols?.every((symbol) => slot.shards.includes(shardOf(symbol))));
+      all.push(...streams.map((stream) => `${slot.url} ${stream}`));
+    }
+    t.equal(all.length, (1 + 3 + 3) * 304);
+    t.equal(new Set(all).size, all.length, 'nothing is requested twice');
+    t.ok(all.includes('wss://fx-ws.gateio.ws/v4/ws/usdt futures.order_book_update PEPE_USDT'));
+    t.ok(all.includes('wss://fx-ws.gateio.ws/v4/ws/usdt futures.trades PEPE_USDT'));
+    t.ok(all.includes('wss://fx-ws.gateio.ws/v4/ws/usdt futures.public_liquidates PEPE_USDT'));
+    for (const name of ['PEPE_USDT', 'mark_PEPE_USDT', 'index_PEPE_USDT'])
+      t.ok(all.includes(`wss://fx-ws.gateio.ws/v4/ws/usdt futures.candlesticks ${name}`), name);
+    t.ok(all.includes('wss://fx-ws.gateio.ws/v4/ws/btc futures.tickers BTC_USD'));
+    t.ok(all.includes('wss://fx-ws.gateio.ws/v4/ws/usd1 futures.tickers BTC_USD1'));
+    t.match(slots.at(-1), {
+      kind: 'poll',
+      shards: [0, 1],
+      requests: ['usdt', 'usd1', 'btc'].map((market) => ({
+        url: `https://api.gateio.ws/api/v4/futures/${market}/contracts`,
+      })),
+      everyMs: 30_000,
+      covers: [{ layers: ['funding'], symbols: null }],
     });
-    t.ok(streams.length <= venue.limits.streamsPerConnection);
-    const [cover] = slot.covers;
-    t.same(cover?.layers, LAYERS[parseAsked(slot.subscribe[0] ?? '').channel]);
-    t.ok(cover?.symbols?.every((symbol) => slot.shards.includes(shardOf(symbol))));
-    all.push(...streams.map((stream) => `${slot.url} ${stream}`));
-  }
-  t.equal(all.length, (1 + 3 + 3) * 303);
-  t.equal(new Set(all).size, all.length, 'nothing is requested twice');
-  t.ok(all.includes('wss://fx-ws.gateio.ws/v4/ws/usdt futures.order_book_update PEPE_USDT'));
-  t.ok(all.includes('wss://fx-ws.gateio.ws/v4/ws/usdt futures.trades PEPE_USDT'));
-  t.ok(all.includes('wss://fx-ws.gateio.ws/v4/ws/usdt futures.public_liquidates PEPE_USDT'));
-  for (const name of ['PEPE_USDT', 'mark_PEPE_USDT', 'index_PEPE_USDT'])
-    t.ok(all.includes(`wss://fx-ws.gateio.ws/v4/ws/usdt futures.candlesticks ${name}`), name);
-  t.ok(all.includes('wss://fx-ws.gateio.ws/v4/ws/btc futures.tickers BTC_USD'));
-  t.equal(
-    venue.bookSnapshot?.({ venue_symbol: 'BTC_USD' }, venue.endpoints).url,
-    'https://api.gateio.ws/api/v4/futures/btc/order_book?contract=BTC_USD&limit=100&with_id=true',
-  );
-  t.same(venue.headers, { 'x-gate-size-decimal': '1' }, 'sizes as decimals');
-  t.end();
-});
+    t.equal(
+      venue.bookSnapshot?.({ venue_symbol: 'BTC_USD' }, venue.endpoints).url,
+      'https://api.gateio.ws/api/v4/futures/btc/order_book?contract=BTC_USD&limit=100&with_id=true',
+    );
+    t.same(venue.headers, { 'x-gate-size-decimal': '1' }, 'sizes as decimals');
+    t.end();
+  },
+);
 
 const planOfOne = (): readonly ReturnType<typeof venue.plan>[number][] => {
   const listings = listingsOf(CONTRACTS).filter(({ venue_symbol }) => venue_symbol === 'PEPE_USDT');
@@ -631,6 +670,7 @@ t.test('what never rests is watched: tickers, candles of mark prices', (t) => {
     [],
     [{ subscriptions: ['tickers:PEPE_USDT'], silenceMs: 30_000 }],
     [{ subscriptions: ['candlesticks:mark_PEPE_USDT'], silenceMs: 120_000 }],
+    null,
   ]);
   t.end();
 });
@@ -667,8 +707,9 @@ t.test('every channel of the plan is one that the mapper reads', (t) => {
 });
 
 // Its change log of 2026-08-20: those of a second are sent together, none is left out any more.
-t.test('layers: liquidations are all there are', (t) => {
+t.test('layers: liquidations are all there are, funding is polled', (t) => {
   const onChange = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
+  t.same(venue.layers.funding, { policy: 'on', cadence: 30_000, horizonMs: 60_000, horizonSource: 'assumed' });
   t.same(venue.layers.trades, onChange);
   t.same(venue.layers.liquidation, { ...onChange, completeness: 'full' });
   t.same(venue.layers.candles, onChange);
