@@ -14,7 +14,7 @@ import {
   readAmountOrNull,
   readCountOrNull,
   readFields,
-  readId,
+  readIdOrNull,
   readList,
   readMsOrNull,
   readPrice,
@@ -66,7 +66,7 @@ const toTrade = (subject: Subject, { id, price, size, maker }: TradeFields): rea
   const side = readTaker(maker, [false, true], 'm');
   if (side === null) return [];
   const values = {
-    id: id === undefined || id === null ? null : readId(id, 'id'),
+    id: readIdOrNull(id, 'id'),
     side,
     price: readPrice(price, 'price'),
     quantity: readAmount(size, 'quantity'),

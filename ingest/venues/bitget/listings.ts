@@ -7,9 +7,10 @@ import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../..
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { readListings } from '../shared/listing-rows.ts';
-import { leaveOff, splitMultiplier } from '../shared/shape.ts';
+import { leaveOff, splitMultiplier, toStep } from '../shared/shape.ts';
 import {
   type Fields,
+  isAbsent,
   parseRequest,
   readAmountOrNull,
   readCountOrNull,
@@ -183,7 +184,7 @@ const readRules = (contract: Fields): Rules => {
     ['qty_decimals', ['volumePlace', 'quantityPrecision']],
   ] as const) {
     const [value, name] = findMember(contract, names);
-    note(rule, value === undefined ? null : String(value), [name, 'string_to_number']);
+    note(rule, isAbsent(value) ? null : String(value), [name, 'string_to_number']);
   }
   return { rules, normalisation };
 };
@@ -206,4 +207,3 @@ const readStep = (contract: Fields, note: Note): Digits | null => {
 };
 
 const MOST_PLACES = 30;
-const toStep = (places: number): Digits => (places === 0 ? '1' : `0.${'0'.repeat(places - 1)}1`);

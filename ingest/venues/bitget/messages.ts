@@ -16,8 +16,8 @@ import {
   readAmount,
   readAmountOrNull,
   readFields,
-  readId,
-  readIdText,
+  readIdOrNull,
+  readIdTextOrNull,
   readLevels,
   readList,
   readMessage,
@@ -120,8 +120,8 @@ const mapBook: FrameMapper = (frame, source) => {
 };
 
 const readParsedIds = ({ seq, pseq }: Fields): BookIds => ({
-  seq: seq === undefined || seq === null ? null : readId(seq, 'seq'),
-  pseq: pseq === undefined || pseq === null ? null : readId(pseq, 'pseq'),
+  seq: readIdOrNull(seq, 'seq'),
+  pseq: readIdOrNull(pseq, 'pseq'),
 });
 
 /** The ids read from the text where the book has them; ids in another spelling are read again. */
@@ -173,7 +173,7 @@ const toTrade = (symbol: string, trade: TradeFields, { element, source }: Origin
   const side = readTaker(toSideWord(trade.side), SIDES, 'side');
   if (side === null) return [];
   const values = {
-    id: id === undefined || id === null ? null : readIdText(id, 'id'),
+    id: readIdTextOrNull(id, 'id'),
     side,
     price: readPrice(price, 'price'),
     quantity: readAmount(size, 'size'),

@@ -21,6 +21,7 @@ import {
   readFigureOrNull,
   readId,
   readIdText,
+  readIdTextOrNull,
   readInstantOrNull,
   readLevels,
   readList,
@@ -240,7 +241,7 @@ const toTrade = (row: Fields, source: Source): readonly Mapped[] => {
   const side = readTaker(row.side, SIDES, 'side');
   if (side === null) return [];
   const values = {
-    id: typeof row.trdMatchID === 'string' ? readText(row.trdMatchID, 'trdMatchID') : null,
+    id: readIdTextOrNull(row.trdMatchID, 'trdMatchID'),
     side,
     price: readPrice(row.price, 'price'),
     quantity: readAmount(row.size, 'size'),

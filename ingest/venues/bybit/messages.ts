@@ -15,7 +15,7 @@ import {
   readAmount,
   readFields,
   readId,
-  readIdText,
+  readIdTextOrNull,
   readLevels,
   readList,
   readMessage,
@@ -126,7 +126,7 @@ const toTrade = (trade: Fields, source: MessageSource, names: TradeNames): reado
   const side = readTaker(trade[sideName], SIDES, sideName);
   if (side === null) return [];
   const values = {
-    id: trade[id] === undefined ? null : readIdText(trade[id], id),
+    id: readIdTextOrNull(trade[id], id),
     side,
     price: readPrice(trade[price], price),
     quantity: readAmount(trade[size], size),

@@ -11,6 +11,7 @@ import {
   readAmountOrNull,
   readFigureOrNull,
   readId,
+  readIdOrNull,
   readMsOrNull,
   readPriceUnlessZero,
 } from '../shared/wire.ts';
@@ -39,7 +40,7 @@ const NO_POSITION: Position = { venueTs: null, cs: null };
 export const readPosition = ({ ts, cs }: Fields): Placed =>
   readOrElse<Placed>(
     () => ({
-      position: { venueTs: readMsOrNull(ts, 'ts'), cs: cs === undefined ? null : readId(cs, 'cs') },
+      position: { venueTs: readMsOrNull(ts, 'ts'), cs: readIdOrNull(cs, 'cs') },
       fault: null,
     }),
     (fault) => ({ position: NO_POSITION, fault }),

@@ -7,6 +7,7 @@ import { readListings } from '../shared/listing-rows.ts';
 import { TIMEFRAMES } from '../shared/shape.ts';
 import {
   type Fields,
+  isAbsent,
   isFields,
   parseRequest,
   readCountOrNull,
@@ -79,7 +80,7 @@ const STATUSES = words({
 
 const readStatus = ({ kind, settlement_period, state, is_active }: Fields): string => {
   if (kind !== 'future' || settlement_period !== 'perpetual') return 'unknown';
-  if (state !== undefined && state !== null && state !== '') return STATUSES[String(state)] ?? 'unknown';
+  if (!isAbsent(state)) return STATUSES[String(state)] ?? 'unknown';
   if (is_active === true) return 'tradeable';
   return is_active === false ? 'halted' : 'unknown';
 };
@@ -107,7 +108,7 @@ const toValues = (instrument: Fields, venue_symbol: string): ListingValues => {
     base_venue_alias: null,
     kind: 'perpetual',
     venue_kind,
-    pair: typeof instrument.price_index === 'string' ? instrument.price_index : null,
+    pair: isAbsent(instrument.price_index) ? null : readText(instrument.price_index, 'price_index'),
     post_only: null,
     status: readStatus(instrument),
     contract_size: '1',

@@ -9,11 +9,12 @@ import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { ChangeList, createCutter } from '../shared/level-lists.ts';
 import { giveReadable, mapEach, readOrElse } from '../shared/map-each.ts';
-import { bindMapped, listPresent, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
+import { bindMapped, isEmptyDay, listPresent, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
   type Fields,
+  isAbsent,
   isFields,
   parseRequest,
   readAmount,
@@ -147,15 +148,15 @@ const toDay = (subject: Subject, ticker: Fields): Mapped | null => {
   if (!isFields(ticker.stats)) return null;
   const { volume, volume_usd, volume_notional, price_change } = ticker.stats;
   const percent = readFigureOrNull(price_change, 'price_change');
-  const turnover = volume_notional ?? (isLinear(subject.symbol) ? null : volume_usd);
+  const inUsd = isLinear(subject.symbol) ? null : volume_usd;
+  const turnover = isAbsent(volume_notional) ? inUsd : volume_notional;
   const stats = {
     volume_24h: readAmountOrNull(volume, 'volume'),
     volume_unit: 'base' as const,
     turnover_24h: readAmountOrNull(turnover, 'turnover'),
     change_24h: percent === null ? null : percentToFraction(percent),
   };
-  const isEmpty = stats.volume_24h === null && stats.turnover_24h === null && stats.change_24h === null;
-  return isEmpty ? null : record(subject, 'stats', stats);
+  return isEmptyDay(stats) ? null : record(subject, 'stats', stats);
 };
 
 /** `perpetual.<instrument>`: its index; its `interest` is not read. */
@@ -201,7 +202,7 @@ const mapBook = (channel: readonly string[], data: Fields, source: Source): read
 /** Before 2021 there was no `type`; a snapshot was a message without a previous change. */
 const toChain = (data: Fields, symbol: string, sequence: string): BookChain => {
   const last = BigInt(sequence);
-  const isSnapshot = data.type === 'snapshot' || (data.type === undefined && data.prev_change_id === undefined);
+  const isSnapshot = data.type === 'snapshot' || (isAbsent(data.type) && isAbsent(data.prev_change_id));
   if (isSnapshot) return { symbol, kind: 'snapshot', first: null, last, previous: null, full: WHOLE };
   return { symbol, kind: 'update', first: null, last, previous: BigInt(readId(data.prev_change_id, 'prev_change_id')) };
 };
@@ -278,7 +279,7 @@ const toTrades = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const quantity = readAmount(trade.amount, 'amount');
   const quantity_unit = toQuantityUnit(symbol);
   const mapped = record(subject, 'trade', { id, side, price, quantity, quantity_unit });
-  if (trade.liquidation === undefined) return [mapped];
+  if (isAbsent(trade.liquidation)) return [mapped];
   const fill = { price, price_kind: 'fill' as const, quantity, quantity_unit };
   // Two liquidations of one trade share its id: the second gets a suffix.
   const toLiquidations = (): readonly Mapped[] =>

@@ -1,6 +1,5 @@
 // dYdX's channels and answers as normalised records (records.md). A channel's first message is like the answer of its endpoint.
-import { parseInstant } from '../../../schemas/instants.ts';
-import type { Level, Micros } from '../../../schemas/records.ts';
+import type { Level } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
@@ -12,6 +11,7 @@ import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
   type Fields,
+  isAbsent,
   isFields,
   parseRequest,
   readAmount,
@@ -19,7 +19,8 @@ import {
   readCountOrNull,
   readFields,
   readFigureOrNull,
-  readIdText,
+  readIdTextOrNull,
+  readInstantOrNull,
   readLevels,
   readList,
   readMessage,
@@ -48,7 +49,7 @@ const mapFrame = ({ type, channel, id, contents }: Fields, receivedAt: Received)
   const isFirst = type === 'subscribed';
   if (!isFirst && type !== 'channel_data' && type !== 'channel_batch_data') return [];
   // Some changes are empty.
-  if (contents === undefined || contents === null) return [];
+  if (isAbsent(contents)) return [];
   const parts = type === 'channel_batch_data' ? readList(contents, 'contents') : [contents];
   return parts.flatMap((part) => {
     const fields = readFields(part, 'contents');
@@ -89,7 +90,7 @@ const mapMarkets = ({ markets, trading, oraclePrices }: Fields, receivedAt: Rece
   const toMarket: MarketMapper = (symbol, market) => mapMarket(symbol, market, receivedAt);
   const toOracle: MarketMapper = (symbol, oracle) =>
     toMark(
-      { symbol, venueTs: readIsoOrNull(oracle.effectiveAt, 'effectiveAt'), receivedAt, element: oracle },
+      { symbol, venueTs: readInstantOrNull(oracle.effectiveAt, 'effectiveAt'), receivedAt, element: oracle },
       oracle.oraclePrice ?? oracle.price,
     );
   const tables = [[markets, toMarket] as const, [trading, toMarket] as const, [oraclePrices, toOracle] as const];
@@ -99,7 +100,7 @@ const mapMarkets = ({ markets, trading, oraclePrices }: Fields, receivedAt: Rece
 type MarketMapper = (symbol: string, market: Fields) => readonly Mapped[];
 
 const mapEntries = (table: unknown, map: MarketMapper): readonly Mapped[] =>
-  table === undefined || table === null
+  isAbsent(table)
     ? []
     : mapEach(Object.entries(readFields(table, 'markets')), ([symbol, market]) =>
         map(symbol, readFields(market, symbol)),
@@ -210,8 +211,8 @@ const mapTrade = (symbol: string, trade: Fields, receivedAt: Received): readonly
   if (trade.type === 'DELEVERAGED') return [];
   const taker = readTaker(trade.side, ['BUY', 'SELL'], 'side');
   if (taker === null) return [];
-  const subject = { symbol, venueTs: readIsoOrNull(trade.createdAt, 'createdAt'), receivedAt, element: trade };
-  const id = trade.id === undefined || trade.id === null ? null : readIdText(trade.id, 'id');
+  const subject = { symbol, venueTs: readInstantOrNull(trade.createdAt, 'createdAt'), receivedAt, element: trade };
+  const id = readIdTextOrNull(trade.id, 'id');
   const price = readPrice(trade.price, 'price');
   const amount = { quantity: readAmount(trade.size, 'size'), quantity_unit: 'base' as const };
   const mapped = [record(subject, 'trade', { id, side: taker, price, ...amount })];
@@ -227,7 +228,7 @@ const mapCandles = (candles: readonly unknown[], receivedAt: Received): readonly
 const mapCandle = (value: unknown, receivedAt: Received): readonly Mapped[] => {
   const candle = readFields(value, 'candle');
   if (candle.resolution !== '1MIN') return [];
-  const open_time = readIsoOrNull(candle.startedAt, 'startedAt');
+  const open_time = readInstantOrNull(candle.startedAt, 'startedAt');
   if (open_time === null) throw badFrame('startedAt is absent');
   const volume = readAmountOrNull(candle.baseTokenVolume, 'baseTokenVolume');
   const { open, high, low, close } = candle;
@@ -246,11 +247,4 @@ const mapCandle = (value: unknown, receivedAt: Received): readonly Mapped[] => {
   };
   const symbol = readText(candle.ticker, 'ticker');
   return [record({ symbol, venueTs: null, receivedAt, element: candle }, 'candle', values)];
-};
-
-const readIsoOrNull = (value: unknown, name: string): Micros | null => {
-  if (value === undefined || value === null) return null;
-  const at = parseInstant(readText(value, name));
-  if (at === null) throw badFrame(`${name} is no instant`);
-  return at;
 };

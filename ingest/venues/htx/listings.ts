@@ -9,6 +9,7 @@ import { splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
 import {
   badFrame,
   type Fields,
+  isAbsent,
   parseRequest,
   readCountOrNull,
   readFields,
@@ -112,7 +113,7 @@ const toValues = (item: Fields, code: string, { market, hours }: Source): Listin
     base_venue_alias: base === asset ? null : asset,
     kind: 'perpetual',
     venue_kind: market,
-    pair: item.pair === undefined ? code : readText(item.pair, 'pair'),
+    pair: isAbsent(item.pair) ? code : readText(item.pair, 'pair'),
     post_only: null,
     status: STATUSES[String(item.contract_status)] ?? 'unknown',
     contract_size,
@@ -151,7 +152,7 @@ const toValues = (item: Fields, code: string, { market, hours }: Source): Listin
 
 /** `20201021`: a day, taken at its start in UTC. */
 const readDate = (value: unknown): Micros | null => {
-  if (value === undefined || value === null || value === '') return null;
+  if (isAbsent(value)) return null;
   const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})$/.exec(String(value)) ?? [];
   const ms = Date.UTC(Number(year), Number(month) - 1, Number(day));
   if (Number.isNaN(ms)) throw badFrame('create_date is no date');

@@ -6,11 +6,12 @@ import type { Mapped } from '../contract/mapping.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
-import { bindMapped, type Subject, sortSides } from '../shared/shape.ts';
+import { bindMapped, isEmptyDay, type Subject, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
   type Fields,
+  isAbsent,
   parseRequest,
   readAmount,
   readAmountOrNull,
@@ -18,7 +19,7 @@ import {
   readFields,
   readFigure,
   readFigureOrNull,
-  readId,
+  readIdOrNull,
   readIdText,
   readLevels,
   readList,
@@ -119,13 +120,13 @@ const ofSwap =
 /** `vol` counts contracts; where `number_of` counts them, `vol` is the turnover (the second version of the batch). */
 const mapDetail = ofSwap((subject, element) => {
   const last = readPriceUnlessZero(element.close, 'close');
-  const isBatch = element.number_of !== undefined;
+  const isBatch = !isAbsent(element.number_of);
   const volume_24h = isBatch ? readAmount(element.number_of, 'number_of') : readAmountOrNull(element.vol, 'vol');
   const turnover = isBatch ? readAmountOrNull(element.vol, 'vol') : readTurnover(subject.symbol, element);
   const stats = { volume_24h, volume_unit: 'contracts' as const, turnover_24h: turnover, change_24h: null };
   return [
     ...(last === null ? [] : [toMapped(subject, 'ticker', { last })]),
-    ...(volume_24h === null ? [] : [toMapped(subject, 'stats', stats)]),
+    ...(isEmptyDay(stats) ? [] : [toMapped(subject, 'stats', stats)]),
   ];
 });
 
@@ -181,14 +182,14 @@ const mapOpenInterest = ofSwap((subject, element) => [
 
 /** An empty side is omitted. */
 const readLevelsOrNone = (value: unknown, name: string): readonly Level[] =>
-  value === undefined || value === null ? [] : readLevels(value, name);
+  isAbsent(value) ? [] : readLevels(value, name);
 
 const mapDepth =
   (topic: string): Mapper =>
   (element, source) => {
     const subject = readSubject(element, source);
     if (subject === null) return [];
-    const version = element.version === undefined ? null : readId(element.version, 'version');
+    const version = readIdOrNull(element.version, 'version');
     const isUpdate = element.event === 'update';
     const bids = readLevelsOrNone(element.bids, 'bids');
     const asks = readLevelsOrNone(element.asks, 'asks');
@@ -210,7 +211,7 @@ const mapTrades: Mapper = (element, source) =>
     const side = subject === null ? null : readTaker(trade.direction, SIDES, 'direction');
     if (subject === null || side === null) return [];
     const values = {
-      id: trade.id === undefined ? null : readId(trade.id, 'id'),
+      id: readIdOrNull(trade.id, 'id'),
       side,
       price: readPrice(trade.price, 'price'),
       quantity: readAmount(trade.amount, 'amount'),

@@ -4,7 +4,7 @@ import type { Digits, ListingRecord, ListingValues, Micros } from '../../../sche
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { type ListingRows, readEntries, readListings } from '../shared/listing-rows.ts';
-import { TIMEFRAMES } from '../shared/shape.ts';
+import { TIMEFRAMES, toStep } from '../shared/shape.ts';
 import {
   badFrame,
   type Fields,
@@ -12,6 +12,7 @@ import {
   readCountOrNull,
   readFields,
   readId,
+  readIdOrNull,
   readList,
   readMessage,
   readText,
@@ -76,7 +77,7 @@ type Source = {
 const toListings = (metas: readonly Fields[], { tokens, receivedAt }: Source): ListingRows => {
   const quotes = new Map<Fields, string>();
   const rows = metas.flatMap((meta) => {
-    const index = readId(meta.collateralToken ?? 0, 'collateralToken');
+    const index = readIdOrNull(meta.collateralToken, 'collateralToken') ?? '0';
     const quote = tokens[index] ?? KNOWN_TOKENS[index];
     // A market with an unnamed collateral has no known quote: it waits for spotMeta.
     if (quote === undefined) return [];
@@ -145,9 +146,6 @@ const toValues = (coin: Fields, venue_symbol: string, quote: string): Omit<Listi
     listed_at: null,
   };
 };
-
-/** 10^-n. */
-const toStep = (decimals: number): Digits => (decimals === 0 ? '1' : `0.${'0'.repeat(decimals - 1)}1`);
 
 /** A small `k` before the name means a thousand (V-04); `KAS` is a name. */
 const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } =>

@@ -13,13 +13,14 @@ import { note, unread } from '../shared/unexpected.ts';
 import {
   badFrame,
   type Fields,
+  isAbsent,
   isFields,
   readAmount,
   readAmountOrNull,
   readCountOrNull,
   readFields,
   readFigureOrNull,
-  readId,
+  readIdOrNull,
   readList,
   readMessage,
   readMsOrNull,
@@ -117,7 +118,7 @@ const mapBook = (book: Fields, { receivedAt }: Source): readonly Mapped[] => {
 };
 
 const toLevels = (side: unknown): readonly Level[] =>
-  side === undefined || side === null ? [] : readNamedLevels(side, ['px', 'sz'], 'levels');
+  isAbsent(side) ? [] : readNamedLevels(side, ['px', 'sz'], 'levels');
 
 /** Book messages are whole and have no ids. */
 export const readChain = (text: string): Chain | null => {
@@ -264,7 +265,7 @@ const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const side = readTaker(trade.side, ['B', 'A'], 'side');
   if (side === null) return [];
   const values = {
-    id: trade.tid === undefined || trade.tid === null ? null : readId(trade.tid, 'tid'),
+    id: readIdOrNull(trade.tid, 'tid'),
     side,
     price: readPrice(trade.px, 'px'),
     quantity: readAmount(trade.sz, 'sz'),

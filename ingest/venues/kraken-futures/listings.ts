@@ -4,10 +4,11 @@ import type { Digits, FieldTransform, ListingValues, Micros } from '../../../sch
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
-import { TIMEFRAMES } from '../shared/shape.ts';
+import { TIMEFRAMES, toStep } from '../shared/shape.ts';
 import {
   badFrame,
   type Fields,
+  isAbsent,
   isFields,
   parseRequest,
   readFields,
@@ -71,7 +72,7 @@ const toValues = (
     base_venue_alias: alias,
     kind: 'perpetual',
     venue_kind,
-    pair: typeof instrument.pair === 'string' ? instrument.pair : null,
+    pair: isAbsent(instrument.pair) ? null : readText(instrument.pair, 'pair'),
     post_only: typeof instrument.postOnly === 'boolean' ? instrument.postOnly : null,
     status: toStatus(instrument, at !== null && listed_at !== null && listed_at > at ? 'pre_launch' : 'halted'),
     contract_size: rules.contract_size,
@@ -123,10 +124,10 @@ type Assets = { readonly base: string; readonly alias: string | null; readonly q
 /** Older answers have no assets: they are part of the symbol, `pi_xbtusd`. */
 const readAssets = (instrument: Fields, symbol: string): Assets => {
   const [, symbolBase, symbolQuote] = /^.._(.+)(USDT|USDC|USD|EUR|XBT)$/.exec(symbol.toUpperCase()) ?? [];
-  const asset = readText(instrument.base ?? symbolBase, 'base');
+  const asset = readText(instrument.base || symbolBase, 'base');
   // Tokenised shares are written `AAPLx`: codes are upper case (S-03).
   const base = (ALIASES[asset] ?? asset).toUpperCase();
-  const quote = readText(instrument.quote ?? symbolQuote, 'quote');
+  const quote = readText(instrument.quote || symbolQuote, 'quote');
   return { base, alias: base === asset ? null : asset, quote: ALIASES[quote] ?? quote };
 };
 
@@ -152,18 +153,19 @@ const readRules = (instrument: Fields): Rules => {
     normalisation.qty_decimals = { venue_field: PRECISION, transform: 'identity' };
   }
   const contract_size = read('contract_size', 'contractSize');
-  return { tick_size, lot_size: toStep(qty_decimals), qty_decimals, contract_size, normalisation };
+  return {
+    tick_size,
+    lot_size: qty_decimals === null ? null : toStep(qty_decimals),
+    qty_decimals,
+    contract_size,
+    normalisation,
+  };
 };
 
 /** Below zero, quantities are multiples of ten, a hundred, a thousand: -3 for PEPE. */
 const readPrecision = (value: unknown): number | null => {
-  if (value === undefined || value === null) return null;
+  if (isAbsent(value)) return null;
   const decimals = Number(value);
   if (!Number.isInteger(decimals) || Math.abs(decimals) > 30) throw badFrame(`${PRECISION} is no number of decimals`);
   return decimals;
-};
-
-const toStep = (decimals: number | null): Digits | null => {
-  if (decimals === null) return null;
-  return decimals > 0 ? `0.${'0'.repeat(decimals - 1)}1` : `1${'0'.repeat(-decimals)}`;
 };

@@ -8,11 +8,12 @@ import type { Mapped } from '../contract/mapping.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter, LevelList } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
-import { bindMapped, listPresent, type Subject as MappedSubject, sortSides } from '../shared/shape.ts';
+import { bindMapped, isEmptyDay, listPresent, type Subject as MappedSubject, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
   type Fields,
+  isAbsent,
   isFields,
   NO_QUERY,
   parseRequest,
@@ -22,7 +23,7 @@ import {
   readFigure,
   readFigureOrNull,
   readId,
-  readIdText,
+  readIdTextOrNull,
   readInstantOrNull,
   readLevels,
   readList,
@@ -35,7 +36,7 @@ import {
   readText,
   refusal,
 } from '../shared/wire.ts';
-import { type SymbolQuantity, toChain, toQuantity } from './symbols.ts';
+import { PRICE_TYPES, type SymbolQuantity, toChain, toQuantity } from './symbols.ts';
 
 type Source = {
   readonly receivedAt: Micros;
@@ -139,7 +140,7 @@ const toMark = (subject: Subject, body: Fields, [markName, indexName]: readonly 
 const toFunding = (subject: Subject, body: Fields): Mapped | null => {
   const funding = readFigureOrNull(body.relative_funding_rate, 'relative_funding_rate');
   const next_funding_at = readMsOrNull(body.next_funding_rate_time, 'next_funding_rate_time');
-  const isNone = body.next_funding_rate_time !== undefined && next_funding_at === null;
+  const isNone = !isAbsent(body.next_funding_rate_time) && next_funding_at === null;
   if (isNone || (funding === null && next_funding_at === null)) return null;
   return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at });
 };
@@ -162,8 +163,7 @@ const toStats = (
     turnover_24h: readAmountOrNull(body.volumeQuote, 'volumeQuote'),
     change_24h: percent === null ? null : percentToFraction(percent),
   };
-  const isEmpty = values.volume_24h === null && values.turnover_24h === null && values.change_24h === null;
-  return isEmpty ? null : toMapped(subject, 'stats', values);
+  return isEmptyDay(values) ? null : toMapped(subject, 'stats', values);
 };
 
 // ---- book ----
@@ -268,7 +268,7 @@ const toTrades = (
   const taker = readTaker(body.side, SIDES, 'side');
   if (taker === null) return [];
   const values = {
-    id: id === undefined || id === null ? null : readIdText(id, 'uid'),
+    id: readIdTextOrNull(id, 'uid'),
     side: taker,
     price: readPrice(body.price, 'price'),
     quantity: readAmount(size, 'quantity'),
@@ -304,13 +304,11 @@ const mapExecutions: Mapper = (body, source) =>
 
 // ---- candles ----
 
-const PRICE_TYPES: Readonly<Record<string, PriceType>> = { trade: 'trade', mark: 'mark', spot: 'index' };
-
 const mapCandles: Mapper = (body, source) => {
   const [, type, symbol, resolution] = /\/charts\/v1\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(source.path) ?? [];
   if (symbol === undefined)
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the candles name no symbol and their request is not known');
-  const priceType = PRICE_TYPES[type ?? ''];
+  const priceType = PRICE_TYPES.get(type ?? '');
   const subject = readSubject(decodeURIComponent(symbol), { venueTs: null, element: body }, source);
   if (resolution !== '1m' || priceType === undefined || subject === null) return [];
   return mapEach(readList(body.candles, 'candles'), (candle) =>

@@ -7,6 +7,7 @@ import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
+import { type ChartType, PRICE_TYPES } from './symbols.ts';
 
 /** The docs limit no products; some 300 listings over four sockets limit the loss of one. */
 const SOCKETS = 4;
@@ -87,10 +88,8 @@ export const toRenewal = (subscriptions: readonly string[]): string[] => {
 
 // ---- requests ----
 
-type PriceType = 'trade' | 'mark' | 'spot';
-
 /** `from` and `to` are seconds, both inclusive. */
-const getCandles = (type: PriceType, symbol: string, { charts }: Endpoints): PollRequest => ({
+const getCandles = (type: ChartType, symbol: string, { charts }: Endpoints): PollRequest => ({
   method: 'GET',
   url: `${charts}/${type}/${encodeURIComponent(symbol)}/1m`,
   weight: 1,
@@ -122,13 +121,11 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
   return { ...request, url: `${request.url}?from=${fromMs / 1_000}&to=${(toMs + MINUTE_MS) / 1_000}` };
 };
 
-const PRICES: Readonly<Record<string, 'trade' | 'mark' | 'index'>> = { trade: 'trade', mark: 'mark', spot: 'index' };
-
 /** A truncated answer is marked as such: it covers the minutes between its oldest and its newest candle. */
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   const { path = '', query = NO_QUERY } = readRequest(message, '"candles"') ?? {};
   const [, type = '', symbol] = /\/charts\/v1\/([^/]+)\/([^/]+)\/1m$/.exec(path) ?? [];
-  const priceType = PRICES[type];
+  const priceType = PRICE_TYPES.get(type);
   const from = readNumber(query, 'from');
   if (priceType === undefined || symbol === undefined || from === null) return null;
   const to = readNumber(query, 'to');

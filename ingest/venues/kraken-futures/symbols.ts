@@ -1,5 +1,5 @@
 // What Kraken Futures' symbols and book frames imply: kind, unit of quantities, and the chain of a book message.
-import type { ListingValues } from '../../../schemas/records.ts';
+import type { ListingValues, PriceType } from '../../../schemas/records.ts';
 import type { Chain } from '../shared/book-sync.ts';
 
 export type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
@@ -22,6 +22,14 @@ const findKind = (symbol: string): SymbolQuantity | null => {
   for (const [prefix, quantity] of KINDS) if (symbol.startsWith(prefix)) return quantity;
   return null;
 };
+
+/** Charts of candles. */
+export type ChartType = 'trade' | 'mark' | 'spot';
+export const PRICE_TYPES: ReadonlyMap<string, PriceType> = new Map<ChartType, PriceType>([
+  ['trade', 'trade'],
+  ['mark', 'mark'],
+  ['spot', 'index'],
+]);
 
 /** Snapshots contain the venue's whole book, whatever its depth. */
 export const toChain = (symbol: string, kind: Chain['kind'], sequence: bigint): Chain => {

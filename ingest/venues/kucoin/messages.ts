@@ -6,11 +6,12 @@ import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
-import { bindMapped, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
+import { bindMapped, isEmptyDay, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
   type Fields,
+  isAbsent,
   NO_QUERY,
   parseRequest,
   readAmount,
@@ -20,7 +21,8 @@ import {
   readFigure,
   readFigureOrNull,
   readId,
-  readIdText,
+  readIdOrNull,
+  readIdTextOrNull,
   readLevels,
   readList,
   readMessage,
@@ -76,7 +78,7 @@ export const mapMessage = (message: VenueMessage, context: MapContext): readonly
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
   if (frame.type === 'error') throw refusal(`${String(frame.code)} ${String(frame.data)}`);
-  if (frame.topic === undefined) return [];
+  if (isAbsent(frame.topic)) return [];
   const [topic, name] = readText(frame.topic, 'topic').split(':');
   const mapper = TOPICS.get(`${topic} ${String(frame.subject)}`);
   if (!mapper) return unread();
@@ -105,8 +107,8 @@ const mapAnswer = (
 
 /** The message's own symbol, else the requested one; null when it is no perpetual. */
 const readSymbol = (data: Fields, { asked }: Source): string | null => {
-  const named = data.symbol ?? asked;
-  if (named === null)
+  const named = data.symbol || asked;
+  if (isAbsent(named))
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the answer names no symbol and its request neither');
   const symbol = readText(named, 'symbol');
   return isDated(symbol) ? null : symbol;
@@ -143,7 +145,7 @@ const toStats = (subject: Subject, data: Fields, { volume, turnover }: DayNames)
     turnover_24h: isInverse(subject.symbol) ? null : readAmountOrNull(data[turnover], turnover),
     change_24h: readFigureOrNull(data.priceChgPct, 'priceChgPct'),
   };
-  return values.volume_24h === null && values.change_24h === null ? [] : [toMapped(subject, 'stats', values)];
+  return isEmptyDay(values) ? [] : [toMapped(subject, 'stats', values)];
 };
 
 const mapTicker = ofSymbol('ts', (subject, data) => toTicker(subject, data, 'price'));
@@ -236,7 +238,7 @@ const mapChange = ofSymbol('timestamp', (subject, data) => {
 /** The best levels only: whole messages outside the chain. */
 const mapTop = ofSymbol('ts', (subject, data) => {
   const sides = sortSides(readLevels(data.bids ?? [], 'bids'), readLevels(data.asks ?? [], 'asks'));
-  const sequence = data.sequence === undefined ? null : readId(data.sequence, 'sequence');
+  const sequence = readIdOrNull(data.sequence, 'sequence');
   return [toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence })];
 });
 
@@ -256,7 +258,7 @@ const mapTrade = ofSymbol('ts', (subject, data) => {
   const side = readTaker(data.side, SIDES, 'side');
   if (side === null) return [];
   const values = {
-    id: data.tradeId === undefined ? null : readIdText(data.tradeId, 'tradeId'),
+    id: readIdTextOrNull(data.tradeId, 'tradeId'),
     side,
     price: readPrice(data.price, 'price'),
     quantity: readAmount(data.size, 'size'),

@@ -4,7 +4,7 @@ import type { ClosedMinute } from '../contract/feed.ts';
 import type { MapContext } from '../contract/mapping.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { snapshotChain } from '../shared/shape.ts';
-import { badFrame, readId } from '../shared/wire.ts';
+import { badFrame, isAbsent, readId } from '../shared/wire.ts';
 
 /** Contracts with a delivery date end in its month and year: `XBTMM22`. */
 export const isDated = (symbol: string): boolean => /M[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
@@ -43,7 +43,7 @@ const LATEST_MICROS = 4_102_444_800_000_000n;
 
 /** Milliseconds, microseconds or nanoseconds, distinguished by their size, to microseconds (truncated). Null, absent and zero: no stamp. */
 export const readStamp = (value: unknown, name: string): Micros | null => {
-  if (value === undefined || value === null) return null;
+  if (isAbsent(value)) return null;
   const stamp = BigInt(readId(value, name));
   if (stamp === 0n) return null;
   const micros = stamp >= FIRST_NANOS ? stamp / 1000n : stamp >= FIRST_MICROS ? stamp : stamp * 1000n;

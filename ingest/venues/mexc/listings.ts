@@ -8,6 +8,7 @@ import { readEntries, readListings } from '../shared/listing-rows.ts';
 import { leaveOff, splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
 import {
   type Fields,
+  isAbsent,
   parseRequest,
   readCountOrNull,
   readFields,
@@ -173,7 +174,7 @@ const readRules = (item: Fields): Rules => {
   };
   const isNone = (rule: string): boolean => rule in figures && figures[rule as keyof typeof figures] === null;
   const named = Object.entries({ ...FIGURES, ...DECIMALS }).filter(
-    ([rule, field]) => item[field] !== undefined && !isNone(rule),
+    ([rule, field]) => !isAbsent(item[field]) && !isNone(rule),
   );
   return {
     figures,

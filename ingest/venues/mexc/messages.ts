@@ -6,11 +6,12 @@ import type { Mapped } from '../contract/mapping.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
-import { bindMapped, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
+import { bindMapped, isEmptyDay, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
   type Fields,
+  isAbsent,
   NO_QUERY,
   parseRequest,
   readAmount,
@@ -19,6 +20,7 @@ import {
   readFigure,
   readFigureOrNull,
   readId,
+  readIdOrNull,
   readLevels,
   readList,
   readMessage,
@@ -80,7 +82,7 @@ const mapFrame = (body: unknown, { received_at }: VenueMessage): readonly Mapped
 const mapElements = (data: unknown, mapper: Mapper, source: Source): readonly Mapped[] =>
   mapEach<unknown>(Array.isArray(data) ? data : [data], (item) => {
     const element = readFields(item, 'data');
-    const symbol = element.symbol ?? source.symbol;
+    const symbol = element.symbol || source.symbol;
     return typeof symbol === 'string' && isDated(symbol) ? [] : mapper(element, source);
   });
 
@@ -99,8 +101,8 @@ const mapAnswer = (
 
 /** The first of the element's stamps that exists, else the frame's send time. */
 const toSubject = (element: Fields, { receivedAt, symbol, sentAt }: Source, stamps: readonly string[]): Subject => {
-  const named = element.symbol ?? symbol;
-  if (named === undefined) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the message names no symbol');
+  const named = element.symbol || symbol;
+  if (isAbsent(named)) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the message names no symbol');
   const own = stamps.map((name) => readMsOrNull(element[name], name)).find((stamp) => stamp !== null);
   return { symbol: readText(named, 'symbol'), venueTs: own ?? sentAt, receivedAt, element };
 };
@@ -144,9 +146,9 @@ const toOpenInterest = (subject: Subject, element: Fields): Mapped[] => {
 const toStats = (subject: Subject, element: Fields): Mapped[] => {
   const volume_24h = readAmountOrNull(element.volume24, 'volume24');
   const change_24h = readFigureOrNull(element.riseFallRate, 'riseFallRate');
-  if (volume_24h === null && change_24h === null) return [];
   const turnover_24h = isInverse(subject.symbol) ? null : readAmountOrNull(element.amount24, 'amount24');
-  return [toMapped(subject, 'stats', { volume_24h, volume_unit: 'contracts', turnover_24h, change_24h })];
+  const values = { volume_24h, volume_unit: 'contracts' as const, turnover_24h, change_24h };
+  return isEmptyDay(values) ? [] : [toMapped(subject, 'stats', values)];
 };
 
 const mapPrice =
@@ -182,9 +184,10 @@ const readBook = (element: Fields, source: Source) => ({
 
 const mapUpdate: Mapper = (element, source) => {
   const { subject, bids, asks, version } = readBook(element, source);
-  const sequence = element.end === undefined ? version : readId(element.end, 'end');
-  const begin = element.begin === undefined ? null : BigInt(readId(element.begin, 'begin'));
-  const chain = updateChain(subject.symbol, { begin, end: BigInt(sequence) });
+  const sequence = readIdOrNull(element.end, 'end') ?? version;
+  const begin = readIdOrNull(element.begin, 'begin');
+  const range = { begin: begin === null ? null : BigInt(begin), end: BigInt(sequence) };
+  const chain = updateChain(subject.symbol, range);
   return [{ ...toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }), chain }];
 };
 
@@ -211,7 +214,7 @@ const mapTrade: Mapper = (element, source) => {
   const side = readTaker(toSideWord(element.T), ['1', '2'], 'T');
   if (side === null) return [];
   const values = {
-    id: element.i === undefined ? null : readId(element.i, 'i'),
+    id: readIdOrNull(element.i, 'i'),
     side,
     price: readPrice(element.p, 'p'),
     quantity: readAmount(element.v, 'v'),
@@ -238,8 +241,7 @@ const mapKlines =
   (element, source) => {
     if ((source.query.get('interval') ?? 'Min1') !== 'Min1') return [];
     const subject = toSubject(element, source, []);
-    const column = (name: string): readonly unknown[] =>
-      element[name] === undefined ? [] : readList(element[name], name);
+    const column = (name: string): readonly unknown[] => (isAbsent(element[name]) ? [] : readList(element[name], name));
     const [o, h, l, c, q, a] = ['open', 'high', 'low', 'close', 'vol', 'amount'].map(column);
     const rows = column('time').map((t, i) => ({
       t,

@@ -161,7 +161,10 @@ const toKlines = (path: string, range: string, { rest }: Endpoints): PollRequest
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) =>
   toKlines(encodeURIComponent(venue_symbol), `start=${fromMs / 1000}&end=${toMs / 1000 + 119}`, endpoints);
 
-const PRICES: Readonly<Record<string, PriceType>> = { fair_price: 'mark', index_price: 'index' };
+const PRICES: ReadonlyMap<string, PriceType> = new Map([
+  ['fair_price', 'mark'],
+  ['index_price', 'index'],
+]);
 /** Maximum number of candles in an answer. */
 const CANDLES_LIMIT = 2_000;
 
@@ -169,7 +172,7 @@ export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   const { path = '', query = NO_QUERY } = readRequest(message, '"time":[') ?? {};
   const [, price, symbol] = /\/contract\/kline\/(?:([a-z_]+)\/)?([^/]+)$/.exec(path) ?? [];
   const [start, end] = [readNumber(query, 'start'), readNumber(query, 'end')];
-  const priceType = price === undefined ? 'trade' : PRICES[price];
+  const priceType = price === undefined ? 'trade' : PRICES.get(price);
   if (symbol === undefined || priceType === undefined || start === null) return null;
   if (query.get('interval') !== 'Min1') return null;
   const bounds = { fromMs: start * 1_000, toMs: end === null ? null : end * 1_000, limit: CANDLES_LIMIT };

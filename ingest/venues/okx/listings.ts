@@ -10,6 +10,7 @@ import { TIMEFRAMES } from '../shared/shape.ts';
 import {
   badFrame,
   type Fields,
+  isAbsent,
   parseRequest,
   readFields,
   readList,
@@ -170,6 +171,6 @@ const readKind = (ctType: unknown): 'linear' | 'inverse' | null =>
   ctType === 'linear' || ctType === 'inverse' ? ctType : null;
 
 const readPair = (item: Fields): string | null => {
-  const pair = item.uly === '' || item.uly === undefined ? item.instFamily : item.uly;
-  return pair === '' || pair === undefined ? null : readText(pair, 'uly');
+  const pair = isAbsent(item.uly) ? item.instFamily : item.uly;
+  return isAbsent(pair) ? null : readText(pair, 'uly');
 };

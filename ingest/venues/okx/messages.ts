@@ -16,7 +16,7 @@ import {
   readAmountOrNull,
   readFields,
   readFigureOrNull,
-  readId,
+  readIdOrNull,
   readLevels,
   readList,
   readMessage,
@@ -162,12 +162,14 @@ const mapOpenInterest = ofSwap((subject, element) => {
   return [toMapped(subject, 'oi', { oi: readAmount(element.oi, 'oi'), oi_unit: 'contracts' })];
 });
 
-const readIdOrNull = (value: unknown, name: string): bigint | null =>
-  value === undefined || value === null || value === '' ? null : BigInt(readId(value, name));
+const readSequence = (value: unknown, name: string): bigint | null => {
+  const id = readIdOrNull(value, name);
+  return id === null ? null : BigInt(id);
+};
 
 const mapBook = ofSwap((subject, element, { channel, action }) => {
-  const last = readIdOrNull(element.seqId, 'seqId');
-  const previous = readIdOrNull(element.prevSeqId, 'prevSeqId');
+  const last = readSequence(element.seqId, 'seqId');
+  const previous = readSequence(element.prevSeqId, 'prevSeqId');
   if (action !== undefined && action !== 'snapshot' && action !== 'update') throw badFrame('action is unknown');
   const bids = readLevels(element.bids, 'bids');
   const asks = readLevels(element.asks, 'asks');
@@ -189,7 +191,7 @@ const mapTrade = ofSwap((subject, element) => {
   const side = readTaker(element.side, SIDES, 'side');
   if (side === null) return [];
   const values = {
-    id: element.tradeId === undefined ? null : readId(element.tradeId, 'tradeId'),
+    id: readIdOrNull(element.tradeId, 'tradeId'),
     side,
     price: readPrice(element.px, 'px'),
     quantity: readAmount(element.sz, 'sz'),

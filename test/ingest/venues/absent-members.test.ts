@@ -1,0 +1,180 @@
+// A member that a venue sends as null or as an empty text is one that it does not send: nothing is lost with it, nothing is made of it.
+import t from 'tap';
+import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import { venues } from '../../../ingest/venues/index.ts';
+import { isRaw, parseExact } from '../../support/mutations.ts';
+import { chooseSeeds, makeContext, readRecordings } from '../../support/venue-seeds.ts';
+import { readShapes } from '../../support/venue-shapes.ts';
+
+type Holder = Record<string, unknown>;
+type Reader = (message: VenueMessage) => unknown;
+
+const listHolders = (value: unknown): readonly Holder[] => {
+  if (typeof value !== 'object' || value === null || isRaw(value)) return [];
+  const inner = Object.values(value).flatMap(listHolders);
+  return Array.isArray(value) ? inner : [value as Holder, ...inner];
+};
+
+const isScalar = (value: unknown): boolean => typeof value !== 'object' || isRaw(value);
+
+/** Names and words that say what a message or a listing is: an empty one is no name. */
+const WORDS: ReadonlySet<string> = new Set([
+  'symbol',
+  'instId',
+  'status',
+  'symbolType',
+  'action',
+  'expiration_timestamp',
+  'tick_size',
+]);
+
+/** What is read of a message; null when something of it is refused, or nothing is read. */
+const toText = (read: Reader, message: VenueMessage): string | null => {
+  try {
+    const text = JSON.stringify(read(message), (_key, value) => (typeof value === 'bigint' ? `${value}n` : value));
+    return text === undefined || text === '[]' ? null : text;
+  } catch (error) {
+    if (error instanceof VenueError) return null;
+    throw error;
+  }
+};
+
+/** Readers of the records and of the listings of a message; the first message of a subscription may be the past, hence it is read twice. */
+const readersOf = (venue: Venue, context: MapContext): readonly Reader[] => [
+  (message) => {
+    const state = {};
+    toText(() => venue.map(state, message, context), message);
+    return venue.map(state, message, context).map(({ record, chain }) => ({ record, chain }));
+  },
+  (message) => {
+    const answer = venue.mapReference({}, message);
+    return answer?.unreadable?.length === 0 ? answer.listings : [];
+  },
+];
+
+/** The message as a tree, and the message that the tree is now; null where it is no JSON. */
+const openTree = (seed: VenueMessage): { readonly tree: unknown; readonly encode: () => VenueMessage } | null => {
+  try {
+    const tree = parseExact(Buffer.from(seed.payload).toString('utf8'));
+    return { tree, encode: () => ({ ...seed, payload: Buffer.from(JSON.stringify(tree)) }) };
+  } catch {
+    return null;
+  }
+};
+
+const readSeeds = (venue: Venue): { readonly seeds: readonly VenueMessage[]; readonly context: MapContext } => {
+  const messages = readRecordings(venue);
+  const seeds = [...chooseSeeds(messages), ...readShapes(venue).map(({ message }) => message)];
+  return { seeds, context: makeContext(venue, messages) };
+};
+
+type Tried = { members: number; readonly different: string[] };
+
+/** Every member without which the message is still read whole. */
+const tryMembers = (readers: readonly Reader[], seed: VenueMessage): Tried => {
+  const tried: Tried = { members: 0, different: [] };
+  const opened = openTree(seed);
+  if (opened === null) return tried;
+  const { tree, encode } = opened;
+  for (const holder of listHolders(tree))
+    for (const name of Object.keys(holder)) {
+      const held = holder[name];
+      if (!isScalar(held) || WORDS.has(name)) continue;
+      for (const read of readers) {
+        delete holder[name];
+        const without = toText(read, encode());
+        if (without !== null) {
+          tried.members += 1;
+          for (const none of [null, '']) {
+            holder[name] = none;
+            if (toText(read, encode()) !== without)
+              tried.different.push(`${name} ${JSON.stringify(none)}: ${seed.payload.toString().slice(0, 200)}`);
+          }
+        }
+        holder[name] = held;
+      }
+    }
+  return tried;
+};
+
+for (const venue of venues.values()) {
+  t.test(`${venue.id}: null and an empty text are read as a member that is missing`, (t) => {
+    const { seeds, context } = readSeeds(venue);
+    const readers = readersOf(venue, context);
+    const tried = seeds.map((seed) => tryMembers(readers, seed));
+    t.same(
+      tried.flatMap(({ different }) => different),
+      [],
+    );
+    t.ok(tried.some(({ members }) => members > 0));
+    t.end();
+  });
+}
+
+// ---- the day ----
+
+const FIGURES = ['volume_24h', 'turnover_24h', 'change_24h'] as const;
+type Figure = (typeof FIGURES)[number];
+type Day = Readonly<Partial<Record<Figure, string>>>;
+
+/** Figures of the day of a message about one listing; null: it has none, or cannot be read. */
+const readDay = (venue: Venue, message: VenueMessage, context: MapContext): Day | null => {
+  try {
+    const days = venue.map({}, message, context).flatMap(({ record }) => (record.layer === 'stats' ? [record] : []));
+    const [day] = days;
+    if (day === undefined || days.length > 1) return null;
+    const figures = FIGURES.map((name) => [name, day.values[name]] as const);
+    return Object.fromEntries(figures.filter(([, figure]) => figure !== null));
+  } catch (error) {
+    if (error instanceof VenueError) return null;
+    throw error;
+  }
+};
+
+/** For each figure of the message's day that a member of its own holds: what is left when the others are not sent. */
+const listLonely = (
+  venue: Venue,
+  seed: VenueMessage,
+  context: MapContext,
+): readonly (readonly [Figure, Day | null])[] => {
+  const opened = openTree(seed);
+  const whole = readDay(venue, seed, context);
+  if (opened === null || whole === null) return [];
+  const { tree, encode } = opened;
+  const held = new Map<Figure, readonly [holder: Holder, name: string]>();
+  for (const holder of listHolders(tree))
+    for (const name of Object.keys(holder)) {
+      const { [name]: value, ...rest } = holder;
+      if (!isScalar(value)) continue;
+      delete holder[name];
+      const without = readDay(venue, encode(), context) ?? {};
+      for (const key of Object.keys(holder)) delete holder[key];
+      Object.assign(holder, { ...rest, [name]: value });
+      const gone = FIGURES.filter((figure) => whole[figure] !== undefined && without[figure] === undefined);
+      if (gone.length === 1 && gone[0] !== undefined) held.set(gone[0], [holder, name]);
+    }
+  return [...held.keys()].map((kept) => {
+    const others = [...held].filter(([figure]) => figure !== kept).map(([, [holder, name]]) => ({ holder, name }));
+    const values = others.map(({ holder, name }) => holder[name]);
+    for (const { holder, name } of others) delete holder[name];
+    const left = readDay(venue, encode(), context);
+    for (const [i, { holder, name }] of others.entries()) holder[name] = values[i];
+    return [kept, left] as const;
+  });
+};
+
+t.test('each figure of the day is a record without the others', (t) => {
+  let alone = 0;
+  for (const venue of venues.values()) {
+    const { seeds, context } = readSeeds(venue);
+    for (const seed of seeds)
+      for (const [kept, left] of listLonely(venue, seed, context)) {
+        alone += 1;
+        t.ok(left?.[kept], `${venue.id}: ${kept} of ${seed.payload.toString().slice(0, 200)}`);
+      }
+  }
+  t.ok(alone > 30, `${alone} figures`);
+  t.end();
+});
