@@ -140,7 +140,7 @@ type Request = { readonly channel?: unknown; readonly payload?: readonly string[
 export const withoutRefused = (refusal: string, request: string): string | null => {
   const { channel, payload = [], ...rest } = JSON.parse(request) as Request;
   const message = /"message":"([^"\\]*)"/.exec(refusal)?.[1] ?? '';
-  const words = new Set(message.split(/[^A-Za-z0-9_]+/));
+  const words = new Set(message.split(/[^\p{L}\p{N}_]+/u));
   const left = payload.filter((contract) => !words.has(contract));
   const isList =
     channel === 'futures.tickers' || channel === 'futures.trades' || channel === 'futures.public_liquidates';

@@ -56,6 +56,8 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     if (first === undefined) return null;
     const tokens = (state.tokens as Readonly<Record<string, string>> | undefined) ?? {};
     const isWhole = Array.isArray(body) && body.every(isMeta);
+    // A market is named by its coins: one without any is not known.
+    if (!isWhole && listCoins(first).length === 0) return null;
     const { listings, unreadable } = toListings(metas, { tokens, receivedAt: message.received_at });
     return {
       scope: isWhole ? 'all' : `market ${toMarket(String(listCoins(first)[0]?.name ?? ''))}`,

@@ -213,9 +213,10 @@ type CoinsByMarket = Readonly<Record<string, readonly string[]>>;
 const readCoinsByMarket = (state: MapState): CoinsByMarket => (state.coins as CoinsByMarket | undefined) ?? {};
 
 const storeCoins = (metas: readonly Fields[], { state }: Source): void => {
-  const named = metas.map((meta) => {
+  const named = metas.flatMap((meta) => {
     const coins = listCoins(meta).map((coin) => readText(coin.name, 'name'));
-    return [`market ${toMarket(coins[0] ?? '')}`, coins] as const;
+    // A market is named by its coins: one without any is not known.
+    return coins[0] === undefined ? [] : [[`market ${toMarket(coins[0])}`, coins] as const];
   });
   state.coins = { ...readCoinsByMarket(state), ...Object.fromEntries(named) };
 };

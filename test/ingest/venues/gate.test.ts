@@ -767,6 +767,12 @@ t.test('silent channels are subscribed again; a list is requested without the re
   t.same(parseAsked(venue.without?.(refusal('futures.trades', 'unknown contract B_USDT'), request) ?? '').payload, [
     'A_USDT',
   ]);
+  const inChinese = request.replace('B_USDT', '币安人生_USDT');
+  t.same(
+    parseAsked(venue.without?.(refusal('futures.trades', 'unknown contract 币安人生_USDT'), inChinese) ?? '').payload,
+    ['A_USDT'],
+    'names are of any letters',
+  );
   t.equal(venue.without?.(refusal('futures.trades', 'unknown contract BB_USDT'), request), null);
   t.equal(venue.without?.(refusal('futures.tickers', 'unknown contract B_USDT'), request), null);
   t.equal(venue.without?.(refusal('futures.trades', 'unknown contract'), request), null, 'it is not known which one');

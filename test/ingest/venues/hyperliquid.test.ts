@@ -109,7 +109,12 @@ t.test('contexts of every market name no coins: they wait for the metas, and for
   mapLine(METAS, 1, state);
   t.same(map(all, state), [], 'the recorded metas are shortened: one coin cannot name 230 contexts');
   const market = { universe: [{ name: 'abcd:USA500', szDecimals: 2 }], collateralToken: 0 };
-  map(answer('POST /info', [market]), state);
+  map(answer('POST /info', [market, { universe: [], collateralToken: 0 }]), state);
+  t.same(
+    (state.coins as Record<string, unknown>)['market '],
+    ['BTC'],
+    'a builder without coins has no name: it takes no other market away',
+  );
   t.same(map(all, state), [
     record('mark', 'abcd:USA500', [null, null], { mark: '6980', index: '6980' }),
     record('funding', 'abcd:USA500', [null, null], funding('0')),
@@ -382,6 +387,11 @@ t.test("a builder's market is quoted in its own collateral, and a small k means 
   );
   t.equal(named?.listings[0]?.values.base_venue_alias, 'kPEPE');
   t.equal(hyperliquid.mapReference(state, answer('POST /info', whole[1]))?.scope, 'market cash');
+  t.equal(
+    hyperliquid.mapReference(state, answer('POST /info', { universe: [] })),
+    null,
+    'a market without coins delists none',
+  );
   t.end();
 });
 
