@@ -9,7 +9,7 @@ DAY.json    an answer of GET /v2/anchors/{day}, followed by all final archive fi
             (Parquet, csv.zst, jsonl.zst, csv or jsonl)
 --rpc URL   a node of the chain that the answer names; without it only the offline steps are checked
 
-Exit code: 0 everything holds, 1 a step fails, 2 the arguments or a file cannot be used.
+Exit code: 0 everything holds, 1 a step fails, 2 an argument is wrong, a file cannot be opened, or is no answer at all.
 """
 import datetime
 import hashlib
@@ -1115,10 +1115,31 @@ DAY_FORM = {**COMMON_FORM, 'partitions': 'list of objects'}
 DAY_PARTITION_FORM = {'table': 'text', 'rows': 'whole number', 'root': 'text', 'leaf': 'text', 'index': 'whole number'}
 
 
-def require_form(name, value, form, prefix=''):
+def require_members(value, form, prefix=''):
     for member, kind in form.items():
         if member not in value or not FORMS[kind](value[member]):
-            raise Unusable(f'{name} is no answer to verify: {prefix}{member} is missing or is not a {kind}')
+            raise Refused(f'{prefix}{member} is missing or is not a {kind}')
+
+
+def require_form(answer):
+    """Refuses an answer that lacks a member that is verified, or has one of another kind."""
+    require_members(answer, PROOF_FORM if 'row' in answer else DAY_FORM)
+    require_members(answer['anchor'], ANCHOR_FORM, 'anchor.')
+    if 'row' in answer:
+        require_members(answer['partition'], PARTITION_FORM, 'partition.')
+    else:
+        for at, partition in enumerate(answer['partitions']):
+            require_members(partition, DAY_PARTITION_FORM, f'partitions[{at}].')
+    if not is_date(answer['day']):
+        raise Refused('day is not a date YYYY-MM-DD')
+
+
+def has_form(report, answer):
+    """The first step. Without its members there is nothing to compute, and the answer is not verified."""
+    if report.step('form', 'every member that is verified is there and of its kind', lambda: require_form(answer)):
+        return True
+    say('NOT VERIFIED: form')
+    return False
 
 
 def is_date(text):
@@ -1143,15 +1164,6 @@ def read_answer(name):
         raise Unusable(f'{name} is not JSON') from None
     if not isinstance(answer, Members) or not ('row' in answer or 'partitions' in answer):
         raise Unusable(f'{name} is neither a proof answer (member row) nor an answer for a day (member partitions)')
-    require_form(name, answer, PROOF_FORM if 'row' in answer else DAY_FORM)
-    require_form(name, answer['anchor'], ANCHOR_FORM, 'anchor.')
-    if 'row' in answer:
-        require_form(name, answer['partition'], PARTITION_FORM, 'partition.')
-    else:
-        for at, partition in enumerate(answer['partitions']):
-            require_form(name, partition, DAY_PARTITION_FORM, f'partitions[{at}].')
-    if not is_date(answer['day']):
-        raise Unusable(f'{name} is no answer to verify: day is not a date YYYY-MM-DD')
     return answer
 
 
@@ -1351,7 +1363,10 @@ def check_path(leaf, place, path, root):
 
 def verify_proof(name, answer, url):
     say(f'proof {name}')
-    report, proof = Report(), Proof(answer)
+    report = Report()
+    if not has_form(report, answer):
+        return 1
+    proof = Proof(answer)
     report.step('text', 'no member appears twice, no text has a lone surrogate', lambda: require_clean(answer))
     report.step('canonical', 'row in canonical form (RFC 8785) is canonical', proof.check_canonical)
     report.step('leaf_hash', 'SHA-256(0x00 || canonical) is leaf_hash', proof.check_leaf)
@@ -1427,7 +1442,10 @@ def verify_rows(report, answer, leaves):
 
 def verify_day(name, answer, files, url):
     say(f'day {name}, {len(files)} files')
-    report, leaves = Report(), Leaves(answer['day'])
+    report = Report()
+    if not has_form(report, answer):
+        return 1
+    leaves = Leaves(answer['day'])
     report.step('text', 'no member appears twice, no text has a lone surrogate', lambda: require_clean(answer))
     if report.step('files', 'every file can be read and is of one table of the day', lambda: read_files(answer, leaves, files)):
         verify_rows(report, answer, leaves)

@@ -222,7 +222,17 @@ for (const [look, colours] of LOOKS) {
           );
         return Object.fromEntries(steps);
       };
-      const offline = ['text', 'canonical', 'leaf_hash', 'path', 'partition.leaf', 'day_root', 'row day', 'columns'];
+      const offline = [
+        'form',
+        'text',
+        'canonical',
+        'leaf_hash',
+        'path',
+        'partition.leaf',
+        'day_root',
+        'row day',
+        'columns',
+      ];
       const whole = await check(PROOF);
       t.same(
         offline.filter((name) => whole[name] !== 'ok'),

@@ -9,7 +9,7 @@
 //             (Parquet, csv.zst, jsonl.zst, csv or jsonl)
 // --rpc URL   a node of the chain that the answer names; without it only the offline steps are checked
 //
-// Exit code: 0 everything holds, 1 a step fails, 2 the arguments or a file cannot be used.
+// Exit code: 0 everything holds, 1 a step fails, 2 an argument is wrong, a file cannot be opened, or is no answer at all.
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -817,16 +817,31 @@ const unusable = (reason) => {
   throw new Unusable(reason);
 };
 
-const requireForm = (name, value, form, prefix = '') => {
+const requireMembers = (value, form, prefix = '') => {
   for (const [member, kind] of Object.entries(form))
-    if (!(member in value) || !FORMS[kind](value[member]))
-      unusable(`${name} is no answer to verify: ${prefix}${member} is missing or is not a ${kind}`);
+    if (!(member in value) || !FORMS[kind](value[member])) refuse(`${prefix}${member} is missing or is not a ${kind}`);
 };
 
 /** A date of the calendar that has a next day. */
 const isDate = (text) => {
   const at = /^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text) && text < '9999-12-31';
+};
+
+/** Refuses an answer that lacks a member that is verified, or has one of another kind. */
+const requireForm = (answer) => {
+  requireMembers(answer, 'row' in answer ? PROOF_FORM : DAY_FORM);
+  requireMembers(answer.anchor, ANCHOR_FORM, 'anchor.');
+  if ('row' in answer) requireMembers(answer.partition, PARTITION_FORM, 'partition.');
+  else answer.partitions.forEach((partition, at) => requireMembers(partition, DAY_PARTITION_FORM, `partitions[${at}].`));
+  if (!isDate(answer.day)) refuse('day is not a date YYYY-MM-DD');
+};
+
+/** The first step. Without its members there is nothing to compute, and the answer is not verified. */
+const hasForm = async (report, answer) => {
+  if (await report.step('form', 'every member that is verified is there and of its kind', () => requireForm(answer))) return true;
+  report.tell('NOT VERIFIED: form');
+  return false;
 };
 
 const readFile = (name) => {
@@ -848,11 +863,6 @@ const checkAnswer = (name, data) => {
   }
   if (!isMembers(answer) || !('row' in answer || 'partitions' in answer))
     unusable(`${name} is neither a proof answer (member row) nor an answer for a day (member partitions)`);
-  requireForm(name, answer, 'row' in answer ? PROOF_FORM : DAY_FORM);
-  requireForm(name, answer.anchor, ANCHOR_FORM, 'anchor.');
-  if ('row' in answer) requireForm(name, answer.partition, PARTITION_FORM, 'partition.');
-  else answer.partitions.forEach((partition, at) => requireForm(name, partition, DAY_PARTITION_FORM, `partitions[${at}].`));
-  if (!isDate(answer.day)) unusable(`${name} is no answer to verify: day is not a date YYYY-MM-DD`);
   return answer;
 };
 
@@ -1025,6 +1035,7 @@ const checkRowDay = ({ table, row, day }) => {
 
 const verifyProof = async (name, answer, url, report = new Report()) => {
   report.tell(`proof ${name}`);
+  if (!(await hasForm(report, answer))) return 1;
   const { partition } = answer;
   await report.step('text', 'no member appears twice, no text has a lone surrogate', () => requireClean(answer));
   await report.step('canonical', 'row in canonical form (RFC 8785) is canonical', () =>
@@ -1107,6 +1118,7 @@ const ROW_STEPS = ['leaf_index', 'row day', 'listings', 'order', 'partition.root
 const verifyDay = async (name, answer, files, url) => {
   say(`day ${name}, ${files.length} files`);
   const report = new Report();
+  if (!(await hasForm(report, answer))) return 1;
   const leaves = new Leaves(answer.day);
   await report.step('text', 'no member appears twice, no text has a lone surrogate', () => requireClean(answer));
   if (await report.step('files', 'every file can be read and is of one table of the day', () => readFiles(answer, leaves, files)))

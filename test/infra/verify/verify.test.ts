@@ -93,7 +93,7 @@ t.test('every row of the day by one process, and fifty by commands', async (t) =
   );
   const text = await verify(t, names, 0);
   t.equal(text.match(/^Only the offline part was checked/gm)?.length, names.length);
-  t.equal(text.match(/^ok {3}/gm)?.length, 8 * names.length);
+  t.equal(text.match(/^ok {3}/gm)?.length, 9 * names.length);
   const chosen = names.filter((_, at) => at % Math.floor(names.length / 50) === 0);
   for (let at = 0; at < chosen.length; at += 5) {
     const report = await verifyByCommand(t, chosen.slice(at, at + 5), 0);
@@ -335,6 +335,46 @@ t.test('a proof that was tampered with is refused by the step that it breaks', a
     await verify(t, [write('esc.json', text.replace('"canonical":"', '"canonical":"\\u001b[2J'))], 1),
     '\u001b',
   );
+});
+
+/** Members of every level taken out, null, and of another kind: number for text, text for number. */
+const spoilMembers = (value: unknown): unknown[] => {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const { [name]: _, ...without } = value as Record<string, unknown>;
+    const others = [null, typeof member === 'string' ? 5 : 'x', ...spoilMembers(member)];
+    return [without, ...others.map((other) => (Array.isArray(value) ? [other] : { ...value, [name]: other }))];
+  });
+};
+
+t.test('whatever member is spoilt, a proof or a day is verified or refused by a step', async (t) => {
+  const proof = await makeProof(day, { table: 'mark', index: 0 });
+  const answers = [...spoilMembers(proof), ...spoilMembers(makeDayAnswer(day))].filter(
+    (one) => Object.hasOwn(one as object, 'row') || Object.hasOwn(one as object, 'partitions'),
+  );
+  for (const [at, answer] of answers.entries()) {
+    const isProof = Object.hasOwn(answer as object, 'row');
+    const words = [write(`spoilt-${at}.json`, answer), ...(isProof ? [] : ['proof-0.json'])];
+    const { python, node } = await verifiers.run(words);
+    t.equal(node.out + node.err, python.out + python.err, JSON.stringify(answer).slice(0, 400));
+    t.same([python.code, node.code], isProof && /^Only the offline/m.test(node.out) ? [0, 0] : [1, 1]);
+    if (node.code === 1) t.match(node.out, /^FAIL [\s\S]*^NOT VERIFIED: /m);
+  }
+  const form = { steps: ['form'] };
+  const { anchor: _, ...noAnchor } = proof;
+  const cases: readonly (readonly [RegExp, unknown])[] = [
+    [/ anchor is missing or is not a object/, noAnchor],
+    [/ index is missing or is not a whole number/, { ...proof, index: -1 }],
+    [/ rows is missing or is not a whole number/, { ...proof, rows: 2 ** 53 }],
+    [/ rows is missing/, JSON.stringify(proof).replace(/"rows":\d+/, '"rows":1.0')],
+    [/ path is missing or is not a list of texts/, { ...proof, path: [1] }],
+    [/ day is not a date YYYY-MM-DD/, { ...proof, day: '2026-02-30' }],
+    [/ partition\.path is missing/, { ...proof, partition: { ...(proof['partition'] as object), path: null } }],
+  ];
+  for (const [reason, answer] of cases) await requireSteps(t, [write('form.json', answer)], { ...form, reason });
+  const oneTable = { ...makeDayAnswer(day), partitions: [{ table: 'mark' }] };
+  const reason = / partitions\[0\]\.rows is missing/;
+  await requireSteps(t, [write('rows.json', oneTable), 'form.json'], { ...form, reason });
 });
 
 t.test('a batch fails when one of its proofs does', async (t) => {
@@ -629,7 +669,6 @@ t.test('arguments and files that cannot be used end with 2 and the usage', async
   const proof = await makeProof(day, { table: 'mark', index: 0 });
   const proofFile = write('proof.json', proof);
   const dayFile = write('day.json', makeDayAnswer(day));
-  const { anchor: _, ...noAnchor } = proof;
   const cases: readonly (readonly [RegExp, ...string[]])[] = [
     [/^no file is given\nusage: verify PROOF/],
     [/^absent\.json cannot be opened/, 'absent.json'],
@@ -646,24 +685,6 @@ t.test('arguments and files that cannot be used end with 2 and the usage', async
     [/^nan\.json is not JSON/, write('nan.json', '{"row":NaN}')],
     [/^list\.json is neither a proof answer/, write('list.json', [])],
     [/^error\.json is neither a proof answer/, write('error.json', { error: { code: 'NOT_FOUND' } })],
-    [/^form\.json is no answer to verify: anchor is missing or is not a object/, write('form.json', noAnchor)],
-    [/^index\.json .*: index is missing or is not a whole number/, write('index.json', { ...proof, index: -1 })],
-    [/^big\.json .*: rows is missing or is not a whole number/, write('big.json', { ...proof, rows: 2 ** 53 })],
-    [
-      /^float\.json .*: rows is missing/,
-      write('float.json', JSON.stringify(proof).replace(/"rows":\d+/, '"rows":1.0')),
-    ],
-    [/^path\.json .*: path is missing or is not a list of texts/, write('path.json', { ...proof, path: [1] })],
-    [/^date\.json .*: day is not a date YYYY-MM-DD/, write('date.json', { ...proof, day: '2026-02-30' })],
-    [
-      /^part\.json .*: partition\.path is missing/,
-      write('part.json', { ...proof, partition: { ...(proof['partition'] as object), path: null } }),
-    ],
-    [
-      /^rows\.json .*: partitions\[0\]\.rows is missing/,
-      write('rows.json', { ...makeDayAnswer(day), partitions: [{ table: 'mark' }] }),
-      'x',
-    ],
   ];
   await verifyByCommand(t, ['absent.json'], 2);
   for (const [reason, ...words] of cases) {
