@@ -1,10 +1,11 @@
 // `npm run --silent perp-mcp`: the tool server over standard input and output, for clients that only start programs.
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { Agent } from 'undici';
 import { readConfig } from '../infra/runtime/config.ts';
 import { PERP_MCP_CONFIG } from './config.ts';
 import { OPERATIONS } from './operations/index.ts';
 import { createCallApi } from './tool-app/call-api.ts';
+import { clearFault } from './tool-app/clear-faults.ts';
 import { createMcpServer } from './tool-app/mcp-server.ts';
 import { PAGES } from './tool-app/pages.ts';
 import { renderTools } from './tool-app/tools.ts';
@@ -19,4 +20,10 @@ const deps = {
 // Without a connection no user can sign in again: a refused key fails the call.
 const caller = { key, address: null, signal: new AbortController().signal, onUnauthorized: () => undefined };
 
-serveStdio(() => createMcpServer(deps, caller));
+class ClearStdio extends StdioServerTransport {
+  override send(message: Parameters<StdioServerTransport['send']>[0]): Promise<void> {
+    return super.send(clearFault(message));
+  }
+}
+
+serveStdio(() => createMcpServer(deps, caller), { transport: new ClearStdio() });

@@ -6,7 +6,7 @@ type RegistryRequest = {
   readonly method: string;
   /** Path below the registry's root, still percent-encoded. */
   readonly path: string;
-  /** Accepted and ignored: deserialisers send `?subject=` and `?deleted=`. */
+  /** `subjectPrefix`, `latestOnly`, `offset`, `limit` and `verbose` count; what else clients send (`subject`, `deleted`) changes nothing here. */
   readonly query: Readonly<Record<string, string>>;
   /** Text of a POST body. */
   readonly body: string;
@@ -50,8 +50,30 @@ const listVersions = (subject: string): readonly Version[] => {
 const toSubject = (version: Version): string => `${version.family}${SUFFIX}`;
 const describe = (subject: string, { id, version, schema }: Version): unknown => ({ subject, version, id, schema });
 
-const answerSchemas = (rest: readonly string[]): RegistryAnswer => {
+type Query = RegistryRequest['query'];
+
+/** A page of what begins with the prefix; subjects are all in the context `.`, which a prefix may name. A limit below zero is none. */
+const pageOf = <T>(all: readonly T[], query: Query, subjectOf: (one: T) => string): readonly T[] => {
+  const prefix = (query['subjectPrefix'] ?? '').replace(/^:[.*]?:/, '');
+  const [offset, limit] = [Number(query['offset'] ?? 0), Number(query['limit'] ?? -1)];
+  const found = all.filter((one) => subjectOf(one).startsWith(prefix)).slice(Math.max(offset, 0));
+  return limit >= 0 ? found.slice(0, limit) : found;
+};
+
+const SUBJECTS: readonly string[] = [...new Set(VERSIONS.map(toSubject))].sort();
+
+/** `GET /schemas`: versions of all subjects. */
+const listSchemas = (query: Query): RegistryAnswer => {
+  const bySubject = SUBJECTS.flatMap((subject) => {
+    const versions = listVersions(subject);
+    return query['latestOnly'] === 'true' ? versions.slice(-1) : versions;
+  });
+  return ok(pageOf(bySubject, query, toSubject).map((version) => describe(toSubject(version), version)));
+};
+
+const answerSchemas = (rest: readonly string[], query: Query): RegistryAnswer => {
   const [place, id = '', view] = rest;
+  if (place === undefined) return listSchemas(query);
   if (place === 'types' && rest.length === 1) return ok(['AVRO']);
   if (place !== 'ids' || rest.length < 2 || rest.length > 3) return refuse(404, 'HTTP 404 Not Found');
   const found = /^[0-9]{1,9}$/.test(id) ? VERSIONS.find((v) => v.id === Number(id)) : undefined;
@@ -70,37 +92,52 @@ const answerSchemas = (rest: readonly string[]): RegistryAnswer => {
   }
 };
 
-const answerVersion = (subject: string, rest: readonly string[]): RegistryAnswer => {
-  const [wanted = '', view] = rest;
+/** The version of a subject that is named by its number, `latest` or -1; a refusal when there is none. */
+const findVersion = (subject: string, wanted: string): Version | RegistryAnswer => {
   const versions = listVersions(subject);
-  if (wanted !== 'latest' && !/^[1-9][0-9]{0,8}$/.test(wanted)) {
+  if (versions.length === 0) return refuseSubject(subject);
+  const isLatest = wanted === 'latest' || wanted === '-1';
+  if (!isLatest && !/^[1-9][0-9]{0,8}$/.test(wanted)) {
     return refuse(42202, `The specified version '${wanted}' is not a valid version id.`);
   }
-  const found = wanted === 'latest' ? versions.at(-1) : versions.find((v) => v.version === Number(wanted));
-  if (!found) return refuse(40402, `Version ${wanted} not found.`);
-  if (view === undefined) return ok(describe(subject, found));
-  return view === 'schema' ? ok(JSON.parse(found.schema)) : refuse(404, 'HTTP 404 Not Found');
+  const found = isLatest ? versions.at(-1) : versions.find((v) => v.version === Number(wanted));
+  return found ?? refuse(40402, `Version ${wanted} not found.`);
 };
 
-const answerSubjects = ([subject, place, ...rest]: readonly string[]): RegistryAnswer => {
-  if (subject === undefined) return ok([...new Set(VERSIONS.map(toSubject))].sort());
+const answerVersion = (subject: string, [wanted = '', view]: readonly string[]): RegistryAnswer => {
+  const found = findVersion(subject, wanted);
+  if ('status' in found) return found;
+  switch (view) {
+    case undefined:
+      return ok(describe(subject, found));
+    case 'schema':
+      return ok(JSON.parse(found.schema));
+    case 'referencedby':
+      return ok([]);
+    default:
+      return refuse(404, 'HTTP 404 Not Found');
+  }
+};
+
+const answerSubjects = ([subject, place, ...rest]: readonly string[], query: Query): RegistryAnswer => {
+  if (subject === undefined) return ok(pageOf(SUBJECTS, query, (one) => one));
   if (place !== 'versions' || rest.length > 2) return refuse(404, 'HTTP 404 Not Found');
   const versions = listVersions(subject);
   if (versions.length === 0) return refuseSubject(subject);
   return rest.length === 0 ? ok(versions.map((v) => v.version)) : answerVersion(subject, rest);
 };
 
-/** Fingerprint of Avro's canonical form: clients send schemas without docs and with members in their own order. */
-const hashSchema = (schema: string): string =>
-  avro.Type.forSchema(JSON.parse(schema) as avro.Schema, { wrapUnions: 'never' })
-    .fingerprint()
-    .toString('hex');
+const toType = (schema: string): avro.Type =>
+  avro.Type.forSchema(JSON.parse(schema) as avro.Schema, { wrapUnions: 'never' });
 
-/** Fingerprint of the schema in a look-up's body; null without one. */
-const parseLookup = (body: string): string | null => {
+/** Fingerprint of Avro's canonical form: clients send schemas without docs and with members in their own order. */
+const hashType = (type: avro.Type): string => type.fingerprint().toString('hex');
+
+/** The schema in the body of a question; null without one. */
+const parseAsked = (body: string): avro.Type | null => {
   try {
     const { schema } = JSON.parse(body) as { readonly schema?: unknown };
-    return typeof schema === 'string' ? hashSchema(schema) : null;
+    return typeof schema === 'string' ? toType(schema) : null;
   } catch {
     return null;
   }
@@ -110,10 +147,34 @@ const parseLookup = (body: string): string | null => {
 const lookUp = (subject: string, body: string): RegistryAnswer => {
   const versions = listVersions(subject);
   if (versions.length === 0) return refuseSubject(subject);
-  const fingerprint = parseLookup(body);
-  if (fingerprint === null) return refuse(42201, 'Invalid schema');
-  const found = versions.findLast((v) => hashSchema(v.schema) === fingerprint);
+  const asked = parseAsked(body);
+  if (asked === null) return refuse(42201, 'Invalid schema');
+  const found = versions.findLast((v) => hashType(toType(v.schema)) === hashType(asked));
   return found ? ok(describe(subject, found)) : refuseSchema();
+};
+
+/** Why a reader with this schema cannot read what was written with a version; null: it can. */
+const findIncompatibility = (reader: avro.Type, { version, schema }: Version): string | null => {
+  try {
+    reader.createResolver(toType(schema));
+    return null;
+  } catch (error) {
+    return `Version ${version}: ${(error as Error).message}`;
+  }
+};
+
+/** `POST /compatibility/subjects/{subject}/versions[/{version}]`: whether a schema could follow; nothing is kept. */
+const testCompatibility = (rest: readonly string[], { body, query }: RegistryRequest): RegistryAnswer => {
+  const [place, subject = '', list, wanted, ...more] = rest;
+  if (place !== 'subjects' || list !== 'versions' || more.length > 0) return refuse(404, 'HTTP 404 Not Found');
+  const found = findVersion(subject, wanted ?? 'latest');
+  if ('status' in found) return found;
+  const asked = parseAsked(body);
+  if (asked === null) return refuse(42201, 'Invalid schema');
+  const compared = wanted === undefined ? listVersions(subject) : [found];
+  const messages = compared.flatMap((version) => findIncompatibility(asked, version) ?? []);
+  const compatible = { is_compatible: messages.length === 0 };
+  return ok(query['verbose'] === 'true' ? { ...compatible, messages } : compatible);
 };
 
 /** `/config` and `/mode`, for all subjects or one. */
@@ -123,14 +184,16 @@ const answerSetting = (rest: readonly string[], setting: unknown): RegistryAnswe
   return subject === undefined || listVersions(subject).length > 0 ? ok(setting) : refuseSubject(subject);
 };
 
-const answerGet = ([room, ...rest]: readonly string[]): RegistryAnswer => {
+const answerGet = ([room, ...rest]: readonly string[], query: Query): RegistryAnswer => {
   switch (room) {
     case undefined:
       return ok({});
     case 'schemas':
-      return answerSchemas(rest);
+      return answerSchemas(rest, query);
     case 'subjects':
-      return answerSubjects(rest);
+      return answerSubjects(rest, query);
+    case 'contexts':
+      return rest.length === 0 ? ok(['.']) : refuse(404, 'HTTP 404 Not Found');
     case 'config':
       return answerSetting(rest, { compatibilityLevel: COMPATIBILITY });
     case 'mode':
@@ -149,11 +212,13 @@ const splitPath = (path: string): readonly string[] | null => {
 };
 
 /** Answers one request of Confluent's registry protocol. Every write is refused with 405. */
-export const registryAnswer = ({ method, path, body }: RegistryRequest): RegistryAnswer => {
+export const registryAnswer = (request: RegistryRequest): RegistryAnswer => {
+  const { method, path, query, body } = request;
   const segments = splitPath(path);
   if (segments === null) return refuse(404, 'HTTP 404 Not Found');
-  if (method === 'GET' || method === 'HEAD') return answerGet(segments);
+  if (method === 'GET' || method === 'HEAD') return answerGet(segments, query);
   const [room, subject, ...rest] = segments;
+  if (method === 'POST' && room === 'compatibility') return testCompatibility(segments.slice(1), request);
   const isLookup = method === 'POST' && room === 'subjects' && subject !== undefined && rest.length === 0;
   return isLookup ? lookUp(subject, body) : readOnly();
 };

@@ -1,8 +1,8 @@
 // Keys that owners make, list and revoke; each change and its line in the audit are one statement.
-import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { hashKey, makeKey, shortenKey } from '../access/keys.ts';
+import { makeKeyId } from '../contract/ids.ts';
 import { PLANS, type PlanCode } from '../contract/plans.ts';
 import type { Db } from './events.ts';
 
@@ -85,7 +85,7 @@ export const makeOwnKey = (pool: Pool, { accountId, name, expiresAt, plan, formI
     const most = PLANS[plan].limits.keys;
     if ((counted[0]?.held ?? 0) >= most) return { is: 'full', most };
     const key = makeKey();
-    const values = [`key_${randomUUID()}`, accountId, hashKey(key), shortenKey(key), name, expiresAt, formId];
+    const values = [makeKeyId(Date.now()), accountId, hashKey(key), shortenKey(key), name, expiresAt, formId];
     const { rows } = await client.query<OwnKey>(CREATE, values);
     if (rows[0] === undefined) throw new Error('the account is closed');
     return { is: 'made', key, entry: rows[0] };

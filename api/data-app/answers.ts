@@ -40,11 +40,27 @@ export const byteLimitFaults = (request: FastifyRequest): ApiError[] => {
 /** Members that make an answer smaller, as far as the operation has them (T-04). */
 const NARROWING = ['where', 'layers', 'limit', 'interval', 'depth'] as const;
 
-const makeHint = ({ fits }: Answer, { input }: Operation, refused: Refused): string => {
+/** Rows of a page differ in size: so much of the limit is counted on. */
+const COUNTED_ON = 0.9;
+
+type Page = { readonly page?: { readonly returned: number } };
+
+/** Rows of a page that fit; null where an answer has no pages, or where not one row would fit. */
+const findPage = (body: Answer['body'], { bytes, limit }: Refused): number | null => {
+  const { page } = body as Page;
+  const rows = page === undefined ? 0 : Math.floor((page.returned * COUNTED_ON * limit) / bytes);
+  return rows < 1 ? null : rows;
+};
+
+const makeHint = ({ fits, body }: Answer, { input }: Operation, refused: Refused): string => {
   if (fits !== undefined) return fits(refused);
   const { properties = {} } = input as { readonly properties?: object };
   const names = NARROWING.filter((name) => Object.hasOwn(properties, name));
-  return names.length === 0 ? 'Allow a larger answer.' : `Narrow ${names.join(' or ')}.`;
+  const rows = findPage(body, refused);
+  if (rows === null || !names.includes('limit'))
+    return names.length === 0 ? 'Allow a larger answer.' : `Narrow ${names.join(' or ')}.`;
+  const others = names.filter((name) => name !== 'limit').join(' or ');
+  return `${others === '' ? 'Send' : `Narrow ${others}, or send`} limit ${rows}: so many rows fit in an answer.`;
 };
 
 /** The refusal of a body of `bytes`, with what would fit. */

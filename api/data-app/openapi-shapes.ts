@@ -24,6 +24,7 @@ export const SHAPE_PLACES: Readonly<Record<string, string>> = {
   Codes: '<snapshots.where.1.base',
   Freshness: '<snapshots.freshness',
   QueryInput: '<screen.query',
+  ArchiveFormat: '<archive_file.format',
   // ---- parts of answers ----
   Page: 'instruments.page',
   Scope: 'snapshots.scope',

@@ -1,5 +1,5 @@
 // Open routes for operators and machines: liveness, readiness, the OpenAPI document, the schema registry (OP-01, design section 4).
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import { registryAnswer } from '../../schemas/registry.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -31,18 +31,17 @@ const findProblems = async (deps: AppDeps): Promise<string[]> => {
   return [...problems, ...findLiveProblems(live, nowMicros())];
 };
 
+const answerRegistry = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  const { pathname, searchParams } = new URL(request.url, 'http://registry');
+  const path = pathname.slice('/registry'.length);
+  const body = Buffer.isBuffer(request.body) ? request.body.toString() : '';
+  const answer = registryAnswer({ method: request.method, path, query: Object.fromEntries(searchParams), body });
+  return reply.code(answer.status).type(REGISTRY_TYPE).send(JSON.stringify(answer.body));
+};
+
 const addRegistry = (app: FastifyInstance): void => {
-  app.route({
-    method: ['GET', 'POST', 'PUT', 'DELETE'],
-    url: '/registry/*',
-    handler: (request, reply) => {
-      const { pathname, searchParams } = new URL(request.url, 'http://registry');
-      const path = pathname.slice('/registry'.length);
-      const body = Buffer.isBuffer(request.body) ? request.body.toString() : '';
-      const answer = registryAnswer({ method: request.method, path, query: Object.fromEntries(searchParams), body });
-      return reply.code(answer.status).type(REGISTRY_TYPE).send(JSON.stringify(answer.body));
-    },
-  });
+  for (const url of ['/registry', '/registry/*'])
+    app.route({ method: ['GET', 'POST', 'PUT', 'DELETE'], url, handler: answerRegistry });
 };
 
 export const addOperational = (app: FastifyInstance, deps: AppDeps): void => {

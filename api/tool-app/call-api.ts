@@ -1,6 +1,9 @@
 // One HTTP call to the data API for one call of a tool: arguments are the request, the bytes of the answer come back as they are (T-04, T-11).
-import { Value } from 'typebox/value';
+import Type, { type Static } from 'typebox';
 import type { Dispatcher } from 'undici';
+import type { ApiError } from '../../schemas/errors.ts';
+import { errorsText } from '../contract/errors-text.ts';
+import { shapeFaults } from '../data-app/shape-faults.ts';
 import { printSelection } from '../language/printer.ts';
 import { toSelection, Where } from '../language/where-object.ts';
 
@@ -33,15 +36,17 @@ export type CalledEndpoint = {
 /** Rejects when the API cannot be reached, does not answer in time, or the caller has gone. */
 export type CallApi = (endpoint: CalledEndpoint, args: Arguments, caller: Caller) => Promise<ApiAnswer>;
 
-/** A selection as a URL takes it. An object that is no selection passes unchanged: the API reports what is wrong with it. */
-const whereText = (where: unknown): string =>
-  Value.Check(Where, where) && typeof where === 'object'
-    ? printSelection(toSelection(where, ''))
-    : JSON.stringify(where);
+const SELECTION = { input: Type.Object({ where: Type.Optional(Where) }) };
+
+/** What is wrong with a selection that a URL would have to take as text: the API could not name it in what was sent. */
+const findFaults = ({ where }: Arguments): readonly ApiError[] =>
+  where === undefined || typeof where === 'string' ? [] : shapeFaults(SELECTION, { where });
+
+type SelectionObject = Exclude<Static<typeof Where>, string>;
 
 const parameterText = (name: string, value: unknown): string => {
   if (typeof value === 'string') return value;
-  return name === 'where' ? whereText(value) : JSON.stringify(value);
+  return name === 'where' ? printSelection(toSelection(value as SelectionObject, '')) : JSON.stringify(value);
 };
 
 /** Arguments as parameters of a URL: a list is a parameter given several times. */
@@ -64,6 +69,8 @@ export const createCallApi =
   async ({ method, path, defaults }, args, { key, address, signal }) => {
     const sent = { ...defaults, ...args };
     const isGet = method === 'GET';
+    const faults = isGet ? findFaults(sent) : [];
+    if (faults.length > 0) return { status: 400, retryAfterS: null, text: errorsText(faults) };
     const answer = await dispatcher.request({
       origin: baseUrl,
       path: isGet ? `${path}${writeQuery(sent)}` : path,

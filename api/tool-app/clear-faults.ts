@@ -1,11 +1,13 @@
 // The protocol library answers parameters that are none with what its validator found, as a failure of its own: here they become one sentence.
 
 const INVALID_PARAMS = -32_602;
-/** An error whose message is the validator's list of issues. */
+/** A message that is the validator's list of issues. */
+const LIST = /^(?:Invalid [\w/]+ request: )?(\[[\s\S]*\])$/;
+/** An answer that may have one: most have none, and are not read again. */
 const LISTED = /"error":\{"code":-3260[23],"message":"(?:Invalid [\w/]+ request: )?\[/;
 
 type Issue = { readonly path?: readonly unknown[]; readonly message?: string };
-type Refusal = { readonly id?: unknown; readonly error?: { readonly message?: string } };
+type Message = { readonly id?: unknown; readonly error?: { readonly message?: string } };
 
 const readJson = (text: string): unknown => {
   try {
@@ -17,20 +19,24 @@ const readJson = (text: string): unknown => {
 
 /** The first issue, which names the member and what it should be. */
 const readIssue = (message: string): Issue | null => {
-  const issues = readJson(message.slice(message.indexOf('[')));
+  const [, listed] = LIST.exec(message) ?? [];
+  const issues = listed === undefined ? null : readJson(listed);
   return Array.isArray(issues) && issues.length > 0 ? (issues[0] as Issue) : null;
 };
 
 const toSentence = ({ path = [], message = '' }: Issue): string => {
-  const wanted = message.replace(/^Invalid input:? ?/, '');
+  const wanted = message.replace(/^Invalid input:? ?/, '').replace('expected record', 'expected object');
   return `"${path.join('.').slice(0, 120)}" is not valid${wanted === '' ? '' : `: ${wanted}`}.`;
 };
 
-/** The text of an answer, in which a list of issues is replaced by -32602 with the first of them. */
-export const clearFaults = (text: string): string => {
-  if (!LISTED.test(text)) return text;
-  const { id, error } = (readJson(text) ?? {}) as Refusal;
+/** The message with a list of issues replaced by -32602 and the first of them. */
+export const clearFault = <M extends object>(message: M): M => {
+  const { id, error } = message as Message;
   const issue = readIssue(error?.message ?? '');
-  if (issue === null) return text;
-  return JSON.stringify({ jsonrpc: '2.0', id, error: { code: INVALID_PARAMS, message: toSentence(issue) } });
+  if (issue === null) return message;
+  return { jsonrpc: '2.0', id, error: { code: INVALID_PARAMS, message: toSentence(issue) } } as unknown as M;
 };
+
+/** The same for the text of an answer. */
+export const clearFaults = (text: string): string =>
+  LISTED.test(text) ? JSON.stringify(clearFault((readJson(text) ?? {}) as object)) : text;

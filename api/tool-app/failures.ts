@@ -1,6 +1,7 @@
 // The text of a failed call for a model: the API's errors, what to do next, and whether to repeat the call (T-05).
-import { type ApiError, CATALOGUE, type ErrorCode } from '../../schemas/errors.ts';
+import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
 import type { ApiAnswer } from './call-api.ts';
+import { fixFor } from './tool-words.ts';
 
 const RETRY_AFTER_S = 5;
 
@@ -26,7 +27,7 @@ export type Failure = {
 
 const isRetried = (status: number): boolean => status === 429 || status === 503;
 
-const findHint = ({ code, hint }: ApiError): string => hint ?? CATALOGUE[code]?.fix ?? 'Correct the request.';
+const findHint = ({ code, hint }: ApiError): string => hint ?? fixFor(code) ?? 'Correct the request.';
 
 const formatWait = (waitS: number): string => `Wait ${waitS} seconds, then repeat the same call.`;
 

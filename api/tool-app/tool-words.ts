@@ -1,4 +1,5 @@
 // The text of each tool for a model, beyond the declaration of its operation: a title, when to use it and when not, a small example.
+import { CATALOGUE, type ErrorCode } from '../../schemas/errors.ts';
 import type { Arguments } from './call-api.ts';
 
 /** The instant at which a full hour began, so many hours before the newest. */
@@ -8,8 +9,8 @@ export type ToolWords = {
   readonly title: string;
   readonly use: string;
   readonly avoid: string;
-  /** Where the operation's own example would answer more than a model takes. */
-  readonly example?: (hourAgo: HourAgo) => Arguments;
+  /** Where the operation's own example would answer more than a model takes: another question, and the arguments that answer it. */
+  readonly example?: { readonly question: string; readonly args: (hourAgo: HourAgo) => Arguments };
 };
 
 /** By name of the tool. A tool without an entry has the summary, the question and the example of its operation. */
@@ -24,38 +25,50 @@ export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
     use: 'Lists what is listed where: venue symbols, quote currency, contract size, tick and lot size, funding interval, layers with their cadence, from when history is kept. Use it to find the codes that other tools take. An instrument is a code such as BTC-PERP; a base is BTC.',
     avoid:
       'Not for prices, funding rates or open interest: use snapshots. Always send where; every listing of every venue is many pages.',
-    example: () => ({ where: 'base = BTC', limit: 5 }),
+    example: {
+      question: 'What can be traded on BTC, in which steps, and how often is funding paid?',
+      args: () => ({ where: 'base = BTC', limit: 5 }),
+    },
   },
   snapshots: {
     title: 'Latest readings',
     use: 'The newest price (ticker, mark), funding, open interest (oi), book, depth (venue_depth) and 24 h figures (stats) of named listings, each with its age and status. Use it when the instruments are known. One layer of one instrument on all venues is one call.',
     avoid:
-      'Not to search the whole market by a condition: use screen. Not for the past: use history or candles. Ask only for the layers you need; book has 25 levels a side.',
+      'Not to search the whole market by a condition: use screen. Not for the past: use history or candles. Ask only for the layers you need; book is the best bid and ask, venue_depth the depth around them.',
   },
   history: {
     title: 'Past readings',
     use: 'Readings at a past instant (as_of), at several (at), one a period (interval with from and to), or as stored (raw). A period without data is a row with its gap_cause, never a repeated number. Answers about instants more than 120 s old do not change.',
     avoid:
       'Not for open, high, low, close or volume: use candles. Not for now: use snapshots. Send exactly one of as_of, at, interval, raw; from and to only with interval or raw. Instants are UTC such as 2026-01-15T12:00:00Z, never words such as "yesterday".',
-    example: (hourAgo) => ({ where: 'base = BTC', layers: ['mark', 'funding'], as_of: hourAgo(0) }),
+    example: {
+      question: 'Where did the mark and the funding of BTC stand at the last full hour?',
+      args: (hourAgo) => ({ where: 'base = BTC', layers: ['mark', 'funding'], as_of: hourAgo(0) }),
+    },
   },
   screen: {
     title: 'Screen the market',
     use: 'Finds instruments by a condition in the query language DQL and answers the values that decided. A field of a venue stands inside any(venues where ...), all(...), count(...) or an aggregate max, min, sum(venues, expr); indicators such as ema(close, 20) need timeframe. Add select for further values and order by for the order; end with as of <instant> to ask about the past. Read docs://dql before writing a longer query.',
     avoid:
       'Not for the values of instruments that are already known: use snapshots. A percentage is written 0.01% or as the fraction 0.0001, a basis point 1bps.',
-    example: () => ({
-      query: 'any(venues where funding_8h > 0.5bps) select funding_8h order by max(venues, funding_8h) desc',
-      where: 'base in (BTC, ETH)',
-      limit: 5,
-    }),
+    example: {
+      question: 'Where is the funding of BTC or ETH above half a basis point in 8 hours, highest first?',
+      args: () => ({
+        query: 'any(venues where funding_8h > 0.5bps) select funding_8h order by max(venues, funding_8h) desc',
+        where: 'base in (BTC, ETH)',
+        limit: 5,
+      }),
+    },
   },
   candles: {
     title: 'Candles',
     use: "Completed candles of trades, of the venue's mark, or of its index (price_type) for a window from from to to. Longer timeframes exist only when every minute of theirs exists; a missing one is a row with status missing.",
     avoid:
       'Not for funding, open interest or books: use history. A forming candle is never answered. Choose timeframe and window so that one listing has at most some 100 rows; an answer has at most 64 KB.',
-    example: (hourAgo) => ({ where: 'base = BTC', timeframe: '15m', from: hourAgo(1), to: hourAgo(0) }),
+    example: {
+      question: 'What were the quarters of the last full hour of BTC, and which are missing?',
+      args: (hourAgo) => ({ where: 'base = BTC', timeframe: '15m', from: hourAgo(1), to: hourAgo(0) }),
+    },
   },
   account: {
     title: 'Plan and limits of this key',
@@ -75,6 +88,23 @@ export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
       'Not to read history: use history or candles. It proves that the row was stored, not that the venue was right.',
   },
 };
+
+/** What to do after a code, where the catalogue's words are about HTTP: an agent has tools, pages and members of a failure. */
+const FIXES: Partial<Readonly<Record<ErrorCode, string>>> = {
+  DQL_COMPLEXITY: 'Shorten the query.',
+  DQL_UNKNOWN_FIELD: 'Use a field of docs://dql.',
+  DQL_UNKNOWN_FUNCTION: 'Use a function of docs://dql.',
+  DQL_UNKNOWN_VENUE: 'Use a code that venues lists.',
+  DQL_UNKNOWN_CURRENCY: 'Use a quote that instruments lists.',
+  DQL_UNKNOWN_ASSET: 'Use a base that instruments lists.',
+  DQL_TIMEFRAME_UNSUPPORTED: 'Use one that the message lists.',
+  NOT_FOUND: 'Name what exists, as the hint says.',
+  RATE_LIMITED: 'Wait retry_after seconds, then repeat the call.',
+  UNAVAILABLE: 'Wait retry_after seconds, then repeat the call.',
+};
+
+/** What to do after a failure with this code. */
+export const fixFor = (code: ErrorCode): string | undefined => FIXES[code] ?? CATALOGUE[code]?.fix;
 
 /** Facts about every tool with readings in its answer. */
 export const STALE_WORDS =

@@ -1,11 +1,10 @@
 // The tools, rendered from the operations that are marked as tools: what each is for, its schemas, and which endpoint it calls (T-02).
-import { CATALOGUE } from '../../schemas/errors.ts';
 import { listErrorCodes } from '../data-app/endpoint-codes.ts';
 import { makeOpenApi } from '../data-app/openapi.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { Arguments, CalledEndpoint } from './call-api.ts';
 import { PAGE_ROWS, type Schema, toolInput, toolOutput } from './tool-schemas.ts';
-import { type HourAgo, STALE_WORDS, TOOL_WORDS } from './tool-words.ts';
+import { fixFor, type HourAgo, STALE_WORDS, TOOL_WORDS } from './tool-words.ts';
 
 export type Tool = CalledEndpoint & {
   readonly name: string;
@@ -39,22 +38,26 @@ const NOT_OF_A_MODEL: ReadonlySet<string> = new Set([
 
 const describeFailures = (operation: Operation): string => {
   const listed = listErrorCodes(operation).filter((code) => !NOT_OF_A_MODEL.has(code));
-  return `On failure do what next says: ${listed.map((code) => `${code}: ${CATALOGUE[code].fix}`).join(' ')}`;
+  return `On failure do what next says: ${listed.map((code) => `${code}: ${fixFor(code)}`).join(' ')}`;
 };
 
 const listProperties = (schema: Schema): Readonly<Record<string, Schema>> => schema.properties ?? {};
 
 const hasReadings = ({ input }: Operation): boolean => Object.hasOwn(listProperties(input as Schema), 'allow_stale');
 
-const makeExample = (operation: Operation, nowMs: number): Arguments =>
-  TOOL_WORDS[operation.name]?.example?.(hourAgoAt(nowMs)) ?? operation.example.input;
+const makeExample = ({ name, example }: Operation, nowMs: number): string => {
+  const own = TOOL_WORDS[name]?.example;
+  const [question, args] =
+    own === undefined ? [example.question, example.input] : [own.question, own.args(hourAgoAt(nowMs))];
+  return `Example, "${question}": ${JSON.stringify(args)}`;
+};
 
 const describeTool = (operation: Operation, nowMs: number): string => {
   const words = TOOL_WORDS[operation.name];
   return [
     words?.use ?? operation.summary,
     ...(words === undefined ? [] : [words.avoid]),
-    `Example, "${operation.example.question}": ${JSON.stringify(makeExample(operation, nowMs))}`,
+    makeExample(operation, nowMs),
     ...(hasReadings(operation) ? [STALE_WORDS] : []),
     describeFailures(operation),
   ].join('\n');

@@ -3,8 +3,10 @@ import t, { type Test } from 'tap';
 import { codecs, mdCodec, SUBJECT_IDS, schemaText } from '../../schemas/avro/codec.ts';
 import { type RegistryAnswer, registryAnswer } from '../../schemas/registry.ts';
 
-const call = (method: string, path: string, body = ''): RegistryAnswer =>
-  registryAnswer({ method, path, query: {}, body });
+const call = (method: string, address: string, body = ''): RegistryAnswer => {
+  const [path = '', query = ''] = address.split('?');
+  return registryAnswer({ method, path, query: Object.fromEntries(new URLSearchParams(query)), body });
+};
 const get = (path: string): RegistryAnswer => call('GET', path);
 const published = (subject: string, version = 1): unknown => JSON.parse(schemaText(subject, version));
 const refused = (t: Test, answer: RegistryAnswer, status: number, code: number): void => {
@@ -43,10 +45,76 @@ t.test('every subject is listed with its versions', (t) => {
       const schema = published(family, version);
       const described = { status: 200, body: { subject, version, id, schema: JSON.stringify(schema) } };
       t.same(get(`/subjects/${subject}/versions/${version}`), described);
-      if (version === ids.length) t.same(get(`/subjects/${subject}/versions/latest`), described);
+      for (const latest of version === ids.length ? ['latest', '-1'] : [])
+        t.same(get(`/subjects/${subject}/versions/${latest}`), described);
+      t.same(get(`/subjects/${subject}/versions/${version}/referencedby`), { status: 200, body: [] });
       t.same(get(`/subjects/${subject}/versions/${version}/schema`), { status: 200, body: schema });
     }
   }
+  t.end();
+});
+
+t.test('subjects and schemas are listed by prefix and page, in one context', (t) => {
+  const all = get('/subjects').body as readonly string[];
+  const subjects = (query: string): unknown => get(`/subjects?${query}`).body;
+  for (const prefix of ['md.m', 'raw', 'nothing', ''])
+    t.same(
+      subjects(`subjectPrefix=${prefix}`),
+      all.filter((one) => one.startsWith(prefix)),
+      prefix,
+    );
+  for (const everything of [':*:', ':.:', '::', '']) t.same(subjects(`subjectPrefix=${everything}`), all);
+  t.same(subjects('subjectPrefix=:.:md.mark'), ['md.mark-value']);
+  t.same(subjects('offset=1&limit=2'), all.slice(1, 3));
+  t.same(subjects('offset=-1&limit=-1&deleted=true'), all);
+  t.same(subjects('limit=0'), []);
+  t.same(get('/contexts'), { status: 200, body: ['.'] });
+  const schemas = get('/schemas?latestOnly=true').body as readonly { subject: string }[];
+  t.same(
+    schemas,
+    all.map((subject) => get(`/subjects/${subject}/versions/latest`).body),
+  );
+  const versions = Object.values(SUBJECT_IDS).flat().length;
+  t.equal((get('/schemas').body as readonly unknown[]).length, versions, 'every version');
+  t.same(get('/schemas?subjectPrefix=md.mark&latestOnly=true').body, [get('/subjects/md.mark-value/versions/-1').body]);
+  t.end();
+});
+
+t.test('a schema is compatible when it reads what every version wrote', (t) => {
+  const mark = published('md.mark') as { fields: { name: string }[] };
+  const [first, ...others] = mark.fields;
+  const compatible = (schema: unknown, place = '/latest'): unknown =>
+    call(
+      'POST',
+      `/compatibility/subjects/md.mark-value/versions${place}`,
+      JSON.stringify({ schema: JSON.stringify(schema) }),
+    ).body;
+  const optional = { name: 'added', type: ['null', 'string'], default: null };
+  const renamed = { ...first, name: 'another' };
+  const cases: readonly (readonly [string, unknown, boolean])[] = [
+    ['itself', mark, true],
+    ['a member less', { ...mark, fields: others }, true],
+    ['a member more, with a default', { ...mark, fields: [...mark.fields, optional] }, true],
+    [
+      'a member more, without a default',
+      { ...mark, fields: [...mark.fields, { name: 'added', type: 'string' }] },
+      false,
+    ],
+    ['a member under another name', { ...mark, fields: [renamed, ...others] }, false],
+    ['another type', 'string', false],
+  ];
+  for (const [what, schema, expected] of cases)
+    for (const place of ['/latest', '/1', '/-1', ''])
+      t.same(compatible(schema, place), { is_compatible: expected }, what);
+  t.same(compatible(mark, '/1?verbose=true'), { is_compatible: true, messages: [] });
+  t.match(compatible('string', '?verbose=true'), { is_compatible: false, messages: [/^Version 1: \S/] });
+  const test = '/compatibility/subjects';
+  refused(t, call('POST', `${test}/none-value/versions/latest`, '{"schema":"\\"int\\""}'), 404, 40401);
+  refused(t, call('POST', `${test}/raw-value/versions/9`, '{"schema":"\\"int\\""}'), 404, 40402);
+  refused(t, call('POST', `${test}/raw-value/versions/x`, '{"schema":"\\"int\\""}'), 422, 42202);
+  refused(t, call('POST', `${test}/raw-value/versions/latest`, '{"schema":"{"}'), 422, 42201);
+  for (const path of ['/compatibility', `${test}/raw-value`, `${test}/raw-value/versions/1/x`])
+    refused(t, call('POST', path, '{}'), 404, 404);
   t.end();
 });
 
@@ -92,7 +160,8 @@ t.test('unknown ids, versions and addresses have Confluent’s codes', (t) => {
     refused(t, get(`/subjects/raw-value/versions/${version}`), 422, 42202);
   for (const path of [
     '/nowhere',
-    '/schemas',
+    '/schemas/nowhere',
+    '/contexts/x',
     '/schemas/ids/1/x',
     '/subjects/raw-value',
     '/subjects/raw-value/versions/1/x',

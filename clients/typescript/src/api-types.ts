@@ -705,6 +705,8 @@ export type Freshness = string | { readonly [name: string]: string };
 
 export type QueryInput = string | { readonly [name: string]: unknown };
 
+export type ArchiveFormat = 'parquet' | 'csv' | 'jsonl';
+
 export type Page = {
   /** Rows asked for, as applied. */
   readonly limit: number;
@@ -1761,7 +1763,7 @@ export type ArchiveFileRequest = {
   /** UTC day. */
   readonly day: string;
   /** Parquet (default), or csv and jsonl, both zstd. */
-  readonly format?: 'parquet' | 'csv' | 'jsonl';
+  readonly format?: ArchiveFormat;
 };
 
 export type AnchorDayRequest = {

@@ -77,7 +77,7 @@ t.test('the JSON refuses what is no key, writes of other sites, and keys of othe
   t.equal((await post({ name: 'a' }, { 'sec-fetch-site': 'same-site' })).statusCode, 403);
   const made = await post({ name: 'a', expires_at: '2098-01-01T00:00:00Z' });
   t.match(made, { statusCode: 201 });
-  t.match(made.json(), { key: KEY, key_id: /^key_/, expires_at: '2098-01-01T00:00:00.000Z' });
+  t.match(made.json(), { key: KEY, key_id: /^key_[0-9A-HJKMNP-TV-Z]{26}$/, expires_at: '2098-01-01T00:00:00.000Z' });
   const { key_id } = made.json() as { key_id: string };
   const other = browser();
   await signUp(other);

@@ -53,6 +53,39 @@ const wordless = (value: unknown): unknown => {
   return Object.fromEntries(members.map(([name, part]) => [name, wordless(part)]));
 };
 
+const toClass = (...names: readonly string[]): string =>
+  names.join('_').replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
+
+type Enumerated = { readonly enum?: readonly unknown[] };
+type Parameters = readonly { readonly name: string; readonly schema: Enumerated }[];
+
+/** Names that generators of clients give to sets of values without one: of what holds them and of the member. */
+const listDerivedNames = (): (readonly [string, string])[] => {
+  const held = Object.entries(SCHEMAS).flatMap(([name, schema]) =>
+    Object.entries((schema as { properties?: Record<string, Enumerated> }).properties ?? {}).map(
+      ([member, part]) => [toClass(name, member), part] as const,
+    ),
+  );
+  const items = Object.values(NAMED.paths).flatMap((methods) => Object.values(methods as object));
+  const asked = items.flatMap(({ operationId, parameters = [] }: { operationId: string; parameters?: Parameters }) =>
+    parameters.map(({ name, schema }) => [toClass(operationId, name), schema] as const),
+  );
+  return [...held, ...asked].flatMap(([name, part]) =>
+    part.enum === undefined ? [] : [[name, JSON.stringify(part.enum)] as const],
+  );
+};
+
+t.test('names that generators derive for sets of values are taken once', (t) => {
+  const derived = listDerivedNames();
+  t.ok(derived.length > 5);
+  for (const [name, values] of derived) {
+    t.notOk(name in SCHEMAS, `${name} is a shape: name the set in api/data-app/openapi-shapes.ts`);
+    const others = derived.filter((one) => one[0] === name && one[1] !== values);
+    t.same(others, [], `${name} would be two sets: name one in api/data-app/openapi-shapes.ts`);
+  }
+  t.end();
+});
+
 t.test('no shape with members occurs twice', (t) => {
   const first = new Map<string, string>();
   for (const [shape, place] of shapesIn(NAMED, '')) {

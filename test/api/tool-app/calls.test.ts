@@ -63,7 +63,7 @@ t.test('a tool that calls a GET takes a selection in both forms and lists as lis
   t.same(await symbols('base = BTC and venue = okx'), ['BTC-USDT-SWAP']);
   t.same(await symbols({ venue: 'okx', base: ['BTC', 'ETH'] }), ['BTC-USDT-SWAP', 'ETH-USDT-SWAP']);
   t.same(await symbols({ symbol: 'BTC-USDT-SWAP' }), ['BTC-USDT-SWAP']);
-  t.match(await failed(client, 'instruments', { where: { base: 5 } }), { code: 'DQL_SYNTAX', retry: false });
+  t.match(await failed(client, 'instruments', { where: { base: 5 } }), { code: 'DQL_JSON_SCHEMA', retry: false });
   t.match(await failed(client, 'instruments', { wher: 'base = BTC' }), { code: 'DQL_JSON_SCHEMA', next: /where/ });
 });
 
@@ -104,6 +104,46 @@ const wideMarket = (): Feed => {
   }
   return feed;
 };
+
+t.test('an object that is no selection has the same faults in a URL as in a body', async (t) => {
+  const client = await connectClient(t, await startToolService(t, wideMarket()), { era: 'legacy' });
+  const [venues, none] = [{ venues: ['okx'] }, {}];
+  for (const where of [
+    venues,
+    none,
+    { base: [] },
+    { base: 5 },
+    { base: [5] },
+    { venue: null },
+    ['base'],
+    5,
+    null,
+    true,
+  ]) {
+    const [inUrl, inBody] = [
+      await failed(client, 'instruments', { where }),
+      await failed(client, 'snapshots', { where, layers: ['mark'] }),
+    ];
+    t.same(inUrl, inBody, JSON.stringify(where));
+    t.match(inUrl, { code: 'DQL_JSON_SCHEMA', errors: [{ path: /^\/where/ }] });
+  }
+  t.match(await failed(client, 'instruments', { where: venues }), { next: 'Did you mean venue?' });
+});
+
+t.test('a page that is too large is refused with a number of rows that fits', async (t) => {
+  const client = await connectClient(t, await startToolService(t, wideMarket()), { era: 'legacy' });
+  await client.listTools();
+  for (const [tool, args] of [
+    ['instruments', { limit: 200 }],
+    ['screen', { query: 'any(venues where mark > 0) select mark, index, basis', limit: 500 }],
+  ] as const) {
+    const { code, next } = await failed(client, tool, args);
+    t.equal(code, 'DQL_LIMIT');
+    const [, rows] = /^Narrow the request: (?:Narrow where, or s|S)end limit (\d+): /.exec(String(next)) ?? [];
+    const { isError } = await client.callTool({ name: tool, arguments: { ...args, limit: Number(rows) } });
+    t.notOk(isError, `${tool}: ${next}`);
+  }
+});
 
 t.test('every class of failure has its next step, in both eras', async (t) => {
   const service = await startToolService(t, wideMarket());

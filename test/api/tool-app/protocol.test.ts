@@ -160,7 +160,12 @@ t.test('parameters that are none are refused with the member in a sentence, in e
     ['tools/list', { cursor: 5 }, /^"params\.cursor" is not valid/],
     ['resources/list', { cursor: {} }, /^"params\.cursor" is not valid/],
     ['tools/call', {}, /^"params\.name" is not valid/],
-    ['tools/call', { name: 'venues', arguments: [] }, /^"params\.arguments" is not valid/],
+    [
+      'tools/call',
+      { name: 'venues', arguments: [] },
+      /^"params\.arguments" is not valid: expected object, received array\.$/,
+    ],
+    ['tools/call', { name: '[{"path":[]}]' }, /^There is no tool "\[\{/],
   ];
   for (const [method, params, message] of cases) {
     const answers = [await post({ jsonrpc: '2.0', id: 'a', method, ...(params === undefined ? {} : { params }) })];

@@ -34,3 +34,30 @@ t.test('a client that starts a program has the same tools, pages and failures', 
   t.match([isError, content], [true, [{ text: /"AUTH_INVALID".*"next":"Sign in again\."/ }]]);
   await refused.close();
 });
+
+t.test('parameters that are none are refused with the member in a sentence', async (t) => {
+  const { apiUrl, keys } = await startToolService(t, askedMarket());
+  const env = { BASE_URL: apiUrl, API_KEY: keys.pro };
+  const transport = new StdioClientTransport({ command: process.execPath, args: [PROGRAM], env });
+  const waiting = new Map<unknown, (answer: unknown) => void>();
+  transport.onmessage = (message) => waiting.get('id' in message ? message.id : null)?.(message);
+  await transport.start();
+  t.teardown(() => transport.close());
+  const ask = (id: number, method: string, params: Record<string, unknown>): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      waiting.set(id, resolve);
+      transport.send({ jsonrpc: '2.0', id, method, params }).catch(reject);
+    });
+  const clientInfo = { name: 'test', version: '1' };
+  await ask(0, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
+  const cases: readonly (readonly [string, Record<string, unknown>, RegExp])[] = [
+    ['tools/call', { name: 5 }, /^"params\.name" is not valid: expected string, received number\.$/],
+    ['tools/call', { name: 'venues', arguments: [] }, /^"params\.arguments" is not valid: expected object/],
+    ['tools/list', { cursor: 5 }, /^"params\.cursor" is not valid/],
+    ['resources/read', { uri: 5 }, /^"params\.uri" is not valid/],
+    ['initialize', {}, /^"params\.protocolVersion" is not valid/],
+    ['tools/call', { name: 'nope' }, /^There is no tool "nope"/],
+  ];
+  for (const [at, [method, params, message]] of cases.entries())
+    t.match(await ask(at + 1, method, params), { id: at + 1, error: { code: -32602, message } }, method);
+});

@@ -52,6 +52,9 @@ Freshness = Union[str, dict[str, str]]
 QueryInput = Union[str, dict[str, Any]]
 
 
+ArchiveFormat = Literal['parquet', 'csv', 'jsonl']
+
+
 InstantOrNull = Union["Instant", None]
 
 
