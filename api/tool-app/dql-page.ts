@@ -54,12 +54,13 @@ clause     = "timeframe" tf | "as of" instant | "where" selection
 condition  = comparison | condition "and" condition | condition "or" condition | "(" condition ")"
            | "any(venues where" condition ")" | "all(venues where" condition ")"
 comparison = expr ( "=" | "<" | ">" | "<=" | ">=" ) expr | expr "in (" code { "," code } ")"
-expr       = number | duration | field | source | function "(" ... ")" | expr ( "+" | "-" | "*" | "/" ) expr
+expr       = number | duration | code | status | field | source | function "(" ... ")" | expr ( "+" | "-" | "*" | "/" ) expr
            | "count(venues where" condition ")"
            | ( "max" | "min" | "sum" ) "(venues" [ "where" condition ] "," expr ")"
 selection  = term { "and" term }
 term       = ( "instrument" | "base" | "venue" | "quote" ) ( "=" code | "in (" code { "," code } ")" )
-           | "symbol" "=" '"' the symbol of the venue '"'
+           | "symbol" with the venue's own symbols in quotes: symbol = "BTCUSDT", symbol in ("BTCUSDT", "ETHUSDT")
+code       = BTC, BTC-PERP, binance, "kraken-futures"   status   = present, stale, missing, not_published, off
 number     = 12, 0.5, 1bps (0.0001), 0.01% (0.0001)      duration = 30s, 2m, 1h, 1d
 instant    = 2026-01-15T12:00:00Z                        never "yesterday" or "noon"`;
 

@@ -13,6 +13,9 @@ export type ToolWords = {
   readonly example?: { readonly question: string; readonly args: (hourAgo: HourAgo) => Arguments };
 };
 
+/** 00:00 of its day: of readings it names the last window of the day before. */
+const startOfDay = (instant: string): string => `${instant.slice(0, 10)}T00:00:00Z`;
+
 /** By name of the tool. A tool without an entry has the summary, the question and the example of its operation. */
 export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
   venues: {
@@ -80,12 +83,17 @@ export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
     use: 'Whether each rule of this account holds: true, false, or unknown with the reason, and the state that this key was last given. Rules are made at the account site, never here.',
     avoid:
       'Not for a condition that is no rule: use screen. Send fresh only when the state of the last evaluation is too old; it counts against the evaluations of the day.',
+    example: { question: 'Which of my rules hold, and what changed since my last answer?', args: () => ({}) },
   },
   anchor_proof: {
     title: 'Proof of a stored row',
     use: 'Proves that one stored row lies under the daily root that was posted on a public chain: the row, its path to the root, and where the root was posted. A day is anchored a week after it ends.',
     avoid:
       'Not to read history: use history or candles. It proves that the row was stored, not that the venue was right.',
+    example: {
+      question: 'Was the last funding rate of the day nine days ago stored, and is it unchanged?',
+      args: (hourAgo) => ({ venue: 'binance', symbol: 'BTCUSDT', layer: 'funding', at: startOfDay(hourAgo(8 * 24)) }),
+    },
   },
 };
 

@@ -319,9 +319,11 @@ t.test('an operation is a tool by its flag alone', async (t) => {
 t.test('the examples and the answers of operations validate under both drafts', async (t) => {
   for (const operation of OPERATIONS.filter(({ tool }) => tool === true)) {
     const tool = renderTools([operation])[0]?.describe(Date.now());
+    const [, described = ''] = /^Example, ".*?": (\{.*\})$/m.exec(tool?.description ?? '') ?? [];
     for (const ajv of [new Ajv({ strict: false }), new Ajv2020({ strict: false })]) {
       for (const [schema, value] of [
         [tool?.inputSchema, operation.example.input],
+        [tool?.inputSchema, JSON.parse(described)],
         [tool?.outputSchema, operation.example.output],
       ] as const) {
         const validate = ajv.compile(schema ?? false);
