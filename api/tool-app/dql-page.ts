@@ -60,7 +60,8 @@ expr       = number | duration | code | status | field | source | function "(" .
 selection  = term { "and" term }
 term       = ( "instrument" | "base" | "venue" | "quote" ) ( "=" code | "in (" code { "," code } ")" )
            | "symbol" with the venue's own symbols in quotes: symbol = "BTCUSDT", symbol in ("BTCUSDT", "ETHUSDT")
-code       = BTC, BTC-PERP, binance, "kraken-futures"   status   = present, stale, missing, not_published, off
+code       = BTC, BTC-PERP, a code that venues lists     status   = present, stale, missing, not_published, off
+             (in quotes when it has a hyphen in lower case)
 number     = 12, 0.5, 1bps (0.0001), 0.01% (0.0001)      duration = 30s, 2m, 1h, 1d
 instant    = 2026-01-15T12:00:00Z                        never "yesterday" or "noon"`;
 

@@ -9,8 +9,8 @@ export type ToolWords = {
   readonly title: string;
   readonly use: string;
   readonly avoid: string;
-  /** Where the operation's own example would answer more than a model takes: another question, and the arguments that answer it. */
-  readonly example?: { readonly question: string; readonly args: (hourAgo: HourAgo) => Arguments };
+  /** Where the operation's own example would answer more than a model takes, or nothing on most days: a question, and the arguments that answer it. */
+  readonly example?: { readonly question: string; readonly args: (hourAgo: HourAgo, own: Arguments) => Arguments };
 };
 
 /** 00:00 of its day: of readings it names the last window of the day before. */
@@ -92,7 +92,7 @@ export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
       'Not to read history: use history or candles. It proves that the row was stored, not that the venue was right.',
     example: {
       question: 'Was the last funding rate of the day nine days ago stored, and is it unchanged?',
-      args: (hourAgo) => ({ venue: 'binance', symbol: 'BTCUSDT', layer: 'funding', at: startOfDay(hourAgo(8 * 24)) }),
+      args: (hourAgo, own) => ({ ...own, at: startOfDay(hourAgo(8 * 24)) }),
     },
   },
 };

@@ -48,7 +48,7 @@ const hasReadings = ({ input }: Operation): boolean => Object.hasOwn(listPropert
 const makeExample = ({ name, example }: Operation, nowMs: number): string => {
   const own = TOOL_WORDS[name]?.example;
   const [question, args] =
-    own === undefined ? [example.question, example.input] : [own.question, own.args(hourAgoAt(nowMs))];
+    own === undefined ? [example.question, example.input] : [own.question, own.args(hourAgoAt(nowMs), example.input)];
   return `Example, "${question}": ${JSON.stringify(args)}`;
 };
 

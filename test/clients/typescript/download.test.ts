@@ -158,9 +158,9 @@ t.test('the verifier of the service checks a proof: each step is reported, a tam
   const lines: string[] = [];
   const check = await verifyProof(client, request, { tell: (line) => lines.push(line) });
   t.match(check, { verified: true, onChain: false });
-  t.equal(check.steps.filter(({ outcome }) => outcome === 'ok').length, 8);
+  t.equal(check.steps.filter(({ outcome }) => outcome === 'ok').length, 9);
   t.equal(check.steps.filter(({ outcome }) => outcome === 'skipped').length, 4, 'the chain receives no request');
-  t.match(lines.join('\n'), /^proof answer\nok {3}text/);
+  t.match(lines.join('\n'), /^proof answer\nok {3}form/);
   const tampered = { ...answer, row: { ...answer.row, symbol: 'ETHUSDT' } };
   const refused = await verifyProofText(JSON.stringify(tampered));
   t.equal(refused.verified, false);
