@@ -514,7 +514,16 @@ t.test('reports whether it is alive, whether it is ready, and its version', asyn
   t.equal(openapi.openapi, '3.1.0');
   for (const { path } of OPERATIONS) t.ok(path in openapi.paths, path);
   t.equal((await app.inject('/healthz?key=1')).statusCode, 200, 'operational routes take no credentials');
-  t.equal((await app.inject('/registry/subjects')).statusCode, 200);
+  for (const path of ['/registry', '/registry/', '/registry/subjects'])
+    t.equal((await app.inject(path)).statusCode, 200, path);
+  t.same((await app.inject('/registry/subjects?subjectPrefix=md.mark')).json(), ['md.mark-value']);
+  const asked = await app.inject({
+    method: 'POST',
+    url: '/registry/compatibility/subjects/md.mark-value/versions/latest?verbose=true',
+    headers: { 'content-type': 'application/vnd.schemaregistry.v1+json' },
+    payload: '{"schema": "\\"string\\""}',
+  });
+  t.match([asked.statusCode, asked.json()], [200, { is_compatible: false, messages: [/\S/] }]);
   t.match(await registry.metrics(), /perp_api_requests_total\{route="\/readyz",status="200"\} 1/);
   t.match(await registry.metrics(), /perp_api_live_lag_seconds\{venue="okx"\} 0.19/);
 });
