@@ -238,7 +238,7 @@ type Ending = { readonly code: number | null; readonly out: string; readonly log
 const runLife = async (
   body: string,
   signals: readonly NodeJS.Signals[] = [],
-  { stderr = 'pipe', ...env }: NodeJS.ProcessEnv & { readonly stderr?: number } = {},
+  { env = {}, stderr = 'pipe' }: { readonly env?: NodeJS.ProcessEnv; readonly stderr?: 'pipe' | number } = {},
 ): Promise<Ending> => {
   const script = `import { runProcess } from ${JSON.stringify(LIFECYCLE)}; ${body}`;
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
@@ -248,7 +248,7 @@ const runLife = async (
   const waiting = [...signals];
   let out = '';
   let log = '';
-  child.stdout.on('data', (chunk: Buffer) => {
+  child.stdout?.on('data', (chunk: Buffer) => {
     out += chunk;
     const signal = waiting.shift();
     if (signal !== undefined) child.kill(signal);
@@ -304,7 +304,7 @@ t.test('a process that is killed has left its compiled modules to its successor 
   const look = `import { globSync } from 'node:fs';
     setInterval(() => { if (globSync('**/*', { cwd: ${JSON.stringify(dir)} }).length > 1) console.log('kept'); }, 20);`;
   const killed = await runLife(`${look} runProcess('p', async () => async () => {})`, ['SIGKILL'], {
-    NODE_COMPILE_CACHE: dir,
+    env: { NODE_COMPILE_CACHE: dir },
   });
   t.match(killed, { code: null, out: 'kept\n' });
 });
