@@ -82,10 +82,15 @@ export const bucketEnd = (receivedAt: Micros): Micros => Math.ceil(receivedAt / 
 export const beginsBucket = (book: View<BookState>, receivedAt: Micros): boolean =>
   bucketEnd(receivedAt) !== book.bucket;
 
-/** When an unpublished change is published without a further message. A late change is past its bucket's end: it waits as long as one in time. */
+/**
+ * When an unpublished change is published without a further message: at its bucket's end. One recorded after that waits as long as one in time, because
+ * more of its bucket may follow, but never past the time in which it counts.
+ */
 export const dueAt = ({ bucket, change }: View<BookState>): Micros => {
-  const isLate = change !== null && change.recordedAt - change.receivedAt > COUNTS_WITHIN;
-  return isLate ? change.recordedAt + BUCKET : bucket;
+  const recordedAt = change?.recordedAt ?? 0;
+  if (recordedAt <= bucket) return bucket;
+  const counted = bucket + COUNTS_WITHIN;
+  return recordedAt > counted ? recordedAt + BUCKET : Math.min(recordedAt + BUCKET, counted);
 };
 
 type PayloadPlain = readonly [

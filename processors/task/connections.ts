@@ -133,7 +133,7 @@ export const isAbout = (connection: ConnectionView, layer: string, symbol: strin
   connection.covers.length === 0 || coversListing(connection, layer, symbol);
 
 /** A listing's layer over the window `(from, to]`. */
-type WindowQuery = {
+export type WindowQuery = {
   readonly layer: string;
   readonly symbol: string;
   readonly from: Micros;

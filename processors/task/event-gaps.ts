@@ -5,7 +5,7 @@ import type { CoverName } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row, Span } from '../../schemas/topics.ts';
 import { toWindowDay } from '../../schemas/windows.ts';
-import { isAbout, lossCause } from './connections.ts';
+import { hadUnreadable, isAbout, lossCause, type WindowQuery } from './connections.ts';
 import type { TaskContext } from './context.ts';
 import { eventGapRow } from './rows.ts';
 import type { ListingView, TaskView } from './state.ts';
@@ -23,7 +23,7 @@ const listServingSpans = (state: TaskView, layer: CoverName, symbol: string): Sp
     .sort((a, b) => a.from - b.from);
 
 /** Parts of a window in which none of the spans, ascending by start, was alive. */
-const listUncovered = (spans: readonly Span[], { from, at }: Window): Window[] => {
+const listUncovered = (spans: readonly Pick<Span, 'from' | 'to'>[], { from, at }: Window): Window[] => {
   const parts: Window[] = [];
   let reached: Micros = from;
   for (const span of spans) {
@@ -34,18 +34,31 @@ const listUncovered = (spans: readonly Span[], { from, at }: Window): Window[] =
   return parts;
 };
 
+/** A window's losses, and all else of it when a message could not be read: it may have held anything. */
+const fillUnreadable = (state: TaskView, losses: readonly Stretch[], query: WindowQuery): readonly Stretch[] => {
+  if (!hadUnreadable(state, query)) return losses;
+  const covered = listUncovered(
+    losses.map(({ from, at: to }) => ({ from, to })),
+    { from: query.from, at: query.to },
+  );
+  const unread = covered.map((part) => ({ ...part, cause: 'parse_error' as const }));
+  return [...losses, ...unread].sort((a, b) => a.from - b.from);
+};
+
 /** The gaps of a window: all of it when messages were lost or unreadable, else the parts without a connection. */
-const listGaps = (state: TaskView, listing: ListingView, window: LayerWindow): Stretch[] => {
+const listGaps = (state: TaskView, listing: ListingView, window: LayerWindow): readonly Stretch[] => {
   const { layer, from, at } = window;
   const cause = gapCause(state, listing, window);
   if (cause === 'storage_failure' || cause === 'parse_error') return [{ from, at, cause }];
   const parts = listUncovered(listServingSpans(state, layer, listing.symbol), window);
   if (cause === 'not_listed') return parts.map((part) => ({ ...part, cause }));
+  const { symbol } = listing;
   // With several losses in a window each part has its own; before the first connection there was none.
-  return parts.map((part) => {
-    const loss = lossCause(state, { layer, symbol: listing.symbol, from: part.from, to: part.at });
+  const losses = parts.map((part) => {
+    const loss = lossCause(state, { layer, symbol, from: part.from, to: part.at });
     return { ...part, cause: loss ?? (cause === 'collector_down' ? cause : 'unknown') };
   });
+  return fillUnreadable(state, losses, { layer, symbol, from, to: at });
 };
 
 /** Adjacent stretches with one cause are one row, but never across a UTC midnight. */

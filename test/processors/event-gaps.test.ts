@@ -118,6 +118,24 @@ t.test('an answer that refuses a request loses nothing; a frame that cannot be r
   t.end();
 });
 
+t.test('a frame that cannot be read is a gap beside a loss in its window', (t) => {
+  const log = begin();
+  log.run(12 * SECOND, ['trades', 'events']);
+  log.json('lost', 'trades', 'trades', { lost_at: log.now, cause: 'connection_lost', detail: '' });
+  log.run(2 * SECOND, ['events']);
+  log.open('trades2', 'trades', [{ layers: ['trades'], symbols: null }]);
+  log.run(3 * SECOND, ['trades2', 'events']);
+  log.json('frame', 'trades', 'trades2', 'nonsense');
+  log.run(200 * SECOND, ['trades2', 'events']);
+  t.same(listGaps(log, 'trades'), [
+    [10, 12, 'parse_error'],
+    [12, 14, 'connection_lost'],
+    [14, 20, 'parse_error'],
+  ]);
+  t.same(listGaps(log, 'liquidations'), []);
+  t.end();
+});
+
 t.test('events that a listing does not publish have no gaps: its record declares them', (t) => {
   const log = begin();
   log.run(200 * SECOND, []);

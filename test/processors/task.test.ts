@@ -427,6 +427,31 @@ t.test('a book goes out at the first change of a 100 ms bucket and once more at 
   t.end();
 });
 
+t.test('changes of one bucket that are recorded after its end are one more reading, not one each', (t) => {
+  const log = begin();
+  log.now = START + SECOND + 10_000;
+  snapshot(log, 1);
+  for (let i = 0; i < 5; i++) {
+    log.now += 10_000;
+    const recordedAt = START + SECOND + 150_000 + i * 10_000;
+    diff(log, { U: 2 + i, u: 2 + i, pu: 1 + i }, { b: [['99.8', `${1 + i}`]] }, { recordedAt });
+  }
+  log.now = START + SECOND + 290_000;
+  log.tick(['k1']);
+  const { outputs } = runTask(SPEC, log.records);
+  const told = [10_000, 60_000].map((after) => START + SECOND + after);
+  t.same(
+    listReadings(outputs, 'book').map((r) => r.received_at),
+    told,
+  );
+  t.same(
+    outputs.flatMap(({ md }) => md.filter(({ layer }) => layer === 'book').map(({ received_at }) => received_at)),
+    told,
+    'on the topic too (records.md)',
+  );
+  t.end();
+});
+
 t.test(
   'a version of a listing keeps the element of its answer, and a change of other members makes no version (V-02)',
   (t) => {
