@@ -50,6 +50,13 @@ const SELECT =
 export const noVolumeReason = (priceType: PriceType): 'no_value' | 'venue_capability' =>
   priceType === 'trade' ? 'no_value' : 'venue_capability';
 
+export type WhyMissing = { readonly reason: string; readonly gap_cause?: GapCause };
+export const NOT_RETAINED: WhyMissing = { reason: 'not_retained' };
+
+/** Why a candle does not exist. Minutes before a listing's first sight are not retained, and that goes before not listed (H-16f). */
+export const whyMissing = (cause: GapCause, openTime: Micros, kept: Micros): WhyMissing =>
+  cause === 'not_listed' && openTime < kept ? NOT_RETAINED : { reason: 'gap', gap_cause: cause };
+
 const hasOtherUnits = (nullReasons: string | null | undefined): boolean =>
   (nullReasons ?? null) !== null &&
   (JSON.parse(nullReasons as string) as Record<string, string>).volume === 'unit_unknown';

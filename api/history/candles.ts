@@ -22,7 +22,15 @@ import {
 } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherMinutes, MINUTE, minuteEnd, ROWS_AT_A_TIME } from './candle-minutes.ts';
-import { type Candles, gatherCandles, noVolumeReason, type StoredCandle } from './candle-rows.ts';
+import {
+  type Candles,
+  gatherCandles,
+  NOT_RETAINED,
+  noVolumeReason,
+  type StoredCandle,
+  type WhyMissing,
+  whyMissing,
+} from './candle-rows.ts';
 import { gatherLosses, readRecent } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
 import { refuseTooLarge, retentionFrom, type Span, unlistedSpans } from './past.ts';
@@ -65,7 +73,7 @@ type Subject = {
 
 type Verdict = { readonly status: string; readonly reason?: string; readonly gap_cause?: GapCause };
 const PRESENT: Verdict = { status: 'present' };
-const gap = (gapCause: GapCause): Verdict => ({ status: 'missing', reason: 'gap', gap_cause: gapCause });
+const missing = (why: WhyMissing): Verdict => ({ status: 'missing', ...why });
 
 /** Null: nothing was known of the venue yet. */
 const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Policy | null => {
@@ -80,15 +88,16 @@ const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefi
   const { selected, options } = subject;
   const { length } = options.asked;
   const policy = policyAt(subject, openTime + length);
-  const isKept = openTime + length > retentionFrom('candles', selected.version, options.evaluatedAt);
-  if (!isKept && (policy === null || policy === 'on')) return { status: 'missing', reason: 'not_retained' };
+  const kept = retentionFrom('candles', selected.version, options.evaluatedAt);
+  const isKept = openTime + length > kept;
+  if (!isKept && (policy === null || policy === 'on')) return missing(NOT_RETAINED);
   if (policy !== 'on') {
     const status = policy ?? 'off';
     return { status, reason: REASON_OF_POLICY[status] };
   }
-  if (candle !== undefined) return candle.gapCause === null ? PRESENT : gap(candle.gapCause);
+  if (candle?.gapCause === null) return PRESENT;
   const isUnlisted = subject.unlisted.some(({ from, to }) => openTime + length > minuteEnd(from) && openTime < to);
-  return gap(isUnlisted ? 'not_listed' : 'unknown');
+  return missing(whyMissing(candle?.gapCause ?? (isUnlisted ? 'not_listed' : 'unknown'), openTime, kept));
 };
 
 type Counted = { readonly expected: number; readonly present: number; readonly noTrades: number };

@@ -108,6 +108,9 @@ const readParameters = (input: Input, evaluatedAt: Micros): CandlesQuestion => {
   return { timeframe, length, priceType: input.price_type ?? 'trade', from, to: Math.max(from, to) };
 };
 
+/** The instant that an answer is about, whether or not it has come: one that was cut before it grows (N-10, N-11). */
+const wantedEnd = (input: Input): Micros => readParameters(input, Number.POSITIVE_INFINITY).to;
+
 const candleLimits = ({ from, to, length }: CandlesQuestion): ApiError[] => {
   const candles = (to - from) / length;
   if (candles <= PER_LISTING) return [];
@@ -141,7 +144,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const { asked, plan } = question;
   const selected = selectWithin(question, context);
   const sources = await pastSources(asked, selected, context);
-  const settled = isSettled(asked.to, context, listVenues(selected, names, live));
+  const settled = isSettled(wantedEnd(input), context, listVenues(selected, names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
   const items = await candleItems(sources, selected, {
     ...{ evaluatedAt, asked, units, numberFormat },

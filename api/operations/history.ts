@@ -113,6 +113,10 @@ const lastWindow = (asked: RequestedTimes, layers: readonly ReadingLayer[]): Mic
   return Math.max(asked.to, ...layers.map((layer) => windowEnd(asked.to - 1, LAYERS[layer].windowMs)));
 };
 
+/** The instant that an answer is about, whether or not it has come: one that was cut before it grows (N-10, N-11). */
+const wantedEnd = (input: Input, layers: readonly ReadingLayer[]): Micros =>
+  lastWindow(readParameters(input, Number.POSITIVE_INFINITY), layers);
+
 const describeTimes = (asked: RequestedTimes): Record<string, JsonValue | undefined> => ({
   mode: asked.mode,
   interval: asked.mode === 'interval' ? formatDuration(asked.length / 1_000) : undefined,
@@ -138,7 +142,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const selected = selectWithin(question, context);
   const [until, end] = [lastInstant(asked), lastWindow(asked, layers)];
   const sources = await pastSources({ from: asked.mode === 'at' ? 0 : asked.from, to: end }, selected, context);
-  const settled = isSettled(end, context, listVenues(selected, names, live));
+  const settled = isSettled(wantedEnd(input, layers), context, listVenues(selected, names, live));
   const bounds = makeBounds(input.freshness);
   const units = input.units ?? 'published';
   const numberFormat = input.number_format ?? 'json';

@@ -1,4 +1,5 @@
 // Trades, liquidations and decided candles as streams send them: rows of the log, each once, as they come (ST-03 `event`, `candle`).
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
 import { CANDLE_PRICES } from '../../schemas/layers/candle.ts';
@@ -6,7 +7,7 @@ import { ROW_STREAMS, type RowLayer } from '../../schemas/layers/index.ts';
 import type { Digits, Micros, PriceType, QuantityUnit } from '../../schemas/records.ts';
 import type { ListingVersion, LiveEntry, Row } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark } from '../../schemas/units.ts';
-import { noVolumeReason } from '../history/candle-rows.ts';
+import { noVolumeReason, whyMissing } from '../history/candle-rows.ts';
 import { type LiveListing, versionAt } from '../live/listing-book.ts';
 import { presentMark, venueView } from '../live/listing-view.ts';
 import { figureOrNull, type Mark, makeConversion, orNone, unitCounted, valueRule } from '../live/members.ts';
@@ -92,15 +93,15 @@ const candleObject = (row: Row, context: Context): JsonValue => {
   const { volume: digits, turnover } = row.figures;
   const { volume, conversion } = convertVolume(row, context);
   const reasons: Record<string, string> = JSON.parse(row.texts.null_reasons ?? '{}') as Record<string, string>;
-  const isGap = row.texts.gap_cause !== undefined;
+  const { gap_cause: cause } = row.texts;
+  const isGap = cause !== undefined;
   if (digits !== undefined && volume === null) reasons.volume = 'unit_unknown';
   if (digits === undefined && !isGap) reasons.volume ??= noVolumeReason(readKind('candles', row).priceType);
   return {
     open_time: formatInstant(row.at),
     close_time: instantOrNull(row.instants.close_time),
     status: row.texts.status ?? null,
-    reason: isGap ? 'gap' : undefined,
-    gap_cause: row.texts.gap_cause,
+    ...(isGap ? whyMissing(cause as GapCause, row.at, context.version.first_seen_at) : {}),
     received_at: instantOrNull(row.instants.received_at),
     ...Object.fromEntries(CANDLE_PRICES.map((name) => [name, figureOrNull(row.figures[name] ?? null)])),
     volume: figureOrNull(volume),

@@ -378,6 +378,29 @@ t.test('periods before retention and after a listing’s end have their status',
   );
 });
 
+t.test(
+  'a candle that holds the first sight of its listing is not retained, as its minutes before are (H-16f)',
+  async (t) => {
+    const symbol = 'NEWUSDT';
+    const feed = settledMarket();
+    feed.list({
+      ...listing('binance', listingValues({ venue_symbol: symbol })),
+      first_seen_at: minute(1) + 7 * SECOND,
+    });
+    const half = (cause: GapCause) => ({ symbol, figures: {}, minute: null, gapCause: cause });
+    const rolled = (n: number, cause: GapCause): Row =>
+      row({ ...base, openTime: minute(n), closeTime: minute(n + 2), timeframe: '2m', ...half(cause) }, { symbol });
+    await write([present(minute(1), { symbol }), rolled(0, 'not_listed'), rolled(2, 'collector_down')]);
+    const answered = async (timeframe: string) =>
+      readRows(await ask({ ...FOUR, where: `symbol = "${symbol}"`, timeframe }, { feed })).map(
+        ({ status, reason, gap_cause }) => [status, reason, gap_cause],
+      );
+    const notRetained = ['missing', 'not_retained', undefined];
+    t.same((await answered('1m')).slice(0, 2), [notRetained, ['present', undefined, undefined]]);
+    t.same(await answered('2m'), [notRetained, ['missing', 'gap', 'collector_down']]);
+  },
+);
+
 t.test('settles when two minutes have passed and the store shows everything that counts', async (t) => {
   const settledAt = async (history: Micros, now: Micros): Promise<boolean | undefined> => {
     const feed = settledMarket(history);
@@ -388,6 +411,19 @@ t.test('settles when two minutes have passed and the store shows everything that
   t.equal(await settledAt(end + 100_001_000, end + 120_000_000), true);
   t.equal(await settledAt(end + 100_000_999, end + 180_000_000), false);
   t.equal(await settledAt(end + 110_000_000, end + 119_999_999), false);
+});
+
+t.test('an answer that is cut at the last completed candle grows, so it is not settled', async (t) => {
+  const feed = settledMarket(minute(8));
+  feed.watermark('binance', minute(8));
+  const until = async (to: string) =>
+    ask({ ...FOUR, timeframe: '5m', to }, { feed, nowMicros: () => minute(8) + SECOND });
+  const cut = await until('2026-01-15T11:10Z');
+  t.match(cut.json, { to: '2026-01-15T11:05:00.000Z', settled: false });
+  t.equal(cut.headers['cache-control'], 'no-store');
+  const whole = await until('2026-01-15T11:09Z');
+  t.match(whole.json, { to: '2026-01-15T11:05:00.000Z', settled: true }, 'its last whole candle is over');
+  t.equal(whole.json.items_sha256, cut.json.items_sha256);
 });
 
 t.test('rows as lines with the envelope in headers', async (t) => {

@@ -304,6 +304,20 @@ t.test('settles when two minutes have passed and the store shows everything that
   t.equal(await settledAt(end + 110_000_000, end + 119_999_999), false);
 });
 
+t.test('an answer that is cut at now grows, so it is not settled', async (t) => {
+  const feed = longFollowed();
+  feed.memory.applyHistoryWatermark('binance', 0, at(180));
+  feed.watermark('binance', at(180));
+  const until = async (to: string) =>
+    ask({ ...MINUTE, from: '2026-01-15T10:00Z', to, interval: '1h' }, { feed, nowMicros: () => at(181) });
+  const cut = await until('2026-01-15T12:00Z');
+  t.match(cut.json, { to: '2026-01-15T11:00:00.000Z', settled: false });
+  t.equal(cut.headers['cache-control'], 'no-store');
+  const whole = await until('2026-01-15T11:59Z');
+  t.match(whole.json, { to: '2026-01-15T11:00:00.000Z', settled: true }, 'its last whole hour is over');
+  t.equal(whole.json.items_sha256, cut.json.items_sha256);
+});
+
 t.test('quantities convert with the mark of their own instant and the rules of their own time', async (t) => {
   const feed = new Feed(['binance', 'okx']);
   feed.venue('binance');

@@ -546,7 +546,9 @@ t.test('sends trades, liquidations and decided candles once, also to a client th
     figures: { open: '1', high: '2', low: '1', close: '2', volume: '0.5', turnover: '30000' },
     integers: { ...CANDLE.integers, trades: 12 },
   });
-  await client.untilCount('candle', 2);
+  // The period in which the listing was first seen.
+  publish('sealed', { ...CANDLE, at: LISTED - SECOND, texts: { ...CANDLE.texts, gap_cause: 'not_listed' } });
+  await client.untilCount('candle', 3);
   const [trade, liquidation] = client.named('event');
   t.same(trade?.data, {
     venue: 'binance',
@@ -567,7 +569,10 @@ t.test('sends trades, liquidations and decided candles once, also to a client th
     ],
   });
   t.match(liquidation?.data, { layer: 'liquidation', rows: [{ side: 'long', price_kind: 'fill' }] });
-  const [gap, candle] = client.named('candle');
+  const [gap, candle, first] = client.named('candle');
+  const before = (first?.data.row ?? {}) as Record<string, unknown>;
+  t.match(before, { status: 'missing', reason: 'not_retained' });
+  t.equal(before.gap_cause, undefined, 'not_retained goes before not_listed (H-16f)');
   t.same(gap?.data, {
     venue: 'binance',
     venue_symbol: 'BTCUSDT',
@@ -601,7 +606,7 @@ t.test('sends trades, liquidations and decided candles once, also to a client th
     },
   });
   t.equal(client.named('event').length, 2, 'late rows are part of no answer');
-  t.equal(client.named('candle').length, 2, 'provisional ones and other timeframes neither');
+  t.equal(client.named('candle').length, 3, 'provisional ones and other timeframes neither');
   const again = await bench.resume(query, lastId);
   const listRows = (c: StreamClient) => c.events.filter((e) => e.event === 'event' || e.event === 'candle');
   t.same(
