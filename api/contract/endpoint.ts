@@ -45,6 +45,8 @@ export type Endpoint<Input = unknown> = {
   readonly price: number | null;
   /** The price of this very call, where it depends on what the call names. */
   readonly quote?: (sent: Sent, manifest: ArchiveManifest | null) => Promise<Quote>;
+  /** Its rows may be answered as a table (N-15), and a settled answer is cached for good (N-14). */
+  readonly rows?: true;
   /** Seconds an answer may be cached (N-14); null: `no-store`. */
   readonly cacheS: number | null;
   readonly summary: string;

@@ -13,13 +13,13 @@ type Shape = {
   readonly allOf?: readonly Shape[];
 };
 type Members = Readonly<Record<string, Shape>>;
-type Content = Readonly<Record<string, { readonly schema: Shape }>>;
+type Content = Readonly<Record<string, { readonly schema?: Shape }>>;
 type Parameter = { readonly name: string; readonly schema: Shape };
 type PathItem = {
   readonly operationId: string;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Content };
-  readonly responses: Readonly<Record<string, { readonly content: Content }>>;
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 };
 
 const REF = '#/components/schemas/';
@@ -95,8 +95,8 @@ class Names {
 
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
 
-const isJson = (content: Content): boolean => 'application/json' in content;
-const findSchema = (content: Content): Shape | undefined => content['application/json']?.schema;
+const JSON_TYPE = 'application/json';
+const findSchema = (content: Content): Shape | undefined => content[JSON_TYPE]?.schema;
 
 const findAnswer = ({ responses }: PathItem): Content => (responses[200] ?? responses[302])?.content ?? {};
 
@@ -148,12 +148,12 @@ const namesFor = (items: readonly PathItem[]): Names => {
   return names;
 };
 
-const namedContent = (content: Content, names: Names): Content =>
-  isJson(content)
-    ? Object.fromEntries(
-        Object.entries(content).map(([type, part]) => [type, { ...part, schema: names.refer(part.schema) }]),
-      )
-    : content;
+const namedContent = (content: Content, names: Names): Content => {
+  const schema = findSchema(content);
+  return schema === undefined
+    ? content
+    : { ...content, [JSON_TYPE]: { ...content[JSON_TYPE], schema: names.refer(schema) } };
+};
 
 const namedItem = (item: PathItem, names: Names): PathItem => {
   const { parameters, requestBody, responses } = item;
@@ -168,7 +168,7 @@ const namedItem = (item: PathItem, names: Names): PathItem => {
     responses: Object.fromEntries(
       Object.entries(responses).map(([status, answer]) => [
         status,
-        { ...answer, content: namedContent(answer.content, names) },
+        answer.content === undefined ? answer : { ...answer, content: namedContent(answer.content, names) },
       ]),
     ),
   };

@@ -12,6 +12,7 @@ import {
   paidHeaders,
   planAnswer,
 } from './payment-openapi.ts';
+import { ROW_TYPES } from './row-formats.ts';
 
 export type OpenApiOptions = {
   readonly operations: readonly Endpoint[];
@@ -79,13 +80,26 @@ const listParameters = ({ input, example, path }: Endpoint) => {
   }));
 };
 
-/** A stream's answer is text with events; every other one is JSON. */
-const makeContent = ({ name, class: requestClass, output, example }: Endpoint) => ({
+const TABLES = Object.values(ROW_TYPES).map((type) => type.split(';')[0] as string);
+/** Rows as a table are text, but Parquet is bytes, which have no schema. */
+const TABLE_CONTENT = Object.fromEntries(
+  TABLES.map((type) => [type, type === ROW_TYPES.parquet ? {} : { schema: { type: 'string' } }]),
+);
+
+/** A stream's answer is text with events; every other one is JSON, or a table of its rows. */
+const makeContent = ({ name, class: requestClass, output, example, rows }: Endpoint) => ({
   [requestClass === 'stream' ? 'text/event-stream' : 'application/json']: {
     schema: described(output, [name]),
     example: example.output,
   },
+  ...(rows === true ? TABLE_CONTENT : {}),
 });
+
+/** What an answer with an `ETag` becomes when the caller has it (N-14). */
+const unchangedAnswer = ({ cacheS, rows }: Endpoint) =>
+  cacheS === null && rows !== true
+    ? {}
+    : { 304: { description: 'Unchanged since the answer whose `ETag` was sent as `If-None-Match`.' } };
 
 const pathItem = (operation: Endpoint) => {
   const { name, summary, price, method, input, example } = operation;
@@ -111,6 +125,7 @@ const pathItem = (operation: Endpoint) => {
         },
         content: makeContent(operation),
       },
+      ...unchangedAnswer(operation),
       ...listErrors(operation),
     },
   };

@@ -167,6 +167,7 @@ export const candles = defineOperation({
   key: 'required',
   class: 'candles',
   price: 5_000,
+  rows: true,
   cacheS: null,
   summary: 'Completed candles.',
   tool: true,

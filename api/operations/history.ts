@@ -169,6 +169,7 @@ export const history = defineOperation({
   key: 'required',
   class: 'history',
   price: 20_000,
+  rows: true,
   cacheS: null,
   summary: 'Past readings per layer.',
   tool: true,

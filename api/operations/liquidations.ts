@@ -209,6 +209,7 @@ export const liquidations = defineOperation({
   key: 'required',
   class: 'liquidations',
   price: null,
+  rows: true,
   cacheS: null,
   summary: 'Liquidations.',
   input: Input,

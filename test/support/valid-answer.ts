@@ -1,7 +1,8 @@
 // Requirements on every answer of the data app, whatever the request: its declared shape and order, or the one shape of errors with the
-// headers of its status (N-01, N-12 to N-14, E-05, E-06, AC-03).
+// headers of its status, and its place in `/openapi.json` (N-01, N-12 to N-14, E-05, E-06, AC-03).
 import type { Endpoint } from '../../api/contract/endpoint.ts';
 import { SERVICE_LIMITS } from '../../api/contract/limits.ts';
+import { makeOpenApi } from '../../api/data-app/openapi.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
 import { STREAM_EVENTS } from '../../api/stream/events.ts';
 import { type ApiError, CATALOGUE, orderErrors } from '../../schemas/errors.ts';
@@ -89,6 +90,18 @@ const bodyFaults = (endpoint: Endpoint | undefined, { statusCode, headers, body 
   ];
 };
 
+type Responses = Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>;
+const DOCUMENT = makeOpenApi({ operations: OPERATIONS as readonly Endpoint[], baseUrl: '', simulated: false });
+
+/** Its status and media type are those that `/openapi.json` states (OP-01). */
+const documentFaults = ({ path, method }: Endpoint, { statusCode, headers, body }: Answered): string[] => {
+  const item = DOCUMENT.paths[path]?.[method.toLowerCase()] as { readonly responses: Responses };
+  const stated = item.responses[statusCode];
+  if (stated === undefined) return [`status ${statusCode} is not in /openapi.json`];
+  const type = String(headers['content-type']).split(';')[0] as string;
+  return body === '' || type in (stated.content ?? {}) ? [] : [`${type} with ${statusCode} is not in /openapi.json`];
+};
+
 /** Faults of an event of a stream: undocumented, or of another shape (ST-02, ST-03, ST-09). */
 export const invalidEvent = ({ id, event, data }: StreamEvent): string[] => {
   const idFaults = id.length > 0 && id.length <= 512 ? [] : [`the id of ${event}`];
@@ -105,6 +118,7 @@ export const invalid = ({ method, url }: { method: string; url: string }, answer
   const path = url.split('?')[0] ?? '';
   if (!path.startsWith('/v2') || method === 'OPTIONS') return [];
   const endpoint = ROUTES.find((route) => route.endpoint.method === method && route.shape.test(path))?.endpoint;
+  const ofDocument = endpoint === undefined ? [] : documentFaults(endpoint, answer);
   const hasBody = method !== 'HEAD' && answer.statusCode !== 304 && answer.body !== '';
-  return [...headerFaults(answer), ...(hasBody ? bodyFaults(endpoint, answer) : [])];
+  return [...headerFaults(answer), ...ofDocument, ...(hasBody ? bodyFaults(endpoint, answer) : [])];
 };

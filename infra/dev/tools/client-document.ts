@@ -27,7 +27,7 @@ export type Parameter = {
 export type PathItem = {
   readonly operationId: string;
   readonly parameters?: readonly Parameter[];
-  readonly responses: Readonly<Record<string, { readonly content: Readonly<Record<string, unknown>> }>>;
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>;
 };
 export type Document = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, PathItem>>>>;

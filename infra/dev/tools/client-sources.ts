@@ -119,7 +119,9 @@ const listEndpoints = ({ paths }: Document) =>
   );
 
 const isAnswered = ({ responses }: PathItem): boolean =>
-  Object.values(responses).some(({ content }) => JSON.stringify(content['application/json'] ?? '').includes('Answer"'));
+  Object.values(responses).some(({ content }) =>
+    JSON.stringify(content?.['application/json'] ?? '').includes('Answer"'),
+  );
 
 const operationTypes = (document: Document, printer: Printer): string => {
   const rows = listEndpoints(document)
