@@ -3,6 +3,7 @@ import Type from 'typebox';
 import { type ApiError, nearest } from '../../schemas/errors.ts';
 import { CANDLES, EVENTS } from '../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Plan } from './plans.ts';
 
 export const Layers = Type.Optional(
   Type.Array(Type.String(), {
@@ -20,6 +21,10 @@ export const LAYER_NAMES: readonly string[] = [...BY_NAME.keys()];
 
 /** Canonical name of a layer that snapshots and history know, by any of its names (L-01). */
 export const layerNamed = (name: string): ReadingLayer | undefined => BY_NAME.get(name);
+
+/** A plan states layers by the listing record's names or by the snapshot's (L-01). */
+export const includesLayer = ({ layers }: Plan, layer: ReadingLayer): boolean =>
+  layers.includes(layer) || layers.includes(LAYERS[layer].recordName);
 
 /** Kinds that exist but are no readings, with the endpoint that answers them (L-01). */
 const ELSEWHERE: ReadonlyMap<string, string> = new Map(

@@ -1,9 +1,9 @@
 // Common input and checks of the operations over listings: a plan, selection, layers, how many listings, the scope they state.
 import Type, { type Static } from 'typebox';
 import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
-import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { scopeMember } from '../access/scope.ts';
-import { layerNamed } from '../contract/layer-names.ts';
+import { includesLayer, layerNamed } from '../contract/layer-names.ts';
 import type { Plan } from '../contract/plans.ts';
 import { toSelection, type Where } from '../language/where-object.ts';
 import { type ReadSelection, readSelectionText } from '../language/where-text.ts';
@@ -63,10 +63,6 @@ export const readNames = (where: Static<typeof Where> | undefined, live: LiveMem
   const { selection, errors } = readWhere(where);
   return collected(errors, () => resolveNames(selection, findDirectory(live)));
 };
-
-/** A plan states layers by the listing record's names or by the snapshot's (L-01). */
-const includesLayer = (plan: Plan, layer: ReadingLayer): boolean =>
-  plan.layers.includes(layer) || plan.layers.includes(LAYERS[layer].recordName);
 
 /** Layers to answer, ascending by bytes; without `layers` all that the plan includes. */
 export const readLayers = (asked: LayerNames, plan: Plan): ReadingLayer[] => {

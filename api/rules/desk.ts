@@ -111,7 +111,7 @@ export const openAgentRules = ({ pool, live, history, choose }: DeskDeps): Agent
     try {
       const question = questions.of(rule);
       const choice = choose(plan, at);
-      if (isOutsidePlan(question.names, plan, choice)) return unknownFor('plan_venue');
+      if (isOutsidePlan(question, plan, choice)) return unknownFor('plan_venue');
       return await evaluateNow(question, selections.at(at, question, choice), { live, history, at });
     } catch (error) {
       if (!isFaultOfRule(error)) throw error;

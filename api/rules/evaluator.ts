@@ -115,7 +115,7 @@ class Instants {
       try {
         const question = this.#questions.of(held.rule);
         const choice = this.#deps.choose(held.plan, at);
-        if (isOutsidePlan(question.names, held.plan, choice)) {
+        if (isOutsidePlan(question, held.plan, choice)) {
           note(held, unknownFor('plan_venue'));
           continue;
         }

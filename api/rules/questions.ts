@@ -3,6 +3,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { refuseOutside, type ScopeChoice, toNarrowing } from '../access/scope.ts';
+import { includesLayer } from '../contract/layer-names.ts';
 import type { Plan } from '../contract/plans.ts';
 import { type Bounds, makeBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -61,9 +62,9 @@ export class Questions {
   }
 }
 
-/** Whether a question names what the plan of its owner does not have. */
-export const isOutsidePlan = (names: Names, plan: Plan, choice: ScopeChoice): boolean =>
-  refuseOutside(names, plan, choice).length > 0;
+/** Whether a question names or reads what the plan of its owner does not have: a venue, an instrument, a layer (AC-02). */
+export const isOutsidePlan = ({ names, plan: { layers } }: Question, plan: Plan, choice: ScopeChoice): boolean =>
+  refuseOutside(names, plan, choice).length > 0 || layers.some((layer) => !includesLayer(plan, layer));
 
 /** When versions of listings begin or end to hold: between two of them a selection does not change. */
 const listMoments = ({ listings }: Directory): readonly Micros[] =>

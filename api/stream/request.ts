@@ -8,7 +8,7 @@ import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.
 import type { Micros } from '../../schemas/records.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { refuseOutside, type ScopeChoice, throwAll, toNarrowing } from '../access/scope.ts';
-import { layerNamed } from '../contract/layer-names.ts';
+import { includesLayer, layerNamed } from '../contract/layer-names.ts';
 import { IncludeSynthetic, NumberFormatParameter, SCOPE_CODES, Units, WHERE_CODES } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { TIMEFRAMES, type Timeframe } from '../language/limits.ts';
@@ -147,9 +147,6 @@ export type StreamRequest = {
 /** A plan states layers by the listing record's names (L-01): of its events the collection. */
 const inPlan = ({ layers }: Plan, name: string): boolean =>
   layers.includes(ROW_STREAMS.get(name as RowLayer)?.name ?? name);
-
-const includesLayer = (plan: Plan, layer: ReadingLayer): boolean =>
-  inPlan(plan, layer) || inPlan(plan, LAYERS[layer].recordName);
 
 const readRows = (asked: string | undefined): RowLayer[] => {
   const named = new Set(asked?.split(',').map((name) => ROW_NAMES.get(name)));
