@@ -51,7 +51,7 @@ const reference = (value: Value, unit: string, digits: Digits | null = null): Le
 });
 
 const text = (value: string): Value => ({ kind: 'text', value });
-const QUANTITY_UNITS: readonly string[] = ['base', 'contracts', 'quote'] satisfies QuantityUnit[];
+const QUANTITY_UNITS = ['base', 'contracts', 'quote'] as const satisfies readonly QuantityUnit[];
 
 type Quantity = { readonly digits: Digits; readonly unit: QuantityUnit; readonly version: ListingVersion };
 
@@ -65,21 +65,31 @@ const converted = ({ digits, unit, version }: Quantity, facts: Facts): Digits | 
 
 const UNIT_UNKNOWN = unknown('missing', 'unit_unknown');
 
+type RuleName = 'tick_size' | 'lot_size' | 'min_qty';
+
+/** What a rule counts in: as stated, else as the listing counts (N-08); null of a price. */
+const countedUnit = (name: RuleName, version: ListingVersion): QuantityUnit | null => {
+  if (name === 'tick_size') return null;
+  const stated = version.record.values.units[name];
+  return stated === null
+    ? unitCounted({ quantity_unit: null }, version)
+    : (QUANTITY_UNITS.find((unit) => unit === stated) ?? null);
+};
+
 /** Rules of the listing: known, left out, or not published. */
-const readRule = (name: 'tick_size' | 'lot_size' | 'min_qty', facts: Facts): LeafValue => {
+const readRule = (name: RuleName, facts: Facts): LeafValue => {
   const { version, terms } = facts;
   const { values } = version.record;
   const digits = values[name];
-  const stated = values.units[name];
-  const isCounted = name !== 'tick_size' && stated !== null && QUANTITY_UNITS.includes(stated);
-  const unit = isCounted ? quantityUnitFor(stated as QuantityUnit, terms.units) : (stated ?? 'quote');
+  const counted = countedUnit(name, version);
+  const unit = counted === null ? (values.units[name] ?? 'quote') : quantityUnitFor(counted, terms.units);
   if (digits === null) {
     return reference(
       values.not_published.includes(name) ? unknown('not_published', 'venue_capability') : NO_VALUE,
       unit,
     );
   }
-  const shown = isCounted ? converted({ digits, unit: stated as QuantityUnit, version }, facts) : digits;
+  const shown = counted === null ? digits : converted({ digits, unit: counted, version }, facts);
   return shown === null ? reference(UNIT_UNKNOWN, unit) : reference(toNumber(Number(shown)), unit, shown);
 };
 

@@ -15,7 +15,7 @@ import { selectListings } from '../../../api/selection/resolve.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import type { Reading } from '../../../schemas/topics.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
-import { type Feed, market, markReading, NOW, reading } from '../live-fixture.ts';
+import { type Feed, listing, listingValues, market, markReading, NOW, reading } from '../live-fixture.ts';
 
 /** BTC-PERP, whose listings are binance's, then okx's. */
 const bitcoin = ({ memory }: Feed, expression: string, units: UnitsMode) => {
@@ -137,6 +137,25 @@ t.test('a quantity has the unit of its reading, whatever the status of that is (
         t.equal(show(feed, expression, 'base')[0]?.unit, 'base');
       }
       t.ok(statuses.size >= 4, [...statuses].join());
+    }
+  }
+});
+
+t.test('a rule of a quantity that states no unit counts as its listing does (N-08)', async (t) => {
+  const rules = ['lot_size', 'min_qty'] as const;
+  const unstated = { tick_size: null, lot_size: null, min_qty: null, min_notional: null, contract_size: 'base' };
+  for (const unit of ['base', 'contracts', 'quote'] as const) {
+    for (const [digits, status] of [[null, 'not_published'] as const, ['2', 'present'] as const]) {
+      const feed = market();
+      const made = { lot_size: digits, min_qty: digits, quantity_unit: unit, contract_size: '0.5', units: unstated };
+      feed.list(listing('binance', listingValues({ ...made, not_published: digits === null ? rules : [] })));
+      feed.read('binance', 'BTCUSDT', markReading('4'));
+      for (const rule of rules) {
+        t.match(show(feed, rule)[0], { unit, status, value: digits === null ? null : 2 }, `${rule} in ${unit}`);
+        const inBase = { base: 2, contracts: 1, quote: 0.5 }[unit];
+        t.match(show(feed, rule, 'base')[0], { unit: 'base', status, value: digits === null ? null : inBase });
+      }
+      t.equal(show(feed, 'tick_size', 'base')[0]?.unit, 'quote');
     }
   }
 });
