@@ -17,6 +17,7 @@ import {
   type Period,
   type Where,
 } from './kinds.ts';
+import { NO_NOT } from './lexer.ts';
 import { isBand, LIMITS, TIMEFRAMES, timeframeNamed } from './limits.ts';
 import { type CallNode, codeNode, isLiteral, type Node, type OwnTimeframe } from './tree.ts';
 
@@ -33,10 +34,12 @@ const toNamePlace = ({ place, name }: CallNode): Place =>
 
 const unknownFunction = (node: CallNode, { faults }: Findings): void =>
   faults.add('DQL_UNKNOWN_FUNCTION', toNamePlace(node), () => {
+    const message = `"${clip(node.name)}" is not a function.`;
+    if (node.name === 'not') return { message, hint: NO_NOT };
     const near = nearest(node.name.slice(0, 40), FUNCTIONS.keys());
     const hint =
       near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Functions are ${[...FUNCTIONS.keys()].join(', ')}.`;
-    return { message: `"${clip(node.name)}" is not a function.`, hint };
+    return { message, hint };
   });
 
 export const refuseScope = (place: Place, name: string, { faults }: Findings): void =>

@@ -43,6 +43,14 @@ const refuseLength = (text: string): void => {
   });
 };
 
+/** What an answer says is the query can be sent again (DQL-09): figures, symbols and a selection beside the query may make it longer. */
+const checkCanonicalLength = (string: string, faults: Faults): void => {
+  const bytes = Buffer.byteLength(string);
+  if (bytes <= LIMITS.source_bytes) return;
+  const message = `In canonical form the query has ${bytes} bytes, the limit is ${LIMITS.source_bytes}.`;
+  faults.add('DQL_COMPLEXITY', null, { message, hint: 'Use fewer symbols, or figures with fewer digits.' });
+};
+
 const read = (input: QueryInput): { readonly query: Query; readonly faults: Faults } => {
   if ('text' in input) {
     refuseLength(input.text);
@@ -113,6 +121,8 @@ export const compile = (input: QueryInput, codes: Codes, demands = NO_DEMANDS): 
   // For a query that is only too large every limit is reported (DQL-32); one with other faults has no cost.
   if (faults.hasOther('DQL_COMPLEXITY') || !isWhole(query)) faults.throwIfAny();
   const complexity = checkCost(query, faults);
+  const string = printQuery(query);
+  checkCanonicalLength(string, faults);
   faults.throwIfAny();
-  return { query, string: printQuery(query), json: queryJson(query), complexity };
+  return { query, string, json: queryJson(query), complexity };
 };

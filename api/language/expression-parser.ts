@@ -31,7 +31,7 @@ import {
   sourceNode,
   statusNode,
 } from './tree.ts';
-import { INNER_WORDS, isShouted, stopAtCode } from './words.ts';
+import { INNER_WORDS, isShouted, stopAtCode, stopBehindNot } from './words.ts';
 
 const EXPRESSION = 'Write a field, a number, a function call or any(venues where ...).';
 /** Calls make nodes, so a tree with more of them in one chain is refused by `depth` (DQL-30). */
@@ -229,6 +229,7 @@ export class ExpressionParser {
       stream.take();
       return this.#readCall(token);
     }
+    stopBehindNot(stream);
     return SOURCES.has(token.text) ? sourceNode(token.text, token) : fieldNode(token.text, token);
   }
 

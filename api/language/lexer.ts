@@ -74,6 +74,9 @@ export const plainDecimal = (literal: string, shift = 0): Digits | null => {
   return after === '' ? before : `${before}.${after}`;
 };
 
+/** `not` and `!` of other languages. */
+export const NO_NOT = 'Version 1 has no "not"; turn the comparison round.';
+
 const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[] = [
   [/^"/, 'Close a string with " and escape as JSON does.'],
   [/^!=$|^<>$/, (text) => `Version 1 has no "${text}"; write the comparisons that should hold, as in a < b or a > b.`],
@@ -81,7 +84,7 @@ const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[]
   [/^\|\|$/, 'Write "or".'],
   [/^\.[0-9]/, (text) => `Write 0${text}.`],
   [/^;/, 'A query has no end mark; leave ";" out.'],
-  [/^!/, 'Version 1 has no "not"; turn the comparison round.'],
+  [/^!/, NO_NOT],
   [/T[0-9:]/, 'Write an instant with a zone and at most six fractional digits, such as 2026-01-15T12:00:00Z.'],
   [/^[0-9.]+(?:ms|[smhd])$/, 'Write a whole number of one unit of s, m, h, d, such as 90s.'],
   [/^[0-9].*e/, 'Write a number with an exponent of at most 400 in size.'],

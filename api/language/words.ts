@@ -1,7 +1,7 @@
 // Words in the place of an expression that begin none: keywords, names in upper case, codes (DQL-03, DQL-34d).
 import { FIELDS, SOURCES } from './fields.ts';
 import { FUNCTIONS } from './functions.ts';
-import type { Token } from './lexer.ts';
+import { NO_NOT, type Token } from './lexer.ts';
 import type { TokenStream } from './token-stream.ts';
 
 /** Keywords that begin no expression and no clause; no field has such a name (DQL-03). */
@@ -24,4 +24,11 @@ export const stopAtCode = (stream: TokenStream, place: 'function' | 'field'): ne
   if (known) stream.stop('a name in lower case', `Write ${lower}.`);
   if (/^[0-9]+E[0-9]+$/.test(token.text)) stream.stop('an expression', `Write ${lower}.`);
   return stream.stop('an expression', 'A code stands only on the right of "=" or in "in", beside a code field.');
+};
+
+/** A `not` that a word follows is no field: reading stops at that word, as behind any name (DQL-06). */
+export const stopBehindNot = (stream: TokenStream): void => {
+  const { word, previous } = stream;
+  if (previous?.text === 'not' && word !== '' && !stream.isClause && !INNER_WORDS.has(word))
+    stream.stop('an operator', NO_NOT);
 };

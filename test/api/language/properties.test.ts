@@ -2,7 +2,8 @@
 // DQL_CASES and DQL_FUZZ set how many are tried; the defaults are for every run of the tests.
 import fc from 'fast-check';
 import t from 'tap';
-import { type Compiled, compile } from '../../../api/language/compile.ts';
+import { type Compiled, compile, type QueryInput } from '../../../api/language/compile.ts';
+import { LIMITS } from '../../../api/language/limits.ts';
 import type { JsonObject } from '../../../api/language/object-shape.ts';
 import { parseSelection } from '../../../api/language/where-text.ts';
 import { CATALOGUE, ServiceError } from '../../../schemas/errors.ts';
@@ -48,6 +49,35 @@ t.test('canonical text and object of any query parse to themselves, and to each 
     { numRuns: CASES },
   );
   t.ok(compiled > CASES / 2, `${compiled} of ${CASES} were within the limits`);
+});
+
+t.test('a query that its canonical form makes too long is refused: every answered text is a query', async (t) => {
+  const symbols = (...texts: string[]): JsonObject => ({ dql: '1', where: { symbol: texts } });
+  const figures = (exponent: number, count: number): string =>
+    `any(venues where ${Array.from({ length: count }, () => `mark > 1e${exponent}`).join(' or ')})`;
+  const around = LIMITS.source_bytes - 'where symbol = ""'.length;
+  const inputs: readonly QueryInput[] = [
+    ...[around - 1, around, around + 1].map((length) => ({ object: symbols('x'.repeat(length)), path: '' })),
+    ...[0, 1].map((more) => ({ object: symbols('é'.repeat(Math.floor(around / 2) + more)), path: '' })),
+    ...[10, 19, 20, 40].flatMap((n) => [400, -400].map((exponent) => ({ text: figures(exponent, n) }))),
+    { object: symbols(...Array.from({ length: 32 }, (_, i) => `${i}`.repeat(200))), path: '' },
+  ];
+  const refusals = inputs.map((input) => {
+    try {
+      const { string } = compile(input, CODES);
+      t.equal(fromText(string).string, string);
+      return null;
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      const [fault, ...others] = error.errors;
+      t.match(fault, { code: 'DQL_COMPLEXITY', position: undefined, path: undefined });
+      return others.length === 0 ? Number(/has (\d+) bytes/.exec(fault?.message ?? '')?.[1]) : 0;
+    }
+  });
+  t.equal(refusals[1], null, 'the limit itself is allowed');
+  t.equal(refusals[2], LIMITS.source_bytes + 1);
+  t.ok(refusals.every((bytes) => bytes === null || bytes > LIMITS.source_bytes));
+  t.equal(refusals.filter((bytes) => bytes !== null).length, 7);
 });
 
 const isDocumented = (error: unknown, length: number): boolean => {
