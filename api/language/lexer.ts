@@ -87,8 +87,11 @@ const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[]
   [/^!/, NO_NOT],
   [/T[0-9:]/, 'Write an instant with a zone and at most six fractional digits, such as 2026-01-15T12:00:00Z.'],
   [/^[0-9.]+(?:ms|[smhd])$/, 'Write a whole number of one unit of s, m, h, d, such as 90s.'],
-  [/^[0-9].*e/, 'Write a number with an exponent of at most 400 in size.'],
+  [/^[0-9.]+e[+-]?[0-9]+(?:bps|%)?$/, 'Write a number with an exponent of at most 400 in size.'],
   [/^[0-9]/, 'Write a number such as 0.5, 1e6, 1bps or 0.01%.'],
+  [/^'/, 'Write a string in double quotes, such as "BTC".'],
+  [/^#/, 'A query has no comments; leave it out.'],
+  [/^[\s\ufeff]/, 'Separate words by spaces, tabs or line ends only.'],
 ];
 
 const hintFor = (text: string): string => {

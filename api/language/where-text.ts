@@ -49,7 +49,7 @@ const readListed = (stream: TokenStream, key: SelectionKey | undefined): Code | 
 
 const readCodes = (stream: TokenStream, key: SelectionKey | undefined): Code[] => {
   if (stream.takeOp('=')) return [readCode(stream, key)];
-  stream.expectWord('in', TERMS);
+  if (!stream.takeWord('in')) stream.stop('"=" or "in"', TERMS);
   stream.expectOp('(', TERMS);
   const codes: Code[] = [];
   let count = 0;
