@@ -62,17 +62,24 @@ t.test('a query that its canonical form makes too long is refused: every answere
     ...[10, 19, 20, 40].flatMap((n) => [400, -400].map((exponent) => ({ text: figures(exponent, n) }))),
     { object: symbols(...Array.from({ length: 32 }, (_, i) => `${i}`.repeat(200))), path: '' },
   ];
-  const refusals = inputs.map((input) => {
+  const tryCompile = (input: QueryInput): Compiled | ServiceError => {
     try {
-      const { string } = compile(input, CODES);
-      t.equal(fromText(string).string, string);
-      return null;
+      return compile(input, CODES);
     } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      const [fault, ...others] = error.errors;
-      t.match(fault, { code: 'DQL_COMPLEXITY', position: undefined, path: undefined });
-      return others.length === 0 ? Number(/has (\d+) bytes/.exec(fault?.message ?? '')?.[1]) : 0;
+      if (error instanceof ServiceError) return error;
+      throw error;
     }
+  };
+  const refusals = inputs.map((input) => {
+    const result = tryCompile(input);
+    if (!(result instanceof ServiceError)) {
+      // Outside of the first attempt: a text that is refused when it is sent again is the fault looked for.
+      t.equal(fromText(result.string).string, result.string);
+      return null;
+    }
+    const [fault, ...others] = result.errors;
+    t.match(fault, { code: 'DQL_COMPLEXITY', position: undefined, path: undefined });
+    return others.length === 0 ? Number(/has (\d+) bytes/.exec(fault?.message ?? '')?.[1]) : 0;
   });
   t.equal(refusals[1], null, 'the limit itself is allowed');
   t.equal(refusals[2], LIMITS.source_bytes + 1);
