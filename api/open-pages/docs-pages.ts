@@ -9,7 +9,7 @@ import { type DocsPage, readPages } from './pages.ts';
 import { createStatusReader } from './read-status.ts';
 import { createRenderer, type RenderedPage } from './render-markdown.ts';
 import { createSearch, type Hit } from './search-docs.ts';
-import { addTrial, type Trial, type Tried, trySection } from './try-endpoint.ts';
+import { addTrial, isAboutDay, type Trial, type Tried, trySection } from './try-endpoint.ts';
 import { createTwins } from './twin-text.ts';
 import { venuesNow } from './venues-now.ts';
 
@@ -179,7 +179,11 @@ const register = (app: FastifyInstance, site: Site): void => {
   const endpoints = new Map(ENDPOINTS.map((endpoint) => [endpointSlug(endpoint), endpoint]));
   const makeExtras: Docs['makeExtras'] = async ({ slug, live }, exchange) => {
     const endpoint = endpoints.get(slug);
-    if (endpoint !== undefined) return makeTrial(site, exchange, { endpoint });
+    if (endpoint !== undefined) {
+      // Only an example about one day waits for the status.
+      const day = isAboutDay(endpoint) ? ((await readStatus())?.status.anchored?.day ?? null) : null;
+      return makeTrial(site, exchange, { endpoint, day });
+    }
     return live === 'venues' ? { above: venuesNow(await readStatus()) } : {};
   };
   for (const shown of all) addPage(app, site, { pages, makeExtras, shown });

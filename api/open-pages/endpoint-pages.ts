@@ -15,11 +15,18 @@ export type EndpointParts = {
   readonly pages: readonly EndpointPage[];
 };
 
-const toAnchor = ({ method, path }: Endpoint): string =>
+/** The anchor of an endpoint's heading in docs/endpoints.md, as GitHub makes it. */
+export const toAnchor = ({ method, path }: Endpoint): string =>
   `${method} ${path}`
     .toLowerCase()
     .replaceAll(/[^a-z0-9_ ]/g, '')
     .replaceAll(' ', '-');
+
+/** A page of its own is read without the first one. */
+const VARIABLES = 'The shell knows `BASE`, `KEY` and the other variables from [Endpoints](/docs/endpoints).';
+
+const withVariables = (markdown: string): string =>
+  markdown.replace('\n```sh\n', (fence) => `\n${VARIABLES}\n${fence}`);
 
 /** Cuts the document at its headings; throws when an endpoint has no part in it. */
 export const cutEndpoints = (document: string): EndpointParts => {
@@ -39,6 +46,6 @@ export const cutEndpoints = (document: string): EndpointParts => {
   const isOwn = (section: string): boolean => pages.some((page) => page.section === section);
   return {
     common: relink(sections.filter((section) => !isOwn(section)).join('')),
-    pages: pages.map(({ section, ...page }) => ({ ...page, markdown: relink(section.slice(1)) })),
+    pages: pages.map(({ section, ...page }) => ({ ...page, markdown: withVariables(relink(section.slice(1))) })),
   };
 };

@@ -1,13 +1,14 @@
 // "Try it" below each endpoint: its example in a form, which this server sends to the API with the key that the explorer has for the account.
+
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
 import { message, tag } from '../account-app/components.ts';
 import { readField } from '../account-app/fields.ts';
+import { isOpen } from '../account-app/guards.ts';
 import { type Content, type Exchange, formField } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { type ExplorerKeys, openExplorerKeys } from '../explorer/explorer-key.ts';
-import { isOpen } from '../explorer/guard.ts';
 import { fillPath, isForVisitors, toRoute } from '../explorer/relayed-calls.ts';
 import { type ApiCall, callApi, type TriedCall } from './call-api.ts';
 import { endpointSlug } from './endpoint-pages.ts';
@@ -25,22 +26,24 @@ const listProperties = ({ input }: Endpoint): Readonly<Record<string, Property>>
 const listRequired = ({ input }: Endpoint): readonly string[] =>
   (input as { readonly required?: readonly string[] }).required ?? [];
 
-/** The example; where it requests the past, the hour up to now. */
-const makeExample = ({ example }: Endpoint, nowMs: number): Readonly<Record<string, unknown>> => {
+/** The example; where it requests the past, the hour up to now or the newest anchored day. A payment is the reader's own to name. */
+const makeExample = ({ example }: Endpoint, nowMs: number, day: string | null): Readonly<Record<string, unknown>> => {
   const window: Readonly<Record<string, string>> = {
     from: new Date(nowMs - HOUR_MS).toISOString(),
     to: new Date(nowMs).toISOString(),
+    ...(day === null ? {} : { day, at: `${day}T23:59:59.000Z` }),
+    receipt_id: '',
   };
-  const isInstant = (value: unknown): boolean => typeof value === 'string' && value.includes('T');
-  return Object.fromEntries(
-    Object.entries(example.input).map(([name, value]) => [name, isInstant(value) ? (window[name] ?? value) : value]),
-  );
+  return Object.fromEntries(Object.entries(example.input).map(([name, value]) => [name, window[name] ?? value]));
 };
+
+/** Whether the form is filled with the newest anchored day. */
+export const isAboutDay = ({ example }: Endpoint): boolean => 'day' in example.input || 'at' in example.input;
 
 const textOfValue = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value));
 
-const fill = (endpoint: Endpoint, nowMs: number): Filled => {
-  const example = makeExample(endpoint, nowMs);
+const fill = (endpoint: Endpoint, nowMs: number, day: string | null): Filled => {
+  const example = makeExample(endpoint, nowMs, day);
   if (endpoint.method === 'POST') return { body: JSON.stringify(example, null, 2) };
   return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, textOfValue(value)]));
 };
@@ -110,13 +113,13 @@ export type Trial = {
   readonly tried?: TriedCall | 'no_call';
 };
 
-/** An endpoint, and what came of its form when that was sent. */
-export type Tried = { readonly endpoint: Endpoint; readonly trial?: Trial };
+/** An endpoint, the newest anchored day, and what came of the endpoint's form when that was sent. */
+export type Tried = { readonly endpoint: Endpoint; readonly day?: string | null; readonly trial?: Trial };
 
 const tryPath = (endpoint: Endpoint): string => `/docs/${endpointSlug(endpoint)}/try`;
 
-const form = (site: Site, exchange: Exchange, { endpoint, trial = {} }: Tried): Content => {
-  const filled = trial.filled ?? fill(endpoint, site.nowMs());
+const form = (site: Site, exchange: Exchange, { endpoint, day = null, trial = {} }: Tried): Content => {
+  const filled = trial.filled ?? fill(endpoint, site.nowMs(), day);
   const action = tryPath(endpoint);
   return html`<form method="post" action=${`${action}#try`} class="panel">
       ${formField(site, exchange, action)}${endpoint.method === 'POST' ? bodyField(filled) : inputFields(endpoint, filled)}
@@ -146,17 +149,19 @@ const signedOut = (endpoint: Endpoint): Content =>
 const mayRun = (site: Site, { request }: Exchange, endpoint: Endpoint): boolean =>
   request.session !== null || (isOpen(request, site) && isForVisitors(endpoint));
 
-export const trySection = (site: Site, exchange: Exchange, { endpoint, trial }: Tried): Content =>
-  html`<section id="try" aria-labelledby="try-title" class="try">
+export const trySection = (site: Site, exchange: Exchange, tried: Tried): Content => {
+  const { endpoint } = tried;
+  return html`<section id="try" aria-labelledby="try-title" class="try">
     <h2 id="try-title">Try it</h2>
     ${
       endpoint.class === 'stream'
         ? html`<p>The stream does not end, so it is not run here: paste the command above into a terminal.</p>`
         : !mayRun(site, exchange, endpoint)
           ? signedOut(endpoint)
-          : form(site, exchange, { endpoint, ...(trial === undefined ? {} : { trial }) })
+          : form(site, exchange, tried)
     }
   </section>`;
+};
 
 type KeyOf = (exchange: Exchange) => Promise<string | null>;
 

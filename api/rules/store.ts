@@ -85,7 +85,7 @@ const isMissing = (ruleId: string): Error =>
   serviceError('NOT_FOUND', `There is no rule "${ruleId.slice(0, 40)}".`, { hint: 'List the rules of the account.' });
 
 /** The best plan of an account; null when there is no such account, or it is closed. */
-export const planOfAccount = async (pool: Queryable, accountId: string): Promise<Plan | null> => {
+const planOfAccount = async (pool: Queryable, accountId: string): Promise<Plan | null> => {
   const { rows } = await pool.query<{ plan: string | null }>(PLAN, [accountId]);
   const code = rows[0]?.plan ?? '';
   return isPlanCode(code) ? PLANS[code] : null;
@@ -119,9 +119,13 @@ const auditChange = async (
 const nowMicros = (): Micros => Date.now() * 1_000;
 
 /** Makes a rule of an account. The query was checked before. Throws ServiceError PLAN_LIMIT when the plan has no room. */
-export const createRule = (pool: Pool, draft: RuleDraft, of: { accountId: string; actor: string }): Promise<Rule> =>
+export const createRule = (
+  pool: Pool,
+  draft: RuleDraft,
+  of: { accountId: string; actor: string; ruleId?: string },
+): Promise<Rule> =>
   inTransaction(pool, async (client) => {
-    const ruleId = makeRuleId();
+    const ruleId = of.ruleId ?? makeRuleId();
     await refuseBeyondPlan(client, of.accountId, ruleId);
     const values = [ruleId, of.accountId, ...toParameters(draft), derivePhase(ruleId)];
     const { rows } = await client.query<RuleRow>(INSERT, values);

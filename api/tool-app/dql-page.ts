@@ -38,8 +38,8 @@ export const QUERIES: readonly (readonly [question: string, query: string])[] = 
     'any(venues where turnover_24h > 0) select turnover_24h order by sum(venues where status(turnover_24h) = present, turnover_24h) desc',
   ],
   [
-    'What trends up by its moving averages of the hour?',
-    'any(venues where ema(close, 20) > ema(close, 50)) timeframe 1h select close',
+    'Which prices are within five per cent of their average of 20 hours?',
+    'any(venues where abs(close / ema(close, 20) - 1) < 5%) timeframe 1h select close, ema(close, 20)',
   ],
   [
     'What has moved most in five minutes?',

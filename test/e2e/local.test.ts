@@ -14,6 +14,7 @@ import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import type { DemoAccount } from '../../infra/dev/tools/demo-accounts.ts';
 import { DAY_MS, dayAt } from '../../processors/nightly/day.ts';
 import { openChromium, visit } from '../support/browser.ts';
+import { checkDocuments } from '../support/demo-documents.ts';
 import { BOUND_MS, waitFor } from '../support/wait.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -90,7 +91,8 @@ t.test('the next demo shows that its venues are simulated, and its example works
   const example = /^ {2}(curl .*)$/m.exec(demo.readOutput())?.[1] ?? '';
   t.same(await venuesIn(example), new Set(VENUES), 'every venue answers');
   const paying = /^node --input-type=module[\s\S]*?^END$/m.exec(demo.readOutput())?.[0] ?? '';
-  t.match(await shell(paying), /^200 .*"items":/, 'the lines that pay work as pasted');
+  const paid = await shell(paying);
+  t.match(paid, /^200 rcp_\w+ .*"items":/, 'the lines that pay work as pasted');
 
   await waitFor('all run', () => running().length === ENGINES.length + SERVICES.length);
   t.match(demo.readOutput(), `${endpoints.accounts.pro.email}  ${endpoints.accounts.pro.password}`);
@@ -105,6 +107,7 @@ t.test('the next demo shows that its venues are simulated, and its example works
   t.equal(readPast(pastFile(DIR))?.state, 'archived');
   await checkPast(t, endpoints);
   await checkProofPage(t, endpoints);
+  await checkDocuments(t, endpoints, paid.split(' ')[1] ?? '');
   const lock = JSON.parse(readFileSync(join(DIR, 'lock'), 'utf8')) as ProcessIdentity;
   const outOfOrder = endOfAll();
   process.kill(lock.pid, 'SIGKILL');

@@ -1,5 +1,6 @@
 // The fenced blocks of the documentation's pages, and how each language of them is run against a service.
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type DocsPage, readPages } from '../../api/open-pages/pages.ts';
@@ -33,7 +34,20 @@ export const findBlocks = ({ slug, markdown }: Pick<DocsPage, 'slug' | 'markdown
   });
 };
 
-export const docsBlocks = (): readonly Block[] => readPages().flatMap(findBlocks);
+/** Of the pages of the documentation, and of README.md before them. */
+export const docsBlocks = (): readonly Block[] => {
+  const markdown = readFileSync(join(PROJECT_ROOT, 'README.md'), 'utf8');
+  return [{ slug: 'README', markdown }, ...readPages()].flatMap(findBlocks);
+};
+
+/** Blocks that a reader has pasted into the same shell before: the settings of the page, and of the list of endpoints for a page of one. */
+export const settingsBefore = (block: Block, blocks: readonly Block[]): readonly Block[] =>
+  blocks
+    .slice(0, blocks.indexOf(block))
+    .filter(
+      ({ page, text }) =>
+        block.page.split('/')[0] === page && /^(?:export )?[A-Z_]+=/.test(text) && !/^curl/m.test(text),
+    );
 
 /** Where the service of a test is, as the documents name that of the demo. */
 export type Place = {
@@ -43,13 +57,18 @@ export type Place = {
   readonly brokers: string;
   /** Before the names of topics and views. */
   readonly namespace: string;
+  /** Private key of an account that has USDC. */
+  readonly buyer: string;
+  /** Of a payment that is settled. */
+  readonly receipt: string;
 };
 
 /** The block with this service in the place of the demo's. */
-const placed = (text: string, { base, mcp, key, namespace }: Place): string =>
+const placed = (text: string, { base, mcp, key, brokers, namespace }: Place): string =>
   text
     .replaceAll('http://127.0.0.1:8080', base)
     .replaceAll('http://localhost:8081/mcp', mcp)
+    .replaceAll('127.0.0.1:9092', brokers)
     .replaceAll(/\b(KEY|PERP_API_KEY)=\.\.\./g, (_all, name: string) => `${name}='${key}'`)
     .replaceAll("'md.", `'${namespace}md.`);
 
@@ -57,8 +76,11 @@ export type Ran = { readonly code: number | null; readonly output: string; reado
 
 const run = async (command: string, args: readonly string[], place: Place): Promise<Ran> => {
   const { PATH = '', HOME = '' } = process.env;
-  const { base, key, brokers } = place;
-  const env = { PATH, HOME, BASE: base, KEY: key, BROKERS: brokers, PERP_BASE_URL: base, PERP_API_KEY: key };
+  const { base, key, brokers, buyer, receipt } = place;
+  const env = {
+    ...{ PATH, HOME, BASE: base, KEY: key, BROKERS: brokers, PERP_BASE_URL: base, PERP_API_KEY: key },
+    ...{ BUYER_KEY: buyer, RECEIPT: receipt },
+  };
   const child = spawn(command, [...args], { cwd: PROJECT_ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((settle) => child.once('close', settle));
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
@@ -85,7 +107,7 @@ export const runScript = ({ language, text }: Block, place: Place): Promise<Ran>
 
 /** All of a page in one program, as in a notebook. */
 export const runPython = (blocks: readonly Block[], python: string, place: Place): Promise<Ran> => {
-  const program = blocks.map(({ text }) => text).join('\n');
+  const program = placed(blocks.map(({ text }) => text).join('\n'), place);
   return run(python, ['-c', `import os\nos.chdir(${JSON.stringify(join(PROJECT_ROOT, '.local'))})\n${program}`], place);
 };
 

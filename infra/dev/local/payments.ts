@@ -66,6 +66,6 @@ export const exampleOfPaying = (baseUrl: string, buyer: string): readonly string
   `const body = JSON.stringify({ where: 'base = BTC', layers: ['mark'] });`,
   `const headers = { 'content-type': 'application/json' };`,
   `const answer = await pay('${baseUrl}/v2/snapshots', { method: 'POST', headers, body });`,
-  `console.log(answer.status, await answer.text());`,
+  `console.log(answer.status, answer.headers.get('x-service-receipt'), await answer.text());`,
   'END',
 ];

@@ -1,4 +1,5 @@
-// The shared rule of a local run, which anyone may read by its name, also with a payment (AC-06, AG-05).
+// The shared rule of a local run, which anyone may read by its name, also with a payment (AC-06, AG-05): the rule that the documents name.
+import { agentState } from '../../../api/operations/agent-state.ts';
 import type { RuleDraft } from '../../../api/rules/rule.ts';
 import { createRule, listRules } from '../../../api/rules/store.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
@@ -13,13 +14,16 @@ const SHARED: RuleDraft = {
   shared: true,
 };
 
+const [DOCUMENTED = ''] = agentState.example.input['rule_id'] as readonly string[];
+
 /** Ensures that an account shares a rule; idempotent. Requires the tables. Returns the ids of its shared rules. */
 export const ensureDemoRules = async (databaseUrl: string, accountId: string): Promise<readonly string[]> => {
   const pool = openPostgres(databaseUrl, { max: 1 });
   try {
-    const held = (await listRules(pool, accountId)).filter(({ shared }) => shared);
-    const rules = held.length > 0 ? held : [await createRule(pool, SHARED, { accountId, actor: 'demo' })];
-    return rules.map(({ ruleId }) => ruleId);
+    const held = (await listRules(pool, accountId)).filter(({ shared }) => shared).map(({ ruleId }) => ruleId);
+    if (held.includes(DOCUMENTED)) return held;
+    await createRule(pool, SHARED, { accountId, actor: 'demo', ruleId: DOCUMENTED });
+    return [...held, DOCUMENTED];
   } finally {
     await pool.end();
   }

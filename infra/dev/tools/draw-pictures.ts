@@ -166,8 +166,8 @@ const drawStatus = ({ mark }: Recorded): string => {
   const told = `A mark price over ${Math.round((to - from) / 1_000)} seconds; its connection is cut on the way. Its status is ${describeRuns(runs, from)}. While it is not present no figure is drawn.`;
   return svg({ name: 'status', title: 'The status of a mark while its connection is lost', told, height: 200 }, [
     words('mark', { x: 0, y: 66 }),
-    words(String(most), { x: LEFT - 8, y: 24, anchor: 'end', kind: 'p-muted' }),
-    words(String(least), { x: LEFT - 8, y: 114, anchor: 'end', kind: 'p-muted' }),
+    words(most.toFixed(2), { x: LEFT - 8, y: 24, anchor: 'end', kind: 'p-muted' }),
+    words(least.toFixed(2), { x: LEFT - 8, y: 114, anchor: 'end', kind: 'p-muted' }),
     ...lines,
     words('status', { x: 0, y: 149 }),
     ...strip(runs, x, 132),

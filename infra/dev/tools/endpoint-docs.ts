@@ -1,10 +1,12 @@
 // docs/endpoints.md, rendered from the operation list: `npm run docs` writes it and the other generated files, `npm run docs -- --check` compares
 // them; a test compares them, too, and runs the examples.
+
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Endpoint, RequestClass } from '../../../api/contract/endpoint.ts';
 import { PLANS, type PlanLimits } from '../../../api/contract/plans.ts';
 import { listErrorCodes } from '../../../api/data-app/endpoint-codes.ts';
+import { toAnchor } from '../../../api/open-pages/endpoint-pages.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
 import { formatDuration, formatSeconds } from '../../../schemas/durations.ts';
@@ -15,7 +17,7 @@ import { LAYERS, READING_LAYERS } from '../../../schemas/layers.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { clientSources } from './client-sources.ts';
 import { renderPictures } from './draw-pictures.ts';
-import { exampleCommand, INSTANTS, isAboutPast, wideJson } from './endpoint-examples.ts';
+import { ARCHIVED_DAY, exampleCommand, INSTANTS, isAboutPast, wideJson } from './endpoint-examples.ts';
 import { membersTable, parametersTable, table } from './schema-tables.ts';
 import { renderVenueDocs } from './venue-docs.ts';
 
@@ -23,12 +25,6 @@ export const ENDPOINT_DOCS = join(PROJECT_ROOT, 'docs', 'endpoints.md');
 
 const fenced = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
 const listed = (codes: readonly string[]): string => codes.map((code) => `\`${code}\``).join(', ');
-const toAnchor = ({ method, path }: Endpoint): string =>
-  `${method} ${path}`
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9_ ]/g, '')
-    .replaceAll(' ', '-');
-
 /** The limit of a plan that bounds the size of one response. */
 const BOUNDED_BY: Readonly<Partial<Record<RequestClass, keyof PlanLimits>>> = {
   screen: 'screen_limit',
@@ -103,10 +99,11 @@ ${table(
 )}
 
 Every example runs as it is pasted, once the shell knows an address and a key; \`npm run demo\` prints both. Those about the past
-(${listed(endpoints.filter(isAboutPast).map(({ path }) => path))}) ask about the last hour. Answers shown came from its simulated venues, are set to
-one hour and have their lists and maps shortened.
+(${listed(endpoints.filter(isAboutPast).map(({ path }) => path))}) ask about the last hour, those about one day about the oldest
+archived one. \`RECEIPT\` is the header \`X-Service-Receipt\` of a paid answer, which the demo's program that pays prints. Answers shown came from
+simulated venues, are set to one hour and have their lists and maps shortened.
 
-${fenced('sh', `BASE=http://127.0.0.1:8080\nKEY=...\n${INSTANTS}`)}
+${fenced('sh', `BASE=http://127.0.0.1:8080\nKEY=...\n${INSTANTS}\n${ARCHIVED_DAY}`)}
 
 * **Selections** (\`where\`) are the same everywhere: \`base in (BTC, ETH) and quote = USDT\`, on \`instrument\`, \`base\`, \`venue\`, \`quote\`, \`symbol\`. Without one everything the plan covers is meant.
 * **Instants** are ISO 8601 in UTC with milliseconds, or microseconds where they have them; sent, any RFC 3339 instant or a date.

@@ -28,6 +28,16 @@ export const wideJson = (value: unknown, indent = '', used = 0): string => {
 /** Shell variables used by examples: an hour that ends now, by GNU's `date` or BSD's. */
 export const INSTANTS = `FROM=$(date -u -d '1 hour ago' +%FT%TZ 2>/dev/null || date -u -v-1H +%FT%TZ)
 TO=$(date -u +%FT%TZ)`;
+
+/** A day that has files, and a root once it is closed: the oldest of the archive. */
+export const ARCHIVED_DAY = `DAY=$(curl -sG "$BASE/v2/archive" -H "Authorization: Bearer $KEY" -d layer=funding -d where=venue=binance |
+     grep -o '"day":"[^"]*' | head -n 1 | cut -c 8-)`;
+/** What each member of an example about a day or a payment is in a shell; the demo's closed day has rows of ten minutes from 12:00. */
+const VARIABLES: Readonly<Record<string, string>> = {
+  day: '$DAY',
+  at: `\${DAY}T12:10:00Z`,
+  receipt_id: '$RECEIPT',
+};
 const WINDOW: ReadonlySet<string> = new Set(['from', 'to']);
 
 /** Inside single quotes of a shell. */
@@ -41,16 +51,23 @@ const withWindow = (body: string): string =>
 export const fillPath = (path: string, input: Readonly<Record<string, unknown>>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(input[name])));
 
-/** The example as a command; it uses BASE, KEY and, for the past, FROM and TO. */
+/** The path of a command, in double quotes. */
+const shellPath = (path: string, input: Readonly<Record<string, unknown>>): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => VARIABLES[name] ?? encodeURIComponent(String(input[name])));
+
+const shellParameter = ([name, value]: [string, unknown]): string =>
+  VARIABLES[name] === undefined ? `'${name}=${quoted(String(value))}'` : `"${name}=${VARIABLES[name]}"`;
+
+/** The example as a command; it uses BASE, KEY and, for the past, FROM and TO, DAY or RECEIPT. */
 export const exampleCommand = ({ method, path, key, class: requestClass, example }: Endpoint): string => {
-  const url = `"$BASE${fillPath(path, example.input)}"`;
+  const url = `"$BASE${shellPath(path, example.input)}"`;
   const headers = key === 'required' ? ' -H "Authorization: Bearer $KEY"' : '';
   if (method === 'POST') {
     const body = withWindow(quoted(wideJson(example.input, '     ', 4)));
     return `curl -s ${url}${headers} -H 'Content-Type: application/json' \\\n     -d '${body}'`;
   }
   const inputs = Object.entries(example.input).filter(([name]) => !path.includes(`{${name}}`));
-  const query = inputs.map(([name, value]) => ` \\\n     --data-urlencode '${name}=${quoted(String(value))}'`).join('');
+  const query = inputs.map((input) => ` \\\n     --data-urlencode ${shellParameter(input)}`).join('');
   const flags = `${requestClass === 'stream' ? 'N' : ''}${inputs.length > 0 ? 'G' : ''}`;
   return `curl -s${flags} ${url}${headers}${query}`;
 };

@@ -8,6 +8,8 @@ import { ACCOUNT_URL, type Browser, signUp, startSite } from '../site-fixture.ts
 
 const api = fastify();
 const asked: { readonly url: string; readonly authorization: string | undefined }[] = [];
+const ANCHORED = '2026-02-03';
+api.get('/status.json', () => ({ venues: [], anchored: { day: ANCHORED, status: 'confirmed' } }));
 api.all('*', (request, reply) => {
   asked.push({ url: request.url, authorization: request.headers.authorization });
   return reply.type('application/json').send('{}');
@@ -109,4 +111,18 @@ t.test('no part of a path leads to another endpoint', async (t) => {
   await run(browser(), file, { p_listing: 'a/../..', p_layer: '%2e%2e', p_day: 'x?y#z' });
   t.match(asked, [{ url: '/v2/archive/a%2F..%2F../%252e%252e/x%3Fy%23z' }]);
   t.equal(fillPath('/anchors/:day', { day: '..' }), null);
+});
+
+t.test('a form is filled with what this service has: the newest anchored day, and no payment of another', async (t) => {
+  const readFilled = async (name: string, field: string): Promise<string | undefined> => {
+    const endpoint = RUN.find((one) => one.name === name);
+    if (endpoint === undefined) return undefined;
+    const { body } = await browser().get(`/docs/${endpointSlug(endpoint)}`, { headers: { host } });
+    const [input] = new RegExp(`<input[^>]* id="try-${field}"[^>]*>`).exec(body) ?? [];
+    return input === undefined ? undefined : (/ value="([^"]*)"/.exec(input)?.[1] ?? '');
+  };
+  t.equal(await readFilled('archive_file', 'day'), ANCHORED);
+  t.equal(await readFilled('anchor_day', 'day'), ANCHORED);
+  t.equal(await readFilled('anchor_proof', 'at'), `${ANCHORED}T23:59:59.000Z`);
+  t.equal(await readFilled('receipt', 'receipt_id'), '');
 });
