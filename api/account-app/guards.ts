@@ -1,11 +1,11 @@
 // The session of each request, and refused requests: origins of other sites, forms without their token (AC-05).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { SESSION_DAYS } from '../accounts/sessions.ts';
 import { FORM_FIELD } from './form-tokens.ts';
 import { isJsonPath, sendProblem } from './shell.ts';
 import type { Site } from './site.ts';
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
-const SESSION_DAYS = 30;
 
 const isSecure = ({ urls }: Site): boolean => urls.account.startsWith('https:');
 const cookieName = (site: Site): string => (isSecure(site) ? '__Host-session' : 'session');
@@ -100,3 +100,10 @@ export const requireSession = async (request: FastifyRequest, reply: FastifyRepl
   const next = request.method === 'GET' ? `?next=${encodeURIComponent(request.url)}` : '';
   return reply.redirect(`/sign-in${next}`, 303);
 };
+
+/** A page of another name that leads to this address (DNS rebinding) is not the site, so that it reads nothing without a session. */
+const isOwnHost = (request: FastifyRequest, { urls }: Site): boolean => request.host === new URL(urls.account).host;
+
+/** Whether the explorer needs no sign-in from this request: the operator has opened it (EXPLORER_KEY). */
+export const isOpen = (request: FastifyRequest, site: Site): boolean =>
+  site.explorerKey !== null && isOwnHost(request, site);

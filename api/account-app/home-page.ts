@@ -1,5 +1,7 @@
 // The start page: what the service is and how to begin; redirects signed-in users to their keys.
+
 import { html } from 'htm/preact';
+import { isOpen } from './guards.ts';
 import { SITE_NAME, sendPage } from './shell.ts';
 import type { SiteModule } from './site.ts';
 
@@ -23,7 +25,8 @@ export const homePage: SiteModule = {
           </p>
           <p class="actions">
             <a class="button" href="/sign-up">Create a free account</a>
-            <a class="button quiet" href="/sign-in">Sign in</a>
+            ${isOpen(request, site) ? html`<a class="button quiet" href="/explore">Explore without an account</a>` : html`<a class="button quiet" href="/sign-in">Sign in</a>`}
+            <a class="button quiet" href="/docs">Read the documentation</a>
           </p>
         </div>`,
         },

@@ -112,7 +112,7 @@ const showKeys = async (site: Site, exchange: Exchange, { problem, status = 200 
       ${problem}${compromised(keys)}${newKeyForm(site, exchange)}
       ${
         keys.length === 0
-          ? html`<p class="muted">You have no key yet. Make one: its first call is one press away.</p>`
+          ? html`<p class="muted">You have no key yet. Make one: the page then shows its first call, ready to run.</p>`
           : table(
               'Your keys',
               COLUMNS,

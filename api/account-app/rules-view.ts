@@ -22,7 +22,7 @@ const formatReason = (reason: string | null): string => (reason ?? 'unknown').re
 const formatCodes = (codes: readonly string[], total: number): string =>
   `${codes.join(', ')}${total > codes.length ? ` and ${total - codes.length} more` : ''}`;
 
-export const describeState = ({ state, reason, matched, matchedTotal }: OwnState): string => {
+const describeState = ({ state, reason, matched, matchedTotal }: OwnState): string => {
   if (state === 'unknown') return `unknown: ${formatReason(reason)}`;
   return state === 'false' ? 'false' : `true: ${formatCodes(matched, matchedTotal)}`;
 };
@@ -123,7 +123,7 @@ const TONES = { true: 'good', false: 'plain', unknown: 'warn' } as const;
 const ruleRow = (rule: Rule, state: OwnState | undefined): Content =>
   html`<tr class=${rule.enabled ? undefined : 'off'}>
     <th scope="row"><a href=${`${RULES_PATH}/${rule.ruleId}`}>${rule.name}</a></th>
-    <td><code>${rule.query}</code></td>
+    <td class="wraps"><code>${rule.query}</code></td>
     <td>${state === undefined ? '' : tag(TONES[state.state], describeState(state))}</td>
     <td>${state === undefined ? '' : when(toDate(state.since))}</td>
     <td>${rule.shared ? 'Shared' : ''}</td>

@@ -62,7 +62,7 @@ const options = (mode: string): Content =>
       </select>
     </div>
     <div class="field" data-of="screen" hidden=${mode !== 'screen'}>
-      <label class="check"><input type="checkbox" id="unknown" name="unknown" value="1" /> Also those of which it is not known</label>
+      <label class="check"><input type="checkbox" id="unknown" name="unknown" value="1" /> Include instruments with an unknown result</label>
     </div>
   </div>`;
 
@@ -109,14 +109,14 @@ const result: Content = html`<section class="result" aria-labelledby="result-tit
     <h2 id="result-title">Result</h2>
     <p id="result-head" role="status"></p>
     <p class="actions">
-      <button type="button" class="quiet small" data-download="shown" disabled>CSV of this</button>
-      <button type="button" class="quiet small" data-download="csv" hidden>CSV of its last hour</button>
-      <button type="button" class="quiet small" data-download="parquet" hidden>Parquet of its last hour</button>
+      <button type="button" class="quiet small" data-download="shown" disabled>Download as CSV</button>
+      <button type="button" class="quiet small" data-download="csv" hidden>Last hour as CSV</button>
+      <button type="button" class="quiet small" data-download="parquet" hidden>Last hour as Parquet</button>
     </p>
   </div>
   <div id="result" class="result-place"></div>
   <details>
-    <summary>The same from a program</summary>
+    <summary>Run it from a program</summary>
     <p>With a key of yours in <code>PERP_API_KEY</code> (<a href="/keys">make one</a>).</p>
     <h3>curl</h3>
     ${copyable('code-curl', '')}

@@ -84,7 +84,7 @@ const incidentRow = ({ venue, layers, from, to, gap_cause: cause, state, note }:
     <td>${layers.join(', ')}</td>
     <td>${cause ?? ''}</td>
     <td>${stateTag(state)}</td>
-    <td>${note}</td>
+    <td class="wraps">${note}</td>
   </tr>`;
 
 const incidentsSection = (incidents: readonly Incident[]): Content =>

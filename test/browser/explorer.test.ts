@@ -106,7 +106,7 @@ for (const [look, colours] of LOOKS) {
     await examine(t, on, `${look}-query-fault`);
 
     await write(on, 'any(venues where oi > 0) select mark, oi');
-    await page.getByLabel('Also those of which it is not known').check();
+    await page.getByLabel('Include instruments with an unknown result').check();
     await head(on, /2 instruments, as of/);
     await page.locator('.because summary').first().click();
     t.match(await page.locator('.because li').first().textContent(), /^oi at .* is (missing|off)/);
@@ -178,7 +178,7 @@ t.test('the same call from a program answers the same, and the table is taken al
     t.match(stdout, /BTC-PERP/, name);
   }
   const coming = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'CSV of this' }).click();
+  await page.getByRole('button', { name: 'Download as CSV' }).click();
   const saved = await (await coming).path();
   const { stdout } = await run('cat', [saved]);
   t.match(
