@@ -967,10 +967,14 @@ class Chain {
 
 const isRehearsal = (answer) => answer.network !== BASE || answer.binding === false;
 
+/** A chain that is not Base itself: another id, or another history under the same one. */
+const describeChain = ({ network }) =>
+  network === BASE ? `the chain has the id of Base (${BASE}) and is another one` : `the chain (${network ?? 'not known yet'}) is not Base (${BASE})`;
+
 /** The steps on the chain; skipped without a URL. */
 const checkChain = async (report, answer, url) => {
   if (isRehearsal(answer))
-    report.tell(`note rehearsal: the chain (${answer.network ?? 'not known yet'}) is not Base itself (${BASE}), so the anchor binds nobody`);
+    report.tell(`note rehearsal: ${describeChain(answer)}, so the anchor binds nobody`);
   const chain = new Chain(answer, url);
   const checks = [() => chain.checkId(), () => chain.checkCode(), () => chain.checkRoot(), () => chain.checkTransaction()];
   for (const [at, [name, claim]] of Object.entries(CHAIN_STEPS).entries()) {

@@ -83,7 +83,7 @@ t.test('a posted root holds, anything else on the chain is refused by its step',
   await t.test('a rehearsal is named as one', async (t) => {
     const words = [await proofFile({ ...posted, binding: false }), ...rpc];
     const report = await requireReport(t, words, { code: 0, report: /^VERIFIED in a rehearsal: /m });
-    t.match(report, /^note rehearsal: the chain \(eip155:8453\) is not Base itself/m);
+    t.match(report, /^note rehearsal: the chain has the id of Base \(eip155:8453\) and is another one, so/m);
     const offline = [await proofFile({ ...posted, network: 'eip155:31337', binding: false })];
     await requireReport(t, offline, { code: 0, report: /^note rehearsal: the chain \(eip155:31337\) is not Base/m });
     const unknown = [await proofFile({ ...posted, network: null, binding: false })];

@@ -1271,7 +1271,10 @@ class Chain:
 def check_chain(report, answer, url):
     """The steps on the chain; skipped without a URL."""
     if answer['network'] != BASE or answer.get('binding') is False:
-        say(f'note rehearsal: the chain ({answer["network"] or "not known yet"}) is not Base itself ({BASE}), so the anchor binds nobody')
+        network = answer['network']
+        other = f'the chain ({network or "not known yet"}) is not Base ({BASE})'
+        chain = f'the chain has the id of Base ({BASE}) and is another one' if network == BASE else other
+        say(f'note rehearsal: {chain}, so the anchor binds nobody')
     chain = Chain(answer, url)
     checks = (chain.check_id, chain.check_code, chain.check_root, chain.check_transaction)
     for (name, claim), check in zip(CHAIN_STEPS.items(), checks):
