@@ -38,6 +38,22 @@ const makeBook = (bids: readonly Level[], asks: readonly Level[]): Book => {
   return book;
 };
 
+t.test('a price that a snapshot has twice is one level, of its last size', (t) => {
+  const twice = makeBook(
+    [
+      ['10', '1'],
+      ['10', '2'],
+      ['9', '1'],
+    ],
+    [['11', '1']],
+  );
+  t.same(topLevels(twice, 3).bids, [
+    ['10', '2'],
+    ['9', '1'],
+  ]);
+  t.end();
+});
+
 t.test('the top of the book with its exact middle and spread', (t) => {
   const book = makeBook(
     [

@@ -35,6 +35,18 @@ const rolled = (bars: readonly (Bar | null)[]) => {
   return found && candleRow({ venue: 'paper', symbol: 'LIN', priceType: 'trade' }, found, 9);
 };
 
+t.test('minutes that were never sealed are lost with the log up to where it is lost, and unlisted after it', (t) => {
+  const causeWith = (lostBefore: number): string | null | undefined => {
+    const candles: CandleState = { minutes: {}, proved: {}, newest: {}, rollups: {} };
+    const longer = foldMinute(candles, makeMinute(1, { volume: '1', unit: 'base' }), lostBefore);
+    return longer.find(({ timeframe }) => timeframe === '2m')?.gapCause;
+  };
+  t.equal(causeWith(0), 'not_listed');
+  t.equal(causeWith(START), 'not_listed', 'nothing of the candle is before the log');
+  t.equal(causeWith(START + 1), 'storage_failure');
+  t.end();
+});
+
 t.test('minutes of one unit add up, also around one without trades', (t) => {
   const row = rolled([{ volume: '1.5', unit: 'base' }, null, { volume: '2', unit: 'base' }]);
   t.equal(row?.figures['volume'], '3.5');

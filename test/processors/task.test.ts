@@ -550,6 +550,26 @@ t.test('a message that cannot be read is a dead letter with its code and stops n
   t.end();
 });
 
+t.test('a listing that is not known yet is one dead letter, however often its venue names it', (t) => {
+  const log = begin(['BTCUSDT']);
+  for (let i = 0; i < 3; i++) {
+    log.now += SECOND;
+    mark(log, '101', { symbol: 'ETHUSDT' });
+  }
+  reference(log, ['BTCUSDT', 'ETHUSDT']);
+  mark(log, '102', { symbol: 'ETHUSDT' });
+  const { outputs } = runTask(SPEC, log.records);
+  t.same(
+    outputs.flatMap(({ deadLetters }) => deadLetters.map(({ code, message }) => [code, message])),
+    [['VENUE_UNKNOWN_LISTING', 'no listing "ETHUSDT"']],
+  );
+  t.same(
+    listReadings(outputs, 'mark').map(({ values }) => values['mark']),
+    ['102'],
+  );
+  t.end();
+});
+
 t.test('a record that is no raw message at all is a dead letter with its bytes', (t) => {
   const log = begin();
   const task = new Task(SPEC);

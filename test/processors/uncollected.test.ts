@@ -9,7 +9,7 @@ import { createStore } from '../../processors/task/store.ts';
 import type { LogRecord } from '../../processors/task/task.ts';
 import { Task } from '../../processors/task/task.ts';
 import type { Row } from '../../schemas/topics.ts';
-import { SECOND, START, TestLog } from '../support/task-driver.ts';
+import { listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 import { allLayers, kline, MINUTE, mark, reference } from '../support/task-logs.ts';
 
 const DAY = 1_440 * MINUTE;
@@ -121,5 +121,33 @@ t.test('uncollected minutes are folded at once as they would be one by one', (t)
     }
   };
   fc.assert(fc.property(fc.array(stretch, { minLength: 1, maxLength: 4 }), isSame), { numRuns: 30 });
+  t.end();
+});
+
+t.test('a minute whose messages were not all read is not proved empty by a later one', (t) => {
+  const causes = (isInterrupted: boolean): readonly (string | undefined)[] => {
+    const log = new TestLog();
+    log.capability(allLayers);
+    reference(log);
+    log.open('k1', 'market', COVERS);
+    for (const minute of [0, 1, 3]) {
+      const at = START + (minute + 1) * MINUTE;
+      log.run(at - log.now, ['k1'], SECOND);
+      kline(log, minute);
+      if (minute !== 1 || !isInterrupted) continue;
+      log.run(10 * SECOND, ['k1'], SECOND);
+      log.json('capability', 'collector', 'c1', nothing);
+      log.run(10 * SECOND, ['k1'], SECOND);
+      log.capability(allLayers);
+    }
+    log.run(5 * MINUTE, ['k1'], SECOND);
+    const minutes = listRows(runTask({ venue: allLayers, partition: 0, shards: 1 }, log.records).outputs, 'candles');
+    return minutes
+      .filter(({ texts }) => texts['timeframe'] === '1m' && texts['price_type'] === 'trade')
+      .slice(0, 4)
+      .map(({ texts }) => texts['status']);
+  };
+  t.same(causes(false), ['present', 'present', 'present', 'present'], 'the third minute had no trades');
+  t.same(causes(true), ['present', 'present', 'missing', 'present']);
   t.end();
 });
