@@ -159,6 +159,14 @@ export class ServiceError extends Error {
   }
 }
 
+/** A member whose shape or value is wrong, by its JSON pointer (DQL-34h). */
+export const shapeFault = (path: string, message: string, hint: string): ApiError => ({
+  code: 'DQL_JSON_SCHEMA',
+  message,
+  hint,
+  path,
+});
+
 export const serviceError = (
   code: ErrorCode,
   message: string,

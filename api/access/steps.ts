@@ -191,7 +191,7 @@ const placeStream: Step = async ({ account, operation, leases }, { meter: { plac
 };
 
 /** E-01, steps 2 to 5; step 1 is the router's, the body's come after. */
-export const STEPS: readonly Step[] = [refuseKeyInUrl, checkCredentials, presentPayment, meterKey, placeStream];
+const STEPS: readonly Step[] = [refuseKeyInUrl, checkCredentials, presentPayment, meterKey, placeStream];
 
 /** The first refusal, or null when the body may be read. */
 export const checkAccess = async (call: Call, deps: AccessDeps): Promise<Refused | null> => {

@@ -14,7 +14,7 @@ import { requireSession } from './guards.ts';
 import { type Content, type Exchange, formField, sendPage } from './shell.ts';
 import type { Site } from './site.ts';
 
-export const CONFIRM_PATH = '/security/mail';
+const CONFIRM_PATH = '/security/mail';
 const CODE_PATH = `${CONFIRM_PATH}/code`;
 
 /** On the page of security: whether the address is confirmed, and the way to it. */

@@ -7,8 +7,6 @@ export const readField = (body: unknown, name: string, most = 1_000): string => 
   return typeof value === 'string' && value.length <= most ? value.replaceAll('\0', '').toWellFormed() : '';
 };
 
-export const isChecked = (body: unknown, name: string): boolean => readField(body, name) === 'on';
-
 /** The client's name for itself. */
 export const readAgent = (headers: { readonly 'user-agent'?: string | undefined }): string =>
   headers['user-agent'] ?? '';

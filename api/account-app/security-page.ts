@@ -16,7 +16,7 @@ import { passkeyButton } from './sign-in-page.ts';
 import { NEW_PASSWORD } from './sign-up-page.ts';
 import type { Site, SiteModule } from './site.ts';
 
-export const SECURITY_PATH = '/security';
+const SECURITY_PATH = '/security';
 const MOST_EVENTS = 50;
 
 export type Shown = { readonly problem?: Content; readonly status?: number };
@@ -169,7 +169,7 @@ const leavePart = (site: Site, exchange: Exchange): Content => {
     </details>`;
 };
 
-export const showSecurity = async (site: Site, exchange: Exchange, { problem, status = 200 }: Shown = {}) => {
+const showSecurity = async (site: Site, exchange: Exchange, { problem, status = 200 }: Shown = {}) => {
   const { accountId } = exchange.request.session as Session;
   const { pool } = site;
   const [account, passkeys, left, sessions, events] = await Promise.all([

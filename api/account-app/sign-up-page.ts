@@ -45,9 +45,6 @@ const showForm = (site: Site, exchange: Exchange, { email, next, problem, status
       </p>`,
   });
 
-export const codesList = (codes: readonly string[]): Content =>
-  html`<ol class="codes" id="codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ol>`;
-
 const showCodes = (site: Site, exchange: Exchange, { codes, next }: { codes: readonly string[]; next: string }) =>
   sendPage(site, exchange, {
     title: 'Recovery codes',

@@ -1,4 +1,5 @@
 // The first call of a new key: the `curl` that the page shows, and its answer, which the server of the page requests.
+
 import { fetchBytes } from '../../infra/runtime/http.ts';
 import { parseKeepingDigits } from '../tool-app/digits.ts';
 import type { SiteUrls } from './site.ts';
@@ -28,8 +29,8 @@ export type TriedCall =
     }
   | { readonly is: 'away' };
 
-/** Digits stay as the API wrote them. */
-const pretty = (text: string): string => {
+/** Digits stay as the API wrote them; a text that is no JSON stays as it is. */
+export const indentJson = (text: string): string => {
   try {
     return JSON.stringify(parseKeepingDigits(text), null, 2);
   } catch {
@@ -50,7 +51,7 @@ export const tryCall = async ({ api }: SiteUrls, key: string): Promise<TriedCall
       maxBytes: MOST_BYTES,
     });
     const ms = Math.round(performance.now() - begun);
-    const lines = pretty(body.toString()).split('\n');
+    const lines = indentJson(body.toString()).split('\n');
     const cutLines = Math.max(0, lines.length - MOST_LINES);
     return { is: 'answered', status, ms, text: lines.slice(0, MOST_LINES).join('\n'), cutLines };
   } catch {

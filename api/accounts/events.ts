@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 /** A pool, or the client of a transaction. */
 export type Db = Pick<Pool, 'query'>;
 
-export const ACCOUNT_ACTIONS = [
+const ACCOUNT_ACTIONS = [
   'signed_up',
   'signed_in',
   'sign_in_failed',

@@ -14,7 +14,7 @@ import type { Pool } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { type Db, recordEvent } from './events.ts';
 
-export const MOST_PASSKEYS = 20;
+const MOST_PASSKEYS = 20;
 const CHALLENGE_MINUTES = 10;
 
 /** The site as authenticators know it: its host, and the origin of its pages. */

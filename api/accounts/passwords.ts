@@ -6,7 +6,7 @@ import { isCommonPassword } from './common-passwords.ts';
 
 export const SHORTEST_PASSWORD = 12;
 /** Longer texts are refused: hashing them costs more than typing them proves. */
-export const LONGEST_PASSWORD = 256;
+const LONGEST_PASSWORD = 256;
 
 /** OWASP's figures for argon2id with 19 MiB. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;

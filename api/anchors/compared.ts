@@ -37,7 +37,7 @@ export const notePlaces = (table: AnchoredTable) => {
 };
 
 /** As `createRowTest` chooses among readings: the row of a `seq`, else the newest up to `at` that is not late; -1 when there is none. */
-export const placeOfRow = ({ at, seq, late }: Places, name: Pick<RowName, 'at' | 'seq'>): number => {
+const placeOfRow = ({ at, seq, late }: Places, name: Pick<RowName, 'at' | 'seq'>): number => {
   if (name.seq !== null) return seq.indexOf(name.seq);
   return at.findLastIndex((held, place) => held <= name.at && late[place] === false);
 };

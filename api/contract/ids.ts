@@ -10,7 +10,7 @@ const uuidV7 = (nowMs: number): bigint => {
 };
 
 /** `nowMs`: milliseconds since 1970. */
-export const makeId = (prefix: string, nowMs: number): string => `${prefix}_${printCrockford(uuidV7(nowMs))}`;
+const makeId = (prefix: string, nowMs: number): string => `${prefix}_${printCrockford(uuidV7(nowMs))}`;
 
 export const makeReceiptId = (nowMs: number): string => makeId('rcp', nowMs);
 

@@ -1,12 +1,12 @@
 // The input of a request as it was sent: parameters of the URL or a JSON body, and the one header that is checked with them (E-01 steps 5 and 6).
 import type { FastifyRequest } from 'fastify';
-import { type ApiError, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, ServiceError, shapeFault } from '../../schemas/errors.ts';
 import { parseExactly } from '../../schemas/exact-json.ts';
 import type { Call } from '../access/call.ts';
 import { type Endpoint, pathParameters } from '../contract/endpoint.ts';
 import { byteLimitFaults, WRONG_ENCODING, WRONG_MEDIA_TYPE } from './answers.ts';
 import { type MemberPath, repeatedMembers } from './repeated-members.ts';
-import { clip, fault, pointer } from './shape-faults.ts';
+import { clip, pointer } from './shape-faults.ts';
 
 export type Read = {
   readonly input: unknown;
@@ -28,7 +28,11 @@ const addToList = (held: unknown, text: string): string[] => [...(Array.isArray(
 
 const repeatedFault = (path: MemberPath): ApiError => {
   const name = clip(String(path.at(-1)));
-  return fault(`/${path.map((part) => pointer(String(part))).join('/')}`, `"${name}" is given twice.`, 'Give it once.');
+  return shapeFault(
+    `/${path.map((part) => pointer(String(part))).join('/')}`,
+    `"${name}" is given twice.`,
+    'Give it once.',
+  );
 };
 
 /** Reads query parameters into members; a parameter given twice is a fault, unless it is a list. */
@@ -52,7 +56,7 @@ const readQuery = (endpoint: Endpoint, { query, params }: Call, apart: readonly 
 /** Parameters in the URL of an endpoint that takes a body. */
 const strayParameters = (query: URLSearchParams): ApiError[] =>
   [...new Set(query.keys())].map((name) =>
-    fault(
+    shapeFault(
       `/${pointer(name)}`,
       `"${clip(name)}" stands in the URL, where this endpoint takes nothing.`,
       'Send it in the body.',
@@ -61,14 +65,14 @@ const strayParameters = (query: URLSearchParams): ApiError[] =>
 
 /** A body as JSON. A body that is none, or no UTF-8, is a fault of shape; of a member given twice the last is judged with the others. */
 const readBody = (body: Buffer, apart: readonly ApiError[]): Read => {
-  const none = fault('', 'The body is empty.', 'Send a JSON object, such as {}.');
+  const none = shapeFault('', 'The body is empty.', 'Send a JSON object, such as {}.');
   if (body.length === 0) throw new ServiceError([...apart, none]);
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
     const input = parseExactly(text);
     return { input, faults: [], apart: [...apart, ...repeatedMembers(text).map(repeatedFault)] };
   } catch {
-    const broken = fault('', 'The body is not JSON.', 'Send one JSON object in UTF-8.');
+    const broken = shapeFault('', 'The body is not JSON.', 'Send one JSON object in UTF-8.');
     throw new ServiceError([...apart, broken]);
   }
 };

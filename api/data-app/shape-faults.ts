@@ -1,7 +1,7 @@
 // Faults of the shape that a schema describes, with the catalogue's codes and texts, each with its path (E-01 step 6, N-13, E-08).
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
-import { type ApiError, nearest } from '../../schemas/errors.ts';
+import { type ApiError, nearest, shapeFault } from '../../schemas/errors.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 
 const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true });
@@ -21,13 +21,6 @@ export const prepareValidator = ({ input }: Endpoint): void => void findValidato
 const CLIPPED = 40;
 export const clip = (text: string): string => (text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text);
 export const pointer = (name: string): string => clip(name).replaceAll('~', '~0').replaceAll('/', '~1');
-
-export const fault = (path: string, message: string, hint: string): ApiError => ({
-  code: 'DQL_JSON_SCHEMA',
-  message,
-  hint,
-  path,
-});
 
 const show = (value: unknown): string => {
   if (typeof value === 'string') return `"${clip(value)}"`;
@@ -54,7 +47,7 @@ const unknownMember = (error: ErrorObject): ApiError => {
       : known.length > 0
         ? `Members are ${known.join(', ')}.`
         : 'It takes no members.';
-  return fault(`${error.instancePath}/${pointer(name)}`, `"${clip(name)}" is not a member here.`, hint);
+  return shapeFault(`${error.instancePath}/${pointer(name)}`, `"${clip(name)}" is not a member here.`, hint);
 };
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -71,7 +64,7 @@ const valueFault = (error: ErrorObject): ApiError => {
   const name = subject(path);
   switch (keyword) {
     case 'type':
-      return fault(
+      return shapeFault(
         path,
         `${name} is ${show(data)}, not ${WORDS[String(params.type)] ?? params.type}.`,
         `Send ${WORDS[String(params.type)] ?? params.type}.`,
@@ -80,30 +73,34 @@ const valueFault = (error: ErrorObject): ApiError => {
       return enumFault(error, name);
     case 'required': {
       const missing = String(params.missingProperty);
-      return fault(`${path}/${pointer(missing)}`, `"${missing}" is missing.`, `Send ${missing}.`);
+      return shapeFault(`${path}/${pointer(missing)}`, `"${missing}" is missing.`, `Send ${missing}.`);
     }
     case 'minimum':
     case 'maximum':
-      return fault(
+      return shapeFault(
         path,
         `${name} is ${show(data)}, outside its range.`,
         `Send a number of at ${keyword === 'minimum' ? 'least' : 'most'} ${params.limit}.`,
       );
     case 'minItems':
     case 'minProperties':
-      return fault(path, `${name} is empty.`, 'Send at least one member, or leave it out.');
+      return shapeFault(path, `${name} is empty.`, 'Send at least one member, or leave it out.');
     case 'maxItems':
-      return fault(path, `${name} has more than ${params.limit} members.`, `Send at most ${params.limit}.`);
+      return shapeFault(path, `${name} has more than ${params.limit} members.`, `Send at most ${params.limit}.`);
     case 'minLength':
-      return fault(path, `${name} is empty.`, 'Send a text.');
+      return shapeFault(path, `${name} is empty.`, 'Send a text.');
     case 'maxLength':
-      return fault(
+      return shapeFault(
         path,
         `${name} has more than ${params.limit} characters.`,
         `Send at most ${params.limit} characters.`,
       );
     default:
-      return fault(path, `${name} is ${show(data)}, which is not of its shape.`, 'Send what its description asks for.');
+      return shapeFault(
+        path,
+        `${name} is ${show(data)}, which is not of its shape.`,
+        'Send what its description asks for.',
+      );
   }
 };
 
@@ -111,7 +108,7 @@ const enumFault = ({ instancePath, params, data }: ErrorObject, name: string): A
   const allowed = (params.allowedValues as unknown[]).map(String);
   const near = typeof data === 'string' ? nearest(clip(data), allowed) : [];
   const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Send one of ${allowed.join(', ')}.`;
-  return fault(instancePath, `${name} is ${show(data)}, not one of its values.`, hint);
+  return shapeFault(instancePath, `${name} is ${show(data)}, not one of its values.`, hint);
 };
 
 /** Faults of the alternatives of a union whose own kind fits what was sent; those of the other kinds have no meaning. */
@@ -135,7 +132,7 @@ const unionFault = ({ instancePath, parentSchema, data }: ErrorObject): ApiError
   // An enumeration states no type: its values are texts.
   const branches = (parentSchema?.anyOf ?? []) as readonly { readonly type?: string }[];
   const kinds = [...new Set(branches.map(({ type = 'string' }) => WORDS[type] ?? type))].join(' or ');
-  return fault(instancePath, `${subject(instancePath)} is ${show(data)}, not ${kinds}.`, `Send ${kinds}.`);
+  return shapeFault(instancePath, `${subject(instancePath)} is ${show(data)}, not ${kinds}.`, `Send ${kinds}.`);
 };
 
 const asFault = (error: ErrorObject): ApiError => {

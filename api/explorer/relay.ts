@@ -10,7 +10,7 @@ import { openExplorerKeys } from './explorer-key.ts';
 import { requireExplorer } from './guard.ts';
 import { fillPath, RELAYED, type RelayedCall } from './relayed-calls.ts';
 
-export const RELAY_PREFIX = '/api/explore';
+const RELAY_PREFIX = '/api/explore';
 
 /** Headers of the browser's request to send on. None identifies the user: no cookie, no origin, no address. */
 const SENT = ['accept', 'accept-encoding', 'content-type', 'last-event-id', 'x-service-max-bytes'] as const;

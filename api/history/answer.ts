@@ -6,12 +6,11 @@ import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, type JsonValue, type NumberFormat, rawJson, writeJson } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { listingId } from '../../schemas/tables.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import type { Bounds } from '../live/bounds.ts';
-import { type Selected, versionAt } from '../live/listing-book.ts';
+import { type Selected, toListingId, versionAt } from '../live/listing-book.ts';
 import { findListingPolicy } from '../live/listing-view.ts';
 import { findUnit, isQuantity, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -155,8 +154,6 @@ const layerText = (series: ListingSeries, layer: ReadingLayer, answers: readonly
 const needsMarks = ({ units, layers }: HistoryOptions): boolean =>
   units !== 'published' &&
   layers.some((layer) => Object.keys(LAYERS[layer].members).some((member) => isQuantity(layer, member)));
-
-const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 const NO_SERIES: ReadonlyMap<string, readonly StoredRow[]> = new Map();
 

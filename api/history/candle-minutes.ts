@@ -2,10 +2,9 @@
 // yet (H-11, H-12, H-16c, H-16k).
 import { BASE_TIMEFRAME } from '../../schemas/layers/candle.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { listingId } from '../../schemas/tables.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { sealsAt } from '../../schemas/windows.ts';
-import type { Selected } from '../live/listing-book.ts';
+import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { type CandleQuestion, type Candles, gatherCandles, type StoredCandle } from './candle-rows.ts';
 import { retentionFrom, type Span } from './past.ts';
@@ -19,8 +18,6 @@ type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 /** Periods of `length` from `from` to `to`, both on boundaries. */
 type Periods = Omit<CandleQuestion, 'timeframe'> & { readonly length: Micros };
 type Gathered = { readonly listings: readonly Selected[]; readonly candles: Candles; readonly evaluatedAt: Micros };
-
-const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 export const minuteEnd = (at: Micros): Micros => Math.floor(at / MINUTE) * MINUTE + MINUTE;
 

@@ -6,10 +6,9 @@ import { formatInstantMicros } from '../../schemas/instants.ts';
 import { CANDLE_FIGURES, type CandleFigure, type Timeframe } from '../../schemas/layers/candle.ts';
 import { CANDLES } from '../../schemas/layers/index.ts';
 import type { Digits, Micros, PriceType } from '../../schemas/records.ts';
-import { listingId } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { sealsAt } from '../../schemas/windows.ts';
-import type { Selected } from '../live/listing-book.ts';
+import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { type HistoryReader, places } from './store.ts';
 
@@ -135,8 +134,6 @@ const readRecent = (live: LiveMemory, { listing }: Selected, question: CandleQue
   }
   return { sealed, provisional };
 };
-
-const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 const readStored = (
   reader: HistoryReader,

@@ -1,25 +1,16 @@
 // The items of a candle answer: listing by listing, as the bytes that are sent and hashed (H-10 to H-13, H-16).
 import { type Policy, REASON_OF_POLICY } from '../../schemas/freshness.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import { byKey, figure, type JsonValue, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import { CANDLE_PRICES, type Timeframe } from '../../schemas/layers/candle.ts';
 import { LAYERS } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
-import { listingId } from '../../schemas/tables.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { type Selected, versionAt } from '../live/listing-book.ts';
+import { type Selected, toListingId, versionAt } from '../live/listing-book.ts';
 import { findPricePolicy } from '../live/listing-view.ts';
-import {
-  figureOrNull,
-  instantOrNull,
-  type Mark,
-  makeConversion,
-  mayNeedMark,
-  orNone,
-  unitCounted,
-} from '../live/members.ts';
+import { figureOrNull, type Mark, makeConversion, mayNeedMark, orNone, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherMinutes, MINUTE, minuteEnd, ROWS_AT_A_TIME } from './candle-minutes.ts';
 import {
@@ -208,8 +199,6 @@ const itemText = (subject: Subject, rows: readonly Row[]): string => {
     options,
   );
 };
-
-const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 /** Marks at the ends of the periods of listings whose volumes convert with one: the last reading of each period, for an older one is stale. */
 const gatherMarks = async (

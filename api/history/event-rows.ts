@@ -5,10 +5,9 @@ import { STATE_LAG } from '../../schemas/freshness.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import { liquidation } from '../../schemas/layers/liquidation.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
-import { listingId } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
-import type { Selected } from '../live/listing-book.ts';
+import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Span } from './past.ts';
 import { type HistoryReader, places } from './store.ts';
@@ -67,8 +66,6 @@ const fromRow = ({ at, texts, instants, figures }: Row): StoredLiquidation => ({
 });
 
 const isEvent = ({ texts, flags }: Row): boolean => texts.status === 'present' && flags.late !== true;
-
-export const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 /** Events with `from <= received_at < to` (DQL-33g). */
 export type EventQuestion = Span & { readonly listings: readonly Selected[]; readonly side: Side | null };

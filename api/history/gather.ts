@@ -1,9 +1,8 @@
 // Reads what an answer needs for a few listings: series of each layer, marks for conversions, losses of connections.
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { listingId } from '../../schemas/tables.ts';
 import { COUNTS_WITHIN, SEALS_AFTER, sealsAt } from '../../schemas/windows.ts';
-import type { Selected } from '../live/listing-book.ts';
+import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Span } from './past.ts';
 import { joinSeries, type ReadingRow, type RecentSeries } from './series.ts';
@@ -35,8 +34,6 @@ export const readRecent = (live: LiveMemory, { listing }: Selected, layer: Readi
   }
   return { sealed, provisional };
 };
-
-const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 const merge = (parts: readonly Rows[]): Rows => {
   const merged: Rows = new Map();

@@ -1,23 +1,15 @@
 // The items of a liquidations answer: one page over all listings, with the gaps that begin within it (H-15, H-16e).
 import { REASON_OF_POLICY } from '../../schemas/freshness.ts';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import { byKey, figure, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 import { convertQuantity, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { type Selected, versionAt } from '../live/listing-book.ts';
+import { type Selected, toListingId, versionAt } from '../live/listing-book.ts';
 import { findListingPolicy } from '../live/listing-view.ts';
-import { figureOrNull, instantOrNull, makeConversion, orNone, unitCounted, valueRule } from '../live/members.ts';
+import { figureOrNull, makeConversion, orNone, unitCounted, valueRule } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import {
-  gatherEvents,
-  gatherGaps,
-  joinGaps,
-  type Side,
-  type StoredGap,
-  type StoredLiquidation,
-  toListingId,
-} from './event-rows.ts';
+import { gatherEvents, gatherGaps, joinGaps, type Side, type StoredGap, type StoredLiquidation } from './event-rows.ts';
 import { retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import type { HistoryReader } from './store.ts';

@@ -1,5 +1,5 @@
 // Common decisions of all answers about the past: the selected listings, whether the answer can still change, what is unknown (N-11, H-09).
-import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, serviceError, shapeFault } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
@@ -138,13 +138,6 @@ export const refuseTooLarge = ({ bytes, listings, ofListings }: Made, { limit, h
   const hint = whatFits(fittingShare(whole, ofListings * heads));
   throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${limit}.`, { hint });
 };
-
-export const shapeFault = (path: string, message: string, hint: string): ApiError => ({
-  code: 'DQL_JSON_SCHEMA',
-  message,
-  hint,
-  path,
-});
 
 export const instantFaults = (text: string | undefined, path: string): ApiError[] =>
   text === undefined || parseInstant(text) !== null

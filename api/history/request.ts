@@ -1,7 +1,7 @@
 // The request of a history answer: its shape, which instants it means, and what a mode may not have (H-02 to H-04).
 import Type, { type Static } from 'typebox';
 import { parseDuration } from '../../schemas/durations.ts';
-import type { ApiError } from '../../schemas/errors.ts';
+import { type ApiError, shapeFault } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
@@ -10,7 +10,7 @@ import { IncludeSynthetic, NumberFormatParameter, Units } from '../contract/para
 import { Where } from '../language/where-object.ts';
 import { Freshness, freshnessFaults } from '../live/bounds.ts';
 import type { RequestedTimes } from './gather.ts';
-import { instantFaults, shapeFault, windowFaults } from './past.ts';
+import { instantFaults, windowFaults } from './past.ts';
 
 const INTERVALS = ['10s', '30s', '1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'] as const;
 

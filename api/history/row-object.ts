@@ -1,11 +1,11 @@
 // One row of a history answer, evaluated at its own instant (H-05, H-07, H-16b).
 import { type Policy, type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import { instantOrNull, type Mark, makeInstants, makeMembers, markFor } from '../live/members.ts';
+import { type Mark, makeInstants, makeMembers, markFor } from '../live/members.ts';
 import type { Row } from './row-groups.ts';
 import type { StoredReading } from './stored-row.ts';
 

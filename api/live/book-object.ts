@@ -1,12 +1,12 @@
 // The item of one listing's order book at T, exactly as H-14 shapes it.
 import type { StatusAnswer } from '../../schemas/freshness.ts';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import { byKey, type JsonValue, rawJson } from '../../schemas/json.ts';
 import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits } from '../../schemas/records.ts';
 import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
 import { convertQuantity, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { instantOrNull, type Mark, makeConversion, markFor, unitCounted } from './members.ts';
+import { type Mark, makeConversion, markFor, unitCounted } from './members.ts';
 
 export type BookQuestion = {
   readonly book: Reading | null;

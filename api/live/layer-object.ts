@@ -1,10 +1,12 @@
 // The value object of one listing and layer at T, exactly as L-04 shapes it.
+
 import { type Policy, type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
+import { instantOrNull } from '../../schemas/instants.ts';
 import { type JsonValue, type NumberFormat, rawJson, writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
 import { convertQuantity, type UnitsMode } from '../../schemas/units.ts';
-import { instantOrNull, type Mark, makeInstants, makeMembers, makeUnits, markFor, unitCounted } from './members.ts';
+import { type Mark, makeInstants, makeMembers, makeUnits, markFor, unitCounted } from './members.ts';
 
 export type LayerQuestion = {
   readonly reading: Reading | null;

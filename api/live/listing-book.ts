@@ -1,5 +1,7 @@
 // What is known about one listing: its versions and its newest reading of each layer.
+
 import type { Micros } from '../../schemas/records.ts';
+import { listingId } from '../../schemas/tables.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import type { NewestReadings } from './live-message.ts';
 
@@ -13,6 +15,9 @@ export type LiveListing = {
 
 /** A listing with its version at the requested instant. */
 export type Selected = { readonly listing: LiveListing; readonly version: ListingVersion };
+
+/** `venue:venue_symbol`, as stored rows name the listing. */
+export const toListingId = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
 type Version = { readonly written_at: Micros };
 

@@ -135,8 +135,6 @@ export const valueRule = (rule: QuantityRule): QuantityRule => ({
 });
 
 export const figureOrNull = (digits: Digits | null): Figure | null => (digits === null ? null : figure(digits));
-export const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
-
 /** `instants` of a reading; none when it has none. */
 export const makeInstants = ({ instants }: Pick<Reading, 'instants'>): JsonValue | undefined => {
   const names = Object.keys(instants);

@@ -1,6 +1,7 @@
 // One call to the data API from a page, as a client would make it; the answer as it is shown, with the digits that the API wrote.
+
 import type { SiteUrls } from '../account-app/site.ts';
-import { parseKeepingDigits } from '../tool-app/digits.ts';
+import { indentJson } from '../account-app/try-call.ts';
 
 const TIMEOUT_MS = 15_000;
 /** Bounds of an answer as shown; the page states that there is more. */
@@ -19,14 +20,6 @@ export type TriedCall =
       readonly location: string | null;
     }
   | { readonly is: 'away' };
-
-const pretty = (text: string): string => {
-  try {
-    return JSON.stringify(parseKeepingDigits(text), null, 2);
-  } catch {
-    return text;
-  }
-};
 
 /** The API refuses an answer larger than this page shows, and its hint explains how to narrow it (T-04). */
 export const callApi = async (
@@ -50,7 +43,7 @@ export const callApi = async (
     });
     const text = await answer.text();
     const ms = Math.round(performance.now() - begun);
-    const lines = text === '' ? [] : pretty(text).split('\n');
+    const lines = text === '' ? [] : indentJson(text).split('\n');
     const cutLines = Math.max(0, lines.length - MOST_LINES);
     const shown = lines.slice(0, MOST_LINES).join('\n');
     return {

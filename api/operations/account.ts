@@ -2,7 +2,7 @@
 
 import Type from 'typebox';
 import { serviceError } from '../../schemas/errors.ts';
-import { dayOf, formatInstant } from '../../schemas/instants.ts';
+import { dayOf, formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyFacts } from '../access/account-store.ts';
@@ -66,14 +66,12 @@ const Output = Type.Object({
   now: Type.Object({ streams: Type.Integer(), requests_in_flight: Type.Integer() }),
 });
 
-const nullableInstant = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
-
 /** A bought key ends with its plan; another key may end while its plan goes on. */
 const describePlan = (plan: Plan, facts: KeyFacts): JsonValue => ({
   code: plan.code,
   name: plan.name,
   since: formatInstant(facts.plan_since),
-  expires_at: facts.kind === 'purchased' ? nullableInstant(facts.expires_at) : null,
+  expires_at: facts.kind === 'purchased' ? instantOrNull(facts.expires_at) : null,
 });
 
 export type UsedOf = { readonly used: number; readonly limit: number };
@@ -137,7 +135,7 @@ export const account = defineOperation({
           key_id: facts.key_id,
           name: facts.name,
           created_at: formatInstant(facts.created_at),
-          expires_at: nullableInstant(facts.expires_at),
+          expires_at: instantOrNull(facts.expires_at),
           kind: facts.kind,
         },
         plan: describePlan(plan, facts),

@@ -2,9 +2,8 @@
 import Type, { type Static } from 'typebox';
 import { formatDuration } from '../../schemas/durations.ts';
 import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
-import type { Micros } from '../../schemas/records.ts';
 import type { Quote, Sent } from '../contract/endpoint.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import { priceOfRules } from '../payments/offers.ts';
@@ -131,8 +130,6 @@ const judge = async (input: Input, context: Context): Promise<void> => {
 
 // ---- the answer ----
 
-const nullable = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
-
 const toItem = (status: RuleStatus): JsonValue => ({
   rule_id: status.rule.ruleId,
   name: status.rule.name,
@@ -141,8 +138,8 @@ const toItem = (status: RuleStatus): JsonValue => ({
   previous_state: status.before,
   changed: status.before !== null && status.before !== status.state,
   since: formatInstant(status.since),
-  evaluated_at: nullable(status.evaluatedAt),
-  next_evaluation_at: nullable(status.nextAt),
+  evaluated_at: instantOrNull(status.evaluatedAt),
+  next_evaluation_at: instantOrNull(status.nextAt),
   effective_interval: formatDuration(status.intervalS * 1_000),
   query: status.rule.query,
   matched: status.matched,

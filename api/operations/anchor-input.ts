@@ -1,13 +1,13 @@
 // Parameters of a proof: their shapes, which of them a table has, and the day they lie in (AN-06).
 import Type, { type Static } from 'typebox';
 import { ANCHORED_TABLES, type AnchoredTable } from '../../schemas/anchored.ts';
-import type { ApiError } from '../../schemas/errors.ts';
+import { type ApiError, shapeFault } from '../../schemas/errors.ts';
 import { dayOf, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { findKind, type RowKind } from '../anchors/row-choice.ts';
 import { ARCHIVE_LAYERS, archiveLayer } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
-import { instantFaults, shapeFault } from '../history/past.ts';
+import { instantFaults } from '../history/past.ts';
 import { archiveLayerFaults } from './archive-input.ts';
 
 const MINUTE: Micros = 60_000_000;

@@ -1,6 +1,6 @@
 // The listing record of the interface, in the order of its table (V-03, V-05).
 import { formatDuration, formatSeconds } from '../../schemas/durations.ts';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import { byKey, type JsonValue, rawJson } from '../../schemas/json.ts';
 import { BASE_TIMEFRAME } from '../../schemas/layers/candle.ts';
 import { CANDLES, EVENTS } from '../../schemas/layers/index.ts';
@@ -24,7 +24,6 @@ export type RecordOptions = {
 
 type Kept = keyof typeof RETENTION_DAYS;
 
-const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 const durationOrNull = (ms: number | null): string | null => (ms === null ? null : formatDuration(ms));
 
 /** The members that events and candles have instead of a sampling window and a bound, and how long they are kept. */

@@ -1,7 +1,6 @@
 // The timeframe of a request for candles: any spelling of a period that is stored, and its faults (H-16d).
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
-import type { ApiError } from '../../schemas/errors.ts';
-import { shapeFault } from '../history/past.ts';
+import { type ApiError, shapeFault } from '../../schemas/errors.ts';
 import { TIMEFRAMES, type Timeframe } from '../language/limits.ts';
 
 /** The timeframe meant, in catalogue spelling; null when it is not offered. */

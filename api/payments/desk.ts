@@ -54,7 +54,7 @@ export type PaymentDesk = {
   readonly endDelivery: (purchase: Purchase, bid: Bid, left: AnswerEnd) => Promise<void>;
 };
 
-export const toPaymentKey = ({ payload: { authorization } }: SignedPayment): PaymentKey => ({
+const toPaymentKey = ({ payload: { authorization } }: SignedPayment): PaymentKey => ({
   payer: authorization.from,
   nonce: authorization.nonce,
 });

@@ -3,7 +3,7 @@ import { Gauge } from 'prom-client';
 import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
 import type { PaymentStore } from './store.ts';
 
-export const PAYMENT_EVENTS = ['offered', 'refused', 'verified', 'served', 'settled', 'failed', 'unknown'] as const;
+const PAYMENT_EVENTS = ['offered', 'refused', 'verified', 'served', 'settled', 'failed', 'unknown'] as const;
 export type PaymentEvent = (typeof PAYMENT_EVENTS)[number];
 export type CountPayment = (event: PaymentEvent) => void;
 

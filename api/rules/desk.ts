@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import type { Micros } from '../../schemas/records.ts';
 import type { ChooseScope } from '../access/scope.ts';
-import { isPlanCode, PLANS, type Plan } from '../contract/plans.ts';
+import { findPlan, type Plan } from '../contract/plans.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { evaluateNow, type Outcome, unknownFor } from './evaluation.ts';
@@ -80,13 +80,12 @@ const CLAIM = `
   returning ${RULE_COLUMNS}, best_plan(r.account_id) as plan`;
 const GIVE_BACK = `update rule_states set fresh_at = null where rule_id = any($1) and fresh_at = $2`;
 
-const planNamed = (code: string | null): Plan => PLANS[code !== null && isPlanCode(code) ? code : 'free'];
 const toKeyId = (caller: RuleCaller): string | null => ('keyId' in caller ? caller.keyId : null);
 const toCallerName = (caller: RuleCaller): string => ('keyId' in caller ? caller.keyId : caller.payer);
 
 const toStatus = (row: StatusRow, at: Micros): RuleStatus => {
   const rule = fromRow(row);
-  const intervalS = effectiveIntervalS(rule.intervalS, planNamed(row.plan));
+  const intervalS = effectiveIntervalS(rule.intervalS, findPlan(row.plan));
   return {
     rule,
     intervalS,
@@ -141,7 +140,7 @@ export const openAgentRules = ({ pool, live, history, choose }: DeskDeps): Agent
       // One after the other: each lets other calls run between its instruments.
       for (const row of rows) {
         const rule = fromRow(row);
-        await recordEvaluations(pool, [{ rule, at, outcome: await judge(rule, planNamed(row.plan), at) }]);
+        await recordEvaluations(pool, [{ rule, at, outcome: await judge(rule, findPlan(row.plan), at) }]);
       }
     },
   };

@@ -49,7 +49,7 @@ export type Evaluator = {
 };
 
 /** Everything recorded up to here is applied, whatever lags too far behind left aside (L-07 `state_lag`). */
-export const computeHorizon = (live: LiveMemory, now: Micros): Micros => {
+const computeHorizon = (live: LiveMemory, now: Micros): Micros => {
   const watermarks = [...live.venues()]
     .map(({ venue }) => live.watermark(venue) ?? 0)
     .filter((w) => now - w <= STATE_LAG);

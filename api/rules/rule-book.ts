@@ -1,7 +1,7 @@
 // The enabled rules of the shards that this process holds, each with its next instant; read from PostgreSQL, again where one changed.
 import type { Pool } from 'pg';
 import type { Micros } from '../../schemas/records.ts';
-import { isPlanCode, PLANS, type Plan } from '../contract/plans.ts';
+import { findPlan, type Plan } from '../contract/plans.ts';
 import { effectiveIntervalS, instantAfter } from './instants.ts';
 import { SHARDS } from './leases.ts';
 import type { Rule } from './rule.ts';
@@ -18,8 +18,6 @@ const LOAD = `
   plans as (select account_id, best_plan(account_id) as plan from (select distinct account_id from found) a)
   select f.*, p.plan from found f join plans p using (account_id)`;
 const ANY = `select exists (select 1 from rules where enabled) as any`;
-
-const planNamed = (code: string | null): Plan => PLANS[code !== null && isPlanCode(code) ? code : 'free'];
 
 export class RuleBook {
   readonly #pool: Pick<Pool, 'query'>;
@@ -46,7 +44,7 @@ export class RuleBook {
     for (const id of ids ?? [...this.#held.keys()]) this.#held.delete(id);
     if (ids === null) this.#agenda.clear();
     for (const row of rows) {
-      const held: HeldRule = { rule: fromRow(row), plan: planNamed(row.plan), next: 0 };
+      const held: HeldRule = { rule: fromRow(row), plan: findPlan(row.plan), next: 0 };
       this.#held.set(row.rule_id, held);
       this.#schedule(held, Math.max(readMicros(row.after), from - 1));
     }

@@ -1,7 +1,7 @@
 // What a rule is, and how one is read from what its owner sends (AG-01).
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
-import { type ApiError, nearest, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, nearest, ServiceError, shapeFault } from '../../schemas/errors.ts';
 import { type FreshnessInput, freshnessFaults, freshnessLimits } from '../live/bounds.ts';
 
 export const RULE_UNITS = ['published', 'base', 'quote'] as const;
@@ -47,26 +47,19 @@ const USUAL_INTERVAL = '1m';
 type Members = Readonly<Record<string, unknown>>;
 const MEMBERS = ['name', 'query', 'interval', 'units', 'freshness', 'enabled', 'shared'];
 
-const fault = (path: string, message: string, hint: string): ApiError => ({
-  code: 'DQL_JSON_SCHEMA',
-  message,
-  hint,
-  path,
-});
-
 const memberFaults = (sent: Members): ApiError[] =>
   Object.keys(sent)
     .filter((name) => !MEMBERS.includes(name))
     .map((name) => {
       const [near] = nearest(name.slice(0, 40), MEMBERS);
       const hint = near === undefined ? `Members are ${MEMBERS.join(', ')}.` : `Did you mean ${near}?`;
-      return fault(`/${name.slice(0, 40)}`, `"${name.slice(0, 40)}" is not a member of a rule.`, hint);
+      return shapeFault(`/${name.slice(0, 40)}`, `"${name.slice(0, 40)}" is not a member of a rule.`, hint);
     });
 
 const intervalFaults = (interval: unknown): ApiError[] => {
   const ms = typeof interval === 'string' ? parseDuration(interval) : null;
   const hint = `Write one unit from ${LEAST_S}s to ${formatDuration(MOST_S * 1_000)}, such as 30s or 5m.`;
-  if (ms === null) return [fault('/interval', '"interval" is not a duration.', hint)];
+  if (ms === null) return [shapeFault('/interval', '"interval" is not a duration.', hint)];
   if (ms >= LEAST_S * 1_000 && ms <= MOST_S * 1_000) return [];
   return [{ code: 'DQL_LIMIT', message: `The interval "${interval}" is out of range.`, hint, path: '/interval' }];
 };
@@ -75,7 +68,7 @@ const checkFreshness = (freshness: unknown): ApiError[] => {
   const isText = typeof freshness === 'string';
   const isMap = typeof freshness === 'object' && freshness !== null && !Array.isArray(freshness);
   if (!isText && (!isMap || Object.values(freshness).some((bound) => typeof bound !== 'string')))
-    return [fault('/freshness', '"freshness" is no bound.', 'Write a duration, or durations by layer.')];
+    return [shapeFault('/freshness', '"freshness" is no bound.', 'Write a duration, or durations by layer.')];
   const given = freshness as FreshnessInput;
   const faults = freshnessFaults(given);
   return faults.length > 0 ? faults : freshnessLimits(given);
@@ -84,7 +77,7 @@ const checkFreshness = (freshness: unknown): ApiError[] => {
 const booleanFaults = (sent: Members, name: string): ApiError[] =>
   sent[name] === undefined || typeof sent[name] === 'boolean'
     ? []
-    : [fault(`/${name}`, `"${name}" is neither true nor false.`, 'Send true or false.')];
+    : [shapeFault(`/${name}`, `"${name}" is neither true nor false.`, 'Send true or false.')];
 
 const draftFaults = (sent: Members): ApiError[] => {
   const { name, query, units, freshness } = sent;
@@ -94,12 +87,12 @@ const draftFaults = (sent: Members): ApiError[] => {
     ...memberFaults(sent),
     ...(isNamed
       ? []
-      : [fault('/name', 'The name is missing, no text or too long.', `Give 1 to ${NAME_LENGTH} characters.`)]),
-    ...(isAsked ? [] : [fault('/query', 'The query is missing or no text.', 'Send the text of a query.')]),
+      : [shapeFault('/name', 'The name is missing, no text or too long.', `Give 1 to ${NAME_LENGTH} characters.`)]),
+    ...(isAsked ? [] : [shapeFault('/query', 'The query is missing or no text.', 'Send the text of a query.')]),
     ...intervalFaults(sent['interval'] ?? USUAL_INTERVAL),
     ...(units === undefined || RULE_UNITS.some((one) => one === units)
       ? []
-      : [fault('/units', '"units" is out of its set.', `Use one of ${RULE_UNITS.join(', ')}.`)]),
+      : [shapeFault('/units', '"units" is out of its set.', `Use one of ${RULE_UNITS.join(', ')}.`)]),
     ...(freshness === undefined || freshness === null ? [] : checkFreshness(freshness)),
     ...booleanFaults(sent, 'enabled'),
     ...booleanFaults(sent, 'shared'),
@@ -109,7 +102,7 @@ const draftFaults = (sent: Members): ApiError[] => {
 /** A rule as an owner sends it; what is left out is usual. Throws ServiceError with every fault of its members. */
 export const readDraft = (sent: unknown): RuleDraft => {
   const isObject = typeof sent === 'object' && sent !== null && !Array.isArray(sent);
-  if (!isObject) throw new ServiceError([fault('', 'The body is not an object.', 'Send a JSON object.')]);
+  if (!isObject) throw new ServiceError([shapeFault('', 'The body is not an object.', 'Send a JSON object.')]);
   const members = sent as Members;
   const faults = draftFaults(members);
   if (faults.length > 0) throw new ServiceError(faults);

@@ -23,7 +23,7 @@ const computeMac = (secret: string, seconds: number, body: string): Buffer =>
   createHmac('sha256', secret).update(`${seconds}.${body}`).digest();
 
 /** `t=SECONDS,v1=HEX`: HMAC-SHA256 with the secret over the timestamp, a full stop and the body. */
-export const signWebhook = (secret: string, seconds: number, body: string): string =>
+const signWebhook = (secret: string, seconds: number, body: string): string =>
   `t=${seconds},v1=${computeMac(secret, seconds, body).toString('hex')}`;
 
 const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/;

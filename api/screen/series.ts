@@ -195,7 +195,7 @@ const seriesCall = (node: CallNode, count: number, read: ReadColumn): Elements =
 };
 
 /** The newest `count` elements of a series. */
-export const computeSeries = (node: Node, count: number, read: ReadColumn): Elements => {
+const computeSeries = (node: Node, count: number, read: ReadColumn): Elements => {
   switch (node.type) {
     case 'number':
       return constant(Number(node.value), count);

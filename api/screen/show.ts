@@ -1,11 +1,11 @@
 // Value objects of DQL answers: fields, indicators, depth, arithmetic, conditions, counts, aggregates (L-10, SC-03, DQL-33j).
 import { plainDouble } from '../../schemas/decimals.ts';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import { type Figure, figure, type JsonValue } from '../../schemas/json.ts';
 import type { Digits } from '../../schemas/records.ts';
 import type { StoredReading } from '../history/stored-row.ts';
 import type { AggregateNode, ArithNode, Node, QuantifierNode } from '../language/tree.ts';
-import { figureOrNull, instantOrNull } from '../live/members.ts';
+import { figureOrNull } from '../live/members.ts';
 import { because } from './because.ts';
 import { computeAggregate, listParts } from './evaluate.ts';
 import type { Element, Instrument } from './instrument.ts';

@@ -22,7 +22,7 @@ export type AdapterDeps = {
 export const hashToken = (id: string): Buffer => createHash('sha256').update(id).digest();
 
 /** The provider's address of an interaction has its id: it is put in again when it is read. */
-export const resumeUrl = (issuer: string, id: string): string => `${issuer}/oauth/authorize/${id}`;
+const resumeUrl = (issuer: string, id: string): string => `${issuer}/oauth/authorize/${id}`;
 
 type ItemRow = { readonly payload: AdapterPayload; readonly consumed_at: Date | null };
 

@@ -69,7 +69,7 @@ type OAuthParameters = Record<string, string | string[] | undefined>;
 const canonicalResource = (given: string, mcpUrl: string): string => (isResource(given, mcpUrl) ? mcpUrl : given);
 
 /** `market:read` is always granted, other scopes are ignored, and every authorisation shows the page (T-08). */
-export const rewriteRequest = (asked: OAuthParameters, mcpUrl: string): OAuthParameters => {
+const rewriteRequest = (asked: OAuthParameters, mcpUrl: string): OAuthParameters => {
   const { resource, prompt, response_mode: mode } = asked;
   const isSilent = typeof prompt === 'string' && prompt.split(' ').includes('none');
   return {

@@ -35,7 +35,7 @@ const REGISTERED: readonly string[] = [
 ];
 
 /** What the provider receives: no secret, whatever was requested. A body that is no JSON object passes unchanged, to be refused. */
-export const rewriteRegistration = (body: Buffer): Buffer => {
+const rewriteRegistration = (body: Buffer): Buffer => {
   try {
     const asked: unknown = JSON.parse(body.toString());
     if (typeof asked !== 'object' || asked === null || Array.isArray(asked)) return body;

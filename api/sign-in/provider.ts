@@ -9,8 +9,8 @@ import type { Exchanges } from './exchanges.ts';
 import { isOwnHttps, isRedirectAllowed, isSameRedirect } from './redirects.ts';
 import type { Units } from './units.ts';
 
-export const ACCESS_TOKEN_S = 3_600;
-export const REFRESH_TOKEN_S = 30 * 86_400;
+const ACCESS_TOKEN_S = 3_600;
+const REFRESH_TOKEN_S = 30 * 86_400;
 const CODE_S = 60;
 /** How long a consent page may stay open. */
 const PAGE_S = 600;

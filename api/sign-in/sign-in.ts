@@ -14,9 +14,9 @@ import { openRenewals } from './renewals.ts';
 import { createUnits } from './units.ts';
 
 /** Successful registrations of an address in an hour (T-08). */
-export const REGISTRATIONS_PER_HOUR = 20;
+const REGISTRATIONS_PER_HOUR = 20;
 /** Refusals of the token endpoint in a minute. */
-export const FAILURES_PER_MINUTE = 100;
+const FAILURES_PER_MINUTE = 100;
 /** Documents of clients fetched for an address in an hour. */
 const FETCHES_PER_HOUR = 60;
 

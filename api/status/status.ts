@@ -1,5 +1,5 @@
 // The documents /status.json and /incidents.json: what is present now, service levels as measured, presence by day, incidents (OP-01, OP-02).
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
 import { READINGS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -28,7 +28,6 @@ export type Status = {
 
 const KEPT: Micros = 10_000_000;
 
-const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 const dateText = (date: Date | null): string | null => date?.toISOString() ?? null;
 /** Four places are enough for a share. */
 const toShare = (part: number, whole: number): JsonValue =>

@@ -1,5 +1,5 @@
 // Events about the stream itself and the service: hello, ready, heartbeat (ST-03, ST-09).
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import { byKey, writeJson } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -21,8 +21,6 @@ const servedAt = ({ venues }: StreamRequest, live: LiveMemory, now: Micros): Mic
   }
   return least;
 };
-
-const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 
 export const helloData = (
   stream: Stream,

@@ -38,7 +38,7 @@ const protocolError = (message: string): string =>
 const isLoopbackOrigin = (origin: string): boolean => URL.canParse(origin) && LOOPBACK.has(new URL(origin).hostname);
 
 /** Whether pages of this origin may call; a server on a loopback address takes any loopback origin (T-01). */
-export const isAllowedOrigin = (origin: string, { mcpUrl, origins }: RefusalDeps): boolean =>
+const isAllowedOrigin = (origin: string, { mcpUrl, origins }: RefusalDeps): boolean =>
   origins.includes(origin) || (LOOPBACK.has(new URL(mcpUrl).hostname) && isLoopbackOrigin(origin));
 
 /** Step 1: a page of another site that a name server led here. */

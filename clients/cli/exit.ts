@@ -36,7 +36,7 @@ export const toExitCode = (error: unknown): number => {
 export type Position = { readonly line: number; readonly column: number; readonly length: number };
 
 /** The line of a text that has the fault, and a mark under it. */
-export const underlined = (text: string, { line, column, length }: Position): readonly string[] => {
+const underlined = (text: string, { line, column, length }: Position): readonly string[] => {
   const shown = text.split('\n')[line - 1] ?? '';
   const marks = Math.max(1, Math.min(length, shown.length - column + 1));
   return [`  ${shown}`, `  ${' '.repeat(column - 1)}${'^'.repeat(marks)}`];

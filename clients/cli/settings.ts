@@ -16,7 +16,7 @@ export type Settings = {
 
 const DEMO = 'http://127.0.0.1:8080';
 
-export const configPath = (env: Environment): string =>
+const configPath = (env: Environment): string =>
   join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'perp', 'config.json');
 
 type Config = { readonly base_url?: string; readonly key?: string };

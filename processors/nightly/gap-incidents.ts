@@ -117,7 +117,7 @@ export const joinGaps = (open: readonly GapIncident[], groups: readonly GapGroup
 /** True when no further row can join: rows up to `reached` are known. */
 export const isOver = ({ to }: GapIncident, reached: Micros): boolean => to + BREAK <= reached;
 
-export const formatNote = ({ cause, listings, listing, layers }: GapIncident): string =>
+const formatNote = ({ cause, listings, listing, layers }: GapIncident): string =>
   `${GAP_CAUSES[cause] ?? cause} ${listing ?? `${listings} listings`}: ${layers.join(', ')}.`;
 
 const READ_OPEN = `select incident_id as id, venue, gap_cause as cause, layers, details,

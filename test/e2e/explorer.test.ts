@@ -26,7 +26,7 @@ const LISTINGS = process.env['BOARD_LISTINGS'] ?? '2';
 const MOST_BYTES = 200_000;
 /** Longer than two sampling windows, so that one has no reading. */
 const LASTS_MS = 25_000;
-/** Within the limits of the plan, which frequent reloads exceed: the page then reports the limit, and has no charts. */
+/** Between two requests for the stored history: within the limits of the plan. */
 const ASK_EVERY_MS = 1_000;
 
 t.setTimeout((MINUTES + 20) * 60_000);

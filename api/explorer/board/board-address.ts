@@ -6,7 +6,7 @@ export type BoardView = { readonly measure: MeasureId; readonly sort: Sort; read
 
 const CODE = /^[A-Za-z0-9_-]{1,40}$/;
 const MOST_CODES = 32;
-export const BOARD_PATH = '/explore';
+const BOARD_PATH = '/explore';
 
 const list = (text: string | null, spelling: (code: string) => string): readonly string[] =>
   [...new Set((text ?? '').split(/[\s,]+/).filter((code) => CODE.test(code)))].slice(0, MOST_CODES).map(spelling);

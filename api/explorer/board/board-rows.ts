@@ -68,7 +68,7 @@ const measureRange = (figures: RowFigures): number | null => {
 };
 
 /** The figure to sort a row by; null: there is none, and the row comes last in either direction. */
-export const sortFigure = (figures: RowFigures, { by }: Sort): number | null =>
+const sortFigure = (figures: RowFigures, { by }: Sort): number | null =>
   by === SORT_BY_RANGE ? measureRange(figures) : (figures.get(by)?.[0] ?? null);
 
 /** Names of instruments in order. Stable: those that are equal, or have nothing, keep their order by name. */

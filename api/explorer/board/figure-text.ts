@@ -73,7 +73,7 @@ const MOST_DECIMALS = 12;
 const LEAST_FIGURES = 3;
 
 /** A price in the width of a cell: what venues quote is whole, what they calculate is cut to nine figures (`96 995.0172`). */
-export const shortPrice = (digits: string): string => {
+const shortPrice = (digits: string): string => {
   const [, , whole = '', fraction = ''] = DECIMAL.exec(digits) ?? [];
   const zeros = /^0*/.exec(fraction)?.[0].length ?? 0;
   const decimals = /^0*$/.test(whole)

@@ -11,7 +11,7 @@ export type Columns = {
 };
 
 /** First place whose instant is not before `ms`. */
-export const firstFrom = (xs: readonly number[], ms: number): number => {
+const firstFrom = (xs: readonly number[], ms: number): number => {
   let [low, high] = [0, xs.length];
   while (low < high) {
     const middle = (low + high) >> 1;

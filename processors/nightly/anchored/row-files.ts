@@ -9,7 +9,7 @@ import type { AnchoredCell, AnchoredColumn, AnchoredKind, AnchoredTable } from '
 import { canonicalString } from '../../../schemas/canonical-json.ts';
 import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts';
 
-export const ARCHIVE_FORMATS = ['parquet', 'csv', 'jsonl'] as const;
+const ARCHIVE_FORMATS = ['parquet', 'csv', 'jsonl'] as const;
 export type ArchiveFormat = (typeof ARCHIVE_FORMATS)[number];
 
 /** `leafIndex`: position among the leaves of the partition, null until the day is closed. */
