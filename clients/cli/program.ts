@@ -75,6 +75,7 @@ export const buildProgram = (world: World): Command => {
     .option('--key-file <file>', 'file that holds the key')
     .addHelpText('before', EXAMPLES)
     .addHelpText('after', AFTER)
+    .showHelpAfterError('Add --help to see how it is called.')
     .exitOverride()
     .configureOutput({ writeOut: (text) => world.out.write(text), writeErr: (text) => world.err.write(text) });
   for (const entry of COMMANDS) addCommand(program, entry, world);

@@ -147,9 +147,11 @@ const toRun = (language: Language): readonly Block[] =>
   blocks.filter((block) => block.language === language && !ranAbove.has(block.text));
 const firstLine = ({ page, text }: Block): string => `${page}: ${text.trim().split('\n')[0]}`;
 
-/** Null while it answers less than its page shows, as a service does that has just begun. */
-const answered = ({ shown }: Block, ran: Ran): Ran | null =>
-  shown === null || covers(shown, JSON.parse(ran.output.trim().split('\n').at(-1) ?? '')) ? ran : null;
+/** Null while it answers less than its page shows, or knows nothing of a minute ago, as a service that has just begun. */
+const answered = ({ shown }: Block, ran: Ran): Ran | null => {
+  if (ran.output.includes('"DQL_AS_OF_RANGE"')) return null;
+  return shown === null || covers(shown, JSON.parse(ran.output.trim().split('\n').at(-1) ?? '')) ? ran : null;
+};
 
 t.test('every shell block of the documentation runs as it is pasted', async (t) => {
   for (const block of toRun('sh')) {
@@ -232,6 +234,9 @@ t.test(
   async (t) => {
     const buyer = await world.newBuyer();
     const before = await world.balanceOf(buyer.address);
+    // A program of the documentation has paid, too.
+    await awaitSettled(pool, privateKeyToAddress(buyerKey));
+    const held = await world.balanceOf(world.payTo);
     /** In the order of their calls: the receipt of the answer, what was bought and its price. */
     const answered: object[] = [];
     const priced = OPERATIONS.filter(({ price }) => price !== null);
@@ -272,7 +277,7 @@ t.test(
     t.same(entries, answered, 'the ledger has the answers given');
     const spent = entries.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
     t.equal(before - (await world.balanceOf(buyer.address)), spent, 'the buyer has paid the ledger');
-    t.equal(await world.balanceOf(world.payTo), spent, 'and the receiver has it');
+    t.equal((await world.balanceOf(world.payTo)) - held, spent, 'and the receiver has it');
     for (const { receipt_id, amount, bought } of entries) {
       const receipt = await (await fetch(`${api.baseUrl}/v2/receipts/${receipt_id}`)).json();
       t.match(receipt, { receipt_id, state: 'settled', amount, class: bought, transaction: /^0x[0-9a-f]{64}$/ });

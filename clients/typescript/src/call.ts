@@ -144,7 +144,16 @@ const readWhole = async <Read>(
 };
 
 const notJson = ({ status }: Response, cause: unknown): ApiError =>
-  new ApiError([{ code: 'BAD_ANSWER', message: 'The answer is not JSON.', hint: 'Look at the base URL.' }], {
-    status,
-    cause,
-  });
+  new ApiError(
+    [
+      {
+        code: 'BAD_ANSWER',
+        message: 'The answer is not JSON.',
+        hint: 'Check the base URL: it may be that of another service.',
+      },
+    ],
+    {
+      status,
+      cause,
+    },
+  );

@@ -90,7 +90,7 @@ export const errorOfAnswer = async (response: Response): Promise<ApiError> => {
   if (body !== null) return new ApiError(body.errors as readonly [ErrorItem, ...ErrorItem[]], facts);
   const message = `The answer is no answer of the API: status ${status}, ${text.slice(0, 80).replaceAll(/\s+/g, ' ')}`;
   return new ApiError(
-    [{ code: 'BAD_ANSWER', message, hint: 'Look at the base URL, and at what stands between.' }],
+    [{ code: 'BAD_ANSWER', message, hint: 'Check the base URL, and any proxy on the way to it.' }],
     facts,
   );
 };
@@ -99,5 +99,8 @@ export const unreachable = (url: string, cause: unknown): ApiError => {
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
   const reason = inner instanceof Error ? inner.message || inner.name : String(inner);
   const message = `${url} did not answer: ${reason}`;
-  return new ApiError([{ code: 'UNREACHABLE', message, hint: 'Look at the base URL and the network.' }], { cause });
+  return new ApiError(
+    [{ code: 'UNREACHABLE', message, hint: 'Check the base URL, that the service runs there, and the network.' }],
+    { cause },
+  );
 };

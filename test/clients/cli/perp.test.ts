@@ -111,7 +111,8 @@ t.test('exit codes: usage, refusal, key, limit, away', async (t) => {
     [6, ['doctor'], { env: { ...ENV, PERP_BASE_URL: 'http://127.0.0.1:1' } }],
   ];
   for (const [code, words, over] of cases) t.equal((await run(words, over)).code, code, words.join(' '));
-  t.match((await run(['snaphots'])).err, /Did you mean snapshots/);
+  t.match((await run(['snaphots'])).err, /Did you mean snapshots\?\)\nAdd --help to see how it is called\./);
+  t.match((await run(['snapshots', '-w'])).err, /argument missing\nAdd --help/, 'commands say it, too');
 });
 
 t.test('a key is kept in a file of its owner alone, after it was tried; it is no option', async (t) => {
