@@ -66,7 +66,10 @@ const options = (mode: string): Content =>
     </div>
   </div>`;
 
-const instant: Content = html`<div class="as-of">
+const HOUR_MS = 3_600_000;
+
+/** The example is an hour ago, which most services know. */
+const makeInstant = (nowMs: number): Content => html`<div class="as-of">
   <div class="field">
     <label for="as-of">As of (UTC)</label>
     <input id="as-of" type="text" placeholder="now" autocomplete="off" aria-describedby="as-of-hint" />
@@ -76,7 +79,7 @@ const instant: Content = html`<div class="as-of">
     <input id="as-of-slider" type="range" min="0" max="1440" value="1440" aria-valuetext="now" />
   </div>
   <button type="button" id="as-of-now" class="quiet">Now</button>
-  <span class="hint" id="as-of-hint">Such as 2026-11-22T12:00:00Z; empty for now.</span>
+  <span class="hint" id="as-of-hint">Such as ${new Date(Math.floor((nowMs - HOUR_MS) / HOUR_MS) * HOUR_MS).toISOString()}; empty for now.</span>
 </div>`;
 
 const questionForm = (
@@ -97,7 +100,7 @@ const questionForm = (
     </div>
     <p id="query-state" class="query-state" role="status"></p>
     <ul id="query-faults" class="query-faults"></ul>
-    ${options(mode)} ${instant}
+    ${options(mode)} ${makeInstant(site.nowMs())}
     <p class="actions">
       <button type="submit">Run</button>
       <span class="hint">Ctrl+Enter runs. <a href="/docs/language">The language</a></span>

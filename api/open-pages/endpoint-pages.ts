@@ -23,7 +23,7 @@ export const toAnchor = ({ method, path }: Endpoint): string =>
     .replaceAll(' ', '-');
 
 /** A page of its own is read without the first one. */
-const VARIABLES = 'The shell knows `BASE`, `KEY` and the other variables from [Endpoints](/docs/endpoints).';
+const VARIABLES = 'Set `BASE`, `KEY` and the other variables first, as in [Endpoints](/docs/endpoints).';
 
 const withVariables = (markdown: string): string =>
   markdown.replace('\n```sh\n', (fence) => `\n${VARIABLES}\n${fence}`);

@@ -550,6 +550,20 @@ t.test('a message that cannot be read is a dead letter with its code and stops n
   t.end();
 });
 
+t.test('a connection that nothing names is out once more than three seconds of the log have passed', (t) => {
+  const outAfter = (silenceUs: number): readonly unknown[] => {
+    const log = begin();
+    mark(log, '101');
+    log.now += silenceUs;
+    log.tick([]);
+    const { outputs } = runTask(SPEC, log.records);
+    return listRows(outputs, 'connections').map(({ texts }) => texts['cause']);
+  };
+  t.same(outAfter(3 * SECOND), []);
+  t.same(outAfter(3 * SECOND + 1_000), ['collector_down']);
+  t.end();
+});
+
 t.test('a listing that is not known yet is one dead letter, however often its venue names it', (t) => {
   const log = begin(['BTCUSDT']);
   for (let i = 0; i < 3; i++) {
