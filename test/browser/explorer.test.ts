@@ -105,6 +105,10 @@ for (const [look, colours] of LOOKS) {
     await page.locator('.cm-lintRange-error').filter({ hasText: 'fundng_8h' }).waitFor();
     await examine(t, on, `${look}-query-fault`);
 
+    await write(on, 'any(venues where funding_8h > 99)');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('No instrument meets the query. Those with an unknown result are left out').waitFor();
+
     await write(on, 'any(venues where oi > 0) select mark, oi');
     await page.getByLabel('Include instruments with an unknown result').check();
     await head(on, /2 instruments, as of/);

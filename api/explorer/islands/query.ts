@@ -197,6 +197,14 @@ const showRefusal = (error: unknown): void => {
   place.replaceChildren();
 };
 
+/** What an answer without rows means. */
+const sayNothing = ({ mode, unknown }: Question): string => {
+  if (mode === 'snapshots') return 'No listing is in this selection.';
+  return unknown
+    ? 'The query is false for every instrument.'
+    : 'No instrument meets the query. Those with an unknown result are left out unless you include them.';
+};
+
 const run = async ({ keepsAddress = false } = {}): Promise<void> => {
   running?.abort();
   const own = new AbortController();
@@ -213,7 +221,9 @@ const run = async ({ keepsAddress = false } = {}): Promise<void> => {
     shown = { call, table };
     head.textContent = words;
     place.replaceChildren(
-      table.groups.length === 0 ? element('p', { class: 'muted' }, 'Nothing holds.') : tableElement(table, 'Result'),
+      table.groups.length === 0
+        ? element('p', { class: 'muted' }, sayNothing(question))
+        : tableElement(table, 'Result'),
     );
     if (question.mode === 'snapshots') showFaults([]);
   } catch (error) {
