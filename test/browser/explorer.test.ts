@@ -106,7 +106,7 @@ for (const [look, colours] of LOOKS) {
     await examine(t, on, `${look}-query-fault`);
 
     await write(on, 'any(venues where funding_8h > 99)');
-    await page.keyboard.press('Control+Enter');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByText('No instrument meets the query. Those with an unknown result are left out').waitFor();
 
     await write(on, 'any(venues where oi > 0) select mark, oi');
