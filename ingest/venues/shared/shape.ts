@@ -96,9 +96,9 @@ export const snapshotChain = (symbol: string, last: bigint | null = null): Chain
   previous: null,
 });
 
-/** Listings that can be subscribed to. */
-export const isOpen = ({ values }: ListingRecord): boolean =>
-  values.status !== 'delisted' && values.status !== 'pre_launch';
+/** Listings that can be subscribed to. A listing whose end has passed is over, whatever word the venue still has for it. */
+export const isOpen = ({ values: { status, delisted_at }, received_at }: ListingRecord): boolean =>
+  status !== 'delisted' && status !== 'pre_launch' && (delisted_at === null || delisted_at > received_at);
 
 type Spread = {
   readonly sockets: number;

@@ -7,6 +7,7 @@ import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
 import { createRandom, mutate, NO_WORD, replaceEach } from '../../support/mutations.ts';
 import { digitsIn, findInvented, readDamaged } from '../../support/venue-checks.ts';
 import { findUnrecorded } from '../../support/venue-coverage.ts';
@@ -77,6 +78,19 @@ for (const venue of venues.values()) {
     const listings = [...makeContext(venue, readAnswers(venue)).listings.values()];
     t.ok(listings.length > 0, `${listings.length} recorded listings`);
     for (const shards of [1, 3]) t.same(findPlanFaults(planListings(venue, listings, shards)), [], `${shards} shards`);
+    t.end();
+  });
+
+  t.test(`${venue.id}: a listing whose end has passed is not collected, whatever its status says`, (t) => {
+    const listings = [...makeContext(venue, readAnswers(venue)).listings.values()];
+    const ending = (after: number): readonly ListingRecord[] =>
+      listings.map((one) => ({ ...one, values: { ...one.values, delisted_at: one.received_at + after } }));
+    const listPlanned = (after: number): readonly string[] =>
+      planListings(venue, ending(after), 1).slots.flatMap(({ covers }) =>
+        covers.flatMap(({ symbols }) => symbols ?? []),
+      );
+    t.ok(listPlanned(1).length > 0, 'its end is known ahead');
+    t.same(listPlanned(0), []);
     t.end();
   });
 
