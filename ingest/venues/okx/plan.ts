@@ -169,7 +169,7 @@ export const toRenewal = (subscriptions: readonly string[]): string[] => {
 
 /** `Wrong URL or channel:books,instId:X doesn't exist` (60018): the request is sent again without the ended instrument. */
 export const withoutRefused = (refusal: string, request: string): string | null => {
-  const [, channel, instId] = /channel:([\w-]+),instId:([\w-]+)/.exec(refusal) ?? [];
+  const [, channel, instId] = /channel:([\w-]+),\s*instId:([^\s,"]+)/.exec(refusal) ?? [];
   const { args, ...rest } = JSON.parse(request) as { readonly args: readonly Argument[] };
   const left = args.filter((arg) => arg.channel !== channel || arg.instId !== instId);
   return left.length === 0 || left.length === args.length ? null : JSON.stringify({ ...rest, args: left });

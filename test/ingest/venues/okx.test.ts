@@ -842,6 +842,10 @@ t.test('what is requested when a connection omits something', (t) => {
     `{"event":"error","code":"60018","msg":"Wrong URL or channel:books,instId:${instId} doesn't exist."}`;
   t.equal(okx.without?.(refusal('B-USDT-SWAP'), two), `{"op":"subscribe","args":${args}}`);
   t.equal(okx.without?.(refusal('C-USDT-SWAP'), two), null);
+  const spaced = refusal('B-USDT-SWAP').replace(',instId', ', instId');
+  t.equal(okx.without?.(spaced, two), `{"op":"subscribe","args":${args}}`, 'with a space, as for an index');
+  const other = '币安人生-USDT-SWAP';
+  t.equal(okx.without?.(refusal(other), two.replace('B-USDT-SWAP', other)), `{"op":"subscribe","args":${args}}`);
   t.equal(okx.without?.('{"event":"error","code":"60012","msg":"Invalid request"}', two), null);
   t.end();
 });
