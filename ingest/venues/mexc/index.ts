@@ -35,7 +35,7 @@ export const mexc: Venue = {
   limits: {
     streamsPerConnection: STREAMS_PER_CONNECTION,
     subscribePerSecond: 20,
-    // 20 requests in two seconds an endpoint.
+    // 20 requests in two seconds an endpoint, all together here; 10 for books and contracts, which therefore weigh 2.
     restWeightPerMinute: 600,
     restBurst: { most: 20, ms: 2_000 },
     connectionsPerMinute: 60,
@@ -54,10 +54,10 @@ export const mexc: Venue = {
   },
   /** Requests the funding cycles first: the contracts do not have them. */
   reference: (endpoints) =>
-    ['funding_rate', 'detail'].map((name) => ({
+    [['funding_rate', 1] as const, ['detail', 2] as const].map(([name, weight]) => ({
       method: 'GET' as const,
       url: `${endpoints.rest}/api/v1/contract/${name}`,
-      weight: 1,
+      weight,
     })),
   referenceEveryMs: 300_000,
   mapReference,
@@ -74,7 +74,7 @@ export const mexc: Venue = {
   bookSnapshot: ({ venue_symbol }, endpoints) => ({
     method: 'GET',
     url: `${endpoints.rest}/api/v1/contract/depth/${encodeURIComponent(venue_symbol)}?limit=${SNAPSHOT_LEVELS}`,
-    weight: 1,
+    weight: 2,
   }),
   subscriptionOf: readSubscription,
   renew: toRenewal,

@@ -160,7 +160,7 @@ const mapPrice =
     return [toMapped(toSubject(element, source, ['timestamp']), 'mark', values)];
   };
 
-/** The rate of the coming settlement, at `nextSettleTime`. */
+/** The rate of the coming settlement, at `nextSettleTime`; answers contain mark and index since 2026-04-18. */
 const mapFunding =
   (name: string): Mapper =>
   (element, source) => {
@@ -169,7 +169,8 @@ const mapFunding =
       funding_interval_ms: readCycle(element),
       next_funding_at: readMsOrNull(element.nextSettleTime, 'nextSettleTime'),
     };
-    return [toMapped(toSubject(element, source, ['timestamp']), 'funding', values)];
+    const subject = toSubject(element, source, ['timestamp']);
+    return [...toMark(subject, element, ['fairPrice', 'idxPrice']), toMapped(subject, 'funding', values)];
   };
 
 // ---- books ----

@@ -216,6 +216,12 @@ t.test('recorded answers give the records that their bytes contain', (t) => {
     ],
   ] as const)
     t.same(mapLine(JKORF_REST, line), records, `${what} (${line})`);
+  const { data } = JSON.parse(lineOf(JKORF_REST, 1).raw) as { data: object };
+  t.same(
+    map(ask('funding_rate/BTC_USDT', { ...data, idxPrice: 77271.6, fairPrice: 77240.4 })),
+    [record('mark', 'BTC_USDT', [1609829807577, null], { mark: '77240.4', index: '77271.6' }), funding('BTC_USDT')],
+    'since 2026-04-18 with mark and index',
+  );
   t.same(
     mapLine(JKORF_REST, 9).at(-1),
     record('stats', 'BTC_USDT', [1609831334016, null], {
@@ -525,6 +531,15 @@ t.test('the plan subscribes each open contract once to every channel of it, on s
   t.equal(
     mexc.bookSnapshot?.({ venue_symbol: 'BTC_USDT' }, mexc.endpoints).url,
     'https://api.mexc.com/api/v1/contract/depth/BTC_USDT?limit=1000',
+  );
+  const mostIn2s = (weight = 0): number => (mexc.limits.restBurst?.most ?? 0) / weight;
+  t.equal(mostIn2s(mexc.bookSnapshot?.({ venue_symbol: 'BTC_USDT' }, mexc.endpoints).weight), 10, 'documented');
+  t.same(
+    mexc.reference(mexc.endpoints).map(({ url, weight }) => [url.replace(/.*\//, ''), mostIn2s(weight)]),
+    [
+      ['funding_rate', 20],
+      ['detail', 10],
+    ],
   );
   t.end();
 });
