@@ -100,17 +100,17 @@ export const mapKline: Mapper = (element, source) => {
   return symbol === null ? [] : toLiveCandles([symbol], element, { kline, priceType: 'trade', source });
 };
 
-/** Of COIN-M; its `k` names the symbol. */
+/** Its `k` names the symbol. */
 export const mapMarkKline: Mapper = (element, source) => {
   const kline = readFields(element.k, 'k');
   const symbol = readSymbol(kline.s);
   return symbol === null ? [] : toLiveCandles([symbol], element, { kline, priceType: 'mark', source });
 };
 
-/** Of a pair of COIN-M. */
+/** Of a pair, of either market since 2026-06-30. */
 export const mapIndexKline: Mapper = (element, source) => {
   const kline = readFields(element.k, 'k');
-  const symbols = listSymbolsOfPair(readText(element.ps, 'ps'), 'coinm', source.context);
+  const symbols = listSymbolsOfPair(readText(element.ps, 'ps'), source.market, source.context);
   return toLiveCandles(symbols, element, { kline, priceType: 'index', source });
 };
 

@@ -91,6 +91,8 @@ const STATUSES = words({
   TRADING: 'tradeable',
   HALT: 'halted',
   BREAK: 'halted',
+  TRADING_HALT: 'halted',
+  TRADING_CANCEL_ONLY: 'cancel_only',
   PRE_DELIVERING: 'settling',
   DELIVERING: 'settling',
   PRE_SETTLE: 'settling',

@@ -54,16 +54,21 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
 export const readAnswer = (body: unknown): Fields => {
   const answer = readFields(body, 'message');
   if (answer.status !== undefined && answer.status !== 'ok') {
-    throw refusal(`${String(answer['err-code'])} ${String(answer['err-msg'])}`);
+    // Market data spell it with a hyphen, reference data with an underscore.
+    throw refusal(`${String(answer['err-code'] ?? answer.err_code)} ${String(answer['err-msg'] ?? answer.err_msg)}`);
   }
   return answer;
 };
 
 const toHours = (data: readonly unknown[]): Hours =>
   readEntries(data, (item) => {
-    const hours = readCountOrNull(item.settle_period, 'settle_period');
-    return hours === null || hours === 0 ? null : [readText(item.contract_code, 'contract_code'), hours];
+    const hours = readHours(item, 'settle_period');
+    return hours === null ? null : [readText(item.contract_code, 'contract_code'), hours];
   });
+
+/** Hours between settlements; zero is none. */
+const readHours = (item: Fields, name: 'settle_period' | 'settlement_period'): number | null =>
+  readCountOrNull(item[name], name) || null;
 
 type Source = {
   readonly message: VenueMessage;
@@ -85,7 +90,7 @@ const toListing = (item: Fields, source: Source): ListingRecord | null => {
   };
 };
 
-/** `contract_status`; 4 is on its way to suspension, 5 to 7 are steps of a settlement. */
+/** `contract_status`; 4 and 9 are on their way to suspension, 5 to 7 are steps of a settlement. */
 const STATUSES = words({
   '0': 'delisted',
   '1': 'tradeable',
@@ -96,12 +101,13 @@ const STATUSES = words({
   '6': 'settling',
   '7': 'settling',
   '8': 'delisted',
+  '9': 'halted',
 });
 
 const toValues = (item: Fields, code: string, { market, hours }: Source): ListingValues => {
   const { base: asset, quote } = splitSymbol(code);
   const { base, multiplier } = splitMultiplier(asset);
-  const known = hours[code];
+  const known = readHours(item, 'settlement_period') ?? hours[code];
   const contract_size = readRuleOrNull('contract_size', item.contract_size, 'contract_size');
   const tick_size = readRuleOrNull('tick_size', item.price_tick, 'price_tick');
   const unsent = ['change_24h', 'lot_size', 'min_notional', 'min_qty', 'price_decimals', 'qty_decimals'];
@@ -132,7 +138,7 @@ const toValues = (item: Fields, code: string, { market, hours }: Source): Listin
       contract_size: market === 'linear' ? 'base' : 'quote',
     },
     quantity_unit: 'contracts',
-    // Eight hours is the venue's usual period; the elements name the contracts with another.
+    // The contracts themselves name it since 2026, the elements did before; eight hours is the venue's usual period.
     funding_interval: formatDuration((known ?? 8) * MS_PER_HOUR),
     funding_interval_source: known === undefined ? 'assumed' : 'venue',
     funding_normalisation: { venue_field: 'funding_rate', transform: 'string_to_number' },

@@ -20,7 +20,7 @@ import {
   readFigure,
   readFigureOrNull,
   readIdOrNull,
-  readIdText,
+  readIdTextOrNull,
   readLevels,
   readList,
   readMessage,
@@ -244,7 +244,7 @@ const mapClosedPosition = ofSwap(
     const { position_side, side } = element;
     const closed = position_side === 'long' || position_side === 'short' ? position_side : null;
     const values = {
-      id: readIdText(element.id, 'id'),
+      id: readIdTextOrNull(element.id, 'id'),
       side: closed ?? (readSide(side, SIDES, 'side') === 'sell' ? ('long' as const) : ('short' as const)),
       price: readPrice(element.bankrupt_price, 'bankrupt_price'),
       price_kind: 'bankruptcy' as const,

@@ -8,7 +8,6 @@ import { readEntries, readListings } from '../shared/listing-rows.ts';
 import { leaveOff, splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
 import {
   type Fields,
-  isAbsent,
   parseRequest,
   readCountOrNull,
   readFields,
@@ -172,10 +171,7 @@ const readRules = (item: Fields): Rules => {
     min_qty: read('min_qty'),
     contract_size: read('contract_size'),
   };
-  const isNone = (rule: string): boolean => rule in figures && figures[rule as keyof typeof figures] === null;
-  const named = Object.entries({ ...FIGURES, ...DECIMALS }).filter(
-    ([rule, field]) => !isAbsent(item[field]) && !isNone(rule),
-  );
+  const named = Object.entries({ ...FIGURES, ...DECIMALS });
   return {
     figures,
     normalisation: Object.fromEntries(

@@ -147,9 +147,9 @@ const toValues = (item: Fields, symbol: string, interval: number | undefined): L
     funding_interval_source: interval === undefined ? null : 'venue',
     funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
     rules_normalisation: Object.fromEntries(
-      Object.entries({ tick_size: 'tickSz', lot_size: 'lotSz', min_qty: 'minSz', contract_size: 'ctVal' })
-        .filter(([rule]) => rules[rule as keyof typeof rules] !== null)
-        .map(([rule, venue_field]) => [rule, { venue_field, transform: 'string_to_number' }]),
+      Object.entries({ tick_size: 'tickSz', lot_size: 'lotSz', min_qty: 'minSz', contract_size: 'ctVal' }).map(
+        ([rule, venue_field]) => [rule, { venue_field, transform: 'string_to_number' }],
+      ),
     ),
     candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
     // `volCcy24h` counts base, and the day's change is not sent (only the price a day ago).

@@ -1,5 +1,5 @@
 // Reads the rows of a reference answer one by one: a row that cannot be read neither hides the other listings nor delists its own.
-import type { ListingRecord } from '../../../schemas/records.ts';
+import type { ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import { type ReferenceAnswer, type UnreadableListing, VenueError, VenueRefusal } from '../contract/listings.ts';
 import { note } from './unexpected.ts';
 import { type Fields, isFields, readFields } from './wire.ts';
@@ -20,7 +20,7 @@ export const readListings = ({ rows, name }: Rows, read: (row: Fields) => Listin
   for (const row of rows) {
     try {
       const listing = read(readFields(row, 'row'));
-      if (listing !== null) listings.push(listing);
+      if (listing !== null) listings.push(withoutEmptyRules(listing));
     } catch (error) {
       if (!(error instanceof VenueError) || error instanceof VenueRefusal) throw error;
       first ??= error;
@@ -29,6 +29,14 @@ export const readListings = ({ rows, name }: Rows, read: (row: Fields) => Listin
   }
   if (first !== null && listings.length === 0) throw first;
   return { listings, unreadable };
+};
+
+/** The listing without the transforms of rules that have no value (V-03). */
+const withoutEmptyRules = (listing: ListingRecord): ListingRecord => {
+  const named = Object.entries(listing.values.rules_normalisation);
+  const kept = named.filter(([rule]) => listing.values[rule as keyof ListingValues] !== null);
+  if (kept.length === named.length) return listing;
+  return { ...listing, values: { ...listing.values, rules_normalisation: Object.fromEntries(kept) } };
 };
 
 const toUnreadable = (symbol: unknown, { code, kind, message }: VenueError): UnreadableListing => ({

@@ -5,7 +5,7 @@ import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import { isRaw, parseExact } from '../../support/mutations.ts';
-import { chooseSeeds, makeContext, readRecordings } from '../../support/venue-seeds.ts';
+import { chooseSeeds, makeContext, readRecordings, readReference } from '../../support/venue-seeds.ts';
 import { readShapes } from '../../support/venue-shapes.ts';
 
 type Holder = Record<string, unknown>;
@@ -112,6 +112,34 @@ for (const venue of venues.values()) {
     t.end();
   });
 }
+
+// ---- rules ----
+
+/** Rules of the message's listings that name the venue's field, and have no value. */
+const listEmptyRules = (venue: Venue, message: VenueMessage): readonly string[] =>
+  (readReference(venue, message)?.listings ?? []).flatMap(({ venue_symbol, values }) =>
+    Object.keys(values.rules_normalisation)
+      .filter((rule) => (values as Readonly<Record<string, unknown>>)[rule] === null)
+      .map((rule) => `${venue.id}: ${rule} of ${venue_symbol}`),
+  );
+
+t.test('a rule without a value names no field of the venue (V-03)', (t) => {
+  const empty = new Set<string>();
+  for (const venue of venues.values())
+    for (const seed of readSeeds(venue).seeds) {
+      const opened = openTree(seed);
+      if (opened === null || readReference(venue, seed) === null) continue;
+      for (const holder of listHolders(opened.tree))
+        for (const name of Object.keys(holder)) {
+          const { [name]: held, ...rest } = holder;
+          delete holder[name];
+          for (const rule of listEmptyRules(venue, opened.encode())) empty.add(rule);
+          Object.assign(holder, rest, { [name]: held });
+        }
+    }
+  t.same([...empty], []);
+  t.end();
+});
 
 // ---- the day ----
 

@@ -563,6 +563,12 @@ t.test('candles of mark and index prices come on COIN-M sockets as well', (t) =>
     });
   t.same(map(kline('markPrice_kline', { s: 'BTCUSD_PERP' })), [expected('mark')]);
   t.same(map(kline('indexPrice_kline', { s: '0' })), [expected('index')], 'of each listing of the pair');
+  const usdm = frame({ e: 'indexPrice_kline', E: 1591267398004, ps: 'BTCUSDT', k: { ...PRICE_KLINE, s: '0' } });
+  t.match(
+    map(usdm),
+    [{ venue_symbol: 'BTCUSDT', values: { price_type: 'index' } }],
+    'hosts share their streams since 2026-06-30',
+  );
   t.same(map(kline('markPrice_kline', { s: 'BTCUSD_200626' })), [], 'dated contracts');
   t.same(map(kline('markPrice_kline', { s: 'BTCUSD_PERP', i: '5m' })), [], 'other lengths');
   t.end();
@@ -777,6 +783,10 @@ t.test('a perpetual being settled is listed as settling, in either market and in
       t.same(listStatuses(file, type, 'A_NEW_WORD'), ['settling']);
       t.ok(listStatuses(file, type, 'CLOSE').includes('delisted'));
     }
+  for (const file of [GOCT_USDM, GOCT_COINM]) {
+    t.ok(listStatuses(file, 'TRADIFI_PERPETUAL', 'TRADING_HALT').includes('halted'), file);
+    t.ok(listStatuses(file, 'TRADIFI_PERPETUAL', 'TRADING_CANCEL_ONLY').includes('cancel_only'), file);
+  }
   t.end();
 });
 

@@ -448,6 +448,7 @@ t.test('answers of v5: open interest, the coming rate with its interval, liquida
     quantity_unit: 'contracts',
   };
   t.same(asked('liquidation_orders', [order]), [record('liquidation', 'BTC-USDT', [1781849094165, null], liquidation)]);
+  t.match(asked('liquidation_orders', [{ ...order, id: null }]), [{ values: { ...liquidation, id: null } }]);
   t.match(asked('liquidation_orders', [{ ...order, position_side: 'both', side: 'sell' }]), [
     { values: { side: 'long' } },
   ]);
@@ -596,8 +597,13 @@ t.test('listings: the period of the elements, states, multipliers in names, date
   const four = { status: 'ok', data: [{ contract_code: 'BTC-USDT', settle_period: 4 }], ts: 5 };
   htx.mapReference(state, answer(elements, four));
   t.match(mapValues({}, state), { funding_interval: '4h', funding_interval_source: 'venue' });
+  const hourly = { funding_interval: '1h', funding_interval_source: 'venue' };
+  t.match(mapValues({ settlement_period: '1' }, state), hourly, 'the contract itself names it since 2026');
+  t.match(mapValues({ settlement_period: 1 }), hourly);
+  for (const settlement_period of ['', null, '0'])
+    t.match(mapValues({ settlement_period }, state), { funding_interval: '4h' }, 'none');
   t.same(
-    [0, 1, 2, 3, 4, 5, 6, 7, 8, 99].map((contract_status) => mapValues({ contract_status })?.status),
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 99].map((contract_status) => mapValues({ contract_status })?.status),
     [
       'delisted',
       'tradeable',
@@ -608,6 +614,7 @@ t.test('listings: the period of the elements, states, multipliers in names, date
       'settling',
       'settling',
       'delisted',
+      'halted',
       'unknown',
     ],
   );
