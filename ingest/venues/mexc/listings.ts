@@ -28,7 +28,8 @@ type Cycles = Record<string, number>;
 export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   const path = parseRequest(message.request)?.path ?? '';
   const isFunding = /\/contract\/funding_rate(\/[^/]+)?$/.test(path) && !path.endsWith('/history');
-  if (!isFunding && !path.endsWith('/contract/detail')) return null;
+  // The docs call the list of contracts `detail/country` since 2026.
+  if (!isFunding && !/\/contract\/detail(\/country)?$/.test(path)) return null;
   return readMessage(message.payload, (body) => {
     const data = readAnswer(body);
     const items: readonly unknown[] = Array.isArray(data) ? data : [data];

@@ -216,6 +216,10 @@ t.test('recorded answers give the records that their bytes contain', (t) => {
     ],
   ] as const)
     t.same(mapLine(JKORF_REST, line), records, `${what} (${line})`);
+  const contracts = toVenueMessage(lineOf(JKORF_REST, 8));
+  const renamed = { ...contracts, request: 'GET https://api.mexc.com/api/v1/contract/detail/country' };
+  t.same(mexc.mapReference({}, renamed)?.listings, mexc.mapReference({}, contracts)?.listings, 'by its newer path');
+  t.equal(mexc.mapReference({}, renamed)?.scope, 'all');
   const { data } = JSON.parse(lineOf(JKORF_REST, 1).raw) as { data: object };
   t.same(
     map(ask('funding_rate/BTC_USDT', { ...data, idxPrice: 77271.6, fairPrice: 77240.4 })),
