@@ -90,8 +90,11 @@ const STATUSES = words({
   expired: 'delisted',
 });
 
+/** An announced swap has no type yet, and no rules. */
 const readStatus = ({ instType, ctType, state }: Fields): string =>
-  instType === 'SWAP' && readKind(ctType) !== null ? (STATUSES[String(state)] ?? 'unknown') : 'unknown';
+  instType === 'SWAP' && (isAbsent(ctType) || readKind(ctType) !== null)
+    ? (STATUSES[String(state)] ?? 'unknown')
+    : 'unknown';
 
 const toListing = (item: Fields, message: VenueMessage, intervals: Intervals): ListingRecord => {
   const venue_symbol = readText(item.instId, 'instId');

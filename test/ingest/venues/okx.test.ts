@@ -656,6 +656,13 @@ t.test(
       (state) => (mapValues({ state }) as ListingRecord['values']).status,
     );
     t.same(statuses, ['tradeable', 'halted', 'halted', 'post_only', 'pre_launch', 'settling', 'unknown']);
+    const empty = { ctType: '', ctVal: '', ctValCcy: '', lotSz: '', minSz: '', tickSz: '', uly: '', settleCcy: '' };
+    t.match(
+      mapValues({ ...empty, state: 'preopen' }),
+      { status: 'pre_launch', venue_kind: null, contract_size: null },
+      'announced, as JP225-USDT-SWAP on 2026-08-15',
+    );
+    t.match(mapValues({ ctType: 'quanto', state: 'preopen' }), { status: 'unknown' });
     const state = {};
     const funding = { instId: item.instId, fundingTime: '1700000000000', nextFundingTime: '1700014400000' };
     t.equal(okx.mapReference(state, answer(`${REST_URL}/public/funding-rate`, { code: '0', data: [funding] })), null);
