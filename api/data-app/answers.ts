@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
-import { writeJson } from '../../schemas/json.ts';
+import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import { errorsText } from '../contract/errors-text.ts';
 import { LimitReached, limitHeaders } from '../contract/limits.ts';
@@ -91,6 +91,10 @@ export const wantsTable = ({ headers }: FastifyRequest): boolean => acceptedForm
 /** Bytes of items as JSON that an operation may make for this request: tables are judged by their own bytes afterwards. */
 export const findItemsLimit = (request: FastifyRequest): number =>
   wantsTable(request) ? TABLE_SOURCE_BYTES : RESPONSE_BYTES;
+
+/** Whether a body of JSON reaches the caller: HEAD gives none (RFC 9110: it is safe), and one that is too large is refused. */
+export const reachesCaller = (request: FastifyRequest, body: JsonValue): boolean =>
+  request.method !== 'HEAD' && Buffer.byteLength(writeJson(body)) <= (readByteLimit(request) ?? RESPONSE_BYTES);
 
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
 type Body = { readonly content: string | Buffer; readonly type: string; readonly format: RowFormat | 'json' };

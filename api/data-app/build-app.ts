@@ -23,7 +23,16 @@ import { OPERATIONS } from '../operations/index.ts';
 import type { Caller, Context, Operation } from '../operations/operation.ts';
 import { startServiceLevels } from '../status/service-levels.ts';
 import { addAccess } from './access-hook.ts';
-import { asServiceError, findItemsLimit, INTERNAL, sendAnswer, sendErrors, unreadable, wantsTable } from './answers.ts';
+import {
+  asServiceError,
+  findItemsLimit,
+  INTERNAL,
+  reachesCaller,
+  sendAnswer,
+  sendErrors,
+  unreadable,
+  wantsTable,
+} from './answers.ts';
 import type { AppDeps } from './app-deps.ts';
 import { checkInput } from './check-input.ts';
 import { addOperational } from './operational.ts';
@@ -128,6 +137,7 @@ const makeContext = (
     evaluatedAt,
     receiptId: request.receiptId,
     itemsLimit: findItemsLimit(request),
+    reaches: (body) => reachesCaller(request, body),
     keepsRows: wantsTable(request),
     plan: call.payment === null ? (call.account?.plan ?? null) : PAID_PLAN,
     caller: call.account === null ? null : toCaller(call.account, deps),

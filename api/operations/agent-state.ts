@@ -6,6 +6,7 @@ import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Quote, Sent } from '../contract/endpoint.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
+import type { Refused } from '../history/past.ts';
 import { priceOfRules } from '../payments/offers.ts';
 import type { AgentRules, RuleCaller, RuleStatus } from '../rules/desk.ts';
 import { RULE_REASONS, RULE_STATES } from '../rules/rule.ts';
@@ -163,22 +164,34 @@ const evaluateFirst = async ({ rules, caller, ids }: StatesQuestion, context: Co
   await rules.evaluate(readable, context.evaluatedAt, spend).catch(refuseForNow);
 };
 
+/** Rules of one answer that fit: so much of the limit is counted on, because rules differ in size. */
+const COUNTED_ON = 0.9;
+
+const makeFits =
+  (count: number) =>
+  ({ bytes, limit }: Refused): string => {
+    const most = Math.max(1, Math.floor((count * COUNTED_ON * limit) / bytes));
+    return `Narrow rule_id: name at most ${most} rule${most === 1 ? '' : 's'} a call.`;
+  };
+
 const run = async (input: Input, context: Context): Promise<Answer> => {
   const asked = readParameters(input, context);
   const { rules, caller, ids } = asked;
   if (input.fresh === true) await evaluateFirst(asked, context);
-  const found = await rules.read(ids, caller, context.evaluatedAt).catch(refuseForNow);
-  refuseNone(ids, found.length);
-  const foundIds = new Set(found.map((status) => status.rule.ruleId));
-  return {
-    body: {
+  const makeBody = (found: readonly RuleStatus[]): JsonValue => {
+    const foundIds = new Set(found.map((status) => status.rule.ruleId));
+    return {
       evaluated_at: formatInstant(context.evaluatedAt),
       receipt_id: context.receiptId,
       rules: inOrder(ids, found).map(toItem),
       missing: (ids ?? []).filter((id) => !foundIds.has(id)),
-    },
-    numberFormat: 'json',
+    };
   };
+  const found = await rules
+    .read({ ids, caller, at: context.evaluatedAt }, (states) => context.reaches(makeBody(states)))
+    .catch(refuseForNow);
+  refuseNone(ids, found.length);
+  return { body: makeBody(found), numberFormat: 'json', fits: makeFits(found.length) };
 };
 
 export const agentState = defineOperation({

@@ -49,6 +49,8 @@ export type Context = {
   readonly receiptId: string;
   /** Bytes of `items` as JSON that the answer may have; what is sent is judged again in its own format. */
   readonly itemsLimit: number;
+  /** Whether a body reaches the caller: HEAD gives none, and one that is too large is refused. */
+  readonly reaches: (body: JsonValue) => boolean;
   /** The answer is rendered from rows as values: a table was requested. */
   readonly keepsRows?: boolean;
   /** Plan of the key; null on an open endpoint without one. */

@@ -1,5 +1,6 @@
 // States of rules as callers are given them: of the account of a key, and of rules that others share (AG-04, AG-05).
 import type { Pool } from 'pg';
+import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ChooseScope } from '../access/scope.ts';
 import { findPlan, type Plan } from '../contract/plans.ts';
@@ -35,8 +36,14 @@ export type RuleStatus = {
 export type AgentRules = {
   /** Names of rules that the caller may read: of those named, or of its account. */
   readonly find: (ids: readonly string[] | null, caller: RuleCaller) => Promise<readonly string[]>;
-  /** States, oldest rule first, and the note of what the caller was given, in one step. */
-  readonly read: (ids: readonly string[] | null, caller: RuleCaller, at: Micros) => Promise<readonly RuleStatus[]>;
+  /**
+   * States, oldest rule first, and the note of what the caller was given, in one step. Nothing is noted of states that do not reach
+   * the caller: the next read still tells what has changed.
+   */
+  readonly read: (
+    asked: { readonly ids: readonly string[] | null; readonly caller: RuleCaller; readonly at: Micros },
+    reaches: (found: readonly RuleStatus[]) => boolean,
+  ) => Promise<readonly RuleStatus[]>;
   /** Evaluates those named now, but those that were within the second; `spend` takes so many of the day's quota or throws. */
   readonly evaluate: (ids: readonly string[], at: Micros, spend: (count: number) => Promise<void>) => Promise<void>;
 };
@@ -79,6 +86,17 @@ const CLAIM = `
   where s.rule_id = any($1) and r.rule_id = s.rule_id and r.enabled and (s.fresh_at is null or s.fresh_at <= $2::bigint - ${FRESH_EVERY})
   returning ${RULE_COLUMNS}, best_plan(r.account_id) as plan`;
 const GIVE_BACK = `update rule_states set fresh_at = null where rule_id = any($1) and fresh_at = $2`;
+
+/** Takes back the note of states that were read and do not reach their caller. */
+class UntoldStates extends Error {
+  override readonly name = 'UntoldStates';
+  readonly found: readonly RuleStatus[];
+
+  constructor(found: readonly RuleStatus[]) {
+    super('the states do not reach their caller');
+    this.found = found;
+  }
+}
 
 const toKeyId = (caller: RuleCaller): string | null => ('keyId' in caller ? caller.keyId : null);
 const toCallerName = (caller: RuleCaller): string => ('keyId' in caller ? caller.keyId : caller.payer);
@@ -123,9 +141,18 @@ export const openAgentRules = ({ pool, live, history, choose }: DeskDeps): Agent
       const { rows } = await pool.query<{ rule_id: string }>(FIND, [toKeyId(caller), ids]);
       return rows.map((row) => row.rule_id);
     },
-    async read(ids, caller, at) {
-      const { rows } = await pool.query<StatusRow>(READ, [toKeyId(caller), ids, toCallerName(caller)]);
-      return rows.map((row) => toStatus(row, at));
+    async read({ ids, caller, at }, reaches) {
+      try {
+        return await inTransaction(pool, async (client) => {
+          const { rows } = await client.query<StatusRow>(READ, [toKeyId(caller), ids, toCallerName(caller)]);
+          const found = rows.map((row) => toStatus(row, at));
+          if (!reaches(found)) throw new UntoldStates(found);
+          return found;
+        });
+      } catch (error) {
+        if (error instanceof UntoldStates) return error.found;
+        throw error;
+      }
     },
     async evaluate(ids, at, spend) {
       const { rows } = await pool.query<RuleRow & { readonly plan: string | null }>(CLAIM, [ids, at]);

@@ -60,6 +60,7 @@ const makeContext = (live: LiveMemory, history: HistoryStore): Context =>
       rules: null,
       payer: null,
       receiptId: 'rcp_0',
+      reaches: () => true,
       itemsLimit: Number.POSITIVE_INFINITY,
       caller: null,
     },

@@ -119,6 +119,28 @@ t.test('members of an answer, in their order; every caller has its own previous 
   }
 });
 
+t.test('a state counts as given only when it reaches its caller (AG-04, N-13, T-04)', async (t) => {
+  const { pool, app, ask } = await startApi(t);
+  const key = await newKey(pool, 'acc_a');
+  const rule = await makeRule(pool, { name: 'x'.repeat(60), query: `any(venues where mark > 1)${' '.repeat(4_000)}` });
+  const call = (method: 'GET' | 'HEAD', headers: Record<string, string> = {}) =>
+    app.inject({ method, url: PATH, headers: { authorization: `Bearer ${key}`, ...headers } });
+  const tooSmall = { 'x-service-max-bytes': '4096' };
+  const missed = async (): Promise<void> => {
+    t.match(await call('HEAD'), { statusCode: 200, body: '' });
+    const refused = await call('GET', tooSmall);
+    t.equal(refused.statusCode, 400);
+    const hint = 'Narrow rule_id: name at most 1 rule a call.';
+    t.match(refused.json(), { errors: [{ code: 'DQL_LIMIT', hint }] }, 'the hint names the member to narrow');
+  };
+  await missed();
+  t.match((await ask(key)).body.rules, [{ previous_state: null, changed: false }], 'the first that was given');
+  await find(pool, rule, 'true');
+  await missed();
+  t.match((await ask(key)).body.rules, [{ state: 'true', previous_state: 'unknown', changed: true }]);
+  t.match((await ask(key)).body.rules, [{ state: 'true', previous_state: 'true', changed: false }]);
+});
+
 t.test('a late or repeated evaluation changes nothing, and one of an earlier version neither', async (t) => {
   const { pool } = await startApi(t);
   await newKey(pool, 'acc_a');
