@@ -108,8 +108,9 @@ export const addStream = (
           reply.raw.destroy();
         }
       });
-    if (lastEventId === null || live.isWhole) add();
-    else void waiting(reply, hub.awaitMissed(lastEventId, asked)).then(add);
+    const missed = lastEventId === null ? null : hub.awaitMissed(lastEventId, asked);
+    if (missed === null) add();
+    else void waiting(reply, missed).then(add);
     return reply;
   };
   app.route({ method: 'GET', url: STREAM.path, config: { operation: STREAM }, handler: start });

@@ -9,10 +9,11 @@ import type { Account, KeyAnswer } from '../access/key-store.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import type { LiveMessage } from '../live/live-message.ts';
 import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
+import { Arrivals } from './arrivals.ts';
 import { DueQueue } from './due-queue.ts';
 import { type Changed, changeListing, findListing, followListing, unfollowListing } from './listing-changes.ts';
 import { HEARTBEAT, heartbeatData, helloData, readyData } from './notices.ts';
-import { type EventId, parseEventId, printEventId, printMoment, printPlaces, startId } from './positions.ts';
+import { type EventId, isBeyond, parseEventId, printEventId, printMoment, printPlaces, startId } from './positions.ts';
 import { type StreamRequest, selectedBy } from './request.ts';
 import { resume } from './resume.ts';
 import { type Applied, Ring } from './ring.ts';
@@ -43,12 +44,16 @@ const NO_MOMENT: Moment = { sentAt: 0, tasksKey: '', lagging: false, text: '' };
 
 /** A stream waits longer than a call: what it has missed cannot be requested again once it has begun anew. */
 const MISSED_WITHIN_MS = 60_000;
+/** Nodes are apart by less: what an id is beyond for longer will not come, because the log was begun anew. */
+const AHEAD_WITHIN_MS = 2_000;
 
 export type HubDeps = {
   readonly live: LiveMemory;
   readonly nowMicros: () => Micros;
   /** How long a stream that comes back waits for what it has missed while that is being read; a minute when left out. */
   readonly missedWithinMs?: number;
+  /** How long it waits for what its client has received from a node that is ahead of this one; two seconds when left out. */
+  readonly aheadWithinMs?: number;
   readonly meterStep?: MeterStep;
 };
 
@@ -79,6 +84,8 @@ export class StreamHub {
   readonly #ends = new DueQueue<LiveListing>();
   readonly #rows: RowBatches;
   readonly #missedWithinMs: number;
+  readonly #aheadWithinMs: number;
+  readonly #arrivals = new Arrivals();
   readonly #meterStep: MeterStep;
   #moment = NO_MOMENT;
   /** Everything that time alone has changed up to here is in the steps of the streams. */
@@ -87,10 +94,11 @@ export class StreamHub {
   #timer: NodeJS.Timeout | null = null;
 
   /** Entries applied before are not held: create it before the copy is filled. */
-  constructor({ live, nowMicros, missedWithinMs = MISSED_WITHIN_MS, meterStep = UNMETERED }: HubDeps) {
+  constructor({ live, nowMicros, meterStep = UNMETERED, ...waits }: HubDeps) {
     this.#live = live;
     this.#meterStep = meterStep;
-    this.#missedWithinMs = missedWithinMs;
+    this.#missedWithinMs = waits.missedWithinMs ?? MISSED_WITHIN_MS;
+    this.#aheadWithinMs = waits.aheadWithinMs ?? AHEAD_WITHIN_MS;
     this.#nowMicros = nowMicros;
     this.#board = new TrackBoard(live);
     this.#rows = new RowBatches(live);
@@ -116,11 +124,20 @@ export class StreamHub {
     return { streams: this.#streams.size, waitingBytes };
   }
 
-  /** Waits, for a while, for what a client has missed: a process that has just begun reads it behind its first answers. */
-  async awaitMissed(lastEventId: string, { selection, venues }: StreamRequest): Promise<void> {
-    if (this.#live.isWhole) return;
+  /**
+   * Waits, for a while, for what a client has missed while a process that has just begun reads it behind its first answers, and for what it
+   * has received from a node that is ahead. Null: there is nothing to wait for.
+   */
+  awaitMissed(lastEventId: string, { selection, venues }: StreamRequest): Promise<void> | null {
     const id = parseEventId(lastEventId, selection, this.#listTasks(venues));
-    if (id !== null && !this.#ring.covers(id.places)) await this.#live.wholeWithin(this.#missedWithinMs);
+    if (id === null) return null;
+    const isMissed = (): boolean => !this.#live.isWhole && !this.#ring.covers(id.places);
+    const isAhead = (): boolean => isBeyond(id.places, this.#places);
+    const wait = async (): Promise<void> => {
+      if (isMissed()) await this.#live.wholeWithin(this.#missedWithinMs);
+      if (isAhead()) await this.#arrivals.until(() => !isAhead(), this.#aheadWithinMs);
+    };
+    return isMissed() || isAhead() ? wait() : null;
   }
 
   /** Starts a stream on `out`; everything up to `ready` is written before this returns. */
@@ -156,7 +173,7 @@ export class StreamHub {
     // The node that issued it may have a clock ahead of this one's: what is due until then is sent here when it is due.
     const id =
       sent === null || sent.sentAt > now + CLOCKS_APART ? null : { ...sent, sentAt: Math.min(sent.sentAt, now) };
-    const resumed = id !== null && this.#ring.covers(id.places);
+    const resumed = id !== null && this.#ring.covers(id.places) && !isBeyond(id.places, this.#places);
     const bufferFrom = this.#ring.from(now);
     const selected = selectedBy(request, this.#live, now);
     const listings = selected.length;
@@ -284,6 +301,7 @@ export class StreamHub {
     if (changes && !isRow) this.#endRows();
     const now = this.#streams.size > 0 && changes ? this.#advance() : this.#nowMicros();
     this.#places.set(task, { offset: message.offset, index: message.index });
+    this.#arrivals.look();
     this.#printed.clear();
     this.#moment = NO_MOMENT;
     if (changes) this.#ring.push(applied, now);

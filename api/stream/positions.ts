@@ -1,6 +1,6 @@
 // How far the client of a stream has received it: a place in every task's `live`, printed as an event id (ST-02, ST-05).
 import type { Micros } from '../../schemas/records.ts';
-import type { Place } from '../../schemas/topics.ts';
+import { isAbove, type Place } from '../../schemas/topics.ts';
 
 const LONGEST = 512;
 const SELECTION_LENGTH = 11;
@@ -21,6 +21,15 @@ export type EventId = {
 /** A whole record has been applied (a state round ends so): everything before the next one. */
 const finite = ({ offset, index }: Place): Place =>
   Number.isFinite(index) ? { offset, index } : { offset: offset + 1, index: -1 };
+
+/** Whether some of the places lie behind what has been reached. */
+export const isBeyond = (places: ReadonlyMap<string, Place>, reached: ReadonlyMap<string, Place>): boolean => {
+  for (const [task, place] of places) {
+    const at = reached.get(task);
+    if (at === undefined || isAbove(place, finite(at))) return true;
+  }
+  return false;
+};
 
 const pushVarint = (bytes: number[], value: number): void => {
   let rest = value;

@@ -47,9 +47,11 @@ class Bench {
     clock.bench = this;
   }
 
-  static async open(t: Test, feed: Feed = market()): Promise<Bench> {
+  static async open(t: Test, feed: Feed = market(), waits: { aheadWithinMs?: number } = {}): Promise<Bench> {
     const clock: { bench: Bench | null } = { bench: null };
-    const test = await testApp(feed, { nowMicros: () => clock.bench?.now ?? NOW });
+    const nowMicros = () => clock.bench?.now ?? NOW;
+    const hub = new StreamHub({ live: feed.memory, nowMicros, ...waits });
+    const test = await testApp(feed, { nowMicros, hub });
     const url = await test.app.listen({ host: '127.0.0.1', port: 0 });
     const bench = new Bench(feed, test, clock, url);
     t.teardown(() => bench.close());
@@ -799,6 +801,42 @@ t.test('an id of one node is resumed on another', async (t) => {
       .slice(1)
       .map((e) => e.data),
   );
+});
+
+t.test(
+  'an id of a node that is ahead waits until this one has come so far; nothing is sent twice (ST-02, D-37)',
+  async (t) => {
+    const nodes = [await Bench.open(t), await Bench.open(t, market(), { aheadWithinMs: 600_000 })] as const;
+    const client = await nodes[0].ready(BTC);
+    for (const bench of nodes) bench.pass(SECOND);
+    for (let rev = 2; rev <= 4; rev++) nodes[0].mark('BTCUSDT', rev);
+    const [second] = await client.untilCount('update', 3);
+    const headers = { ...nodes[1].test.as('pro_plus'), 'last-event-id': second?.id ?? '' };
+    const again = await nodes[1].stream(BTC, headers);
+    for (let rev = 2; rev <= 5; rev++) nodes[1].mark('BTCUSDT', rev);
+    await again.untilCount('update', 3);
+    t.match(again.events[0], { event: 'hello', data: { resumed: true } });
+    t.same(
+      again.named('update').map((e) => e.data.rev),
+      [3, 4, 5],
+    );
+  },
+);
+
+t.test('an id beyond the log, which was begun anew, is unknown (ST-05)', async (t) => {
+  const [before, anew] = [await Bench.open(t), await Bench.open(t, market(), { aheadWithinMs: 1 })] as const;
+  const client = await before.ready(BTC);
+  before.pass(SECOND);
+  for (let rev = 2; rev <= 4; rev++) before.mark('BTCUSDT', rev);
+  await client.untilCount('update', 3);
+  anew.pass(SECOND);
+  const again = await anew.resume(BTC, client.lastId);
+  t.same(
+    again.events.map((e) => e.event),
+    ['hello', 'gap', 'snapshot', 'ready'],
+  );
+  t.match(again.events[0]?.data, { resumed: false });
+  t.match(again.events[1]?.data, { reason: 'resume_expired' });
 });
 
 t.test('sends bye when a key ends and when the service stops', async (t) => {
