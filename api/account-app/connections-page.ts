@@ -18,7 +18,7 @@ const row = (site: Site, exchange: Exchange, connection: Connection): Content =>
   const path = `${PATH}/${connection_id}/end`;
   const name = client_name ?? 'An application without a name';
   return html`<tr>
-    <th scope="row">${name}</th>
+    <th scope="row"><bdi>${name}</bdi></th>
     <td>${readHost(redirect_uri)}</td>
     <td>${PLANS[plan].name}</td>
     <td>${when(created_at)}</td>

@@ -29,7 +29,7 @@ const readHost = (redirectUri: string): string => new URL(redirectUri).host;
 
 const facts = ({ asking, session }: Shown): Content => html`<dl class="facts">
   <dt>Application</dt>
-  <dd><strong>${asking.clientName ?? UNNAMED}</strong> <span class="hint">(it calls itself so; nobody has verified it)</span></dd>
+  <dd><strong><bdi>${asking.clientName ?? UNNAMED}</bdi></strong> <span class="hint">(it calls itself so; nobody has verified it)</span></dd>
   ${asking.clientId.startsWith('https:') ? html`<dt>Described at</dt><dd><code>${asking.clientId}</code></dd>` : null}
   <dt>You are sent back to</dt>
   <dd><strong>${readHost(asking.redirectUri)}</strong> <span class="hint"><code>${asking.redirectUri}</code></span></dd>
@@ -55,7 +55,7 @@ const room = ({ others }: Shown): Content =>
           ({ connection_id: id, client_name: name, redirect_uri: to, created_at: made }) =>
             html`<label class="check">
               <input type="radio" name="instead" value=${id} />
-              <span>${name ?? UNNAMED}<br /><span class="hint">${readHost(to)}, since ${toDay(made)}</span></span>
+              <span><bdi>${name ?? UNNAMED}</bdi><br /><span class="hint">${readHost(to)}, since ${toDay(made)}</span></span>
             </label>`,
         )}
       </fieldset>`;

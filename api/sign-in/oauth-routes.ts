@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
 import { metadataDocuments } from '../tool-app/metadata.ts';
 import type { AddressMeter } from './address-meter.ts';
+import { DESCRIBED } from './client-metadata.ts';
 import { type Exchange, type Exchanges, type Problem, rewriteForm } from './exchanges.ts';
 
 export type OauthDeps = {
@@ -28,18 +29,12 @@ const FORM = 'application/x-www-form-urlencoded';
 const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
 const NO_STORE = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
-/** Everything else of a registration is decided here or means nothing here. */
-const REGISTERED: readonly string[] = [
-  ...['redirect_uris', 'client_name', 'client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'contacts'],
-  ...['software_id', 'software_version'],
-];
-
 /** What the provider receives: no secret, whatever was requested. A body that is no JSON object passes unchanged, to be refused. */
 const rewriteRegistration = (body: Buffer): Buffer => {
   try {
     const asked: unknown = JSON.parse(body.toString());
     if (typeof asked !== 'object' || asked === null || Array.isArray(asked)) return body;
-    const kept = Object.entries(asked).filter(([name, value]) => REGISTERED.includes(name) && value !== null);
+    const kept = Object.entries(asked).filter(([name, value]) => DESCRIBED.includes(name) && value !== null);
     return Buffer.from(JSON.stringify({ ...Object.fromEntries(kept), token_endpoint_auth_method: 'none' }));
   } catch {
     return body;

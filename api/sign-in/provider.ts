@@ -1,12 +1,12 @@
 // The OAuth provider with the settings of T-08: public clients, code with PKCE S256, one scope, one resource, every time a page.
 import { generateKeyPairSync } from 'node:crypto';
 import Provider, { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
-import { isStorableJson } from '../../infra/runtime/postgres/storable.ts';
 import { createAdapter, OFFLINE, SCOPE } from './adapter.ts';
+import { checkClient, GRANT_TYPES, ID_TOKEN_ALG } from './client-metadata.ts';
 import { signInSecret } from './connection-key.ts';
 import type { Connections } from './connections.ts';
 import type { Exchanges } from './exchanges.ts';
-import { isOwnHttps, isRedirectAllowed, isSameRedirect } from './redirects.ts';
+import { isSameRedirect } from './redirects.ts';
 import type { Units } from './units.ts';
 
 const ACCESS_TOKEN_S = 3_600;
@@ -14,8 +14,6 @@ const REFRESH_TOKEN_S = 30 * 86_400;
 const CODE_S = 60;
 /** How long a consent page may stay open. */
 const PAGE_S = 600;
-const MOST_REDIRECTS = 10;
-const LONGEST_NAME = 120;
 
 export type ProviderDeps = {
   readonly units: Units;
@@ -33,30 +31,6 @@ export type ProviderDeps = {
 const unusedKey = () => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', kid: 'unused' }] };
-};
-
-const GRANT_TYPES = ['authorization_code', 'refresh_token'];
-
-/** Runs for every client that is registered, read or fetched. */
-const checkClient = (metadata: Record<string, unknown>): void => {
-  if (!isStorableJson(metadata)) throw new errors.InvalidClientMetadata('a text has a character that none may have');
-  const { redirect_uris: redirects, client_name: name } = metadata;
-  if (Array.isArray(redirects)) {
-    if (redirects.length > MOST_REDIRECTS)
-      throw new errors.InvalidClientMetadata(`redirect_uris has at most ${MOST_REDIRECTS} members`);
-    for (const one of redirects) {
-      if (typeof one !== 'string' || !isRedirectAllowed(one))
-        throw new errors.InvalidClientMetadata('redirect_uris must be https, or http on localhost or 127.0.0.1');
-    }
-  }
-  if (typeof name === 'string' && name.length > LONGEST_NAME)
-    throw new errors.InvalidClientMetadata(`client_name has at most ${LONGEST_NAME} characters`);
-  // Native clients may mix https and loopback addresses.
-  const hasOwnHttps = Array.isArray(redirects) && redirects.some(isOwnHttps);
-  metadata['application_type'] = hasOwnHttps ? 'web' : 'native';
-  metadata['grant_types'] = GRANT_TYPES;
-  metadata['response_types'] = ['code'];
-  metadata['token_endpoint_auth_method'] = 'none';
 };
 
 /** One page resolves everything, and every authorisation shows it (T-08). */
@@ -114,7 +88,7 @@ const makeConfiguration = (deps: ProviderDeps): Configuration => ({
     token_endpoint_auth_method: 'none',
     application_type: 'native',
     grant_types: GRANT_TYPES,
-    id_token_signed_response_alg: 'ES256',
+    id_token_signed_response_alg: ID_TOKEN_ALG,
     response_types: ['code'],
   },
   extraClientMetadata: {

@@ -178,6 +178,31 @@ t.test('a client that is described by a document of its own needs no registratio
   t.same(fetched, [clientId], 'fetched once');
 });
 
+t.test('of the document of a client only what it says of itself counts, as of a registration (T-08)', async (t) => {
+  const described = { client_name: 'Agent \u202egnisrever', redirect_uris: [REDIRECT] };
+  const meaningless: readonly Record<string, unknown>[] = [
+    ...[{ scope: 'openid profile mcp:tools' }, { scope: '' }, { id_token_signed_response_alg: 'RS256' }],
+    ...[{ subject_type: 'pairwise', sector_identifier_uri: 'https://agent.example/s' }, { default_max_age: 'x' }],
+    ...[{ token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://agent.example/keys' }, { jwks: 1 }],
+    ...[{ response_types: ['token'], grant_types: ['implicit'] }, { require_pushed_authorization_requests: true }],
+    ...[{ application_type: 'web' }, { unheard_of: { of: [1] } }],
+  ];
+  let document: Record<string, unknown> = {};
+  const service = await startSignIn(t, { fetch: async () => Response.json(document) });
+  for (const [i, over] of meaningless.entries()) {
+    const clientId = `https://agent.example/${i}.json`;
+    document = { client_id: clientId, ...described, ...over };
+    const owner = await signUp(service, `owner${i}`);
+    const verifier = newVerifier();
+    const page = await openPage(service, owner, { client_id: clientId, code_challenge: computeChallenge(verifier) });
+    t.ok(page.html.includes(`<bdi>${described.client_name}</bdi>`), 'a name turns no text beside it');
+    const code = (await press(owner, page, { choice: 'allow' })).get('code') ?? '';
+    const answer = await exchangeCode(service, { client_id: clientId, code, code_verifier: verifier });
+    t.match(await readBody(answer), { scope: 'market:read' }, JSON.stringify(over));
+    t.equal((await register(service, { ...described, ...over })).status, 201, 'registered alike');
+  }
+});
+
 t.test('twenty registrations an hour from one address', async (t) => {
   const service = await startSignIn(t);
   t.equal(
