@@ -8,7 +8,7 @@ import { TRANSITION_COLUMNS, type TransitionRow, toTransition } from './store.ts
 import { type CallOptions, callWebhook } from './webhook-call.ts';
 
 const LOOK_EVERY_MS = 500;
-/** Messages on their way at a time, one a webhook: a slow receiver holds up itself. */
+/** Messages on their way at a time. */
 const AT_ONCE = 16;
 /** While it is being sent no other process sends it; longer than any call takes. */
 const LEASE_S = 30;
@@ -21,7 +21,7 @@ const GIVEN_UP_AFTER_H = 24;
 const CLAIM = `
   with due as (
     select distinct on (d.webhook_id) d.delivery_id from rule_deliveries d join rule_webhooks w using (webhook_id)
-    where d.state = 'waiting' and d.next_at <= now() and w.disabled_at is null
+    where d.state = 'waiting' and d.next_at <= now() and w.disabled_at is null and d.webhook_id <> all($2::text[])
     order by d.webhook_id, d.next_at, d.delivery_id limit $1),
   claimed as (
     update rule_deliveries d set next_at = now() + make_interval(secs => ${LEASE_S}), attempts = attempts + 1
@@ -90,12 +90,41 @@ const deliver = async (claimed: Claimed, { pool, calls, count }: DeliveryDeps): 
   await pool.query(DISABLE, [webhookId, `Disabled: a message could not be delivered for 24 hours (${words}).`]);
 };
 
-/** Takes what is due, and sends it; returns the number of messages. Rejects when the store is unavailable. */
-export const deliverDue = async (deps: DeliveryDeps): Promise<number> => {
-  const { rows } = await deps.pool.query<Claimed>(CLAIM, [AT_ONCE]);
-  await Promise.all(rows.map((claimed) => deliver(claimed, deps)));
-  return rows.length;
-};
+/** Messages on their way: at most one of a webhook, so that a receiver that is slow holds up itself alone. */
+export class Sending {
+  readonly #deps: DeliveryDeps;
+  readonly #onFault: (error: unknown) => void;
+  readonly #byWebhook = new Map<string, Promise<void>>();
+
+  constructor(deps: DeliveryDeps, onFault: (error: unknown) => void) {
+    this.#deps = deps;
+    this.#onFault = onFault;
+  }
+
+  /** Takes what is due, as far as there is room, and begins to send it; answers how many. Rejects when the store is unavailable. */
+  async begin(): Promise<number> {
+    const room = AT_ONCE - this.#byWebhook.size;
+    if (room === 0) return 0;
+    const { rows } = await this.#deps.pool.query<Claimed>(CLAIM, [room, [...this.#byWebhook.keys()]]);
+    for (const claimed of rows) {
+      const sent = deliver(claimed, this.#deps).catch(this.#onFault);
+      this.#byWebhook.set(
+        claimed.webhook_id,
+        sent.finally(() => this.#byWebhook.delete(claimed.webhook_id)),
+      );
+    }
+    return rows.length;
+  }
+
+  /** Resolves when one of them has arrived or failed; never while there is none. */
+  anyEnd(): Promise<void> {
+    return Promise.race(this.#byWebhook.values());
+  }
+
+  async allEnd(): Promise<void> {
+    await Promise.all(this.#byWebhook.values());
+  }
+}
 
 export type Deliveries = { readonly stop: () => Promise<void> };
 
@@ -103,18 +132,32 @@ export type Deliveries = { readonly stop: () => Promise<void> };
 export const startDeliveries = (deps: DeliveryDeps): Deliveries => {
   const stopping = new AbortController();
   let isAway = false;
-  const loop = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      let sent = 0;
-      try {
-        sent = await deliverDue(deps);
-        isAway = false;
-      } catch (err) {
-        if (!isAway) deps.log.warn({ err }, 'moves of rules cannot be delivered, trying again');
-        isAway = true;
-      }
-      if (sent === 0) await pause(LOOK_EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+  const onFault = (err: unknown): void => {
+    if (!isAway) deps.log.warn({ err }, 'moves of rules cannot be delivered, trying again');
+    isAway = true;
+  };
+  const sending = new Sending(deps, onFault);
+  const look = async (): Promise<number> => {
+    try {
+      const begun = await sending.begin();
+      isAway = false;
+      return begun;
+    } catch (error) {
+      onFault(error);
+      return 0;
     }
+  };
+  /** Until it is time to look again, or the next message of a webhook may go. */
+  const rest = async (): Promise<void> => {
+    const over = new AbortController();
+    const signal = AbortSignal.any([stopping.signal, over.signal]);
+    const later = pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    await (isAway ? later : Promise.race([later, sending.anyEnd()]));
+    over.abort();
+  };
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) if ((await look()) === 0) await rest();
+    await sending.allEnd();
   };
   const looping = loop();
   return {

@@ -1,5 +1,5 @@
 // Which addresses a webhook may be sent to: those of the public internet only, whatever a name resolves to.
-import { lookup } from 'node:dns/promises';
+import { Resolver } from 'node:dns/promises';
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
 export type Address = { readonly address: string; readonly family: 4 | 6 };
@@ -35,9 +35,34 @@ const isLoopback = (address: string): boolean => address === '::1' || /^127\./.t
 
 export type Resolve = (host: string) => Promise<readonly Address[]>;
 
-/** Every address of a host, as the system resolves it. */
-export const resolveHost: Resolve = async (host) =>
-  (await lookup(host.replace(/^\[(.*)\]$/, '$1'), { all: true, verbatim: true })) as Address[];
+const toAddresses = (family: 4 | 6, texts: readonly string[]): Address[] =>
+  texts.map((address) => ({ address, family }));
+
+/** Names of the machine itself (RFC 6761), which no server is asked for. */
+const OWN_NAME = /^(?:.+\.)?localhost\.?$/;
+const OWN: readonly Address[] = [...toAddresses(4, ['127.0.0.1']), ...toAddresses(6, ['::1'])];
+const DNS_TIMES = { timeout: 2_000, tries: 2 } as const;
+
+/**
+ * Every address of a host. Servers are asked by sockets of the process: `getaddrinfo` would hold one of its few threads, which also
+ * compress answers, for as long as the servers of somebody's name are silent.
+ */
+export const openResolve = (servers?: readonly string[]): Resolve => {
+  const resolver = new Resolver(DNS_TIMES);
+  if (servers !== undefined) resolver.setServers(servers);
+  return async (host) => {
+    const name = host.replace(/^\[(.*)\]$/, '$1');
+    if (isIPv4(name)) return toAddresses(4, [name]);
+    if (isIPv6(name)) return toAddresses(6, [name]);
+    if (OWN_NAME.test(name)) return OWN;
+    const [four, six] = await Promise.all([
+      resolver.resolve4(name).catch(() => []),
+      resolver.resolve6(name).catch(() => []),
+    ]);
+    return [...toAddresses(4, four), ...toAddresses(6, six)];
+  };
+};
+export const resolveHost: Resolve = openResolve();
 
 /** A host that may not be sent to; the message may be shown to its owner, so it names no address. */
 export class ClosedAddressError extends Error {

@@ -5,8 +5,9 @@ import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { type Address, ClosedAddressError, publicAddresses, type Resolve, resolveHost } from './public-address.ts';
 
-/** From the first byte sent to the head of the answer. */
+/** From the first byte sent to the head of the answer; a name is looked up within the same time before. */
 const TIMEOUT_MS = 10_000;
+const TOO_LATE = 'no answer in time';
 export const SIGNATURE_HEADER = 'x-service-signature';
 
 export type WebhookCall = { readonly url: string; readonly secret: string; readonly body: string };
@@ -72,7 +73,7 @@ const send = (
         [SIGNATURE_HEADER]: signWebhook(secret, Math.floor(nowMs() / 1_000), body),
       },
     });
-    const timer = setTimeout(() => call.destroy(new Error('no answer in time')), timeoutMs);
+    const timer = setTimeout(() => call.destroy(new Error(TOO_LATE)), timeoutMs);
     call.once('response', (answer) => {
       settle(answer.statusCode ?? 0);
       // Nothing of the answer but its status is looked at.
@@ -83,20 +84,32 @@ const send = (
     call.end(body);
   });
 
+/** What is not there in time is given up, whatever becomes of it. */
+const within = async <T>(timeoutMs: number, awaited: Promise<T>): Promise<T> => {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(TOO_LATE)), timeoutMs);
+  try {
+    return await Promise.race([awaited, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
 const explain = (error: unknown): string => {
   if (error instanceof ClosedAddressError) return error.message;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ECONNREFUSED') return 'the connection was refused';
-  return error instanceof Error && error.message === 'no answer in time' ? error.message : 'the connection failed';
+  return error instanceof Error && error.message === TOO_LATE ? error.message : 'the connection failed';
 };
 
 /** Sends the message once; never throws. Delivered is what is answered with a status of 200 to 299. */
 export const callWebhook = async (call: WebhookCall, options: CallOptions): Promise<CallOutcome> => {
   const fault = webhookFault(call.url, options);
   if (fault !== null) return { isDelivered: false, words: fault };
-  const { resolve = resolveHost, allowsLoopback } = options;
+  const { resolve = resolveHost, allowsLoopback, timeoutMs = TIMEOUT_MS } = options;
   try {
-    const addresses = await publicAddresses(new URL(call.url).hostname, { resolve, allowsLoopback });
+    const looked = publicAddresses(new URL(call.url).hostname, { resolve, allowsLoopback });
+    const addresses = await within(timeoutMs, looked);
     const status = await send(call, addresses, options);
     if (status >= 300 && status < 400)
       return { isDelivered: false, words: `redirected (${status}), which is not followed` };

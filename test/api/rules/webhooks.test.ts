@@ -1,17 +1,19 @@
 // Moves of rules on their way to webhooks: signed, tried again, given up, never to an address that is not public (AG-06).
+import { createSocket } from 'node:dgram';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import t from 'tap';
-import { type DeliveryDeps, deliverDue } from '../../../api/rules/deliveries.ts';
+import { type DeliveryDeps, Sending, startDeliveries } from '../../../api/rules/deliveries.ts';
 import { createRuleMetrics } from '../../../api/rules/metrics.ts';
-import { isPublicAddress } from '../../../api/rules/public-address.ts';
+import { isPublicAddress, openResolve } from '../../../api/rules/public-address.ts';
 import { recordEvaluations } from '../../../api/rules/record.ts';
 import { changeRule, createRule } from '../../../api/rules/store.ts';
 import { callWebhook, isSignedWebhook, SIGNATURE_HEADER, webhookFault } from '../../../api/rules/webhook-call.ts';
 import { addWebhook, enableWebhook, listWebhooks, removeWebhook } from '../../../api/rules/webhooks.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import type { Teardown } from '../../support/engines.ts';
+import { waitFor } from '../../support/wait.ts';
 import { freshPool } from '../payments/paid-api.ts';
 
 t.setTimeout(900_000);
@@ -35,6 +37,16 @@ const startReceiver = async (t: Teardown, answer: (reply: ServerResponse) => voi
     server.close();
   });
   return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` };
+};
+
+/** Sends everything that is due, and waits for it. */
+const deliverDue = async (deps: DeliveryDeps): Promise<number> => {
+  const sending = new Sending(deps, (error) => {
+    throw error;
+  });
+  const begun = await sending.begin();
+  await sending.allEnd();
+  return begun;
 };
 
 const LOCAL = { allowsLoopback: true, nowMs: Date.now };
@@ -116,6 +128,63 @@ t.test(
     t.equal(received[0]?.headers.host, `nowhere.invalid:${port}`);
   },
 );
+
+t.test(
+  'names are asked of servers, literal addresses and the machine itself are not; silence is given up',
+  async (t) => {
+    const asked: string[] = [];
+    // Answers every question of type A with 8.8.8.8, and others with nothing.
+    const server = createSocket('udp4', (message, { port }) => {
+      const end = message.indexOf(0, 12) + 5;
+      const isA = message.readUInt16BE(end - 4) === 1;
+      asked.push(message.toString('latin1', 13, 13 + (message[12] ?? 0)));
+      const head = Buffer.from([...message.subarray(0, 2), 0x81, 0x80, 0, 1, 0, isA ? 1 : 0, 0, 0, 0, 0]);
+      const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 8, 8, 8, 8]);
+      server.send(Buffer.concat([head, message.subarray(12, end), ...(isA ? [record] : [])]), port);
+    });
+    await new Promise<void>((done) => server.bind(0, '127.0.0.1', done));
+    t.teardown(() => server.close());
+    const resolve = openResolve([`127.0.0.1:${server.address().port}`]);
+    t.same(await resolve('hook.example'), [{ address: '8.8.8.8', family: 4 }]);
+    t.same(new Set(asked), new Set(['hook']));
+    for (const host of ['localhost', 'a.localhost', 'localhost.'])
+      t.match(await resolve(host), [{ address: '127.0.0.1' }, { address: '::1' }], host);
+    t.same(await resolve('10.0.0.1'), [{ address: '10.0.0.1', family: 4 }]);
+    t.same(await resolve('[::ffff:7f00:1]'), [{ address: '::ffff:7f00:1', family: 6 }]);
+    t.equal(asked.length, 2, 'A and AAAA of the one name');
+    const silent = { ...LOCAL, timeoutMs: 20, resolve: () => new Promise<never>(() => undefined) };
+    const left = await callWebhook({ ...MESSAGE, url: 'https://silent.example/hook' }, silent);
+    t.same(left, { isDelivered: false, words: 'no answer in time' });
+  },
+);
+
+t.test('a receiver that is slow holds up itself alone', async (t) => {
+  const pool = await freshPool(t);
+  await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro')");
+  const held: ServerResponse[] = [];
+  const slow = await startReceiver(t, (reply) => void held.push(reply));
+  const quick = await startReceiver(t, (reply) => reply.end());
+  for (const { url } of [slow, quick]) await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
+  const draft = { name: 'r', query: 'any(venues where mark > 1)', intervalS: 10, units: 'published', freshness: null };
+  const rule = await createRule(
+    pool,
+    { ...draft, units: 'published', enabled: true, shared: false },
+    { accountId: 'acc_a', actor: 'test' },
+  );
+  const found = { reason: null, matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as const;
+  const at = Date.now() * 1_000 + 10_000_000;
+  for (const [i, state] of (['true', 'false', 'true'] as const).entries())
+    await recordEvaluations(pool, [{ rule, at: at + i * 10_000_000, outcome: { state, ...found } }]);
+  const deps = { pool, calls: LOCAL, count: createRuleMetrics(new Registry()), log: createLog('test', 'silent') };
+  const deliveries = startDeliveries(deps);
+  await waitFor('every message of the quick one', async () => quick.received.length === 3);
+  t.equal(slow.received.length, 1, 'one at a time');
+  const release = setInterval(() => held.pop()?.end(), 10);
+  await waitFor('every message of the slow one', async () => slow.received.length === 3);
+  await deliveries.stop();
+  clearInterval(release);
+  t.match(await listWebhooks(pool, 'acc_a'), [{ delivered: 3 }, { delivered: 3 }]);
+});
 
 t.test('signed over timestamp and body; redirects are not followed; a slow receiver is left', async (t) => {
   const good = await startReceiver(t, (reply) => reply.end());
