@@ -16,6 +16,8 @@ import { createNightlyMetrics } from './metrics.ts';
 import type { NightlyContext } from './step.ts';
 
 const QUERY_MS = 60_000;
+/** The ledger, a step or its posting, gap incidents, and readiness: each may hold one. */
+const CONNECTIONS = 4;
 
 type Opened = { readonly context: NightlyContext; readonly close: Stop };
 
@@ -26,12 +28,13 @@ export const openContext = async (
   { log, progress }: Pick<NightlyContext, 'log' | 'progress'>,
 ): Promise<Opened> => {
   const config = readConfig(NIGHTLY_CONFIG, env);
-  const database = openPostgres(config.DATABASE_URL, { max: 3 });
+  const database = openPostgres(config.DATABASE_URL, { max: CONNECTIONS });
   const auth = { user: config.QUESTDB_USER, password: config.QUESTDB_PASSWORD };
   const questdb = openQuestdbReader(config.QUESTDB_PG, { max: 2, timeoutMs: QUERY_MS, auth, log });
   await migrate(database);
   const { BASE_URL: baseUrl, RECHECK_KEY: key, KAFKA_BROKERS: brokers, TOPIC_NAMESPACE: namespace } = config;
-  const kafka = brokers === null ? null : openKafka({ brokers, clientId: 'nightly', ...kafkaSecurity(config) }, log);
+  const kafka =
+    brokers === null ? null : openKafka({ brokers, clientId: 'nightly', security: kafkaSecurity(config) }, log);
   const context: NightlyContext = {
     database,
     questdb,

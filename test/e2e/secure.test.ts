@@ -100,6 +100,16 @@ t.test('a value goes from the venue to an answer, to a row, by TLS all the way',
     t.ok(await waitFor(`metrics at ${metrics}`, () => isOk(`${metrics}/metrics`)));
     t.notOk(await isOk(`${metrics.replace(METRICS_HOST, '127.0.0.1')}/metrics`), 'and nowhere else');
   }
+  // The step asks Kafka how far stored history has come, before it writes anything.
+  const day = new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10);
+  const archived = startChild(
+    `${NAMESPACE}archive`,
+    'processors/nightly.ts',
+    { ...settings, DATABASE_URL: databaseUrl, ARCHIVE_DIR: `${caFile}.archive` },
+    ['--step', 'archive', '--day', day],
+  );
+  t.equal(await archived.exited, 0, 'a nightly step');
+
   for (const { child } of [api, nightly, processors, ingest]) {
     child.process.kill('SIGTERM');
     t.equal(await child.exited, 0);
