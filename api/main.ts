@@ -12,7 +12,7 @@ import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
 import type { ObjectStore } from '../infra/runtime/object-store.ts';
 import { answering } from '../infra/runtime/postgres/away.ts';
 import { listenPostgres } from '../infra/runtime/postgres/listener.ts';
-import { openPostgres } from '../infra/runtime/postgres/postgres.ts';
+import { ANSWER_MS, openPostgres } from '../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader, type QuestdbReader } from '../infra/runtime/questdb/questdb.ts';
 import { watchReachable } from '../infra/runtime/reachable.ts';
 import { meterSteps } from '../infra/runtime/steps.ts';
@@ -74,7 +74,7 @@ const openBase = () => {
   const log = createLog('api');
   const { nowMicros } = createClock();
   const kafka = openKafka({ brokers: config.KAFKA_BROKERS, clientId: 'api', security: kafkaSecurity(config) }, log);
-  const pool = openPostgres(config.DATABASE_URL);
+  const pool = openPostgres(config.DATABASE_URL, { answerMs: ANSWER_MS });
   const stop = async (): Promise<void> => {
     await kafka.close();
     await pool.end();

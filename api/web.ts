@@ -5,7 +5,8 @@ import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { listenOn } from '../infra/runtime/listen.ts';
 import { createLog } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
-import { openPostgres } from '../infra/runtime/postgres/postgres.ts';
+import { ANSWER_MS, openPostgres } from '../infra/runtime/postgres/postgres.ts';
+import { POSTGRES_AWAY, watchReachable } from '../infra/runtime/reachable.ts';
 import { isKey } from './access/keys.ts';
 import { buildAccountApp, buildInternalApp } from './account-app/build-account-app.ts';
 import type { SiteUrls } from './account-app/site.ts';
@@ -46,7 +47,7 @@ const readExplorerKey = ({ EXPLORER_KEY: key }: Settings): string | null => {
 const start = async (): Promise<Stop> => {
   const config = readConfig(WEB_CONFIG, process.env);
   const log = createLog('web');
-  const pool = openPostgres(config.DATABASE_URL);
+  const pool = openPostgres(config.DATABASE_URL, { answerMs: ANSWER_MS });
   await migrate(pool);
   const urls = readUrls(config);
   const mailServer = readMailServer(config);
@@ -67,7 +68,11 @@ const start = async (): Promise<Stop> => {
   const internal = await buildInternalApp({ modules: WEB_MODULES, log }, { site, secret });
   await listenOn(internal, config.INTERNAL_HOST, ['INTERNAL_PORT', config.INTERNAL_PORT]);
   await listenOn(app, config.HOST, ['ACCOUNT_PORT', config.ACCOUNT_PORT]);
-  const metrics = await serveMetrics(registry, config.METRICS_PORT, { host: config.METRICS_HOST });
+  const isReachable = watchReachable(() => pool.query('select 1').then(() => true));
+  const metrics = await serveMetrics(registry, config.METRICS_PORT, {
+    host: config.METRICS_HOST,
+    unready: async () => ((await isReachable()) ? [] : [POSTGRES_AWAY]),
+  });
   log.info({ account_url: urls.account, auth_url: urls.auth }, 'listening');
   const mail = mailServer === null ? null : sendLetters(mailServer, { pool, log, count: count.letter });
   const tidying = keepTidy(pool, { count: count.tidied, log });

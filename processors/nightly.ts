@@ -4,6 +4,7 @@ import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
 import { printOutcome } from '../infra/runtime/print-outcome.ts';
+import { POSTGRES_AWAY, watchReachable } from '../infra/runtime/reachable.ts';
 import { withRunningService } from '../infra/runtime/running-service.ts';
 import { runCommand, UsageError } from './nightly/command.ts';
 import { NIGHTLY_CONFIG } from './nightly/config.ts';
@@ -19,8 +20,13 @@ const startScheduled = async (): Promise<Stop> => {
     progress: () => undefined,
   });
   const runner = startRunner(STEPS, openLedger(context.database), context);
+  const isReachable = watchReachable(() => context.database.query('select 1').then(() => true));
+  const unready = async (): Promise<readonly string[]> => [
+    ...((await isReachable()) ? [] : [POSTGRES_AWAY]),
+    ...runner.problems(),
+  ];
   const { METRICS_HOST: host, METRICS_PORT: port } = readConfig(NIGHTLY_CONFIG, process.env);
-  const server = await serveMetrics(registry, port, { host, unready: runner.problems });
+  const server = await serveMetrics(registry, port, { host, unready });
   return async () => {
     await runner.stop();
     await server.close();

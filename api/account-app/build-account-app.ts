@@ -6,6 +6,7 @@ import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { isAway } from '../../infra/runtime/postgres/away.ts';
 import { PasswordsBusy } from '../accounts/passwords.ts';
 import { openSessions } from '../accounts/sessions.ts';
 import type { MessageChain } from '../payments/recover-key.ts';
@@ -79,12 +80,22 @@ const openSite = (deps: AccountAppDeps): Site => {
 };
 
 type Failure = { readonly statusCode?: number };
+type Problem = { readonly status: number; readonly code: string; readonly text: string; readonly retryAfterS?: number };
+
+const BUSY: Problem = {
+  ...{ status: 503, code: 'UNAVAILABLE', retryAfterS: 1 },
+  text: 'Too many people sign in at this moment. Try again in a second.',
+};
+const AWAY: Problem = {
+  ...{ status: 503, code: 'UNAVAILABLE', retryAfterS: 5 },
+  text: 'Something that this page needs does not answer now. Try again in a few seconds.',
+};
 
 /** The text for the person behind a failed request; only the log has the cause. */
-const toProblem = (error: Failure): { status: number; code: string; text: string } => {
+const toProblem = (error: Failure): Problem => {
   const { statusCode: status = 500 } = error;
-  if (error instanceof PasswordsBusy)
-    return { status: 503, code: 'UNAVAILABLE', text: 'Too many people sign in at this moment. Try again in a second.' };
+  if (error instanceof PasswordsBusy) return BUSY;
+  if (isAway(error)) return AWAY;
   if (status === 429) return { status, code: 'RATE_LIMITED', text: 'Too many requests. Wait a minute and try again.' };
   if (status === 413) return { status, code: 'PAYLOAD_TOO_LARGE', text: 'What was sent is too large.' };
   if (status === 415) return { status, code: 'UNSUPPORTED_MEDIA_TYPE', text: 'Send a form, or JSON below /api/.' };
@@ -95,9 +106,10 @@ const toProblem = (error: Failure): { status: number; code: string; text: string
 const addFailures = (app: FastifyInstance, site: Site): void => {
   app.setErrorHandler((error: Failure, request, reply) => {
     const problem = toProblem(error);
-    if (problem.status === 500)
-      site.log.error({ err: error, route: request.routeOptions.url }, 'request of the account site failed');
-    if (problem.status === 503) reply.header('retry-after', '1');
+    const about = { err: error, route: request.routeOptions.url };
+    if (problem.status === 500) site.log.error(about, 'request of the account site failed');
+    if (problem === AWAY) site.log.warn(about, 'what a request of the account site needs does not answer');
+    if (problem.retryAfterS !== undefined) reply.header('retry-after', String(problem.retryAfterS));
     return sendProblem(site, { request, reply }, problem);
   });
   app.setNotFoundHandler((request, reply) =>

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import { Gauge } from 'prom-client';
 import { bindMetrics, type Registry } from '../../infra/runtime/metrics.ts';
+import { within } from '../../infra/runtime/within.ts';
 import { readLetterBacklog } from '../accounts/mail.ts';
 import { passwordLoad } from '../accounts/passwords.ts';
 
@@ -15,6 +16,8 @@ export type CountWeb = {
   readonly watch: (app: FastifyInstance) => void;
 };
 
+/** A database that is frozen must not hold the other figures back. */
+const ANSWER_MS = 2_000;
 const BUCKETS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
 const addLoad = (registry: Registry, pool: Pool): void => {
@@ -41,7 +44,7 @@ const addBacklog = (registry: Registry, pool: Pool): void => {
     registers: [registry],
     async collect() {
       // While the database is unavailable the last figures remain.
-      const backlog = await readLetterBacklog(pool).catch(() => null);
+      const backlog = await within(readLetterBacklog(pool), ANSWER_MS).catch(() => null);
       if (backlog === null) return;
       this.set(backlog.waiting);
       oldest.set(backlog.oldestS);

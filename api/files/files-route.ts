@@ -23,6 +23,17 @@ export const noFile = (): ServiceError =>
 type File = { readonly key: string; readonly size: number; readonly etag: string };
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
 
+/** A file that has been replaced meanwhile is no file; whatever else the store answers is no fault of the caller. */
+const askStore = async <T>(asked: Promise<T>, { log }: FastifyRequest): Promise<T> => {
+  try {
+    return await asked;
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') throw noFile();
+    log.warn({ err }, 'the store of archive files does not answer');
+    throw serviceError('UNAVAILABLE', 'The file cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+  }
+};
+
 const sendFile = async (file: File, links: FileLinks, { request, reply }: Exchange): Promise<FastifyReply> => {
   const { key, size, etag } = file;
   const { headers, method } = request;
@@ -37,8 +48,9 @@ const sendFile = async (file: File, links: FileLinks, { request, reply }: Exchan
   if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${size}`);
   // For an empty text the framework would send its own length; for a stream it sends ours.
   if (method === 'HEAD') return reply.send(Readable.from([]));
+  const bytes = await askStore(links.store.read(key, range ?? undefined), request);
   reply.raw.setTimeout(IDLE_MS, () => reply.raw.destroy());
-  return reply.send(await links.store.read(key, range ?? undefined));
+  return reply.send(bytes);
 };
 
 /** Throws ServiceError NOT_FOUND for whatever is no link that holds now. */
@@ -46,7 +58,7 @@ const answerFile = async (links: FileLinks, exchange: Exchange, nowMs: number): 
   const { request, reply } = exchange;
   const key = readLink(await links.secret(), request.url, nowMs);
   const name = key === null ? null : readObjectName(key);
-  const size = key === null || name === null ? null : await links.store.size(key);
+  const size = key === null || name === null ? null : await askStore(links.store.size(key), request);
   if (key === null || name === null || size === null) throw noFile();
   const etag = `"${name.sha256}"`;
   reply.headers({

@@ -8,14 +8,18 @@ const LOCK = 7_305_119;
 const HISTORY =
   'create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())';
 
+/** A file may take long on a large table, and so may another process that holds the lock: the pool's deadline is for answers. */
+const patient = (text: string) => ({ text, query_timeout: 3_600_000 });
+
 const applyOne = async (client: PoolClient, name: string, sql: string): Promise<void> => {
   await client.query('begin');
   try {
-    await client.query(sql);
+    await client.query(patient(sql));
     await client.query('insert into migrations (name) values ($1)', [name]);
     await client.query('commit');
   } catch (error) {
-    await client.query('rollback');
+    // Where the connection is lost the transaction is, too; the first failure is the cause.
+    await client.query('rollback').catch(() => undefined);
     throw new Error(`migration ${name} failed`, { cause: error });
   }
 };
@@ -25,8 +29,9 @@ export const migrate = async (pool: Pool): Promise<readonly string[]> => {
   const folder = new URL('./', import.meta.url);
   const files = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
   const client = await pool.connect();
+  let broken: Error | undefined;
   try {
-    await client.query('select pg_advisory_lock($1)', [LOCK]);
+    await client.query(patient(`select pg_advisory_lock(${LOCK})`));
     await client.query(HISTORY);
     const { rows } = await client.query<{ name: string }>('select name from migrations');
     const seen = new Set(rows.map((row) => row.name));
@@ -34,7 +39,10 @@ export const migrate = async (pool: Pool): Promise<readonly string[]> => {
     for (const name of missing) await applyOne(client, name, await readFile(new URL(name, folder), 'utf8'));
     return missing;
   } finally {
-    await client.query('select pg_advisory_unlock($1)', [LOCK]).catch(() => undefined);
-    client.release();
+    await client.query('select pg_advisory_unlock($1)', [LOCK]).catch((failure: Error) => {
+      broken = failure;
+    });
+    // A connection that is closed releases the lock.
+    client.release(broken);
   }
 };

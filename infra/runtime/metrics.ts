@@ -61,9 +61,13 @@ type MetricsOptions = {
   /** `/healthz` returns 503 with the reason while this returns one. */
   readonly problem?: () => string | null;
   /** `/readyz` returns 503 with the reasons, one a line, while this returns any. When absent `/readyz` equals `/healthz`. */
-  readonly unready?: () => readonly string[];
+  readonly unready?: () => readonly string[] | Promise<readonly string[]>;
 };
 
+type Answer = { readonly status: number; readonly type: string; readonly text: string };
+const PLAIN = 'text/plain';
+
+const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const listed = (reason: string | null): readonly string[] => (reason === null ? [] : [reason]);
 
 /** The error of a failed listen, which names the setting. */
@@ -80,19 +84,21 @@ export const serveMetrics = async (
   port: number,
   { host = '127.0.0.1', problem = () => null, unready = () => listed(problem()) }: MetricsOptions = {},
 ): Promise<MetricsServer> => {
-  const reasons = (url: string | undefined): readonly string[] | null => {
+  const findReasons = async (url: string | undefined): Promise<readonly string[] | null> => {
     if (url === '/healthz') return listed(problem());
     return url === '/readyz' ? unready() : null;
   };
-  const server = createServer(async (request, response) => {
-    if (request.url === '/metrics') {
-      response.setHeader('content-type', registry.contentType).end(await registry.metrics());
-      return;
-    }
-    const found = reasons(request.url);
+  const answer = async (url: string | undefined): Promise<Answer> => {
+    if (url === '/metrics') return { status: 200, type: registry.contentType, text: await registry.metrics() };
+    const found = await findReasons(url);
     const [status, lines] = found === null ? [404, ['not found']] : found.length > 0 ? [503, found] : [200, ['ok']];
-    response.statusCode = status;
-    response.setHeader('content-type', 'text/plain').end(`${lines.join('\n')}\n`);
+    return { status, type: PLAIN, text: `${lines.join('\n')}\n` };
+  };
+  // A figure that cannot be read must not end the process.
+  const explain = (error: unknown): Answer => ({ status: 500, type: PLAIN, text: `${toMessage(error)}\n` });
+  const server = createServer(async (request, response) => {
+    const { status, type, text } = await answer(request.url).catch(explain);
+    response.writeHead(status, { 'content-type': type }).end(text);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenFault(error, host, port)));

@@ -3,6 +3,9 @@ import { within } from './within.ts';
 
 const PATIENCE_MS = 2_000;
 
+/** Reason of a process that needs it. */
+export const POSTGRES_AWAY = 'PostgreSQL does not answer within two seconds';
+
 /**
  * `ping` resolves to whether the store can be used, and rejects while it is away. No response within two seconds counts as away. Concurrent callers
  * share one ping, so a store that hangs holds one connection.

@@ -15,6 +15,8 @@ export type S3Settings = {
   readonly secretAccessKey: string;
   /** Folder of this machine for files in progress. */
   readonly workFolder: string;
+  /** Milliseconds until an answer has begun; 30 seconds when left out. */
+  readonly headMs?: number;
 };
 
 /** Files up to this size are sent in one request, larger ones in parts of it: 10,000 parts are 160 GB. At least 5 MiB (S3). */
@@ -46,14 +48,27 @@ type Ask = {
 };
 type Asker = (key: string, ask: Ask) => Promise<Response>;
 
-const createAsker = (client: AwsClient, root: string): Asker => {
-  return (key, { method, query = '', body, headers = {}, timeoutMs = HEAD_MS }) =>
+const createAsker = (client: AwsClient, root: string, headMs: number): Asker => {
+  return (key, { method, query = '', body, headers = {}, timeoutMs = headMs }) =>
     client.fetch(`${root}/${encodeKey(key)}${query}`, {
       method,
       headers: { ...headers },
       signal: AbortSignal.timeout(timeoutMs),
       ...(body === undefined ? {} : { body: body as Buffer<ArrayBuffer> | string }),
     });
+};
+
+/** For a body that is passed on at its reader's pace: the deadline ends with the head, and a server that stops sending is given up by fetch itself. */
+const createOpener = (client: AwsClient, root: string, headMs: number) => {
+  return async (key: string, headers: Readonly<Record<string, string>>): Promise<Response> => {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new Error(`no answer within ${headMs} ms`)), headMs);
+    try {
+      return await client.fetch(`${root}/${encodeKey(key)}`, { headers: { ...headers }, signal: late.signal });
+    } finally {
+      clearTimeout(timer);
+    }
+  };
 };
 
 /** The body of a success response. Rejects with S3Error for any other status. */
@@ -124,10 +139,11 @@ const putParts = async (ask: Asker, key: string, { path, bytes }: { path: string
 
 /** Opens an existing bucket as a store. */
 export const openS3Store = (settings: S3Settings): ObjectStore => {
-  const { endpoint, bucket, region, accessKeyId, secretAccessKey, workFolder } = settings;
+  const { endpoint, bucket, region, accessKeyId, secretAccessKey, workFolder, headMs = HEAD_MS } = settings;
   const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3', retries: RETRIES });
   const root = `${endpoint.replace(/\/$/, '')}/${bucket}`;
-  const ask = createAsker(client, root);
+  const ask = createAsker(client, root, headMs);
+  const openBody = createOpener(client, root, headMs);
   return {
     workFolder: (name) => makeWorkFolder(workFolder, name),
     put: async (key, path) => {
@@ -145,7 +161,7 @@ export const openS3Store = (settings: S3Settings): ObjectStore => {
     },
     read: async (key, range) => {
       const headers = range === undefined ? {} : { range: `bytes=${range.start}-${range.end - 1}` };
-      const answer = await ask(checkKey(key), { method: 'GET', headers, timeoutMs: PART_MS });
+      const answer = await openBody(checkKey(key), headers);
       if (answer.status === 404) throw missing(key);
       if (!answer.ok || answer.body === null) throw new S3Error(`get ${key}`, answer.status, await answer.text());
       return Readable.fromWeb(answer.body as ReadableStream);

@@ -10,20 +10,31 @@ import type { NightlyContext } from './step.ts';
 
 const ANSWERS_WITHIN_MS = 10_000;
 
+const explain = (error: unknown, topic: string): unknown =>
+  error instanceof DOMException && error.name === 'TimeoutError'
+    ? new Error(`Kafka does not give ${topic}: how far stored history has come is not known`, { cause: error })
+    : error;
+
 /** The minimum over all tasks; a task without written rows keeps it at 0. Rejects while Kafka does not answer. */
-export const readHistoryWatermark = async (kafka: KafkaHandle, namespace: string): Promise<Micros> => {
+export const readHistoryWatermark = async (
+  kafka: KafkaHandle,
+  namespace: string,
+  withinMs = ANSWERS_WITHIN_MS,
+): Promise<Micros> => {
   const history = new Map<string, Micros>();
   const topic = topics(namespace).watermark;
   await readToEnd(
     kafka,
-    { topic, from: () => 'earliest' as const, signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) },
+    { topic, from: () => 'earliest' as const, signal: AbortSignal.timeout(withinMs) },
     ({ value }) => {
       if (value === null) return;
       const { kind, task, watermark } = codecs.watermark.decode(value);
       if (kind === 'task') history.set(task, history.get(task) ?? 0);
       if (kind === 'history') history.set(task, Math.max(history.get(task) ?? 0, watermark));
     },
-  );
+  ).catch((error: unknown) => {
+    throw explain(error, topic);
+  });
   return history.size === 0 ? 0 : Math.min(...history.values());
 };
 

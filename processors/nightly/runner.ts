@@ -129,6 +129,10 @@ const startLoop = (work: () => Promise<void>, signal: AbortSignal, onFailure: (e
   return { problem: () => problem, ended: loop() };
 };
 
+/** One reason of `/readyz`, or none. */
+const name = (what: string, problem: string | null): readonly string[] =>
+  problem === null ? [] : [`${what}: ${problem}`];
+
 /** Runs due steps and, in parallel because a step may take minutes, turns gap rows into incidents. */
 export const startRunner = (steps: readonly Step[], ledger: Ledger, context: NightlyContext): Runner => {
   const stopping = new AbortController();
@@ -145,7 +149,7 @@ export const startRunner = (steps: readonly Step[], ledger: Ledger, context: Nig
     (err) => log.warn({ err }, 'gap rows were not turned into incidents, they are later'),
   );
   return {
-    problems: () => [due.problem()].filter((problem) => problem !== null),
+    problems: () => [...name('nightly steps', due.problem()), ...name('gap incidents', gaps.problem())],
     stop: async () => {
       stopping.abort();
       await Promise.all([due.ended, gaps.ended]);

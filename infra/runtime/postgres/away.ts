@@ -6,18 +6,19 @@ import { within } from '../within.ts';
 /** Connection failures and a server that is starting or stopping (PostgreSQL, annex A, classes 08 and 57; Node.js, common system errors). */
 const AWAY_CODE = /^(?:08...|57P0[123]|53300|ECONN|ETIMEDOUT|EPIPE|EHOST|ENET|ENOTFOUND|EAI_AGAIN)/;
 /** Messages without a code, of the driver and of `within`. */
-const AWAY_MESSAGE = /Connection terminated|timeout|no answer within/;
+const AWAY_MESSAGE = /Connection terminated|connection error and is not queryable|timeout|no answer within/;
 /** undefined_table: a new database that is not prepared yet. */
 const NO_TABLE = '42P01';
 const ANSWER_MS = 10_000;
 
 const readCode = (error: Error): string | null => ('code' in error && error.code != null ? String(error.code) : null);
 
-/** False for a refused login and a failed statement: waiting does not resolve them. */
+/** False for a refused login and a failed statement: waiting does not resolve them. An error without a code is judged by its cause, too. */
 export const isAway = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false;
   const code = readCode(error);
-  return code === null ? AWAY_MESSAGE.test(error.message) : AWAY_CODE.test(code);
+  if (code !== null) return AWAY_CODE.test(code);
+  return AWAY_MESSAGE.test(error.message) || isAway(error.cause);
 };
 
 /** The same queries; while the database is away they reject with a ServiceError UNAVAILABLE with this message. */

@@ -101,6 +101,12 @@ const explain = <E extends Error | null | undefined>(error: E, names: AddressNam
   return error;
 };
 
+/**
+ * For every connection: a server that is gone without a word (a lost machine, a broken line) would hold a statement that it had received for ever.
+ * Node.js asks ten times, a second apart, so such a connection ends after twenty seconds.
+ */
+export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const;
+
 type OnConnect = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
 /** A client whose connection failures name the setting; for pools too. */

@@ -1,18 +1,27 @@
 // PostgreSQL (accounts, keys, payments): one pool a process.
 import pg from 'pg';
 import { createLog } from '../log.ts';
-import { clientClass, DATABASE_NAMES, parsePostgresAddress } from './connection.ts';
+import { clientClass, DATABASE_NAMES, KEEP_ALIVE, parsePostgresAddress } from './connection.ts';
 
-type PostgresOptions = { readonly max?: number };
+type PostgresOptions = {
+  readonly max?: number;
+  /** A statement without an answer for this long rejects, and its connection is closed; without it a statement may take any time. */
+  readonly answerMs?: number;
+};
+
+/** For processes that answer callers: none of their statements takes seconds, and a frozen database must not hold their connections. */
+export const ANSWER_MS = 30_000;
 
 /** A dead idle connection is logged and replaced by the pool; queries reject to their callers. Close with `pool.end()`. */
-export const openPostgres = (url: string, { max = 10 }: PostgresOptions = {}): pg.Pool => {
+export const openPostgres = (url: string, { max = 10, answerMs }: PostgresOptions = {}): pg.Pool => {
   const log = createLog('postgres');
   const pool = new pg.Pool({
     ...parsePostgresAddress(url, DATABASE_NAMES.address),
     Client: clientClass(DATABASE_NAMES),
+    ...KEEP_ALIVE,
     max,
     connectionTimeoutMillis: 5_000,
+    ...(answerMs === undefined ? {} : { query_timeout: answerMs }),
     application_name: 'perp',
   });
   // Between the statements of a transaction nothing else listens: without this a lost connection would end the process. Its next query rejects.

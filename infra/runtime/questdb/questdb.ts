@@ -7,7 +7,7 @@ import type { Row } from '../../../schemas/topics.ts';
 import { createBackoff } from '../backoff.ts';
 import type { ConfigSpec } from '../config.ts';
 import { createLog, type Logger } from '../log.ts';
-import { clientClass, parsePostgresAddress, QUESTDB_PG_NAMES } from '../postgres/connection.ts';
+import { clientClass, KEEP_ALIVE, parsePostgresAddress, QUESTDB_PG_NAMES } from '../postgres/connection.ts';
 import { type Credentials, explainQuestdbHttp, openQuestdbHttp, type QuestdbHttp } from './http.ts';
 
 /** The login of both addresses. */
@@ -35,11 +35,14 @@ export type QuestdbReader = {
 };
 type QuestdbReaderOptions = {
   readonly max: number;
-  /** The server ends queries after this time. */
+  /** The server ends queries after this time; a server that does not even do that is given up `GRACE_MS` later. */
   readonly timeoutMs: number;
   readonly auth?: Credentials;
   readonly log?: Logger;
 };
+
+/** Time for the server to report its own timeout. */
+const GRACE_MS = 2_000;
 
 const asText = (value: string): string => value;
 
@@ -60,8 +63,10 @@ export const openQuestdbReader = (url: string, options: QuestdbReaderOptions): Q
   const pool = new pg.Pool({
     ...parsePostgresAddress(toConnectionUrl(url, auth), QUESTDB_PG_NAMES.address),
     Client: clientClass(QUESTDB_PG_NAMES),
+    ...KEEP_ALIVE,
     max,
     connectionTimeoutMillis: 5_000,
+    query_timeout: timeoutMs + GRACE_MS,
     // QuestDB ignores pg's own statement_timeout as it is sent.
     options: `-c statement_timeout=${timeoutMs}`,
     types: { getTypeParser: () => asText },

@@ -1,7 +1,9 @@
 // The frame of every page: its headers, its scripts and styles, what is refused before a page sees it.
 import t from 'tap';
 import { safeNext } from '../../../api/account-app/guards.ts';
-import { startSite } from '../site-fixture.ts';
+import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { startSilentPostgres } from '../../support/silent-postgres.ts';
+import { signUp, startSite } from '../site-fixture.ts';
 
 t.test('every answer has the headers that keep it from frames, other origins and inline script', async (t) => {
   const { browser } = await startSite(t);
@@ -50,4 +52,22 @@ t.test('the way on after the sign-in is a path of this site', (t) => {
     t.equal(safeNext(next), '/keys', JSON.stringify(next));
   for (const next of ['/', '/connect/abc?x=1', '/plan#today']) t.equal(safeNext(next), next);
   t.end();
+});
+
+t.test('what needs the database is 503 while it is silent, and the rest is served', async (t) => {
+  const { browser } = await startSite(t);
+  const member = browser();
+  await signUp(member, { email: 'away@example.com' });
+  const { url, cut } = await startSilentPostgres(t);
+  const pool = openPostgres(url, { max: 2, answerMs: 50 });
+  const { app } = await startSite(t, { pool });
+  const cookie = [...member.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const away = { statusCode: 503, headers: { 'retry-after': '5' } };
+  t.match(await app.inject({ url: '/keys', headers: { cookie } }), { ...away, body: /does not answer now/ });
+  const asked = await app.inject({ url: '/api/keys', headers: { cookie } });
+  t.match(asked, away);
+  t.match(asked.json(), { errors: [{ code: 'UNAVAILABLE' }] });
+  t.equal((await app.inject('/')).statusCode, 200);
+  cut();
+  await pool.end();
 });

@@ -8,6 +8,7 @@ import t from 'tap';
 import { LINK_S, writeLink } from '../../../api/files/link.ts';
 import { openFileLinks } from '../../../api/files/links.ts';
 import { openFolderStore } from '../../../infra/runtime/object-store.ts';
+import { openS3Store } from '../../../infra/runtime/s3-store.ts';
 import { waitFor } from '../../support/wait.ts';
 import { market, NOW, testApp } from '../live-fixture.ts';
 
@@ -144,6 +145,22 @@ t.test('ranges and conditions', async (t) => {
     'OPTIONS',
   );
   t.match(String(preflight.headers['access-control-allow-headers']), /Range/);
+});
+
+t.test('a store that is away is 503, and a file that has gone meanwhile is no file', async (t) => {
+  const names = { bucket: 'b', region: 'r', accessKeyId: 'a', secretAccessKey: 's', workFolder: folder };
+  const away = openS3Store({ endpoint: 'http://127.0.0.1:1', ...names });
+  const gone = { ...store, size: async () => BYTES.length };
+  const ask = async (from: typeof away) => {
+    const files = openFileLinks(from, async () => secret, 'http://api.test/');
+    const { app } = await testApp(market(), { files, nowMicros: () => now });
+    t.teardown(() => app.close());
+    return app.inject(await linkTo(KEY.replace('binance', 'okx')));
+  };
+  const answer = await ask(away);
+  t.equal(answer.statusCode, 503);
+  t.match(answer.json(), { errors: [{ code: 'UNAVAILABLE', message: 'The file cannot be read now.' }] });
+  t.equal((await ask(gone)).statusCode, 404);
 });
 
 t.test('1,000 downloads at once are whole; a client that leaves leaves no open file', async (t) => {

@@ -6,6 +6,7 @@ import { createLog } from '../../../infra/runtime/log.ts';
 import { answering, isAway } from '../../../infra/runtime/postgres/away.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { useEngines } from '../../support/engines.ts';
+import { waitFor } from '../../support/wait.ts';
 
 type Asked = Parameters<typeof answering>[0];
 const coded = (code: string): Error => Object.assign(new Error('said'), { code });
@@ -18,6 +19,8 @@ t.test('a connection that fails and a server that starts or stops are away, ever
     t.equal(isAway(new Error(message)), true, message);
   for (const code of ['28P01', '3D000', '42601', '23505']) t.equal(isAway(coded(code)), false, code);
   t.equal(isAway(new Error('migration 0001 failed')), false);
+  t.equal(isAway(new Error('migration 0001 failed', { cause: coded('57P01') })), true, 'by its cause');
+  t.equal(isAway(new Error('migration 0001 failed', { cause: coded('42601') })), false, 'by its cause');
   t.equal(isAway('text'), false);
 });
 
@@ -68,3 +71,27 @@ t.test(
     t.same((await pool.query('select 1 as one')).rows, [{ one: 1 }], 'the pool opens another');
   },
 );
+
+t.test('a database that is lost in the middle of a migration is waited for, and nothing of it is left', async (t) => {
+  const url = await (await useEngines(t, ['postgres'])).database();
+  const [pool, other] = [openPostgres(url), openPostgres(url, { max: 2 })];
+  t.teardown(() => Promise.all([pool.end(), other.end()]));
+  const holder = await other.connect();
+  await holder.query('create table migrations (name text primary key, applied_at timestamptz not null default now())');
+  // The note of the first file waits for this lock: the file is done, and its transaction is open.
+  await holder.query('begin; lock table migrations in share mode');
+  const begun = prepareDatabase(pool, createLog('test', 'silent'));
+  const pid = await waitFor('the migration waits', async () => {
+    const { rows } = await other.query<{ pid: number }>(
+      "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    );
+    return rows[0]?.pid;
+  });
+  await other.query('select pg_terminate_backend($1)', [pid]);
+  const database = await begun;
+  t.equal(database.isReady(), false, 'the start goes on');
+  await holder.query('commit');
+  holder.release();
+  await waitFor('it is done when the database is there', () => database.isReady());
+  await database.stop();
+});

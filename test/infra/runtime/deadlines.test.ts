@@ -1,0 +1,135 @@
+// Stores that take connections and answer nothing: every wait has an end, and leaves no connection behind.
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import t from 'tap';
+import { createWebMetrics } from '../../../api/account-app/web-metrics.ts';
+import { openKafka } from '../../../infra/runtime/kafka/kafka.ts';
+import { createLog } from '../../../infra/runtime/log.ts';
+import { createMetrics, serveMetrics } from '../../../infra/runtime/metrics.ts';
+import { isAway } from '../../../infra/runtime/postgres/away.ts';
+import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { openQuestdbReader } from '../../../infra/runtime/questdb/questdb.ts';
+import { openS3Store } from '../../../infra/runtime/s3-store.ts';
+import { readHistoryWatermark } from '../../../processors/nightly/history-watermark.ts';
+import { startSilentPostgres } from '../../support/silent-postgres.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const log = createLog('deadlines-test', 'silent');
+
+t.test(
+  'QuestDB: a read is given up after the time that the server has for it, and its connection with it',
+  async (t) => {
+    const { url, clients } = await startSilentPostgres(t);
+    const reader = openQuestdbReader(url, { max: 1, timeoutMs: 50, log });
+    await t.rejects(reader.query({ text: 'SELECT 1' }), /timeout/);
+    await t.rejects(reader.ping(), /timeout/, 'the next one has a connection of its own');
+    await reader.close();
+    await waitFor('no connection is left', () => clients().length === 0);
+  },
+);
+
+t.test(
+  'PostgreSQL: a statement is given up after the deadline of its pool, and counts as a database that is away',
+  async (t) => {
+    const { url, clients } = await startSilentPostgres(t);
+    const pool = openPostgres(url, { max: 1, answerMs: 50 });
+    for (const statement of ['select 1', 'select 2']) {
+      const failure: unknown = await pool.query(statement).catch((error: unknown) => error);
+      t.equal(isAway(failure), true, String(failure));
+    }
+    await pool.end();
+    await waitFor('no connection is left', () => clients().length === 0);
+  },
+);
+
+/** Rows of /proc/net/tcp are `sl local remote st queues tr:when …`; tr 2 is the timer of keepalive (Linux, proc_net_tcp). */
+const hasKeepAlive = (from: number, to: number): boolean => {
+  const toText = (port: number): string => `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const rows = readFileSync('/proc/net/tcp', 'latin1').split('\n');
+  const found = rows.map((row) => row.trim().split(/\s+/));
+  return found.some(([, local, remote, , , timer = '']) => {
+    return local === toText(from) && remote === toText(to) && timer.startsWith('02:');
+  });
+};
+
+t.test(
+  'the line of a connection that waits is tested, so that a machine that is gone is noticed',
+  { skip: existsSync('/proc/net/tcp') ? false : 'the timers of connections are in /proc/net/tcp' },
+  async (t) => {
+    const { url, clients, cut } = await startSilentPostgres(t);
+    const pool = openPostgres(url, { max: 1 });
+    const reader = openQuestdbReader(url, { max: 1, timeoutMs: 60_000, log });
+    const asked = [pool.query('select 1'), reader.ping()].map((wait) => wait.catch(() => undefined));
+    await waitFor('both wait', () => clients().length === 2);
+    await waitFor('both lines are tested', () =>
+      clients().every((port) => hasKeepAlive(port, Number(new URL(url).port))),
+    );
+    cut();
+    await Promise.all([...asked, pool.end(), reader.close()]);
+  },
+);
+
+t.test('figures and readiness are told while the database of the process is silent', async (t) => {
+  const { url, cut } = await startSilentPostgres(t);
+  const pool = openPostgres(url, { max: 1 });
+  const registry = createMetrics();
+  createWebMetrics(registry, pool);
+  const server = await serveMetrics(registry, 0, { unready: async () => ['PostgreSQL is silent'] });
+  const get = async (path: string): Promise<readonly [number, string]> => {
+    const answer = await fetch(`http://127.0.0.1:${server.port}${path}`);
+    return [answer.status, await answer.text()];
+  };
+  t.strictSame(await get('/readyz'), [503, 'PostgreSQL is silent\n']);
+  t.match(await get('/metrics'), [200, /perp_web_passwords_waiting 0/]);
+  await server.close();
+  cut();
+  await pool.end();
+});
+
+t.test('a figure that cannot be read is the answer of that request, not the end of the process', async (t) => {
+  const registry = createMetrics();
+  registry.metrics = () => Promise.reject(new Error('no figures now'));
+  const server = await serveMetrics(registry, 0, { unready: () => Promise.reject(new Error('nobody knows')) });
+  const get = async (path: string): Promise<readonly [number, string]> => {
+    const answer = await fetch(`http://127.0.0.1:${server.port}${path}`);
+    return [answer.status, await answer.text()];
+  };
+  t.strictSame(await get('/metrics'), [500, 'no figures now\n']);
+  t.strictSame(await get('/readyz'), [500, 'nobody knows\n']);
+  t.strictSame(await get('/healthz'), [200, 'ok\n']);
+  await server.close();
+});
+
+t.test(
+  'object store: an answer that does not begin is given up, one that has begun may take as long as its reader',
+  async (t) => {
+    const begun = Promise.withResolvers<ServerResponse>();
+    const server = createServer((request, response) => {
+      if (request.url?.endsWith('/slow') !== true) return;
+      response.write('first');
+      begun.resolve(response);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.teardown(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const names = { bucket: 'b', region: 'r', accessKeyId: 'a', secretAccessKey: 's', workFolder: '.' };
+    const store = openS3Store({ endpoint, ...names, headMs: 100 });
+    const slow = text(await store.read('slow'));
+    await t.rejects(store.read('silent'), /no answer within 100 ms/);
+    await t.rejects(store.size('silent'), { name: 'TimeoutError' });
+    (await begun.promise).end(', last');
+    t.equal(await slow, 'first, last', 'two deadlines later');
+  },
+);
+
+t.test('Kafka: a nightly step that it does not answer names it', async (t) => {
+  const kafka = openKafka({ brokers: ['127.0.0.1:1'], clientId: 'deadlines' }, log);
+  await t.rejects(readHistoryWatermark(kafka, '', 100), /^Kafka does not give watermark/);
+  await kafka.close();
+});
