@@ -47,7 +47,7 @@ export const API_CONFIG = {
   },
   ...ARCHIVE_CONFIG,
   ...METRICS_CONFIG,
-  METRICS_PORT: { type: 'integer', default: 9103, description: 'Port of /metrics.' },
+  METRICS_PORT: { type: 'integer', default: 9103, description: 'Port of /metrics, /healthz and /readyz.' },
   TOPIC_NAMESPACE: { type: 'string', default: '', description: 'Prefix of every topic; empty is live.' },
   SIMULATED: {
     type: 'boolean',

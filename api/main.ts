@@ -31,6 +31,7 @@ import { openManifest } from './archive/manifest.ts';
 import { API_CONFIG } from './config.ts';
 import { createApiMetrics } from './data-app/api-metrics.ts';
 import { buildApp } from './data-app/build-app.ts';
+import { findUnready } from './data-app/operational.ts';
 import { VERIFY_PATH } from './data-app/verify-docs.ts';
 import { keepLinkSecret, openFileLinks } from './files/links.ts';
 import { keepSettledSample } from './history/settled-sample.ts';
@@ -188,9 +189,12 @@ const openStreams = ({ config, kafka, live, nowMicros, registry, log }: Base) =>
 const openMetrics = async (
   { config, registry, live, nowMicros }: Base,
   { meter }: Access,
-  notices: ReturnType<typeof watchNotices>,
+  { notices, stores }: { readonly notices: ReturnType<typeof watchNotices>; readonly stores: WatchedStores },
 ) => {
-  const server = await serveMetrics(registry, config.METRICS_PORT, { host: config.METRICS_HOST });
+  const server = await serveMetrics(registry, config.METRICS_PORT, {
+    host: config.METRICS_HOST,
+    unready: () => findUnready({ live, nowMicros, ...stores }),
+  });
   const metrics = createApiMetrics(registry, live, nowMicros);
   metrics.watchNotices(notices);
   metrics.watchMeter(meter);
@@ -222,6 +226,8 @@ const watchStores = ({ pool }: Base, { isDatabaseReady }: TurnoverPart, { probe 
   ...(probe === null ? {} : { isHistoryReachable: watchReachable(() => probe.ping().then(() => true)) }),
 });
 
+type WatchedStores = ReturnType<typeof watchStores>;
+
 const start = async (): Promise<Stop> => {
   const base = openBase();
   const { config, log, nowMicros, pool, live, registry, baseUrl } = base;
@@ -234,7 +240,8 @@ const start = async (): Promise<Stop> => {
   const settlement = openSettlement(base, access);
   const files = openFiles(base);
   const streams = openStreams(base);
-  const metered = await openMetrics(base, access, notices);
+  const stores = watchStores(base, turnover, stored);
+  const metered = await openMetrics(base, access, { notices, stores });
   const payments = startPayments({ ...readPaymentSettings(config), baseUrl }, { pool, registry, log });
   const app = await buildApp({
     live,
@@ -253,7 +260,7 @@ const start = async (): Promise<Stop> => {
     baseUrl,
     trustedProxies: config.TRUSTED_PROXIES,
     ...(config.ACCOUNT_URL === null ? {} : { accountUrl: config.ACCOUNT_URL.replace(/\/$/, '') }),
-    ...watchStores(base, turnover, stored),
+    ...stores,
     metrics: metered.metrics,
     simulated: config.SIMULATED,
     log,

@@ -22,8 +22,10 @@ const findLiveProblems = (live: LiveMemory, at: number): string[] => {
   return problems;
 };
 
-/** Why the service is not ready, one sentence each; empty when it is. */
-const findProblems = async (deps: AppDeps): Promise<string[]> => {
+type Judged = Pick<AppDeps, 'live' | 'nowMicros' | 'areKeysReachable' | 'isHistoryReachable'>;
+
+/** Why the service is not ready, one sentence each; empty when it is. The listener of metrics answers the same. */
+export const findUnready = async (deps: Judged): Promise<string[]> => {
   const { live, nowMicros, areKeysReachable, isHistoryReachable = async () => true } = deps;
   const [areKeys, isHistory] = await Promise.all([areKeysReachable(), isHistoryReachable()]);
   const problems = areKeys ? [] : ['The store of keys does not answer.'];
@@ -50,7 +52,7 @@ export const addOperational = (app: FastifyInstance, deps: AppDeps): void => {
   );
   app.get('/healthz', (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'alive' }));
   app.get('/readyz', async (_request, reply) => {
-    const problems = await findProblems(deps);
+    const problems = await findUnready(deps);
     const ready = problems.length === 0;
     reply.header('cache-control', 'no-store').code(ready ? 200 : 503);
     return { status: ready ? 'ready' : 'not_ready', simulated: deps.simulated, problems };

@@ -26,7 +26,13 @@ t.test('an API without PostgreSQL from its start on', { timeout: 600_000 }, asyn
   url.port = String(port);
   const payTo = privateKeyToAccount(generatePrivateKey()).address;
   const settings = { PAYMENT_PAY_TO: payTo, FACILITATOR_URL: NOWHERE, PAYMENT_RPC_URL: NOWHERE };
-  const { baseUrl } = await startNode(t, { name: 'early', engines, namespace, databaseUrl: url.href, settings });
+  const { baseUrl, readiness: judged } = await startNode(t, {
+    name: 'early',
+    engines,
+    namespace,
+    databaseUrl: url.href,
+    settings,
+  });
   const readiness = async (): Promise<string> => (await fetch(`${baseUrl}/readyz`)).text();
   const keyed = (key: string) => ({ ...CALL, headers: { authorization: `Bearer ${key}` } });
 
@@ -36,6 +42,9 @@ t.test('an API without PostgreSQL from its start on', { timeout: 600_000 }, asyn
       t.equal((await send(baseUrl, { path, ...GET })).status, 200, path);
     t.equal((await send(baseUrl, CALL)).status, 402);
     t.match(await readiness(), /"not_ready".*The store of keys does not answer\./);
+    const also = await judged();
+    t.equal(also.status, 503, 'on the listener of metrics too');
+    t.match(await also.text(), /^The store of keys does not answer\.$/m);
   });
 
   await t.test('what needs it is 503 with a time to retry', async (t) => {

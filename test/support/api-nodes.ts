@@ -26,6 +26,8 @@ export type ApiNode = {
   readonly baseUrl: string;
   readonly child: Child;
   readonly metrics: () => Promise<string>;
+  /** `/readyz` of the listener of metrics. */
+  readonly readiness: () => Promise<Response>;
   /** Rejects when the connection breaks; `onOpen` gets what must be called to hang up a stream. */
   readonly call: (key: string, path: string, body?: unknown) => Promise<Reply>;
   /** A stream that was answered 200 gives the function that hangs it up, any other answer its status. */
@@ -145,6 +147,8 @@ export const startNode = async (
       () => null,
     ),
   );
-  const metrics = async (): Promise<string> => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-  return { name, baseUrl, child, metrics, call: callFrom(agent, baseUrl), stream: streamFrom(baseUrl) };
+  const figures = `http://127.0.0.1:${metricsPort}`;
+  const metrics = async (): Promise<string> => (await fetch(`${figures}/metrics`)).text();
+  const readiness = (): Promise<Response> => fetch(`${figures}/readyz`);
+  return { name, baseUrl, child, metrics, readiness, call: callFrom(agent, baseUrl), stream: streamFrom(baseUrl) };
 };

@@ -1,6 +1,7 @@
 // Connections by the PostgreSQL protocol, to PostgreSQL and to QuestDB: TLS by the address, failures that name the setting to check.
 import pg from 'pg';
 import { ConfigError, Faults } from '../config.ts';
+import type { Logger } from '../log.ts';
 import { explainTls, readPem, type TlsSettings } from '../tls.ts';
 
 /** The phrase about TLS in descriptions of settings. */
@@ -106,6 +107,16 @@ const explain = <E extends Error | null | undefined>(error: E, names: AddressNam
  * Node.js asks ten times, a second apart, so such a connection ends after twenty seconds.
  */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const;
+
+/**
+ * A connection that is lost while nobody listens must not end the process: between two statements of a transaction the next one rejects, and an
+ * idle connection is logged as `lost` and replaced. The error carries its whole client with its secrets, which must not be logged.
+ */
+export const guardPool = (pool: pg.Pool, log: Pick<Logger, 'warn'>, lost: string): pg.Pool => {
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('error', ({ message, stack }) => log.warn({ err: { message, stack } }, lost));
+  return pool;
+};
 
 type OnConnect = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 

@@ -1,7 +1,7 @@
 // PostgreSQL (accounts, keys, payments): one pool a process.
 import pg from 'pg';
 import { createLog } from '../log.ts';
-import { clientClass, DATABASE_NAMES, KEEP_ALIVE, parsePostgresAddress } from './connection.ts';
+import { clientClass, DATABASE_NAMES, guardPool, KEEP_ALIVE, parsePostgresAddress } from './connection.ts';
 
 type PostgresOptions = {
   readonly max?: number;
@@ -14,7 +14,6 @@ export const ANSWER_MS = 30_000;
 
 /** A dead idle connection is logged and replaced by the pool; queries reject to their callers. Close with `pool.end()`. */
 export const openPostgres = (url: string, { max = 10, answerMs }: PostgresOptions = {}): pg.Pool => {
-  const log = createLog('postgres');
   const pool = new pg.Pool({
     ...parsePostgresAddress(url, DATABASE_NAMES.address),
     Client: clientClass(DATABASE_NAMES),
@@ -24,11 +23,7 @@ export const openPostgres = (url: string, { max = 10, answerMs }: PostgresOption
     ...(answerMs === undefined ? {} : { query_timeout: answerMs }),
     application_name: 'perp',
   });
-  // Between the statements of a transaction nothing else listens: without this a lost connection would end the process. Its next query rejects.
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  // The error carries its whole client, with credentials that must not be logged.
-  pool.on('error', ({ message, stack }) => log.warn({ err: { message, stack } }, 'idle connection lost'));
-  return pool;
+  return guardPool(pool, createLog('postgres'), 'idle connection lost');
 };
 
 /** Runs `work` in one transaction on its own connection: all of it or nothing. */

@@ -7,7 +7,7 @@ import type { Row } from '../../../schemas/topics.ts';
 import { createBackoff } from '../backoff.ts';
 import type { ConfigSpec } from '../config.ts';
 import { createLog, type Logger } from '../log.ts';
-import { clientClass, KEEP_ALIVE, parsePostgresAddress, QUESTDB_PG_NAMES } from '../postgres/connection.ts';
+import { clientClass, guardPool, KEEP_ALIVE, parsePostgresAddress, QUESTDB_PG_NAMES } from '../postgres/connection.ts';
 import { type Credentials, explainQuestdbHttp, openQuestdbHttp, type QuestdbHttp } from './http.ts';
 
 /** The login of both addresses. */
@@ -71,9 +71,7 @@ export const openQuestdbReader = (url: string, options: QuestdbReaderOptions): Q
     options: `-c statement_timeout=${timeoutMs}`,
     types: { getTypeParser: () => asText },
   });
-  // A connection that ends while its holder is idle must not end the process.
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  pool.on('error', (error) => log.warn({ err: error }, 'idle QuestDB connection lost'));
+  guardPool(pool, log, 'idle QuestDB connection lost');
   return {
     query: async ({ text, values = [], name }) => {
       const answer = await pool.query<Cell[]>({

@@ -4,12 +4,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import pg from 'pg';
 import t from 'tap';
 import { createWebMetrics } from '../../../api/account-app/web-metrics.ts';
 import { openKafka } from '../../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../../../infra/runtime/metrics.ts';
 import { isAway } from '../../../infra/runtime/postgres/away.ts';
+import { guardPool } from '../../../infra/runtime/postgres/connection.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader } from '../../../infra/runtime/questdb/questdb.ts';
 import { openS3Store } from '../../../infra/runtime/s3-store.ts';
@@ -127,6 +129,17 @@ t.test(
     t.equal(await slow, 'first, last', 'two deadlines later');
   },
 );
+
+t.test('a lost connection is logged without its client, which has the password and the key to cancel', async (t) => {
+  const lines: unknown[] = [];
+  const pool = new pg.Pool({ password: 'hidden' });
+  guardPool(pool, { warn: (...line: unknown[]) => void lines.push(line) }, 'lost');
+  const client = new pg.Client({ password: 'hidden' });
+  pool.emit('error', Object.assign(new Error('ended'), { client }), client);
+  t.match(lines, [[{ err: { message: 'ended' } }, 'lost']]);
+  t.strictSame(Object.keys((lines as [[{ err: object }]])[0][0].err), ['message', 'stack']);
+  await pool.end();
+});
 
 t.test('Kafka: a nightly step that it does not answer names it', async (t) => {
   const kafka = openKafka({ brokers: ['127.0.0.1:1'], clientId: 'deadlines' }, log);
