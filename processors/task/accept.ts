@@ -1,5 +1,6 @@
 // Accepts the readings of a listing's layer: from the active connection, in time, above the held one (design section 5, N-11).
-import { LAYERS } from '../../schemas/layers.ts';
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
 import { countsForLayer, isAbout } from './connections.ts';
 import { isCollected, openLayer, pushProvisional, pushRecord, pushSealed, type TaskContext } from './context.ts';
@@ -30,6 +31,10 @@ export const makeSource = (
   raw,
 });
 
+/** Whether a reading was recorded after the time in which it counts for its window (N-11). */
+export const isLateReading = (layer: ReadingLayer, receivedAt: Micros, recordedAt: Micros): boolean =>
+  !counts(recordedAt, windowEnd(receivedAt, LAYERS[layer].windowMs));
+
 /** A record of a layer in which every message is a value. */
 type ReadingMessage = { readonly record: ReadingRecord; readonly raw: string | null };
 
@@ -40,7 +45,8 @@ export const applyReading = (context: TaskContext, subject: Subject, { record, r
   if (!isCollected(context, listing, record.layer)) return;
   if (!isAbout(connection, record.layer, listing.symbol)) return;
   const layer = openLayer(listing, record.layer);
-  if (!countsForLayer(state, layer, connection)) return;
+  const isLate = isLateReading(record.layer, record.received_at, state.recordedAt);
+  if (!countsForLayer(state, layer, { connection, isLate })) return;
   const measured = measure(record, listing.version.record, layer);
   const source = makeSource(context, subject, {
     layer: record.layer,
@@ -69,8 +75,8 @@ export const acceptReading = (context: TaskContext, listing: ListingState, candi
   const { layer: name } = reading;
   const layer = openLayer(listing, name);
   const { windowMs } = LAYERS[name];
-  const end = windowEnd(reading.received_at, windowMs);
-  if (!counts(reading.recorded_at, end)) {
+  if (isLateReading(name, reading.received_at, reading.recorded_at)) {
+    const end = windowEnd(reading.received_at, windowMs);
     const identity = { venue: context.venue.id, symbol: listing.symbol, layer: name };
     const span = { from: end - windowMs * 1000, at: end, srcOffset: offset, late: true };
     pushSealed(context, listing.symbol, readingRow(identity, span, reading));

@@ -2,7 +2,7 @@
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
-import { acceptReading, makeSource, type Subject } from './accept.ts';
+import { acceptReading, isLateReading, makeSource, type Subject } from './accept.ts';
 import { bandValues, bookBands, bookValues, countLevels, isCrossed } from './book.ts';
 import { topLevels } from './book-levels.ts';
 import {
@@ -158,7 +158,8 @@ const offerBook = (
   let replaced = false;
   for (const name of ['book', 'venue_depth'] as const) {
     const layer = openLayer(subject.listing, name);
-    if (!countsForLayer(context.state, layer, subject.connection)) continue;
+    const isLate = isLateReading(name, change.receivedAt, change.recordedAt);
+    if (!countsForLayer(context.state, layer, { connection: subject.connection, isLate })) continue;
     const raw = name === 'book' ? change.raw : null;
     const source = makeSource(context, subject, { ...change, layer: name, rev: layer.rev + 1, raw });
     const reading = make(source, change.venueTs);

@@ -24,12 +24,15 @@ const endSpan = (connection: Connection, { at, cause }: Loss, changed: SpanChang
   changed(connection.span);
 };
 
+/** End of a span that nothing names any more. It may have been opened by a record that is stamped ahead of the log. */
+const lastAliveAt = ({ namedAt, span }: ConnectionView): Micros => Math.max(namedAt + OUT_AFTER, span.from);
+
 /** Marks every connection out whose last naming record is more than 3 s older than the last applied one. */
 export const expireConnections = ({ state, changeConnection }: Store, changed: SpanChange): void => {
   for (const held of state.connections.values()) {
     if (isOut(held) || state.recordedAt <= held.namedAt + OUT_AFTER) continue;
     changeConnection(held.conn_id, (connection) =>
-      endSpan(connection, { at: connection.namedAt + OUT_AFTER, cause: 'collector_down' }, changed),
+      endSpan(connection, { at: lastAliveAt(connection), cause: 'collector_down' }, changed),
     );
   }
 };
@@ -84,45 +87,44 @@ export const loseConnection = (connection: Connection, { lost_at, cause }: LostB
   if (!isOut(connection)) endSpan(connection, { at: Math.max(lost_at, connection.span.from), cause }, changed);
 };
 
-/** Notes on the slot's newest connection that its successor could not be opened, and why. */
+/** Whether `a` is the one that explains a slot that is down: of those ended the last to end. One that is alive explains more than any. */
+const endsAfter = (a: ConnectionView, b: ConnectionView): boolean => {
+  const [aEnd, bEnd] = [a.span.to ?? Number.POSITIVE_INFINITY, b.span.to ?? Number.POSITIVE_INFINITY];
+  return aEnd > bEnd || (aEnd === bEnd && a.openedAt > b.openedAt);
+};
+
+/** Notes on the slot's connection that was the last to end, or is alive, that its successor could not be opened, and why. */
 export const failToConnect = ({ state, changeConnection }: Store, slot: string, body: LostBody): void => {
-  let newest: ConnectionView | null = null;
-  for (const connection of state.connections.values()) {
-    if (connection.slot === slot && (newest === null || connection.openedAt > newest.openedAt)) newest = connection;
-  }
-  if (newest === null) return;
-  changeConnection(newest.conn_id, ({ failures }) => void failures.push({ at: body.lost_at, cause: body.cause }));
+  let last: ConnectionView | null = null;
+  for (const connection of state.connections.values())
+    if (connection.slot === slot && (last === null || endsAfter(connection, last))) last = connection;
+  if (last === null) return;
+  changeConnection(last.conn_id, ({ failures }) => void failures.push({ at: body.lost_at, cause: body.cause }));
 };
 
 /** A target of deliveries: a layer, or events. */
 type Delivered = { delivered: string[] };
 
-/**
- * The active connection of a listing and layer: among those alive, the last opened one that has delivered an accepted
- * reading; if all are out, the last opened one.
- */
-const findActiveConnection = (state: TaskView, layer: Delivered): ConnectionView | null => {
-  let best: ConnectionView | null = null;
-  for (const connId of layer.delivered) {
-    const connection = state.connections.get(connId);
-    if (!connection) continue;
-    if (best === null || ranksAbove(connection, best)) best = connection;
-  }
-  return best;
-};
-
+/** Whether `a` goes before `b`: one that is alive before one that is out, then the one opened last (F-02). */
 const ranksAbove = (a: ConnectionView, b: ConnectionView): boolean => {
   if (isOut(a) !== isOut(b)) return !isOut(a);
   return a.openedAt > b.openedAt || (a.openedAt === b.openedAt && a.conn_id > b.conn_id);
 };
 
-/** Whether readings of `connection` may replace the held one: it has now delivered, and no other ranks higher. */
-export const countsForLayer = (state: TaskView, layer: Delivered, connection: ConnectionView): boolean => {
-  if (!layer.delivered.includes(connection.conn_id)) {
-    layer.delivered = layer.delivered.filter((id) => state.connections.has(id));
-    layer.delivered.push(connection.conn_id);
-  }
-  return findActiveConnection(state, layer)?.conn_id === connection.conn_id;
+type Delivery = { readonly connection: ConnectionView; readonly isLate: boolean };
+
+/**
+ * Whether a reading of `connection` may replace the held one: of the connections that have delivered an accepted reading, and this one, none ranks
+ * higher. A late reading is no delivery, because it changes no other answer (N-11).
+ */
+export const countsForLayer = (state: TaskView, layer: Delivered, { connection, isLate }: Delivery): boolean => {
+  const { conn_id: connId } = connection;
+  if (!isLate && !layer.delivered.includes(connId))
+    layer.delivered = [...layer.delivered.filter((id) => state.connections.has(id)), connId];
+  return !layer.delivered.some((id) => {
+    const other = state.connections.get(id);
+    return other !== undefined && ranksAbove(other, connection);
+  });
 };
 
 export const coversListing = (connection: ConnectionView, layer: string, symbol: string): boolean =>
@@ -179,22 +181,30 @@ export const hadUnreadable = (state: TaskView, query: WindowQuery): boolean => {
 const listSpans = (connection: ConnectionView): readonly Span[] =>
   connection.span.to === null ? [...connection.ended, connection.span] : connection.ended;
 
+/** The elements after an instant, and the last one before them: it explains all windows up to the next. */
+const keepSince = <T>(elements: readonly T[], instantOf: (element: T) => Micros, since: Micros): T[] =>
+  elements.filter((_, i) => {
+    const next = elements[i + 1];
+    return next === undefined || instantOf(next) > since;
+  });
+
 /**
- * Deletes what no unsealed window can need: old ended spans and closed connections, except the newest ended one of
- * a slot, which explains a slot that stays down. `forgotten` is called for each deleted connection.
+ * Deletes what no unsealed window can need: old ended spans and closed connections, except the last one of a slot to end, which
+ * explains why the slot stays down, or was until a successor opened a short time ago. `forgotten` is called for each deleted connection.
  */
 export const pruneConnections = (store: Store, forgotten: (connId: string) => void): void => {
   const { state } = store;
   const horizon = state.recordedAt - KEEP_ENDED;
   const newest = new Map<string, string>();
   for (const connection of state.connections.values()) {
+    if (connection.openedAt > horizon) continue;
     const held = state.connections.get(newest.get(connection.slot) ?? '');
-    if (!held || held.openedAt < connection.openedAt) newest.set(connection.slot, connection.conn_id);
+    if (!held || endsAfter(connection, held)) newest.set(connection.slot, connection.conn_id);
   }
   for (const { conn_id: connId, slot } of state.connections.values()) {
     const isOld = store.changeConnection(connId, (connection) => {
-      connection.ended = connection.ended.filter((s, i, all) => i === all.length - 1 || (s.to ?? 0) > horizon);
-      connection.failures = connection.failures.filter((f, i, all) => i === all.length - 1 || f.at > horizon);
+      connection.ended = keepSince(connection.ended, ({ to }) => to ?? 0, horizon);
+      connection.failures = keepSince(connection.failures, ({ at }) => at, horizon);
       connection.unreadable = connection.unreadable.filter((at) => at > horizon);
       return isOut(connection) && (connection.span.to ?? 0) < horizon;
     });

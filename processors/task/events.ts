@@ -83,7 +83,8 @@ const identify = (context: TaskContext, subject: Subject, { record, index }: Eve
   const own = `${connection.conn_id}.${connection.lastSeq}.${index}`;
   forgetOld(events, context.state.recordedAt);
   if (id === null && record.venue_ts === null) {
-    return countsForLayer(context.state, events, connection) ? own : null;
+    const isLate = !counts(context.state.recordedAt, record.received_at);
+    return countsForLayer(context.state, events, { connection, isLate }) ? own : null;
   }
   const key = id === null ? makeNthKey(events, connection, formatContent(record)) : id;
   if (id === null) events.seen.set(`@${connection.conn_id} ${key}`, context.state.recordedAt);

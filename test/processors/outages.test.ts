@@ -1,0 +1,151 @@
+// Outages as rows explain them: to their end, however long; and what connections that deliver late or ahead of the log change.
+import t from 'tap';
+import type { Row } from '../../schemas/topics.ts';
+import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
+import { allLayers, begin, COVERS, MINUTE, mark, reference, SPEC } from '../support/task-logs.ts';
+
+const ALL = [{ layers: ['mark', 'funding', 'candles', 'trades', 'liquidation'], symbols: null }];
+const ALL_LAYERS = { venue: allLayers, partition: 0, shards: 1 };
+
+const beginAll = (): TestLog => {
+  const log = new TestLog();
+  log.capability(allLayers);
+  reference(log);
+  log.open('k1', 'market', ALL);
+  return log;
+};
+
+const lose = (log: TestLog, connId: string, cause: string): void =>
+  void log.json('lost', 'market', connId, { lost_at: log.now, cause, detail: '' });
+
+/** Causes of a table's gaps between two instants, in their order; a run of one cause is one. */
+const listCauses = (rows: readonly Row[], table: string, [from, to]: readonly [number, number]): string[] => {
+  const causes: string[] = [];
+  for (const { at, texts, instants } of rows) {
+    const isIn = (instants['from_at'] ?? at) >= from && (instants['close_time'] ?? at) <= to;
+    const cause = texts['gap_cause'];
+    if (texts['listing'] === undefined || !isIn || texts['timeframe'] === '5m') continue;
+    if (cause !== undefined && cause !== causes.at(-1)) causes.push(cause);
+  }
+  return rows.length === 0 ? [`no rows of ${table}`] : causes;
+};
+
+t.test('every window of an outage has the cause of its loss, however long the outage was (L-08)', (t) => {
+  for (const minutes of [3, 6, 11, 30]) {
+    const log = beginAll();
+    log.run(20 * SECOND, ['k1']);
+    lose(log, 'k1', 'venue_maintenance');
+    const from = START + MINUTE;
+    log.run(minutes * MINUTE, [], SECOND);
+    const to = log.now;
+    log.open('k2', 'market', ALL);
+    log.run(240 * SECOND, ['k2'], SECOND);
+    const { outputs } = runTask(ALL_LAYERS, log.records);
+    for (const table of ['mark', 'funding', 'trades', 'liquidations', 'candles']) {
+      const rows = listRows(outputs, table).filter(({ texts }) => (texts['timeframe'] ?? '1m') === '1m');
+      t.same(listCauses(rows, table, [from, to]), ['venue_maintenance'], `${table} of ${minutes} minutes`);
+    }
+  }
+  t.end();
+});
+
+t.test('a failed attempt explains an outage until the next one, however far apart they are', (t) => {
+  const log = begin();
+  log.run(20 * SECOND, ['k1']);
+  lose(log, 'k1', 'connection_lost');
+  log.run(20 * SECOND, []);
+  const refused = log.now;
+  lose(log, 'k8', 'venue_rate_limit');
+  log.run(8 * MINUTE, [], SECOND);
+  const failed = log.now;
+  lose(log, 'k9', 'venue_down');
+  log.run(4 * MINUTE, [], SECOND);
+  const rows = listRows(runTask(SPEC, log.records).outputs, 'mark');
+  t.same(listCauses(rows, 'mark', [refused, failed - 1]), ['venue_rate_limit']);
+  t.same(listCauses(rows, 'mark', [failed, log.now]), ['venue_down']);
+  t.end();
+});
+
+t.test('a connection that is back after a long silence keeps the loss that explains the silence', (t) => {
+  const log = begin();
+  log.run(20 * SECOND, ['k1']);
+  const silent = log.now + 10 * SECOND;
+  log.run(10 * MINUTE, [], SECOND, 'c2');
+  const back = log.now;
+  for (let i = 0; i < 3; i++) {
+    log.run(5 * SECOND, ['k1']);
+    log.run(5 * SECOND, [], SECOND, 'c2');
+  }
+  log.run(4 * MINUTE, ['k1'], SECOND);
+  const rows = listRows(runTask(SPEC, log.records).outputs, 'mark');
+  t.same(listCauses(rows, 'mark', [silent, back]), ['collector_down']);
+  t.end();
+});
+
+t.test('of two connections of a slot the one that was lost last explains what follows', (t) => {
+  const log = begin();
+  log.run(SECOND, ['k1']);
+  log.open('k2', 'market', COVERS);
+  log.run(5 * SECOND, ['k1', 'k2']);
+  lose(log, 'k2', 'venue_rate_limit');
+  log.run(25 * SECOND, ['k1']);
+  lose(log, 'k1', 'venue_down');
+  const from = log.now;
+  log.run(15 * MINUTE, [], SECOND);
+  const rows = listRows(runTask(SPEC, log.records).outputs, 'mark');
+  t.same(listCauses(rows, 'mark', [from, log.now]), ['venue_down']);
+  t.end();
+});
+
+t.test('late readings of a newer connection take nothing from the one that delivers in time (N-11, F-02)', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  mark(log, '101');
+  const opened = log.now;
+  log.run(200 * SECOND, ['k1']);
+  log.json('open', 'market', 'k2', { opened_at: opened, url: 'wss://test', covers: COVERS });
+  const now = log.now;
+  log.now = opened + SECOND;
+  mark(log, '555', { connId: 'k2', recordedAt: now });
+  log.now = now + SECOND;
+  mark(log, '102');
+  const end = Math.ceil(log.now / (10 * SECOND)) * 10 * SECOND;
+  log.run(20 * SECOND, ['k1', 'k2']);
+  mark(log, '103', { connId: 'k2' });
+  mark(log, '104');
+  log.run(140 * SECOND, ['k1', 'k2']);
+  const { outputs } = runTask(SPEC, log.records);
+  const rows = listRows(outputs, 'mark').filter(({ texts }) => texts['status'] === 'present');
+  t.same(
+    rows.map(({ figures, flags }) => [figures['mark'], flags['late']]),
+    [
+      ['101', false],
+      ['555', true],
+      ['102', false],
+      ['103', false],
+    ],
+    'the late one is a row, and the newer connection counts from its first reading in time',
+  );
+  t.equal(rows[2]?.at, end);
+  t.same(
+    listReadings(outputs, 'mark').map(({ values }) => values['mark']),
+    ['101', '102', '103'],
+  );
+  t.end();
+});
+
+t.test('a span that begins ahead of the log does not end before it begins', (t) => {
+  const log = begin();
+  log.run(10 * SECOND, [], SECOND, 'c2');
+  log.json('frame', 'market', 'k1', {}, {});
+  const message = log.records.at(-1)?.message;
+  if (message === undefined) throw new Error('no message');
+  log.append({ ...message, seq: message.seq + 1, received_at: log.now + 4 * SECOND }, log.now);
+  log.run(10 * SECOND, [], SECOND, 'c2');
+  log.append({ ...message, seq: message.seq + 2, received_at: log.now + 4 * SECOND }, log.now);
+  log.run(10 * SECOND, [], SECOND, 'c2');
+  const spans = listRows(runTask(SPEC, log.records).outputs, 'connections');
+  t.equal(spans.length, 3);
+  for (const { at, instants } of spans) t.ok((instants['to_at'] ?? 0) >= at, `${at} to ${instants['to_at']}`);
+  t.end();
+});
