@@ -50,7 +50,13 @@ export type OpenBody = {
   readonly url: string;
   readonly covers: readonly { readonly layers: readonly string[]; readonly symbols: readonly string[] | null }[];
 };
-export type LostBody = { readonly lost_at: Micros; readonly cause: GapCause; readonly detail: string };
+export type LostBody = {
+  readonly lost_at: Micros;
+  readonly cause: GapCause;
+  readonly detail: string;
+  /** Of an attempt that never opened: what it would have brought. */
+  readonly covers?: OpenBody['covers'];
+};
 /** `collector` null: written by a task's owner because no record arrived. */
 export type TickBody = {
   readonly collector: string | null;

@@ -28,7 +28,8 @@ export type Source = {
 };
 
 type SourceNames = { readonly slot: string; readonly shards: readonly number[] };
-type Opening = SourceNames & { readonly url: string; readonly covers: readonly Cover[] };
+type Attempt = SourceNames & { readonly covers: readonly Cover[] };
+type Opening = Attempt & { readonly url: string };
 
 export type ConnectionLog = {
   /** Writes `open`; ticks name the connection until it is lost. */
@@ -36,7 +37,7 @@ export type ConnectionLog = {
   /** A source of answers without a connection: neither `open` nor ticks name it. */
   readonly attach: (names: SourceNames) => Source;
   /** Records an attempt that never opened, under its own `conn_id`. */
-  readonly failed: (names: SourceNames, cause: LossCause, detail: string) => void;
+  readonly failed: (attempt: Attempt, cause: LossCause, detail: string) => void;
   /** Writes one tick a shard, naming the open connections that write to it. Writes nothing while Kafka accepts nothing more. */
   readonly tick: () => void;
   readonly capability: (body: CapabilityBody) => void;
@@ -107,11 +108,15 @@ class LoggedSource implements Source {
     this.#write({ kind: 'response', request, payload }, shards);
   }
 
-  lost(cause: LossCause, detail: string): void {
+  lost(cause: LossCause, detail: string, covers?: readonly Cover[]): void {
     if (this.#ended) return;
     this.#ended = true;
     const lostAt = Math.max(this.#lastReceipt, this.#options.nowMicros());
-    this.#write({ kind: 'lost', request: null, payload: toBytes({ lost_at: lostAt, cause, detail }) });
+    this.#write({
+      kind: 'lost',
+      request: null,
+      payload: toBytes({ lost_at: lostAt, cause, detail, ...(covers && { covers }) }),
+    });
     this.#options.meters.lost(cause);
     this.#options.onLost(this);
   }
@@ -162,7 +167,7 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
       return source;
     },
     attach: startSource,
-    failed: (names, cause, detail) => startSource(names).lost(cause, detail),
+    failed: ({ covers, ...names }, cause, detail) => startSource(names).lost(cause, detail, covers),
     tick: () => {
       if (writer.isFull()) return onTickSkipped();
       const written = everyShard.filter((shard) => writeOwn(shard, 'tick', toTick(collector, open, shard)));

@@ -115,9 +115,9 @@ class SocketSlotRunner implements SlotRunner<SocketSlot> {
     });
   }
 
-  #onFailure({ id, shards }: SocketSlot, { loss, message, waitMs }: ConnectFailure): void {
+  #onFailure({ id, shards, covers }: SocketSlot, { loss, message, waitMs }: ConnectFailure): void {
     const { connections, log } = this.#deps;
-    connections.failed({ slot: id, shards }, loss, message);
+    connections.failed({ slot: id, shards, covers }, loss, message);
     this.#waitMs = Math.max(this.#backoff.next(), waitMs);
     log.warn({ slot: id, cause: loss, detail: message, wait_ms: this.#waitMs }, 'could not connect');
   }

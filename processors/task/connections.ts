@@ -93,14 +93,28 @@ const endsAfter = (a: ConnectionView, b: ConnectionView): boolean => {
   return aEnd > bEnd || (aEnd === bEnd && a.openedAt > b.openedAt);
 };
 
-/** Notes on the slot's connection that was the last to end, or is alive, that its successor could not be opened, and why. */
-export const failToConnect = ({ state, changeConnection }: Store, slot: string, body: LostBody): void => {
+/**
+ * Notes why a connection could not be opened, on the connection of its slot that was the last to end, or is alive. Before the first one
+ * of a slot the attempt stands for it: as a connection that was never alive.
+ */
+export const failToConnect = (
+  store: Store,
+  { connId, slot }: Named,
+  { lost_at: at, cause, covers }: LostBody,
+): void => {
   let last: ConnectionView | null = null;
-  for (const connection of state.connections.values())
+  for (const connection of store.state.connections.values())
     if (connection.slot === slot && (last === null || endsAfter(connection, last))) last = connection;
-  if (last === null) return;
-  changeConnection(last.conn_id, ({ failures }) => void failures.push({ at: body.lost_at, cause: body.cause }));
+  if (last === null) {
+    if (covers === undefined) return;
+    const span: Span = { conn_id: connId, slot, from: at, to: at, cause };
+    store.addConnection({ ...createConnection(span, store.state.recordedAt), covers, closed: true });
+  }
+  store.changeConnection(last?.conn_id ?? connId, ({ failures }) => void failures.push({ at, cause }));
 };
+
+/** False for an attempt that failed before its slot had a connection. */
+export const wasOpen = ({ span, ended }: ConnectionView): boolean => span.to === null || ended.length > 0;
 
 /** A target of deliveries: a layer, or events. */
 type Delivered = { delivered: string[] };

@@ -3,7 +3,7 @@ import { EVENTS, type EventLayer } from '../../schemas/layers/index.ts';
 import type { LiquidationRecord, Micros, TradeRecord } from '../../schemas/records.ts';
 import { counts } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
-import { countsForLayer, coversListing } from './connections.ts';
+import { countsForLayer, coversListing, wasOpen } from './connections.ts';
 import { isCollected, pushRecord, type TaskContext } from './context.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { eventRow } from './rows.ts';
@@ -40,7 +40,9 @@ const findCollectedSince = (
   { connection, listing }: Subject,
   layer: EventRecord['layer'],
 ): Micros => {
-  const serving = [...state.connections.values()].filter((c) => coversListing(c, KINDS[layer].name, listing.symbol));
+  const serving = [...state.connections.values()].filter(
+    (c) => wasOpen(c) && coversListing(c, KINDS[layer].name, listing.symbol),
+  );
   return Math.max(state.lostBefore, Math.min(...[connection, ...serving].map(({ openedAt }) => openedAt)));
 };
 

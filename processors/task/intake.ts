@@ -112,7 +112,7 @@ const applyLost = (context: TaskContext, message: RawMessage): void => {
   const { store, state } = context;
   const body = parseBody<LostBody>(message);
   // A connection that never opened was never alive: it only explains why its slot stays down.
-  if (!state.connections.has(message.conn_id)) return failToConnect(store, message.slot, body);
+  if (!state.connections.has(message.conn_id)) return failToConnect(store, named(message, body.lost_at), body);
   const changed = spanChanged(context);
   nameConnection(store, named(message, message.received_at), changed);
   endBooks(context, message.conn_id);

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { Row } from '../../schemas/topics.ts';
 import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
-import { allLayers, begin, COVERS, MINUTE, mark, reference, SPEC } from '../support/task-logs.ts';
+import { allLayers, begin, COVERS, MINUTE, mark, reference, SPEC, trade } from '../support/task-logs.ts';
 
 const ALL = [{ layers: ['mark', 'funding', 'candles', 'trades', 'liquidation'], symbols: null }];
 const ALL_LAYERS = { venue: allLayers, partition: 0, shards: 1 };
@@ -147,5 +147,39 @@ t.test('a span that begins ahead of the log does not end before it begins', (t) 
   const spans = listRows(runTask(SPEC, log.records).outputs, 'connections');
   t.equal(spans.length, 3);
   for (const { at, instants } of spans) t.ok((instants['to_at'] ?? 0) >= at, `${at} to ${instants['to_at']}`);
+  t.end();
+});
+
+t.test('a venue that could never be reached is down by the cause of the last attempt, not silent (L-08)', (t) => {
+  const log = new TestLog();
+  log.capability(allLayers);
+  reference(log);
+  const fail = (n: number, cause: string): void =>
+    void log.json('lost', 'market', `x${n}`, { lost_at: log.now, cause, detail: '', covers: ALL });
+  fail(1, 'venue_down');
+  const failed = log.now;
+  log.run(9 * MINUTE, [], SECOND);
+  fail(2, 'venue_rate_limit');
+  const refused = log.now;
+  log.run(MINUTE, [], SECOND);
+  const opened = log.now;
+  log.open('k1', 'market', ALL);
+  trade(log, 1, { happenedAt: opened - 30 * SECOND });
+  trade(log, 2);
+  log.run(240 * SECOND, ['k1'], SECOND);
+  const { outputs } = runTask(ALL_LAYERS, log.records);
+  for (const table of ['mark', 'funding', 'trades', 'liquidations', 'candles']) {
+    const rows = listRows(outputs, table).filter(({ texts }) => (texts['timeframe'] ?? '1m') === '1m');
+    t.same(listCauses(rows, table, [failed, refused - MINUTE]), ['venue_down'], table);
+    t.same(listCauses(rows, table, [refused, opened]), ['venue_rate_limit'], table);
+    const after = table === 'trades' || table === 'liquidations' ? [] : ['no_update'];
+    t.same(listCauses(rows, table, [opened, log.now]), after, `${table} once it is open`);
+  }
+  t.same(listRows(outputs, 'connections'), [], 'an attempt is no alive span (D-03)');
+  t.same(
+    listRows(outputs, 'trades').flatMap(({ texts }) => (texts['status'] === 'present' ? texts['id'] : [])),
+    ['2'],
+    'nor does it begin the collection of events (D-76)',
+  );
   t.end();
 });

@@ -221,7 +221,7 @@ export class VirtualCollector {
     );
     link.againMs = this.#nowMs + RECONNECT_MS;
     if (!host.connect(socket.wire, this.#toHost(slot.url))) {
-      const refused = { slot: slot.id, shards: slot.shards };
+      const refused = { slot: slot.id, shards: slot.shards, covers: slot.covers };
       this.#connections.failed(refused, 'venue_down', 'the venue refuses connections');
       return;
     }

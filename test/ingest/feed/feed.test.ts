@@ -169,6 +169,8 @@ t.test('refused handshakes are written with their cause and tried again until on
     memory.of('lost').map((lost) => readBody(lost).cause),
     ['venue_down', 'connection_lost'],
   );
+  const { covers } = readBody(memory.of('open')[0] as Written);
+  for (const lost of memory.of('lost')) t.same(readBody(lost).covers, covers, 'with what it would have brought');
   t.equal(connIds(memory.written).length, 3, 'each attempt has a name of its own');
 });
 
