@@ -93,7 +93,7 @@ export const applyCandle = (
   const source = { connId: connection.conn_id, recordedAt: state.recordedAt, srcOffset: out.offset, late };
   const { values, venue_ts, received_at } = record;
   if (answer && isRunning(record, answer)) return;
-  const proved = answer ? [] : proveBefore(candles, connection, openTime);
+  const proved = answer ? [] : proveBefore(candles, connection, { openTime, recordedAt: state.recordedAt });
   const isKnown = answer ? knowsWhole(answer, received_at, openTime) : false;
   const isWhole = values.closed === true || isKnown || isBehind(candles, connection, openTime);
   const minute: Minute = { values, venue_ts, received_at, final: isWhole, ...source };
@@ -134,9 +134,13 @@ const isBehind = (candles: CandleView, connection: ConnectionView, openTime: Mic
 
 /**
  * A newer minute on one unbroken connection makes the one before it final (venues without a flag) and proves that the
- * minutes between them had no trades (H-12). Returns the open times of the affected minutes.
+ * minutes between them had no trades (H-12), if it is recorded in time (N-11). Returns the open times of the affected minutes.
  */
-const proveBefore = (candles: CandleState, connection: ConnectionView, openTime: Micros): readonly Micros[] => {
+const proveBefore = (
+  candles: CandleState,
+  connection: ConnectionView,
+  { openTime, recordedAt }: { readonly openTime: Micros; readonly recordedAt: Micros },
+): readonly Micros[] => {
   const spanKey = formatSpan(connection);
   const before = candles.newest[spanKey];
   if (before === undefined || openTime > before) candles.newest[spanKey] = openTime;
@@ -145,11 +149,12 @@ const proveBefore = (candles: CandleState, connection: ConnectionView, openTime:
   const held = candles.minutes[before];
   // The record of another connection, or of this one before a break, may be partial.
   const isOwn = held?.connId === connection.conn_id && held.received_at >= connection.span.from;
-  if (isOwn && !held.final) {
+  if (isOwn && !held.final && counts(recordedAt, before + MINUTE)) {
     candles.minutes[before] = { ...held, final: true };
     known.push(before);
   }
   for (let at = before + MINUTE; at < openTime; at += MINUTE) {
+    if (!counts(recordedAt, at + MINUTE)) continue;
     candles.proved[at] = true;
     known.push(at);
   }

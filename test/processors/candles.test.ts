@@ -425,6 +425,39 @@ t.test('a minute whose frame was lost is not made of what ran when an answer cam
   t.end();
 });
 
+t.test('a minute that an answer may have in part never replaces the whole one', (t) => {
+  const log = begin();
+  reach(log, 0);
+  kline(log, 0);
+  log.run(6 * SECOND, ['k1'], SECOND);
+  answer(log, 'k1', [[0, { ...BAR, c: '99' }]]);
+  log.run(230 * SECOND, ['k1'], 2 * SECOND);
+  t.same(summarise(listCandles(log).slice(0, 1)), [[0, 'present', '105', false]]);
+  t.end();
+});
+
+t.test('a newer minute proves an empty one when it is recorded in time, to the millisecond (H-12, N-11)', (t) => {
+  for (const [afterUs, status] of [
+    [100 * SECOND, 'present'],
+    [100 * SECOND + 1_000, 'missing'],
+  ] as const) {
+    const log = begin();
+    reach(log, 0);
+    kline(log, 0);
+    log.run(START + 219 * SECOND - log.now, ['k1'], SECOND);
+    kline(log, 2, BAR, { recordedAt: START + 2 * MINUTE + afterUs });
+    log.run(120 * SECOND, ['k1'], 2 * SECOND);
+    t.same(
+      listCandles(log)
+        .slice(0, 3)
+        .map((row) => row.texts['status']),
+      ['present', status, 'present'],
+      `${afterUs} us after its end`,
+    );
+  }
+  t.end();
+});
+
 t.test('overlapping polls publish each minute once; a correction is late (H-13)', (t) => {
   const log = begin();
   log.json('open', 'prices', 'p1', {

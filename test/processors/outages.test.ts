@@ -183,3 +183,43 @@ t.test('a venue that could never be reached is down by the cause of the last att
   );
   t.end();
 });
+
+t.test('what happens at the end of a window belongs to it, and not to the next one (H-06)', (t) => {
+  const log = begin();
+  log.run(20 * SECOND, ['k1']);
+  const payload = Buffer.from('{"e":"markPriceUpdate"');
+  log.append({ kind: 'frame', slot: 'market', conn_id: 'k1', request: null, payload });
+  log.run(20 * SECOND, ['k1']);
+  lose(log, 'k1', 'venue_down');
+  log.run(SECOND, []);
+  log.open('k2', 'market', COVERS);
+  log.run(160 * SECOND, ['k2']);
+  const causes = listRows(runTask(SPEC, log.records).outputs, 'mark').map(({ at, texts }) => [
+    (at - START) / SECOND,
+    texts['gap_cause'],
+  ]);
+  t.same(causes.slice(0, 6), [
+    [10, 'no_update'],
+    [20, 'parse_error'],
+    [30, 'no_update'],
+    [40, 'venue_down'],
+    [50, 'venue_down'],
+    [60, 'no_update'],
+  ]);
+  t.end();
+});
+
+t.test('of two values of one message the last is held and represents its window', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  const at = Math.floor(log.now / 1000);
+  const values = ['101', '102'].map((p) => {
+    return { e: 'markPriceUpdate', E: at, s: 'BTCUSDT', p, i: '100', P: '1', r: '0.0001', T: at + 3_600_000 };
+  });
+  log.json('frame', 'market', 'k1', values);
+  log.run(120 * SECOND, ['k1']);
+  const { task, outputs } = runTask(SPEC, log.records);
+  t.equal(task.state.listings.get('BTCUSDT')?.layers.get('mark')?.reading?.values['mark'], '102');
+  t.equal(listRows(outputs, 'mark')[0]?.figures['mark'], '102');
+  t.end();
+});
