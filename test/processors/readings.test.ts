@@ -1,0 +1,54 @@
+// Values of records: members that come in several messages are joined, and a message goes before its listing (L-02, records.md).
+import t from 'tap';
+import { measure, type ReadingRecord } from '../../processors/task/readings.ts';
+import { createLayer } from '../../processors/task/state.ts';
+import type { FundingRecord, ListingRecord, MarkRecord } from '../../schemas/records.ts';
+import { listingValues } from '../api/live-fixture.ts';
+
+const STAMPS = { venue: 'paper', venue_symbol: 'LIN', received_at: 100 };
+const LISTING: ListingRecord = {
+  ...STAMPS,
+  layer: 'listing',
+  venue_ts: null,
+  values: listingValues({ venue_symbol: 'LIN', funding_interval: '4h' }),
+};
+
+const mark = (venueTs: number | null, values: MarkRecord['values']): ReadingRecord => ({
+  ...STAMPS,
+  layer: 'mark',
+  venue_ts: venueTs,
+  values,
+});
+const funding = (intervalMs: number | null): ReadingRecord => ({
+  ...STAMPS,
+  layer: 'funding',
+  venue_ts: 5,
+  values: {
+    funding: '0.0001',
+    funding_interval_ms: intervalMs,
+    next_funding_at: null,
+  } satisfies FundingRecord['values'],
+});
+
+t.test('mark and index of different messages are the newest of each, with the older stamp', (t) => {
+  const layer = createLayer();
+  const read = (record: ReadingRecord) => {
+    const { values, venueTs } = measure(record, LISTING, layer);
+    return [values['mark'], values['index'], venueTs];
+  };
+  t.same(read(mark(10, { mark: '101', index: null })), ['101', undefined, 10]);
+  t.same(read(mark(20, { mark: null, index: '100' })), ['101', '100', 10]);
+  t.same(read(mark(30, { mark: '102', index: null })), ['102', '100', 20]);
+  t.same(read(mark(null, { mark: null, index: '99' })), ['102', '99', 30]);
+  t.end();
+});
+
+t.test("a message's own interval of funding goes before its listing's", (t) => {
+  const read = (record: ReadingRecord) => {
+    const { values } = measure(record, LISTING, createLayer());
+    return [values['funding_interval'], values['funding_8h']];
+  };
+  t.same(read(funding(3_600_000)), ['3600000', '0.0008']);
+  t.same(read(funding(null)), ['14400000', '0.0002']);
+  t.end();
+});
