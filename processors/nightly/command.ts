@@ -88,7 +88,7 @@ const runDay = async (
   return reports.join('\n');
 };
 
-/** Runs one command line; returns the text to print at its end. */
+/** Runs one command line; returns the text to print at its end. Rejects when a step fails. */
 export const runCommand = async (
   argv: readonly string[],
   {
@@ -101,8 +101,13 @@ export const runCommand = async (
   const nowMs = context.nowMs();
   if (asked.list) return list(steps, ledger, nowMs);
   if (asked.due) {
-    await runDue(steps, ledger, context);
-    return list(steps, ledger, nowMs);
+    const failed = await runDue(steps, ledger, context);
+    const states = await list(steps, ledger, nowMs);
+    if (failed.length === 0) return states;
+    const [{ step, day }] = failed as [Task];
+    throw new Error(
+      `${states}\n\n${failed.length} failed; for the cause: npm run nightly -- --step ${step.name} --day ${day}`,
+    );
   }
   if (asked.step === undefined && asked.day !== undefined)
     return runDay(parseDay(asked.day, nowMs), steps, { ledger, context });

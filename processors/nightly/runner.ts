@@ -93,20 +93,29 @@ const countIncidents = async ({ database, metrics }: NightlyContext): Promise<vo
   metrics.openIncidents(rows[0]?.open ?? 0);
 };
 
-/** One pass: runs everything due, days in order. A day that fails, or that another runner has, blocks later days of its step. */
-export const runDue = async (steps: readonly Step[], ledger: Ledger, context: NightlyContext): Promise<void> => {
+/** One pass: runs everything due, days in order; answers what failed. A day that fails, or that another runner has, blocks later days of its step. */
+export const runDue = async (
+  steps: readonly Step[],
+  ledger: Ledger,
+  context: NightlyContext,
+): Promise<readonly Task[]> => {
   const held = new Set<string>();
+  const failed: Task[] = [];
   const states = await ledger.states(lookBack(context.nowMs()));
   for (const task of dueTasks(steps, states, context.nowMs())) {
-    if (context.signal?.aborted === true) return;
+    if (context.signal?.aborted === true) return failed;
     if (held.has(task.step.name)) continue;
-    const report = await runTask(task, ledger, { context, mode: 'once' }).catch(() => null);
+    const report = await runTask(task, ledger, { context, mode: 'once' }).catch(() => {
+      failed.push(task);
+      return null;
+    });
     if (report === null && task.step.independentDays !== true) held.add(task.step.name);
   }
   const after = await ledger.states(lookBack(context.nowMs()));
   for (const step of steps) context.metrics.missing(step.name, missingDays(step, after, context.nowMs()).length);
   await countIncidents(context);
   await countAnchors(context);
+  return failed;
 };
 
 type Loop = { readonly problem: () => string | null; readonly ended: Promise<void> };
@@ -139,7 +148,9 @@ export const startRunner = (steps: readonly Step[], ledger: Ledger, context: Nig
   const { signal } = stopping;
   const { log } = context;
   const due = startLoop(
-    () => runDue(steps, ledger, { ...context, signal }),
+    async () => {
+      await runDue(steps, ledger, { ...context, signal });
+    },
     signal,
     (err) => log.warn({ err }, 'the state of the nightly steps cannot be read'),
   );

@@ -130,6 +130,12 @@ t.test(
     const later = makeStep('later', 24 * HOUR_MS);
     const ofDay = { steps: [later, good], ledger, context: makeContext({ nowMs }) };
     t.equal(await runCommand(['--day', '2026-01-15'], ofDay), 'good: run 3', 'every step of a day that is due');
+    const worse = { ...bad, name: 'worse' };
+    const due = runCommand(['--due'], { steps: [worse, good], ledger, context: makeContext({ nowMs }) });
+    await t.rejects(
+      due,
+      /worse +due[\s\S]*\n1 failed; for the cause: npm run nightly -- --step worse --day 2026-01-15/,
+    );
   },
 );
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
 from pathlib import Path
@@ -36,8 +37,16 @@ def test_recipes(
 ) -> None:
     monkeypatch.setenv("PERP_API_KEY", key)
     monkeypatch.setenv("PERP_BASE_URL", base_url)
+    at = datetime.datetime.fromtimestamp(now / 1_000_000, datetime.timezone.utc)
+
+    class Stopped(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> datetime.datetime:
+            return at
+
+    monkeypatch.setattr(datetime, "datetime", Stopped)
     blocks = blocks_of(RECIPES)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     scope: dict[str, object] = {"__name__": "recipes"}
     for number, block in enumerate(blocks, 1):
         exec(compile(block, f"recipe block {number}", "exec"), scope)
