@@ -6,7 +6,7 @@ import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import { errorsText } from '../contract/errors-text.ts';
 import { LimitReached, limitHeaders } from '../contract/limits.ts';
-import type { Refused } from '../history/past.ts';
+import { fittingCount, type Refused } from '../history/past.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
 import { acceptedFormat, envelopeHeaders, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';
 
@@ -40,15 +40,12 @@ export const byteLimitFaults = (request: FastifyRequest): ApiError[] => {
 /** Members that make an answer smaller, as far as the operation has them (T-04). */
 const NARROWING = ['where', 'layers', 'limit', 'interval', 'depth'] as const;
 
-/** Rows of a page differ in size: so much of the limit is counted on. */
-const COUNTED_ON = 0.9;
-
 type Page = { readonly page?: { readonly returned: number } };
 
 /** Rows of a page that fit; null where an answer has no pages, or where not one row would fit. */
-const findPage = (body: Answer['body'], { bytes, limit }: Refused): number | null => {
+const findPage = (body: Answer['body'], refused: Refused): number | null => {
   const { page } = body as Page;
-  const rows = page === undefined ? 0 : Math.floor((page.returned * COUNTED_ON * limit) / bytes);
+  const rows = page === undefined ? 0 : fittingCount(refused, page.returned);
   return rows < 1 ? null : rows;
 };
 

@@ -121,6 +121,10 @@ export const fittingShare = ({ bytes, limit }: Refused, heads: number): number =
   return Math.max(0, (0.95 * (limit - besides)) / Math.max(1, bytes - besides));
 };
 
+/** How many of an answer's elements fit; they differ in size, so a tenth is left. */
+export const fittingCount = ({ bytes, limit }: Refused, count: number): number =>
+  Math.floor((0.9 * count * limit) / bytes);
+
 /** What there is of an answer so far. */
 type Made = { readonly bytes: number; readonly listings: number; readonly ofListings: number };
 type SizeLimit = {

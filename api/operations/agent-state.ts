@@ -6,7 +6,7 @@ import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Quote, Sent } from '../contract/endpoint.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
-import type { Refused } from '../history/past.ts';
+import { fittingCount, type Refused } from '../history/past.ts';
 import { priceOfRules } from '../payments/offers.ts';
 import type { AgentRules, RuleCaller, RuleStatus } from '../rules/desk.ts';
 import { RULE_REASONS, RULE_STATES } from '../rules/rule.ts';
@@ -164,13 +164,10 @@ const evaluateFirst = async ({ rules, caller, ids }: StatesQuestion, context: Co
   await rules.evaluate(readable, context.evaluatedAt, spend).catch(refuseForNow);
 };
 
-/** Rules of one answer that fit: so much of the limit is counted on, because rules differ in size. */
-const COUNTED_ON = 0.9;
-
 const makeFits =
   (count: number) =>
-  ({ bytes, limit }: Refused): string => {
-    const most = Math.max(1, Math.floor((count * COUNTED_ON * limit) / bytes));
+  (refused: Refused): string => {
+    const most = Math.max(1, fittingCount(refused, count));
     return `Narrow rule_id: name at most ${most} rule${most === 1 ? '' : 's'} a call.`;
   };
 
