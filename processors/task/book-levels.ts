@@ -1,4 +1,5 @@
 // What a book holds, and its levels as digits.
+import { attachLevelTexts, formatLevel } from '../../schemas/avro/write-levels.ts';
 import type { Digits, Level } from '../../schemas/records.ts';
 
 export type BookSide = {
@@ -19,46 +20,83 @@ export type Book = {
 };
 
 /** Best `n` levels a side, bids descending, asks ascending. */
-export const topLevels = (book: Book, n: number): { readonly bids: Level[]; readonly asks: Level[] } => ({
+export const topLevels = (
+  book: Book,
+  n: number,
+): { readonly bids: readonly Level[]; readonly asks: readonly Level[] } => ({
   bids: takeTop(book, book.bids, n),
   asks: takeTop(book, book.asks, n),
 });
 
-const readLevel = (book: Book, side: BookSide, at: number): Level => [
+/** The best level of each side; undefined for an empty one. */
+export const bestLevels = (book: Book): { readonly bid: Level | undefined; readonly ask: Level | undefined } => ({
+  bid: takeBest(book, book.bids),
+  ask: takeBest(book, book.asks),
+});
+
+const takeBest = (book: Book, side: BookSide): Level | undefined => {
+  const at = side.keys.length - 1;
+  if (at < 0) return undefined;
+  const { keys, sizes, levels } = openPrints(book, side).last;
+  return keys[0] === side.keys[at] && sizes[0] === side.sizes[at] ? levels[0] : printLevel(book, side, at);
+};
+
+const printLevel = (book: Book, side: BookSide, at: number): Level => [
   toDecimal(Math.abs(side.keys[at] as number), book.priceScale),
   toDecimal(side.sizes[at] as number, book.sizeScale),
 ];
 
-const takeTop = (book: Book, side: BookSide, n: number): Level[] => {
-  const printed = findPrinted(book, side);
-  const levels: Level[] = [];
-  for (let at = side.keys.length - 1; at >= 0 && levels.length < n; at--) {
-    const key = side.keys[at] as number;
-    const size = side.sizes[at] as number;
-    let held = printed.get(key);
-    if (held?.size !== size) {
-      held = { size, level: readLevel(book, side, at) };
-      printed.set(key, held);
-    }
-    levels.push(held.level);
-  }
-  return levels;
+/** Levels of a side, best first, each with its Avro text (null: too long for one). The arrays have the same length. */
+type Printed = {
+  readonly keys: number[];
+  readonly sizes: number[];
+  levels: readonly Level[];
+  readonly texts: (string | null)[];
 };
 
-/** Levels that were printed last, by key: from one change to the next most of the best ones stay. */
-type Printed = { readonly priceScale: number; readonly sizeScale: number; readonly levels: Map<number, PrintedLevel> };
-type PrintedLevel = { readonly size: number; readonly level: Level };
+/** What a side printed last: from one change to the next most of its best levels stay. `spare` is overwritten by the next print. */
+type Prints = { readonly priceScale: number; readonly sizeScale: number; last: Printed; spare: Printed };
 
 /** Outside of the book, which is plain data: a printed level follows from its key and size alone. */
-const printedSides = new WeakMap<BookSide, Printed>();
-const MOST_PRINTED = 128;
+const printsOfSides = new WeakMap<BookSide, Prints>();
 
-const findPrinted = ({ priceScale, sizeScale }: Book, side: BookSide): Printed['levels'] => {
-  const held = printedSides.get(side);
-  if (held?.priceScale === priceScale && held.sizeScale === sizeScale && held.levels.size <= MOST_PRINTED)
-    return held.levels;
-  const levels: Printed['levels'] = new Map();
-  printedSides.set(side, { priceScale, sizeScale, levels });
+const createPrinted = (): Printed => ({ keys: [], sizes: [], levels: [], texts: [] });
+
+const openPrints = ({ priceScale, sizeScale }: Book, side: BookSide): Prints => {
+  const held = printsOfSides.get(side);
+  if (held?.priceScale === priceScale && held.sizeScale === sizeScale) return held;
+  const prints = { priceScale, sizeScale, last: createPrinted(), spare: createPrinted() };
+  printsOfSides.set(side, prints);
+  return prints;
+};
+
+/** Both lists are in order: one walk over them finds the levels that stay. */
+const takeTop = (book: Book, side: BookSide, n: number): readonly Level[] => {
+  const prints = openPrints(book, side);
+  const { last: before, spare: now } = prints;
+  const { keys, sizes, texts } = now;
+  const levels: Level[] = [];
+  const best = side.keys.length - 1;
+  const count = Math.min(n, side.keys.length);
+  let held = 0;
+  for (let i = 0; i < count; i++) {
+    const key = side.keys[best - i] as number;
+    const size = side.sizes[best - i] as number;
+    while (held < before.keys.length && (before.keys[held] as number) > key) held += 1;
+    const stays = held < before.keys.length && before.keys[held] === key && before.sizes[held] === size;
+    const level = stays ? (before.levels[held] as Level) : printLevel(book, side, best - i);
+    levels.push(level);
+    keys[i] = key;
+    sizes[i] = size;
+    texts[i] = stays ? (before.texts[held] as string | null) : formatLevel(level);
+  }
+  keys.length = count;
+  sizes.length = count;
+  texts.length = count;
+  now.levels = levels;
+  prints.last = now;
+  prints.spare = before;
+  attachLevelTexts(levels, texts);
   return levels;
 };
 

@@ -17,6 +17,7 @@ import {
 import { countsForLayer } from './connections.ts';
 import { isCollected, openLayer, pushRecord, type TaskContext } from './context.ts';
 import { pushListingGap } from './gap-records.ts';
+import { type Raw, readRaw } from './raw.ts';
 import { type Measured, type ReadingSource, toInvalidation, toReading } from './readings.ts';
 
 /** Levels a side in readings and `md.book` (`endpoints.book_depth`). */
@@ -29,7 +30,7 @@ type BookSubject = Subject & { readonly book: BookState };
 export const applyBook = (
   context: TaskContext,
   { listing, connection }: Subject,
-  message: BookMessage & { readonly raw: string | null },
+  message: BookMessage & { readonly raw: Raw },
 ): void => {
   const { store } = context;
   const key = bookKey(listing.symbol, connection.conn_id);
@@ -44,11 +45,7 @@ export const applyBook = (
   store.changeBook(key, (book) => changeBook(context, { listing, connection, book }, message));
 };
 
-const changeBook = (
-  context: TaskContext,
-  subject: BookSubject,
-  message: BookMessage & { readonly raw: string | null },
-): void => {
+const changeBook = (context: TaskContext, subject: BookSubject, message: BookMessage & { readonly raw: Raw }): void => {
   const { book } = subject;
   const { record, raw } = message;
   const begins = beginsBucket(book, record.received_at);
@@ -160,7 +157,7 @@ const offerBook = (
     const layer = openLayer(subject.listing, name);
     const isLate = isLateReading(name, change.receivedAt, change.recordedAt);
     if (!countsForLayer(context.state, layer, { connection: subject.connection, isLate })) continue;
-    const raw = name === 'book' ? change.raw : null;
+    const raw = name === 'book' ? readRaw(change.raw) : null;
     const source = makeSource(context, subject, { ...change, layer: name, rev: layer.rev + 1, raw });
     const reading = make(source, change.venueTs);
     const taken = acceptReading(context, subject.listing, { reading, offset: change.offset });

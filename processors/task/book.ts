@@ -9,7 +9,7 @@ import type { FullSides } from '../../ingest/venues/shared/book-sync.ts';
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits, Level, ListingValues } from '../../schemas/records.ts';
-import { type Book, type BookSide, toDecimal, topLevels } from './book-levels.ts';
+import { type Book, type BookSide, bestLevels, toDecimal } from './book-levels.ts';
 import type { View } from './view.ts';
 
 /** Levels of one message. `full`: sides of a snapshot that are complete. */
@@ -195,10 +195,7 @@ export const isCrossed = (book: Book): boolean => {
 
 /** Values of layer `book` (L-02): an empty side and its dependents have `no_value`. */
 export const bookValues = (book: Book): BookReading => {
-  const {
-    bids: [bid],
-    asks: [ask],
-  } = topLevels(book, 1);
+  const { bid, ask } = bestLevels(book);
   const values: Record<string, Digits> = {};
   if (bid !== undefined) [values.bid, values.bid_size] = bid;
   if (ask !== undefined) [values.ask, values.ask_size] = ask;

@@ -13,6 +13,7 @@ import type { BookRecord, Level, Micros } from '../../schemas/records.ts';
 import { COUNTS_WITHIN } from '../../schemas/windows.ts';
 import { applySnapshot, applyUpdate, copyBook, createBook } from './book.ts';
 import type { Book } from './book-levels.ts';
+import type { Raw } from './raw.ts';
 import type { View } from './view.ts';
 
 /** A book is published at most twice per bucket: at its first change and at the bucket's end. */
@@ -24,7 +25,7 @@ type BookChange = {
   readonly receivedAt: Micros;
   readonly recordedAt: Micros;
   readonly venueTs: Micros | null;
-  readonly raw: string | null;
+  readonly raw: Raw;
 };
 
 type Payload = {

@@ -21,14 +21,12 @@ import { isCollected, ownsSymbol, pushDeadLetter, spanChanged, type TaskContext,
 import { applyEvent, restartEvents } from './events.ts';
 import { pushConnectionGap } from './gap-records.ts';
 import { pushLive, pushRow } from './outputs.ts';
+import { deferRaw, formatRaw, keepRaw } from './raw.ts';
 import { capabilityRow, listingRow } from './rows.ts';
 import { type ConnectionView, createListing, type ListingView } from './state.ts';
 import type { Store } from './store.ts';
 import { delistedVersion, isSameCapability, nextListingVersion } from './versions.ts';
 import { COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
-
-/** A larger piece of a message is not kept for `include_raw`. */
-const RAW_LIMIT = 16_384;
 
 /** Applies one raw record. An unreadable one becomes a dead letter with its code, and processing continues. Yields after each record of a message. */
 export function* applyMessage(context: TaskContext, message: RawMessage): Interruptible {
@@ -154,7 +152,7 @@ const createElementReader = ({ elements }: ReferenceAnswer): ((venueSymbol: stri
   let cut: ReadonlyMap<string, string> | null = null;
   return (venueSymbol) => {
     cut ??= elements();
-    return kept(cut.get(venueSymbol));
+    return keepRaw(cut.get(venueSymbol));
   };
 };
 
@@ -298,7 +296,7 @@ const applyRecord = (context: TaskContext, subject: Subject, { mapped, index, an
   const { record, chain } = mapped;
   switch (record.layer) {
     case 'book':
-      if (chain) applyBook(context, subject, { record, chain, raw: readRaw(mapped) });
+      if (chain) applyBook(context, subject, { record, chain, raw: deferRaw(mapped.element) });
       return;
     case 'trade':
     case 'liquidation':
@@ -309,7 +307,7 @@ const applyRecord = (context: TaskContext, subject: Subject, { mapped, index, an
     case 'gap':
       return;
     default:
-      return applyReading(context, subject, { record, raw: readRaw(mapped) });
+      return applyReading(context, subject, { record, raw: formatRaw(mapped.element) });
   }
 };
 
@@ -321,8 +319,3 @@ const noteUnknown = (context: TaskContext, record: NormalisedRecord): void => {
   const payload = Buffer.from(JSON.stringify(record));
   pushDeadLetter(context, { code: 'VENUE_UNKNOWN_LISTING', text: `no listing "${symbol}"`, payload });
 };
-
-const readRaw = ({ element }: Mapped): string | null =>
-  kept(typeof element === 'string' ? element : JSON.stringify(element));
-
-const kept = (text: string | undefined): string | null => (text === undefined || text.length > RAW_LIMIT ? null : text);

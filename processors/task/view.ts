@@ -1,5 +1,5 @@
 // The readonly type of state outside the store.
-type Plain = string | number | boolean | bigint | null | undefined;
+type Plain = string | number | boolean | bigint | null | undefined | (() => unknown);
 /** A part of the state, readonly to its leaves: only the store (`store.ts`) returns mutable state. */
 export type View<T> = unknown extends T
   ? T

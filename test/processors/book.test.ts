@@ -1,4 +1,5 @@
 // The book: levels in, exact figures out; compared with a simple book of maps and big rational sums over recorded sessions.
+import avro from 'avsc';
 import fc from 'fast-check';
 import t from 'tap';
 import { binance } from '../../ingest/venues/binance/index.ts';
@@ -16,6 +17,7 @@ import {
   type QuantityRule,
 } from '../../processors/task/book.ts';
 import { type Book, topLevels } from '../../processors/task/book-levels.ts';
+import { writeLevels } from '../../schemas/avro/write-levels.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { BookRecord, Level } from '../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../support/recordings.ts';
@@ -406,6 +408,22 @@ t.test('recorded sessions give the same book as a simple one, level by level and
   t.end();
 });
 
+/** Levels asked for, one after the other: a print of few must not spoil that of many. */
+const COUNTS = [25, 1, 3, 1e9, 2];
+
+const LEVELS = avro.Type.forSchema(
+  {
+    type: 'array',
+    items: { type: 'record', name: 'Level', fields: ['price', 'size'].map((name) => ({ name, type: 'string' })) },
+  },
+  { typeHook: writeLevels },
+);
+
+/** Whether a list has the first of all levels, and is written as a list is that no book printed. */
+const isTop = (list: readonly Level[], all: readonly Level[], count: number): boolean =>
+  JSON.stringify(list) === JSON.stringify(all.slice(0, count)) &&
+  LEVELS.toBuffer(list).equals(LEVELS.toBuffer(list.map(([price, size]) => [price, size])));
+
 t.test('any sequence of changes gives the same book as a simple one', (t) => {
   const price = fc.oneof(
     fc.integer({ min: 1, max: 60 }).map(String),
@@ -426,17 +444,33 @@ t.test('any sequence of changes gives the same book as a simple one', (t) => {
     fc.property(fc.array(change, { maxLength: 12 }), (changes) => {
       const book = createBook();
       const simple: Simple = { bids: new Map(), asks: new Map() };
-      for (const values of changes) {
+      return changes.every((values, i) => {
         const record = { ...values, sequence: '1' };
         (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book, record);
         applySimple(simple, record);
-      }
-      return (
-        JSON.stringify(topLevels(book, 1e9)) ===
-        JSON.stringify({ bids: sorted(simple.bids, -1), asks: sorted(simple.asks, 1) })
-      );
+        const count = COUNTS[i % COUNTS.length] as number;
+        const top = topLevels(book, count);
+        const bids = sorted(simple.bids, -1);
+        const asks = sorted(simple.asks, 1);
+        const { bid, ask } = bookValues(book).values;
+        return (
+          isTop(top.bids, bids, count) && isTop(top.asks, asks, count) && bid === bids[0]?.[0] && ask === asks[0]?.[0]
+        );
+      });
     }),
     { numRuns: 500 },
   );
+  t.end();
+});
+
+t.test('printed levels are written as plain ones, however many and long they are', (t) => {
+  for (const count of [0, 1, 62, 63, 64, 200]) {
+    const bids = Array.from(
+      { length: count },
+      (_, i): Level => [`${count - i}.00000000000${i % 9}1`, `0.0000000000${i}1`],
+    );
+    const { bids: printed } = topLevels(makeBook(bids, []), 1e9);
+    t.ok(isTop(printed, bids, 1e9), `${count} levels`);
+  }
   t.end();
 });
