@@ -146,7 +146,7 @@ const toMessage = (line: Line, venue: Venue, attribute: Reading['attribute']): R
   if (received_at === null) return null;
   return {
     kind: line.kind === 'rest' ? 'response' : 'frame',
-    guessed: asked === null,
+    guessed: line.kind === 'rest' && asked === null,
     received_at,
     request,
     payload: venue.decode ? venue.decode(bytes) : bytes,

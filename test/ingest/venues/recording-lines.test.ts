@@ -1,15 +1,16 @@
-// What normalise prints of any venue's recordings: readings before listings (records.md), nothing dropped unsaid where a request is not known, nothing
-// of contracts with a delivery.
+// What normalise prints of any venue's recordings: readings before listings (records.md), nothing dropped unsaid where a request is not known, whole
+// sides as such, nothing of contracts with a delivery.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { type Counts, normalise } from '../../../infra/dev/tools/normalise.ts';
 import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { Mapped, MapState } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { NormalisedRecord } from '../../../schemas/records.ts';
-import { fixturePath, type Recorded, readRecording, recordingsIn } from '../../support/recordings.ts';
+import { fixturePath, type Recorded, readRecording, recordingsIn, toVenueMessage } from '../../support/recordings.ts';
 import { factsAbout } from '../../support/venue-facts.ts';
 import { chooseSeeds, readRecordings, readReference } from '../../support/venue-seeds.ts';
 import { readShapes } from '../../support/venue-shapes.ts';
@@ -22,10 +23,11 @@ type Printed = { readonly layer: string; readonly src?: { readonly file: string;
 const print = async (
   venue: Venue,
   files: readonly string[],
+  books: 'published' | 'assembled' = 'published',
 ): Promise<{ counts: Counts; printed: readonly Printed[] }> => {
   const printed: Printed[] = [];
   const write = (line: string): void => void printed.push(JSON.parse(line) as Printed);
-  return { counts: await normalise({ venue, files, assembled: false, write }), printed };
+  return { counts: await normalise({ venue, files, assembled: books === 'assembled', write }), printed };
 };
 
 t.test('within a message the listings come after the readings', async (t) => {
@@ -57,6 +59,58 @@ t.test('an answer without its request is read where it says what it is, and else
     t.equal(counts.errors, 0, `${venue.id}: no error of a guess`);
     t.equal(counts.unread, lines.length - read.size, `${venue.id}: ${counts.unread} of ${lines.length} unread`);
   }
+});
+
+// ---- whole sides ----
+
+type Side = 'bid' | 'ask';
+type Complete = Readonly<Record<Side, boolean>>;
+type PrintedBook = Printed & {
+  readonly values: { readonly bands: Readonly<Record<string, { readonly complete: Complete }>> };
+};
+
+/** Sides that snapshots among a recording's frames declare whole, by line. */
+const listWholeSides = (
+  venue: Venue,
+  file: string,
+): readonly { readonly line: number; readonly sides: readonly Side[] }[] => {
+  const state = {};
+  return readRecording(file).flatMap((recorded, i) => {
+    if (recorded.dir !== 'in' || recorded.kind !== 'ws') return [];
+    const chains = mapReadable(venue, state, recorded).flatMap(({ chain }) => chain ?? []);
+    const full = chains.length === 1 && chains[0]?.kind === 'snapshot' ? chains[0].full : undefined;
+    const sides = (['bid', 'ask'] as const).filter((side) => full?.[`${side}s`] === true);
+    return sides.length === 0 ? [] : [{ line: i + 1, sides }];
+  });
+};
+
+const mapReadable = (venue: Venue, state: MapState, line: Recorded): readonly Mapped[] => {
+  try {
+    return venue.map(state, toVenueMessage(line), { listings: new Map() });
+  } catch (error) {
+    if (error instanceof VenueError) return [];
+    throw error;
+  }
+};
+
+t.test('a side that a frame declares whole has complete bands, however far it reaches (L-03)', async (t) => {
+  const declaring: string[] = [];
+  for (const venue of venues.values())
+    for (const file of recordingsIn(venue.id)) {
+      const whole = listWholeSides(venue, file);
+      if (whole.length === 0) continue;
+      const { printed } = await print(venue, [fixturePath(file)], 'assembled');
+      const books = new Map(
+        printed.filter(({ layer }) => layer === 'book').map((book) => [book.src?.line, book as PrintedBook]),
+      );
+      const wrong = whole.filter(({ line, sides }) => {
+        const bands = Object.values(books.get(line)?.values.bands ?? {});
+        return bands.some(({ complete }) => sides.some((side) => !complete[side]));
+      });
+      t.same(wrong.slice(0, 1), [], `${file}: ${whole.length} frames`);
+      declaring.push(venue.id);
+    }
+  t.ok(new Set(declaring).size >= 8, `${[...new Set(declaring)]}`);
 });
 
 // ---- contracts with a delivery ----
