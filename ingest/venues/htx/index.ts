@@ -43,11 +43,14 @@ const POLLED: Delivery = {
   horizonSource: 'assumed',
 };
 
-/** `high_freq` numbers its messages: each version is the last one plus one. Only a new subscription sends a snapshot. */
+/** `high_freq` numbers its messages: each version is the last one plus one; a repeat of the last is skipped. Only a new subscription sends a snapshot. */
 const bookRule: BookRule = {
   style: 'stream',
   bufferLimit: 0,
-  continues: ({ last }, next) => (next.last === last + 1n ? 'apply' : 'break'),
+  continues: ({ last }, next) => {
+    if (next.last === last) return 'skip';
+    return next.last === last + 1n ? 'apply' : 'break';
+  },
 };
 
 export const htx: Venue = {

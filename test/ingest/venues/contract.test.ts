@@ -1,4 +1,4 @@
-// Contract of every venue of the registry: its plan, its limits, its results for damaged messages and exchanged members, coverage of its recordings.
+// Contract of every venue of the registry: its plan, its limits, its results for damaged messages, exchanged members and repeats, coverage of its recordings.
 //
 // MUTATIONS=100000 node test/ingest/venues/contract.test.ts: number of damaged messages per venue; prints their outcomes.
 import t from 'tap';
@@ -7,6 +7,7 @@ import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
+import { isWhole, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { createRandom, mutate, NO_WORD, replaceEach } from '../../support/mutations.ts';
 import { digitsIn, findInvented, readDamaged } from '../../support/venue-checks.ts';
@@ -106,6 +107,22 @@ for (const venue of venues.values()) {
     const shapes = readShapes(venue).filter(({ members }) => members.length > 1);
     t.ok(shapes.length > 0, `${shapes.length} shapes`);
     for (const shape of shapes) t.same(findExchangeable(venue, shape), [], shape.members.join());
+    t.end();
+  });
+
+  t.test(`${venue.id}: a book message that comes twice is no gap`, (t) => {
+    const numbered = { symbol: 'A', first: 11n, last: 11n, previous: 10n };
+    let state = newBookSync<null>();
+    for (const chain of [
+      { ...numbered, kind: 'snapshot', last: 10n } as const,
+      { ...numbered, kind: 'update' } as const,
+      { ...numbered, kind: 'update' } as const,
+    ]) {
+      const step = stepBookSync(venue.bookRule, state, { chain, payload: null });
+      t.notOk(step.broke, chain.kind);
+      state = step.state;
+    }
+    t.ok(isWhole(state));
     t.end();
   });
 
