@@ -17,33 +17,14 @@ import {
 import { type Mapped, type MapState, UnreadablePart } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
-import type { Chain, FullSides } from '../../../ingest/venues/shared/book-sync.ts';
-import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import type { Chain } from '../../../ingest/venues/shared/book-sync.ts';
 import { watchUnexpected } from '../../../ingest/venues/shared/unexpected.ts';
 import { parseRequest } from '../../../ingest/venues/shared/wire.ts';
-import {
-  applySnapshot,
-  applyUpdate,
-  type BandDepth,
-  bookBands,
-  countLevels,
-  createBook,
-  isCrossed,
-  type QuantityRule,
-} from '../../../processors/task/book.ts';
-import { type Book, topLevels } from '../../../processors/task/book-levels.ts';
-import type { GapCause } from '../../../schemas/gap-causes.ts';
 import { formatInstant, parseInstant } from '../../../schemas/instants.ts';
 import { byKey, type JsonValue, writeJson } from '../../../schemas/json.ts';
-import type {
-  BookRecord,
-  GapRecord,
-  ListingRecord,
-  ListingValues,
-  Micros,
-  NormalisedRecord,
-} from '../../../schemas/records.ts';
+import type { ListingRecord, ListingValues, Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
+import { type BookForm, RecordedBooks } from './recorded-books.ts';
 
 /** A line of a recording; the format is that of its README. */
 type Line = {
@@ -79,9 +60,6 @@ type Printed = { readonly record: Omit<NormalisedRecord, 'values'> & { readonly 
 const NO_TIME = parseInstant('2000-01-01T00:00:00Z') as Micros;
 /** The end of our instants (N-03). */
 const LATEST = parseInstant('2100-01-01T00:00:00Z') as Micros;
-/** Levels a side of an assembled book (records.md). */
-const TOP = 25;
-
 /** Reads every file in order; listings and books continue from one file to the next. */
 export const normalise = async ({ venue, files, assembled, write }: NormaliseOptions): Promise<Counts> => {
   const counts: Counts = { messages: 0, records: 0, unread: 0, errors: 0, unexpected: new Map() };
@@ -190,12 +168,6 @@ const readChains = async (venue: Venue, path: string): Promise<(id: bigint) => s
 
 // ---- session ----
 
-type Applied = { readonly values: BookRecord['values']; readonly full: FullSides | undefined };
-type HeldBook = { sync: BookSync<Applied>; levels: Book; crossed: boolean };
-
-/** Books as in their messages, or assembled and printed whole after each message. */
-type BookForm = 'published' | 'assembled';
-
 /** What a message gave, and what of it could not be read. */
 type Result = {
   readonly printed: readonly Printed[];
@@ -210,11 +182,12 @@ class Session {
   readonly #reference: ReferenceState = {};
   readonly #state: MapState = {};
   readonly #listings = new Map<string, ListingRecord>();
-  readonly #books = new Map<string, HeldBook>();
+  readonly #books: RecordedBooks;
 
   constructor(venue: Venue, form: BookForm) {
     this.venue = venue;
     this.#form = form;
+    this.#books = new RecordedBooks(venue, form);
   }
 
   /** Readings before listings, in the order of the layers; neither takes the other with it when it cannot be read. */
@@ -235,38 +208,17 @@ class Session {
     const mapped = attempt(() => this.venue.map(this.#state, message, { listings: this.#listings }), faults);
     const part = faults.find((fault) => fault instanceof UnreadablePart);
     const readable = mapped ?? part?.mapped ?? [];
-    return readable.flatMap(
+    const printed = readable.flatMap(
       (one) => attempt(() => this.#printMapped(message.guessed ? forgetLimit(one) : one), faults) ?? [],
     );
+    const books = this.#books.printChanged(this.#listings);
+    return books.length === 0 ? printed : [...printed, ...books.map((record) => ({ record }))];
   }
 
   #printMapped({ record, chain }: Mapped): readonly Printed[] {
     if (record.layer !== 'book') return [{ record }];
-    if (chain) return this.#readBook(record, chain);
+    if (chain) return this.#books.take(record, chain).map((one) => ({ record: one }));
     return this.#form === 'assembled' ? [] : [{ record }];
-  }
-
-  #readBook(record: BookRecord, chain: Chain): readonly Printed[] {
-    const { bookRule } = this.venue;
-    const book = this.#books.get(chain.symbol) ?? openBook();
-    this.#books.set(chain.symbol, book);
-    const step = stepBookSync(bookRule, book.sync, { chain, payload: { values: record.values, full: chain.full } });
-    book.sync = step.state;
-    const broke = step.broke ? [toGap(record, 'sequence_break')] : [];
-    if (this.#form === 'published') return [{ record }, ...broke];
-    if (step.broke) return broke;
-    applyAll(book, step.apply);
-    return step.apply.length === 0 ? [] : this.#printBook(book, record);
-  }
-
-  /** A crossed book is never served (L-03): one gap, until it is no longer crossed. */
-  #printBook(book: HeldBook, record: BookRecord): readonly Printed[] {
-    const was = book.crossed;
-    book.crossed = isCrossed(book.levels);
-    if (book.crossed) return was ? [] : [toGap(record, 'crossed_book')];
-    const { venue_symbol: symbol } = record;
-    const rule = this.#listings.get(symbol)?.values ?? this.venue.impliedQuantity?.(symbol) ?? UNKNOWN_QUANTITY;
-    return [{ record: { ...record, values: toAssembled(book.levels, rule) } }];
   }
 }
 
@@ -281,43 +233,9 @@ const attempt = <T>(run: () => T, faults: VenueError[]): T | null => {
   }
 };
 
-const openBook = (): HeldBook => ({ sync: newBookSync<Applied>(), levels: createBook(), crossed: false });
-
-/** A book that could not apply a message is no longer whole. */
-const applyAll = (book: HeldBook, messages: readonly Applied[]): void => {
-  try {
-    for (const { values, full } of messages) {
-      (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book.levels, { ...values, full });
-    }
-  } catch (error) {
-    book.sync = newBookSync();
-    throw error;
-  }
-};
-
 /** It is unknown whether a guessed request asked for more levels than it got. */
 const forgetLimit = (mapped: Mapped): Mapped =>
   mapped.chain ? { ...mapped, chain: { ...mapped.chain, full: undefined } } : mapped;
-
-const UNKNOWN_QUANTITY: QuantityRule = { venue_kind: null, contract_size: null, quantity_unit: 'base' };
-
-const toAssembled = (book: Book, rule: QuantityRule): unknown => ({
-  ...topLevels(book, TOP),
-  sequence: book.sequence,
-  collected_levels: countLevels(book),
-  bands: byKey(bookBands(book, rule) as Readonly<Record<string, BandDepth>>),
-});
-
-const toGap = ({ venue, venue_symbol, received_at }: BookRecord, cause: GapCause): { readonly record: GapRecord } => ({
-  record: {
-    layer: 'gap',
-    venue,
-    venue_symbol,
-    venue_ts: null,
-    received_at,
-    values: { scope: 'symbol', cause, of: ['book'] },
-  },
-});
 
 // ---- printing ----
 

@@ -51,7 +51,7 @@ const mapFrame = ({ type, channel, id, contents }: Fields, receivedAt: Received)
   // Some changes are empty.
   if (isAbsent(contents)) return [];
   const parts = type === 'channel_batch_data' ? readList(contents, 'contents') : [contents];
-  return parts.flatMap((part) => {
+  const map = (part: unknown): readonly Mapped[] => {
     const fields = readFields(part, 'contents');
     switch (channel) {
       case 'v4_markets':
@@ -68,7 +68,9 @@ const mapFrame = ({ type, channel, id, contents }: Fields, receivedAt: Received)
       default:
         return unread();
     }
-  });
+  };
+  // Changes of a book have no ids: one that is left out would not be noticed.
+  return channel === 'v4_orderbook' ? parts.flatMap(map) : mapEach(parts, map);
 };
 
 /** Books and trades have their market in the request only. */

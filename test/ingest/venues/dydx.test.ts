@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { normalise } from '../../../infra/dev/tools/normalise.ts';
+import { UnreadablePart } from '../../../ingest/venues/contract/mapping.ts';
 import { dydx } from '../../../ingest/venues/dydx/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
@@ -284,6 +285,62 @@ t.test('a book that crosses is not served until it is whole again', async (t) =>
       ],
     ],
     'nothing before the snapshot, one gap, then the book',
+  );
+  t.end();
+});
+
+t.test('a change that cannot be read leaves the other changes of its message', (t) => {
+  const trade = (id: string, price: string) => ({
+    trades: [{ id, side: 'BUY', size: '1', price, type: 'LIMIT', createdAt: '2024-08-22T23:59:59.851Z' }],
+  });
+  const rate = (nextFundingRate: string) => ({ trading: { 'BTC-USD': { nextFundingRate } } });
+  const odd = { ...CANDLE, open: 'x' };
+  for (const [channel, id, contents] of [
+    ['v4_trades', 'BTC-USD', [trade('a', '5'), trade('b', 'x'), trade('c', '7')]],
+    ['v4_markets', '', [rate('1'), rate('x'), rate('2')]],
+    ['v4_candles', 'BTC-USD/1MIN', [CANDLE, odd, CANDLE]],
+  ] as const) {
+    const message = frame(push('channel_batch_data', channel, id, contents));
+    try {
+      dydx.map({}, message, { listings: new Map() });
+      t.fail(channel);
+    } catch (error) {
+      t.equal(error instanceof UnreadablePart ? error.mapped.length : error, 2, channel);
+    }
+  }
+  t.end();
+});
+
+t.test('several changes in one message give one book, which is not crossed between them', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'dydx-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'batch.ndjson');
+  const line = (type: string, contents: unknown): string =>
+    JSON.stringify({ kind: 'ws', dir: 'in', raw: JSON.stringify(push(type, 'v4_orderbook', 'BTC-USD', contents)) });
+  const moves = [{ bids: [['102', '3']] }, { asks: [['101', '0']] }, { asks: [['103', '4']] }];
+  const crosses = [{ bids: [['103', '1']] }, { asks: [['103', '5']] }];
+  const lines = [
+    line('subscribed', { bids: [{ price: '100', size: '1' }], asks: [{ price: '101', size: '1' }] }),
+    line('channel_batch_data', moves),
+    line('channel_batch_data', crosses),
+    line('channel_batch_data', [{ bids: [['103', '0']] }, { bids: [['103', 'x']] }]),
+    line('channel_batch_data', [{ bids: [['103', '0']] }]),
+  ];
+  writeFileSync(path, `${lines.join('\n')}\n`);
+  const printed: string[] = [];
+  await normalise({ venue: dydx, files: [path], assembled: true, write: (text) => void printed.push(text) });
+  t.same(
+    printed
+      .map((text) => JSON.parse(text))
+      .map(({ values, code, src }) => [values?.cause ?? values?.bids[0] ?? code, src?.line]),
+    [
+      [['100', '1'], 1],
+      [['102', '3'], 2],
+      ['crossed_book', 3],
+      ['VENUE_BAD_FIGURE', undefined],
+      [['102', '3'], 5],
+    ],
+    'of changes without ids all are applied, or none',
   );
   t.end();
 });

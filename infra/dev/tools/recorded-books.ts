@@ -1,0 +1,115 @@
+// Books of a recording, joined as the service joins them, and printed whole after each message that changed them (records.md).
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import {
+  type BookSync,
+  type Chain,
+  type FullSides,
+  newBookSync,
+  stepBookSync,
+} from '../../../ingest/venues/shared/book-sync.ts';
+import {
+  applySnapshot,
+  applyUpdate,
+  type BandDepth,
+  bookBands,
+  countLevels,
+  createBook,
+  isCrossed,
+  type QuantityRule,
+} from '../../../processors/task/book.ts';
+import { type Book, topLevels } from '../../../processors/task/book-levels.ts';
+import type { GapCause } from '../../../schemas/gap-causes.ts';
+import { byKey } from '../../../schemas/json.ts';
+import type { BookRecord, GapRecord, ListingRecord } from '../../../schemas/records.ts';
+
+/** Books as in their messages, or assembled and printed whole after each message. */
+export type BookForm = 'published' | 'assembled';
+
+/** An assembled book: its values are not those of its message. */
+type WholeBook = Omit<BookRecord, 'values'> & { readonly values: unknown };
+
+type Applied = { readonly values: BookRecord['values']; readonly full: FullSides | undefined };
+type HeldBook = { sync: BookSync<Applied>; levels: Book; crossed: boolean };
+type Changed = { readonly book: HeldBook; readonly record: BookRecord };
+
+/** Levels a side of an assembled book (records.md). */
+const TOP = 25;
+
+export class RecordedBooks {
+  readonly #venue: Venue;
+  readonly #form: BookForm;
+  readonly #books = new Map<string, HeldBook>();
+  /** Books that the current message changed: a message may hold several changes of one. */
+  readonly #changed = new Map<string, Changed>();
+
+  constructor(venue: Venue, form: BookForm) {
+    this.#venue = venue;
+    this.#form = form;
+  }
+
+  /** What one record of a book gives at once: itself where books are not assembled, and the gap that it proves. */
+  take(record: BookRecord, chain: Chain): readonly (BookRecord | GapRecord)[] {
+    const { symbol } = chain;
+    const book = this.#books.get(symbol) ?? openBook();
+    this.#books.set(symbol, book);
+    const step = stepBookSync(this.#venue.bookRule, book.sync, {
+      chain,
+      payload: { values: record.values, full: chain.full },
+    });
+    book.sync = step.state;
+    const broke = step.broke ? [toGap(record, 'sequence_break')] : [];
+    if (this.#form === 'published') return [record, ...broke];
+    if (step.broke || step.apply.length > 0) this.#changed.delete(symbol);
+    if (step.apply.length > 0) {
+      applyAll(book, step.apply);
+      this.#changed.set(symbol, { book, record });
+    }
+    return broke;
+  }
+
+  /** The books that changed since the last call. A crossed book is never served (L-03): one gap, until it is no longer crossed. */
+  printChanged(listings: ReadonlyMap<string, ListingRecord>): readonly (WholeBook | GapRecord)[] {
+    const changed = [...this.#changed.values()];
+    this.#changed.clear();
+    return changed.flatMap(({ book, record }): readonly (WholeBook | GapRecord)[] => {
+      const was = book.crossed;
+      book.crossed = isCrossed(book.levels);
+      if (book.crossed) return was ? [] : [toGap(record, 'crossed_book')];
+      const { venue_symbol: symbol } = record;
+      const rule = listings.get(symbol)?.values ?? this.#venue.impliedQuantity?.(symbol) ?? UNKNOWN_QUANTITY;
+      return [{ ...record, values: toAssembled(book.levels, rule) }];
+    });
+  }
+}
+
+const openBook = (): HeldBook => ({ sync: newBookSync<Applied>(), levels: createBook(), crossed: false });
+
+/** A book that could not apply a message is no longer whole. */
+const applyAll = (book: HeldBook, messages: readonly Applied[]): void => {
+  try {
+    for (const { values, full } of messages) {
+      (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book.levels, { ...values, full });
+    }
+  } catch (error) {
+    book.sync = newBookSync();
+    throw error;
+  }
+};
+
+const UNKNOWN_QUANTITY: QuantityRule = { venue_kind: null, contract_size: null, quantity_unit: 'base' };
+
+const toAssembled = (book: Book, rule: QuantityRule): unknown => ({
+  ...topLevels(book, TOP),
+  sequence: book.sequence,
+  collected_levels: countLevels(book),
+  bands: byKey(bookBands(book, rule) as Readonly<Record<string, BandDepth>>),
+});
+
+const toGap = ({ venue, venue_symbol, received_at }: BookRecord, cause: GapCause): GapRecord => ({
+  layer: 'gap',
+  venue,
+  venue_symbol,
+  venue_ts: null,
+  received_at,
+  values: { scope: 'symbol', cause, of: ['book'] },
+});
