@@ -195,16 +195,17 @@ class Session {
     const faults: VenueError[] = [];
     const answer = attempt(() => this.venue.mapReference(this.#reference, message), faults);
     for (const record of answer?.listings ?? []) this.#listings.set(record.venue_symbol, record);
-    const printed = this.#readMapped(message, faults);
+    const { printed, count } = this.#readMapped(message, faults);
     // Whether a listing is collected is decided by the service, not by the venue (records.md).
     const listings = (answer?.listings ?? []).map(({ off: _, ...record }) => ({ record }));
     const unreadable = (answer?.unreadable ?? []).map(({ code, text }) => ({ code, message: text }));
     // An answer without its request is read only where it says itself what it is.
-    const isUnread = message.kind === 'response' && message.request === null && printed.length + listings.length === 0;
+    const isUnread = message.kind === 'response' && message.request === null && count + listings.length === 0;
     return isUnread ? UNREAD : { printed: [...printed, ...listings], faults: [...faults, ...unreadable] };
   }
 
-  #readMapped(message: ReadMessage, faults: VenueError[]): readonly Printed[] {
+  /** `count`: records read, of which an assembled book may print none. */
+  #readMapped(message: ReadMessage, faults: VenueError[]): { printed: readonly Printed[]; count: number } {
     const mapped = attempt(() => this.venue.map(this.#state, message, { listings: this.#listings }), faults);
     const part = faults.find((fault) => fault instanceof UnreadablePart);
     const readable = mapped ?? part?.mapped ?? [];
@@ -212,7 +213,7 @@ class Session {
       (one) => attempt(() => this.#printMapped(message.guessed ? forgetLimit(one) : one), faults) ?? [],
     );
     const books = this.#books.printChanged(this.#listings);
-    return books.length === 0 ? printed : [...printed, ...books.map((record) => ({ record }))];
+    return { printed: [...printed, ...books.map((record) => ({ record }))], count: readable.length };
   }
 
   #printMapped({ record, chain }: Mapped): readonly Printed[] {

@@ -4,6 +4,7 @@ import {
   type BookSync,
   type Chain,
   type FullSides,
+  isWhole,
   newBookSync,
   stepBookSync,
 } from '../../../ingest/venues/shared/book-sync.ts';
@@ -53,7 +54,7 @@ export class RecordedBooks {
     const book = this.#books.get(symbol) ?? openBook();
     this.#books.set(symbol, book);
     const step = stepBookSync(this.#venue.bookRule, book.sync, {
-      chain,
+      chain: isFirstSnapshot(this.#venue, book, chain) ? { ...chain, kind: 'snapshot' } : chain,
       payload: { values: record.values, full: chain.full },
     });
     book.sync = step.state;
@@ -81,6 +82,10 @@ export class RecordedBooks {
     });
   }
 }
+
+/** Our collector requests few levels only to confirm a whole book; whoever made a recording may have begun one with them. */
+const isFirstSnapshot = ({ bookRule }: Venue, { sync }: HeldBook, { kind }: Chain): boolean =>
+  kind === 'confirmation' && bookRule.style === 'snapshot' && !isWhole(sync);
 
 const openBook = (): HeldBook => ({ sync: newBookSync<Applied>(), levels: createBook(), crossed: false });
 

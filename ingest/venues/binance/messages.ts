@@ -138,11 +138,11 @@ const mapSnapshot: Mapper = (element, source) => {
   const sides = sortSides(readLevels(element.bids, 'bids'), readLevels(element.asks, 'asks'));
   const subject = { symbol, venueTs: readStamp(element), source, element };
   const limit = source.query.get('limit');
-  const snapshot = toSnapshotChain(symbol, sequence);
-  const chain: Chain =
-    limit === CONFIRMING_LEVELS
-      ? { ...snapshot, kind: 'confirmation' }
-      : { ...snapshot, full: toFullSides(sides, limit) };
+  const chain: Chain = {
+    ...toSnapshotChain(symbol, sequence),
+    kind: limit === CONFIRMING_LEVELS ? 'confirmation' : 'snapshot',
+    full: toFullSides(sides, limit),
+  };
   return [{ ...toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence }), chain }];
 };
 

@@ -158,7 +158,7 @@ const mapFunding = ofSwap((subject, element) => {
 
 /** Contracts are the unit of trades and books; coins (`oiCcy`) are not read. */
 const mapOpenInterest = ofSwap((subject, element) => {
-  if (element.oi === '') return [];
+  if (element.oi === '' || element.oi === null) return [];
   return [toMapped(subject, 'oi', { oi: readAmount(element.oi, 'oi'), oi_unit: 'contracts' })];
 });
 

@@ -310,7 +310,7 @@ t.test('a recorded liquidation of a dated contract, read as one of the swap besi
 });
 
 t.test('a text of nothing is a figure that the venue does not have', (t) => {
-  const row = (channel: string, member: string, value: string) =>
+  const row = (channel: string, member: string, value: string | null) =>
     frame({
       arg: { channel, instId: 'BTC-USDT-SWAP' },
       data: [{ instId: 'BTC-USDT-SWAP', ts: '1700000000000', [member]: value }],
@@ -321,6 +321,7 @@ t.test('a text of nothing is a figure that the venue does not have', (t) => {
     ['tickers', 'last'],
   ] as const) {
     t.same(map(row(channel, member, '')), [], channel);
+    t.same(map(row(channel, member, null)), [], `${channel}: null is the same (D-165)`);
     t.equal(map(row(channel, member, '5')).length, 1);
   }
   t.equal(codeOf(row('open-interest', 'ois', '5')), 'VENUE_BAD_FRAME', 'one that is absent is another shape');

@@ -58,6 +58,8 @@ t.test('an answer without its request is read where it says what it is, and else
     t.equal(counts.messages, lines.length);
     t.equal(counts.errors, 0, `${venue.id}: no error of a guess`);
     t.equal(counts.unread, lines.length - read.size, `${venue.id}: ${counts.unread} of ${lines.length} unread`);
+    const assembled = await print(venue, [path], 'assembled');
+    t.equal(assembled.counts.unread, counts.unread, 'what an assembled book leaves out was read');
   }
 });
 

@@ -276,6 +276,31 @@ t.test('a crossed book is reported once and not printed', async (t) => {
   );
 });
 
+t.test('an answer of few levels begins a book that is not whole, and confirms one that is', async (t) => {
+  const few = (id: number, bid: string): unknown =>
+    rest('/fapi/v1/depth?symbol=AUSDT&limit=5', { lastUpdateId: id, bids: [[bid, '1']], asks: [['9', '1']] });
+  const path = recording('few.ndjson', [
+    few(10, '5'),
+    diff(11, 12, 10, ['5.5', '8']),
+    few(12, '5'),
+    diff(20, 21, 19, ['6', '8']),
+    few(21, '7'),
+  ]);
+  t.same(
+    (await books(path)).lines
+      .map((line) => JSON.parse(line))
+      .map(({ values, src }) => [values.cause ?? values.bids.map(([price]: string[]) => price).join(), src.line]),
+    [
+      ['5', 1],
+      ['5.5,5', 2],
+      ['sequence_break', 4],
+      ['7,6', 5],
+    ],
+  );
+  const [first] = (await books(path)).lines;
+  t.match(JSON.parse(first ?? ''), { values: { bands: { '100bps': { complete: { bid: true, ask: true } } } } });
+});
+
 t.test('a book whose request is not recorded joins the one chain its update id lies on', async (t) => {
   const stray = rest('in the capture', { lastUpdateId: 11, bids: [['5', '1']], asks: [['6', '1']] });
   const one = recording('stray.ndjson', [
