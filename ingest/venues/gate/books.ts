@@ -26,10 +26,7 @@ const NAMES = ['p', 's'] as const;
 /** A message omits a side that it does not change. */
 const orNone = (value: unknown): unknown => value ?? [];
 
-const readIds = (result: Fields): { readonly first: bigint; readonly last: bigint } => ({
-  first: BigInt(readId(result.U, 'U')),
-  last: BigInt(readId(result.u, 'u')),
-});
+const readUpdateId = (result: Fields, name: 'U' | 'u'): bigint => BigInt(readId(result[name], name));
 
 export const mapDiff: Frame = (result, envelope, source) => {
   const body = readFields(result, 'result');
@@ -59,21 +56,23 @@ const toFullSides = ({ bids, asks }: Sides, depth: number): FullSides => ({
 
 type BookOf = { readonly symbol: string; readonly sides: Sides; readonly full: FullSides | undefined };
 
-/** `full` marks a whole book among diffs. */
+/** `full` marks a whole book among diffs; it needs no first id, and may have none. */
 const toBook = (
   body: Fields,
   { symbol, sides, full }: BookOf,
   { envelope, source }: { readonly envelope: Fields; readonly source: Source },
 ): Mapped => {
-  const ids = readIds(body);
+  const last = readUpdateId(body, 'u');
   const venueTs = readMsOrNull(body.t, 't') ?? sentAt(envelope);
   const subject = { symbol, venueTs, receivedAt: source.receivedAt, element: body };
-  const sequence = String(ids.last);
-  if (body.full !== true)
-    return { ...toMapped(subject, 'book', { kind: 'update', ...sides, sequence }), chain: updateChain(symbol, ids) };
+  const sequence = String(last);
+  if (body.full !== true) {
+    const chain = updateChain(symbol, { first: readUpdateId(body, 'U'), last });
+    return { ...toMapped(subject, 'book', { kind: 'update', ...sides, sequence }), chain };
+  }
   const whole = sortSides(sides.bids, sides.asks);
   const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...whole, sequence });
-  return { ...mapped, chain: toSnapshotChain(symbol, ids.last, full) };
+  return { ...mapped, chain: toSnapshotChain(symbol, last, full) };
 };
 
 /** The old channel: first a whole book, then single changes; the sign of a size is its side. */

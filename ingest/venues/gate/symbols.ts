@@ -64,13 +64,11 @@ export const readChain = (text: string): Chain | null => {
   const first = /"U":(\d+)/.exec(result)?.[1];
   const last = /"u":(\d+)/.exec(result)?.[1];
   const name = /"s":"([^"\\]*_[^"\\]*)"/.exec(result)?.[1];
-  if (first === undefined || last === undefined || name === undefined) return null;
+  if (last === undefined || name === undefined) return null;
   const symbol = channel === 'obu' ? parseStream(name)?.symbol : name;
   if (symbol === undefined || !isPerpetual(symbol)) return null;
-  const isFull = /"full":true/.test(result);
-  return isFull
-    ? toSnapshotChain(symbol, BigInt(last))
-    : updateChain(symbol, { first: BigInt(first), last: BigInt(last) });
+  if (/"full":true/.test(result)) return toSnapshotChain(symbol, BigInt(last));
+  return first === undefined ? null : updateChain(symbol, { first: BigInt(first), last: BigInt(last) });
 };
 
 const readBodyChain = (text: string): Chain | null => {

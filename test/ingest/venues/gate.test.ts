@@ -204,6 +204,23 @@ t.test('a stream of a depth begins with a whole book', (t) => {
       sequence: '2517661113',
     }),
   ]);
+  const unnumbered = { t: 1700000000050, full: true, s: 'ob.BTC_USDT.400', u: 10, b: [['5', '3']], a: [['6', '4']] };
+  const whole = update('futures.obu', unnumbered);
+  t.match(
+    map(whole),
+    [
+      {
+        venue_symbol: 'BTC_USDT',
+        values: { kind: 'snapshot', bids: [['5', '3']], asks: [['6', '4']], sequence: '10' },
+      },
+    ],
+    'a whole book has no first id',
+  );
+  t.match(venue.sequence(whole.payload.toString()), { symbol: 'BTC_USDT', kind: 'snapshot', first: null, last: 10n });
+  t.match(map(update('futures.order_book_update', { ...unnumbered, s: 'BTC_USDT', b: [], a: null })), [
+    { values: { kind: 'snapshot', sequence: '10' } },
+  ]);
+  t.equal(codeOf(update('futures.obu', { ...unnumbered, full: false })), 'VENUE_BAD_FRAME', 'a change has one');
   const diff = update('futures.obu', { t: 1700000000100, s: 'ob.BTC_USDT.400', U: 11, u: 12, b: [['5', '0']] });
   t.match(map(diff), [
     { venue_symbol: 'BTC_USDT', values: { kind: 'update', bids: [['5', '0']], asks: [], sequence: '12' } },
