@@ -11,7 +11,7 @@ import { quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import type { Bounds } from '../live/bounds.ts';
 import { type Selected, toListingId, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy } from '../live/listing-view.ts';
+import { findListingPolicy, heldAt } from '../live/listing-view.ts';
 import { findUnit, isQuantity, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, windowMicros } from './gather.ts';
@@ -101,20 +101,22 @@ type ListingSeries = {
 const makeRow = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }: AnswerAt): Row | null => {
   const { selected, capabilities, losses, options } = series;
   const { listing, version } = selected;
+  const { versions } = listing;
   const capability = versionAt(capabilities, at);
+  const reading = heldAt(row?.reading ?? null, { capabilities, versions, at });
   return rowObject(
     {
       at,
-      reading: row?.reading ?? null,
+      reading,
       gapCause,
       late: row?.late ?? false,
-      policy: capability === null ? null : findListingPolicy(capability, layer, versionAt(listing.versions, at)),
-      lostAt: row === null ? null : losses(listing.venue, row.reading, at),
+      policy: capability === null ? null : findListingPolicy(capability, layer, versionAt(versions, at)),
+      lostAt: reading === null ? null : losses(listing.venue, reading, at),
       boundMs: options.bounds[layer],
       retentionFrom: retentionFrom('readings', version, options.evaluatedAt),
       units: options.units,
       allowStale: options.allowStale,
-      version: row === null ? version : (versionAt(listing.versions, row.reading.recorded_at) ?? version),
+      version: reading === null ? version : (versionAt(versions, reading.recorded_at) ?? version),
       mark: () => markAt(series.marks, at),
     },
     options,
@@ -195,7 +197,7 @@ const groupTexts = async (
     listings.map((selected) => {
       const capabilities = live.venue(selected.listing.venue)?.capabilities ?? [];
       const marks: Marks = {
-        ...{ venue: selected.listing.venue, capabilities, losses },
+        ...{ listing: selected.listing, capabilities, losses },
         ...{ rows: listMarks(selected), boundMs: options.bounds.mark },
       };
       const series: ListingSeries = { selected, capabilities, losses, marks, options };

@@ -224,10 +224,9 @@ const gatherMarks = async (
   const losses = await gatherLosses({ reader, live }, received, asked.to);
   return new Map(
     converted.map((one, i) => {
-      const { venue } = one.listing;
-      const capabilities = live.venue(venue)?.capabilities ?? [];
+      const capabilities = live.venue(one.listing.venue)?.capabilities ?? [];
       const boundMs = LAYERS.mark.freshnessMs;
-      return [toListingId(one), { venue, capabilities, losses, rows: rows[i] ?? [], boundMs }] as const;
+      return [toListingId(one), { listing: one.listing, capabilities, losses, rows: rows[i] ?? [], boundMs }] as const;
     }),
   );
 };

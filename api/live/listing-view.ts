@@ -63,6 +63,40 @@ export const findPricePolicy = (
   return isPriceOff(off, priceType) ? 'off' : 'on';
 };
 
+/** The versions that decide whether a layer is collected, ascending, and T. */
+type Versions = {
+  readonly capabilities: readonly CapabilityVersion[];
+  readonly versions: readonly ListingVersion[];
+  readonly at: Micros;
+};
+
+/** The reading; null when its layer was switched off after it and is on again by T: then nothing is held until the next one (F-04). */
+export const heldAt = <R extends Pick<Reading, 'layer' | 'recorded_at'>>(
+  reading: R | null,
+  { capabilities, versions, at }: Versions,
+): R | null => {
+  if (reading === null) return null;
+  const { layer, recorded_at: since } = reading;
+  const wasOff = (instant: Micros): boolean => {
+    const capability = versionAt(capabilities, instant);
+    return capability !== null && findListingPolicy(capability, layer, versionAt(versions, instant)) === 'off';
+  };
+  for (const written of [capabilities, versions])
+    for (let i = written.length - 1; i >= 0; i--) {
+      const turn = (written[i] as CapabilityVersion | ListingVersion).written_at;
+      if (turn <= since) break;
+      if (turn <= at && wasOff(turn - 1)) return null;
+    }
+  return reading;
+};
+
+/** The newest reading of a listing's layer, as `heldAt`. */
+export const heldReading = (
+  { venue }: VenueView,
+  { readings, versions }: LiveListing,
+  { layer, at }: { readonly layer: ReadingLayer; readonly at: Micros },
+): Reading | null => heldAt(readings.get(layer), { capabilities: venue.capabilities, versions, at });
+
 export const lostAt = ({ venue }: VenueView, reading: Reading | null): Micros | null =>
   reading === null ? null : venue.connections.lostAt(reading.conn_id, reading.received_at);
 
@@ -72,7 +106,7 @@ export const presentMark = (
   listing: LiveListing,
   { at, bounds }: Pick<ViewOptions, 'at' | 'bounds'>,
 ): Mark | null => {
-  const reading = listing.readings.get('mark');
+  const reading = heldReading(view, listing, { layer: 'mark', at });
   const { status } = statusAt({
     reading,
     policy: findListingPolicy(view.capability, 'mark', versionAt(listing.versions, at)),
@@ -95,7 +129,9 @@ export const layerState = (
   { listing, version, mark }: Subject & { readonly mark?: () => Mark | null },
   shown: { readonly layer: ReadingLayer; readonly reading: Reading | null; readonly options: ViewOptions },
 ): JsonValue => {
-  const { layer, reading, options } = shown;
+  const { layer, options } = shown;
+  const { capabilities } = view.venue;
+  const reading = heldAt(shown.reading, { capabilities, versions: listing.versions, at: options.at });
   return layerObject({
     ...options,
     reading,

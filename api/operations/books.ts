@@ -21,7 +21,7 @@ import { Where } from '../language/where-object.ts';
 import { bookObject } from '../live/book-object.ts';
 import { makeBounds } from '../live/bounds.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy, presentMark, type VenueView, venueView } from '../live/listing-view.ts';
+import { findListingPolicy, heldReading, presentMark, type VenueView, venueView } from '../live/listing-view.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import answer from './examples/books.json' with { type: 'json' };
@@ -105,7 +105,7 @@ type Shown = { readonly at: Context['evaluatedAt']; readonly units: UnitsMode; r
 
 const toItem = (view: VenueView, { listing, version }: Selected, shown: Shown) => {
   const { at } = shown;
-  const book = listing.readings.get('book');
+  const book = heldReading(view, listing, { layer: 'book', at });
   const bounds = makeBounds(undefined);
   const answer = statusAt({
     reading: book,
@@ -123,7 +123,7 @@ const toItem = (view: VenueView, { listing, version }: Selected, shown: Shown) =
     quote,
     ...bookObject({
       book,
-      depth: listing.readings.get('venue_depth'),
+      depth: heldReading(view, listing, { layer: 'venue_depth', at }),
       answer,
       version: book === null ? version : (versionAt(listing.versions, book.recorded_at) ?? version),
       ...shown,

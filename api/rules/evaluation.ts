@@ -6,7 +6,7 @@ import type { CapabilityVersion } from '../../schemas/topics.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { Bounds } from '../live/bounds.ts';
 import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy } from '../live/listing-view.ts';
+import { findListingPolicy, heldAt } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { because } from '../screen/because.ts';
 import type { Facts, LayerState, LayerStates } from '../screen/facts.ts';
@@ -141,7 +141,9 @@ export class MarketAt {
 
   #findState({ listing, version }: Selected, layer: ReadingLayer, bounds: Bounds): LayerState {
     const { capability, stateLag } = this.#findVenue(listing.venue);
-    const reading = this.#recent.readingAt(listing, layer, this.at);
+    const capabilities = this.#market.live.venue(listing.venue)?.capabilities ?? [];
+    const { versions } = listing;
+    const reading = heldAt(this.#recent.readingAt(listing, layer, this.at), { capabilities, versions, at: this.at });
     const answer = statusAt({
       reading,
       policy: findListingPolicy(capability, layer, version),

@@ -45,9 +45,10 @@ const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: Conver
   const losses = await gatherLosses({ reader, live }, received, to);
   return new Map(
     facts.map((one) => {
-      const { venue, venueSymbol } = one.listing;
+      const { listing } = one;
+      const { venue, venueSymbol } = listing;
       const capabilities = live.venue(venue)?.capabilities ?? [];
-      const marks = { venue, capabilities, losses, rows: listRows(one), boundMs: one.terms.bounds.mark };
+      const marks = { listing, capabilities, losses, rows: listRows(one), boundMs: one.terms.bounds.mark };
       return [listingId(venue, venueSymbol), (end: Micros) => markAt(marks, end)?.digits ?? null];
     }),
   );

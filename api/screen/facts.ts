@@ -6,7 +6,7 @@ import type { UnitsMode } from '../../schemas/units.ts';
 import type { StoredReading } from '../history/stored-row.ts';
 import type { Bounds } from '../live/bounds.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy, lostAt, type VenueView } from '../live/listing-view.ts';
+import { findListingPolicy, heldReading, lostAt, type VenueView } from '../live/listing-view.ts';
 import type { Windows } from './capture.ts';
 
 /** How an answer reads: T, the unit of quantities, freshness bounds. */
@@ -32,7 +32,7 @@ export const liveLayers = (
 ): LayerStates => {
   const states: Partial<Record<ReadingLayer, LayerState>> = {};
   for (const layer of layers) {
-    const reading = listing.readings.get(layer);
+    const reading = heldReading(view, listing, { layer, at: terms.at });
     const answer = statusAt({
       reading,
       policy: findListingPolicy(view.capability, layer, versionAt(listing.versions, terms.at)),

@@ -8,7 +8,7 @@ import { retentionFrom } from '../history/past.ts';
 import { listReadings, newestAt, type ReadingRow } from '../history/series.ts';
 import type { HistoryReader } from '../history/store.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy } from '../live/listing-view.ts';
+import { findListingPolicy, heldAt } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { LayerAnswer, LayerState, LayerStates, Terms } from './facts.ts';
 
@@ -35,20 +35,22 @@ type ReceivedRow = { readonly selected: Selected; readonly layer: ReadingLayer; 
 const toState = ({ selected, layer, row }: ReceivedRow, losses: Losses, question: PastQuestion): LayerState => {
   const { terms, live, evaluatedAt } = question;
   const { listing, version } = selected;
-  const capability = versionAt(live.venue(listing.venue)?.capabilities ?? [], terms.at);
+  const capabilities = live.venue(listing.venue)?.capabilities ?? [];
+  const capability = versionAt(capabilities, terms.at);
   const policy = findListingPolicy(capability, layer, version);
   // After `off` and `not_published` (L-07); the policy of a venue of which nothing was known yet is unknown.
   const isKept = terms.at >= retentionFrom('readings', version, evaluatedAt);
   if (!isKept && (capability === null || policy === 'on')) return { reading: null, answer: NOT_RETAINED };
+  const reading = heldAt(row?.reading ?? null, { capabilities, versions: listing.versions, at: terms.at });
   const answer = statusAt({
-    reading: row?.reading ?? null,
+    reading,
     policy,
-    lostAt: row === null ? null : losses(listing.venue, row.reading, terms.at),
+    lostAt: reading === null ? null : losses(listing.venue, reading, terms.at),
     boundMs: terms.bounds[layer],
     at: terms.at,
     stateLag: false,
   });
-  return { reading: row?.reading ?? null, answer };
+  return { reading, answer };
 };
 
 /** By listing id. Rejects as the store does. */

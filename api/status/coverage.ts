@@ -5,7 +5,7 @@ import { READINGS } from '../../schemas/layers/index.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy, findPolicy, lostAt, type VenueView, venueView } from '../live/listing-view.ts';
+import { findListingPolicy, findPolicy, heldReading, lostAt, type VenueView, venueView } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 import { SlidingQuantiles } from './sliding-quantiles.ts';
 
@@ -48,7 +48,7 @@ const lookAt = (
   for (const { name } of READINGS) {
     const count = counts.get(name);
     if (count === undefined || findListingPolicy(view.capability, name, version) !== 'on') continue;
-    const reading = listing.readings.get(name);
+    const reading = heldReading(view, listing, { layer: name, at });
     const { status } = statusAt({
       ...{ reading, policy: 'on', at, stateLag: view.stateLag },
       lostAt: lostAt(view, reading),

@@ -92,6 +92,9 @@ export const changeListing = (
     changed.awaitEnd(after);
     stream.selected.set(key, after);
     sendListing(stream, listing, { live, change: 'changed', at });
+    // What is collected of it may be something else now; a replay sends the statuses at its end.
+    if (moment === undefined)
+      for (const track of board.ofListing(listing.venue, listing.venueSymbol)) board.refresh(track, changed.now);
   }
 };
 

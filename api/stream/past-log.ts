@@ -61,8 +61,11 @@ export class PastLog {
     if (venue === undefined || id.lagging || this.#venues.has(code)) return null;
     const reading = this.readingThen(track);
     if (reading !== null && this.#connections.has(`${code}|${reading.conn_id}`)) return null;
-    const view = { ...venueView(live, venue, id.sentAt), stateLag: false };
-    return track.status({ view, reading, at: id.sentAt });
+    // The version that comes after the id may have been written before the instant: what it switches off was not known.
+    const written = this.#written.get(listingKey(code, track.listing.venueSymbol)) ?? Number.POSITIVE_INFINITY;
+    const at = Math.min(id.sentAt, written - 1);
+    const view = { ...venueView(live, venue, at), stateLag: false };
+    return track.status({ view, reading, at });
   }
 
   /** The reading of a track at the id. */

@@ -115,7 +115,8 @@ export class TrackBoard {
 
   /** Checks a track and sends its readers what changed since the last event; after a hole, the whole picture (ST-03 `gap`). */
   refresh(track: StreamTrack, now: Micros): void {
-    const [sight, version] = [this.sight(track, now), track.version(now)];
+    const at = Math.max(now, this.#newestVersion(track));
+    const [sight, version] = [this.sight(track, at), track.version(at)];
     if (sight === null || version === null) return;
     const [before, after] = [track.reading, sight.reading];
     // While the copy is being read anew it holds older readings than the ones sent.
@@ -134,6 +135,12 @@ export class TrackBoard {
     const data = track.data(sight, version, isNew ? (isMoved ? 'both' : 'value') : 'status');
     const update = { event: 'update', data, key: track.key, isStatus: !isNew };
     for (const stream of track.readers) stream.addDraft(update);
+  }
+
+  /** A version holds as soon as it is read, also where this node's clock is behind that of the log. */
+  #newestVersion({ listing: { venue, versions } }: StreamTrack): Micros {
+    const capabilities = this.#live.venue(venue)?.capabilities ?? [];
+    return Math.max(capabilities.at(-1)?.written_at ?? 0, versions.at(-1)?.written_at ?? 0);
   }
 
   #make(

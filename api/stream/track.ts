@@ -5,7 +5,7 @@ import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy, layerState, lostAt, type VenueView } from '../live/listing-view.ts';
+import { findListingPolicy, heldAt, layerState, lostAt, type VenueView } from '../live/listing-view.ts';
 import type { Format } from './request.ts';
 
 export type Change = 'value' | 'status' | 'both';
@@ -45,7 +45,9 @@ export class Track<Reader> {
     return version !== null && isListed(version, at) ? version : null;
   }
 
-  status({ view, reading, at }: Sight): StatusAnswer {
+  status({ view, reading: newest, at }: Sight): StatusAnswer {
+    const { capabilities } = view.venue;
+    const reading = heldAt(newest, { capabilities, versions: this.listing.versions, at });
     return statusAt({
       reading,
       policy: findListingPolicy(view.capability, this.layer, versionAt(this.listing.versions, at)),

@@ -10,6 +10,7 @@ import {
 import { type Mapped, UnreadablePart } from '../../ingest/venues/contract/mapping.ts';
 import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
+import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
 import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
@@ -17,7 +18,15 @@ import { applyReading, type Subject } from './accept.ts';
 import { applyBook, endBooks, publishPending } from './book-readings.ts';
 import { applyAnswer, applyCandle, forgetNewest, isPriceCollected, type PricedAnswer } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
-import { isCollected, ownsSymbol, pushDeadLetter, spanChanged, type TaskContext, toTaskPlace } from './context.ts';
+import {
+  isCollected,
+  openLayer,
+  ownsSymbol,
+  pushDeadLetter,
+  spanChanged,
+  type TaskContext,
+  toTaskPlace,
+} from './context.ts';
 import { applyEvent, restartEvents } from './events.ts';
 import { pushConnectionGap } from './gap-records.ts';
 import { pushLive, pushRow } from './outputs.ts';
@@ -26,7 +35,7 @@ import { capabilityRow, listingRow } from './rows.ts';
 import { type ConnectionView, createListing, type ListingView } from './state.ts';
 import type { Store } from './store.ts';
 import { delistedVersion, isSameCapability, nextListingVersion } from './versions.ts';
-import { COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
+import { breakOff, COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 
 /** Applies one raw record. An unreadable one becomes a dead letter with its code, and processing continues. Yields after each record of a message. */
 export function* applyMessage(context: TaskContext, message: RawMessage): Interruptible {
@@ -199,11 +208,19 @@ const listCollectedNow = (context: TaskContext, listing: ListingView): readonly 
   ...PRICE_TYPES.filter((price) => isPriceCollected(context, listing, price)),
 ];
 
+/** Layers that are not collected now, and have been read. */
+const listBroken = (context: TaskContext, listing: ListingView): readonly ReadingLayer[] =>
+  READING_LAYERS.filter((name) => listing.layers.has(name) && !isCollected(context, listing, name));
+
 /** Nothing is read while a layer is not collected: neither proofs nor repeats reach across that time. */
 const applyTurn = (context: TaskContext, symbol: string, before: readonly string[]): void => {
   const { store, state } = context;
   const held = state.listings.get(symbol);
   const after = held ? listCollectedNow(context, held) : [];
+  if (held && listBroken(context, held).length > 0)
+    store.changeListing(symbol, (listing) => {
+      for (const name of listBroken(context, listing)) breakOff(openLayer(listing, name), state.recordedAt);
+    });
   if (before.join() === after.join()) return;
   store.changeListing(symbol, (listing) => {
     forgetNewest(listing);

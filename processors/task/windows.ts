@@ -41,6 +41,13 @@ export const noteValidity = (layer: LayerState, reading: Reading): void => {
   layer.faults.push({ from: reading.received_at, to: null, cause: reading.gap_cause ?? 'unknown' });
 };
 
+/** Nothing of a layer is read while it is not collected: neither joined parts nor a known fault reach across that time. */
+export const breakOff = (layer: LayerState, at: Micros): void => {
+  layer.parts = {};
+  const open = layer.faults.at(-1);
+  if (open?.to === null) layer.faults[layer.faults.length - 1] = { ...open, to: at };
+};
+
 export type Window = Range;
 
 /** A window of one layer of a listing, or the windows that end in a range. */

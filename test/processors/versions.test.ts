@@ -1,6 +1,7 @@
 // Versions that change between a reading and its seal: readings of a collected layer count, and uncollected ones have no rows (N-11, H-06).
 import fc from 'fast-check';
 import t from 'tap';
+import { binance } from '../../ingest/venues/binance/index.ts';
 import { toCapability } from '../../ingest/venues/contract/feed.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { beginRound, createRestorer, makeMarker, saveSome } from '../../processors/checkpoint.ts';
@@ -10,7 +11,8 @@ import type { ListingRecord, PriceType } from '../../schemas/records.ts';
 import type { CheckpointEntry, Row } from '../../schemas/topics.ts';
 import { listingValues } from '../api/live-fixture.ts';
 import { paperVenue } from '../support/paper-log.ts';
-import { listRows, SECOND, START, TestLog } from '../support/task-driver.ts';
+import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
+import { begin, diff, mark, snapshot } from '../support/task-logs.ts';
 
 const MINUTE = 60 * SECOND;
 const LAYERS = ['mark', 'funding', 'candles'] as const;
@@ -236,5 +238,49 @@ t.test('a life that begins between a change and the seal publishes the same', (t
     { ...RUNS, numRuns: 40 },
   );
   t.pass('40 logs');
+  t.end();
+});
+
+t.test('what was read before a layer was off neither joins nor explains what comes after (F-04, D-74)', (t) => {
+  const log = begin();
+  const offNow = (layer: string): void => {
+    const { name, layers } = toCapability(binance);
+    const held = layers[layer];
+    if (held === undefined) throw new Error(`no layer "${layer}"`);
+    log.json('capability', 'collector', 'c1', { name, layers: { ...layers, [layer]: { ...held, policy: 'off' } } });
+  };
+  log.now += SECOND;
+  mark(log, '101');
+  snapshot(log, 100);
+  diff(log, { U: 101, u: 102, pu: 100 }, { b: [['200', '1']] });
+  log.run(30 * SECOND, ['k1']);
+  for (const layer of ['mark', 'book']) {
+    offNow(layer);
+    log.run(SECOND, ['k1']);
+  }
+  const on = log.now + SECOND;
+  log.run(SECOND, ['k1']);
+  log.capability(binance);
+  log.run(20 * SECOND, ['k1']);
+  const at = Math.floor(log.now / 1000);
+  log.json('frame', 'market', 'k1', {
+    e: 'markPriceUpdate',
+    E: at,
+    s: 'BTCUSDT',
+    p: '102',
+    i: '',
+    P: '1',
+    r: '',
+    T: 0,
+  });
+  log.run(150 * SECOND, ['k1']);
+  const { outputs } = runTask({ venue: binance, partition: 0, shards: 1 }, log.records);
+  const [before, after] = listReadings(outputs, 'mark');
+  t.same([before?.values['mark'], before?.values['index']], ['101', '100']);
+  t.same([after?.values, after?.rev], [{ mark: '102' }, 2], 'no index from before');
+  const causes = (from: number, to: number) =>
+    new Set(listRows(outputs, 'book').flatMap((row) => (row.at > from && row.at <= to ? row.texts['gap_cause'] : [])));
+  t.ok(causes(START, on - 5 * SECOND).has('crossed_book'));
+  t.same([...causes(on + 10 * SECOND, log.now)], ['no_update'], 'the book of then is not crossed for ever');
   t.end();
 });

@@ -9,7 +9,18 @@ import type { Micros } from '../../../schemas/records.ts';
 import type { Reading, Row } from '../../../schemas/topics.ts';
 import { useEngines } from '../../support/engines.ts';
 import { openTestStore, storeAway } from '../../support/test-store.ts';
-import { capability, Feed, LISTED, listing, listingValues, market, micros, NOW, reading } from '../live-fixture.ts';
+import {
+  capability,
+  Feed,
+  LISTED,
+  listing,
+  listingValues,
+  market,
+  micros,
+  NOW,
+  reading,
+  testApp,
+} from '../live-fixture.ts';
 import { ELEVEN, type PastAnswer, pastAsker, SECOND } from '../past-fixture.ts';
 
 t.setTimeout(900_000);
@@ -409,6 +420,47 @@ t.test('before retention, outside a life, off and not published: each has its st
     ['present', 'off', 'off', 'off', 'off', 'off'],
     'the policy is that of the row’s own instant',
   );
+});
+
+t.test('after off and on again there is no value until the next reading, at any past instant (F-04)', async (t) => {
+  const feed = settledMarket();
+  for (const [policy, second] of [
+    ['off', 12],
+    ['on', 15],
+  ] as const)
+    feed.entry('binance', { kind: 'capability', capability: capability('binance', { mark: { policy } }, at(second)) });
+  const wide = { where: MINUTE.where, layers: ['mark'], freshness: '1h', allow_stale: true };
+  const instants = [10, 13, 20, 50].map((second) => `2026-01-15T11:00:${second}Z`);
+  const states = (answer: { json: Answer }) => readRows(answer).map(({ status, reason }) => [status, reason]);
+  t.same(states(await ask({ ...wide, at: instants }, { feed })), [
+    ['present', undefined],
+    ['off', 'policy_off'],
+    ['missing', 'no_value'],
+    ['present', undefined],
+  ]);
+  t.same(
+    states(await ask({ ...wide, interval: '30s', from: MINUTE.from, to: MINUTE.to }, { feed })),
+    [
+      ['missing', 'no_value'],
+      ['stale', 'connection_lost'],
+    ],
+    'nor at the end of a period that the layer was off in after its last reading',
+  );
+  const raw = await ask({ ...wide, raw: true, from: MINUTE.from, to: '2026-01-15T11:00:10Z' }, { feed });
+  t.same(states(raw).at(-1), ['present', undefined], 'what was received stays what was received');
+  const { app, as } = await testApp(feed, { history: store });
+  t.teardown(() => app.close());
+  for (const [second, status] of [
+    [10, 'present'],
+    [20, 'missing'],
+    [50, 'present'],
+  ] as const) {
+    const query = `as of 2026-01-15T11:00:${second}Z where venue = binance and symbol = "BTCUSDT" select status(mark)`;
+    const headers = { 'content-type': 'application/json', ...as('pro_plus') };
+    const payload = JSON.stringify({ query, freshness: '1h' });
+    const answer = await app.inject({ method: 'POST', url: '/v2/screen', headers, payload });
+    t.match(answer.json().instruments[0]?.venues[0]?.values, { 'status(mark)': { value: status } }, `${second}`);
+  }
 });
 
 t.test('bounds are moved in to boundaries and cut at now', async (t) => {
