@@ -10,6 +10,9 @@ const OUT_AFTER: Micros = 3_000_000;
 /** Ended spans are kept until every window that they can explain is sealed (100 s after a 60 s window, and slack). */
 const KEEP_ENDED: Micros = 300_000_000;
 
+/** Silent connections of a slot, not closed in the log, that are kept however long they are out: of two collectors each may return (`drop-oldest`). */
+const KEEP_SILENT = 4;
+
 /** Called with each alive span that starts or ends. */
 type SpanChange = (span: Span) => void;
 
@@ -203,26 +206,34 @@ const keepSince = <T>(elements: readonly T[], instantOf: (element: T) => Micros,
   });
 
 /**
- * Deletes what no unsealed window can need: old ended spans and closed connections, except the last one of a slot to end, which
- * explains why the slot stays down, or was until a successor opened a short time ago. `forgotten` is called for each deleted connection.
+ * Connections that are kept however old: of each slot the last one to end, which explains why the slot stays down, or was until a successor
+ * opened a short time ago; and silent ones, whose collector may return with what follows their last record.
  */
+const listKept = ({ connections }: TaskView, horizon: Micros): ReadonlySet<string> => {
+  const kept = new Set<string>();
+  const bySlot = Map.groupBy(connections.values(), ({ slot }) => slot);
+  for (const ofSlot of bySlot.values()) {
+    const lastFirst = ofSlot.sort((a, b) => (endsAfter(a, b) ? -1 : 1));
+    const last = lastFirst.find(({ openedAt }) => openedAt <= horizon);
+    const silent = lastFirst.filter((connection) => isOut(connection) && !connection.closed);
+    for (const { conn_id } of [...(last ? [last] : []), ...silent.slice(0, KEEP_SILENT)]) kept.add(conn_id);
+  }
+  return kept;
+};
+
+/** Deletes what no unsealed window can need: old ended spans, and old connections but those to keep. `forgotten` is called for each deleted connection. */
 export const pruneConnections = (store: Store, forgotten: (connId: string) => void): void => {
   const { state } = store;
   const horizon = state.recordedAt - KEEP_ENDED;
-  const newest = new Map<string, string>();
-  for (const connection of state.connections.values()) {
-    if (connection.openedAt > horizon) continue;
-    const held = state.connections.get(newest.get(connection.slot) ?? '');
-    if (!held || endsAfter(connection, held)) newest.set(connection.slot, connection.conn_id);
-  }
-  for (const { conn_id: connId, slot } of state.connections.values()) {
+  const kept = listKept(state, horizon);
+  for (const { conn_id: connId } of state.connections.values()) {
     const isOld = store.changeConnection(connId, (connection) => {
       connection.ended = keepSince(connection.ended, ({ to }) => to ?? 0, horizon);
       connection.failures = keepSince(connection.failures, ({ at }) => at, horizon);
       connection.unreadable = connection.unreadable.filter((at) => at > horizon);
       return isOut(connection) && (connection.span.to ?? 0) < horizon;
     });
-    if (!isOld || newest.get(slot) === connId) continue;
+    if (!isOld || kept.has(connId)) continue;
     store.deleteConnection(connId);
     forgotten(connId);
   }

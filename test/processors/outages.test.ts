@@ -2,7 +2,18 @@
 import t from 'tap';
 import type { Row } from '../../schemas/topics.ts';
 import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
-import { allLayers, begin, COVERS, MINUTE, mark, reference, SPEC, trade } from '../support/task-logs.ts';
+import {
+  allLayers,
+  begin,
+  COVERS,
+  diff,
+  MINUTE,
+  mark,
+  reference,
+  SPEC,
+  snapshot,
+  trade,
+} from '../support/task-logs.ts';
 
 const ALL = [{ layers: ['mark', 'funding', 'candles', 'trades', 'liquidation'], symbols: null }];
 const ALL_LAYERS = { venue: allLayers, partition: 0, shards: 1 };
@@ -221,5 +232,42 @@ t.test('of two values of one message the last is held and represents its window'
   const { task, outputs } = runTask(SPEC, log.records);
   t.equal(task.state.listings.get('BTCUSDT')?.layers.get('mark')?.reading?.values['mark'], '102');
   t.equal(listRows(outputs, 'mark')[0]?.figures['mark'], '102');
+  t.end();
+});
+
+t.test('of two collectors on a slot a silent one returns to what it covers, however long it was out (F-02)', (t) => {
+  const log = begin();
+  log.run(5 * SECOND, ['k1']);
+  snapshot(log, 100);
+  log.open('k2', 'market', COVERS);
+  log.run(20 * SECOND, ['k1', 'k2']);
+  // The first collector's records wait; the other one's connections come and go.
+  log.run(5 * MINUTE, ['k2'], SECOND, 'c2');
+  lose(log, 'k2', 'connection_lost');
+  log.open('k3', 'market', COVERS);
+  log.run(9 * MINUTE, ['k3'], SECOND, 'c2');
+  lose(log, 'k3', 'venue_down');
+  const back = log.now;
+  mark(log, '102');
+  diff(log, { U: 101, u: 102, pu: 100 }, { b: [['99.8', '7']] });
+  log.run(4 * MINUTE, ['k1'], SECOND);
+  const { outputs, task } = runTask(SPEC, log.records);
+  const windows = listRows(outputs, 'mark').filter(({ at }) => at > back + 10 * SECOND);
+  t.same([...new Set(windows.map(({ texts }) => texts['gap_cause']))], ['no_update'], 'it serves the layer again');
+  t.equal(listReadings(outputs, 'book').at(-1)?.book?.sequence, '102', 'and its book goes on');
+  t.ok(task.state.connections.size < 4, `${task.state.connections.size} connections`);
+  t.end();
+});
+
+t.test('connections of a collector that is killed again and again do not gather', (t) => {
+  const log = begin();
+  for (let n = 0; n < 40; n++) {
+    log.open(`n${n}`, 'market', COVERS);
+    log.run(5 * SECOND, [`n${n}`], SECOND);
+    log.run(15 * SECOND, [], SECOND, 'c2');
+  }
+  log.run(10 * MINUTE, [], SECOND, 'c2');
+  const { task } = runTask(SPEC, log.records);
+  t.same([...task.state.connections.keys()], ['n36', 'n37', 'n38', 'n39']);
   t.end();
 });
