@@ -182,16 +182,16 @@ const countObject = (node: QuantifierNode, instrument: Instrument): Json => {
 
 const ownStamps = (said: LeafValue) => ({ received_at: stampTexts(said).received_at, age_ms: said.ageMs });
 
-/** Stamps of what an element's value was computed from: the oldest of its atoms. */
+/** Stamps of what an element's value was computed from: those of the newest candle or reading used (DQL-29). */
 const makeStamps = (node: Node, instrument: Instrument, element: Element) => {
   const leaves = listAtoms(node)
     .filter(isLeaf)
     .map((leaf) => instrument.said(leaf, element));
-  const oldest = leaves.reduce<LeafValue | null>(
-    (held, said) => (held === null || (said.receivedAt ?? Infinity) < (held.receivedAt ?? Infinity) ? said : held),
+  const newest = leaves.reduce<LeafValue | null>(
+    (held, said) => (held === null || (said.receivedAt ?? -Infinity) > (held.receivedAt ?? -Infinity) ? said : held),
     null,
   );
-  return oldest === null ? { received_at: null, age_ms: null } : ownStamps(oldest);
+  return newest === null ? { received_at: null, age_ms: null } : ownStamps(newest);
 };
 
 /** The parts of an aggregate: every contributing and every open element (DQL-21). */
