@@ -3,7 +3,7 @@ import { compare } from '../../schemas/decimals.ts';
 import { nearest } from '../../schemas/errors.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { Digits } from '../../schemas/records.ts';
-import { clip, type Place } from './faults.ts';
+import { clip, describeUnknown, type Place } from './faults.ts';
 import { FIELDS } from './fields.ts';
 import { FUNCTIONS, type FunctionSpec, type Parameter } from './functions.ts';
 import {
@@ -34,9 +34,9 @@ const toNamePlace = ({ place, name }: CallNode): Place =>
 
 const unknownFunction = (node: CallNode, { faults }: Findings): void =>
   faults.add('DQL_UNKNOWN_FUNCTION', toNamePlace(node), () => {
-    const message = `"${clip(node.name)}" is not a function.`;
-    if (node.name === 'not') return { message, hint: NO_NOT };
     const near = nearest(node.name.slice(0, 40), FUNCTIONS.keys());
+    const message = describeUnknown(node.name, 'a function', node.name === 'not' ? [] : near);
+    if (node.name === 'not') return { message, hint: NO_NOT };
     const hint =
       near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Functions are ${[...FUNCTIONS.keys()].join(', ')}.`;
     return { message, hint };
@@ -50,7 +50,7 @@ export const refuseScope = (place: Place, name: string, { faults }: Findings): v
 
 const unsupported = (text: string, place: Place, { faults }: Findings): void =>
   faults.add('DQL_TIMEFRAME_UNSUPPORTED', place, {
-    message: `The timeframe "${clip(text)}" is not offered.`,
+    message: `The timeframe "${clip(text)}" is not offered: offered are ${TIMEFRAMES.join(', ')}.`,
     hint: `Use one of ${TIMEFRAMES.join(', ')}.`,
   });
 
@@ -109,10 +109,14 @@ const countArguments = ({ spec, node }: Call, findings: Findings): void => {
   if (hasBroken(node)) return;
   if (length >= most - spec.optional && length <= most) return;
   const wanted = spec.optional > 0 ? `${most - spec.optional} or ${most}` : String(most);
-  refuseArgument(node.place, `"${spec.name}" takes ${wanted} arguments and has ${length}.`, {
-    hint: `Write ${spec.signature}.`,
-    findings,
-  });
+  refuseArgument(
+    node.place,
+    `"${spec.name}" takes ${wanted} ${wanted === '1' ? 'argument' : 'arguments'} and has ${length}.`,
+    {
+      hint: `Write ${spec.signature}.`,
+      findings,
+    },
+  );
 };
 
 /** Digits of a number as written: a double would round what lies just beside a limit. */
@@ -265,7 +269,7 @@ const refuseTimeframe = (node: CallNode, spec: FunctionSpec, findings: Findings)
   });
 };
 
-/** Checks the arguments of an unknown function: their places and the timeframe they are read at are unknown. */
+/** Checks arguments of an unknown function, or beyond those of a known one: their places and the timeframe they are read at are unknown. */
 export const checkArgumentsOfUnknown = (args: readonly Node[], where: Where, { check, findings }: Tools): void => {
   for (const arg of args.filter((one) => !isLiteral(one))) {
     findings.faults.without('DQL_TIMEFRAME_REQUIRED', () => {
@@ -300,7 +304,9 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
   countArguments(call, findings);
   const args = node.args.map((arg, i) => {
     const parameter = spec.parameters[i];
-    return parameter === undefined ? checked(arg, 'broken') : checkArgument(parameter, { node: arg, call }, tools);
+    if (parameter !== undefined) return checkArgument(parameter, { node: arg, call }, tools);
+    checkArgumentsOfUnknown([arg], inner, tools);
+    return checked(arg, 'broken');
   });
   if (isConstantPair(call, args)) {
     const message = `"${spec.name}" has two numbers and no series.`;

@@ -7,7 +7,7 @@ import type { Faults, Place } from './faults.ts';
 import { describeKind, type Findings, type Where } from './kinds.ts';
 import type { Timeframe } from './limits.ts';
 import { type Code, SELECTION_KEYS, type Selection, type SelectionKey } from './selection.ts';
-import type { AsOf, Node, OrderKey, Query } from './tree.ts';
+import type { AsOf, Clauses, Node, OrderKey, Query } from './tree.ts';
 
 /** A query in canonical form: codes spelt, periods set, defaults dropped (DQL-09). */
 export type CheckedQuery = {
@@ -66,10 +66,19 @@ const checkSelected = (node: Node, { checker, faults }: Tools): Node => {
 const checkKey = ({ expr, descending }: OrderKey, { checker, faults }: Tools): OrderKey => {
   const { node, kind } = checker.check(expr, AT_INSTRUMENT);
   if (kind === 'boolean' || kind === 'status' || expr.type === 'code') {
-    const message = `The order cannot be by ${describeKind(kind)}.`;
+    const message = `"order by" takes a value, not ${describeKind(kind)}.`;
     faults.add('DQL_TYPE', expr.place, { message, hint: 'Order by a number, a duration, or instrument.' });
   }
   return { expr: node, descending };
+};
+
+/** Faults of a clause that is given again. */
+const checkRepeated = (clauses: Clauses, tools: Tools & { readonly findings: Findings }): void => {
+  const { timeframe, where, select, orderBy } = clauses;
+  if (timeframe !== null) readPeriod(timeframe, tools.findings);
+  if (where !== null) checkSelection(where, tools.findings);
+  for (const node of select) checkSelected(node, tools);
+  for (const key of orderBy) checkKey(key, tools);
 };
 
 /** Checks a parsed query against the codes known; faults go to `faults`. */
@@ -88,6 +97,7 @@ export const checkQuery = (query: Query, { faults, codes }: { faults: Faults; co
   const clause = query.timeframe === null ? null : readPeriod(query.timeframe, findings);
   const checker = createChecker({ ...findings, clause });
   const tools: Tools = { checker, faults };
+  for (const clauses of query.repeated) checkRepeated(clauses, { ...tools, findings });
   return {
     condition: query.condition === null ? null : checker.condition(query.condition, AT_INSTRUMENT, 'The query'),
     timeframe: clause === 'unknown' ? null : clause,

@@ -3,7 +3,7 @@ import { nearest } from '../../schemas/errors.ts';
 import { LAYERS } from '../../schemas/layers.ts';
 import { checkArgumentsOfUnknown, checkCall, inheritedPeriod, refuseScope } from './check-call.ts';
 import { type CodeKey, spelledCode, UNKNOWN_CODES, unknownCode } from './codes.ts';
-import { clip, type Place } from './faults.ts';
+import { describeUnknown, type Place, type Words } from './faults.ts';
 import { FIELDS, SOURCES } from './fields.ts';
 import { type Checked, checked, describeKind, type Findings, isNumeric, type Kind, meet, type Where } from './kinds.ts';
 import {
@@ -29,12 +29,19 @@ import {
   type SourceNode,
 } from './tree.ts';
 
-const suggestName = (name: string): string => {
+const fieldsOfLayer = (name: string): string[] => {
   const layer = Object.values(LAYERS).find((l) => l.name === name || l.recordName === name || l.aliases.includes(name));
-  const members = [...FIELDS.values()].filter((f) => f.layer === layer?.name).map((f) => f.name);
-  if (members.length > 0) return `"${name}" is a layer; its fields are ${members.join(', ')}.`;
-  const near = nearest(name.slice(0, 40), [...FIELDS.keys(), ...SOURCES.keys()]);
-  return near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'GET /v2/dql/catalogue lists the fields and sources.';
+  return [...FIELDS.values()].filter((f) => f.layer === layer?.name).map((f) => f.name);
+};
+
+/** `other` is the hint for a name that the other of the two tables has. */
+const unknownField = (name: string, what: string, other: string | null): Words => {
+  const members = fieldsOfLayer(name);
+  const near = other === null ? nearest(name.slice(0, 40), [...FIELDS.keys(), ...SOURCES.keys()]) : [];
+  const known =
+    near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'GET /v2/dql/catalogue lists the fields and sources.';
+  const hint = members.length > 0 ? `"${name}" is a layer; its fields are ${members.join(', ')}.` : known;
+  return { message: describeUnknown(name, what, near), hint: other ?? hint };
 };
 
 class Checker {
@@ -103,10 +110,11 @@ class Checker {
     this.#findings.faults.add('DQL_TYPE', place, { message, hint });
   }
 
-  #broken({ place, parts, of }: BrokenNode, where: Where): Checked {
+  /** What is only too deep keeps its parts, so that they count (DQL-32). */
+  #broken({ place, parts, of, dropped }: BrokenNode, where: Where): Checked {
     if (of === 'call') checkArgumentsOfUnknown(parts, where, this.#tools);
-    else for (const part of parts) this.check(part, where);
-    return checked(broken(place), 'broken');
+    const kept = of === 'call' ? [] : parts.map((part) => this.check(part, where).node);
+    return checked(dropped === 0 ? broken(place) : { ...broken(place, kept), dropped }, 'broken');
   }
 
   /** S is made of sources, sampleable fields, series functions, and arithmetic over these and numbers (DQL-33i). */
@@ -125,11 +133,8 @@ class Checker {
     const { faults, instrumentNames, venueNames } = this.#findings;
     const field = FIELDS.get(node.name);
     if (field === undefined) {
-      const isSource = SOURCES.has(node.name);
-      faults.add('DQL_UNKNOWN_FIELD', node.place, () => ({
-        message: `"${clip(node.name)}" is not a field.`,
-        hint: isSource ? `Write {"type": "source", "name": "${node.name}"}.` : suggestName(node.name),
-      }));
+      const other = SOURCES.has(node.name) ? `Write {"type": "source", "name": "${node.name}"}.` : null;
+      faults.add('DQL_UNKNOWN_FIELD', node.place, () => unknownField(node.name, 'a field', other));
       return checked(node, 'broken');
     }
     (field.scope === 'venue' ? venueNames : instrumentNames).add(field.name);
@@ -151,10 +156,8 @@ class Checker {
   #source(node: SourceNode, where: Where): Checked {
     const source = SOURCES.get(node.name);
     if (source === undefined) {
-      this.#findings.faults.add('DQL_UNKNOWN_FIELD', node.place, () => ({
-        message: `"${clip(node.name)}" is not a source.`,
-        hint: FIELDS.has(node.name) ? `Write {"type": "field", "name": "${node.name}"}.` : suggestName(node.name),
-      }));
+      const other = FIELDS.has(node.name) ? `Write {"type": "field", "name": "${node.name}"}.` : null;
+      this.#findings.faults.add('DQL_UNKNOWN_FIELD', node.place, () => unknownField(node.name, 'a source', other));
       return checked(node, 'broken');
     }
     this.#findings.venueNames.add(source.name);
@@ -306,7 +309,7 @@ class Checker {
       const fields = [...FIELDS.values()].filter((f) => f.additive).map((f) => f.name);
       this.#type(
         expr.node.place,
-        'This cannot be added up across venues.',
+        'The expression of "sum" cannot be added up across venues.',
         `Additive fields are ${fields.join(', ')}.`,
       );
     } else if (expr.isQuantity) this.#findings.quantitySums.push(place);

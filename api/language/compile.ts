@@ -103,7 +103,7 @@ const withSelection = (query: Query, where: Selection | null, faults: Faults): Q
 
 const refuse = ({ quantitySums, asOf }: CheckedQuery, demands: Demands, faults: Faults): void => {
   for (const place of demands.refuseQuantitySums ? quantitySums : []) {
-    const message = 'A quantity as published cannot be added up across venues.';
+    const message = '"sum" cannot add up a quantity as published across venues.';
     faults.add('DQL_TYPE', place, { message, hint: 'Send units: base.' });
   }
   const words = asOf === null ? null : demands.outOfRange(asOf.at);

@@ -34,6 +34,8 @@ export const listChildren = (node: Node): readonly Node[] => {
       return [node.where];
     case 'agg':
       return node.where === undefined ? [node.expr] : [node.where, node.expr];
+    case 'broken':
+      return node.parts;
     default:
       return [];
   }
@@ -135,7 +137,7 @@ const countNodes = (query: CheckedQuery): { nodes: number; quantifiers: number; 
   const count = { nodes: selectionNodes(query.where), quantifiers: 0, seriesCalls: 0 };
   for (const root of listExpressions(query)) {
     visit(root, (node) => {
-      count.nodes++;
+      count.nodes += node.type === 'broken' && node.dropped > 0 ? node.dropped : 1;
       if (node.type === 'any' || node.type === 'all' || node.type === 'count' || node.type === 'agg')
         count.quantifiers++;
       if (isSeriesCall(node)) count.seriesCalls++;

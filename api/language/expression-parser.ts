@@ -278,10 +278,12 @@ export class ExpressionParser {
   /** The condition of an aggregate; null without one. */
   #readAggregated(hint: string, over: (parts: Node[]) => Node): Node | null {
     const stream = this.#stream;
-    return this.#recovery.item<Node | null>(() => {
+    const readCondition = (): Node | null => {
       stream.expectWord('venues', hint);
-      return stream.takeWord('where') ? this.read() : null;
-    }, over);
+      if (stream.takeWord('where')) return this.read();
+      return stream.isOp(',') || stream.isOp(')') ? null : stream.stop('"where" or ","', hint);
+    };
+    return this.#recovery.item<Node | null>(readCondition, over, ',');
   }
 
   /** The expression of an aggregate, up to its closing parenthesis. */

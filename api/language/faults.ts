@@ -17,6 +17,10 @@ export const clip = (text: string): string => {
   return points.length > CLIPPED || text.length > CLIPPED + 2 ? `${points.slice(0, CLIPPED).join('')}…` : text;
 };
 
+/** What an unknown name is not, and the nearest known ones (interface, Query-language codes). */
+export const describeUnknown = (name: string, what: string, near: readonly string[]): string =>
+  `"${clip(name)}" is not ${what}${near.length === 0 ? '' : `: the nearest known ${near.length === 1 ? 'is' : 'are'} ${near.join(', ')}`}.`;
+
 const findOffset = ({ origin }: Fault): number =>
   'position' in origin ? origin.position.offset : Number.POSITIVE_INFINITY;
 const findPath = ({ origin }: Fault): string => ('path' in origin ? origin.path : '');

@@ -32,6 +32,7 @@ class QueryReader {
       where: where === undefined ? null : this.#selection(where, `${path}/where`),
       select: this.#select(select, `${path}/select`),
       orderBy: this.#orderBy(order_by, `${path}/order_by`),
+      repeated: [],
     };
   }
 

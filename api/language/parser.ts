@@ -5,7 +5,7 @@ import { clip } from './faults.ts';
 import { LIMITS } from './limits.ts';
 import { Recovery } from './recovery.ts';
 import { Halt, TokenStream } from './token-stream.ts';
-import { type AsOf, broken, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
+import { type AsOf, broken, type Clauses, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
 import { readSelection, type SelectionTerms } from './where-text.ts';
 
 const CLAUSES = 'Clauses are timeframe, as of, where, select, order by.';
@@ -14,7 +14,11 @@ const CONDITION = 'Write a condition such as any(venues where funding > 1bps).';
 /** How many items a clause may have, what they are, and what is left of a faulty one. */
 type Items<T> = { readonly most: number; readonly of: string; readonly over: (left: Node) => T };
 
-type Clauses = { -readonly [K in keyof Query]: Query[K] };
+type Reading = { -readonly [K in keyof Query]: Query[K] };
+
+/** Clauses whose contents are checked, by their first word. */
+const MEMBERS = { timeframe: 'timeframe', where: 'where', select: 'select', order: 'orderBy' } as const;
+const NO_CLAUSES: Clauses = { timeframe: null, where: null, select: [], orderBy: [] };
 
 class Parser {
   readonly #stream: TokenStream;
@@ -30,12 +34,12 @@ class Parser {
   /** query = [ expr ] , { clause } ; (* not empty *) */
   read(): Query {
     const stream = this.#stream;
-    const query: Clauses = { condition: null, timeframe: null, asOf: null, where: null, select: [], orderBy: [] };
+    const query: Reading = { ...NO_CLAUSES, condition: null, asOf: null, repeated: [] };
     if (stream.isEnd) {
       stream.faults.add('DQL_SYNTAX', { from: 0, to: 0 }, { message: 'The query is empty.', hint: CONDITION });
     }
     const seen = new Set<string>();
-    if (!stream.isEnd && !stream.isClause) query.condition = this.#atTop(() => this.#expressions.read());
+    if (!stream.isEnd && !stream.isClause) query.condition = this.#atTop(() => this.#readCondition());
     while (!stream.isEnd) {
       this.#atTop(() => {
         this.#readClause(query, seen);
@@ -45,6 +49,19 @@ class Parser {
     return query;
   }
 
+  #readCondition(): Node {
+    const { word } = this.#stream;
+    return word === 'as' || word === 'order' ? this.#stop('a clause') : this.#expressions.read();
+  }
+
+  /** Reading stops: behind the first word of a clause of two, else here. */
+  #stop(wanted: string): never {
+    const stream = this.#stream;
+    if (stream.takeWord('as')) stream.expectWord('of', 'Write as of 2026-01-15T12:00:00Z.');
+    if (stream.takeWord('order')) stream.expectWord('by', 'Write order by, then what to order by.');
+    return stream.stop(wanted, CLAUSES);
+  }
+
   /** Reads a part of the query that a clause or the end must follow; goes on at the next clause. */
   #atTop(read: () => Node | null): Node | null {
     const stream = this.#stream;
@@ -52,7 +69,7 @@ class Parser {
     let part: Node | null = null;
     try {
       part = read();
-      if (!stream.isEnd && !stream.isClause) stream.stop('a clause or the end', CLAUSES);
+      if (!stream.isEnd && !stream.isClause) this.#stop('a clause or the end');
       return part;
     } catch (error) {
       if (!(error instanceof Halt)) throw error;
@@ -62,7 +79,7 @@ class Parser {
     }
   }
 
-  #readClause(query: Clauses, seen: Set<string>): void {
+  #readClause(query: Reading, seen: Set<string>): void {
     const stream = this.#stream;
     const { token: first, word } = stream;
     stream.take();
@@ -71,6 +88,8 @@ class Parser {
       const name = word === 'as' ? 'as of' : word === 'order' ? 'order by' : word;
       const message = `The clause "${name}" is given twice.`;
       stream.faults.add('DQL_DUPLICATE_CLAUSE', { from: first.from, to: last.to }, { message, hint: 'Give it once.' });
+      const member = Object.hasOwn(MEMBERS, word) ? MEMBERS[word as keyof typeof MEMBERS] : undefined;
+      if (member !== undefined) query.repeated = [...query.repeated, { ...NO_CLAUSES, [member]: query[member] }];
     }
     seen.add(word);
     switch (word) {
@@ -101,7 +120,7 @@ class Parser {
   }
 
   /** Terms before a fault are kept. */
-  #readWhere(query: Clauses): void {
+  #readWhere(query: Reading): void {
     const stream = this.#stream;
     const terms: SelectionTerms = {};
     query.where = terms;
@@ -146,7 +165,7 @@ class Parser {
       const { token } = stream;
       try {
         items.push(readItem());
-        if (!stream.isOp(',') && !stream.isEnd && !stream.isClause) stream.stop('"," or a clause', CLAUSES);
+        if (!stream.isOp(',') && !stream.isEnd && !stream.isClause) this.#stop('"," or a clause');
       } catch (error) {
         if (!(error instanceof Halt)) throw error;
         items.push(over(broken(token, this.#recovery.takeLeft())));

@@ -2,6 +2,8 @@
 import { Halt, type TokenStream } from './token-stream.ts';
 import type { Node } from './tree.ts';
 
+const WANTED = { ',)': '"," or ")"', ',': '","', ')': '")"' } as const;
+
 /** Where reading stops, whole nodes are left here; the parser that goes on puts them into a broken node, so that their faults are found too. */
 export class Recovery {
   readonly #stream: TokenStream;
@@ -47,15 +49,15 @@ export class Recovery {
    * Reads what a comma or closing parenthesis must follow. After a fault goes on there, if it comes before the next clause, with
    * `over` of the parts that were read.
    */
-  item<T extends Node | null>(read: () => T, over: (parts: Node[]) => T, until: ',)' | ')' = ',)'): T {
+  item<T extends Node | null>(read: () => T, over: (parts: Node[]) => T, until: ',)' | ',' | ')' = ',)'): T {
     const stream = this.#stream;
-    const isOver = (): boolean => stream.isOp(')') || (until === ',)' && stream.isOp(','));
+    const isOver = (): boolean => stream.isOp(')') || (until !== ')' && stream.isOp(','));
     const start = this.#left.length;
     try {
       const result = read();
       if (isOver()) return result;
       if (result !== null) this.leave(result);
-      return stream.stop(until === ')' ? '")"' : '"," or ")"', 'Close the parenthesis or write an operator.');
+      return stream.stop(WANTED[until], 'Close the parenthesis or write an operator.');
     } catch (error) {
       if (!(error instanceof Halt)) throw error;
       while (stream.skipToSeparator()) {

@@ -60,6 +60,8 @@ export type BrokenNode = Common & {
   readonly type: 'broken';
   readonly of: 'expression' | 'call';
   readonly parts: Node[];
+  /** Of too deep a tree: how many nodes it has besides its parts. */
+  readonly dropped: number;
 };
 
 export type Node =
@@ -78,13 +80,18 @@ export type Node =
 export type OrderKey = { readonly expr: Node; readonly descending: boolean };
 /** T of a query about the past, and its place. */
 export type AsOf = { readonly at: Micros; readonly place: Place };
-export type Query = {
-  readonly condition: Node | null;
+/** The clauses whose contents are checked. */
+export type Clauses = {
   readonly timeframe: OwnTimeframe | null;
-  readonly asOf: AsOf | null;
   readonly where: Selection | null;
   readonly select: readonly Node[];
   readonly orderBy: readonly OrderKey[];
+};
+export type Query = Clauses & {
+  readonly condition: Node | null;
+  readonly asOf: AsOf | null;
+  /** What clauses held before they were given again: their faults are found too. */
+  readonly repeated: readonly Clauses[];
 };
 
 export const QUANTIFIERS = ['any', 'all', 'count'] as const;
@@ -102,6 +109,7 @@ export const broken = (place: Place, parts: readonly Node[] = [], of: BrokenNode
   place,
   depth: below(parts),
   parts: [...parts],
+  dropped: 0,
 });
 
 /** Parts of too deep a tree lie side by side. The list grows in place: a chain of thousands stays linear. */
@@ -109,12 +117,16 @@ const flattened = (children: readonly Node[], depth: number, place: Place): Brok
   const isOpen = (child: Node): child is BrokenNode => child.type === 'broken' && child.of === 'expression';
   const held = children.find(isOpen);
   const parts = held?.parts ?? [];
+  let dropped = 1 + (held?.dropped ?? 0);
   for (const child of children) {
-    if (child === held || child.type === 'number') continue;
-    if (isOpen(child)) for (const part of child.parts) parts.push(part);
-    else parts.push(child);
+    if (child === held) continue;
+    if (child.type === 'number') dropped++;
+    else if (isOpen(child)) {
+      dropped += child.dropped;
+      for (const part of child.parts) parts.push(part);
+    } else parts.push(child);
   }
-  return { type: 'broken', of: 'expression', place, depth, parts };
+  return { type: 'broken', of: 'expression', place, depth, parts, dropped };
 };
 
 /** A node whose parts are read as those of its own place are. */

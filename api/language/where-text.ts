@@ -1,6 +1,6 @@
 // The text form of a selection: `base in (BTC, ETH) and quote = USDT` (S-01), on the tokens of the language (DQL-02).
 import { type ApiError, nearest, ServiceError } from '../../schemas/errors.ts';
-import { clip } from './faults.ts';
+import { clip, describeUnknown } from './faults.ts';
 import type { Token } from './lexer.ts';
 import { LIMITS } from './limits.ts';
 import { type Code, IN_LIST, SELECTION_KEYS, type Selection, type SelectionKey } from './selection.ts';
@@ -11,6 +11,8 @@ const QUOTED = 'Write a code, or a quoted string.';
 
 /** A selection that is being read. */
 export type SelectionTerms = Partial<Record<SelectionKey, readonly Code[]>>;
+
+type Term = { readonly key: SelectionKey; readonly codes: readonly Code[] };
 
 /** A key in another letter case is none (DQL-34d); another word is no name of a selection. */
 const refuseKey = ({ faults }: TokenStream, token: Token): void => {
@@ -23,7 +25,7 @@ const refuseKey = ({ faults }: TokenStream, token: Token): void => {
   faults.add('DQL_UNKNOWN_FIELD', token, () => {
     const near = nearest(token.text.slice(0, 40).toLowerCase(), SELECTION_KEYS);
     const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Use one of ${SELECTION_KEYS.join(', ')}.`;
-    return { message: `"${clip(token.text)}" is not a name of a selection.`, hint };
+    return { message: describeUnknown(token.text, 'a name of a selection', near), hint };
   });
 };
 
@@ -68,19 +70,24 @@ const readCodes = (stream: TokenStream, key: SelectionKey | undefined): Code[] =
 };
 
 /** term = key , ( "=" , code | "in" , "(" , code , { "," , code } , ")" ) ; */
-const readTerm = (stream: TokenStream, selection: SelectionTerms): void => {
+const readTerm = (stream: TokenStream, before: SelectionTerms): Term | null => {
   const { token } = stream;
   if (stream.word === '') stream.stop('a selection term', `Start a term with one of ${SELECTION_KEYS.join(', ')}.`);
   const key = SELECTION_KEYS.find((k) => k === token.text);
   if (key === undefined) refuseKey(stream, token);
   stream.take();
   const codes = readCodes(stream, key);
-  if (key === undefined) return;
-  if (selection[key] !== undefined) {
+  if (key === undefined) return null;
+  if (before[key] !== undefined) {
     const message = `"${key}" is given twice.`;
     stream.faults.add('DQL_DUPLICATE_CLAUSE', token, { message, hint: `Use ${key} in (a, b).` });
   }
-  selection[key] = codes;
+  return { key, codes };
+};
+
+/** Codes of a key that is given twice are all judged. */
+const addTerm = (selection: SelectionTerms, term: Term | null): void => {
+  if (term !== null) selection[term.key] = [...(selection[term.key] ?? []), ...term.codes];
 };
 
 type Reading = {
@@ -95,11 +102,12 @@ type Reading = {
  * behind it is left out: that may belong to its code, so it names no unknown one (D-65).
  */
 export const readSelection = (stream: TokenStream, { into, mayEnd }: Reading): void => {
-  do readTerm(stream, into);
-  while (stream.takeWord('and'));
-  if (mayEnd()) return;
-  const last = SELECTION_KEYS.find((key) => key === Object.keys(into).at(-1));
-  if (last !== undefined) delete into[last];
+  let term = readTerm(stream, into);
+  while (stream.takeWord('and')) {
+    addTerm(into, term);
+    term = readTerm(stream, into);
+  }
+  if (mayEnd()) addTerm(into, term);
 };
 
 export type ReadSelection = { readonly selection: Selection; readonly errors: readonly ApiError[] };

@@ -19,7 +19,7 @@ export const timeframeShape = (text: string | undefined): ApiError[] => {
 /** A period that is not stored. */
 export const timeframeFaults = (text: string | undefined): ApiError[] => {
   if (text === undefined || readTimeframe(text) !== null) return [];
-  const message = `"${text.slice(0, 40)}" is not a timeframe that is stored.`;
+  const message = `"${text.slice(0, 40)}" is not a timeframe that is stored: stored are ${TIMEFRAMES.join(', ')}.`;
   const hint = `Send one of ${TIMEFRAMES.join(', ')}.`;
   return [{ code: 'DQL_TIMEFRAME_UNSUPPORTED', message, hint, path: '/timeframe' }];
 };

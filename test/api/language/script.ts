@@ -14,6 +14,7 @@ export type Case = {
   readonly cost: string | null;
   readonly facts: Readonly<Record<'instrument' | 'venue' | 'functions' | 'timeframes', readonly string[] | null>>;
   readonly errors: readonly Expected[];
+  readonly messages: readonly string[];
   readonly hints: readonly string[];
   /** Lines that load a market, and what evaluating over it gives. */
   readonly load: readonly string[];
@@ -25,7 +26,7 @@ type Lines = ReadonlyMap<string, readonly string[]>;
 const WORDS = ['query', 'escaped', 'object', 'text', 'json', 'cost', 'instrument', 'venue', 'functions', 'timeframes'];
 const LOADS = ['listing', 'series'];
 const EXPECTS = ['result', 'value', 'status', 'because'];
-const KNOWN = new Set([...WORDS, 'error', 'hint', ...LOADS, ...EXPECTS]);
+const KNOWN = new Set([...WORDS, 'error', 'message', 'hint', ...LOADS, ...EXPECTS]);
 
 const parseLines = (block: string, file: string): { name: string; lines: Lines } => {
   const [title = '', ...rest] = block.split('\n');
@@ -73,6 +74,7 @@ const parseCase = (block: string, file: string): Case => {
       timeframes: parseList(one('timeframes')),
     },
     errors: (lines.get('error') ?? []).map(parseExpected),
+    messages: lines.get('message') ?? [],
     hints: lines.get('hint') ?? [],
     load: linesNamed(lines, LOADS),
     expect: linesNamed(lines, EXPECTS),

@@ -29,13 +29,17 @@ const run = (
 const findPlace = ({ position, path }: ApiError): string | null =>
   position === undefined ? (path ?? null) : `${position.offset}+${position.length}`;
 
-const checkErrors = (t: Test, { errors, hints }: Case, found: readonly ApiError[]): void => {
+const checkErrors = (t: Test, { errors, messages, hints }: Case, found: readonly ApiError[]): void => {
   const shown = found.map((e, i) => (errors[i]?.at === null ? e.code : `${e.code} at ${findPlace(e)}`));
   t.same(
     shown,
     errors.map(({ code, at }) => (at === null ? code : `${code} at ${at}`)),
     JSON.stringify(found),
   );
+  for (const message of messages) {
+    if (!found.some((e) => e.message.includes(message)))
+      t.fail(`no message says "${message}": ${JSON.stringify(found.map((e) => e.message))}`);
+  }
   for (const hint of hints) {
     if (!found.some((e) => e.hint?.includes(hint)))
       t.fail(`no hint says "${hint}": ${JSON.stringify(found.map((e) => e.hint))}`);

@@ -95,17 +95,20 @@ t.test('a stale value is unknown, its age and status are not', async (t) => {
   t.same(read(feed, 'status(funding)')[1], text('stale'));
 });
 
-t.test('a part of an aggregate has the stamps of the newest reading its value was computed from (DQL-29)', async (t) => {
-  const feed = market();
-  const old = { received_at: NOW - 20_000_000, venue_ts: NOW - 20_000_000, recorded_at: NOW - 20_000_000 };
-  feed.read('binance', 'BTCUSDT', reading({ rev: 2, ...old }));
-  const [newest] = show(feed, 'mark');
-  const stamps = { received_at: newest?.received_at, age_ms: newest?.age_ms };
-  t.match(show(feed, 'funding')[0], { age_ms: 20_000 });
-  for (const expression of ['mark * funding', 'funding * mark', 'funding * lot_size + mark']) {
-    t.match(showWhole(feed, `max(venues where venue = binance, ${expression})`), { from: [stamps] }, expression);
-  }
-});
+t.test(
+  'a part of an aggregate has the stamps of the newest reading its value was computed from (DQL-29)',
+  async (t) => {
+    const feed = market();
+    const old = { received_at: NOW - 20_000_000, venue_ts: NOW - 20_000_000, recorded_at: NOW - 20_000_000 };
+    feed.read('binance', 'BTCUSDT', reading({ rev: 2, ...old }));
+    const [newest] = show(feed, 'mark');
+    const stamps = { received_at: newest?.received_at, age_ms: newest?.age_ms };
+    t.match(show(feed, 'funding')[0], { age_ms: 20_000 });
+    for (const expression of ['mark * funding', 'funding * mark', 'funding * lot_size + mark']) {
+      t.match(showWhole(feed, `max(venues where venue = binance, ${expression})`), { from: [stamps] }, expression);
+    }
+  },
+);
 
 t.test('reads depth by band, and quantities in the requested units', async (t) => {
   const feed = market();
