@@ -34,8 +34,9 @@ const INSTANT = new RegExp(
   `${DATE}(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:[0-9]{2}))?(?![A-Za-z0-9_])`,
   'y',
 );
-const LIKE_INSTANT = new RegExp(`${DATE}T[0-9A-Za-z:.+-]*`, 'y');
-const CODE = /[0-9]*[A-Z][A-Za-z0-9]*(?:-[A-Z0-9][A-Za-z0-9]*)*(?![A-Za-z0-9_])/y;
+const LIKE_INSTANT = new RegExp(`${DATE}(?:[Tt][0-9A-Za-z_:.+-]*|[0-9A-Za-z_]+)`, 'y');
+const CODE = /[0-9]*[A-Z][A-Za-z0-9]*(?:-[A-Z0-9][A-Za-z0-9]*)*/y;
+const CODE_TAIL = /[A-Za-z0-9_]*/y;
 const NUMBER = /(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?/y;
 const DURATION = /(?:0|[1-9][0-9]*)[smhd](?![A-Za-z0-9_.])/y;
 const BPS = /bps(?![A-Za-z0-9_])/y;
@@ -85,7 +86,7 @@ const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[]
   [/^\.[0-9]/, (text) => `Write 0${text}.`],
   [/^;/, 'A query has no end mark; leave ";" out.'],
   [/^!/, NO_NOT],
-  [/T[0-9:]/, 'Write an instant with a zone and at most six fractional digits, such as 2026-01-15T12:00:00Z.'],
+  [/^[0-9]{4}-[0-9]{2}-[0-9]{2}/, 'Write an instant with a zone and at most six fractional digits, such as 2026-01-15T12:00:00Z.'],
   [/^[0-9.]+(?:ms|[smhd])$/, 'Write a whole number of one unit of s, m, h, d, such as 90s.'],
   [/^[0-9.]+e[+-]?[0-9]+(?:bps|%)?$/, 'Write a number with an exponent of at most 400 in size.'],
   [/^[0-9]/, 'Write a number such as 0.5, 1e6, 1bps or 0.01%.'],
@@ -132,12 +133,17 @@ class Lexer {
       if (like !== '') return this.#invalid(like, at);
     }
     const [code, name] = [matchAt(CODE, text, at), matchAt(NAME, text, at)];
-    if (code !== '' && code.length >= name.length) return this.#token('code', code, at);
+    if (code !== '' && code.length >= name.length) return this.#readCode(code, at);
     if (name !== '') return this.#token('name', name, at);
     if (isDigit) return this.#readNumber(at);
     const operator = text.startsWith('==', at) || text.startsWith('<>', at) ? '' : matchAt(OPERATOR, text, at);
     if (operator !== '') return this.#token('op', operator, at);
     return this.#readForeign(at);
+  }
+
+  #readCode(code: string, at: number): Token {
+    const tail = matchAt(CODE_TAIL, this.#source.text, at + code.length);
+    return tail === '' ? this.#token('code', code, at) : this.#invalid(code + tail, at);
   }
 
   #readString(at: number): Token {
