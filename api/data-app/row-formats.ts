@@ -46,7 +46,7 @@ const LEADING = ['venue', 'venue_symbol', 'instrument', 'quote'];
 /** Rows worked on before other requests get their turn. */
 const AT_A_TIME = 500;
 
-/** Called with the bytes made so far, and the share of the rows; what it throws ends the work. */
+/** Called with the bytes that the rows so far have as a whole body, and their share of all rows; what it throws ends the work. */
 type Progress = (bytes: number, share: number) => void;
 
 type Table = {
@@ -109,6 +109,8 @@ const writeNdjson = async (table: Table): Promise<Buffer> => {
   return Buffer.from(lines.join(''));
 };
 
+const LINE_END = '\r\n';
+
 /** RFC 4180. Absent and null are both empty: the status gives the reason. */
 const csvCell = (cell: string | null | undefined): string => {
   if (cell === null || cell === undefined) return '';
@@ -118,29 +120,34 @@ const csvCell = (cell: string | null | undefined): string => {
 /** Columns are in the order in which they first appear, so an earlier line only lacks cells at its end. */
 const writeCsv = async (table: Table): Promise<Buffer> => {
   const { numberFormat, onBytes } = table;
-  const columns = new Map(LEADING.map((name, index) => [name, index]));
-  const findIndex = (column: string): number => {
-    const known = columns.get(column) ?? columns.size;
-    if (known === columns.size) columns.set(column, known);
-    return known;
+  const columns = new Map<string, number>();
+  // The first line without its end; later ones with theirs and without the empty cells of columns that came after them.
+  let headBytes = -1;
+  const addColumn = (column: string): number => {
+    headBytes += Buffer.byteLength(csvCell(column)) + 1;
+    columns.set(column, columns.size);
+    return columns.size - 1;
   };
+  for (const name of LEADING) addColumn(name);
   const lines: { readonly text: string; readonly cells: number }[] = [];
-  let bytes = 0;
+  let [lineBytes, writtenCells] = [0, 0];
   await visitRows(table, (row, head, { share }) => {
     const cells: string[] = [];
     const set: Cells['set'] = (column, cell) => {
-      cells[findIndex(column)] = csvCell(cell);
+      cells[columns.get(column) ?? addColumn(column)] = csvCell(cell);
     };
     for (const part of [head, row]) setCells({ numberFormat, set }, part);
     // `join` writes nothing where a cell was never set.
     const text = cells.join(',');
-    bytes += Buffer.byteLength(text) + 2;
-    onBytes(bytes, share);
     lines.push({ text, cells: cells.length });
+    lineBytes += Buffer.byteLength(text) + LINE_END.length;
+    writtenCells += cells.length;
+    const emptyCells = lines.length * columns.size - writtenCells;
+    onBytes(headBytes + LINE_END.length + lineBytes + emptyCells, share);
   });
   const missing = (cells: number): string => ','.repeat(columns.size - cells);
   const body = lines.map(({ text, cells }) => text + missing(cells));
-  return Buffer.from([[...columns.keys()].map(csvCell).join(','), ...body, ''].join('\r\n'));
+  return Buffer.from([[...columns.keys()].map(csvCell).join(','), ...body, ''].join(LINE_END));
 };
 
 const INSTANT = /(?:^|[._])(?:at|ts|until|time)$/;
