@@ -2,6 +2,7 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rmdir, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../infra/runtime/log.ts';
+import { describeError } from '../schemas/thrown.ts';
 import { decodeRecords, encodeRecord, type SpoolRecord } from './spool-format.ts';
 import { lockFolder, unlockFolder } from './spool-lock.ts';
 
@@ -40,7 +41,6 @@ const HELD_BYTES = 512 * 1024;
 const ROOM_SHARE = 0.75;
 const SUFFIX = '.spool';
 
-const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const nothing = (): void => undefined;
 
 export class Spool {

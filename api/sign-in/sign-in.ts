@@ -3,6 +3,7 @@ import type { EventEmitter } from 'node:events';
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { toError } from '../../schemas/thrown.ts';
 import { AddressMeter } from './address-meter.ts';
 import { connectionKeys } from './connection-key.ts';
 import { openConnections } from './connections.ts';
@@ -50,7 +51,7 @@ export const openSignIn = ({ pool, authUrl, secret, sendProblem, log, ...spec }:
   const provider = createProvider({ ...spec, units, connections, exchanges, issuer, secret });
   // The library reports a failure here and has answered it; the context with its headers and bodies goes into no log.
   const onFault = (error: unknown): void => {
-    const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+    const { name, message, stack } = toError(error);
     log.error({ err: { name, message, stack } }, 'a request of sign-in failed');
   };
   provider.on('server_error', (_ctx, error) => onFault(error));

@@ -1,6 +1,7 @@
 // Configuration of a process: one table of environment variables, read once in main; all faults are reported together.
 import { readFileSync } from 'node:fs';
 import { editDistance, nearest } from '../../schemas/errors.ts';
+import { describeError } from '../../schemas/thrown.ts';
 
 type Kinds = {
   readonly string: string;
@@ -112,7 +113,7 @@ const unknownNames = (spec: ConfigSpec, env: Environment): string[] => {
 
 /** Why a file of a setting cannot be used, in one line. */
 export const unreadable = (name: string, path: string, error: unknown): string =>
-  `${name} names ${path}, which cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+  `${name} names ${path}, which cannot be read: ${describeError(error)}`;
 
 /** The text of a variable, of the environment or of the file of a secret; undefined when neither gives one. */
 const readText = (name: string, variable: Variable, env: Environment): string | undefined => {

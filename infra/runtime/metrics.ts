@@ -1,6 +1,7 @@
 // Metrics of a process and the small server that exposes them: /metrics for Prometheus, /healthz and /readyz for supervisors.
 import { createServer } from 'node:http';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { describeError } from '../../schemas/thrown.ts';
 import type { ConfigSpec } from './config.ts';
 
 export type { Registry };
@@ -67,7 +68,6 @@ type MetricsOptions = {
 type Answer = { readonly status: number; readonly type: string; readonly text: string };
 const PLAIN = 'text/plain';
 
-const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const listed = (reason: string | null): readonly string[] => (reason === null ? [] : [reason]);
 
 /** The error of a failed listen, which names the setting. */
@@ -95,7 +95,7 @@ export const serveMetrics = async (
     return { status, type: PLAIN, text: `${lines.join('\n')}\n` };
   };
   // A figure that cannot be read must not end the process.
-  const explain = (error: unknown): Answer => ({ status: 500, type: PLAIN, text: `${toMessage(error)}\n` });
+  const explain = (error: unknown): Answer => ({ status: 500, type: PLAIN, text: `${describeError(error)}\n` });
   const server = createServer(async (request, response) => {
     const { status, type, text } = await answer(request.url).catch(explain);
     response.writeHead(status, { 'content-type': type }).end(text);

@@ -1,4 +1,5 @@
 // Ends a command for operators: its text on standard output, or its error on standard error, and the exit code.
+import { describeError } from '../../schemas/thrown.ts';
 
 /** `failed`: the command ran, and its result is a failure. */
 export type Outcome = { readonly text: string; readonly failed?: boolean };
@@ -10,7 +11,7 @@ export const printOutcome = async (command: Promise<Outcome>): Promise<void> => 
     process.stdout.write(`${text}\n`);
     process.exitCode = failed ? 1 : 0;
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${describeError(error)}\n`);
     process.exitCode = 1;
   }
 };

@@ -1,5 +1,6 @@
 // `npm run nightly -- …`: prints what the runner did and will do, and runs one step of one day by hand.
 import { parseArgs } from 'node:util';
+import { describeError } from '../../schemas/thrown.ts';
 import { DAY_MS, type Day, dayAt, findDayStart } from './day.ts';
 import type { Ledger } from './ledger.ts';
 import { lookBack, runDue, runTask } from './runner.ts';
@@ -58,7 +59,7 @@ const parse = (argv: readonly string[], steps: readonly Step[]) => {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS }).values;
   } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${formatUsage(steps)}`);
+    throw new UsageError(`${describeError(error)}\n${formatUsage(steps)}`);
   }
 };
 

@@ -1,6 +1,7 @@
 // Outcomes of each step of each day, in PostgreSQL; of two runners only one works on a step of a day, or on steps with one lock.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
+import { describeError, toError } from '../../schemas/thrown.ts';
 import type { Day } from './day.ts';
 import type { StepState } from './schedule.ts';
 
@@ -41,8 +42,6 @@ const BEGIN = `insert into nightly_steps as s (day, step, state) values ($1, $2,
     attempts = s.attempts + 1`;
 const END = 'update nightly_steps set state = $3, ended_at = now(), report = $4 where day = $1 and step = $2';
 
-const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 const isDone = async (client: PoolClient, step: string, day: Day): Promise<boolean> => {
   const { rowCount } = await client.query(
     "select 1 from nightly_steps where day = $1 and step = $2 and state = 'done'",
@@ -62,7 +61,7 @@ const workThrough = async (
     await client.query(END, [day, step, 'done', report]);
     return { result: 'done', report };
   } catch (error) {
-    await client.query(END, [day, step, 'failed', toMessage(error).slice(0, 1_000)]);
+    await client.query(END, [day, step, 'failed', describeError(error).slice(0, 1_000)]);
     return { result: 'failed', error };
   }
 };
@@ -90,7 +89,7 @@ const attemptNow = async (
       await client.query('select pg_advisory_unlock($1, hashtext($2))', lock);
     }
   } catch (error) {
-    broken = error instanceof Error ? error : new Error(String(error));
+    broken = toError(error);
     throw error;
   } finally {
     // A broken connection is closed, which releases its lock.

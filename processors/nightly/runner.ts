@@ -1,6 +1,7 @@
 // Runs due steps in order while the process lives; catches up after any absence.
 import { setTimeout as pause } from 'node:timers/promises';
 import { ANCHOR_STATUSES, type AnchorStatus } from '../../schemas/anchor-chain.ts';
+import { describeError } from '../../schemas/thrown.ts';
 import { type Day, dayAfter, dayAt } from './day.ts';
 import { reportGaps } from './gap-incidents.ts';
 import { openIncident } from './incidents.ts';
@@ -129,7 +130,7 @@ const startLoop = (work: () => Promise<void>, signal: AbortSignal, onFailure: (e
         await work();
         problem = null;
       } catch (err) {
-        problem = err instanceof Error ? err.message : String(err);
+        problem = describeError(err);
         onFailure(err);
       }
       await pause(TICK_MS, undefined, { signal }).catch(() => undefined);

@@ -17,6 +17,7 @@ import type { QuestdbReader, RowSender } from '../../infra/runtime/questdb/quest
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { tableName } from '../../schemas/tables.ts';
+import { describeError } from '../../schemas/thrown.ts';
 import { type Row, type TaskId, type Topics, topics } from '../../schemas/topics.ts';
 import { ensureTables } from './ensure-tables.ts';
 import type { SinkMetrics } from './metrics.ts';
@@ -200,7 +201,7 @@ class Sink {
   #note(error: unknown): void {
     const { metrics, log } = this.#deps;
     if (this.#failure === null) log.error({ err: error }, 'rows wait for QuestDB');
-    this.#failure = error instanceof Error ? error.message : String(error);
+    this.#failure = describeError(error);
     metrics.failed();
   }
 

@@ -12,6 +12,7 @@ import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
 import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
+import { describeError } from '../../schemas/thrown.ts';
 import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
 import { applyReading, type Subject } from './accept.ts';
@@ -48,7 +49,7 @@ export function* applyMessage(context: TaskContext, message: RawMessage): Interr
     yield* dispatch(context, message);
   } catch (error) {
     const code = error instanceof VenueError ? error.code : 'INTERNAL';
-    const text = error instanceof Error ? error.message : String(error);
+    const text = describeError(error);
     pushDeadLetter(context, { code, text, payload: message.payload });
   }
 }

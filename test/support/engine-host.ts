@@ -13,6 +13,7 @@ import {
   startEngines,
 } from '../../infra/dev/engines/engines.ts';
 import { isAlive, type ProcessIdentity, readIdentity } from '../../infra/dev/engines/process-identity.ts';
+import { describeError } from '../../schemas/thrown.ts';
 import type { EngineRequest, HostAddress } from './engines.ts';
 
 /** Without any living test process for this long, everything is stopped. */
@@ -36,7 +37,7 @@ const server = createServer((request, response) => {
     (body) => response.end(JSON.stringify(body)),
     (error: unknown) => {
       response.statusCode = 500;
-      response.end(JSON.stringify({ error: error instanceof Error ? error.message : String(error) }));
+      response.end(JSON.stringify({ error: describeError(error) }));
     },
   );
 });

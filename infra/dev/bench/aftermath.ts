@@ -1,5 +1,6 @@
 // After a soak, with only the engines over its data: accounts for every frame, processes the log to its end, and processes a copy once more.
 import { join } from 'node:path';
+import { describeError } from '../../../schemas/thrown.ts';
 import { topics } from '../../../schemas/topics.ts';
 import { openKafka } from '../../runtime/kafka/kafka.ts';
 import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
@@ -100,7 +101,7 @@ const examine = async (engines: Engines, { plan, sent, progress }: AftermathSpec
     try {
       return await patiently(progress, name, work());
     } catch (error) {
-      problems.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      problems.push(`${name}: ${describeError(error)}`);
       return null;
     }
   };

@@ -1,5 +1,6 @@
 // The load of a soak: a rate held for a long time while processes are killed, clients send requests, and everything is sampled every ten seconds.
 import { setTimeout as pause } from 'node:timers/promises';
+import { describeError } from '../../../schemas/thrown.ts';
 import type { QuestdbReader } from '../../runtime/questdb/questdb.ts';
 import type { ApiClient } from './api-client.ts';
 import { type HealthWatch, type Sample, watchHealth } from './health.ts';
@@ -82,7 +83,7 @@ const lookOften = async (run: Run, watch: HealthWatch, lastingMs: number): Promi
       samples.push(sample);
     } catch (error) {
       missed += 1;
-      run.progress.print(`no look: ${error instanceof Error ? error.message : String(error)}`);
+      run.progress.print(`no look: ${describeError(error)}`);
     }
   }
   return { samples, missed };

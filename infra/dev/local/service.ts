@@ -1,6 +1,7 @@
 /** The whole service on one machine: engines, the five processes, demo keys; on live or on simulated venues. */
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { describeError } from '../../../schemas/thrown.ts';
 import { type EngineEndpoints, type Engines, startEngines } from '../engines/engines.ts';
 import type { PortSetting } from '../engines/ports.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
@@ -108,9 +109,7 @@ async function startProcesses(starting: Starting): Promise<ServiceEndpoints> {
     startFeed(starting, common, written),
   ]);
   // No client of the API waits for it.
-  begin(nightly).catch((error: unknown) =>
-    options.progress.print(error instanceof Error ? error.message : String(error)),
-  );
+  begin(nightly).catch((error: unknown) => options.progress.print(describeError(error)));
   return {
     ...{ ...endpoints, ...anchors, ...payments, ...toAddresses(ports), ...made },
     archive_dir: archive.ARCHIVE_DIR,

@@ -1,5 +1,6 @@
 /** Runs something until a signal or the end of its parent process, and then stops it in order. */
 import { constants } from 'node:os';
+import { describeError } from '../../../schemas/thrown.ts';
 import { whenParentEnds } from './parent.ts';
 import type { Progress } from './progress.ts';
 
@@ -20,7 +21,7 @@ export function runUntilStopped(progress: Progress, start: (signal: AbortSignal)
   const asked = new AbortController();
   let askedAt = 0;
   const fail = (what: string, error: unknown): never => {
-    progress.print(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    progress.print(`${what}: ${describeError(error)}`);
     process.exit(1);
   };
   const started = start(asked.signal);

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { DAY_MS, dayAfter, dayAt, findDayStart } from '../../../processors/nightly/day.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 import { topics } from '../../../schemas/topics.ts';
 import { sealsAt } from '../../../schemas/windows.ts';
 import { type KafkaHandle, openKafka, readPartitions } from '../../runtime/kafka/kafka.ts';
@@ -180,5 +181,5 @@ const run = async (): Promise<void> => {
 process.on('SIGINT', () => undefined);
 process.once('disconnect', () => process.exit());
 run()
-  .catch((error: unknown) => post({ failed: error instanceof Error ? error.message : String(error) }))
+  .catch((error: unknown) => post({ failed: describeError(error) }))
   .finally(() => process.disconnect());

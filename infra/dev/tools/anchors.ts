@@ -13,6 +13,7 @@ import {
 import { openChain, openOwner } from '../../../processors/nightly/anchor/poster.ts';
 import { DAY_MS, findDayStart } from '../../../processors/nightly/day.ts';
 import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { ARCHIVE_CONFIG, openArchiveStore } from '../../runtime/archive-store.ts';
 import { type ConfigSpec, type Environment, readConfig } from '../../runtime/config.ts';
@@ -105,7 +106,7 @@ const post: Command = async ({ day, early }, tools) => {
       );
     } catch (error) {
       failed = true;
-      lines.push(`${closed.day}  not posted: ${error instanceof Error ? error.message : String(error)}`);
+      lines.push(`${closed.day}  not posted: ${describeError(error)}`);
     }
   }
   return { text: lines.length === 0 ? 'nothing is due' : lines.join('\n'), failed };
@@ -134,7 +135,7 @@ const parse = (argv: readonly string[]): { readonly command: Command; readonly a
       throw new Error(`"${day}" is no day such as 2026-01-15`);
     return { command, asked: { day, early: values.early } };
   } catch (error) {
-    throw new AnchorsError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+    throw new AnchorsError(`${describeError(error)}\n${USAGE}`);
   }
 };
 

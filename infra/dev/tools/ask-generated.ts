@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import { type CodeKey, fold } from '../../../api/language/codes.ts';
 import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 import type { Names } from '../../../test/api/language/generate.ts';
 import { parseBodies, screenBodies } from '../../../test/api/language/generate-asked.ts';
 
@@ -268,7 +269,7 @@ const main = async (): Promise<void> => {
 
 if (import.meta.main) {
   main().catch((error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${describeError(error)}\n`);
     process.exitCode = 1;
   });
 }

@@ -5,6 +5,7 @@ import type { Pool } from 'pg';
 import { isPlanCode, PLAN_CODES, type PlanCode } from '../../../api/contract/plans.ts';
 import { parseDuration } from '../../../schemas/durations.ts';
 import { parseInstant } from '../../../schemas/instants.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
@@ -35,7 +36,7 @@ const parseArguments = (argv: readonly string[]) => {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
   } catch (error) {
-    throw new KeyAdminError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+    throw new KeyAdminError(`${describeError(error)}\n${USAGE}`);
   }
 };
 

@@ -24,6 +24,7 @@ import { formatInstant, parseInstant } from '../../../schemas/instants.ts';
 import { byKey, type JsonValue, writeJson } from '../../../schemas/json.ts';
 import type { ListingRecord, ListingValues, Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 import { type BookForm, RecordedBooks } from './recorded-books.ts';
 
 /** A line of a recording; the format is that of its README. */
@@ -309,7 +310,7 @@ const main = async (): Promise<number> => {
 /** Runs the command with the arguments of this process, and sets its exit status. */
 export const runNormalise = async (): Promise<void> => {
   process.exitCode = await main().catch((error: unknown) => {
-    console.error(error instanceof Error ? error.message : String(error));
+    console.error(describeError(error));
     return 1;
   });
 };

@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import type { Address } from 'viem';
 import { API_CONFIG } from '../../../api/config.ts';
 import { parseDuration } from '../../../schemas/durations.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { type Config, type ConfigSpec, type Environment, readConfig } from '../../runtime/config.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
@@ -56,7 +57,7 @@ const parseArguments = (argv: readonly string[]) => {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
   } catch (error) {
-    throw new PaymentAdminError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+    throw new PaymentAdminError(`${describeError(error)}\n${USAGE}`);
   }
 };
 

@@ -12,6 +12,7 @@ import { createSinkMetrics } from '../../../processors/sinks/metrics.ts';
 import { startSink } from '../../../processors/sinks/questdb.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import type { Micros } from '../../../schemas/records.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 import { type RawMessage, topics } from '../../../schemas/topics.ts';
 import { readConfig } from '../../runtime/config.ts';
 import { createPublisher, ensureTopics, openKafka, type Publisher } from '../../runtime/kafka/kafka.ts';
@@ -229,7 +230,7 @@ const main = async (): Promise<void> => {
 
 if (import.meta.main) {
   main().catch((error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${describeError(error)}\n`);
     process.exit(1);
   });
 }

@@ -16,6 +16,7 @@ import {
 import { listWebhooks } from '../../../api/rules/webhooks.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
@@ -56,7 +57,7 @@ const parseArguments = (argv: readonly string[]) => {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
   } catch (error) {
-    throw new RulesError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+    throw new RulesError(`${describeError(error)}\n${USAGE}`);
   }
 };
 

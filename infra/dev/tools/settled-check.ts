@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { MICROS_PER_SECOND } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 import { type AnsweredQuestion, askAgain, askSettled, keep, makeQuestion, type Service } from './settled-requests.ts';
 
 const USAGE = `usage: node infra/dev/tools/settled-check.ts ask --file F [--requests 200] [--since INSTANT] | again --file F
@@ -62,7 +63,7 @@ const run = async (): Promise<string> => {
 run().then(
   (text) => process.stdout.write(`${text}\n`),
   (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${describeError(error)}\n`);
     process.exitCode = 1;
   },
 );

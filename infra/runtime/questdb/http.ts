@@ -1,5 +1,6 @@
 // QuestDB over HTTP: its address with or without TLS, for our own requests and for the sender of rows.
 import { Agent, fetch, type Response } from 'undici';
+import { toError } from '../../../schemas/thrown.ts';
 import { ConfigError } from '../config.ts';
 import { explainTls, readPem, type TlsSettings } from '../tls.ts';
 
@@ -40,7 +41,7 @@ export const explainQuestdbHttp = (error: unknown): Error => {
     if (reason !== null) return new Error(`${reason} (${cause.message})`, { cause: error });
     if (cause.message.includes('statusCode=401')) return new Error(`${cause.message}: ${LOGIN}`, { cause: error });
   }
-  return error instanceof Error ? error : new Error(String(error));
+  return toError(error);
 };
 
 export type QuestdbHttp = {

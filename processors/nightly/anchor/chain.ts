@@ -12,6 +12,7 @@ import {
   TransactionReceiptNotFoundError,
 } from 'viem';
 import { type ChainIdentity, isBinding, toDayNumber } from '../../../schemas/anchor-chain.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 import type { Day } from '../day.ts';
 import { ANCHOR_ABI } from './contract.ts';
 
@@ -75,8 +76,9 @@ export type AnchorChain = ChainIdentity & {
   readonly findAnchored: (contract: Hex, day: Day, fromBlock: number) => Promise<Hex | null>;
 };
 
-const describeError = (error: unknown): string => {
-  if (!(error instanceof BaseError)) return error instanceof Error ? error.message : String(error);
+/** The first cause that viem names, without the lines of its long message. */
+const describeChainError = (error: unknown): string => {
+  if (!(error instanceof BaseError)) return describeError(error);
   const cause = error.walk((one) => one instanceof BaseError && !(one.cause instanceof BaseError));
   const { shortMessage, details } = cause instanceof BaseError ? cause : error;
   return details === '' || shortMessage.includes(details) ? shortMessage : `${shortMessage} ${details}`;
@@ -91,7 +93,7 @@ const ask = async <T>(what: string, question: () => Promise<T>): Promise<T> => {
   try {
     return await question();
   } catch (error) {
-    const text = describeError(error).replaceAll(/\bhttps?:\/\/\S+/g, 'the node');
+    const text = describeChainError(error).replaceAll(/\bhttps?:\/\/\S+/g, 'the node');
     throw new ChainError(`${what}: ${text}`, isAway(error) ? 'unreachable' : 'refused');
   }
 };

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg';
 import type { Hex } from 'viem';
 import type { AnchorStatus } from '../../../schemas/anchor-chain.ts';
+import { describeError } from '../../../schemas/thrown.ts';
 import type { Day } from '../day.ts';
 import type { AnchorChain } from './chain.ts';
 import { postData } from './contract.ts';
@@ -50,7 +51,7 @@ export const isSettled = async ({ day, root, status, ...known }: ClosedDay, chai
 
 /** Records why an attempt ended; `failed` when an operator must act. */
 export const recordProblem = async (database: Pool, day: Day, error: unknown): Promise<void> => {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = describeError(error);
   await database.query(RECORD_PROBLEM, [day, text.slice(0, 1_000), error instanceof PostingError]);
 };
 
