@@ -179,6 +179,7 @@ class Loop {
     this.#mustReload = true;
   }
 
+  /** Resolves after `stop`, once the instant under way is recorded and the shards are given up. */
   async run(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       try {
@@ -193,12 +194,13 @@ class Loop {
       }
       await pause(TURN_MS, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     }
-  }
-
-  async stop(): Promise<void> {
-    this.#stopping.abort();
+    // Not before: the instant under way reads these states, and renews the leases after it.
     this.#recent.keep('nothing');
     await this.#leases.release().catch(() => undefined);
+  }
+
+  stop(): void {
+    this.#stopping.abort();
   }
 
   async #turn(): Promise<void> {
@@ -264,9 +266,8 @@ export const startEvaluator = (deps: EvaluatorDeps): Evaluator => {
     noteChange: (ruleId) => loop.noteChange(ruleId),
     noteAll: () => loop.noteAll(),
     async stop() {
-      const stopped = loop.stop();
+      loop.stop();
       await running;
-      await stopped;
     },
   };
 };

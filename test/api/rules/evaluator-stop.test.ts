@@ -1,0 +1,79 @@
+// A process that stops in the middle of an instant: its result is still that of the log, and its shards are given up last (AG-03, AG-06).
+import type { Pool } from 'pg';
+import { Registry } from 'prom-client';
+import t from 'tap';
+import { startEvaluator } from '../../../api/rules/evaluator.ts';
+import { createRuleMetrics } from '../../../api/rules/metrics.ts';
+import { createLog } from '../../../infra/runtime/log.ts';
+import { createRandom, emptyMemory, feedLog, makeLog, randomQuery, SECOND, slowMarketAt } from './rule-log.ts';
+
+const FROM = 1_795_000_000 * SECOND;
+const SECONDS = 20;
+
+type Recorded = { readonly rule_id: string; readonly at: number; readonly state: string };
+
+/** A database with these queries as rules, all due each ten seconds; keeps the names of its statements and what is recorded. */
+const fakeDatabase = (queries: readonly string[]) => {
+  const statements: string[] = [];
+  const recorded: Recorded[] = [];
+  const rules = queries.map((query, i) => ({
+    ...{ rule_id: `rule_${i}`, account_id: 'account', name: 'rule', query, interval_s: 10, units: 'published' },
+    ...{ freshness: null, enabled: true, shared: false, version: 1, phase: 0, created_at: new Date(0) },
+    ...{ updated_at: new Date(0), after: String(FROM), plan: 'pro_plus' },
+  }));
+  const answer = (text: string, values: readonly unknown[]): readonly object[] => {
+    if (text.includes('lease_rule_shards')) return Array.from({ length: 64 }, (_, shard) => ({ shard }));
+    if (text.includes('as any')) return [{ any: true }];
+    if (text.includes('record_evaluations')) recorded.push(...(JSON.parse(String(values[0])) as Recorded[]));
+    return text.includes('from rules r') ? rules : [];
+  };
+  const query = async (text: string, values: readonly unknown[] = []) => {
+    statements.push(/lease_rule_shards|record_evaluations|delete from rule_nodes/.exec(text)?.[0] ?? 'other');
+    const rows = answer(text, values);
+    return { rows, rowCount: rows.length };
+  };
+  return { pool: { query } as unknown as Pool, statements, recorded };
+};
+
+t.test(
+  'an instant under way at the stop has the result of the log, and no lease is renewed after the release',
+  async (t) => {
+    const random = createRandom(11);
+    const queries = Array.from({ length: 40 }, () => randomQuery(random));
+    const log = makeLog(random, FROM, SECONDS);
+    const { pool, statements, recorded } = fakeDatabase(queries);
+    const memory = emptyMemory();
+    const stopping = Promise.withResolvers<void>();
+    let isStopped = false;
+    const evaluator = startEvaluator({
+      ...{ pool, live: memory, history: null, nowMicros: () => FROM + SECONDS * SECOND },
+      // The first rule of the first instant is about to be evaluated.
+      choose: () => {
+        if (!isStopped) evaluator.stop().then(stopping.resolve, stopping.reject);
+        isStopped = true;
+        return { venues: null, instruments: null };
+      },
+      count: createRuleMetrics(new Registry()),
+      log: createLog('test', 'silent'),
+      leaseMs: 4,
+    });
+    feedLog(memory, log, random);
+    await stopping.promise;
+
+    const at = FROM + 10 * SECOND;
+    t.same(new Set(recorded.map((one) => one.at)), new Set([at]), 'the instant under way, and none after it');
+    const evaluate = slowMarketAt(log, at);
+    const wanted = await Promise.all(
+      queries.map(async (query, i) => ({
+        rule_id: `rule_${i}`,
+        state: (await evaluate({ query, units: 'published', freshness: null })).state,
+      })),
+    );
+    const found = new Map(recorded.map(({ rule_id, state }) => [rule_id, state]));
+    t.same(
+      wanted.map(({ rule_id }) => ({ rule_id, state: found.get(rule_id) })),
+      wanted,
+    );
+    t.equal(statements.at(-1), 'delete from rule_nodes', 'the release is the last statement');
+  },
+);
