@@ -1,5 +1,6 @@
 // Turns gap rows into incidents: which data of a venue is missing, from when to when, and why (OP-01). Runs beside the steps, every few seconds.
 import type { PoolClient } from 'pg';
+import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { GAP_CAUSES, type GapCause } from '../../schemas/gap-causes.ts';
 import { EVENTS, READINGS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -39,19 +40,19 @@ const FIRST_LOOK: Micros = 90 * 86_400_000_000;
 /** Causes that are no fault. */
 const EXPECTED: ReadonlySet<string> = new Set<GapCause>(['not_listed']);
 /** Advisory lock for turning gap rows into incidents (an arbitrary constant). */
-const LOCK = 7_305_122;
+const LOCK = 7_305_126;
 
 const TABLES = [
   ...READINGS.map(({ table, recordName }) => ({ table, layer: recordName, end: 'at' })),
   ...EVENTS.map(({ table, recordName }) => ({ table, layer: recordName, end: 'received_at' })),
 ];
 
-const GAPS = (table: string, end: string): string => `SELECT venue, gap_cause, from_at::long, ${end}::long,
+const selectGaps = (table: string, end: string): string => `SELECT venue, gap_cause, from_at::long, ${end}::long,
   count_distinct(listing), min(listing) FROM '${table}'
 WHERE ${end} > $1::long::timestamp AND ${end} <= $2::long::timestamp AND status = 'missing' AND NOT late AND from_at IS NOT NULL
 GROUP BY venue, gap_cause, from_at, ${end}`;
 /** Number of listings with any row. */
-const LISTINGS = (table: string, end: string): string => `SELECT venue, count_distinct(listing) FROM '${table}'
+const countListings = (table: string, end: string): string => `SELECT venue, count_distinct(listing) FROM '${table}'
 WHERE ${end} > $1::long::timestamp AND ${end} <= $2::long::timestamp GROUP BY venue`;
 
 type Range = { readonly after: Micros; readonly to: Micros };
@@ -65,7 +66,7 @@ const readGaps = async ({ questdb, namespace }: NightlyContext, { after, to }: R
   const groups: GapGroup[] = [];
   for (const { table, layer, end } of TABLES) {
     const name = tableName(namespace, table);
-    const found = (await questdb.query({ text: GAPS(name, end), values })).map(
+    const found = (await questdb.query({ text: selectGaps(name, end), values })).map(
       ([venue, cause, from, until, listings, listing]): GapGroup => ({
         venue: venue ?? '',
         layer,
@@ -75,7 +76,7 @@ const readGaps = async ({ questdb, namespace }: NightlyContext, { after, to }: R
     );
     const quiet = found.some(({ cause }) => cause === 'no_update');
     const all = new Map(
-      quiet ? (await questdb.query({ text: LISTINGS(name, end), values })).map(([v, n]) => [v, Number(n)]) : [],
+      quiet ? (await questdb.query({ text: countListings(name, end), values })).map(([v, n]) => [v, Number(n)]) : [],
     );
     groups.push(...found.filter((group) => isIncident(group, all.get(group.venue) ?? 0)));
   }
@@ -138,11 +139,12 @@ const readOpen = async (client: PoolClient): Promise<Stored[]> => {
   }));
 };
 
-const INSTANT = (n: number): string => `to_timestamp(0) + $${n}::bigint * interval '1 microsecond'`;
-const CHANGE = `update incidents set layers = $2, from_at = ${INSTANT(3)}, to_at = ${INSTANT(4)}, note = $5, details = $6,
+/** Parameter `n`, in microseconds, as a timestamp. */
+const toTimestamp = (n: number): string => `to_timestamp(0) + $${n}::bigint * interval '1 microsecond'`;
+const CHANGE = `update incidents set layers = $2, from_at = ${toTimestamp(3)}, to_at = ${toTimestamp(4)}, note = $5, details = $6,
   state = $7, closed_at = case when $7 = 'closed' then now() end where incident_id = $1`;
 const OPEN = `insert into incidents (kind, subject, venue, gap_cause, layers, from_at, to_at, note, details, state, closed_at)
-values ('gap', $1 || ' ' || $2, $1, $2, $3, ${INSTANT(4)}, ${INSTANT(5)}, $6, $7, $8, case when $8 = 'closed' then now() end)`;
+values ('gap', $1 || ' ' || $2, $1, $2, $3, ${toTimestamp(4)}, ${toTimestamp(5)}, $6, $7, $8, case when $8 = 'closed' then now() end)`;
 
 const write = async (client: PoolClient, { id, incident }: Stored, reached: Micros): Promise<void> => {
   const { venue, cause, layers, from, to, listings, listing } = incident;
@@ -159,35 +161,26 @@ const readReached = async (client: PoolClient): Promise<Micros | null> => {
   return rows[0] === undefined ? null : Number(rows[0].at);
 };
 
-const PROGRESS = `insert into incident_progress (reached_at) values (${INSTANT(1)})
+const PROGRESS = `insert into incident_progress (reached_at) values (${toTimestamp(1)})
   on conflict (one) do update set reached_at = excluded.reached_at`;
 
 /** One run: reads the gap rows sealed since the last one, and stores its progress in the same transaction. Rejects while a store is unreachable. */
 export const reportGaps = async (context: NightlyContext): Promise<void> => {
   const reached = (await context.historyWatermark()) - SEALS_AFTER;
   if (reached <= 0) return;
-  const client = await context.database.connect();
-  try {
-    await client.query('begin');
+  await inTransaction(context.database, async (client) => {
     // Of two runners one works; the other then finds nothing new.
     await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
     const before = await readReached(client);
     const after = Math.max(before ?? 0, reached - FIRST_LOOK);
-    if (after < reached) {
-      const open = await readOpen(client);
-      const groups = await readGaps(context, { after, to: reached });
-      const all = joinGaps(
-        open.map(({ incident }) => incident),
-        groups,
-      );
-      for (const [i, incident] of all.entries()) await write(client, { id: open[i]?.id ?? null, incident }, reached);
-      await client.query(PROGRESS, [reached]);
-    }
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback').catch(() => undefined);
-    throw error;
-  } finally {
-    client.release();
-  }
+    if (after >= reached) return;
+    const open = await readOpen(client);
+    const groups = await readGaps(context, { after, to: reached });
+    const all = joinGaps(
+      open.map(({ incident }) => incident),
+      groups,
+    );
+    for (const [i, incident] of all.entries()) await write(client, { id: open[i]?.id ?? null, incident }, reached);
+    await client.query(PROGRESS, [reached]);
+  });
 };

@@ -1,11 +1,12 @@
 // Outcomes of each step of each day, in PostgreSQL; of two runners only one works on a step of a day, or on steps with one lock.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import { describeError, toError } from '../../schemas/thrown.ts';
+import { runLocked } from '../../infra/runtime/postgres/advisory-lock.ts';
+import { describeError } from '../../schemas/thrown.ts';
 import type { Day } from './day.ts';
 import type { StepState } from './schedule.ts';
 
-/** First half of our advisory locks (an arbitrary constant); the second is a hash of step and day, or of the step's own lock. */
+/** Kind of the locks of steps: one for each step and day, or the step's own for all its days. */
 const LOCK = 7_305_121;
 const LOOK_EVERY_MS = 200;
 
@@ -66,36 +67,16 @@ const workThrough = async (
   }
 };
 
-/** Does the work while this connection holds the lock; null: another one holds it. */
-const attemptNow = async (
+/** Does the work while this process holds its lock; null: another one holds it. */
+const attemptNow = (
   pool: Pool,
-  { step, day, mode, lock: name }: Attempt,
+  { step, day, mode, lock = `${step} ${day}` }: Attempt,
   work: () => Promise<string>,
-): Promise<Outcome | null> => {
-  const client = await pool.connect();
-  let broken: Error | undefined;
-  try {
-    const lock = [LOCK, name ?? `${step} ${day}`];
-    // The lock belongs to the connection: it is released when a runner is killed.
-    const { rows } = await client.query<{ held: boolean }>(
-      'select pg_try_advisory_lock($1, hashtext($2)) as held',
-      lock,
-    );
-    if (rows[0]?.held !== true) return null;
-    try {
-      if (mode === 'once' && (await isDone(client, step, day))) return { result: 'known' };
-      return await workThrough(client, [day, step], work);
-    } finally {
-      await client.query('select pg_advisory_unlock($1, hashtext($2))', lock);
-    }
-  } catch (error) {
-    broken = toError(error);
-    throw error;
-  } finally {
-    // A broken connection is closed, which releases its lock.
-    client.release(broken);
-  }
-};
+): Promise<Outcome | null> =>
+  runLocked(pool, { kind: LOCK, name: lock }, async (client) => {
+    if (mode === 'once' && (await isDone(client, step, day))) return { result: 'known' };
+    return workThrough(client, [day, step], work);
+  });
 
 export const openLedger = (pool: Pool): Ledger => ({
   states: async (since) => (await pool.query<StepState>(STATES, [since])).rows,

@@ -1,15 +1,15 @@
 // Share of time present by day, venue and layer: windows with a reading divided by all windows (OP-02).
 import { READINGS } from '../../schemas/layers/index.ts';
 import { tableName } from '../../schemas/tables.ts';
-import { dayAfter } from './day.ts';
+import { DAY_MS, dayAfter } from './day.ts';
 import { refuseUnsealed } from './history-watermark.ts';
 import type { Step } from './step.ts';
 
-/** The last window of the day is sealed 100 s after it. */
-const DUE_MS = 5 * 60_000;
+/** Five minutes after the end of the day, whose last window is sealed after 100 s. */
+const DUE_MS = DAY_MS + 5 * 60_000;
 
 /** A window that ends at midnight belongs to the day that ends there; no gap row crosses it (D-06). */
-const SECONDS = (table: string, windowMs: number): string => `SELECT venue, count_distinct(listing),
+const sumSeconds = (table: string, windowMs: number): string => `SELECT venue, count_distinct(listing),
   sum(CASE WHEN status = 'present' THEN ${windowMs / 1_000} ELSE 0 END),
   sum(CASE WHEN status = 'missing' THEN coalesce(datediff('s', from_at, at), ${windowMs / 1_000}) ELSE 0 END)
 FROM '${table}' WHERE at > $1 AND at <= $2 AND NOT late GROUP BY venue`;
@@ -21,15 +21,14 @@ const KEEP = `insert into daily_presence (day, venue, layer, listings, present_s
 export const presence: Step = {
   name: 'presence',
   summary: 'the share of time with readings, by venue and layer',
-  // Due after the end of the day.
-  dueMs: 86_400_000 + DUE_MS,
+  dueMs: DUE_MS,
   independentDays: true,
   run: async (day, context) => {
     await refuseUnsealed(day, context);
     const bounds = [day, dayAfter(day)].map((text) => `${text}T00:00:00.000000Z`);
     let kept = 0;
     for (const { table, recordName, windowMs } of READINGS) {
-      const text = SECONDS(tableName(context.namespace, table), windowMs);
+      const text = sumSeconds(tableName(context.namespace, table), windowMs);
       const rows = await context.questdb.query({ text, values: bounds });
       for (const [venue, ...counts] of rows) await context.database.query(KEEP, [day, venue, recordName, ...counts]);
       kept += rows.length;

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ANCHOR_STATUSES, type AnchorStatus } from '../../schemas/anchor-chain.ts';
 import { describeError } from '../../schemas/thrown.ts';
-import { type Day, dayAfter, dayAt } from './day.ts';
+import { DAY_MS, type Day, dayAfter, dayAt } from './day.ts';
 import { reportGaps } from './gap-incidents.ts';
 import { openIncident } from './incidents.ts';
 import type { Ledger } from './ledger.ts';
@@ -75,11 +75,10 @@ export const lookBack = (nowMs: number): Day => dayAfter(dayAt(nowMs), -MOST_DAY
 const ANCHOR_DAYS = `select status, count(*)::int as days,
   count(*) filter (where status <> 'confirmed' and greatest(built_at, day + interval '7 days 2 hours') < $1)::int as late
 from anchor_days group by status`;
-const LATE_MS = 86_400_000;
 
 const countAnchors = async ({ database, metrics, nowMs }: NightlyContext): Promise<void> => {
   const { rows } = await database.query<{ status: AnchorStatus; days: number; late: number }>(ANCHOR_DAYS, [
-    new Date(nowMs() - LATE_MS),
+    new Date(nowMs() - DAY_MS),
   ]);
   for (const status of ANCHOR_STATUSES)
     metrics.anchorDays(status, rows.find((row) => row.status === status)?.days ?? 0);

@@ -11,9 +11,9 @@ const DUE_MS = 180_000;
 /** A failed venue delays the selection no longer than this. */
 const PATIENCE_MS = 3_600_000;
 
-const STATS = (table: string): string => `SELECT listing, turnover_24h, digits FROM '${table}'
+const selectStats = (table: string): string => `SELECT listing, turnover_24h, digits FROM '${table}'
 WHERE at > $1 AND at <= $2 AND status = 'present' AND NOT late LATEST ON at PARTITION BY listing`;
-const LISTINGS = (table: string): string => `SELECT listing, venue, instrument FROM (
+const selectListings = (table: string): string => `SELECT listing, venue, instrument FROM (
 SELECT listing, venue, instrument, delisted_at FROM '${table}' WHERE written_at <= $1 LATEST ON written_at PARTITION BY listing
 ) WHERE delisted_at IS NULL OR delisted_at > $1`;
 
@@ -29,11 +29,11 @@ const readTurnover = async (
   dayBefore: string,
 ): Promise<Turnover> => {
   const stats = tableName(namespace, 'stats');
-  const read = await questdb.query({ text: STATS(stats), values: [dayBefore, at] });
+  const read = await questdb.query({ text: selectStats(stats), values: [dayBefore, at] });
   const byListing = new Map(
     read.map(([listing, double, digits]) => [listing, readDigits(double ?? null, digits ?? null)]),
   );
-  const listed = await questdb.query({ text: LISTINGS(tableName(namespace, 'listings')), values: [at] });
+  const listed = await questdb.query({ text: selectListings(tableName(namespace, 'listings')), values: [at] });
   const turnover: Turnover = {};
   for (const [listing, venue, instrument] of listed) {
     if (venue == null || instrument == null) continue;

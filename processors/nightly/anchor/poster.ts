@@ -3,13 +3,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Hex } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import { runLocked } from '../../../infra/runtime/postgres/advisory-lock.ts';
 import { type AnchorChain, openAnchorChain } from './chain.ts';
 import type { AnchorSettings } from './config.ts';
 import { DEPLOYED_CODE } from './contract.ts';
 import { type Poster, PostingError, toSender } from './posting.ts';
 import type { Queries } from './transactions.ts';
 
-/** First half of the advisory lock (an arbitrary constant); the second is a hash of chain and owner. */
+/** Kind of the locks of posting, one for each chain and owner. */
 const LOCK = 7_305_122;
 /** Block time of Base. */
 const LOOK_EVERY_MS = 2_000;
@@ -72,33 +73,13 @@ export const checkOwner = async ({ chain, owner }: Poster, contract: Hex): Promi
     );
 };
 
-/** Runs `work` on the connection that holds the lock, which is released with it; null: another process has the lock. */
-const runInTurn = async <T>(
-  database: Pool,
-  poster: Poster,
-  work: (queries: Queries) => Promise<T>,
-): Promise<T | null> => {
+/** Runs `work` while this process is the only one that posts for the owner on the chain; null: another process is posting. */
+const runInTurn = <T>(database: Pool, poster: Poster, work: (queries: Queries) => Promise<T>): Promise<T | null> => {
   const { genesisHash, sender } = toSender(poster);
-  const lock = [LOCK, `${genesisHash} ${sender}`];
-  const client = await database.connect();
-  let broken: Error | undefined;
-  try {
-    const { rows } = await client.query<{ held: boolean }>(
-      'select pg_try_advisory_lock($1, hashtext($2)) as held',
-      lock,
-    );
-    if (rows[0]?.held !== true) return null;
-    try {
-      poster.reached('locked');
-      return await work(client);
-    } finally {
-      await client.query('select pg_advisory_unlock($1, hashtext($2))', lock).catch((error: Error) => {
-        broken = error;
-      });
-    }
-  } finally {
-    client.release(broken);
-  }
+  return runLocked(database, { kind: LOCK, name: `${genesisHash} ${sender}` }, (client) => {
+    poster.reached('locked');
+    return work(client);
+  });
 };
 
 type Turn = { readonly isDone: boolean; readonly moved: boolean; readonly state: string };

@@ -14,7 +14,7 @@ export type DayListing = {
   readonly instrument: string;
 };
 
-const INSTRUMENTS = (table: string): string => `SELECT listing, instrument FROM (
+const selectInstruments = (table: string): string => `SELECT listing, instrument FROM (
 SELECT listing, instrument FROM '${table}' WHERE written_at <= $1 LATEST ON written_at PARTITION BY listing)`;
 
 /** Instruments by listing, as of the end of the day or later. */
@@ -22,7 +22,7 @@ export const readInstruments = async (
   { questdb, namespace }: LeafSource,
   now: string,
 ): Promise<Map<string, string>> => {
-  const lines = await questdb.query({ text: INSTRUMENTS(tableName(namespace, 'listings')), values: [now] });
+  const lines = await questdb.query({ text: selectInstruments(tableName(namespace, 'listings')), values: [now] });
   return new Map(lines.map(([listing, instrument]) => [listing ?? '', instrument ?? '']));
 };
 

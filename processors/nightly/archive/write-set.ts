@@ -28,15 +28,15 @@ export type SetQuestion = {
   readonly leaves: { readonly first: number; readonly take: (leaf: Hash) => void | Promise<void> } | null;
 };
 
-/** Also encodes the characters that encodeURIComponent keeps and a key must not contain. */
-const encodeKey = (text: string): string =>
+/** A text as one part of a key: the characters that encodeURIComponent keeps and a key must not contain are encoded, too. */
+const toKeyPart = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 
 const ENDINGS = { parquet: 'parquet', csv: 'csv.zst', jsonl: 'jsonl.zst' } as const;
 
 /** The key contains the hash, so that a link never leads to other bytes (AR-02, AR-06). */
 const makeKey = ({ day, table, listing }: SetQuestion, { format, sha256 }: WrittenFile): string =>
-  `${day}/${table.layer}/${encodeKey(listing.id)}/${sha256}.${ENDINGS[format]}`;
+  `${day}/${table.layer}/${toKeyPart(listing.id)}/${sha256}.${ENDINGS[format]}`;
 
 const storeFiles = async (
   { store, reached }: ArchiveTarget,
