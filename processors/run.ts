@@ -1,5 +1,4 @@
 // Distributes the tasks of all raw partitions over the processes of a group and runs those assigned to this one.
-
 import {
   formatPartition,
   type GroupMember,

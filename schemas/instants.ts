@@ -3,7 +3,8 @@ import type { Micros } from './records.ts';
 
 export const MICROS_PER_MS = 1_000;
 export const MICROS_PER_SECOND = 1_000_000;
-const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND;
+export const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND;
+export const MICROS_PER_DAY = 1_440 * MICROS_PER_MINUTE;
 
 const EARLIEST = Date.UTC(2000, 0, 1) * MICROS_PER_MS;
 const LATEST = Date.UTC(2100, 0, 1) * MICROS_PER_MS;

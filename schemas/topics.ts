@@ -1,5 +1,4 @@
 // Contents of each Kafka topic: names, partitions and the types of the values (design section 4). The Avro schemas are in schemas/avro.
-
 import type { GapCause } from './gap-causes.ts';
 import { ALL_LAYERS, type LayerRecord, type ReadingLayer } from './layers/index.ts';
 import type { GapRecord, ListingRecord, Micros } from './records.ts';

@@ -1,5 +1,4 @@
 // The scope of a narrowing plan today, and the refusals of names outside it (S-07, AC-02).
-
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import { dayOf, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';

@@ -1,5 +1,4 @@
 // The start page: what the service is and how to begin; redirects signed-in users to their keys.
-
 import { html } from 'htm/preact';
 import { isOpen } from './guards.ts';
 import { SITE_NAME, sendPage } from './shell.ts';

@@ -1,5 +1,4 @@
 // The first call of a new key: the `curl` that the page shows, and its answer, which the server of the page requests.
-
 import { fetchBytes } from '../../infra/runtime/http.ts';
 import { parseKeepingDigits } from '../tool-app/digits.ts';
 import type { SiteUrls } from './site.ts';

@@ -5,7 +5,7 @@ import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import { countLeafRows, type LeafRow, type LeafSource, readLeafRows } from '../../infra/runtime/questdb/leaf-rows.ts';
 import type { AnchoredTable } from '../../schemas/anchored.ts';
 import { type ServiceError, serviceError } from '../../schemas/errors.ts';
-import { parseInstant } from '../../schemas/instants.ts';
+import { MICROS_PER_DAY, parseInstant } from '../../schemas/instants.ts';
 import { HASH_BYTES } from '../../schemas/merkle/hash.ts';
 import { createTileReader } from '../../schemas/merkle/tiles.ts';
 import { verifyInclusion } from '../../schemas/merkle/verify.ts';
@@ -15,8 +15,6 @@ import type { ClosedDay, ClosedDays, ClosedPartition, ListingLeaves } from './cl
 import { type ComparedListings, notePlaces } from './compared.ts';
 import { DamagedFile, readFinalRows } from './final-rows.ts';
 import { createRowTest, findKind, type RowName } from './row-choice.ts';
-
-const DAY: Micros = 86_400_000_000;
 
 export type ProofQuestion = RowName & {
   readonly table: AnchoredTable;
@@ -60,7 +58,7 @@ const noStore = (): ServiceError => serviceError('UNAVAILABLE', 'Stored history 
 
 /** Rows of whole days are dropped when they are this old; a day on the safe side, for a window may end at 24:00. */
 const isRetained = ({ table, day, evaluatedAt }: ProofQuestion): boolean =>
-  (parseInstant(day.day) ?? 0) > evaluatedAt - (RETENTION_DAYS[findKind(table)] - 1) * DAY;
+  (parseInstant(day.day) ?? 0) > evaluatedAt - (RETENTION_DAYS[findKind(table)] - 1) * MICROS_PER_DAY;
 
 /** The stored rows of the listing, which are those of the final file once retention has dropped the others (AR-08). */
 const storedRows = (

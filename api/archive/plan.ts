@@ -1,13 +1,11 @@
 // Which archive files a plan may fetch (AR-05): its venues, instruments, layers, and how far back; which rows it may have proved (AN-06).
 import type { ApiError } from '../../schemas/errors.ts';
-import { formatInstant, parseInstant } from '../../schemas/instants.ts';
+import { formatInstant, MICROS_PER_DAY, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ScopeChoice } from '../access/scope.ts';
 import type { SetName } from '../contract/archive.ts';
 import { layerNamed } from '../contract/layer-names.ts';
 import type { Plan } from '../contract/plans.ts';
-
-const DAY: Micros = 86_400_000_000;
 
 type PlanScope = { readonly plan: Plan; readonly choice: ScopeChoice };
 export type FileScope = PlanScope & { readonly evaluatedAt: Micros };
@@ -51,8 +49,8 @@ export const fileRefusals = (
   { plan, choice, evaluatedAt }: FileScope,
 ): ApiError[] => {
   const errors = rowRefusals(rows, { plan, choice }, { venue: '/listing', instrument: '/listing' });
-  const from = plan.history_days === null ? null : evaluatedAt - plan.history_days * DAY;
-  if (from !== null && (parseInstant(day) ?? 0) + DAY < from) {
+  const from = plan.history_days === null ? null : evaluatedAt - plan.history_days * MICROS_PER_DAY;
+  if (from !== null && (parseInstant(day) ?? 0) + MICROS_PER_DAY < from) {
     const message = `The plan ${plan.name} goes back to ${formatInstant(from)}; the day ${day} ended before.`;
     errors.push({ code: 'PLAN_LIMIT', message, hint: 'Ask for a later day.', path: '/day' });
   }

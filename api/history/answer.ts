@@ -2,7 +2,7 @@
 import { formatDuration } from '../../schemas/durations.ts';
 import { serviceError } from '../../schemas/errors.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, MICROS_PER_SECOND } from '../../schemas/instants.ts';
 import { byKey, type JsonValue, type NumberFormat, rawJson, writeJson } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -223,19 +223,17 @@ export const countRows = (asked: RequestedTimes, layer: ReadingLayer): number =>
   }
 };
 
-const SECOND: Micros = 1_000_000;
-
 /** The window, or the instants, that are this share of the requested ones; whole periods, and for raw rows the instant to continue from (H-08). */
 export const whatFits = (asked: RequestedTimes, fits: number): string => {
   if (asked.mode === 'at') {
     const instants = Math.floor(fits * asked.instants.length);
     return instants < 1 ? 'Narrow where or layers.' : `About ${instants} instants fit, or narrow where or layers.`;
   }
-  const step = asked.mode === 'interval' ? asked.length : SECOND;
+  const step = asked.mode === 'interval' ? asked.length : MICROS_PER_SECOND;
   const window = Math.floor((fits * (asked.to - asked.from)) / step) * step;
   if (window < step) return 'Narrow where or layers: no window of this size fits.';
   const reach = formatInstant(asked.from + window);
-  const seconds = window / SECOND;
+  const seconds = window / MICROS_PER_SECOND;
   return asked.mode === 'raw'
     ? `One answer reaches to about ${reach} (${seconds}s): continue from there, or narrow where or layers.`
     : `A window of about ${seconds}s fits: send to ${reach}, or narrow where or layers.`;

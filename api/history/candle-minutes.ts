@@ -1,5 +1,6 @@
 // Minutes of periods that have no candle: those in which a listing's life ended or its policy changed, and those that are over and not sealed
 // yet (H-11, H-12, H-16c, H-16k).
+import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { BASE_TIMEFRAME } from '../../schemas/layers/candle.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
@@ -10,7 +11,6 @@ import { type CandleQuestion, type Candles, gatherCandles, type StoredCandle } f
 import { retentionFrom, type Span } from './past.ts';
 import type { HistoryReader } from './store.ts';
 
-export const MINUTE: Micros = 60_000_000;
 /** Rows read at a time: what an answer holds besides its own text. */
 export const ROWS_AT_A_TIME = 20_000;
 
@@ -19,7 +19,8 @@ type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 type Periods = Omit<CandleQuestion, 'timeframe'> & { readonly length: Micros };
 type Gathered = { readonly listings: readonly Selected[]; readonly candles: Candles; readonly evaluatedAt: Micros };
 
-export const minuteEnd = (at: Micros): Micros => Math.floor(at / MINUTE) * MINUTE + MINUTE;
+export const minuteEnd = (at: Micros): Micros =>
+  Math.floor(at / MICROS_PER_MINUTE) * MICROS_PER_MINUTE + MICROS_PER_MINUTE;
 
 /** The minute a listing is delisted in is its last one. */
 const lifeEnd = ({ delisted_at }: ListingVersion): Micros =>
@@ -72,7 +73,7 @@ export const gatherMinutes = async (
 ): Promise<ReadonlyMap<string, ReadonlyMap<Micros, StoredCandle>>> => {
   const bySpan = new Map<string, { readonly span: Span; readonly listings: Selected[] }>();
   const known = { ...gathered, live: sources.live };
-  for (const one of periods.length === MINUTE ? [] : gathered.listings) {
+  for (const one of periods.length === MICROS_PER_MINUTE ? [] : gathered.listings) {
     for (const span of [
       ...lastSpan(one, periods),
       ...turnSpans(one, known, periods),
@@ -87,7 +88,7 @@ export const gatherMinutes = async (
   const minutes = new Map(gathered.listings.map((one) => [toListingId(one), new Map<Micros, StoredCandle>()] as const));
   for (const { span, listings } of bySpan.values()) {
     const question: CandleQuestion = { timeframe: BASE_TIMEFRAME, priceType: periods.priceType, ...span };
-    const step = Math.max(1, Math.floor((ROWS_AT_A_TIME * MINUTE) / (span.to - span.from)));
+    const step = Math.max(1, Math.floor((ROWS_AT_A_TIME * MICROS_PER_MINUTE) / (span.to - span.from)));
     for (let i = 0; i < listings.length; i += step) {
       const found = await gatherCandles(sources, listings.slice(i, i + step), question);
       for (const [id, rows] of found) for (const [at, row] of rows) minutes.get(id)?.set(at, row);

@@ -1,7 +1,7 @@
 // The items of a candle answer: listing by listing, as the bytes that are sent and hashed (H-10 to H-13, H-16).
 import { type Policy, REASON_OF_POLICY } from '../../schemas/freshness.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
-import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
+import { formatInstant, instantOrNull, MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { byKey, figure, type JsonValue, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import { CANDLE_PRICES, type Timeframe } from '../../schemas/layers/candle.ts';
 import { LAYERS } from '../../schemas/layers.ts';
@@ -12,7 +12,7 @@ import { type Selected, toListingId, versionAt } from '../live/listing-book.ts';
 import { findPricePolicy } from '../live/listing-view.ts';
 import { figureOrNull, type Mark, makeConversion, mayNeedMark, orNone, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { gatherMinutes, MINUTE, minuteEnd, ROWS_AT_A_TIME } from './candle-minutes.ts';
+import { gatherMinutes, minuteEnd, ROWS_AT_A_TIME } from './candle-minutes.ts';
 import {
   type Candles,
   gatherCandles,
@@ -96,10 +96,10 @@ type Counted = { readonly expected: number; readonly present: number; readonly n
 /** Minutes of a period: as it was sealed, or by counting those that are known. */
 const countMinutes = ({ minutes, options }: Subject, openTime: Micros, candle: StoredCandle | undefined): Counted => {
   const { length } = options.asked;
-  const expected = length / MINUTE;
+  const expected = length / MICROS_PER_MINUTE;
   if (candle !== undefined) return { expected, present: candle.present, noTrades: candle.noTrades };
   let [present, noTrades] = [0, 0];
-  for (let at = openTime; at < openTime + length; at += MINUTE) {
+  for (let at = openTime; at < openTime + length; at += MICROS_PER_MINUTE) {
     const minute = minutes.get(at);
     present += minute?.present ?? 0;
     noTrades += minute?.noTrades ?? 0;

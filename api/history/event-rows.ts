@@ -2,7 +2,7 @@
 import type { Cell } from '../../infra/runtime/questdb/questdb.ts';
 import { joinFigure } from '../../schemas/decimals.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
-import { formatInstantMicros } from '../../schemas/instants.ts';
+import { formatInstantMicros, MICROS_PER_DAY } from '../../schemas/instants.ts';
 import { liquidation } from '../../schemas/layers/liquidation.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { Row } from '../../schemas/topics.ts';
@@ -137,9 +137,6 @@ export const joinGaps = (gaps: readonly StoredGap[], { from, to }: Span): Stored
     .map((gap) => ({ ...gap, from: Math.max(gap.from, from), to: Math.min(gap.to, to) }));
 };
 
-/** No gap row crosses a midnight, so one that reaches into the window ends at most this long after it. */
-const DAY: Micros = 86_400_000_000;
-
 /** Spans that the venue's tasks have not reached yet: their content is unknown (H-15, H-16k). A settled answer has none. */
 const findUnknownSpans = (live: LiveMemory, venue: string, { from, to }: Span): StoredGap[] => {
   // The rows that the store shows are sealed, however far behind this copy is.
@@ -165,7 +162,8 @@ export const gatherGaps = async (
     `SELECT listing, from_at::long from_at, received_at::long received_at, gap_cause FROM ${reader.table(TABLE)}` +
     ` WHERE received_at > $1 AND received_at < $2 AND from_at < $3 AND status = 'missing' AND listing IN (${places(ids, 3)})` +
     ' ORDER BY listing, received_at, id';
-  const bounds = [from, to + DAY, to].map(formatInstantMicros);
+  // No gap row crosses a midnight, so one that reaches into the window ends at most a day after it.
+  const bounds = [from, to + MICROS_PER_DAY, to].map(formatInstantMicros);
   const lines = await reader.query({ text, values: [...bounds, ...ids], among: ids });
   for (const [listing, begins, ends, cause] of lines) {
     gaps.get(listing ?? '')?.push({ from: Number(begins), to: Number(ends), cause: cause ?? 'unknown' });

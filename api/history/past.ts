@@ -1,6 +1,6 @@
 // Common decisions of all answers about the past: the selected listings, whether the answer can still change, what is unknown (N-11, H-09).
 import { type ApiError, serviceError, shapeFault } from '../../schemas/errors.ts';
-import { formatInstant, parseInstant } from '../../schemas/instants.ts';
+import { formatInstant, MICROS_PER_DAY, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
@@ -10,7 +10,6 @@ import { type LiveListing, type Selected, versionAt } from '../live/listing-book
 import type { LiveMemory } from '../live/memory.ts';
 import { WHOLE_WITHIN_MS } from '../live/whole.ts';
 
-export const DAY: Micros = 86_400_000_000;
 /** An instant is settled this long after it, once everything recorded in time can be read (N-11). */
 const SETTLE_AFTER: Micros = 120_000_000;
 /** A venue's first listings are read within this; before it the service knew none. */
@@ -92,7 +91,11 @@ export const retentionFrom = (
   kind: keyof typeof RETENTION_DAYS,
   { first_seen_at }: ListingVersion,
   evaluatedAt: Micros,
-): Micros => Math.max(first_seen_at, Math.floor((evaluatedAt - RETENTION_DAYS[kind] * DAY) / DAY) * DAY);
+): Micros =>
+  Math.max(
+    first_seen_at,
+    Math.floor((evaluatedAt - RETENTION_DAYS[kind] * MICROS_PER_DAY) / MICROS_PER_DAY) * MICROS_PER_DAY,
+  );
 
 /** Stretches in which a listing was not listed, by the versions up to the one an answer reads: one may be listed again (H-07). */
 export const unlistedSpans = ({ versions }: LiveListing, { written_at }: ListingVersion): Span[] => {
@@ -157,7 +160,7 @@ export const windowFaults = (from: string | undefined, to: string | undefined): 
 
 /** A window that starts before the plan's history (H-09). */
 export const reachRefusals = (first: Micros, plan: Plan, { evaluatedAt, path }: Reach): ApiError[] => {
-  const earliest = plan.history_days === null ? 0 : evaluatedAt - plan.history_days * DAY;
+  const earliest = plan.history_days === null ? 0 : evaluatedAt - plan.history_days * MICROS_PER_DAY;
   if (first >= earliest) return [];
   const message = `The plan ${plan.name} reaches back to ${formatInstant(earliest)}.`;
   return [{ code: 'PLAN_LIMIT', message, hint: 'Ask from then on, or change the plan.', path }];

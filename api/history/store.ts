@@ -2,7 +2,7 @@
 import type { Cell, QuestdbQuery, QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
 import { serviceError } from '../../schemas/errors.ts';
-import { formatInstantMicros } from '../../schemas/instants.ts';
+import { formatInstantMicros, MICROS_PER_DAY } from '../../schemas/instants.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { tableName } from '../../schemas/tables.ts';
@@ -12,7 +12,6 @@ import { fromCells, type StoredRow, selectList } from './stored-row.ts';
 const BUDGET_MS = 10_000;
 /** Statements of one answer at the same time: the pool is shared by all answers. */
 const AT_A_TIME = 3;
-const DAY: Micros = 86_400_000_000;
 
 /** Rows by `listing`, each list in the order of time. */
 export type Rows = Map<string, StoredRow[]>;
@@ -100,7 +99,7 @@ export class HistoryReader {
     const where =
       'r.at > $1 AND r.at <= $2 AND r.from_at < $3 AND r.received_at IS NULL AND NOT r.late' +
       ` AND r.from_at < dateadd('s', -${seconds}, r.at)`;
-    return this.#rows(question, where, [after, to + DAY, to]);
+    return this.#rows(question, where, [after, to + MICROS_PER_DAY, to]);
   }
 
   /** The newest reading or invalidation that counts, of windows that ended by `at`. */

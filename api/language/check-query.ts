@@ -1,5 +1,4 @@
 // Checks a whole query: its clauses, its condition, then its limits (DQL-07, DQL-10, DQL-30 to DQL-32).
-
 import { readPeriod } from './check-call.ts';
 import { createChecker } from './checker.ts';
 import { type Codes, fold, spelledCode, UNKNOWN_CODES, unknownCode } from './codes.ts';

@@ -1,5 +1,4 @@
 // The cost of a query, from its canonical form alone: nodes, bars, cost, and the limits on them (DQL-30 to DQL-32).
-
 import type { CheckedQuery } from './check-query.ts';
 import type { Faults, Place } from './faults.ts';
 import { FUNCTIONS, type FunctionSpec } from './functions.ts';

@@ -1,5 +1,4 @@
 // The one table of functions, from which checker, cost, catalogue and documents are made (interface, DQL functions; DQL-24, DQL-28, DQL-31).
-
 import { RULES, type Rule } from './indicators.ts';
 
 /** How a call gets its value: over windows of its series, over two series, over trade candles, from a layer, or from its argument. */

@@ -1,5 +1,4 @@
 // The tree of a query, the same from both forms: node types of DQL-08, built in the canonical shape of DQL-09 wherever that needs no names.
-
 import type { Status } from '../../schemas/freshness.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { Place } from './faults.ts';

@@ -1,5 +1,4 @@
 // One call to the data API from a page, as a client would make it; the answer as it is shown, with the digits that the API wrote.
-
 import type { SiteUrls } from '../account-app/site.ts';
 import { indentJson } from '../account-app/try-call.ts';
 

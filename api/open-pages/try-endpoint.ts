@@ -1,5 +1,4 @@
 // "Try it" below each endpoint: its example in a form, which this server sends to the API with the key that the explorer has for the account.
-
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
 import { message, tag } from '../account-app/components.ts';

@@ -1,8 +1,7 @@
 // GET /v2/account: the key, its plan and limits, and what it has used today (AC-01).
-
 import Type from 'typebox';
 import { serviceError } from '../../schemas/errors.ts';
-import { dayOf, formatInstant, instantOrNull } from '../../schemas/instants.ts';
+import { dayOf, formatInstant, instantOrNull, MICROS_PER_DAY } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyFacts } from '../access/account-store.ts';
@@ -25,7 +24,6 @@ const CLASSES: readonly Exclude<RequestClass, 'account' | 'receipt'>[] = [
   'stream',
   'archive',
 ];
-const DAY: Micros = 86_400_000_000;
 
 const Quota = Type.Object({ used: Type.Integer(), limit: Type.Integer() });
 const Codes = Type.Array(Type.String());
@@ -90,7 +88,7 @@ export const makeToday = ({ limits }: Plan, { used }: Pick<KeyFacts, 'used'>, at
   const requests = Object.values(byClass).reduce((sum, count) => sum + count, 0);
   return {
     day: dayOf(at),
-    resets_at: formatInstant((Math.floor(at / DAY) + 1) * DAY),
+    resets_at: formatInstant((Math.floor(at / MICROS_PER_DAY) + 1) * MICROS_PER_DAY),
     requests: {
       used: requests,
       limit: limits.requests_per_day,
@@ -142,7 +140,7 @@ export const account = defineOperation({
         venues: scope.venues ?? [...live.venues()].map(({ venue }) => venue).sort(),
         instruments: plan.instruments === null ? null : (scope.instruments ?? listCovered(scope, live, evaluatedAt)),
         layers: plan.layers,
-        history_from: days === null ? null : formatInstant(evaluatedAt - days * DAY),
+        history_from: days === null ? null : formatInstant(evaluatedAt - days * MICROS_PER_DAY),
         limits: { ...plan.limits },
         today: makeToday(plan, facts, evaluatedAt),
         now: { streams, requests_in_flight: inFlight },

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { ANCHOR_STATUSES } from '../../schemas/anchor-chain.ts';
 import { type ServiceError, serviceError } from '../../schemas/errors.ts';
-import { dayOf, formatInstant, MICROS_PER_MS } from '../../schemas/instants.ts';
+import { dayOf, formatInstant, MICROS_PER_DAY, MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Anchors } from '../anchors/anchors.ts';
@@ -10,10 +10,9 @@ import type { ClosedDay } from '../anchors/closed-days.ts';
 import { NullableInstant } from '../contract/parameters.ts';
 import type { Context } from './operation.ts';
 
-const DAY: Micros = 86_400_000_000;
 const HOUR: Micros = 3_600_000_000;
 /** The root of day D is posted at D+7 02:00 UTC or later (AN-02). */
-const POSTED_AFTER: Micros = 7 * DAY + 2 * HOUR;
+const POSTED_AFTER: Micros = 7 * MICROS_PER_DAY + 2 * HOUR;
 
 const NullableText = Type.Union([Type.String(), Type.Null()]);
 export const Anchor = Type.Object({
@@ -71,7 +70,7 @@ const explorerUrl = ({ binding, posting: { txHash } }: ClosedDay): string | null
 
 export const showAnchor = (closed: ClosedDay): JsonValue => {
   const { status, contract, txHash, block, anchoredAt } = closed.posting;
-  const lag = anchoredAt === null ? null : (toStart(dayOf(anchoredAt)) - toStart(closed.day)) / DAY;
+  const lag = anchoredAt === null ? null : (toStart(dayOf(anchoredAt)) - toStart(closed.day)) / MICROS_PER_DAY;
   return {
     anchored: status === 'confirmed',
     status,

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { ANCHORED_TABLES, type AnchoredTable } from '../../schemas/anchored.ts';
 import { type ApiError, shapeFault } from '../../schemas/errors.ts';
-import { dayOf, parseInstant } from '../../schemas/instants.ts';
+import { dayOf, MICROS_PER_MINUTE, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { findKind, type RowKind } from '../anchors/row-choice.ts';
 import { ARCHIVE_LAYERS, archiveLayer } from '../contract/archive.ts';
@@ -10,7 +10,6 @@ import type { Spoilt } from '../contract/endpoint.ts';
 import { instantFaults } from '../history/past.ts';
 import { archiveLayerFaults } from './archive-input.ts';
 
-const MINUTE: Micros = 60_000_000;
 const PRICE_TYPES = ['trade', 'mark', 'index'] as const;
 
 export const ProofInput = Type.Object(
@@ -89,7 +88,7 @@ const namingFaults = ({ layer, price_type, id, seq }: Partial<ProofInput>, spoil
 const minuteFaults = ({ layer, at, seq }: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => {
   const instant = parseInstant(at ?? '');
   if (instant === null || tableNamed(layer ?? '')?.table !== 'candles') return [];
-  if (instant % MINUTE === 0 || seq !== undefined || spoilt.has('seq')) return [];
+  if (instant % MICROS_PER_MINUTE === 0 || seq !== undefined || spoilt.has('seq')) return [];
   return [shapeFault('/at', `"${at}" is no minute.`, 'Send the minute in which the candle opens.')];
 };
 

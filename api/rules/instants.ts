@@ -1,9 +1,8 @@
 // When a rule is evaluated: whole seconds that follow from its name and its interval alone (AG-03).
 import { parseDuration } from '../../schemas/durations.ts';
+import { MICROS_PER_SECOND } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Plan } from '../contract/plans.ts';
-
-const SECOND: Micros = 1_000_000;
 
 export type Rhythm = { readonly phase: number; readonly intervalS: number };
 
@@ -13,10 +12,11 @@ export const effectiveIntervalS = (intervalS: number, { limits }: Plan): number 
 
 /** The first instant of the rhythm after `after`. */
 export const instantAfter = (after: Micros, { phase, intervalS }: Rhythm): Micros => {
-  const length = intervalS * SECOND;
-  const offset = (phase % intervalS) * SECOND;
+  const length = intervalS * MICROS_PER_SECOND;
+  const offset = (phase % intervalS) * MICROS_PER_SECOND;
   return (Math.floor((after - offset) / length) + 1) * length + offset;
 };
 
 /** Whether no rule has an instant at or after `from` and before `to`. */
-export const isBetweenInstants = (from: Micros, to: Micros): boolean => Math.ceil(from / SECOND) * SECOND >= to;
+export const isBetweenInstants = (from: Micros, to: Micros): boolean =>
+  Math.ceil(from / MICROS_PER_SECOND) * MICROS_PER_SECOND >= to;

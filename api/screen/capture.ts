@@ -1,11 +1,11 @@
 // A listing's columns at T: the newest usable period, and copies of the elements that the query reads (DQL-26, DQL-27).
 import { serviceError } from '../../schemas/errors.ts';
+import { MICROS_PER_DAY } from '../../schemas/instants.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
-import { DAY } from '../history/past.ts';
 import { FIELDS, SOURCES } from '../language/fields.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
 import { findListingPolicy, findPricePolicy } from '../live/listing-view.ts';
@@ -111,7 +111,7 @@ const explain = (
 ): Elements => {
   const length = findLength(spec);
   const days = RETENTION_DAYS[spec.kind === 'candles' ? 'candles' : 'readings'];
-  const floor = Math.floor((of.now - days * DAY) / DAY) * DAY;
+  const floor = Math.floor((of.now - days * MICROS_PER_DAY) / MICROS_PER_DAY) * MICROS_PER_DAY;
   const { first_seen_at } = of.selected.version;
   let reasons: Uint8Array | null = null;
   for (let i = 0; i < values.length; i++) {

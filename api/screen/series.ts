@@ -1,5 +1,4 @@
 // Elements of series: arithmetic element by element, functions over windows that move along, and why an element is none (DQL-26 to DQL-28).
-
 import { FIELDS, SOURCES } from '../language/fields.ts';
 import { FUNCTIONS, type FunctionSpec } from '../language/functions.ts';
 import { type Arguments, computeAtrs, type Rule } from '../language/indicators.ts';

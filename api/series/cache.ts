@@ -1,9 +1,10 @@
 // The series cache: columns by listing, member and timeframe, filled on demand from the store and then extended by `live`, so that a
 // live screen reads no database once warm. Bounded by bytes; the columns that were not requested for longest are removed first.
+import { MICROS_PER_DAY } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { LiveEntry } from '../../schemas/topics.ts';
-import { DAY, refuseHole } from '../history/past.ts';
+import { refuseHole } from '../history/past.ts';
 import type { HistoryReader } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -25,8 +26,8 @@ const toKey = ({ venue, venueSymbol }: Selected['listing'], id: string): string 
 
 /** The first period anything can be stored of, by the listing's life and the floor of retention. */
 const firstStored = ({ version }: Selected, spec: ColumnSpec, now: Micros): number => {
-  const kept = RETENTION_DAYS[spec.kind === 'candles' ? 'candles' : 'readings'] * DAY;
-  return periodAt(Math.max(version.first_seen_at, now - kept - DAY), findLength(spec)) + 1;
+  const kept = RETENTION_DAYS[spec.kind === 'candles' ? 'candles' : 'readings'] * MICROS_PER_DAY;
+  return periodAt(Math.max(version.first_seen_at, now - kept - MICROS_PER_DAY), findLength(spec)) + 1;
 };
 
 type Missing = { readonly listing: Selected; readonly spec: ColumnSpec; readonly id: string; readonly first: number };

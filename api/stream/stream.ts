@@ -1,5 +1,4 @@
 // One client of the stream: its selection, what it has received, and the frames on their way to it (ST-02 to ST-06).
-
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { writeJson } from '../../schemas/json.ts';

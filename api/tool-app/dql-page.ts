@@ -1,5 +1,4 @@
 // `docs://dql`: the query language as a model reads it before it writes a query, rendered from the entries of the catalogue (T-06).
-
 import { BANDS, READING_LAYERS } from '../../schemas/layers.ts';
 import { languageEntries } from '../language/catalogue.ts';
 import { LIMITS, TIMEFRAMES } from '../language/limits.ts';

@@ -1,5 +1,4 @@
 // Commands that do more than one request: streams, files, proofs, the doctor, the key's file.
-
 import { createInterface } from 'node:readline';
 import { text as readAll } from 'node:stream/consumers';
 import {

@@ -1,5 +1,4 @@
 // Finished files by key in a folder of this machine. A file is stored whole or not at all.
-
 import { createReadStream } from 'node:fs';
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, normalize, sep } from 'node:path';

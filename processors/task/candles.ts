@@ -1,6 +1,7 @@
 // Candles: which record represents a minute, which minutes are proved empty, and what is published before the seal (H-12, H-13).
 import { MINUTE_SETTLES_MS } from '../../ingest/venues/contract/listings.ts';
 import type { CoveredMinutes } from '../../ingest/venues/contract/mapping.ts';
+import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { isPriceOff } from '../../schemas/layers.ts';
 import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
@@ -9,7 +10,7 @@ import type { Subject } from './accept.ts';
 import { pushRecord, pushSealed, type TaskContext } from './context.ts';
 import { isFinal, knownMinute, presentMinute } from './minutes.ts';
 import { pushLive } from './outputs.ts';
-import { longerKnown, MINUTE } from './rollups.ts';
+import { longerKnown } from './rollups.ts';
 import { type CandleIdentity, type CandleRow, candleRow } from './rows.ts';
 import type { CandleState, CandleView, ConnectionView, ListingState, ListingView, Minute } from './state.ts';
 import { capabilityAt, collectsLayer, listingAt } from './versions.ts';
@@ -68,11 +69,13 @@ export type CandleAnswer = { readonly asked: CoveredMinutes | null; readonly ope
 
 /** The last minute of an answer still runs: it is not recorded. */
 const isRunning = ({ received_at, values }: CandleRecord, { opens }: CandleAnswer): boolean =>
-  values.closed === null && values.open_time === opens.at(-1) && received_at < values.open_time + MINUTE + CLOCK_SLACK;
+  values.closed === null &&
+  values.open_time === opens.at(-1) &&
+  received_at < values.open_time + MICROS_PER_MINUTE + CLOCK_SLACK;
 
 /** Whether an answer covers a minute to its end: it contains a newer one, or arrived long enough after it. */
 const knowsWhole = ({ opens }: CandleAnswer, receivedAt: Micros, openTime: Micros): boolean =>
-  openTime < (opens.at(-1) ?? 0) || receivedAt >= openTime + MINUTE + SETTLES_AFTER;
+  openTime < (opens.at(-1) ?? 0) || receivedAt >= openTime + MICROS_PER_MINUTE + SETTLES_AFTER;
 
 /** A candle record, and the answer that contains it; null for a record of a stream. */
 type CandleMessage = { readonly record: CandleRecord; readonly answer: CandleAnswer | null };
@@ -89,7 +92,7 @@ export const applyCandle = (
   if (record.values.closed === false) return pushRunning(context, { connection, listing }, record);
   const series = openSeries(listing, priceType);
   const { candles } = series;
-  const late = !counts(state.recordedAt, openTime + MINUTE);
+  const late = !counts(state.recordedAt, openTime + MICROS_PER_MINUTE);
   const source = { connId: connection.conn_id, recordedAt: state.recordedAt, srcOffset: out.offset, late };
   const { values, venue_ts, received_at } = record;
   if (answer && isRunning(record, answer)) return;
@@ -114,17 +117,18 @@ export const applyCandle = (
 const pushRunning = (context: TaskContext, { connection, listing }: Subject, record: CandleRecord): void => {
   const { open_time: openTime, price_type: priceType } = record.values;
   const isOver = isFinal(listing.candles[priceType]?.minutes[openTime]);
-  if (!isOver && counts(context.state.recordedAt, openTime + MINUTE)) pushRecord(context, record, { connection });
+  if (!isOver && counts(context.state.recordedAt, openTime + MICROS_PER_MINUTE))
+    pushRecord(context, record, { connection });
 };
 
-const PAST = 10 * MINUTE;
+const PAST = 10 * MICROS_PER_MINUTE;
 
 export const joinFigures = ({ open, high, low, close, volume, turnover, trades }: CandleRecord['values']): string =>
   [open, high, low, close, volume, turnover, trades].join('|');
 
 /** A new subscription may start with hours of minutes: those that ended long before it was opened repeat the past. */
 const isPast = ({ values }: CandleRecord, { openedAt }: ConnectionView): boolean =>
-  values.open_time + MINUTE < openedAt - PAST;
+  values.open_time + MICROS_PER_MINUTE < openedAt - PAST;
 
 const formatSpan = (connection: ConnectionView): string => `${connection.conn_id}@${connection.span.from}`;
 
@@ -149,12 +153,12 @@ const proveBefore = (
   const held = candles.minutes[before];
   // The record of another connection, or of this one before a break, may be partial.
   const isOwn = held?.connId === connection.conn_id && held.received_at >= connection.span.from;
-  if (isOwn && !held.final && counts(recordedAt, before + MINUTE)) {
+  if (isOwn && !held.final && counts(recordedAt, before + MICROS_PER_MINUTE)) {
     candles.minutes[before] = { ...held, final: true };
     known.push(before);
   }
-  for (let at = before + MINUTE; at < openTime; at += MINUTE) {
-    if (!counts(recordedAt, at + MINUTE)) continue;
+  for (let at = before + MICROS_PER_MINUTE; at < openTime; at += MICROS_PER_MINUTE) {
+    if (!counts(recordedAt, at + MICROS_PER_MINUTE)) continue;
     candles.proved[at] = true;
     known.push(at);
   }
@@ -164,7 +168,7 @@ const proveBefore = (
 /** The minutes an answer covers, by their open instants: all requested ones, unless the venue truncated it. */
 const findCovered = ({ asked, opens }: CandleAnswer, receivedAt: Micros): { from: Micros; to: Micros } | null => {
   const [oldest, newest] = [opens.at(0), opens.at(-1)];
-  const running = Math.floor(receivedAt / MINUTE) * MINUTE;
+  const running = Math.floor(receivedAt / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
   const isNewest = asked !== null && asked.from === null && asked.to === null;
   const isCut = asked === null || opens.length >= asked.limit;
   const from = isCut ? oldest : (asked.from ?? oldest);
@@ -188,16 +192,16 @@ export const applyAnswer = (context: TaskContext, { connection, listing }: Subje
   const { candles } = series;
   const proved: Micros[] = [];
   const from = Math.max(covered.from, state.minutesSealed);
-  let open = from - MINUTE;
-  for (let at = from; at <= covered.to; at += MINUTE) {
+  let open = from - MICROS_PER_MINUTE;
+  for (let at = from; at <= covered.to; at += MICROS_PER_MINUTE) {
     if (opens.includes(at) || !knowsWhole(answer, receivedAt, at)) open = at;
-    else if (candles.minutes[at] === undefined && counts(state.recordedAt, at + MINUTE)) proved.push(at);
+    else if (candles.minutes[at] === undefined && counts(state.recordedAt, at + MICROS_PER_MINUTE)) proved.push(at);
   }
   for (const at of proved) candles.proved[at] = true;
   const spanKey = formatSpan(connection);
-  const isUnbroken = covered.to + MINUTE >= connection.span.from;
+  const isUnbroken = covered.to + MICROS_PER_MINUTE >= connection.span.from;
   const before = candles.newest[spanKey];
-  const begun = isUnbroken ? open : Math.floor(receivedAt / MINUTE) * MINUTE;
+  const begun = isUnbroken ? open : Math.floor(receivedAt / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
   candles.newest[spanKey] = before === undefined ? begun : Math.max(before, opens.at(-1) ?? 0);
   announceMinutes(context, series, proved);
 };

@@ -1,4 +1,5 @@
 // Seals minutes: each one that can no longer change becomes a row, once, and a part of its longer candles (H-12, H-13, N-11).
+import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { type CoverName, PRICE_CANDLES } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 import { COUNTS_WITHIN, SEALS_AFTER } from '../../schemas/windows.ts';
@@ -7,18 +8,18 @@ import { coversListing } from './connections.ts';
 import { computeWatermark, pushSealed, type TaskContext } from './context.ts';
 import { isFinal, knownMinute, missingMinute } from './minutes.ts';
 import { coveredTo, formatSeries } from './recovery.ts';
-import { foldMinute, foldUncollected, MINUTE } from './rollups.ts';
+import { foldMinute, foldUncollected } from './rollups.ts';
 import { type CandleRow, candleRow } from './rows.ts';
 import type { CandleState, CandleView, ListingState, ListingView, TaskView } from './state.ts';
 import { capabilityAt, listingAt, partsWhere, type Range, type VersionTest } from './versions.ts';
 import { gapCause } from './windows.ts';
 
 /** Answers of polls overlap: they repeat minutes for this long after the seal. */
-const REPEATED_FOR = 3 * MINUTE;
+const REPEATED_FOR = 3 * MICROS_PER_MINUTE;
 
 /** Close time of the last minute that W has passed by 100.001 s. */
 export const lastMinuteToSeal = ({ state }: TaskContext): Micros =>
-  Math.floor((computeWatermark(state) - SEALS_AFTER) / MINUTE) * MINUTE;
+  Math.floor((computeWatermark(state) - SEALS_AFTER) / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
 
 /** Seals the minutes that close in `(range.from, range.at]`. */
 export const sealMinutes = (context: TaskContext, listing: ListingState, range: Range): void => {
@@ -30,7 +31,7 @@ export const sealMinutes = (context: TaskContext, listing: ListingState, range: 
     for (const openTime of listMinutesToSeal(context, series, { life, range })) {
       foldUncollected(candles, folded, Math.min(openTime, life.at));
       sealMinute(context, series, openTime);
-      folded = Math.max(folded, openTime + MINUTE);
+      folded = Math.max(folded, openTime + MICROS_PER_MINUTE);
     }
     foldUncollected(candles, folded, life.at);
     forgetSealed(candles, range.at);
@@ -45,8 +46,11 @@ const listPriceTypes = ({ version, before, candles }: ListingView): ReadonlySet<
 
 /** The part of a range whose minutes are within the listing's life. */
 const withinLife = ({ version: { first_seen_at, delisted_at } }: ListingView, { from, at }: Range): Range => ({
-  from: Math.max(from, Math.floor(first_seen_at / MINUTE) * MINUTE),
-  at: Math.min(at, delisted_at === null ? at : Math.floor(delisted_at / MINUTE) * MINUTE + MINUTE),
+  from: Math.max(from, Math.floor(first_seen_at / MICROS_PER_MINUTE) * MICROS_PER_MINUTE),
+  at: Math.min(
+    at,
+    delisted_at === null ? at : Math.floor(delisted_at / MICROS_PER_MINUTE) * MICROS_PER_MINUTE + MICROS_PER_MINUTE,
+  ),
 });
 
 type Sealed = { readonly life: Range; readonly range: Range };
@@ -67,11 +71,16 @@ const listMinutesToSeal = (
 /** Open times of the minutes that close in `(from, at]`. */
 const openTimes = ({ from, at }: Range): readonly Micros[] => {
   const opens: Micros[] = [];
-  for (let open = Math.floor(from / MINUTE) * MINUTE; open + MINUTE <= at; open += MINUTE) opens.push(open);
+  for (
+    let open = Math.floor(from / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
+    open + MICROS_PER_MINUTE <= at;
+    open += MICROS_PER_MINUTE
+  )
+    opens.push(open);
   return opens;
 };
 
-const isIn = ({ from, at }: Range, openTime: Micros): boolean => openTime >= from && openTime + MINUTE <= at;
+const isIn = ({ from, at }: Range, openTime: Micros): boolean => openTime >= from && openTime + MICROS_PER_MINUTE <= at;
 
 const listFinalIn = ({ minutes }: CandleView, range: Range): readonly Micros[] =>
   Object.keys(minutes).flatMap((key) => (isFinal(minutes[Number(key)]) && isIn(range, Number(key)) ? Number(key) : []));
@@ -84,7 +93,7 @@ const sealMinute = (context: TaskContext, series: PriceSeries, openTime: Micros)
   const { state, out } = context;
   const { listing, priceType, candles } = series;
   const identity = toCandleIdentity(context, series);
-  const end = openTime + MINUTE;
+  const end = openTime + MICROS_PER_MINUTE;
   const isCollected = collectsPrice(listingAt(listing, end), capabilityAt(state, end), priceType);
   const known = knownMinute(candles, openTime);
   const sealed = known ?? (isCollected ? explainMinute(context, series, openTime) : missingMinute(openTime, 'unknown'));
@@ -99,7 +108,7 @@ const sealMinute = (context: TaskContext, series: PriceSeries, openTime: Micros)
 /** The row of a collected minute without data, with its cause. */
 const explainMinute = ({ state }: TaskContext, { listing, priceType }: PriceSeries, openTime: Micros): CandleRow => {
   const layer = findCover(state, listing, priceType);
-  const end = openTime + MINUTE;
+  const end = openTime + MICROS_PER_MINUTE;
   const cause = gapCause(state, listing, { layer, from: openTime, at: end });
   if (cause !== 'no_update') return missingMinute(openTime, cause);
   // A minute is published after its end: a loss before it stops counting explains it too.
@@ -120,10 +129,10 @@ const forgetSealed = (candles: CandleState, to: Micros): void => {
   for (const at of Object.keys(told)) if (Number(at) <= to - REPEATED_FOR) delete told[Number(at)];
   for (const at of Object.keys(minutes).map(Number)) {
     const minute = minutes[at];
-    if (at + MINUTE > to) continue;
+    if (at + MICROS_PER_MINUTE > to) continue;
     if (isFinal(minute)) told[at] = joinFigures(minute.values);
     delete minutes[at];
   }
-  for (const at of Object.keys(proved)) if (Number(at) + MINUTE <= to) delete proved[Number(at)];
-  for (const [key, at] of Object.entries(newest)) if (at + MINUTE <= to - SEALS_AFTER) delete newest[key];
+  for (const at of Object.keys(proved)) if (Number(at) + MICROS_PER_MINUTE <= to) delete proved[Number(at)];
+  for (const [key, at] of Object.entries(newest)) if (at + MICROS_PER_MINUTE <= to - SEALS_AFTER) delete newest[key];
 };

@@ -1,7 +1,7 @@
 // The known data of a minute, as its row if it were sealed now: present, proved empty, or missing (H-12).
 import type { GapCause } from '../../schemas/gap-causes.ts';
+import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { MINUTE } from './rollups.ts';
 import type { CandleRow } from './rows.ts';
 import type { CandleView, Minute } from './state.ts';
 
@@ -10,7 +10,7 @@ export const isFinal = (minute: Minute | undefined): minute is Minute => minute?
 /** The row of a published minute, without its identity. */
 export const presentMinute = (minute: Minute): CandleRow => ({
   openTime: minute.values.open_time,
-  closeTime: minute.values.open_time + MINUTE,
+  closeTime: minute.values.open_time + MICROS_PER_MINUTE,
   timeframe: '1m',
   minute,
   figures: minute.values,
@@ -21,7 +21,7 @@ export const presentMinute = (minute: Minute): CandleRow => ({
 
 const toEmptyMinute = (openTime: Micros): CandleRow => ({
   openTime,
-  closeTime: openTime + MINUTE,
+  closeTime: openTime + MICROS_PER_MINUTE,
   timeframe: '1m',
   minute: null,
   figures: { volume: '0' },
@@ -32,7 +32,7 @@ const toEmptyMinute = (openTime: Micros): CandleRow => ({
 
 export const missingMinute = (openTime: Micros, gapCause: GapCause): CandleRow => ({
   openTime,
-  closeTime: openTime + MINUTE,
+  closeTime: openTime + MICROS_PER_MINUTE,
   timeframe: '1m',
   minute: null,
   figures: {},

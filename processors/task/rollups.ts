@@ -1,5 +1,6 @@
 // Longer candles: minutes folded one by one, exactly, into each timeframe that contains them (H-12, H-13).
 import { add, compare } from '../../schemas/decimals.ts';
+import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import {
   BASE_TIMEFRAME,
   type CandleFigures,
@@ -10,8 +11,6 @@ import {
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { CandleRow } from './rows.ts';
 import type { CandleState, CandleView, Minute, Rollup, TaskView } from './state.ts';
-
-export const MINUTE: Micros = 60_000_000;
 
 /** Timeframes longer than the base one with their minutes, ascending. */
 const ROLLUPS = TIMEFRAMES.filter((timeframe) => timeframe !== BASE_TIMEFRAME).map(
@@ -96,7 +95,7 @@ const sumTrades = (so: number | null, next: number | null): number | null =>
 export const foldMinute = (candles: CandleState, sealed: CandleRow, lostBefore: Micros): CandleRow[] => {
   const complete: CandleRow[] = [];
   for (const [timeframe, minutes] of ROLLUPS) {
-    const length = minutes * MINUTE;
+    const length = minutes * MICROS_PER_MINUTE;
     const openTime = Math.floor(sealed.openTime / length) * length;
     const rollup = fold(openRollup(candles, timeframe, openTime), sealed);
     candles.rollups[timeframe] = rollup;
@@ -112,10 +111,10 @@ export const foldMinute = (candles: CandleState, sealed: CandleRow, lostBefore: 
 export const foldUncollected = (candles: CandleState, from: Micros, to: Micros): void => {
   if (to <= from) return;
   for (const [timeframe, minutes] of ROLLUPS) {
-    const length = minutes * MINUTE;
-    const openTime = Math.floor((to - MINUTE) / length) * length;
+    const length = minutes * MICROS_PER_MINUTE;
+    const openTime = Math.floor((to - MICROS_PER_MINUTE) / length) * length;
     const rollup = openRollup(candles, timeframe, openTime);
-    const seen = rollup.seen + (to - Math.max(from, openTime)) / MINUTE;
+    const seen = rollup.seen + (to - Math.max(from, openTime)) / MICROS_PER_MINUTE;
     candles.rollups[timeframe] = { ...rollup, seen, gapCause: rollup.gapCause ?? 'unknown' };
   }
 };
@@ -128,7 +127,7 @@ const toLonger = (timeframe: Timeframe, rollup: Rollup, lostBefore: Micros): Can
   const cause = rollup.gapCause ?? (rollup.seen < rollup.expected ? unseen : null);
   return {
     openTime: rollup.openTime,
-    closeTime: rollup.openTime + rollup.expected * MINUTE,
+    closeTime: rollup.openTime + rollup.expected * MICROS_PER_MINUTE,
     timeframe,
     minute: exists ? rollup.last : null,
     figures: exists ? (isEmpty ? { volume: '0' } : rollup.figures) : {},
@@ -152,11 +151,11 @@ export const longerKnown = (
   { minutesSealed, lostBefore }: TaskView,
 ): CandleRow[] =>
   ROLLUPS.flatMap(([timeframe, minutes]) => {
-    const length = minutes * MINUTE;
+    const length = minutes * MICROS_PER_MINUTE;
     const open = Math.floor(openTime / length) * length;
-    if (known(open + length - MINUTE) === null) return [];
+    if (known(open + length - MICROS_PER_MINUTE) === null) return [];
     let rollup = openRollup(candles, timeframe, open);
-    for (let at = Math.max(open, minutesSealed); at < open + length; at += MINUTE) {
+    for (let at = Math.max(open, minutesSealed); at < open + length; at += MICROS_PER_MINUTE) {
       const minute = known(at);
       if (minute === null) return [];
       rollup = fold(rollup, minute);

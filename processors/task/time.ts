@@ -1,5 +1,6 @@
 // Actions that depend on the log's time: connections expire, buckets and windows end, watermarks and state rounds are due.
 import type { Interruptible } from '../../infra/runtime/steps.ts';
+import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
@@ -11,7 +12,6 @@ import { computeWatermark, pushProvisional, pushSealed, spanChanged, type TaskCo
 import { EVENT_GAP_WINDOW_MS, eventGapRows } from './event-gaps.ts';
 import { lastMinuteToSeal, sealMinutes } from './minute-seals.ts';
 import { pushWatermark } from './outputs.ts';
-import { MINUTE } from './rollups.ts';
 import type { TaskView } from './state.ts';
 import type { Store } from './store.ts';
 import { stillNeeded } from './versions.ts';
@@ -32,7 +32,7 @@ export const beginLog = ({ changeCore }: Store): void =>
     core.startedAt = core.recordedAt;
     core.watermarkAt = core.recordedAt;
     core.stateRoundAt = core.recordedAt;
-    core.minutesSealed = Math.floor(core.recordedAt / MINUTE) * MINUTE;
+    core.minutesSealed = Math.floor(core.recordedAt / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
     for (const ms of WINDOW_LENGTHS_MS) {
       const before = windowEnd(core.recordedAt, ms) - ms * 1000;
       core.announced[ms] = before;
@@ -101,7 +101,7 @@ function* sealTo(context: TaskContext, ms: number, to: Micros): Interruptible {
 function* sealCandles(context: TaskContext): Interruptible {
   const { store, state } = context;
   const from = state.minutesSealed;
-  const to = Math.min(lastMinuteToSeal(context), from + MINUTES_A_RECORD * MINUTE);
+  const to = Math.min(lastMinuteToSeal(context), from + MINUTES_A_RECORD * MICROS_PER_MINUTE);
   if (to <= from) return;
   store.changeCore((core) => {
     core.minutesSealed = to;

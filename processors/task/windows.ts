@@ -1,5 +1,6 @@
 // Sampling windows: which reading represents a window, when it is announced, when it is sealed, and why it is a gap (H-06, N-11, L-08).
 import type { GapCause } from '../../schemas/gap-causes.ts';
+import { MICROS_PER_DAY } from '../../schemas/instants.ts';
 import { type CoverName, LAYERS, type ReadingLayer, resolveSource } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
@@ -12,7 +13,6 @@ import type { Store } from './store.ts';
 import { capabilityAt, collectsLayer, listingAt, partsWhere, type Range, type VersionTest } from './versions.ts';
 import type { View } from './view.ts';
 
-const DAY: Micros = 86_400_000_000;
 /** Length of the buckets that record whether a collector was alive. */
 export const COLLECTOR_BUCKET_MS = 10_000;
 
@@ -72,7 +72,7 @@ const joinLostWindows = (listing: ListingView, life: Window, { windowMs, lostTo 
   const lastLost = Math.min(Math.floor(lostTo / step) * step, last);
   const windows: Window[] = [];
   for (let { from } = life; from + step <= lastLost; ) {
-    const at = Math.min(lastLost, Math.floor(from / DAY) * DAY + DAY);
+    const at = Math.min(lastLost, Math.floor(from / MICROS_PER_DAY) * MICROS_PER_DAY + MICROS_PER_DAY);
     windows.push({ from, at });
     from = at;
   }

@@ -1,5 +1,4 @@
 // Follows the books of a recorded session as the collector does: by chains alone.
-
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { Chain } from '../../ingest/venues/shared/book-sync.ts';
 import { type BookSync, isWhole, newBookSync, stepBookSync } from '../../ingest/venues/shared/book-sync.ts';

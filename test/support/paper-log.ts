@@ -1,5 +1,4 @@
 // A raw log of an invented venue, made faster than real time, with every kind of failure: losses, a dead collector, silence, bad frames, ends.
-
 import { VenueError } from '../../ingest/venues/contract/listings.ts';
 import type { Mapped } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';

@@ -1,5 +1,4 @@
 // Logs of one simulated Binance connection for tests of the task: listings, marks, books with holes, losses, late records.
-
 import { binance } from '../../ingest/venues/binance/index.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { LAYERS } from '../../schemas/layers.ts';

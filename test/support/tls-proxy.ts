@@ -1,5 +1,4 @@
 // A proxy that ends TLS before an engine that has none, as stunnel or HAProxy would; its certificate can be exchanged.
-
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';

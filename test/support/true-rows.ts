@@ -1,5 +1,4 @@
 // The stored rows of a run against the truth: causes of gaps, trades, liquidations and candles, each by value and none missing.
-
 import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';

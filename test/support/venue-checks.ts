@@ -1,5 +1,4 @@
 // The common checks of every venue's test: records of a recorded line by value, damaged frames refused, no two members exchanged unnoticed.
-
 import { VenueError, type VenueMessage } from '../../ingest/venues/contract/listings.ts';
 import type { MapContext, Mapped, MapState } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';

@@ -1,5 +1,4 @@
 // What a cell shows at an instant: a figure with its age, or why there is none. A figure that may no longer hold is never shown (L-07).
-
 import type { Reading } from './reading.ts';
 import { describeReason, reasonLabel } from './reason-words.ts';
 

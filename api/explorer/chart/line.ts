@@ -1,5 +1,4 @@
 // A layer's history as a line with its holes: nothing is interpolated, every row without a figure is a hole with its reason.
-
 import type { Reading } from '../board/reading.ts';
 import { describeReason, reasonLabel } from '../board/reason-words.ts';
 

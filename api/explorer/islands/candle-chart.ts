@@ -1,5 +1,4 @@
 // Candles of one listing, with a hole for each period that has none.
-
 import { formText } from '../board/figure-text.ts';
 import type { HistoryRange } from '../board/instrument-view.ts';
 import { describeReason, reasonLabel } from '../board/reason-words.ts';

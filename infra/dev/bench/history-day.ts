@@ -2,6 +2,7 @@
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { candleRow, readingRow } from '../../../processors/task/rows.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
+import { MICROS_PER_SECOND } from '../../../schemas/instants.ts';
 import { READING_LAYERS } from '../../../schemas/layers.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { tableName } from '../../../schemas/tables.ts';
@@ -22,10 +23,9 @@ import { createRowSender, openQuestdbReader } from '../../runtime/questdb/questd
 export const VENUE = 'binance';
 export const NAMESPACE = 'bench_history.';
 export const LISTINGS = 100;
-const SECOND: Micros = 1_000_000;
-const MINUTE: Micros = 60 * SECOND;
+const MINUTE: Micros = 60 * MICROS_PER_SECOND;
 const DAY: Micros = 1_440 * MINUTE;
-const WINDOW: Micros = 10 * SECOND;
+const WINDOW: Micros = 10 * MICROS_PER_SECOND;
 /** A day of windows, and as many minutes as one response with candles may have. */
 const WINDOWS = 8_640;
 const MINUTES = 1_500;
@@ -94,8 +94,13 @@ const minuteRow = (i: number, openTime: Micros): Row => {
     ...{ volume: `${n % 800}.123`, turnover: `${n % 90_000}.5` },
   };
   const closeTime = openTime + MINUTE;
-  const origin = { values: { volume_unit: 'base' }, venue_ts: null, received_at: closeTime + SECOND, final: true };
-  const minute = { ...origin, connId: 'c1', recordedAt: closeTime + SECOND, srcOffset: n, late: false };
+  const origin = {
+    values: { volume_unit: 'base' },
+    venue_ts: null,
+    received_at: closeTime + MICROS_PER_SECOND,
+    final: true,
+  };
+  const minute = { ...origin, connId: 'c1', recordedAt: closeTime + MICROS_PER_SECOND, srcOffset: n, late: false };
   return candleRow(
     { venue: VENUE, symbol: makeSymbol(i), priceType: 'trade' },
     {

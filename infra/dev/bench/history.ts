@@ -9,7 +9,7 @@ import { LiveMemory } from '../../../api/live/memory.ts';
 import { candles } from '../../../api/operations/candles.ts';
 import { history } from '../../../api/operations/history.ts';
 import { answerTo, type Context, type Operation } from '../../../api/operations/operation.ts';
-import { formatInstant } from '../../../schemas/instants.ts';
+import { formatInstant, MICROS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { createLog } from '../../runtime/log.ts';
@@ -43,7 +43,6 @@ export type HistorySpec = Stores & {
   readonly calls: number;
 };
 
-const MINUTE: Micros = 60_000_000;
 const STARTS = { everyMs: 100, forMs: 60_000 };
 
 type Case = {
@@ -196,7 +195,7 @@ const measureOne = async (one: Case, { client, reader, statements, calls, pid }:
 
 export const measureHistory = async (spec: HistorySpec): Promise<Figure[]> => {
   const now = Date.now() * 1_000;
-  const end = Math.floor(now / MINUTE) * MINUTE - 10 * MINUTE;
+  const end = Math.floor(now / MICROS_PER_MINUTE) * MICROS_PER_MINUTE - 10 * MICROS_PER_MINUTE;
   const known = knownAt(end);
   await writeTables(spec, end);
   await writeTopics(spec, known, now);

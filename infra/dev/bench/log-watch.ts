@@ -1,5 +1,4 @@
 // Watches the tasks from outside, as any reader may: their watermarks, and when a sealed row became readable in QuestDB.
-
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { LAYERS } from '../../../schemas/layers.ts';
 import type { Micros } from '../../../schemas/records.ts';

@@ -1,5 +1,4 @@
 // One run of the service under load: the service itself, the simulator's controls, the processes' own metrics.
-
 import { openKafka } from '../../runtime/kafka/kafka.ts';
 import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { createLog } from '../../runtime/log.ts';

@@ -1,5 +1,4 @@
 // A simulated venue for the past: with some of its listings, a reduced cadence, and a virtual clock.
-
 import { type CollectedVenue, toCapability } from '../../../ingest/venues/contract/feed.ts';
 import { collectedVenues } from '../../../ingest/venues/index.ts';
 import type { CapabilityBody } from '../../../schemas/topics.ts';

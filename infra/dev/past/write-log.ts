@@ -1,5 +1,4 @@
 // Writes the past into the raw topics before any other writer: with virtual record times, under a topic type that keeps them.
-
 import { topics } from '../../../schemas/topics.ts';
 import { createPublisher, ensureTopics, type KafkaHandle } from '../../runtime/kafka/kafka.ts';
 import { type TopicSpec, topicSpecs } from '../../runtime/kafka/topics.ts';

@@ -1,5 +1,4 @@
 // Sends a frame to its subscribers, after the faults that drop, truncate, duplicate, reorder or delay it.
-
 import type { Connection, Frame, Sockets } from './connection.ts';
 import type { Faults, StreamRef } from './faults.ts';
 

@@ -1,5 +1,4 @@
 // The contract of a simulated venue: its listings, its addresses, and its frames and REST responses while the market moves.
-
 import type { Door, SocketLimits, Sockets } from './connection.ts';
 import type { Crossings } from './crossings.ts';
 import type { Delivery } from './delivery.ts';

@@ -1,6 +1,5 @@
 // docs/endpoints.md, rendered from the operation list: `npm run docs` writes it and the other generated files, `npm run docs -- --check` compares
 // them; a test compares them, too, and runs the examples.
-
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Endpoint, RequestClass } from '../../../api/contract/endpoint.ts';

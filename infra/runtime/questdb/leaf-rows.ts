@@ -1,5 +1,4 @@
 // Reads the leaves of one listing, table and day from stored history, in leaf order and with their `seq` (AN-02, AN-07), in bounded memory.
-
 import {
   type AnchoredCell,
   type AnchoredColumn,
@@ -8,14 +7,13 @@ import {
   type StoredColumn,
 } from '../../../schemas/anchored.ts';
 import { joinFigure } from '../../../schemas/decimals.ts';
-import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts';
+import { formatInstantMicros, MICROS_PER_DAY, parseInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { tableName } from '../../../schemas/tables.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
 import { SEALS_AFTER } from '../../../schemas/windows.ts';
 import type { Cell, QuestdbReader } from './questdb.ts';
 
-const DAY: Micros = 86_400_000_000;
 /** Rows of one statement, where they are spread evenly over the day: they live until all of them are read, and a day of one listing may be millions. */
 const SLICE_ROWS = 2_000;
 /** The shortest slice is a minute. */
@@ -55,10 +53,10 @@ type Slice = { readonly from: Micros; readonly to: Micros };
 const sliceDay = (day: string, rows: number): Slice[] => {
   const { from: begin } = daySlice(day);
   const count = Math.min(MOST_SLICES, Math.max(1, Math.ceil(rows / SLICE_ROWS)));
-  const width = Math.ceil(DAY / count);
+  const width = Math.ceil(MICROS_PER_DAY / count);
   return Array.from({ length: count }, (_, at) => ({
     from: begin + at * width,
-    to: Math.min(begin + DAY, begin + (at + 1) * width),
+    to: Math.min(begin + MICROS_PER_DAY, begin + (at + 1) * width),
   }));
 };
 
@@ -76,7 +74,7 @@ export const sliceConditions = ({ table, designated, dayIncludes }: AnchoredTabl
 export const daySlice = (day: string): Slice => {
   const from = parseInstant(day);
   if (from === null) throw new Error(`"${day}" is no day such as 2026-01-15`);
-  return { from, to: from + DAY };
+  return { from, to: from + MICROS_PER_DAY };
 };
 
 /** Rows of a slice by the rules of AN-02: sealed by the closing, recorded before it. The listing is the first parameter. */

@@ -1,5 +1,4 @@
 // Binance's slots: sockets of books, of prices and of trades, each apart; polls of open interest and of candles of mark and index prices.
-
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';

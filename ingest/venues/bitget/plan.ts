@@ -1,5 +1,4 @@
 // Bitget's slots: sockets of books and of everything else, one of all liquidations; a poll of candles of mark and index prices; fill-in requests.
-
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';

@@ -1,6 +1,8 @@
 // BitMEX' tables and answers as normalised records (records.md). Contracts with a delivery, indices and spot share the tables and are never mapped.
 //
 // A table starts with a `partial`, which is whole; then rows are inserted, updated (changes only) and deleted. Earlier messages are ignored.
+
+import { MICROS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped, MapState } from '../contract/mapping.ts';
@@ -267,8 +269,6 @@ const mapLiquidations: TableMapper = (rows, action, source) =>
       });
 
 // ---- candles ----
-
-const MICROS_PER_MINUTE = 60_000_000;
 
 /** Bins are stamped with their end. */
 const mapBins: TableMapper = (rows, _action, source) =>

@@ -1,5 +1,4 @@
 // BitMEX' slots: sockets of books and of everything else, one topic for each table and symbol; the request that fills in minutes.
-
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';

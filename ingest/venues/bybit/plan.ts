@@ -1,5 +1,4 @@
 // Bybit's slots: sockets of books and of everything else, a poll of candles of mark and index prices; requests that fill in and confirm.
-
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, SymbolRequest, Watched, WatchedMember } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';

@@ -1,5 +1,4 @@
 // What Bybit's symbols and topics imply: market, unit, what is no perpetual, and the chain of a book message.
-
 import type { BookRecord, QuantityUnit } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';

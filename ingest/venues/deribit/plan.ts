@@ -1,5 +1,4 @@
 // Deribit's slots: sockets of books, and of tickers with trades and candles; JSON-RPC calls that subscribe, requests that fill in and confirm.
-
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';

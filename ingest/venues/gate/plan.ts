@@ -1,5 +1,4 @@
 // Gate's slots: sockets of books, of prices with trades and liquidations, of candles; a poll of the contracts; their frames and requests.
-
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';

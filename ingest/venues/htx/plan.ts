@@ -1,5 +1,4 @@
 // HTX's slots: sockets of books, of trades and candles, of marks and indexes; one of notices and one poll a market; fill-in requests.
-
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';

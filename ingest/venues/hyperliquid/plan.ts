@@ -1,5 +1,4 @@
 // Hyperliquid's slots: sockets with all channels of their coins; subscriptions, and requests that fill in minutes.
-
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { VenueRequest } from '../contract/listings.ts';

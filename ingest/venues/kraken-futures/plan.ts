@@ -1,5 +1,4 @@
 // Kraken Futures' slots: sockets of books and of everything else, a poll of candles of mark and index prices; requests that fill in minutes.
-
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';

@@ -1,5 +1,4 @@
 // KuCoin's slots: sockets of books and of everything else, a poll of the list of contracts; the request that fills in minutes.
-
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';

@@ -1,5 +1,4 @@
 // MEXC's slots: sockets of books, of prices and trades, of funding; a poll of candles of mark and index prices; fill-in requests.
-
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';

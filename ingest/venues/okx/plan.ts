@@ -1,5 +1,4 @@
 // OKX's slots: sockets of prices and trades, of books, of candles, one of all liquidations; requests that fill in and confirm.
-
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Cover, PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';

@@ -1,5 +1,4 @@
 // What OKX's symbols and book frames imply: kind, quote, index, and the chain of a book message.
-
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { MapContext } from '../contract/mapping.ts';
 import type { Chain, FullSides } from '../shared/book-sync.ts';

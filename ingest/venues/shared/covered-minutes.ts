@@ -1,10 +1,10 @@
 // The minutes that a request of candles covers: bounds in milliseconds as whole minutes.
+import { MICROS_PER_MS } from '../../../schemas/instants.ts';
 import type { Micros, PriceType } from '../../../schemas/records.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { CoveredMinutes } from '../contract/mapping.ts';
 import { parseRequest } from './wire.ts';
 
-const MICROS_PER_MS = 1_000;
 const MINUTE_MS = 60_000;
 
 type SentRequest = { readonly path: string; readonly query: URLSearchParams };

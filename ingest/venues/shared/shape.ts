@@ -1,5 +1,4 @@
 // Shapes shared by several venues: the record around mapped values, sides of a snapshot, sockets by a stable spread.
-
 import { isPriceOff } from '../../../schemas/layers.ts';
 import type { Digits, Level, ListingRecord, Micros, NormalisedRecord, StatsRecord } from '../../../schemas/records.ts';
 import { shardOf } from '../../../schemas/shards.ts';

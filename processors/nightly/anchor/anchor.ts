@@ -1,5 +1,4 @@
 // The anchor step: from D+7 02:00 UTC it posts the root of the day, and ends when the transaction is confirmed (AN-02, AN-12).
-
 import { DAY_MS, type Day } from '../day.ts';
 import { openIncident } from '../incidents.ts';
 import type { NightlyContext, Step } from '../step.ts';

@@ -1,5 +1,4 @@
 // The archive step: writes a day's files at D+1 06:00 UTC, and rewrites those of earlier days when rows were added (AR-03).
-
 import { countLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
 import { formatInstantMicros } from '../../../schemas/instants.ts';

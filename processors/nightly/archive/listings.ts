@@ -1,5 +1,4 @@
 // Lists the listings with rows on a day, and their instruments.
-
 import { daySlice, type LeafSource, sliceConditions } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import type { AnchoredTable } from '../../../schemas/anchored.ts';
 import { tableName } from '../../../schemas/tables.ts';

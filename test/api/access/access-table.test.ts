@@ -1,5 +1,4 @@
 // Every endpoint with every kind of credential and a valid and an invalid body, on keys in a real PostgreSQL: exactly the results of E-01.
-
 import type { Pool } from 'pg';
 import t from 'tap';
 import { openAccountStore } from '../../../api/access/account-store.ts';

@@ -1,5 +1,4 @@
 // Every endpoint with every two of the faults it can have, and with all of them at once: the list and the status are those that E-01 and E-05 give.
-
 import t from 'tap';
 import type { Endpoint } from '../../../api/contract/endpoint.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';

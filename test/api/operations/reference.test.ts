@@ -1,5 +1,4 @@
 // GET /v2/venues, GET /v2/instruments and the operational routes (V-01 to V-06, N-13, N-14, OP-01).
-
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import t from 'tap';
 import { OPERATIONS } from '../../../api/operations/index.ts';

@@ -1,5 +1,4 @@
 // The 402 challenge of every payable endpoint, read by the libraries that clients and catalogues read it with (P-01, N-13).
-
 import {
   extractDiscoveryInfo,
   validateDiscoveryExtension,

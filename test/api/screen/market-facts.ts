@@ -1,5 +1,4 @@
 // A market of the slow evaluator as the product takes it: facts of each listing at T.
-
 import { SOURCES } from '../../../api/language/fields.ts';
 import { makeBounds } from '../../../api/live/bounds.ts';
 import { NewestReadings } from '../../../api/live/live-message.ts';

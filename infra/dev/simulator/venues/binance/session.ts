@@ -1,5 +1,4 @@
 // Protocol of Binance's sockets: paths, subscribe commands, and the meaning of stream names.
-
 import type { Connection, Door, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { RunningVenue, VenueDeps } from '../../venue.ts';

@@ -1,5 +1,4 @@
 // Protocol of Bybit's public sockets: one path a market, topics, pings; a topic of state begins with its snapshot.
-
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, Market as MarketModel } from '../../market.ts';

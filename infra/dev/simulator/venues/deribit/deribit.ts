@@ -1,5 +1,4 @@
 // The simulated Deribit, inverse and linear perpetuals: its addresses and limits, and notifications of market events.
-
 import type { Connection } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';

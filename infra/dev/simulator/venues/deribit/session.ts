@@ -1,5 +1,4 @@
 // Protocol of Deribit's socket: JSON-RPC calls with ids, channels, and heartbeats whose test requests the client must answer.
-
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, Market } from '../../market.ts';

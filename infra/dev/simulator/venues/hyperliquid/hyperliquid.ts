@@ -1,5 +1,4 @@
 // The simulated Hyperliquid, its own perpetuals and a builder's: its addresses and limits, and frames of market events.
-
 import type { Connection } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';

@@ -1,5 +1,4 @@
 // Protocol of OKX's public and business sockets: channels and their arguments, text pings, and the end of a silent connection.
-
 import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, Market } from '../../market.ts';
