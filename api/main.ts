@@ -265,7 +265,7 @@ const start = async (): Promise<Stop> => {
     simulated: config.SIMULATED,
     log,
   });
-  await listenOn(app, config.HOST, ['PORT', config.PORT]);
+  await listenOn(app, { host: ['HOST', config.HOST], port: ['PORT', config.PORT] });
   const secret = keepSiteKey(pool, 'internal', config.INTERNAL_SECRET);
   const tools = await startTools(config, app.listeningOrigin, { keys, secret, log });
   log.info({ base_url: config.BASE_URL, venues: config.VENUES, simulated: config.SIMULATED }, 'listening');

@@ -66,8 +66,11 @@ const start = async (): Promise<Stop> => {
   });
   const secret = await readSiteKey(pool, 'internal', config.INTERNAL_SECRET);
   const internal = await buildInternalApp({ modules: WEB_MODULES, log }, { site, secret });
-  await listenOn(internal, config.INTERNAL_HOST, ['INTERNAL_PORT', config.INTERNAL_PORT]);
-  await listenOn(app, config.HOST, ['ACCOUNT_PORT', config.ACCOUNT_PORT]);
+  await listenOn(internal, {
+    host: ['INTERNAL_HOST', config.INTERNAL_HOST],
+    port: ['INTERNAL_PORT', config.INTERNAL_PORT],
+  });
+  await listenOn(app, { host: ['HOST', config.HOST], port: ['ACCOUNT_PORT', config.ACCOUNT_PORT] });
   const isReachable = watchReachable(() => pool.query('select 1').then(() => true));
   const metrics = await serveMetrics(registry, config.METRICS_PORT, {
     host: config.METRICS_HOST,
@@ -79,7 +82,7 @@ const start = async (): Promise<Stop> => {
   return async () => {
     await app.close();
     await internal.close();
-    await mail?.stop();
+    mail?.stop();
     await tidying.stop();
     await metrics.close();
     await pool.end();

@@ -47,6 +47,6 @@ export const startTools = async (
     origins: [config.BASE_URL, config.ACCOUNT_URL, ...config.MCP_ORIGINS],
     log,
   });
-  await listenOn(tools.app, config.HOST, ['MCP_PORT', config.MCP_PORT]);
+  await listenOn(tools.app, { host: ['HOST', config.HOST], port: ['MCP_PORT', config.MCP_PORT] });
   return tools;
 };

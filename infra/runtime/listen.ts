@@ -5,22 +5,27 @@ type Listener = {
   readonly listen: (at: { readonly host: string; readonly port: number; readonly backlog: number }) => Promise<unknown>;
 };
 
+/** Name and value of a setting. */
+type Setting<T> = readonly [name: string, value: T];
+type Place = { readonly host: Setting<string>; readonly port: Setting<number> };
+
 /** Connections waiting to be accepted: with a smaller backlog, a thousand simultaneous connections are reset on a busy machine. */
 const BACKLOG = 4_096;
 
-/** `setting` names the variable of the port. */
-export const listenOn = async (
-  app: Listener,
-  host: string,
-  [setting, port]: readonly [string, number],
-): Promise<void> => {
+/** The error of a failed listen, whose message names the setting to change; any other error unchanged. */
+export const explainListen = (error: unknown, { host, port }: Place): unknown => {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  if (code === 'EADDRINUSE') return new Error(`port ${port[1]} of ${port[0]} is taken`, { cause: error });
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new Error(`${host[1]} of ${host[0]} is no address of this machine`, { cause: error });
+  return error;
+};
+
+/** Resolves when the app listens; rejects as `explainListen` says. */
+export const listenOn = async (app: Listener, place: Place): Promise<void> => {
   try {
-    await app.listen({ host, port, backlog: BACKLOG });
+    await app.listen({ host: place.host[1], port: place.port[1], backlog: BACKLOG });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : null;
-    if (code === 'EADDRINUSE') throw new Error(`port ${port} of ${setting} is taken`, { cause: error });
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-      throw new Error(`${host} of HOST is no address of this machine`, { cause: error });
-    throw error;
+    throw explainListen(error, place);
   }
 };

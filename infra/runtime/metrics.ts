@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { describeError } from '../../schemas/thrown.ts';
 import type { ConfigSpec } from './config.ts';
+import { explainListen } from './listen.ts';
 
 export type { Registry };
 
@@ -70,14 +71,6 @@ const PLAIN = 'text/plain';
 
 const listed = (reason: string | null): readonly string[] => (reason === null ? [] : [reason]);
 
-/** The error of a failed listen, which names the setting. */
-const listenFault = (error: NodeJS.ErrnoException, host: string, port: number): Error => {
-  if (error.code === 'EADDRINUSE') return new Error(`port ${port} of METRICS_PORT is taken`, { cause: error });
-  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-    return new Error(`${host} of METRICS_HOST is no address of this machine`, { cause: error });
-  return error;
-};
-
 /** Listens on loopback by default; port 0 takes a free one. Rejects for a port in use and names METRICS_PORT. */
 export const serveMetrics = async (
   registry: Registry,
@@ -100,8 +93,9 @@ export const serveMetrics = async (
     const { status, type, text } = await answer(request.url).catch(explain);
     response.writeHead(status, { 'content-type': type }).end(text);
   });
+  const place = { host: ['METRICS_HOST', host], port: ['METRICS_PORT', port] } as const;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(listenFault(error, host, port)));
+    server.once('error', (error) => reject(explainListen(error, place)));
     server.listen(port, host, resolve);
   });
   const address = server.address();

@@ -72,7 +72,9 @@ export const openQuestdbHttp = (text: string, auth: Credentials | undefined): Qu
   const ca = address.caFile === null ? undefined : readPem('tls_ca of QUESTDB_HTTP', address.caFile);
   const agent = new Agent({ connect: ca === undefined ? {} : { ca } });
   const headers: Record<string, string> =
-    auth === undefined ? {} : { authorization: `Basic ${btoa(`${auth.user}:${auth.password}`)}` };
+    auth === undefined
+      ? {}
+      : { authorization: `Basic ${Buffer.from(`${auth.user}:${auth.password}`).toString('base64')}` };
   return {
     senderConfig: toSenderConfig(address, auth),
     get: (path, parameters, signal) => {

@@ -18,7 +18,9 @@ import {
 } from '../../../infra/runtime/config.ts';
 import { AnswerTooLarge, fetchBytes } from '../../../infra/runtime/http.ts';
 import { topicSpecs } from '../../../infra/runtime/kafka/topics.ts';
+import { listenOn } from '../../../infra/runtime/listen.ts';
 import { createMetrics, serveMetrics } from '../../../infra/runtime/metrics.ts';
+import { openQuestdbHttp } from '../../../infra/runtime/questdb/http.ts';
 import { topics } from '../../../schemas/topics.ts';
 
 const SPEC = {
@@ -212,6 +214,37 @@ t.test('metrics and health are served, and a taken port is reported by its setti
   await t.rejects(fetch(`http://127.0.0.1:${other.port}/healthz`), 'only there');
   await other.close();
   await server.close();
+});
+
+t.test('an app that cannot listen names the settings of its port and of its address', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.teardown(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const app = {
+    listen: async (at: { readonly host: string; readonly port: number }) => {
+      const server = createServer().listen(at);
+      await once(server, 'listening');
+      server.close();
+    },
+  };
+  const reject = (host: string, at: number, message: RegExp) =>
+    t.rejects(listenOn(app, { host: ['INTERNAL_HOST', host], port: ['INTERNAL_PORT', at] }), message);
+  await reject('127.0.0.1', port, new RegExp(`^port ${port} of INTERNAL_PORT is taken$`));
+  await reject('192.0.2.1', 0, /^192\.0\.2\.1 of INTERNAL_HOST is no address of this machine$/);
+  await listenOn(app, { host: ['INTERNAL_HOST', '127.0.0.1'], port: ['INTERNAL_PORT', 0] });
+});
+
+t.test('a login of QuestDB may have any characters: it is sent as UTF-8', async (t) => {
+  const sent: (string | undefined)[] = [];
+  const url = await listen(t, (request, response) => {
+    sent.push(request.headers.authorization);
+    response.end();
+  });
+  const questdb = openQuestdbHttp(url, { user: 'müller', password: 'пароль €' });
+  await (await questdb.get('/settings', {})).text();
+  await questdb.close();
+  t.same(sent, [`Basic ${Buffer.from('müller:пароль €', 'utf8').toString('base64')}`]);
 });
 
 t.test('topics: retention is the live log’s, replays keep everything and their own time', async (t) => {
