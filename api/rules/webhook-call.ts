@@ -1,13 +1,13 @@
 // One message to one webhook: signed, sent to an address that was checked, never redirected (AG-06).
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { NoAnswer, within } from '../../infra/runtime/within.ts';
 import { type Address, ClosedAddressError, publicAddresses, type Resolve, resolveHost } from './public-address.ts';
 
 /** From the first byte sent to the head of the answer; a name is looked up within the same time before. */
 const TIMEOUT_MS = 10_000;
-const TOO_LATE = 'no answer in time';
 export const SIGNATURE_HEADER = 'x-service-signature';
 
 export type WebhookCall = { readonly url: string; readonly secret: string; readonly body: string };
@@ -20,24 +20,9 @@ export type CallOptions = {
 };
 export type CallOutcome = { readonly isDelivered: boolean; readonly words: string };
 
-const computeMac = (secret: string, seconds: number, body: string): Buffer =>
-  createHmac('sha256', secret).update(`${seconds}.${body}`).digest();
-
 /** `t=SECONDS,v1=HEX`: HMAC-SHA256 with the secret over the timestamp, a full stop and the body. */
 const signWebhook = (secret: string, seconds: number, body: string): string =>
-  `t=${seconds},v1=${computeMac(secret, seconds, body).toString('hex')}`;
-
-const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/;
-
-/** As a receiver checks it: the right secret, and made within `withinS` of `seconds`. */
-export const isSignedWebhook = (
-  signature: string,
-  { secret, body, seconds, withinS }: { secret: string; body: string; seconds: number; withinS: number },
-): boolean => {
-  const [, made = '', mac = ''] = SIGNATURE.exec(signature) ?? [];
-  if (made === '' || Math.abs(seconds - Number(made)) > withinS) return false;
-  return timingSafeEqual(computeMac(secret, Number(made), body), Buffer.from(mac, 'hex'));
-};
+  `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 
 /** Why an address is none for a webhook; null: it is one. */
 export const webhookFault = (text: string, { allowsLoopback }: { readonly allowsLoopback: boolean }): string | null => {
@@ -73,7 +58,7 @@ const send = (
         [SIGNATURE_HEADER]: signWebhook(secret, Math.floor(nowMs() / 1_000), body),
       },
     });
-    const timer = setTimeout(() => call.destroy(new Error(TOO_LATE)), timeoutMs);
+    const timer = setTimeout(() => call.destroy(new NoAnswer(timeoutMs)), timeoutMs);
     call.once('response', (answer) => {
       settle(answer.statusCode ?? 0);
       // Nothing of the answer but its status is looked at.
@@ -84,22 +69,11 @@ const send = (
     call.end(body);
   });
 
-/** What is not there in time is given up, whatever becomes of it. */
-const within = async <T>(timeoutMs: number, awaited: Promise<T>): Promise<T> => {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(TOO_LATE)), timeoutMs);
-  try {
-    return await Promise.race([awaited, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-};
-
 const explain = (error: unknown): string => {
   if (error instanceof ClosedAddressError) return error.message;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ECONNREFUSED') return 'the connection was refused';
-  return error instanceof Error && error.message === TOO_LATE ? error.message : 'the connection failed';
+  return error instanceof NoAnswer ? 'no answer in time' : 'the connection failed';
 };
 
 /** Sends the message once; never throws. Delivered is what is answered with a status of 200 to 299. */
@@ -109,7 +83,7 @@ export const callWebhook = async (call: WebhookCall, options: CallOptions): Prom
   const { resolve = resolveHost, allowsLoopback, timeoutMs = TIMEOUT_MS } = options;
   try {
     const looked = publicAddresses(new URL(call.url).hostname, { resolve, allowsLoopback });
-    const addresses = await within(timeoutMs, looked);
+    const addresses = await within(looked, timeoutMs);
     const status = await send(call, addresses, options);
     if (status >= 300 && status < 400)
       return { isDelivered: false, words: `redirected (${status}), which is not followed` };

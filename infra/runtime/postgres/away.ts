@@ -1,12 +1,12 @@
 // Decides whether a failure of PostgreSQL means that it is away: callers then wait, or ask their own callers to.
 import type { Pool } from 'pg';
 import { serviceError } from '../../../schemas/errors.ts';
-import { within } from '../within.ts';
+import { NoAnswer, within } from '../within.ts';
 
 /** Connection failures and a server that is starting or stopping (PostgreSQL, annex A, classes 08 and 57; Node.js, common system errors). */
 const AWAY_CODE = /^(?:08...|57P0[123]|53300|ECONN|ETIMEDOUT|EPIPE|EHOST|ENET|ENOTFOUND|EAI_AGAIN)/;
-/** Messages without a code, of the driver and of `within`. */
-const AWAY_MESSAGE = /Connection terminated|connection error and is not queryable|timeout|no answer within/;
+/** Messages of the driver without a code. */
+const AWAY_MESSAGE = /Connection terminated|connection error and is not queryable|timeout/;
 /** undefined_table: a new database that is not prepared yet. */
 const NO_TABLE = '42P01';
 const ANSWER_MS = 10_000;
@@ -16,6 +16,7 @@ const readCode = (error: Error): string | null => ('code' in error && error.code
 /** False for a refused login and a failed statement: waiting does not resolve them. An error without a code is judged by its cause, too. */
 export const isAway = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false;
+  if (error instanceof NoAnswer) return true;
   const code = readCode(error);
   if (code !== null) return AWAY_CODE.test(code);
   return AWAY_MESSAGE.test(error.message) || isAway(error.cause);

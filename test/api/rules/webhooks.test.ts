@@ -9,10 +9,11 @@ import { createRuleMetrics } from '../../../api/rules/metrics.ts';
 import { isPublicAddress, openResolve } from '../../../api/rules/public-address.ts';
 import { recordEvaluations } from '../../../api/rules/record.ts';
 import { changeRule, createRule } from '../../../api/rules/store.ts';
-import { callWebhook, isSignedWebhook, SIGNATURE_HEADER, webhookFault } from '../../../api/rules/webhook-call.ts';
+import { callWebhook, SIGNATURE_HEADER, webhookFault } from '../../../api/rules/webhook-call.ts';
 import { addWebhook, enableWebhook, listWebhooks, removeWebhook } from '../../../api/rules/webhooks.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import type { Teardown } from '../../support/engines.ts';
+import { isSignedWebhook } from '../../support/signed-webhook.ts';
 import { waitFor } from '../../support/wait.ts';
 import { freshPool } from '../payments/paid-api.ts';
 
