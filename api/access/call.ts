@@ -36,10 +36,10 @@ export type Refused = {
   readonly body: { readonly errors: readonly ApiError[] };
 };
 
-/** A payment for this call that was presented (E-01 step 4). */
 /** How an answer left: `cut` when not all of its bytes went, or it was none that is charged. */
 export type AnswerEnd = 'whole' | 'cut';
 
+/** A payment for this call that was presented (E-01 step 4). */
 export type CallPayment = {
   readonly buys: 'call';
   /** Address that pays, lower case. */

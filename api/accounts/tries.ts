@@ -1,6 +1,6 @@
 // Tries to sign in, counted over all processes by address of mail and by address of the network; beyond a few each waits longer.
 import { createHash } from 'node:crypto';
-import { toSource } from '../payments/challenge-meter.ts';
+import { toSource } from '../contract/source-address.ts';
 import type { Db } from './events.ts';
 
 export type Subject = { readonly kind: 'mail' | 'network'; readonly value: string };

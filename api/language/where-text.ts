@@ -1,5 +1,5 @@
 // The text form of a selection: `base in (BTC, ETH) and quote = USDT` (S-01), on the tokens of the language (DQL-02).
-import { type ApiError, nearest, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, nearest } from '../../schemas/errors.ts';
 import { clip, describeUnknown } from './faults.ts';
 import type { Token } from './lexer.ts';
 import { LIMITS } from './limits.ts';
@@ -128,11 +128,4 @@ export const readSelectionText = (text: string): ReadSelection => {
     if (!(error instanceof Halt)) throw error;
   }
   return { selection, errors: stream.faults.told() };
-};
-
-/** Reads the text form. Throws ServiceError with every fault found. */
-export const parseSelection = (text: string): Selection => {
-  const { selection, errors } = readSelectionText(text);
-  if (errors.length > 0) throw new ServiceError(errors);
-  return selection;
 };

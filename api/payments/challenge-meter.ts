@@ -1,19 +1,10 @@
 // How many 402 answers a source address gets in a minute, first challenges and refusals alike (P-05).
+import { toSource } from '../contract/source-address.ts';
 
 /** Answers a source address may have in a minute. */
 export const CHALLENGES_PER_MINUTE = 60;
 /** `drop-oldest`. */
 const MOST_SOURCES = 50_000;
-
-/** IPv4 addresses count whole, IPv6 ones by their /64. */
-export const toSource = (address: string): string => {
-  if (!address.includes(':') || address.startsWith('::ffff:')) return address;
-  const [head = '', tail = ''] = address.split('::');
-  const groups = head.split(':').filter((g) => g !== '');
-  const tailGroups = tail.split(':').filter((g) => g !== '');
-  const zeros = Array.from({ length: Math.max(0, 8 - groups.length - tailGroups.length) }, () => '0');
-  return [...groups, ...zeros, ...tailGroups].slice(0, 4).join(':');
-};
 
 export class ChallengeMeter {
   readonly #sources = new Map<string, { minute: number; used: number }>();

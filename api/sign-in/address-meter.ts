@@ -1,5 +1,5 @@
 // How often an address may do a thing in a while; kept in the memory of the one process that serves sign-in.
-import { toSource } from '../payments/challenge-meter.ts';
+import { toSource } from '../contract/source-address.ts';
 
 /** `drop-oldest`. */
 const MOST_SOURCES = 50_000;

@@ -10,7 +10,6 @@ import {
   type AnchoredCell,
   type AnchoredColumn,
   type AnchoredTable,
-  createLeafOrder,
   createRowWriter,
   partitionText,
   placeOf,
@@ -19,6 +18,7 @@ import { formatInstantMicros, parseInstant } from '../../schemas/instants.ts';
 import { type Hash, hashLeaf } from '../../schemas/merkle/hash.ts';
 import { createTileReader, keptLevels } from '../../schemas/merkle/tiles.ts';
 import { createTree } from '../../schemas/merkle/tree.ts';
+import { createLeafOrder } from './leaf-order.ts';
 
 export const DAY = '2026-01-10';
 const MINUTE = 60_000_000;

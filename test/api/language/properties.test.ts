@@ -5,7 +5,7 @@ import t from 'tap';
 import { type Compiled, compile, type QueryInput } from '../../../api/language/compile.ts';
 import { LIMITS } from '../../../api/language/limits.ts';
 import type { JsonObject } from '../../../api/language/object-shape.ts';
-import { parseSelection } from '../../../api/language/where-text.ts';
+import { readSelectionText } from '../../../api/language/where-text.ts';
 import { CATALOGUE, ServiceError } from '../../../schemas/errors.ts';
 import { parseExactly } from '../../../schemas/exact-json.ts';
 import { writeJson } from '../../../schemas/json.ts';
@@ -146,7 +146,7 @@ t.test('any text is a query or a list of documented faults, in milliseconds', as
     `slowest of ${FUZZED}: ${ms.toFixed(2)} ms for ${JSON.stringify(text.slice(0, 60))} (${text.length} characters)`,
   );
   t.ok(ms < SLOWEST_MS, `${ms.toFixed(2)} ms for ${JSON.stringify(text.slice(0, 200))}`);
-  const selections = fuzz(hostileTexts, FUZZED / 10, parseSelection);
+  const selections = fuzz(hostileTexts, FUZZED / 10, readSelectionText);
   t.ok(
     selections.ms < SLOWEST_MS,
     `${selections.ms.toFixed(2)} ms for ${JSON.stringify(selections.text.slice(0, 200))}`,
