@@ -4,7 +4,7 @@ import type { ExportPart } from '../accounts/export-account.ts';
 import { ruleJson } from '../rules/rule.ts';
 import { listRules, readOwnStates } from '../rules/store.ts';
 
-/** Moves of the last 30 days, as long as they are kept. */
+/** All moves that are kept: those of the last 30 days. */
 const MOVES = `
   select t.rule_id, t.version, to_timestamp(t.at / 1e6) as at, t.from_state, t.to_state, t.reason, t.matched, t.matched_total
   from rule_transitions t join rules r using (rule_id) where r.account_id = $1 order by t.transition_id`;

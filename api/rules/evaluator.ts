@@ -16,7 +16,7 @@ import { isFaultOfRule, isOutsidePlan, type Question, Questions, Selections } fr
 import { RecentStates } from './recent-states.ts';
 import { type Evaluated, recordEvaluations } from './record.ts';
 import { type HeldRule, RuleBook } from './rule-book.ts';
-import { dropOldTransitions } from './store.ts';
+import { dropOldMoves } from './store.ts';
 
 /** The watermark is published every 250 ms. */
 const TURN_MS = 100;
@@ -238,7 +238,7 @@ class Loop {
     if (added.size > 0) this.#mustReload = true;
     if (now < this.#tidyAt) return;
     this.#tidyAt = now + TIDY_EVERY_MS;
-    await dropOldTransitions(this.#deps.pool);
+    await dropOldMoves(this.#deps.pool);
   }
 
   async #reload(): Promise<void> {

@@ -35,6 +35,7 @@ export type Rules = {
   readonly noteMove: (transitionId: string) => void;
   /** A rule was changed, by whomever; what is missed is read within a minute. */
   readonly noteChange: (ruleId: string) => void;
+  /** Notices may have been missed: rules are read again, and streams receive the states again. */
   readonly noteAll: () => void;
   readonly stop: () => Promise<void>;
 };
@@ -49,7 +50,10 @@ export const startRules = ({ registry, allowsLoopback, ...deps }: RulesDeps): Ru
   return {
     desk: openAgentRules(deps),
     noteChange: evaluator.noteChange,
-    noteAll: evaluator.noteAll,
+    noteAll: () => {
+      evaluator.noteAll();
+      moves.noteAll();
+    },
     moves,
     noteMove: moves.note,
     async stop() {

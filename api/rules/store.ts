@@ -290,8 +290,17 @@ export const readTransitions = async (pool: Queryable, ruleId: string, most = 10
 };
 
 const KEPT_DAYS = 30;
+const DROP_TRANSITIONS = `delete from rule_transitions where recorded_at < now() - make_interval(days => $1)`;
+/** A message of a webhook names the version of its move, so that version stays with the move. */
+const DROP_VERSIONS = `
+  delete from rule_versions v
+  where exists (
+      select 1 from rule_versions later
+      where later.rule_id = v.rule_id and later.version > v.version and later.at < now() - make_interval(days => $1))
+    and not exists (select 1 from rule_transitions t where t.rule_id = v.rule_id and t.version = v.version)`;
 
-/** Moves are kept for 30 days (AG-06). */
-export const dropOldTransitions = async (pool: Queryable): Promise<void> => {
-  await pool.query(`delete from rule_transitions where recorded_at < now() - make_interval(days => $1)`, [KEPT_DAYS]);
+/** Drops moves after 30 days (AG-06), and versions 30 days after the next version took their place. The current version of a rule stays. */
+export const dropOldMoves = async (pool: Queryable): Promise<void> => {
+  await pool.query(DROP_TRANSITIONS, [KEPT_DAYS]);
+  await pool.query(DROP_VERSIONS, [KEPT_DAYS]);
 };

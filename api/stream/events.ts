@@ -119,7 +119,9 @@ export const STREAM_EVENTS = {
     name: Type.String(described('What its owner calls it.')),
     change: Type.Enum(
       ['snapshot', 'move'],
-      described('`snapshot`: the state when the stream began; `move`: a new state.'),
+      described(
+        '`snapshot`: the state when the stream began, or when moves may have been missed; `move`: a new state.',
+      ),
     ),
     at: Type.String({ format: 'date-time', ...described('Since when the state has been this one.') }),
     previous_state: Type.Union([RuleState, Type.Null()], described('State before the move; null in a snapshot.')),

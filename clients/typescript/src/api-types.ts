@@ -1632,7 +1632,7 @@ export type RuleEvent = {
   readonly rule_id: string;
   /** What its owner calls it. */
   readonly name: string;
-  /** `snapshot`: the state when the stream began; `move`: a new state. */
+  /** `snapshot`: the state when the stream began, or when moves may have been missed; `move`: a new state. */
   readonly change: 'snapshot' | 'move';
   /** Since when the state has been this one. */
   readonly at: string;

@@ -1590,7 +1590,7 @@ class RuleEvent(TypedDict):
     name: str
     """What its owner calls it."""
     change: Literal['snapshot', 'move']
-    """`snapshot`: the state when the stream began; `move`: a new state."""
+    """`snapshot`: the state when the stream began, or when moves may have been missed; `move`: a new state."""
     at: str
     """Since when the state has been this one."""
     previous_state: Union[Literal['true', 'false', 'unknown'], None]

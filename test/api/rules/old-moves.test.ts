@@ -1,0 +1,51 @@
+// What is kept of earlier moves and versions of a rule: 30 days, and never less than the current version (AG-06).
+import type { Pool } from 'pg';
+import t from 'tap';
+import { recordEvaluations } from '../../../api/rules/record.ts';
+import { changeRule, createRule, dropOldMoves, readTransitions } from '../../../api/rules/store.ts';
+import { createKey } from '../../../infra/dev/tools/key-admin.ts';
+import { freshPool } from '../payments/paid-api.ts';
+
+const OWNER = { accountId: 'acc_a', actor: 'account acc_a' };
+const DRAFT = { name: 'rule', query: 'any(venues where mark > 1)', intervalS: 10, freshness: null } as const;
+
+const makeRule = async (pool: Pool, changes: number): Promise<string> => {
+  const { ruleId } = await createRule(pool, { ...DRAFT, units: 'published', enabled: true, shared: false }, OWNER);
+  for (let i = 0; i < changes; i++) await changeRule(pool, { ruleId, draft: { name: `rule ${i}` } }, OWNER);
+  return ruleId;
+};
+
+const listVersions = async (pool: Pool, ruleId: string): Promise<readonly number[]> => {
+  const sql = 'select version from rule_versions where rule_id = $1 order by version';
+  return (await pool.query<{ version: number }>(sql, [ruleId])).rows.map(({ version }) => version);
+};
+
+/** Makes versions up to this one 31 days older. */
+const age = (pool: Pool, ruleId: string, upTo: number) =>
+  pool.query(`update rule_versions set at = at - interval '31 days' where rule_id = $1 and version <= $2`, [
+    ruleId,
+    upTo,
+  ]);
+
+t.test('a version goes 30 days after the next one came; the current one and those of kept moves stay', async (t) => {
+  const pool = await freshPool(t);
+  await createKey(pool, { plan: 'pro', name: 'test', accountId: 'acc_a', expiresAt: null }, 'test');
+  const [replaced, old, moved] = [await makeRule(pool, 3), await makeRule(pool, 2), await makeRule(pool, 2)];
+  const rule = await changeRule(pool, { ruleId: moved, draft: { name: 'moved' } }, OWNER);
+  const outcome = { state: 'true', reason: null, matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as const;
+  await recordEvaluations(pool, [{ rule, at: Date.now() * 1_000 + 60_000_000, outcome }]);
+  await changeRule(pool, { ruleId: moved, draft: { name: 'last' } }, OWNER);
+  await age(pool, replaced, 3);
+  await age(pool, old, 3);
+  await age(pool, moved, 5);
+
+  await dropOldMoves(pool);
+  t.same(await listVersions(pool, replaced), [3, 4], 'the third was replaced within 30 days');
+  t.same(await listVersions(pool, old), [3]);
+  t.same(await listVersions(pool, moved), [rule.version, 5]);
+
+  await pool.query(`update rule_transitions set recorded_at = recorded_at - interval '31 days'`);
+  await dropOldMoves(pool);
+  t.same(await readTransitions(pool, moved), []);
+  t.same(await listVersions(pool, moved), [5], 'the version goes with its move');
+});
