@@ -160,8 +160,6 @@ const readVersions = async ({ handle, names, venue }: RestoreSpec): Promise<Vers
   return { listings, capabilities };
 };
 
-// ---- outputs on live ----
-
 type LiveState = { readonly offset: number; readonly revs: Recovery['revs']; readonly spans: readonly Span[] };
 
 /** Newest `rev` and alive spans: from the last complete state round, and from `live` since. */
@@ -217,8 +215,6 @@ const readRound = async ({ handle, names, venue, partition }: RestoreSpec): Prom
   });
   return newest.held;
 };
-
-// ---- rows ----
 
 /** Upper bound of the rows written between a watermark and the position published with it. */
 const ROWS_TAIL = 50_000;

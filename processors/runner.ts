@@ -210,8 +210,6 @@ export class TaskRunner {
     await Promise.all([flushOutputs(this.#spec.outlets), this.#spec.outlets.checkpoints.flush()]);
   }
 
-  // ---- outputs ----
-
   *#publish(outputs: Outputs): Interruptible {
     if (outputs.offset <= this.#emittedTo) return;
     const { outlets, venue, metrics } = this.#spec;
@@ -271,8 +269,6 @@ export class TaskRunner {
       value: codecs.watermark.encode({ task, ...entry }),
     });
   }
-
-  // ---- checkpoints and ticks ----
 
   readonly #save = (entry: CheckpointEntry): void => {
     const { outlets, venue, partition } = this.#spec;

@@ -9,7 +9,7 @@ const listSentences = (members: Members): Readonly<Record<string, string>> =>
 
 /** Keys are names, or the end of a path where a name alone is ambiguous; the longest end wins. */
 const WORDS: Readonly<Record<string, string>> = {
-  // ---- around the items ----
+  // Around the items.
   evaluated_at: 'Instant T of the answer, by the service’s clock.',
   served_at: 'Instant up to which everything recorded is in the answer; history at it says the same.',
   as_of: 'Instant described; null in a screen of now.',
@@ -44,7 +44,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'archive_file.expires_at': 'When the link ends.',
   items_note: 'How many of how many, if the list is cut.',
   missing: 'Named pairs of instrument (or symbol) and venue that no listing has.',
-  // ---- agent rules ----
+  // Agent rules.
   'agent_state.rules': 'One a rule, in the order named, else oldest first.',
   rule_id: 'Name of the rule.',
   'agent_state.rules.name': 'What its owner calls it.',
@@ -62,7 +62,7 @@ const WORDS: Readonly<Record<string, string>> = {
   unknown_total: 'How many it may or may not hold for.',
   'agent_state.rules.unknown': 'Instruments that it may or may not hold for, at most twenty.',
   'agent_state.missing': 'Names of rules that do not exist or may not be read.',
-  // ---- anchored days ----
+  // Anchored days.
   network: 'CAIP-2 id of the chain that roots are posted on; null while none is known.',
   binding: 'False where the chain is not Base itself: a rehearsal, which binds nobody. Absent otherwise.',
   closed_at: 'The closing instant: rows recorded from then on are part of no tree.',
@@ -105,7 +105,7 @@ const WORDS: Readonly<Record<string, string>> = {
   interval: 'Length of a period, in mode interval.',
   timeframe: 'Period of candles and series; null when the query has none.',
   price_type: 'Which price: trades, the venue’s mark, or its index.',
-  // ---- a receipt ----
+  // A receipt.
   'receipt.receipt_id': 'Receipt of the paid call.',
   'receipt.state':
     '`settled`: paid; `failed`: nothing was charged; `unknown`: the chain decides; `presented`, `verified`, `served` and `settling` come before.',
@@ -115,7 +115,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'receipt.class': 'Class of the call, or code of the plan that was bought.',
   transaction: 'Hash of the transaction that settled it; null before.',
   settled_at: 'When it was settled; null before.',
-  // ---- a listing ----
+  // A listing.
   venue: 'Venue code.',
   venue_symbol: 'The venue’s own symbol, byte for byte.',
   symbol: 'The venue’s own symbol.',
@@ -164,7 +164,7 @@ const WORDS: Readonly<Record<string, string>> = {
   delisted_at: 'When it was or will be delisted; null when not known.',
   retention_from: 'What lies before is not kept.',
   raw: 'The venue’s own message, with `include_raw`.',
-  // ---- a reading ----
+  // A reading.
   status:
     '`present` (current), `stale` (was received, is no longer valid: no number), `missing` (nothing was received), `not_published`, `off`.',
   reason: 'Why not present, such as `connection_lost`, `horizon_passed`, `freshness_bound`, `gap`.',
@@ -187,7 +187,7 @@ const WORDS: Readonly<Record<string, string>> = {
   rows: 'Rows, ascending.',
   at: 'Instant of the row: status and ages are as of then.',
   late: 'Recorded too late to count in any answer but this.',
-  // ---- candles, liquidations ----
+  // Candles and liquidations.
   ...listSentences(CANDLES.members),
   ...listSentences(liquidation.members),
   open_time: 'Start of the period, inclusive.',
@@ -202,7 +202,7 @@ const WORDS: Readonly<Record<string, string>> = {
   gaps: 'Stretches of the window in which nothing could be received.',
   'gaps.from': 'Start of the stretch.',
   'gaps.to': 'End of the stretch.',
-  // ---- books ----
+  // Books.
   depth: 'Levels a side, as applied.',
   liquidity_note: 'What the figures are not.',
   size_unit: 'Unit of sizes.',
@@ -221,7 +221,7 @@ const WORDS: Readonly<Record<string, string>> = {
   complete: 'Whether every level of the band is known.',
   'complete.bid': 'Of the buying side.',
   'complete.ask': 'Of the selling side.',
-  // ---- venues ----
+  // Venues.
   'venues.items.name': 'The venue’s name.',
   'venues.items.kind': 'How it trades.',
   listings: 'Perpetuals listed now.',
@@ -230,7 +230,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'venues.items.layers': 'What it publishes and we collect, by layer.',
   state: '`live`; `degraded`: a connection was lost within the hour or we are behind; `down`: none is open.',
   state_since: 'Since when.',
-  // ---- queries ----
+  // Queries.
   dql: 'Version of the language.',
   query: 'The query as it was understood.',
   string: 'Canonical text: the same query always reads the same.',
@@ -248,7 +248,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'instruments.venues': 'Every listing selected, also those without a value.',
   because: 'Inputs that made the result unknown, at most five.',
   expr: 'Canonical text of the input.',
-  // ---- catalogue ----
+  // Catalogue.
   fields: 'Fields of a query.',
   sources: 'Candle sources: series to read at a timeframe.',
   'dql_catalogue.functions.bars': 'Periods a call reads.',
@@ -275,7 +275,7 @@ const WORDS: Readonly<Record<string, string>> = {
   earliest_retained: 'The earliest instant that may be asked for.',
   'dql_catalogue.units': 'What `units` may be.',
   number_formats: 'What `number_format` may be.',
-  // ---- account ----
+  // Account.
   key: 'The key that asks.',
   key_id: 'Its id; not the key.',
   created_at: 'When it was made.',

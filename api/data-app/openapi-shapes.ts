@@ -5,7 +5,7 @@
  * `stream:` an event.
  */
 export const SHAPE_PLACES: Readonly<Record<string, string>> = {
-  // ---- scalars ----
+  // Scalars.
   Instant: 'venues.evaluated_at',
   InstantOrNull: 'venues.items.since',
   Figure: 'liquidations.items.rows.price',
@@ -18,14 +18,14 @@ export const SHAPE_PLACES: Readonly<Record<string, string>> = {
   HorizonSource: 'snapshots.items.layers.horizon_source.0',
   HorizonAnchor: 'snapshots.items.layers.anchor.0',
   AnchorStatus: 'anchor_day.anchor.status',
-  // ---- members of requests ----
+  // Members of requests.
   Where: '<snapshots.where',
   Selection: '<snapshots.where.1',
   Codes: '<snapshots.where.1.base',
   Freshness: '<snapshots.freshness',
   QueryInput: '<screen.query',
   ArchiveFormat: '<archive_file.format',
-  // ---- parts of answers ----
+  // Parts of answers.
   Page: 'instruments.page',
   Scope: 'snapshots.scope',
   Query: 'screen.query',
@@ -68,7 +68,7 @@ export const SHAPE_PLACES: Readonly<Record<string, string>> = {
   AccountNow: 'account.now',
   RequestsToday: 'account.today.requests',
   QuotaToday: 'account.today.dql',
-  // ---- parts of the stream's events ----
+  // Parts of the stream's events.
   StreamState: 'stream:update.state',
   EventRow: 'stream:event.rows',
   GapScope: 'stream:gap.scope',

@@ -63,8 +63,6 @@ const Output = Type.Object({
   missing: Type.Array(Type.String()),
 });
 
-// ---- the names ----
-
 const idFaults = (ids: readonly string[]): ApiError[] => {
   const malformed = ids.flatMap((id, i): ApiError[] => {
     if (isRuleId(id)) return [];
@@ -89,8 +87,6 @@ const quote = async ({ query }: Sent): Promise<Quote> => {
 };
 
 const distinct = ({ rule_id: ids }: Input): readonly string[] | null => (ids === undefined ? null : [...new Set(ids)]);
-
-// ---- the caller ----
 
 type StatesQuestion = {
   readonly rules: AgentRules;
@@ -128,8 +124,6 @@ const judge = async (input: Input, context: Context): Promise<void> => {
   const { rules, caller, ids } = readParameters(input, context);
   refuseNone(ids, (await rules.find(ids, caller).catch(refuseForNow)).length);
 };
-
-// ---- the answer ----
 
 const toItem = (status: RuleStatus): JsonValue => ({
   rule_id: status.rule.ruleId,

@@ -126,8 +126,6 @@ const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
   ...freshnessFaults(input.freshness),
 ];
 
-// ---- the question ----
-
 type BodySelection = { readonly selection: Selection | null; readonly errors: readonly ApiError[] };
 
 /** The body's selection; in an answer about two texts its faults name the one they lie in (E-06). */
@@ -224,8 +222,6 @@ const selectWithin = (
   ]);
   return selectListings(names, findDirectory(live), { at: asOf?.at ?? evaluatedAt, narrowing: toNarrowing(choice) });
 };
-
-// ---- the answer ----
 
 /** Whose question it is and what it was: a cursor is good for the same one only (SC-05). */
 const hashRequest = (input: Input, { string }: Compiled, { caller, payer }: Context): string =>

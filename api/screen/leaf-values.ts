@@ -228,8 +228,6 @@ const readAbout = (what: 'age' | 'status', layer: ReadingLayer, facts: Facts): L
   return makeLeafValue(state, layer, { digits: null, value, unit: 'ms', status, reason: value.reason });
 };
 
-// ---- series ----
-
 /** That of the newest element, else as the listing counts (N-08). */
 const quantityUnit = (node: SourceNode | FieldNode, { version, terms, windows }: Facts): string => {
   const counted = listColumns(node).flatMap((spec) => windows.get(specId(spec))?.units ?? []);

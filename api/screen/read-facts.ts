@@ -52,8 +52,6 @@ const inUnits = async (plan: Plan, facts: Facts[], { live, history, terms, budge
   return budget.within(convertFacts(facts, specs, { live, begin: () => requireStore(history) }));
 };
 
-// ---- now ----
-
 /** The state of memory at an instant: now, or a moment ago (the rules). All reads of one instant see one state. */
 export type Moment = {
   readonly viewOf: (one: Selected) => Pick<VenueView, 'capability' | 'stateLag'>;
@@ -105,8 +103,6 @@ const readLive = (plan: Plan, selected: readonly Selected[], reading: Reading): 
   };
   return readFactsAt(plan, selected, { reading, moment });
 };
-
-// ---- the past ----
 
 const readPast = (plan: Plan, selected: readonly Selected[], reading: Reading): PendingFacts => {
   const { live, history, terms, evaluatedAt, budget } = reading;

@@ -55,15 +55,15 @@ const encode = (kind: ParquetKind, cells: readonly ParquetCell[]): (ParquetCell 
 
 /** Forwards the bytes of each row group, so that a file never has to fit into memory. */
 class ForwardingWriter extends ByteWriter {
-  private readonly forward: (bytes: Uint8Array) => void | Promise<void>;
+  readonly #forward: (bytes: Uint8Array) => void | Promise<void>;
   constructor(forward: (bytes: Uint8Array) => void | Promise<void>) {
     super();
-    this.forward = forward;
+    this.#forward = forward;
   }
   async flush(): Promise<void> {
     const bytes = this.getBytes().slice();
     this.index = 0;
-    if (bytes.length > 0) await this.forward(bytes);
+    if (bytes.length > 0) await this.#forward(bytes);
   }
   override async finish(): Promise<void> {
     await this.flush();

@@ -211,8 +211,6 @@ export const forgetNewest = ({ candles }: ListingState): void => {
   for (const { newest } of Object.values(candles)) for (const span of Object.keys(newest)) delete newest[span];
 };
 
-// ---- before the seal ----
-
 /** Publishes minutes on `live`, and longer candles with them, before they are sealed (H-16k). */
 const announceMinutes = (context: TaskContext, series: PriceSeries, opens: readonly Micros[]): void => {
   const { state, out } = context;

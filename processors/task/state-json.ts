@@ -56,8 +56,6 @@ export const coreFromJson = (text: string): { readonly state: TaskState; readonl
   return { state, order };
 };
 
-// ---- listings ----
-
 /** Caches the text of an immutable object. */
 const cacheText = <T extends object>(make: (of: T) => string): ((of: T) => string) => {
   const made = new WeakMap<T, string>();
@@ -184,8 +182,6 @@ export const listingFromJson = (text: string): ListingState => {
     events: new Map(plain.events.map(([layer, events]) => [layer, eventsFromPlain(events)])),
   };
 };
-
-// ---- books ----
 
 type Side = BookState['levels']['bids'];
 type SidePlain = { readonly full: boolean; readonly levels: string };

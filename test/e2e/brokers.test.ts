@@ -34,8 +34,6 @@ const PATIENCE_MS = 1_800_000;
 const log = createLog('brokers-test', 'silent');
 t.setTimeout(7_200_000);
 
-// ---- throughput beside one broker ----
-
 const RECORDS = 60_000;
 
 /** Records a second that one publisher gets acknowledged, and seconds of processor time for a hundred thousand of them. */
@@ -74,8 +72,6 @@ const compareThroughput = async (t: Test, { engines, cluster }: OwnCluster): Pro
   await single.stop();
 };
 
-// ---- kills ----
-
 type Kill = { readonly broker: number; readonly wiped: boolean; readonly atMs: number; wholeMs: number };
 
 /** One broker every `KILL_EVERY_MS`, once all copies are in step again; once in the middle with an empty disk. */
@@ -110,8 +106,6 @@ const reportKills = (t: Test, kills: readonly Kill[], progress: ProgressWatch): 
   }
   return longest;
 };
-
-// ---- the service ----
 
 type Service = { readonly spec: PipelineSpec; readonly simulator: Simulator; ingest: Child; processors: Child };
 

@@ -52,8 +52,6 @@ const BEHIND = 4 * SECOND;
 
 const nowMicros = (): number => Date.now() * 1_000;
 
-// ---- the service ----
-
 type Nodes = {
   readonly start: () => Promise<Api>;
   readonly kill: (i: number) => Promise<void>;
@@ -100,8 +98,6 @@ const startService = async (t: Test) => {
 type Service = Awaited<ReturnType<typeof startService>>;
 
 const findApi = ({ nodes }: Service): Api => nodes.held.find((api) => api !== null) as Api;
-
-// ---- rules ----
 
 type Asked = { readonly rule: Rule; readonly about: MarketRule; readonly json: Json; readonly madeAt: number };
 type Json = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -192,8 +188,6 @@ const evaluatedUpTo = async ({ pool }: Service, rules: readonly Asked[], to: num
   await waitFor(`rules are evaluated up to ${to}`, look, { everyMs: 200, seen: () => late.slice(0, 3) });
 };
 
-// ---- kills ----
-
 /** One after the other dies and is started again while the rules continue; in the middle both at once. Answers how many died. */
 const killInTurn = async (service: Service, rules: readonly Asked[], until: number): Promise<number> => {
   const { nodes } = service;
@@ -233,8 +227,6 @@ const stayAway = async ({ nodes, pool }: Service): Promise<Away> => {
   await apiReady(nodes.held[0]);
   return { after, from, readyAt: nowMicros() };
 };
-
-// ---- the slow evaluation ----
 
 type Found = { readonly at: number; readonly state: string; readonly matched: readonly string[] };
 type Move = { readonly at: number; readonly from: string; readonly to: string; readonly matched: readonly string[] };

@@ -47,8 +47,6 @@ const readFaults = async ({ simulator }: World, { firstSeen }: Watch, kills: rea
   return { log, windows: new FaultWindows(log, firstSeen, kills) };
 };
 
-// ---- what was served ----
-
 /** Missing values and their reasons: inside the fault log they follow from the fault, outside it they are rare. */
 const checkStates = async (t: Test, world: World, watched: Watch): Promise<void> => {
   const { windows } = await readFaults(world, watched);
@@ -110,8 +108,6 @@ const checkKinds = async (t: Test, world: World, watched: Watch): Promise<void> 
     t.same(untouched.map(({ kind, streams }) => ({ kind, streams })).slice(0, 3), [], 'each hit frames that were sent');
   }
 };
-
-// ---- what is stored ----
 
 type ListedNow = { readonly venue: string; readonly symbol: string; readonly status: string };
 
@@ -176,8 +172,6 @@ const checkIncidents = async (t: Test, world: World): Promise<void> => {
   const venues = new Set(incidents.filter(({ cause }) => cause === 'collector_down').map(({ venue }) => venue));
   t.same(venues, new Set(VENUES), 'the killed collector is an incident of each venue');
 };
-
-// ---- scenarios ----
 
 const REQUIRED = [
   'status',

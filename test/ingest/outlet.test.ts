@@ -174,8 +174,6 @@ t.test('a stop without Kafka leaves the rest on disk, and the next process sends
   t.equal(ofB.at(-1)?.kind, 'lost', 'a connection that was not ended is now');
 });
 
-// ---- the whole collector ----
-
 type Collector = { readonly child: Child; readonly get: (path: string) => Promise<{ status: number; text: string }> };
 
 const startCollector = async (

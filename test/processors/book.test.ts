@@ -278,8 +278,6 @@ t.test('sums beyond 2^53 keep every digit', (t) => {
   t.end();
 });
 
-// ---- an independent book ----
-
 type Simple = { readonly bids: Map<string, string>; readonly asks: Map<string, string> };
 
 const applySimple = (book: Simple, { kind, bids, asks }: BookRecord['values']): void => {

@@ -371,8 +371,6 @@ t.test(
   },
 );
 
-// ---- answers ----
-
 /** An answer about minutes, oldest first, received `afterMs` after the last of them began. */
 const answer = (log: TestLog, connId: string, minutes: readonly (readonly [number, Bar])[], path = 'klines'): void => {
   const rows = minutes.map(([minute, { o, h, l, c, v }]) => {

@@ -16,8 +16,6 @@ type Damage = (frame: Buffer, random: Random) => Buffer;
 
 const chooseOne = <T>(items: readonly [T, ...T[]], random: Random): T => items[random(items.length)] ?? items[0];
 
-// ---- bytes ----
-
 const splice = (frame: Buffer, at: number, removed: number, put: Buffer): Buffer =>
   Buffer.concat([frame.subarray(0, at), put, frame.subarray(at + removed)]);
 
@@ -55,8 +53,6 @@ const ENCODINGS: readonly [Damage, ...Damage[]] = [
   (_frame, random) =>
     Buffer.from(chooseOne(['', 'null', '[]', '{}', '0', '"x"', 'true', '[[]]', '[null]', 'pong'], random)),
 ];
-
-// ---- members ----
 
 /** ES2026; not in the compiler's library yet. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };

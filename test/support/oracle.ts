@@ -168,8 +168,6 @@ export class Oracle {
     this.#scan();
   }
 
-  // ---- the log ----
-
   #scan(): void {
     const named = new Map<string, Micros>();
     const closed = new Set<string>();
@@ -243,8 +241,6 @@ export class Oracle {
     return place < 0 ? Number.POSITIVE_INFINITY : place;
   }
 
-  // ---- listings ----
-
   #version(symbol: string, at: Micros): Version {
     const versions = this.#versions.get(symbol) ?? [];
     return versions.findLast(({ writtenAt }) => writtenAt <= at) ?? (versions[0] as Version);
@@ -265,8 +261,6 @@ export class Oracle {
   #firstSeen(symbol: string): Micros {
     return this.#versions.get(symbol)?.[0]?.writtenAt ?? 0;
   }
-
-  // ---- windows ----
 
   #bookReadings(symbol: string): ReceivedBook[] {
     const held = this.#books.get(symbol);
@@ -367,8 +361,6 @@ export class Oracle {
     });
     return ends.length === 0 ? null : Math.min(...ends);
   }
-
-  // ---- rows ----
 
   #status(reading: Reading, layer: PaperLayer, at: Micros, boundMs: number) {
     const { ms, source } = PAPER_HORIZONS[layer];
@@ -565,8 +557,6 @@ export class Oracle {
     return { venue: this.#venue, venue_symbol: symbol, instrument: `${base}-PERP`, quote: 'USDT' };
   }
 
-  // ---- candles ----
-
   /** Candle records of a listing that count, and those that prove minutes empty. */
   #candles(symbol: string): Received[] {
     return this.#received.filter(({ frame }) => frame.l === 'candle' && frame.s === symbol);
@@ -663,8 +653,6 @@ export class Oracle {
     });
     return writeJson(items as JsonValue);
   }
-
-  // ---- liquidations ----
 
   #events(symbol: string): Received[] {
     const seen = new Map<string, Micros>();

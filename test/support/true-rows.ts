@@ -51,8 +51,6 @@ export const sealed = (rows: Rows, { venues }: World['market'], to: number, time
   });
 };
 
-// ---- gaps ----
-
 const GAP_TABLES = [
   ...READING_LAYERS.map((layer) => ({ layer: layer as string, table: LAYERS[layer].table, at: 'at' })),
   { layer: 'trades', table: 'trades', at: 'received_at' },
@@ -110,8 +108,6 @@ export const judgeGaps = async (rows: Rows, windows: FaultWindows, truth: TruthI
   }
   return { count: causes.length, unexplained, causes };
 };
-
-// ---- events ----
 
 /** A double column with the same number, or its digits beside it. */
 const isFigure = (row: Row, column: string, digits: string): boolean => {
@@ -210,8 +206,6 @@ export const judgeEvents = async (
   const wrong = left.filter((row) => !doubled.has(row)).map((row) => JSON.stringify(row));
   return { rows: found.length, expected, missing, wrong, twice, doubled: doubled.size };
 };
-
-// ---- candles ----
 
 export type Candles = {
   readonly compared: number;

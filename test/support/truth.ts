@@ -79,8 +79,6 @@ export const listSeen = (answer: Snapshots): Seen[] => {
 /** The numbers of a layer object, shown or withheld. */
 export const readFigures = ({ values, withheld }: LayerObject): LayerObject['values'] => withheld?.values ?? values;
 
-// ---- truth ----
-
 const CHUNK_BYTES = 1 << 20;
 const SECOND = 1_000_000;
 

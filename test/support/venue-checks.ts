@@ -90,8 +90,6 @@ export const venueBench = (venue: Venue): Bench => {
   };
 };
 
-// ---- damage ----
-
 type Place = { readonly name: string; readonly digits: string };
 
 /** Every figure of a record's values with its member; sizes of levels as `size`. */

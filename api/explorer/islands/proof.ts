@@ -58,8 +58,6 @@ const showFaults = (faults: readonly ApiFault[]): void => {
   );
 };
 
-// ---- what there is to choose from ----
-
 /** Tables with their rows, and listings with a file of the table: what is known of the day is offered, nothing else is refused here. */
 const offer = async (): Promise<void> => {
   const [day, layer] = [input('day').value, find<HTMLSelectElement>('layer').value];
@@ -79,8 +77,6 @@ const offer = async (): Promise<void> => {
   const [first] = listings;
   if (input('listing').value === '' && first !== undefined) input('listing').value = first;
 };
-
-// ---- the proof and its steps ----
 
 const hash = (label: string, value: string, side = ''): HTMLElement =>
   element(

@@ -53,8 +53,6 @@ let running: AbortController | null = null;
 const toSecond = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 const isMode = (text: string | null): text is Mode => text === 'screen' || text === 'snapshots';
 
-// ---- the question, in the form and in the address ----
-
 const checked = (name: string): HTMLInputElement[] => [
   ...form.querySelectorAll<HTMLInputElement>(`input[name="${name}"]:checked`),
 ];
@@ -88,8 +86,6 @@ const toCall = ({ mode, q, layers, units, unknown, at }: Question): Call => {
   const body = { ...(q.trim() === '' ? {} : { where: q }), layers, ...common };
   return at === '' ? { path: '/snapshots', body } : { path: '/snapshots/history', body: { ...body, at: [at] } };
 };
-
-// ---- while it is typed ----
 
 const showState = (text: string): void => {
   state.textContent = text;
@@ -152,8 +148,6 @@ const setInstant = (at: string): void => {
   else asOf.value = at;
   showInstant();
 };
-
-// ---- the answer ----
 
 const codes = { curl: asCurl, python: asPythonCode, typescript: asTypeScript };
 
@@ -276,8 +270,6 @@ const download = async (what: string): Promise<void> => {
     showState('The download was refused.');
   }
 };
-
-// ---- begin ----
 
 const host = find('editor');
 const plainText = find<HTMLTextAreaElement>('q');

@@ -96,8 +96,6 @@ const casesAt = (end: Micros): readonly Case[] => {
   ];
 };
 
-// ---- the same statements, without the service ----
-
 const makeMemory = ({ listings, capability }: Known, settled: Micros): LiveMemory => {
   const live = new LiveMemory([VENUE]);
   live.markReady(VENUE, 0);
@@ -139,8 +137,6 @@ const recordStatements = async (
   await answerTo(operation, body, context);
   return asked;
 };
-
-// ---- a dedicated API process ----
 
 const startApi = async (spec: HistorySpec): Promise<{ readonly child: ChildProcess; readonly baseUrl: string }> => {
   const port = await freePort();

@@ -143,8 +143,6 @@ export class VirtualCollector {
     this.#connections.tick();
   }
 
-  // ---- requests ----
-
   /** Null when the venue refuses. */
   #ask({ method, url, body = '' }: VenueRequest): Buffer | null {
     const { pathname: path, searchParams: query } = this.#toHost(url);
@@ -192,8 +190,6 @@ export class VirtualCollector {
       one.dueMs += one.slot.everyMs / Math.max(1, one.slot.requests.length);
     }
   }
-
-  // ---- connections ----
 
   /** In a slot that the live collector opens anew: one that nobody opens again counts as lost (V-01). */
   #openSingle(slot: string): Source {

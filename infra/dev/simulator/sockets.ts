@@ -121,8 +121,6 @@ class VenueSockets implements Sockets {
     this.#server.close();
   }
 
-  // ---- connections ----
-
   #enter(entry: Entry, door: Door): void {
     const { venue, nowMs, sent } = this.#options;
     const now = nowMs();
@@ -196,8 +194,6 @@ class VenueSockets implements Sockets {
     this.#subscriptions.set(scope, known);
     return known;
   }
-
-  // ---- frames ----
 
   #encode({ encoded, text, ref }: Frame, form: string): Encoded {
     const { spell } = this.#options;

@@ -208,8 +208,6 @@ export const askGenerated = async (asking: Asking): Promise<Tally> => {
   return asker.tally;
 };
 
-// ---- by command ----
-
 type Endpoints = { readonly base_url: string; readonly keys: Readonly<Record<string, string>> };
 
 const endpoints = (): { readonly url: string; readonly keys: readonly string[] } => {

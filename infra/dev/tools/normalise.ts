@@ -167,8 +167,6 @@ const readChains = async (venue: Venue, path: string): Promise<(id: bigint) => s
   };
 };
 
-// ---- session ----
-
 /** What a message gave, and what of it could not be read. */
 type Result = {
   readonly printed: readonly Printed[];
@@ -239,8 +237,6 @@ const attempt = <T>(run: () => T, faults: VenueError[]): T | null => {
 const forgetLimit = (mapped: Mapped): Mapped =>
   mapped.chain ? { ...mapped, chain: { ...mapped.chain, full: undefined } } : mapped;
 
-// ---- printing ----
-
 const INSTANTS: ReadonlySet<string> = new Set([
   'venue_ts',
   'received_at',
@@ -277,8 +273,6 @@ export const describeUnexpected = ({ unexpected }: Counts): string | null => {
 
 export const describeCounts = ({ messages, records, unread, errors }: Counts): string =>
   `${messages} messages, ${records} records, ${unread} unread, ${errors} errors`;
-
-// ---- command ----
 
 const USAGE = 'usage: normalise --venue <id> [--assembled] FILE...';
 

@@ -148,23 +148,23 @@ type TableLog = { readonly suspended: string | null; readonly applied: number; r
 type Suspended = { readonly table: string; readonly reason: string };
 
 class TableSenders implements RowSender {
-  private readonly http: QuestdbHttp;
-  private readonly log: Logger;
-  private readonly senders = new Map<string, Sender>();
+  readonly #http: QuestdbHttp;
+  readonly #log: Logger;
+  readonly #senders = new Map<string, Sender>();
   /** Requests of a table follow each other. */
-  private readonly turns = new Map<string, Promise<void>>();
-  private readonly closed = new AbortController();
-  private trouble: string | null = null;
-  private resumedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #turns = new Map<string, Promise<void>>();
+  readonly #closed = new AbortController();
+  #trouble: string | null = null;
+  #resumedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(httpUrl: string, { auth, log = createLog('questdb') }: RowSenderOptions) {
-    this.http = openQuestdbHttp(httpUrl, auth);
-    this.log = log;
+    this.#http = openQuestdbHttp(httpUrl, auth);
+    this.#log = log;
   }
 
   send(table: string, rows: readonly Row[]): Promise<void> {
-    const turn = (this.turns.get(table) ?? Promise.resolve()).then(() => this.sendChunks(table, rows));
-    this.turns.set(
+    const turn = (this.#turns.get(table) ?? Promise.resolve()).then(() => this.#sendChunks(table, rows));
+    this.#turns.set(
       table,
       turn.catch(() => undefined),
     );
@@ -172,86 +172,86 @@ class TableSenders implements RowSender {
   }
 
   async waitVisible(tables: readonly string[]): Promise<void> {
-    const wanted = await this.untilAnswered('wal_tables()', () => this.logs());
+    const wanted = await this.#untilAnswered('wal_tables()', () => this.#readLogs());
     const behind = new Map(tables.map((table) => [table, wanted.get(table)?.written ?? 0]));
     const backoff = createBackoff({ minMs: 25, maxMs: VISIBLE_POLL_MS, jitter: 0 });
-    for (let logs = wanted; ; logs = await this.untilAnswered('wal_tables()', () => this.logs())) {
+    for (let logs = wanted; ; logs = await this.#untilAnswered('wal_tables()', () => this.#readLogs())) {
       for (const [table, written] of behind) if ((logs.get(table)?.applied ?? 0) >= written) behind.delete(table);
       if (behind.size === 0) return;
-      await this.resume(
+      await this.#resume(
         [...behind.keys()].flatMap((table) => {
           const reason = logs.get(table)?.suspended ?? null;
           return reason === null ? [] : [{ table, reason }];
         }),
       );
-      await pause(backoff.next(), undefined, { signal: this.closed.signal });
+      await pause(backoff.next(), undefined, { signal: this.#closed.signal });
     }
   }
 
   problem(): string | null {
-    return this.trouble;
+    return this.#trouble;
   }
 
   async close(): Promise<void> {
-    this.closed.abort(new Error('the row sender was closed'));
-    await Promise.all(this.turns.values());
-    for (const sender of this.senders.values()) await sender.reset().close();
-    await this.http.close();
+    this.#closed.abort(new Error('the row sender was closed'));
+    await Promise.all(this.#turns.values());
+    for (const sender of this.#senders.values()) await sender.reset().close();
+    await this.#http.close();
   }
 
-  private async sendChunks(table: string, rows: readonly Row[]): Promise<void> {
+  async #sendChunks(table: string, rows: readonly Row[]): Promise<void> {
     for (let start = 0; start < rows.length; start += CHUNK_ROWS) {
       const chunk = rows.slice(start, start + CHUNK_ROWS);
-      await this.untilAnswered(table, () => this.sendOnce(table, chunk));
+      await this.#untilAnswered(table, () => this.#sendOnce(table, chunk));
     }
   }
 
   /** The client clears its buffer before it sends, so each attempt builds the rows again. */
-  private async sendOnce(table: string, rows: readonly Row[]): Promise<void> {
-    const sender = this.senders.get(table) ?? (await this.openSender());
-    this.senders.set(table, sender.reset());
+  async #sendOnce(table: string, rows: readonly Row[]): Promise<void> {
+    const sender = this.#senders.get(table) ?? (await this.#openSender());
+    this.#senders.set(table, sender.reset());
     for (const row of rows) writeRow(sender, table, row);
     await sender.flush();
   }
 
   /** The client requests these settings too, but gives no cause for a failure: our own request does. */
-  private async openSender(): Promise<Sender> {
-    const settings = await this.http.get('/settings', {}, AbortSignal.timeout(RETRY_TIMEOUT_MS));
+  async #openSender(): Promise<Sender> {
+    const settings = await this.#http.get('/settings', {}, AbortSignal.timeout(RETRY_TIMEOUT_MS));
     await settings.body?.cancel();
-    return Sender.fromConfig(`${this.http.senderConfig}${LIMITS}`);
+    return Sender.fromConfig(`${this.#http.senderConfig}${LIMITS}`);
   }
 
-  private async untilAnswered<T>(what: string, request: () => Promise<T>): Promise<T> {
+  async #untilAnswered<T>(what: string, request: () => Promise<T>): Promise<T> {
     const backoff = createBackoff({ minMs: 200, maxMs: 2_000 });
     for (;;) {
-      this.closed.signal.throwIfAborted();
+      this.#closed.signal.throwIfAborted();
       try {
         const answer = await request();
-        this.trouble = null;
+        this.#trouble = null;
         return answer;
       } catch (error) {
         if (isRefusal(error)) throw new RowsRefused(`${what}: ${error.message}`, { cause: error });
         const explained = explainQuestdbHttp(error);
-        this.trouble = explained.message;
-        this.log.warn({ err: explained, what }, 'QuestDB did not answer, trying again');
-        await pause(backoff.next(), undefined, { signal: this.closed.signal });
+        this.#trouble = explained.message;
+        this.#log.warn({ err: explained, what }, 'QuestDB did not answer, trying again');
+        await pause(backoff.next(), undefined, { signal: this.#closed.signal });
       }
     }
   }
 
   /** QuestDB suspends a table when its disk is full or file handles run out: it accepts rows but applies none until it is resumed. */
-  private async resume(suspended: readonly Suspended[]): Promise<void> {
+  async #resume(suspended: readonly Suspended[]): Promise<void> {
     if (suspended.length === 0) return;
-    this.trouble = `suspended: ${suspended.map(({ table, reason }) => `${table} (${reason})`).join(', ')}`;
+    this.#trouble = `suspended: ${suspended.map(({ table, reason }) => `${table} (${reason})`).join(', ')}`;
     const now = performance.now();
-    if (now - this.resumedAtMs < RESUME_EVERY_MS) return;
-    this.resumedAtMs = now;
-    this.log.error({ suspended }, 'QuestDB has suspended tables, telling it to go on');
-    for (const { table } of suspended) await this.ask(`ALTER TABLE '${table}' RESUME WAL`).catch(() => undefined);
+    if (now - this.#resumedAtMs < RESUME_EVERY_MS) return;
+    this.#resumedAtMs = now;
+    this.#log.error({ suspended }, 'QuestDB has suspended tables, telling it to go on');
+    for (const { table } of suspended) await this.#ask(`ALTER TABLE '${table}' RESUME WAL`).catch(() => undefined);
   }
 
-  private async logs(): Promise<Map<string, TableLog>> {
-    const answer = await this.ask(
+  async #readLogs(): Promise<Map<string, TableLog>> {
+    const answer = await this.#ask(
       'SELECT name, suspended, writerTxn, sequencerTxn, errorTag, errorMessage FROM wal_tables()',
     );
     const { dataset } = (await answer.json()) as {
@@ -266,8 +266,8 @@ class TableSenders implements RowSender {
   }
 
   /** One statement over HTTP; rejects with the status and text of a refusal. */
-  private async ask(query: string) {
-    const answer = await this.http.get('/exec', { query }, AbortSignal.timeout(RETRY_TIMEOUT_MS));
+  async #ask(query: string) {
+    const answer = await this.#http.get('/exec', { query }, AbortSignal.timeout(RETRY_TIMEOUT_MS));
     if (!answer.ok) throw new Error(`HTTP request failed, statusCode=${answer.status}, error=${await answer.text()}`);
     return answer;
   }

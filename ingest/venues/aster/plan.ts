@@ -50,8 +50,6 @@ export const planAster = (listings: readonly ListingRecord[], env: PlanEnv): Slo
   ];
 };
 
-// ---- sockets ----
-
 const planSockets = (
   open: readonly ListingRecord[],
   env: PlanEnv,
@@ -83,8 +81,6 @@ const planSockets = (
 
 const listStreams = (symbols: readonly string[], kinds: readonly string[]): string[] =>
   symbols.flatMap((symbol) => kinds.map((kind) => `${symbol.toLowerCase()}@${kind}`));
-
-// ---- requests ----
 
 const get = (name: string, query: string, { rest }: Endpoints): PollRequest => ({
   method: 'GET',

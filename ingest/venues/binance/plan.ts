@@ -39,8 +39,6 @@ export const planBinance = (listings: readonly ListingRecord[], env: PlanEnv): S
   });
 };
 
-// ---- sockets ----
-
 type SocketPlan = {
   readonly name: string;
   readonly url: string | undefined;
@@ -117,8 +115,6 @@ export const toRenewal = (streams: readonly string[]): string[] => [
   ...toFrames('UNSUBSCRIBE', streams),
   ...toFrames('SUBSCRIBE', streams),
 ];
-
-// ---- requests ----
 
 export const restBase = (venueSymbol: string, { usdm_rest, coinm_rest }: Endpoints): string =>
   toMarket(venueSymbol) === 'usdm' ? `${usdm_rest}/fapi/v1` : `${coinm_rest}/dapi/v1`;

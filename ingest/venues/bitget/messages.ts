@@ -88,8 +88,6 @@ const mapAnswer = (endpoint: string | undefined, body: Fields, source: MessageSo
 /** Symbol of a frame: `instId` in v1 and v2, `symbol` in v3. Null: no perpetual. */
 const readFrameSymbol = ({ arg }: Frame): string | null => readSymbol(arg.symbol ?? arg.instId);
 
-// ---- tickers, books ----
-
 /** `symbolType` 2 is a future with a delivery (v2). */
 const mapTicker: FrameMapper = (frame, source) => {
   const symbol = readFrameSymbol(frame);
@@ -141,8 +139,6 @@ const mapBookAnswer: AnswerMapper = (data, source) => {
   const subject = toSubject({ symbol, stamp: book.ts, element: book }, source);
   return [toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence: readParsedIds(book).seq })];
 };
-
-// ---- trades, liquidations ----
 
 /** The first message after a subscription (`snapshot`) repeats the past. */
 const mapTrades: FrameMapper = (frame, source) => {
@@ -203,8 +199,6 @@ const mapLiquidations: FrameMapper = (frame, source) =>
     };
     return [toMapped(toSubject({ symbol, stamp: element.ts, element }, source), 'liquidation', values)];
   });
-
-// ---- candles ----
 
 const mapCandles: FrameMapper = (frame, source) => {
   const symbol = readFrameSymbol(frame);

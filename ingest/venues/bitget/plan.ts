@@ -51,8 +51,6 @@ const planShard = (group: Group): Slot[] => [
   ...planPriceCandles(group),
 ];
 
-// ---- sockets ----
-
 type SocketPlan = {
   readonly id: string;
   readonly topics: readonly string[];
@@ -126,8 +124,6 @@ export const toRenewal = (subscriptions: readonly string[]): string[] => {
   });
   return [...toFrames('unsubscribe', topics), ...toFrames('subscribe', topics)];
 };
-
-// ---- requests ----
 
 const getCandles = (symbol: string, query: string, endpoints: Endpoints): PollRequest => {
   const subject = `category=${toProduct(symbol).toUpperCase()}&symbol=${encodeURIComponent(symbol)}&interval=1m`;

@@ -101,8 +101,6 @@ const toSubject = (row: Fields, { receivedAt }: Source): Subject => ({
 
 type TableMapper = (rows: readonly Fields[], action: Action, source: Source) => readonly Mapped[];
 
-// ---- instruments ----
-
 const mapInstruments: TableMapper = (rows, action, source) => {
   source.state.instruments ??= {};
   const held = source.state.instruments as Record<string, Instrument>;
@@ -119,8 +117,6 @@ const mapInstruments: TableMapper = (rows, action, source) => {
     return giveReadable(mapChange(toSubject(row, source), { before, after }), fault);
   });
 };
-
-// ---- books ----
 
 /** Prices by level id, one table for each book whose partial has arrived: updates and deletions name the id alone. */
 type Prices = Record<string, Digits>;
@@ -233,8 +229,6 @@ const mapBookAnswer: TableMapper = (rows, _action, source) =>
     return toMapped(subject, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence: null });
   });
 
-// ---- trades, liquidations ----
-
 /** A partial repeats the past. A trade without a side (a referential one) has no taker. */
 const mapTrades: TableMapper = (rows, action, source) =>
   action !== 'insert' ? [] : mapEach(rows, (row) => toTrade(row, source));
@@ -267,8 +261,6 @@ const mapLiquidations: TableMapper = (rows, action, source) =>
         };
         return [toMapped(toSubject(row, source), 'liquidation', values)];
       });
-
-// ---- candles ----
 
 /** Bins are stamped with their end. */
 const mapBins: TableMapper = (rows, _action, source) =>

@@ -69,8 +69,6 @@ type FrameMapper = (frame: Fields, source: MessageSource) => readonly Mapped[];
 /** `sentAt`: the answer's stamp in milliseconds. */
 type AnswerMapper = (result: Fields, source: MessageSource & { readonly sentAt: unknown }) => readonly Mapped[];
 
-// ---- books ----
-
 const mapBookFrame: FrameMapper = (frame, source) => {
   const book = readFields(frame.data, 'data');
   const symbol = readSymbol(book.s);
@@ -105,8 +103,6 @@ const mapBookAnswer: AnswerMapper = (result, source) => {
   if (source.query.get('limit') !== CONFIRMING_LEVELS) return [mapped];
   return [{ ...mapped, chain: { ...answerChain(symbol, BigInt(sequence)), kind: 'confirmation' } }];
 };
-
-// ---- trades, liquidations, open interest ----
 
 const mapTrades: FrameMapper = (frame, source) =>
   mapElements(frame.data, (trade) => toTrade(trade, source, ['s', 'T', 'i', 'S', 'p', 'v']));
@@ -175,8 +171,6 @@ const mapPastOpenInterest: AnswerMapper = (result, source) => {
     return [toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element: row }, 'oi', values)];
   });
 };
-
-// ---- candles ----
 
 const mapKlines: FrameMapper = (frame, source) => {
   const [, interval, name] = /^kline\.([^.]+)\.(.+)$/.exec(String(frame.topic)) ?? [];

@@ -54,8 +54,6 @@ export const planBybit = (listings: readonly ListingRecord[], env: PlanEnv): Slo
   );
 };
 
-// ---- sockets ----
-
 const listTopics = (kind: string, listings: readonly ListingRecord[]): readonly string[] =>
   listings.map(({ venue_symbol }) => `${kind}.${venue_symbol}`);
 
@@ -124,8 +122,6 @@ export const withoutRefused = (refusal: string, request: string): string | null 
   const left = args.filter((arg) => arg !== topic);
   return left.length === 0 ? null : JSON.stringify({ ...rest, args: left });
 };
-
-// ---- requests ----
 
 const get = (path: string, venueSymbol: string, endpoints: Endpoints): PollRequest => {
   const [name, query = ''] = path.split('?');

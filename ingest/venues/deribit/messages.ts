@@ -95,8 +95,6 @@ const mapResult = (result: unknown, query: URLSearchParams | undefined, source: 
   return [...mapTicker(result, source), ...(isBook ? mapLevels(result, source) : [])];
 };
 
-// ---- ticker ----
-
 const mapTicker = (ticker: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = readText(ticker.instrument_name, 'instrument_name');
   if (!isPerpetual(symbol)) return [];
@@ -175,8 +173,6 @@ const mapIndex = (data: Fields, { receivedAt, context }: Source): readonly Mappe
     record({ symbol, venueTs, receivedAt, element: data }, 'mark', { mark: null, index }),
   );
 };
-
-// ---- book ----
 
 /** `book.<instrument>.<interval>` is whole, then changes; `book.<instrument>.none.<depth>.<interval>` repeats the best levels. */
 const mapBook = (channel: readonly string[], data: Fields, source: Source): readonly Mapped[] => {
@@ -261,8 +257,6 @@ export const readNewestMinute = (text: string): ClosedMinute | null => {
   const tick = /"tick":(\d+)/.exec(text)?.[1];
   return tick === undefined ? null : { symbol, openMs: Number(tick) };
 };
-
-// ---- events ----
 
 const mapTrades = (data: unknown, source: Source): readonly Mapped[] =>
   mapEach(readList(data, 'trades'), (item) => toTrades(readFields(item, 'trade'), source));

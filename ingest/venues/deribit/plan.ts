@@ -38,8 +38,6 @@ export const planDeribit = (listings: readonly ListingRecord[], env: PlanEnv): S
   return [...spread(BOOKS_PER_CONNECTION, toBooks), ...spread(PRICES_PER_CONNECTION, toPrices)];
 };
 
-// ---- sockets ----
-
 type SocketPlan = {
   readonly name: string;
   readonly layers: readonly string[];
@@ -103,8 +101,6 @@ export const toRenewal = (channels: readonly string[]): string[] => [
   ...toChannelCalls('public/unsubscribe', channels),
   ...toChannelCalls('public/subscribe', channels),
 ];
-
-// ---- requests ----
 
 const get = (method: string, query: string, { rest }: Endpoints): VenueRequest => ({
   method: 'GET',

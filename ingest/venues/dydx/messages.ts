@@ -85,8 +85,6 @@ const mapAnswer = (body: Fields, { request, received_at }: VenueMessage): readon
   return 'trades' in body ? mapTrades(named, body, received_at) : mapSnapshot(named, body, received_at);
 };
 
-// ---- markets ----
-
 /** `markets` are whole, `trading` has their changes, `oraclePrices` have a time. */
 const mapMarkets = ({ markets, trading, oraclePrices }: Fields, receivedAt: Received): readonly Mapped[] => {
   const toMarket: MarketMapper = (symbol, market) => mapMarket(symbol, market, receivedAt);
@@ -137,8 +135,6 @@ const toDay = (subject: Subject, market: Fields): readonly Mapped[] => {
     ...(turnover_24h === null ? [] : [record(subject, 'stats', stats)]),
   ];
 };
-
-// ---- book ----
 
 /** Maximum number of levels a side of a snapshot; a side with fewer is complete. */
 const LEVELS = 100;
@@ -202,8 +198,6 @@ export const readNewestMinute = (text: string): ClosedMinute | null => {
   const openMs = symbol === undefined ? Number.NaN : Date.parse(/"startedAt":"([^"]+)"/.exec(text)?.[1] ?? '');
   return symbol === undefined || Number.isNaN(openMs) ? null : { symbol, openMs };
 };
-
-// ---- events ----
 
 const mapTrades = (symbol: string, contents: Fields, receivedAt: Received): readonly Mapped[] =>
   mapEach(readList(contents.trades, 'trades'), (item) => mapTrade(symbol, readFields(item, 'trade'), receivedAt));

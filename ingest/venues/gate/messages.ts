@@ -74,8 +74,6 @@ const toSubject = (element: Fields, venueTs: Micros | null, { receivedAt }: Sour
   element,
 });
 
-// ---- tickers ----
-
 const mapTickers: Frame = (result, envelope, source) =>
   mapElements(result, (ticker) => mapTicker(ticker, toSubject(ticker, sentAt(envelope), source)));
 
@@ -151,8 +149,6 @@ const mapContractStats: Frame = (result, _envelope, source) =>
     const prices = { mark: stats.mark_price, index: undefined };
     return listPresent([toMark(subject, prices), toOi(subject, stats.open_interest)]);
   });
-
-// ---- trades, liquidations ----
 
 /** Positive sizes: the taker bought. */
 const toSigned = (value: unknown, name: string): { readonly isNegative: boolean; readonly amount: Digits } => {
@@ -231,8 +227,6 @@ const mapPastLiquidations = (body: unknown, source: Source): readonly Mapped[] =
     };
     return [toMapped(toSubject(order, readSeconds(order.time, 'time'), source), 'liquidation', values)];
   });
-
-// ---- candles ----
 
 /** `1m_BTC_USDT`, `1m_mark_BTC_USDT`, `mark_BTC_USDT`. */
 const parseName = (name: string): { readonly symbol: string; readonly priceType: PriceType } => {

@@ -50,8 +50,6 @@ export const planGate = (listings: readonly ListingRecord[], env: PlanEnv): Slot
       ];
 };
 
-// ---- sockets ----
-
 type Feed = {
   readonly id: string;
   readonly layers: readonly string[];
@@ -146,8 +144,6 @@ export const withoutRefused = (refusal: string, request: string): string | null 
   if (!isList || !refusal.includes(`"channel":"${channel}"`) || left.length === payload.length) return null;
   return left.length === 0 ? null : JSON.stringify({ ...rest, channel, payload: left });
 };
-
-// ---- requests ----
 
 /** Half the time in which the venue calculates a new rate. */
 export const FUNDING_MS = 30_000;

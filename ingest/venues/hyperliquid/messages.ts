@@ -102,8 +102,6 @@ const mapAnswer = (body: unknown, source: Source): readonly Mapped[] => {
   });
 };
 
-// ---- book ----
-
 /** A whole book; the venue omits an empty side. */
 const mapBook = (book: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = readText(book.coin, 'coin');
@@ -146,8 +144,6 @@ export const readNewestMinute = (text: string): ClosedMinute | null => {
   const open = /"t":(\d+)/.exec(text)?.[1];
   return open === undefined ? null : { symbol, openMs: Number(open) };
 };
-
-// ---- contexts ----
 
 /** Mark, oracle, the coming hourly rate, open interest and the day's volumes of a coin, without a time. */
 const mapContext = (symbol: string, element: Fields, { receivedAt }: Source): readonly Mapped[] => {
@@ -221,8 +217,6 @@ const storeCoins = (metas: readonly Fields[], { state }: Source): void => {
   state.coins = { ...readCoinsByMarket(state), ...Object.fromEntries(named) };
 };
 
-// ---- trades ----
-
 /** Coins whose first message has arrived. */
 const listStartedCoins = (state: MapState): readonly string[] => (state.heard as readonly string[] | undefined) ?? [];
 
@@ -274,8 +268,6 @@ const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   };
   return [record({ symbol, venueTs: readMsOrNull(trade.time, 'time'), receivedAt, element: trade }, 'trade', values)];
 };
-
-// ---- candles ----
 
 /** `t` is the start, `T` the last millisecond; no member marks the candle as closed. */
 const mapCandle = (value: unknown, { receivedAt }: Source): readonly Mapped[] => {

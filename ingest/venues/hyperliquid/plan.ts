@@ -69,8 +69,6 @@ const toFrame = (method: 'subscribe' | 'unsubscribe', name: string): string => {
 export const toRenewal = (names: readonly string[]): string[] =>
   names.flatMap((name) => [toFrame('unsubscribe', name), toFrame('subscribe', name)]);
 
-// ---- requests ----
-
 export const ask = (endpoints: Readonly<Record<string, string>>, body: unknown, weight: number): VenueRequest => ({
   method: 'POST',
   url: `${endpoints.rest}/info`,

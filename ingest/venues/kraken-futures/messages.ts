@@ -88,8 +88,6 @@ const readSubject = (symbol: unknown, { venueTs, element }: Stamped, source: Sou
 
 const toMapped = bindMapped('kraken-futures');
 
-// ---- ticker ----
-
 const mapTicker: Mapper = (body, source) => {
   const subject = readSubject(body.product_id, { venueTs: readMsOrNull(body.time, 'time'), element: body }, source);
   if (subject === null) return [];
@@ -166,8 +164,6 @@ const toStats = (
   return isEmptyDay(values) ? null : toMapped(subject, 'stats', values);
 };
 
-// ---- book ----
-
 const SIDES = ['buy', 'sell'] as const;
 
 /** A size below zero was observed; it means zero. */
@@ -240,8 +236,6 @@ const readParameters = ({ query }: Source, what: string): string => {
   return symbol;
 };
 
-// ---- trades ----
-
 /** Types of a transferred position: to a market maker, or back to the winning side (auto-deleveraging). */
 const HANDED_OVER: ReadonlySet<unknown> = new Set(['assignment', 'termination', 'unwind']);
 
@@ -301,8 +295,6 @@ const mapExecutions: Mapper = (body, source) =>
     if (subject === null) return [];
     return toTrades(subject, trade, { id: execution.uid, size: execution.quantity });
   });
-
-// ---- candles ----
 
 const mapCandles: Mapper = (body, source) => {
   const [, type, symbol, resolution] = /\/charts\/v1\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(source.path) ?? [];

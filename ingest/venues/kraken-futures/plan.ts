@@ -36,8 +36,6 @@ export const planKrakenFutures = (listings: readonly ListingRecord[], env: PlanE
   ...planPriceCandles(listings, env),
 ];
 
-// ---- sockets ----
-
 type SocketPlan = {
   readonly id: string;
   readonly feeds: readonly string[];
@@ -84,8 +82,6 @@ export const toRenewal = (subscriptions: readonly string[]): string[] => {
     );
   return [...listFrames('unsubscribe'), ...listFrames('subscribe')];
 };
-
-// ---- requests ----
 
 /** `from` and `to` are seconds, both inclusive. */
 const getCandles = (type: ChartType, symbol: string, { charts }: Endpoints): PollRequest => ({

@@ -73,8 +73,6 @@ export const mapMessage = (message: VenueMessage, context: MapContext): readonly
     cutLevels,
   );
 
-// ---- frames ----
-
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
   if (frame.type === 'error') throw refusal(`${String(frame.code)} ${String(frame.data)}`);
@@ -87,8 +85,6 @@ const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   if (timeframe !== undefined && timeframe !== '1min') return [];
   return isDated(symbol) ? [] : mapper(readFields(frame.data, 'data'), { ...source, asked: symbol });
 };
-
-// ---- answers ----
 
 const mapAnswer = (
   body: unknown,
@@ -122,8 +118,6 @@ const ofSymbol =
     if (symbol === null) return [];
     return map({ symbol, venueTs: readStamp(data[stamp], stamp), receivedAt: source.receivedAt, element: data }, data);
   };
-
-// ---- prices ----
 
 const toTicker = (subject: Subject, data: Fields, name: string): Mapped[] => {
   const last = readPriceUnlessZero(data[name], name);
@@ -217,8 +211,6 @@ const toContractFunding = (subject: Subject, data: Fields): Mapped[] => {
 
 const SIDES = ['buy', 'sell'] as const;
 
-// ---- books ----
-
 /** `price,side,size`: one level a message. A price of zero changes nothing but the sequence. */
 const mapChange = ofSymbol('timestamp', (subject, data) => {
   const sequence = readId(data.sequence, 'sequence');
@@ -251,8 +243,6 @@ const mapWhole: Mapper = (data, source) =>
       full: { bids: true, asks: true },
     },
   }));
-
-// ---- trades, candles ----
 
 const mapTrade = ofSymbol('ts', (subject, data) => {
   const side = readTaker(data.side, SIDES, 'side');

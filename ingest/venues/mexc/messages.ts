@@ -107,8 +107,6 @@ const toSubject = (element: Fields, { receivedAt, symbol, sentAt }: Source, stam
   return { symbol: readText(named, 'symbol'), venueTs: own ?? sentAt, receivedAt, element };
 };
 
-// ---- prices ----
-
 const mapTicker: Mapper = (element, source) => {
   const subject = toSubject(element, source, ['timestamp']);
   return [
@@ -173,8 +171,6 @@ const mapFunding =
     return [...toMark(subject, element, ['fairPrice', 'idxPrice']), toMapped(subject, 'funding', values)];
   };
 
-// ---- books ----
-
 /** Levels are `[price, contracts, orders]`. `cts` is the matching engine's time. */
 const readBook = (element: Fields, source: Source) => ({
   subject: toSubject(element, source, ['cts', 'timestamp']),
@@ -207,8 +203,6 @@ const mapWhole: Mapper = (element, source) => {
   const chain = { ...snapshotChain(subject.symbol, BigInt(version)), full };
   return [{ ...toMapped(subject, 'book', values), chain }];
 };
-
-// ---- trades, candles ----
 
 /** `T`: the taker bought (1) or sold (2). */
 const mapTrade: Mapper = (element, source) => {

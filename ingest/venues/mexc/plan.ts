@@ -75,8 +75,6 @@ export const planMexc = (listings: readonly ListingRecord[], env: PlanEnv): Slot
   ),
 ];
 
-// ---- sockets ----
-
 const planSockets = (
   listings: readonly ListingRecord[],
   env: PlanEnv,
@@ -113,8 +111,6 @@ export const toRenewal = (subscriptions: readonly string[]): string[] =>
     const [channel = '', symbol = ''] = subscription.split(':');
     return [toFrame('unsub', channel, symbol), toFrame('sub', channel, symbol)];
   });
-
-// ---- requests ----
 
 /** Symbols whose candles of mark and index prices fit the budget. */
 export const carriesPriceCandles = (listings: readonly ListingRecord[]): ReadonlySet<string> =>

@@ -52,8 +52,6 @@ export const planOkx = (listings: readonly ListingRecord[], env: PlanEnv): Slot[
   ];
 };
 
-// ---- sockets ----
-
 type SocketPlan = {
   readonly endpoint: 'public_ws' | 'business_ws';
   readonly covers: readonly Cover[];
@@ -173,8 +171,6 @@ export const withoutRefused = (refusal: string, request: string): string | null 
   const left = args.filter((arg) => arg.channel !== channel || arg.instId !== instId);
   return left.length === 0 || left.length === args.length ? null : JSON.stringify({ ...rest, args: left });
 };
-
-// ---- requests ----
 
 /** Weights express the limit of a path: 40 requests in two seconds weigh 2 each, 20 weigh 4, 10 weigh 8. All paths together stay below one limit. */
 const get = (path: string, query: string, { endpoints, weight }: { endpoints: Endpoints; weight: number }) =>

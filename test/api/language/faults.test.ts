@@ -21,8 +21,6 @@ const findFaults = (input: QueryInput): string[] => {
 };
 const ofObject = (object: Json): string[] => findFaults({ object, path: '' });
 
-// ---- depth ----
-
 const numeric = [...FIELDS.values()].filter(({ type }) => type !== 'code').map(({ name }) => name);
 /** A field or source that is read, and not named for `age` or `status`. */
 const READ = new RegExp(
@@ -141,8 +139,6 @@ t.test('a fault in a deep expression is reported all the same', async (t) => {
   t.same(findFaults({ text: `select sma(${sum} + bid + tick_size, 2, 1h)` }), ['DQL_TYPE', 'DQL_COMPLEXITY']);
   t.same(findFaults({ text: `select sma(${sum}, 2)` }), ['DQL_TIMEFRAME_REQUIRED', 'DQL_COMPLEXITY']);
 });
-
-// ---- one fault of shape ----
 
 type Place = {
   readonly holder: Record<string, unknown> | unknown[];

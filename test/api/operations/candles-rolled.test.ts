@@ -28,8 +28,7 @@ const MISSING: ReadonlySet<number> = (() => {
   return minutes;
 })();
 
-// ---- the log: a minute of each price type a second after its end, or none ----
-
+/** A minute of the log: each price type has one a second after its end, or none. */
 type Bar = Readonly<Record<'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', string>> & { trades: number };
 
 const draw = drawing(9);
@@ -91,8 +90,6 @@ const writeLog = (): TestLog => {
   return made;
 };
 
-// ---- what they must be ----
-
 const toScaled = (text: string): bigint => {
   const [whole = '0', part = ''] = text.split('.');
   return BigInt(whole) * SCALE + BigInt(part.padEnd(20, '0'));
@@ -128,8 +125,6 @@ const computeExpected = (priceType: PriceType, first: number, minutes: number): 
     ...counted,
   };
 };
-
-// ---- queries ----
 
 type Candle = Readonly<Record<string, unknown>> & { readonly open_time: string };
 type Answer = { readonly items: readonly { readonly rows: readonly Candle[] }[] };

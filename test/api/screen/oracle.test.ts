@@ -15,8 +15,6 @@ t.setTimeout(900_000);
 const PAIRS = Number(process.env.DQL_PAIRS ?? 1_000);
 const SEED = Number(process.env.DQL_SEED ?? 20_260_115);
 
-// ---- comparing ----
-
 type Shown = {
   value: unknown;
   status?: string;

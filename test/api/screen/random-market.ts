@@ -103,8 +103,6 @@ export const randomMarket = (dice: Dice): SlowListing[] =>
     return venues.map((venue, i) => listing(dice, base, venue, i));
   });
 
-// ---- queries ----
-
 const num = (x: number): Json => ({ type: 'number', value: x });
 const small = (dice: Dice): Json => num(1 + dice.below(4));
 const field = (name: string): Json => ({ type: 'field', name });

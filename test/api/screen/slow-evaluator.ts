@@ -67,8 +67,7 @@ export const findFirst = (list: readonly Worth[]): Unknown => {
 };
 const number = (x: number): Worth => (Number.isFinite(x) ? { is: 'number', x } : NOTHING);
 
-// ---- series: element i counts back from the newest ----
-
+/** Element i of a series counts back from the newest. */
 type Element = number | { readonly why: string };
 const worst = (elements: readonly Element[]): { why: string } | null => {
   const whys = elements.flatMap((e) => (typeof e === 'number' ? [] : [e.why]));

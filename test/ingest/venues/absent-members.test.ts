@@ -113,8 +113,6 @@ for (const venue of venues.values()) {
   });
 }
 
-// ---- rules ----
-
 /** Rules of the message's listings that name the venue's field, and have no value. */
 const listEmptyRules = (venue: Venue, message: VenueMessage): readonly string[] =>
   (readReference(venue, message)?.listings ?? []).flatMap(({ venue_symbol, values }) =>
@@ -140,8 +138,6 @@ t.test('a rule without a value names no field of the venue (V-03)', (t) => {
   t.same([...empty], []);
   t.end();
 });
-
-// ---- the day ----
 
 const FIGURES = ['volume_24h', 'turnover_24h', 'change_24h'] as const;
 type Figure = (typeof FIGURES)[number];

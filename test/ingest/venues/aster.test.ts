@@ -254,8 +254,6 @@ t.test('the recorded books join their snapshots and continue by pu; a hole is fo
   t.end();
 });
 
-// ---- listings ----
-
 t.test('each rule of a listing has its derivation, and the interval is that of fundingInfo', (t) => {
   const [first, second] = listingsOf(JKORF);
   t.same(first?.values, second?.values, 'both versions of the endpoint give the same listings');
@@ -326,8 +324,6 @@ t.test('each rule of a listing has its derivation, and the interval is that of f
   );
   t.end();
 });
-
-// ---- wire ----
 
 t.test('the plan subscribes each open listing once to every stream of it, on sockets of its shard', (t) => {
   const [template] = listingsOf(JKORF) as [ListingRecord];

@@ -654,8 +654,6 @@ t.test('figures sent as JSON numbers keep their digits', (t) => {
   t.end();
 });
 
-// ---- listings ----
-
 t.test('each rule of a listing has its derivation', (t) => {
   const usdm = listingsOf('cryptofeed-usdm-rest-instruments.ndjson.gz');
   t.equal(usdm.length, 120, 'perpetuals of 122 symbols: two are dated; one is not open yet and has no kind');
@@ -893,8 +891,6 @@ t.test("a pair's market is that of its request, or of the listings that use it",
   );
   t.end();
 });
-
-// ---- plan ----
 
 t.test('the plan subscribes books and prices apart, on the paths that deliver them', (t) => {
   const listings = [

@@ -31,8 +31,6 @@ const record = (
   values: unknown,
 ): unknown => bench.record(layer, symbol, [venueMs, receivedMs], values);
 
-// ---- recorded messages ----
-
 type Figures = Readonly<Record<'last' | 'funding' | 'oi' | 'volume' | 'turnover' | 'change', string>> & {
   readonly mark: string | null;
   readonly index: string;
@@ -401,8 +399,6 @@ t.test('recorded answers that lack their request give the records of the request
   t.end();
 });
 
-// ---- books ----
-
 type Level = readonly [string, string];
 
 /** The venue's own proof of a book: CRC32 over the best 25 levels a side, as it spells them. */
@@ -596,8 +592,6 @@ t.test('a book by request is printed with its digits, never joined; a merged one
   t.end();
 });
 
-// ---- v3: trades, liquidations, candles ----
-
 const v3 = (topic: string, data: readonly unknown[], more: object = {}, action = 'update'): VenueMessage =>
   frame({ action, arg: { instType: 'usdt-futures', topic, symbol: 'AUSDT', ...more }, data, ts: 1700000000009 });
 
@@ -757,8 +751,6 @@ t.test('candles of a minute alone, from every version', (t) => {
   t.end();
 });
 
-// ---- nothing, refusals ----
-
 t.test('messages without data of a perpetual give no record', (t) => {
   const silent: readonly (readonly [string, string, number])[] = [
     ['spot products', V1_CONTRACTS, 1],
@@ -823,8 +815,6 @@ t.test('what cannot be read is refused with its code', (t) => {
     );
   t.end();
 });
-
-// ---- listings ----
 
 const listListings = (message: VenueMessage): readonly ListingRecord[] =>
   bitget.mapReference({}, message)?.listings ?? [];
@@ -1001,8 +991,6 @@ t.test('the unified coin-margined line counts dollars, the older ones the base a
   ]);
   t.end();
 });
-
-// ---- plan ----
 
 const PRICE_LAYERS = ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'candles'];
 type Topic = { readonly instType: string; readonly topic: string; readonly symbol?: string };

@@ -29,8 +29,6 @@ const table = (name: string, action: string, ...rows: readonly (string | object)
     `{"table":"${name}","action":"${action}","data":[${rows.map((row) => (typeof row === 'string' ? row : JSON.stringify(row))).join(',')}]}`,
   );
 
-// ---- instruments ----
-
 t.test('a partial of an instrument gives every layer, in contracts, quote currency and fractions', (t) => {
   const at = [Date.UTC(2021, 6, 22, 22, 36, 5), null] as const;
   t.same(map(table('instrument', 'partial', findRow('XBTUSD'))), [
@@ -165,8 +163,6 @@ t.test('every active perpetual of the REST answer gives its layers', (t) => {
   t.end();
 });
 
-// ---- books ----
-
 t.test('levels without a price are identified by their id', (t) => {
   const state: MapState = {};
   t.same(mapLine(TARDIS, 3, state), [], 'nothing before the partial');
@@ -295,8 +291,6 @@ t.test('a chain shows only where a book begins', (t) => {
   );
   t.end();
 });
-
-// ---- trades, liquidations, candles ----
 
 t.test('trades as they are inserted; a liquidation order that buys closes a short', (t) => {
   t.same(mapLine(TARDIS, 1), [
@@ -428,8 +422,6 @@ t.test('what cannot be read is refused with its code', (t) => {
   for (const [what, message, code] of cases) t.equal(codeOf(message), code, what);
   t.end();
 });
-
-// ---- listings ----
 
 t.test('each rule of a listing has its derivation', (t) => {
   const listings = listingsOf(ACTIVE);
@@ -586,8 +578,6 @@ t.test('multipliers in symbols are undone; states and intervals are published', 
   );
   t.end();
 });
-
-// ---- plan ----
 
 const PRICE_LAYERS = ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation', 'candles'];
 

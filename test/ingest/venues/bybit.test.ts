@@ -23,8 +23,6 @@ const answer = (path: string, result: unknown, time: number | undefined = 170000
 const record = (layer: string, symbol: string, venueMs: number | null, values: unknown): unknown =>
   bench.record(layer, symbol, [venueMs, null], values);
 
-// ---- recorded messages ----
-
 const ticker = (symbol: string, ms: number, figures: Readonly<Record<string, unknown>>): readonly unknown[] => [
   record('ticker', symbol, ms, { last: figures.last }),
   record('mark', symbol, ms, { mark: figures.mark, index: figures.index }),
@@ -300,8 +298,6 @@ t.test('recorded messages give the records that their bytes contain', (t) => {
   t.end();
 });
 
-// ---- tickers ----
-
 const tickerFrame = (type: string, data: object, ts = 1700000000001, cs = 9): VenueMessage =>
   frame({ topic: 'tickers.AUSDT', type, data: { symbol: 'AUSDT', ...data }, cs, ts });
 const FULL = {
@@ -478,8 +474,6 @@ t.test('a turnover of an inverse listing is no change of its stats', (t) => {
   t.end();
 });
 
-// ---- books ----
-
 const bookFrame = (type: string, u: number, depth = 1000, levels = { b: [['5', '6']], a: [['7', '8']] }): string =>
   JSON.stringify({
     topic: `orderbook.${depth}.AUSDT`,
@@ -585,8 +579,6 @@ t.test('the assembled book joins the recorded snapshot and its delta', async (t)
   ]);
   t.equal(books.length, 2);
 });
-
-// ---- candles ----
 
 t.test('candles of a minute from the socket are closed when confirmed, others are none of ours', (t) => {
   const kline = {
@@ -717,8 +709,6 @@ t.test('recorded candles of REST by value, requested as minutes (their requests,
   t.end();
 });
 
-// ---- nothing, refusals ----
-
 t.test('messages without data of a perpetual give no record', (t) => {
   const silent: readonly (readonly [string, string, number])[] = [
     ['settled funding', REST, 1],
@@ -781,8 +771,6 @@ t.test('figures sent as JSON numbers keep their digits', (t) => {
   t.same(map(frame(text)), [record('mark', 'AUSDT', 1, { mark: '0.123456789012345678901', index: '0.0000001' })]);
   t.end();
 });
-
-// ---- listings ----
 
 const listListings = (message: VenueMessage, state = {}): readonly ListingRecord[] =>
   bybit.mapReference(state, message)?.listings ?? [];
@@ -917,8 +905,6 @@ t.test('listings before their launch come first and pass into the scope of their
   t.equal(bybit.mapReference({}, toVenueMessage(lineOf(REST, 6))), null, 'another answer is no reference');
   t.end();
 });
-
-// ---- plan ----
 
 t.test('the plan subscribes books apart from all else, each market on its socket, within the limits', (t) => {
   const linear = Array.from({ length: 230 }, (_, i) => instrument(`A${i}USDT`));

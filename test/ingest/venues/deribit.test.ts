@@ -342,8 +342,6 @@ t.test('figures keep the digits of their JSON numbers', (t) => {
   t.end();
 });
 
-// ---- books ----
-
 const readChain = (text: string): Chain | null => deribit.sequence(text);
 const change = (change_id: number, prev_change_id: number): Chain =>
   readChain(
@@ -406,8 +404,6 @@ t.test('the quick check of a book agrees with the mapper, and the first message 
   });
   t.end();
 });
-
-// ---- listings ----
 
 t.test('each rule of a listing has its derivation', (t) => {
   const listings = listingsOf(INSTRUMENTS);
@@ -514,8 +510,6 @@ t.test('statuses are the words of V-02', (t) => {
   t.equal(one({ kind: 'option' }), undefined);
   t.end();
 });
-
-// ---- wire ----
 
 type Call = {
   readonly id: number;

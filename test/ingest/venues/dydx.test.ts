@@ -239,8 +239,6 @@ t.test('what cannot be read is refused with its code', (t) => {
   t.end();
 });
 
-// ---- books ----
-
 t.test('a book that crosses is not served until it is whole again', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'dydx-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -364,8 +362,6 @@ t.test('the quick check of a book agrees with the mapper', (t) => {
   t.end();
 });
 
-// ---- listings ----
-
 const listListings = (markets: object): readonly ListingRecord[] =>
   dydx.mapReference({}, answer('GET https://indexer.dydx.trade/v4/perpetualMarkets', { markets }))?.listings ?? [];
 
@@ -439,8 +435,6 @@ t.test('each rule of a listing has its derivation', (t) => {
   });
   t.end();
 });
-
-// ---- wire ----
 
 type Socket = Extract<ReturnType<typeof dydx.plan>[number], { kind: 'socket' }>;
 type Command = { readonly type: string; readonly channel: string; readonly id?: string };

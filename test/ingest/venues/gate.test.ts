@@ -20,8 +20,6 @@ const REST = 'GET https://api.gateio.ws/api/v4/futures';
 const update = (channel: string, result: unknown): VenueMessage =>
   frame({ time: 1700000000, time_ms: 1700000000123, channel, event: 'update', result });
 
-// ---- tickers ----
-
 t.test('tickers give every layer, in contracts, quote currency and fractions', (t) => {
   const at = [1677629168840, null] as const;
   t.same(mapLine(TARDIS, 21), [
@@ -108,8 +106,6 @@ t.test('the list of contracts gives prices, and the rate with its interval and s
   );
   t.end();
 });
-
-// ---- books ----
 
 t.test('diffs keep their levels in order, sizes of zero and the stamp of the book', (t) => {
   t.same(mapLine(SESSION, 47), [
@@ -300,8 +296,6 @@ t.test('the recorded session joins its snapshots and is continuous; a missing fr
   t.end();
 });
 
-// ---- trades, liquidations, candles ----
-
 t.test('the sign of a trade is its side, the stamp the finest it has', (t) => {
   const trade = (id: string, side: string, price: string, quantity: string): unknown => ({
     id,
@@ -443,8 +437,6 @@ t.test('candles of a minute by price type; a closed window is marked', (t) => {
   t.end();
 });
 
-// ---- refusals ----
-
 t.test('messages without data of a perpetual give no record', (t) => {
   const silent: readonly (readonly [string, string, number])[] = [
     ['top of book', TARDIS, 17],
@@ -498,8 +490,6 @@ t.test('what cannot be read is refused with its code', (t) => {
   for (const [what, message, code] of cases) t.equal(codeOf(message), code, what);
   t.end();
 });
-
-// ---- listings ----
 
 t.test('each rule of a listing has its derivation', (t) => {
   const listings = listingsOf(CONTRACTS);
@@ -613,8 +603,6 @@ t.test('a size of zero is an inverse contract of one USD; other contracts in bit
   t.match([one?.scope, one?.listings.length], ['usdt/ETH_USDT', 1], 'one contract is a scope of its own');
   t.end();
 });
-
-// ---- plan ----
 
 type Asked = { readonly time: number; readonly channel: string; readonly event: string; readonly payload: string[] };
 const parseAsked = (text: string): Asked => JSON.parse(text) as Asked;

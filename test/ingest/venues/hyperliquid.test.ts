@@ -285,8 +285,6 @@ t.test('a context that cannot be read leaves the others', (t) => {
   t.end();
 });
 
-// ---- listings ----
-
 const bySymbol = (listings: readonly ListingRecord[], symbol: string): ListingRecord | undefined =>
   listings.find((listing) => listing.venue_symbol === symbol);
 
@@ -394,8 +392,6 @@ t.test("a builder's market is quoted in its own collateral, and a small k means 
   );
   t.end();
 });
-
-// ---- wire ----
 
 type Socket = Extract<ReturnType<typeof hyperliquid.plan>[number], { kind: 'socket' }>;
 

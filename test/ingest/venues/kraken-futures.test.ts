@@ -421,8 +421,6 @@ t.test('what cannot be read is refused with its code', (t) => {
   t.end();
 });
 
-// ---- books ----
-
 t.test('the recorded session is continuous, and a missing frame is found', (t) => {
   const lines = readRecording(`kraken-futures/${SESSION}`);
   const chains = listChains(venue, lines);
@@ -439,8 +437,6 @@ t.test('the recorded session is continuous, and a missing frame is found', (t) =
   t.same(mapped, chains, 'the quick check of a frame agrees with the mapper');
   t.end();
 });
-
-// ---- listings ----
 
 t.test('each rule of a listing has its derivation', (t) => {
   const [inverse, linear, thousands, share] = listingsOf(NAUTILUS_REST);
@@ -559,8 +555,6 @@ t.test('states of a listing', (t) => {
   t.equal(findStatus({}), 'unknown');
   t.end();
 });
-
-// ---- plan ----
 
 const PRICE_LAYERS = ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation', 'candles'];
 const perpetuals = (count: number): readonly ListingRecord[] => {

@@ -355,8 +355,6 @@ t.test('what cannot be read is refused with its code', (t) => {
   t.end();
 });
 
-// ---- books ----
-
 t.test(
   'a snapshot takes the updates behind it, a hole is found, a change at price zero moves the sequence only',
   (t) => {
@@ -421,8 +419,6 @@ t.test('the quick check of a book frame agrees with the mapper', (t) => {
   t.equal(kucoin.sequence('{"topic":"/contractMarket/level2:XBTMM22","data":{"sequence":1,"change":"5,buy,1"}}'), null);
   t.end();
 });
-
-// ---- listings ----
 
 t.test('each rule of a listing has its derivation', (t) => {
   t.same(listingsOf(SDK_REST), [
@@ -533,8 +529,6 @@ t.test(
     t.end();
   },
 );
-
-// ---- wire ----
 
 t.test('a socket is had by asking for its address and token', (t) => {
   const ask = kucoin.prepare?.request('https://api-futures.kucoin.com/api/v1/bullet-public');

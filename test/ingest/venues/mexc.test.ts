@@ -334,8 +334,6 @@ t.test('what cannot be read is refused with its code', (t) => {
   t.end();
 });
 
-// ---- books ----
-
 t.test('versions come alone or as ranges: old ones are dropped, one that straddles is taken, a hole is found', (t) => {
   const update = (end: number, begin?: number) => {
     const data = { asks: [], bids: [[5, end, 1]], version: end, ...(begin === undefined ? {} : { begin, end }) };
@@ -400,8 +398,6 @@ t.test('the quick check of a book frame agrees with the mapper', (t) => {
   }
   t.end();
 });
-
-// ---- listings ----
 
 t.test('each rule of a listing has its derivation, and the cycle is that of the answer about funding', (t) => {
   const state = {};
@@ -497,8 +493,6 @@ t.test('contracts settled in coins, thousands in names, states and dated contrac
   });
   t.end();
 });
-
-// ---- wire ----
 
 t.test('the plan subscribes each open contract once to every channel of it, on sockets of its shard', (t) => {
   const [template] = listingsOf(JKORF_REST) as [ListingRecord];

@@ -63,8 +63,6 @@ t.test('an answer without its request is read where it says what it is, and else
   }
 });
 
-// ---- whole sides ----
-
 type Side = 'bid' | 'ask';
 type Complete = Readonly<Record<Side, boolean>>;
 type PrintedBook = Printed & {
@@ -114,8 +112,6 @@ t.test('a side that a frame declares whole has complete bands, however far it re
     }
   t.ok(new Set(declaring).size >= 8, `${[...new Set(declaring)]}`);
 });
-
-// ---- contracts with a delivery ----
 
 const give = (venue: Venue, message: VenueMessage): readonly NormalisedRecord[] => {
   const listings = readReference(venue, message)?.listings ?? [];

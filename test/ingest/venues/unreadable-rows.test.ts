@@ -91,8 +91,6 @@ t.test('a row that cannot be read leaves the other rows', (t) => {
   t.end();
 });
 
-// ---- listings ----
-
 /** Elements of an answer, by the path of the venue's facts: `*` is every member. */
 const listElements = (tree: unknown, path: string): readonly Holder[] => {
   const steps = path.split('.').filter((step) => step !== '');

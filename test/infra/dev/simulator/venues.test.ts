@@ -105,8 +105,6 @@ const makeFrame = (text: string, sentAt: number): VenueMessage => ({
   payload: Buffer.from(text),
 });
 
-// ---- comparison ----
-
 /** Names of a record's values in the rows of truth, where they differ. */
 const TRUTH_LAYER: Readonly<Record<string, TruthRow['layer']>> = {
   trade: 'trades',
@@ -252,8 +250,6 @@ function toKey({ layer, venue_symbol: symbol, venue_ts, values }: Compared): str
   if (layer === 'trade') return `trades ${symbol} ${values.id}`;
   return `${TRUTH_LAYER[layer] ?? layer} ${symbol} ${venue_ts}`;
 }
-
-// ---- one venue ----
 
 async function readListings(
   venue: Venue,

@@ -10,8 +10,6 @@ import type { Trade } from '../../trade.ts';
 const price = ({ priceDecimals }: SimListing, units: number): string => fixed(units, priceDecimals);
 const size = ({ qtyDecimals }: SimListing, units: number): string => fixed(units, qtyDecimals);
 
-// ---- tickers ----
-
 /** A ticker's members as text, in the venue's order; a delta holds those that changed. */
 export type Ticker = Readonly<Record<string, string>>;
 
@@ -72,8 +70,6 @@ export function tickers({ listing, lastId }: Instrument, { type, members, atMs }
   return `{"topic":"tickers.${listing.symbol}","type":"${type}","data":${data},"cs":${lastId},"ts":${atMs}}`;
 }
 
-// ---- books ----
-
 function changesText(listing: SimListing, changes: readonly Change[], side: 'b' | 'a'): string {
   let text = '';
   for (const change of changes) {
@@ -118,8 +114,6 @@ export function orderbook(
 ): string {
   return `{"topic":"${topic}","type":"${type}","ts":${at.ts},"data":${at.data},"cts":${at.cts}}`;
 }
-
-// ---- trades, liquidations, candles ----
 
 /** Eight, four, four, four and twelve hexadecimal digits, the format of the venue's execution ids. */
 export const tradeId = ({ id }: Trade): string => `51b0d1ce-0000-5000-8000-${id.toString(16).padStart(12, '0')}`;

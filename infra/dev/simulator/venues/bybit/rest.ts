@@ -76,8 +76,6 @@ const toTime = (nowMs: number): unknown => ({
   timeNano: `${nowMs}000000`,
 });
 
-// ---- instruments ----
-
 const MINUTES_PER_HOUR = 60;
 /** Bound in price units, beyond which the venue accepts no order. */
 const HIGHEST = 40;
@@ -140,8 +138,6 @@ function instruments(listed: readonly Instrument[], category: Market, query: URL
   const nextPageCursor = from + limit < all.length ? encodeURIComponent(`from=${from + limit}`) : '';
   return { category, list: all.slice(from, from + limit), nextPageCursor };
 }
-
-// ---- figures ----
 
 function tickers({ truth }: Deps, { nowMs }: RestRequest, listed: readonly Instrument[]): unknown {
   return listed.map((instrument) => {

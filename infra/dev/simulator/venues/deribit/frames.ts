@@ -17,8 +17,6 @@ const exact = (units: number): string => float(units, FINE);
 export const notification = (channel: string, data: string): string =>
   `{"jsonrpc":"2.0","method":"subscription","params":{"channel":"${channel}","data":${data}}}`;
 
-// ---- ticker ----
-
 /** A fraction of six decimals as a percentage of four. */
 const PERCENT_DECIMALS = 2;
 
@@ -65,8 +63,6 @@ export const perpetual = ({ index, fundingRate }: Instrument, atMs: number): str
 
 export const priceIndex = ({ listing, index }: Instrument, atMs: number): string =>
   `{"timestamp":${atMs},"price":${exact(index)},"index_name":"${toIndex(listing)}"}`;
-
-// ---- books ----
 
 /** Best first. */
 function levels<T>(
@@ -126,8 +122,6 @@ export function orderBook(instrument: Instrument, bids: Levels, most: number): s
   return `{${tickerMembers(instrument, changedAtMs)},"change_id":${diffId},${sides}}`;
 }
 
-// ---- trades ----
-
 /** One match; a forced one is marked with the forced side, which is always the taker. */
 export function trade({ listing, mark, index }: Instrument, made: Trade): string {
   const { id, price: at, qty, buyerIsMaker, atMs } = made;
@@ -137,8 +131,6 @@ export function trade({ listing, mark, index }: Instrument, made: Trade): string
   const forced = made.isLiquidation ? ',"liquidation":"T"' : '';
   return `{"timestamp":${atMs},"direction":"${buyerIsMaker ? 'sell' : 'buy'}",${figures},${beside},${names}${forced}}`;
 }
-
-// ---- candles ----
 
 const COLUMNS = ['open', 'high', 'low', 'close', 'volume', 'cost'] as const;
 
@@ -169,8 +161,6 @@ export function candleColumns({ listing }: Instrument, candles: readonly TradeCa
   const ticks = candles.map(({ openMs }) => openMs).join(',');
   return `{"status":"${candles.length === 0 ? 'no_data' : 'ok'}","ticks":[${ticks}],${columns}}`;
 }
-
-// ---- instruments ----
 
 /** Without an end: the year 3000. */
 const NO_END_MS = 32_503_708_800_000;

@@ -55,8 +55,6 @@ export const findDoor =
   (url) =>
     url.pathname === '/ws/api/v2' ? { scope: SCOPE, open: (connection) => openSession(deps, connection) } : null;
 
-// ---- heartbeats ----
-
 const SHORTEST_INTERVAL_S = 10;
 /** A test request without a reply within this time ends the connection. */
 const ANSWER_WITHIN_MS = 10_000;
@@ -93,8 +91,6 @@ function createHeartbeat({ sockets }: Deps, connection: Connection) {
     },
   };
 }
-
-// ---- calls ----
 
 function channelsIn({ channels }: Parameters): readonly string[] {
   if (!Array.isArray(channels)) throw wrongParameter('channels', 'missing');

@@ -12,8 +12,6 @@ const size = ({ qtyDecimals }: SimListing, units: number): string => float(units
 
 export const frame = (channel: string, data: string): string => `{"channel":"${channel}","data":${data}}`;
 
-// ---- book ----
-
 /** Levels a side. */
 export const LEVELS = 20;
 const ORDERS = 9;
@@ -35,8 +33,6 @@ export function book({ listing, book: { asks }, changedAtMs }: Instrument, bids:
   return `{"coin":"${listing.symbol}","time":${changedAtMs},"levels":${sides}}`;
 }
 
-// ---- context ----
-
 const PREMIUM_DECIMALS = 10;
 
 /** Has no time. The rate is that of an hour. */
@@ -55,8 +51,6 @@ export function context({ listing, book: { bids, asks }, day, ...instrument }: I
 
 export const coinContext = (instrument: Instrument): string =>
   `{"coin":"${instrument.listing.symbol}","ctx":${context(instrument)}}`;
-
-// ---- trades, candles ----
 
 const HASH_DIGITS = 64;
 const USERS = '["0x6802b4267f7f2bf7003dcf993c51542245b38329","0x13558be785661958932ceac35ba20de187275a42"]';

@@ -69,8 +69,6 @@ function answerRequest(deps: Deps, question: Question, nowMs: number): string | 
   }
 }
 
-// ---- markets ----
-
 /** Tokens that perpetuals are settled in. */
 const TOKENS = { USDC: 0, USDE: 235 } as const;
 const SPOT_META = {
@@ -110,8 +108,6 @@ function contexts(deps: Deps, market: Market, nowMs: number): readonly string[] 
     return context(instrument);
   });
 }
-
-// ---- coins ----
 
 /** The response for a coin that does not exist is null. */
 function ofCoin({ market }: Deps, { coin }: Question, answer: (instrument: Instrument) => string): string {

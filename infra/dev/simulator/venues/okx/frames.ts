@@ -19,8 +19,6 @@ function coins(listing: SimListing, contracts: number, atPrice: number): string 
   return (units / 10 ** decimals / (atPrice / 10 ** listing.priceDecimals)).toFixed(4);
 }
 
-// ---- frames ----
-
 /** `instId`, or `instType` of the one channel with all swaps. */
 export const argument = (channel: string, subject: string): string =>
   `{"channel":"${channel}","${channel === 'liquidation-orders' ? 'instType' : 'instId'}":"${subject}"}`;
@@ -30,8 +28,6 @@ export const frame = (channel: string, subject: string, element: string): string
 
 export const bookFrame = (instId: string, action: 'snapshot' | 'update', element: string): string =>
   `{"arg":${argument('books', instId)},"action":"${action}","data":[${element}]}`;
-
-// ---- prices ----
 
 const swap = ({ symbol }: SimListing): string => `"instType":"SWAP","instId":"${symbol}"`;
 
@@ -77,8 +73,6 @@ export function openInterest({ listing, openInterest: contracts, last }: Instrum
   const oiCcy = coins(listing, contracts, last.price);
   return `{${swap(listing)},"oi":"${size(listing, contracts)}","oiCcy":"${oiCcy}","ts":"${atMs}"}`;
 }
-
-// ---- books ----
 
 const ORDERS = 7;
 
@@ -131,8 +125,6 @@ export const emptyUpdate = (instrument: Instrument, prevSeqId: number): string =
 export const restBook = (instrument: Instrument, bids: Levels, most: number): string =>
   `{${toSides(instrument, bids, most)},"ts":"${instrument.changedAtMs}"}`;
 
-// ---- trades, liquidations ----
-
 /** One match, which filled `count` orders. */
 export function tradeElement(
   { listing, lastId }: Instrument,
@@ -149,8 +141,6 @@ export function liquidation({ listing }: Instrument, trade: Trade): string {
   const detail = `{"bkLoss":"0","ccy":"",${figures},"posSide":"${posSide}","side":"${side}","ts":"${trade.atMs}"}`;
   return `{"details":[${detail}],"instFamily":"${listing.pair}",${swap(listing)},"uly":"${listing.pair}"}`;
 }
-
-// ---- candles ----
 
 const PRICES = ['open', 'high', 'low', 'close'] as const;
 const quoted = (texts: readonly string[]): string => `["${texts.join('","')}"]`;

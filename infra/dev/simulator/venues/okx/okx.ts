@@ -172,8 +172,7 @@ class Channels {
     this.#books.passSecond(instrument);
   }
 
-  // ---- indexes: sent once for all listings of an index ----
-
+  /** Indexes, each once for all its listings. */
   *#indexes(): Iterable<readonly [string, readonly Instrument[], Instrument]> {
     const { market } = this.#deps;
     for (const index of new Set(market.instruments.map(({ listing }) => toIndex(listing)))) {

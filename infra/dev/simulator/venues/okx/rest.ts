@@ -152,8 +152,6 @@ function makeElements(deps: Deps, request: RestRequest): readonly string[] {
   }
 }
 
-// ---- instruments ----
-
 function info({ listing }: Instrument): object {
   const { symbol, pair, base, margin, isInverse, contractSize } = listing;
   const step = fixed(1, listing.qtyDecimals);
@@ -204,8 +202,6 @@ function instruments(deps: Deps, request: RestRequest): readonly string[] {
   if (request.query.get('instType') === 'FUTURES') return [JSON.stringify(DATED)];
   return findSwaps(deps, request).map((instrument) => JSON.stringify(info(instrument)));
 }
-
-// ---- figures ----
 
 const MOST_LEVELS = 400;
 
