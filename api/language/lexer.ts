@@ -86,7 +86,10 @@ const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[]
   [/^\.[0-9]/, (text) => `Write 0${text}.`],
   [/^;/, 'A query has no end mark; leave ";" out.'],
   [/^!/, NO_NOT],
-  [/^[0-9]{4}-[0-9]{2}-[0-9]{2}/, 'Write an instant with a zone and at most six fractional digits, such as 2026-01-15T12:00:00Z.'],
+  [
+    /^[0-9]{4}-[0-9]{2}-[0-9]{2}/,
+    'Write an instant with a zone and at most six fractional digits, such as 2026-01-15T12:00:00Z.',
+  ],
   [/^[0-9.]+(?:ms|[smhd])$/, 'Write a whole number of one unit of s, m, h, d, such as 90s.'],
   [/^[0-9.]+e[+-]?[0-9]+(?:bps|%)?$/, 'Write a number with an exponent of at most 400 in size.'],
   [/^[0-9]/, 'Write a number such as 0.5, 1e6, 1bps or 0.01%.'],
