@@ -1,5 +1,6 @@
 // The tool server as an app of its own: one path that takes POST, the documents of sign-in, nothing else (T-01, T-07). `main.ts` listens.
 import cors from '@fastify/cors';
+import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { readPath, readQuery } from '../contract/request-url.ts';
@@ -27,8 +28,6 @@ export type ToolAppDeps = McpDeps &
 /** Twenty messages of a batch, each as large as a request of the API may be. */
 const BODY_BYTES = 20 * 65_536;
 const REQUEST_TIMEOUT_MS = 30_000;
-const PARSE_ERROR = -32_700;
-const INVALID_REQUEST = -32_600;
 
 const sendRefused = (reply: FastifyReply, { status, headers, body }: Refused): FastifyReply =>
   reply.code(status).headers(headers).header('cache-control', 'no-store').send(body);
@@ -103,10 +102,10 @@ const addFailures = (app: FastifyInstance, log: Logger): void => {
     if (statusCode >= 500) log.error({ err: error }, 'request of the tool server failed');
     const [code, message] =
       statusCode === 413
-        ? [INVALID_REQUEST, `The body is larger than ${BODY_BYTES} bytes.`]
+        ? [ProtocolErrorCode.InvalidRequest, `The body is larger than ${BODY_BYTES} bytes.`]
         : statusCode >= 500
-          ? [-32_603, 'The tool server failed.']
-          : [PARSE_ERROR, 'The body is not JSON in UTF-8.'];
+          ? [ProtocolErrorCode.InternalError, 'The tool server failed.']
+          : [ProtocolErrorCode.ParseError, 'The body is not JSON in UTF-8.'];
     const { text } = refuseRequest({ status: statusCode, code, message });
     return reply.code(statusCode).type('application/json').send(text);
   });

@@ -16,6 +16,15 @@ export type ToolCaller = Caller & { readonly onUnauthorized: () => void };
 
 const isAnswer = ({ status }: ApiAnswer): boolean => status >= 200 && status < 300;
 
+/** Null: the text is of something before the API, such as a page of a proxy. */
+const readAnswer = (text: string): Record<string, unknown> | null => {
+  try {
+    return parseKeepingDigits(text) as Record<string, unknown>;
+  } catch {
+    return null;
+  }
+};
+
 /** Never rejects: whatever went wrong is a failure that a model can read. */
 export const callTool = async (
   tool: Tool,
@@ -26,8 +35,6 @@ export const callTool = async (
   if (answer.status === 401) caller.onUnauthorized();
   if (!isAnswer(answer)) return toFailure(answer);
   const { text } = answer;
-  return {
-    content: [{ type: 'text', text }],
-    structuredContent: parseKeepingDigits(text) as Record<string, unknown>,
-  };
+  const structuredContent = readAnswer(text);
+  return structuredContent === null ? toFailure(UNREACHABLE) : { content: [{ type: 'text', text }], structuredContent };
 };

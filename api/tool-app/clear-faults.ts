@@ -1,6 +1,6 @@
 // The protocol library answers parameters that are none with what its validator found, as a failure of its own: here they become one sentence.
+import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 
-const INVALID_PARAMS = -32_602;
 /** A message that is the validator's list of issues. */
 const LIST = /^(?:Invalid [\w/]+ request: )?(\[[\s\S]*\])$/;
 /** An answer that may have one: most have none, and are not read again. */
@@ -34,7 +34,11 @@ export const clearFault = <M extends object>(message: M): M => {
   const { id, error } = message as Message;
   const issue = readIssue(error?.message ?? '');
   if (issue === null) return message;
-  return { jsonrpc: '2.0', id, error: { code: INVALID_PARAMS, message: toSentence(issue) } } as unknown as M;
+  return {
+    jsonrpc: '2.0',
+    id,
+    error: { code: ProtocolErrorCode.InvalidParams, message: toSentence(issue) },
+  } as unknown as M;
 };
 
 /** The same for the text of an answer. */

@@ -2,6 +2,7 @@
 import {
   createMcpHandler,
   isLegacyRequest,
+  ProtocolErrorCode,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { ToolCaller } from './call-tool.ts';
@@ -25,12 +26,13 @@ export type Posted = {
 /** Null text: there is nothing to answer. */
 export type Answered = { readonly status: number; readonly text: string | null };
 
-const INVALID_REQUEST = -32_600;
-const METHOD_NOT_FOUND = -32_601;
-
 type Fault = { readonly status: number; readonly code: number; readonly message: string; readonly id?: unknown };
 
-const NESTED: Fault = { status: 400, code: INVALID_REQUEST, message: 'A batch has messages, and no batch in it.' };
+const NESTED: Fault = {
+  status: 400,
+  code: ProtocolErrorCode.InvalidRequest,
+  message: 'A batch has messages, and no batch in it.',
+};
 
 /** A request that the protocol layer refuses. */
 export const refuseRequest = ({ status, code, message, id = null }: Fault): Answered => ({
@@ -71,7 +73,12 @@ export const createExchange = (deps: McpDeps, url: string): ((posted: Posted) =>
     if (await isLegacyRequest(request, body)) return answerLegacy(request, posted);
     const { method, id } = readMembers(body);
     if (method === STREAMED) {
-      return refuseRequest({ status: 404, code: METHOD_NOT_FOUND, message: 'Nothing here changes by itself.', id });
+      return refuseRequest({
+        status: 404,
+        code: ProtocolErrorCode.MethodNotFound,
+        message: 'Nothing here changes by itself.',
+        id,
+      });
     }
     const authInfo = { token: '', clientId: '', scopes: [], extra: { caller } };
     return readText(await modern.fetch(request, { authInfo, parsedBody: body }));
@@ -97,6 +104,6 @@ export const createExchange = (deps: McpDeps, url: string): ((posted: Posted) =>
       return answerBatch(headers, posted, body);
     }
     const message = `A batch has 1 to ${MOST_OF_A_BATCH} messages of revision ${BATCH_REVISION}, none of them initialize.`;
-    return Promise.resolve(refuseRequest({ status: 400, code: INVALID_REQUEST, message }));
+    return Promise.resolve(refuseRequest({ status: 400, code: ProtocolErrorCode.InvalidRequest, message }));
   };
 };

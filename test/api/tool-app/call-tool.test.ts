@@ -1,0 +1,40 @@
+// What a call of a tool makes of any answer: a result or a failure that a model can read, and never an exception (T-05).
+import t from 'tap';
+import type { ApiAnswer } from '../../../api/tool-app/call-api.ts';
+import { callTool } from '../../../api/tool-app/call-tool.ts';
+import type { Tool } from '../../../api/tool-app/tools.ts';
+
+const call = (answer: () => Promise<ApiAnswer>) => {
+  let isUnauthorized = false;
+  const onUnauthorized = (): void => {
+    isUnauthorized = true;
+  };
+  const caller = { key: 'key', address: null, signal: new AbortController().signal, onUnauthorized };
+  const tool = { method: 'GET', path: '/v2/venues', defaults: {} } as unknown as Tool;
+  return callTool(tool, { args: {}, caller }, answer).then((result) => ({ result, isUnauthorized }));
+};
+
+const answered = (status: number, text: string) => () => Promise.resolve({ status, retryAfterS: null, text });
+
+t.test('an answer is passed on as text and as content with its digits', async (t) => {
+  const text = '{"price":0.10,"id":9007199254740993}';
+  const { result } = await call(answered(200, text));
+  t.match(result, { content: [{ type: 'text', text }] });
+  t.equal(JSON.stringify((result as { structuredContent: unknown }).structuredContent), text);
+});
+
+t.test('what is no answer of the API is a failure to try again', async (t) => {
+  const [page, gone] = [answered(200, '<html>'), () => Promise.reject(new Error('refused'))];
+  for (const answer of [page, gone, answered(502, '<html>')]) {
+    const { result } = await call(answer);
+    t.match(result, { isError: true, _meta: { 'http/status': 503 } });
+    t.match(JSON.parse(result.content[0].text), { code: 'UNAVAILABLE', retry: true, retry_after: 5 });
+  }
+});
+
+t.test('a key that the API does not accept is the answer to the whole request', async (t) => {
+  const text = JSON.stringify({ errors: [{ code: 'AUTH_INVALID', message: 'The key is not valid.' }] });
+  const { result, isUnauthorized } = await call(answered(401, text));
+  t.match(result, { isError: true });
+  t.equal(isUnauthorized, true);
+});
