@@ -165,21 +165,25 @@ export class Places {
   /** From the store; while it is unavailable, from what this process counts by itself. Never rejects. */
   async #requestPlaces(asks: readonly PlaceAsk[]): Promise<readonly PlaceGrant[]> {
     const now = performance.now();
-    if (now >= this.#awayUntil && !this.#isLate) {
-      try {
-        const { grants, isForgotten, processes } = await within(this.#exchangeOnce(asks), ANSWER_MS);
-        this.#seenAt = now;
-        this.#processes = Math.max(1, processes);
-        if (isForgotten) for (const held of this.#held.values()) held.told = UNKNOWN;
-        asks.forEach(({ name, held, busy }, i) => {
-          const known = this.#held.get(name);
-          if (known !== undefined) known.told = { held: held + (grants[i]?.granted ?? 0), busy };
-        });
-        return grants;
-      } catch {
-        this.#awayUntil = performance.now() + AWAY_MS;
-      }
+    if (now < this.#awayUntil || this.#isLate) return this.#grantAlone(asks);
+    try {
+      const { grants, isForgotten, processes } = await within(this.#exchangeOnce(asks), ANSWER_MS);
+      this.#seenAt = now;
+      this.#processes = Math.max(1, processes);
+      if (isForgotten) for (const held of this.#held.values()) held.told = UNKNOWN;
+      asks.forEach(({ name, held, busy }, i) => {
+        const known = this.#held.get(name);
+        if (known !== undefined) known.told = { held: held + (grants[i]?.granted ?? 0), busy };
+      });
+      return grants;
+    } catch {
+      this.#awayUntil = performance.now() + AWAY_MS;
+      return this.#grantAlone(asks);
     }
+  }
+
+  /** What this process may take while the store is unavailable; the store is told everything again afterwards. */
+  #grantAlone(asks: readonly PlaceAsk[]): readonly PlaceGrant[] {
     for (const { name } of asks) {
       const held = this.#held.get(name);
       if (held !== undefined) held.told = UNKNOWN;

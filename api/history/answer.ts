@@ -1,7 +1,6 @@
 // The items of a history answer: listing by listing, layer by layer, as the bytes that are sent and hashed (H-05 to H-08, H-16).
 import { formatDuration } from '../../schemas/durations.ts';
 import { serviceError } from '../../schemas/errors.ts';
-import type { GapCause } from '../../schemas/gap-causes.ts';
 import { formatInstant, MICROS_PER_SECOND } from '../../schemas/instants.ts';
 import { byKey, type JsonValue, type NumberFormat, rawJson, writeJson } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
@@ -16,23 +15,22 @@ import { findUnit, isQuantity, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, windowMicros } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
-import { refuseTooLarge, retentionFrom, type Span, unlistedSpans } from './past.ts';
+import { ROWS_AT_A_TIME, refuseTooLarge, retentionFrom, type Span, unlistedSpans } from './past.ts';
+import { lastInstant } from './request.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { rowObject } from './row-object.ts';
 import {
+  type AnswerAt,
   answerPeriods,
   answerRaw,
   listPeriods,
   listReadings,
   newestAt,
-  type RawRow,
   type ReadingRow,
 } from './series.ts';
 import type { HistoryReader } from './store.ts';
 import type { StoredRow } from './stored-row.ts';
 
-/** Rows read at a time: what an answer holds besides its own text. */
-const ROWS_AT_A_TIME = 20_000;
 const RAW_ROWS = ENDPOINT_LIMITS.history_raw_rows;
 
 export type HistoryOptions = {
@@ -51,9 +49,6 @@ export type HistoryOptions = {
 };
 type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
-/** The answer at one instant; `gapCause` null: nothing was ever received. */
-type AnswerAt = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
-
 const answerInstants = (series: readonly StoredRow[], instants: readonly Micros[]): AnswerAt[] => {
   const readings = listReadings(series);
   return instants.map((at) => ({ at, row: newestAt(readings, at), gapCause: null }));
@@ -63,7 +58,7 @@ const answerRawRows = (
   series: readonly StoredRow[],
   asked: RequestedTimes & { mode: 'raw' },
   layer: ReadingLayer,
-): RawRow[] => answerRaw(series, { from: asked.from, to: asked.to, windowMicros: windowMicros(layer) });
+): AnswerAt[] => answerRaw(series, { from: asked.from, to: asked.to, windowMicros: windowMicros(layer) });
 
 const answerSeries = (
   series: readonly StoredRow[],
@@ -87,8 +82,6 @@ const withinLife = (said: AnswerAt, unlisted: readonly Span[], { mode }: Request
   if (!unlisted.some(({ from, to }) => said.at >= from && said.at < to)) return said;
   return said.row === null || mode === 'at' ? { at: said.at, row: null, gapCause: 'not_listed' } : said;
 };
-
-const lastInstant = (asked: RequestedTimes): Micros => (asked.mode === 'at' ? (asked.instants.at(-1) ?? 0) : asked.to);
 
 type ListingSeries = {
   readonly selected: Selected;

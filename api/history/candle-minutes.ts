@@ -8,11 +8,8 @@ import { sealsAt } from '../../schemas/windows.ts';
 import { type Selected, toListingId } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { type CandleQuestion, type Candles, gatherCandles, type StoredCandle } from './candle-rows.ts';
-import { retentionFrom, type Span } from './past.ts';
+import { ROWS_AT_A_TIME, retentionFrom, type Span } from './past.ts';
 import type { HistoryReader } from './store.ts';
-
-/** Rows read at a time: what an answer holds besides its own text. */
-export const ROWS_AT_A_TIME = 20_000;
 
 type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 /** Periods of `length` from `from` to `to`, both on boundaries. */
@@ -65,28 +62,31 @@ const turnSpans = (
     .map((open) => ({ from: open, to: Math.min(open + length, to) }));
 };
 
-/** Known minutes of such periods, by listing id and open time. */
-export const gatherMinutes = async (
-  sources: Sources,
-  gathered: Gathered,
-  periods: Periods,
-): Promise<ReadonlyMap<string, ReadonlyMap<Micros, StoredCandle>>> => {
-  const bySpan = new Map<string, { readonly span: Span; readonly listings: Selected[] }>();
-  const known = { ...gathered, live: sources.live };
+type SpanListings = { readonly span: Span; readonly listings: Selected[] };
+
+/** The spans whose minutes are needed, each once with all its listings. Periods of a minute need none. */
+const groupBySpan = (gathered: Gathered & Pick<Sources, 'live'>, periods: Periods): Iterable<SpanListings> => {
+  const bySpan = new Map<string, SpanListings>();
   for (const one of periods.length === MICROS_PER_MINUTE ? [] : gathered.listings) {
-    for (const span of [
-      ...lastSpan(one, periods),
-      ...turnSpans(one, known, periods),
-      ...unsealedSpan(one, known, periods),
-    ]) {
+    const spans = [lastSpan(one, periods), turnSpans(one, gathered, periods), unsealedSpan(one, gathered, periods)];
+    for (const span of spans.flat()) {
       const key = `${span.from} ${span.to}`;
       const held = bySpan.get(key) ?? { span, listings: [] };
       bySpan.set(key, held);
       held.listings.push(one);
     }
   }
+  return bySpan.values();
+};
+
+/** Known minutes of such periods, by listing id and open time. */
+export const gatherMinutes = async (
+  sources: Sources,
+  gathered: Gathered,
+  periods: Periods,
+): Promise<ReadonlyMap<string, ReadonlyMap<Micros, StoredCandle>>> => {
   const minutes = new Map(gathered.listings.map((one) => [toListingId(one), new Map<Micros, StoredCandle>()] as const));
-  for (const { span, listings } of bySpan.values()) {
+  for (const { span, listings } of groupBySpan({ ...gathered, live: sources.live }, periods)) {
     const question: CandleQuestion = { timeframe: BASE_TIMEFRAME, priceType: periods.priceType, ...span };
     const step = Math.max(1, Math.floor((ROWS_AT_A_TIME * MICROS_PER_MINUTE) / (span.to - span.from)));
     for (let i = 0; i < listings.length; i += step) {

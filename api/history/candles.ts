@@ -12,7 +12,7 @@ import { type Selected, toListingId, versionAt } from '../live/listing-book.ts';
 import { findPricePolicy } from '../live/listing-view.ts';
 import { figureOrNull, type Mark, makeConversion, mayNeedMark, orNone, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { gatherMinutes, minuteEnd, ROWS_AT_A_TIME } from './candle-minutes.ts';
+import { gatherMinutes, minuteEnd } from './candle-minutes.ts';
 import {
   type Candles,
   gatherCandles,
@@ -24,7 +24,7 @@ import {
 } from './candle-rows.ts';
 import { gatherLosses, readRecent } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
-import { refuseTooLarge, retentionFrom, type Span, unlistedSpans } from './past.ts';
+import { ROWS_AT_A_TIME, refuseTooLarge, retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { joinSeries, listReadings } from './series.ts';
 import type { HistoryReader } from './store.ts';

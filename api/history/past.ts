@@ -10,6 +10,8 @@ import { type LiveListing, type Selected, versionAt } from '../live/listing-book
 import type { LiveMemory } from '../live/memory.ts';
 import { WHOLE_WITHIN_MS } from '../live/whole.ts';
 
+/** Rows read at a time: what an answer holds besides its own text. */
+export const ROWS_AT_A_TIME = 20_000;
 /** An instant is settled this long after it, once everything recorded in time can be read (N-11). */
 const SETTLE_AFTER: Micros = 120_000_000;
 /** A venue's first listings are read within this; before it the service knew none. */
@@ -158,6 +160,9 @@ export const windowFaults = (from: string | undefined, to: string | undefined): 
   return [shapeFault('/to', 'The window ends before it begins.', 'Send from before to.')];
 };
 
+/** `path`: the member of the request that the refusal names. */
+type Reach = { readonly evaluatedAt: Micros; readonly path: string };
+
 /** A window that starts before the plan's history (H-09). */
 export const reachRefusals = (first: Micros, plan: Plan, { evaluatedAt, path }: Reach): ApiError[] => {
   const earliest = plan.history_days === null ? 0 : evaluatedAt - plan.history_days * MICROS_PER_DAY;
@@ -165,4 +170,3 @@ export const reachRefusals = (first: Micros, plan: Plan, { evaluatedAt, path }: 
   const message = `The plan ${plan.name} reaches back to ${formatInstant(earliest)}.`;
   return [{ code: 'PLAN_LIMIT', message, hint: 'Ask from then on, or change the plan.', path }];
 };
-type Reach = { readonly evaluatedAt: Micros; readonly path: string };

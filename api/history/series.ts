@@ -45,8 +45,8 @@ const lastEndedBy = (rows: readonly StoredRow[], at: Micros): number => {
 export const newestAt = (readings: readonly ReadingRow[], at: Micros): ReadingRow | null =>
   readings[lastEndedBy(readings, at)] ?? null;
 
-/** The answer for a period `(start, end]` or for an instant: a reading, or why there is none. */
-export type Answered = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
+/** The answer for a period `(start, end]` or for an instant: a reading, or why there is none. Both null: nothing was ever received. */
+export type AnswerAt = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
 
 export type Period = { readonly start: Micros; readonly end: Micros };
 
@@ -68,7 +68,7 @@ const causeIn = (gaps: readonly StoredRow[], { start, end }: Period): GapCause =
 };
 
 /** The last reading of each period; the previous period's is not carried (H-06, mode interval). */
-export const answerPeriods = (series: readonly StoredRow[], periods: readonly Period[]): Answered[] => {
+export const answerPeriods = (series: readonly StoredRow[], periods: readonly Period[]): AnswerAt[] => {
   const readings = listReadings(series);
   const gaps = listGaps(series);
   return periods.map((period) => {
@@ -78,8 +78,6 @@ export const answerPeriods = (series: readonly StoredRow[], periods: readonly Pe
   });
 };
 
-export type RawRow = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
-
 /**
  * Every stored row with `from <= received_at < to`, late ones too, and each window without a row's reading by its end (H-06, mode raw).
  * A row that closes several windows is one answer a window, so that answers do not depend on how many were sealed at once.
@@ -87,7 +85,7 @@ export type RawRow = { readonly at: Micros; readonly row: ReadingRow | null; rea
 export const answerRaw = (
   series: readonly StoredRow[],
   { from, to, windowMicros }: { readonly from: Micros; readonly to: Micros; readonly windowMicros: Micros },
-): RawRow[] => {
+): AnswerAt[] => {
   const received = series.filter(isReading).map((row) => ({ at: row.reading.received_at, row, gapCause: null }));
   const filled = new Set(listReadings(series).map(({ at }) => at));
   const first = Math.ceil(from / windowMicros) * windowMicros;
@@ -102,5 +100,5 @@ export const answerRaw = (
   );
 };
 
-const inOrderOfRaw = (a: RawRow, b: RawRow): number =>
+const inOrderOfRaw = (a: AnswerAt, b: AnswerAt): number =>
   Number(a.row === null) - Number(b.row === null) || (a.row !== null && b.row !== null ? inOrder(a.row, b.row) : 0);

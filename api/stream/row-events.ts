@@ -1,6 +1,6 @@
 // Trades, liquidations and decided candles as streams send them: rows of the log, each once, as they come (ST-03 `event`, `candle`).
 import type { GapCause } from '../../schemas/gap-causes.ts';
-import { formatInstant } from '../../schemas/instants.ts';
+import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
 import { CANDLE_PRICES } from '../../schemas/layers/candle.ts';
 import { ROW_STREAMS, type RowLayer } from '../../schemas/layers/index.ts';
@@ -44,8 +44,6 @@ type Context = {
   readonly mark: () => Mark | null;
 };
 
-const instantOrNull = (at: Micros | undefined): string | null => (at === undefined ? null : formatInstant(at));
-
 const findUnit = ({ texts }: Row, { version }: Context): QuantityUnit =>
   unitCounted({ quantity_unit: texts.quantity_unit ?? null }, version);
 
@@ -59,7 +57,7 @@ const eventObject = (row: Row, context: Context): JsonValue => {
   const value = convertQuantity({ ...counted, mode: 'quote', listing: valueRule(rule) });
   const unknown = Object.entries({ quantity: asked, value }).filter(([, digits]) => digits === null);
   return {
-    venue_ts: instantOrNull(row.instants.venue_ts),
+    venue_ts: instantOrNull(row.instants.venue_ts ?? null),
     received_at: formatInstant(row.at),
     side: row.texts.side ?? null,
     price: figureOrNull(price),
@@ -99,10 +97,10 @@ const candleObject = (row: Row, context: Context): JsonValue => {
   if (digits === undefined && !isGap) reasons.volume ??= noVolumeReason(readKind('candles', row).priceType);
   return {
     open_time: formatInstant(row.at),
-    close_time: instantOrNull(row.instants.close_time),
+    close_time: instantOrNull(row.instants.close_time ?? null),
     status: row.texts.status ?? null,
     ...(isGap ? whyMissing(cause as GapCause, row.at, context.version.first_seen_at) : {}),
-    received_at: instantOrNull(row.instants.received_at),
+    received_at: instantOrNull(row.instants.received_at ?? null),
     ...Object.fromEntries(CANDLE_PRICES.map((name) => [name, figureOrNull(row.figures[name] ?? null)])),
     volume: figureOrNull(volume),
     turnover: turnover === undefined ? undefined : figureOrNull(turnover),

@@ -195,8 +195,9 @@ export const hadUnreadable = (state: TaskView, query: WindowQuery): boolean => {
   return false;
 };
 
-const listSpans = (connection: ConnectionView): readonly Span[] =>
-  connection.span.to === null ? [...connection.ended, connection.span] : connection.ended;
+/** The ended alive spans of a connection, and the current one while it is alive. */
+export const listSpans = ({ ended, span }: ConnectionView): readonly Span[] =>
+  span.to === null ? [...ended, span] : ended;
 
 /** The elements after an instant, and the last one before them: it explains all windows up to the next. */
 const keepSince = <T>(elements: readonly T[], instantOf: (element: T) => Micros, since: Micros): T[] =>

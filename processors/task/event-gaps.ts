@@ -5,7 +5,7 @@ import type { CoverName } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row, Span } from '../../schemas/topics.ts';
 import { toWindowDay } from '../../schemas/windows.ts';
-import { hadUnreadable, isAbout, lossCause, type WindowQuery } from './connections.ts';
+import { hadUnreadable, isAbout, listSpans, lossCause, type WindowQuery } from './connections.ts';
 import type { TaskContext } from './context.ts';
 import { eventGapRow } from './rows.ts';
 import type { ListingView, TaskView } from './state.ts';
@@ -19,7 +19,7 @@ type Stretch = Window & { readonly cause: GapCause };
 const listServingSpans = (state: TaskView, layer: CoverName, symbol: string): Span[] =>
   [...state.connections.values()]
     .filter((connection) => isAbout(connection, layer, symbol))
-    .flatMap(({ ended, span }) => (span.to === null ? [...ended, span] : ended))
+    .flatMap(listSpans)
     .sort((a, b) => a.from - b.from);
 
 /** Parts of a window in which none of the spans, ascending by start, was alive. */
@@ -37,11 +37,11 @@ const listUncovered = (spans: readonly Pick<Span, 'from' | 'to'>[], { from, at }
 /** A window's losses, and all else of it when a message could not be read: it may have held anything. */
 const fillUnreadable = (state: TaskView, losses: readonly Stretch[], query: WindowQuery): readonly Stretch[] => {
   if (!hadUnreadable(state, query)) return losses;
-  const covered = listUncovered(
+  const rest = listUncovered(
     losses.map(({ from, at: to }) => ({ from, to })),
     { from: query.from, at: query.to },
   );
-  const unread = covered.map((part) => ({ ...part, cause: 'parse_error' as const }));
+  const unread = rest.map((part) => ({ ...part, cause: 'parse_error' as const }));
   return [...losses, ...unread].sort((a, b) => a.from - b.from);
 };
 

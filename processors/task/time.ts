@@ -7,7 +7,7 @@ import type { StateEntry } from '../../schemas/topics.ts';
 import { SEALS_AFTER, windowEnd } from '../../schemas/windows.ts';
 import { endBooks, publishPending } from './book-readings.ts';
 import { dueAt } from './books.ts';
-import { expireConnections, pruneConnections } from './connections.ts';
+import { expireConnections, listSpans, pruneConnections } from './connections.ts';
 import { computeWatermark, pushProvisional, pushSealed, spanChanged, type TaskContext } from './context.ts';
 import { EVENT_GAP_WINDOW_MS, eventGapRows } from './event-gaps.ts';
 import { lastMinuteToSeal, sealMinutes } from './minute-seals.ts';
@@ -167,8 +167,7 @@ function* listRoundEntries(state: TaskView, round: number): Interruptible<StateE
   };
   if (state.capability) push('capability', { capability: state.capability });
   for (const connection of state.connections.values()) {
-    for (const span of connection.ended) push('connection', { span });
-    if (connection.span.to === null) push('connection', { span: connection.span });
+    for (const span of listSpans(connection)) push('connection', { span });
   }
   for (const { symbol, version, layers } of state.listings.values()) {
     push('listing', { symbol, listing: version });

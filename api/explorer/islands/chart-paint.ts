@@ -76,15 +76,13 @@ type Paint = {
   readonly palette: Palette;
 };
 
-const shownRange = ({ lines, candles, fromMs, toMs }: ChartData): Range => {
-  const figures = function* (): Generator<number> {
-    if (candles !== null) for (const { high, low } of candles) yield* [high, low];
-    else
-      for (const { xs, ys } of lines)
-        for (const [place, y] of ys.entries()) if ((xs[place] ?? 0) >= fromMs && (xs[place] ?? 0) <= toMs) yield y;
-  };
-  return findRange(figures()) ?? { low: 0, high: 1 };
+const shownFigures = ({ lines, candles, fromMs, toMs }: ChartData): readonly number[] => {
+  if (candles !== null) return candles.flatMap(({ high, low }) => [high, low]);
+  const isShown = (x = 0): boolean => x >= fromMs && x <= toMs;
+  return lines.flatMap(({ xs, ys }) => [...ys].filter((_, place) => isShown(xs[place])));
 };
+
+const shownRange = (data: ChartData): Range => findRange(shownFigures(data)) ?? { low: 0, high: 1 };
 
 const paintAxes = ({ on, data, frame, palette }: Paint, range: Range): void => {
   const { times, suffix } = data.axis;
