@@ -1,6 +1,8 @@
 // Instants: microseconds since 1970 internally, ISO 8601 UTC text externally (N-02, N-03).
 import type { Micros } from './records.ts';
 
+export const MS_PER_MINUTE = 60_000;
+export const MS_PER_DAY = 1_440 * MS_PER_MINUTE;
 export const MICROS_PER_MS = 1_000;
 export const MICROS_PER_SECOND = 1_000_000;
 export const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND;

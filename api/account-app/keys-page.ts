@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { isKey } from '../access/keys.ts';
 import {
   findOwnKey,
@@ -24,7 +25,6 @@ import { exampleCurl, type TriedCall, tryCall } from './try-call.ts';
 
 const PATH = '/keys';
 const RUN_PATH = '/keys/run';
-const DAY_MS = 86_400_000;
 
 /** Choices of the form: days until the key ends; empty: never. */
 const EXPIRIES = [
@@ -160,7 +160,7 @@ const showKey = (site: Site, exchange: Exchange, { key, name, isNew, tried }: Ne
 /** Null: a text that is no choice of the form. */
 const readExpiry = (text: string, nowMs: number): Date | null | undefined => {
   if (!EXPIRIES.some(([value]) => value === text)) return undefined;
-  return text === '' ? null : new Date(nowMs + Number(text) * DAY_MS);
+  return text === '' ? null : new Date(nowMs + Number(text) * MS_PER_DAY);
 };
 
 const makeKey = async (site: Site, exchange: Exchange) => {

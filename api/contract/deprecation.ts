@@ -1,4 +1,5 @@
 // Headers of an endpoint that will go (VER-01): Deprecation (RFC 9745), Sunset (RFC 8594) and a link to the announcement.
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 
 export type Deprecation = {
   /** Day of its entry in the changelog. */
@@ -8,7 +9,6 @@ export type Deprecation = {
 };
 
 const LEAST_DAYS = 180;
-const DAY_MS = 86_400_000;
 
 const startOfDay = (day: string): number => {
   const at = Date.parse(`${day}T00:00:00Z`);
@@ -22,7 +22,7 @@ export const deprecationHeaders = (
   baseUrl: string,
 ): Readonly<Record<string, string>> => {
   const [from, to] = [startOfDay(announced), startOfDay(sunset)];
-  if (to - from < LEAST_DAYS * DAY_MS)
+  if (to - from < LEAST_DAYS * MS_PER_DAY)
     throw new Error(`an endpoint works for ${LEAST_DAYS} days after ${announced}, not until ${sunset}`);
   return {
     deprecation: `@${from / 1_000}`,

@@ -1,5 +1,6 @@
 // `/status`: /status.json and /incidents.json as a page without script; while the API does not answer, its last answer with its age.
 import { html } from 'htm/preact';
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { table } from '../account-app/components.ts';
 import { type Content, sendPage } from '../account-app/shell.ts';
 import type { SiteModule } from '../account-app/site.ts';
@@ -15,7 +16,6 @@ import {
 import { instant, percent, stateTag } from './status-words.ts';
 
 const SHOWN_INCIDENTS = 50;
-const DAY_MS = 86_400_000;
 
 const levelText = (level: Level): string => (level === null ? 'not measured' : `${level.p50} / ${level.p99} ms`);
 const dayClass = (share: number | null): string | undefined => {
@@ -29,9 +29,9 @@ const wholeDays = (days: LayerStatus['days']): LayerStatus['days'] => {
   const shares = new Map(days.map(({ day, present_share: share }) => [day, share]));
   const [first, last] = [days[0]?.day, days.at(-1)?.day];
   if (first === undefined || last === undefined) return [];
-  const count = (Date.parse(last) - Date.parse(first)) / DAY_MS + 1;
+  const count = (Date.parse(last) - Date.parse(first)) / MS_PER_DAY + 1;
   return Array.from({ length: count }, (_, i) => {
-    const day = new Date(Date.parse(first) + i * DAY_MS).toISOString().slice(0, 10);
+    const day = new Date(Date.parse(first) + i * MS_PER_DAY).toISOString().slice(0, 10);
     return { day, present_share: shares.get(day) ?? null };
   });
 };

@@ -3,6 +3,7 @@ import type { EventEmitter } from 'node:events';
 import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { MS_PER_MINUTE } from '../../schemas/instants.ts';
 import { toError } from '../../schemas/thrown.ts';
 import { AddressMeter } from './address-meter.ts';
 import { connectionKeys } from './connection-key.ts';
@@ -22,7 +23,6 @@ const FAILURES_PER_MINUTE = 100;
 const FETCHES_PER_HOUR = 60;
 
 const HOUR_MS = 3_600_000;
-const MINUTE_MS = 60_000;
 
 export type SignInSpec = {
   readonly pool: Pool;
@@ -63,7 +63,7 @@ export const openSignIn = ({ pool, authUrl, secret, sendProblem, log, ...spec }:
     issuer,
     mcpUrl,
     registrations: new AddressMeter(REGISTRATIONS_PER_HOUR, HOUR_MS),
-    failures: new AddressMeter(FAILURES_PER_MINUTE, MINUTE_MS),
+    failures: new AddressMeter(FAILURES_PER_MINUTE, MS_PER_MINUTE),
     nowMs,
   });
   return {

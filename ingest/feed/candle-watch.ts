@@ -1,4 +1,5 @@
 // Finds minutes of trades that one alive span did not close and that still count (H-12, N-11). Pure: instants are arguments.
+import { MS_PER_MINUTE } from '../../schemas/instants.ts';
 import type { ClosedMinute } from '../venues/contract/feed.ts';
 import { MINUTE_SETTLES_MS } from '../venues/contract/listings.ts';
 
@@ -18,13 +19,12 @@ export type CandleWatch = {
   readonly next: (nowMs: number) => CandleNeed | null;
 };
 
-const MINUTE_MS = 60_000;
 /** A minute that ended this long ago and was not closed is requested. */
 const PATIENCE_MS = MINUTE_SETTLES_MS;
 /** A minute recorded later than 100 s after its end no longer counts (N-11); the difference is for the answer and its recording. */
 const IN_TIME_MS = 90_000;
 const AGAIN_MS = 15_000;
-const FORGET_MS = 5 * MINUTE_MS;
+const FORGET_MS = 5 * MS_PER_MINUTE;
 
 /** `isFromFrame`: named by a frame. An answer ends in a minute that it does not record. */
 type Newest = { readonly openMs: number; readonly isFromFrame: boolean };
@@ -50,8 +50,8 @@ const openMinutes = (closed: ClosedMinutes, symbol: string): Set<number> => {
 
 /** Open instants of the minutes that should be closed and still count, oldest first. */
 const listDueMinutes = (nowMs: number): readonly number[] => {
-  const newest = Math.floor((nowMs - PATIENCE_MS) / MINUTE_MS) * MINUTE_MS - MINUTE_MS;
-  return [newest - MINUTE_MS, newest].filter((openMs) => openMs + MINUTE_MS + IN_TIME_MS > nowMs);
+  const newest = Math.floor((nowMs - PATIENCE_MS) / MS_PER_MINUTE) * MS_PER_MINUTE - MS_PER_MINUTE;
+  return [newest - MS_PER_MINUTE, newest].filter((openMs) => openMs + MS_PER_MINUTE + IN_TIME_MS > nowMs);
 };
 
 /** A new span knows no minute: it requests at once the minutes that precede it and that no span of the slot `closed`. */
@@ -74,8 +74,8 @@ export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinut
     if (!listing) return;
     const { newest, known } = listing;
     if (newest && openMs < newest.openMs) return;
-    const over = newest ? newest.openMs + (newest.isFromFrame ? 0 : MINUTE_MS) : openMs;
-    for (let at = Math.max(over, openMs - FORGET_MS); at < openMs; at += MINUTE_MS) note(known, at);
+    const over = newest ? newest.openMs + (newest.isFromFrame ? 0 : MS_PER_MINUTE) : openMs;
+    for (let at = Math.max(over, openMs - FORGET_MS); at < openMs; at += MS_PER_MINUTE) note(known, at);
     if (newest) for (const at of known) if (at < openMs) note(listing.closed, at);
     listing.newest = { openMs, isFromFrame: true };
   };
@@ -96,10 +96,10 @@ export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinut
     fill: ({ symbol, fromMs, toMs }) => {
       const listing = listings.get(symbol);
       if (!listing) return;
-      for (let openMs = fromMs; openMs <= toMs; openMs += MINUTE_MS) note(listing.known, openMs);
+      for (let openMs = fromMs; openMs <= toMs; openMs += MS_PER_MINUTE) note(listing.known, openMs);
       // Without a frame the span may have begun in the minute that ran at the request: that minute still has to be requested.
-      const askedIn = listing.newest ? 0 : Math.floor(listing.askedMs / MINUTE_MS) * MINUTE_MS;
-      const running = Math.max(toMs + MINUTE_MS, askedIn);
+      const askedIn = listing.newest ? 0 : Math.floor(listing.askedMs / MS_PER_MINUTE) * MS_PER_MINUTE;
+      const running = Math.max(toMs + MS_PER_MINUTE, askedIn);
       if (running > (listing.newest?.openMs ?? 0)) listing.newest = { openMs: running, isFromFrame: false };
     },
     next: (nowMs) => {

@@ -1,7 +1,8 @@
 // `npm run nightly -- …`: prints what the runner did and will do, and runs one step of one day by hand.
 import { parseArgs } from 'node:util';
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { describeError } from '../../schemas/thrown.ts';
-import { DAY_MS, type Day, dayAt, findDayStart } from './day.ts';
+import { type Day, dayAt, findDayStart } from './day.ts';
 import type { Ledger } from './ledger.ts';
 import { lookBack, runDue, runTask } from './runner.ts';
 import { latestDue, type StepState, type Task } from './schedule.ts';
@@ -40,7 +41,7 @@ const parseDay = (text: string, nowMs: number): Day => {
 
 /** `06:00 UTC` for the day itself, `D+1 06:00 UTC` for the next. */
 const formatDueTime = ({ dueMs }: Step): string => {
-  const days = Math.floor(dueMs / DAY_MS);
+  const days = Math.floor(dueMs / MS_PER_DAY);
   return `${days === 0 ? '' : `D+${days} `}${new Date(dueMs).toISOString().slice(11, 16)} UTC`;
 };
 

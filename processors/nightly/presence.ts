@@ -1,12 +1,13 @@
 // Share of time present by day, venue and layer: windows with a reading divided by all windows (OP-02).
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { READINGS } from '../../schemas/layers/index.ts';
 import { tableName } from '../../schemas/tables.ts';
-import { DAY_MS, dayAfter } from './day.ts';
+import { dayAfter } from './day.ts';
 import { refuseUnsealed } from './history-watermark.ts';
 import type { Step } from './step.ts';
 
 /** Five minutes after the end of the day, whose last window is sealed after 100 s. */
-const DUE_MS = DAY_MS + 5 * 60_000;
+const DUE_MS = MS_PER_DAY + 5 * 60_000;
 
 /** A window that ends at midnight belongs to the day that ends there; no gap row crosses it (D-06). */
 const sumSeconds = (table: string, windowMs: number): string => `SELECT venue, count_distinct(listing),

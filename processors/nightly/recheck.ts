@@ -1,7 +1,8 @@
 // Repeats settled requests: an answer that must never change but did is an incident (OP-03, N-11).
 import { setTimeout as pause } from 'node:timers/promises';
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
-import { DAY_MS, type Day, findDayStart } from './day.ts';
+import { type Day, findDayStart } from './day.ts';
 import { openIncident } from './incidents.ts';
 import type { NightlyContext, Step } from './step.ts';
 
@@ -79,7 +80,7 @@ const report = async (kept: Kept, verdict: Verdict, { database, log }: NightlyCo
 };
 
 const selectRequests = async (day: Day, { database, nowMs }: NightlyContext): Promise<Kept[]> => {
-  const floor = (days: number): Date => new Date(nowMs() - days * DAY_MS);
+  const floor = (days: number): Date => new Date(nowMs() - days * MS_PER_DAY);
   const values = [
     floor(FLOOR_DAYS.other),
     floor(FLOOR_DAYS['/v2/liquidations']),

@@ -1,9 +1,10 @@
 // Deletes data past its retention: whole days of QuestDB, rows of PostgreSQL.
 import type { Pool } from 'pg';
 import type { QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { tableName } from '../../schemas/tables.ts';
 import { TABLES, type TableSpec } from '../sinks/tables.ts';
-import { DAY_MS, findDayStart } from './day.ts';
+import { findDayStart } from './day.ts';
 import type { Step } from './step.ts';
 
 const DUE_MS = 5 * 3_600_000;
@@ -46,7 +47,7 @@ const listExpiring = (): [string, TableSpec & { readonly ttlDays: number }][] =>
 const dropRows = async (database: Pool, nowMs: number): Promise<number> => {
   let dropped = 0;
   for (const [table, instant, days, where] of ROW_DAYS) {
-    const floor = new Date(nowMs - days * DAY_MS);
+    const floor = new Date(nowMs - days * MS_PER_DAY);
     const { rowCount } = await database.query(`delete from ${table} where ${instant} < $1 and ${where}`, [floor]);
     dropped += rowCount ?? 0;
   }
@@ -63,7 +64,7 @@ export const retention: Step = {
     let partitions = 0;
     // Tables of a replay never expire.
     for (const [name, { designated, ttlDays }] of namespace === '' ? listExpiring() : []) {
-      const floorMs = findDayStart(new Date(fromMs - ttlDays * DAY_MS).toISOString().slice(0, 10));
+      const floorMs = findDayStart(new Date(fromMs - ttlDays * MS_PER_DAY).toISOString().slice(0, 10));
       partitions += await dropPartitions(questdb, tableName(namespace, name), { designated, floorMs });
     }
     return `${partitions} partitions and ${await dropRows(database, fromMs)} rows dropped`;

@@ -1,8 +1,9 @@
 // Runs due steps in order while the process lives; catches up after any absence.
 import { setTimeout as pause } from 'node:timers/promises';
 import { ANCHOR_STATUSES, type AnchorStatus } from '../../schemas/anchor-chain.ts';
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { describeError } from '../../schemas/thrown.ts';
-import { DAY_MS, type Day, dayAfter, dayAt } from './day.ts';
+import { type Day, dayAfter, dayAt } from './day.ts';
 import { reportGaps } from './gap-incidents.ts';
 import { openIncident } from './incidents.ts';
 import type { Ledger } from './ledger.ts';
@@ -78,7 +79,7 @@ from anchor_days group by status`;
 
 const countAnchors = async ({ database, metrics, nowMs }: NightlyContext): Promise<void> => {
   const { rows } = await database.query<{ status: AnchorStatus; days: number; late: number }>(ANCHOR_DAYS, [
-    new Date(nowMs() - DAY_MS),
+    new Date(nowMs() - MS_PER_DAY),
   ]);
   for (const status of ANCHOR_STATUSES)
     metrics.anchorDays(status, rows.find((row) => row.status === status)?.days ?? 0);

@@ -1,6 +1,6 @@
 // Expires sign-in data of agents' clients: ends connections with their keys, deletes old codes, tokens and unused clients (T-08, T-10).
 import type { Pool } from 'pg';
-import { DAY_MS } from './day.ts';
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import type { Step } from './step.ts';
 
 const DUE_MS = 5.25 * 3_600_000;
@@ -39,7 +39,7 @@ const FORGET: readonly (readonly [statement: string, days: number])[] = [
 const forget = async (database: Pool, nowMs: number): Promise<number> => {
   let forgotten = 0;
   for (const [statement, days] of FORGET)
-    forgotten += (await database.query(statement, [new Date(nowMs - days * DAY_MS)])).rowCount ?? 0;
+    forgotten += (await database.query(statement, [new Date(nowMs - days * MS_PER_DAY)])).rowCount ?? 0;
   return forgotten;
 };
 

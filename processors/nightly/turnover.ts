@@ -1,8 +1,9 @@
 // The 24 h turnover by venue and instrument at 00:00 of a day, from stored history: restricted plans select by it (AC-02).
 import { add, joinFigure } from '../../schemas/decimals.ts';
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import type { Digits } from '../../schemas/records.ts';
 import { tableName } from '../../schemas/tables.ts';
-import { DAY_MS, dayAfter, findDayStart } from './day.ts';
+import { dayAfter, findDayStart } from './day.ts';
 import { refuseUnsealed } from './history-watermark.ts';
 import type { NightlyContext, Step } from './step.ts';
 
@@ -52,7 +53,7 @@ export const turnover: Step = {
     // Rows do not show it: a venue that was not collected at 00:00 has none there.
     if (context.nowMs() <= findDayStart(day) + PATIENCE_MS) await refuseUnsealed(dayAfter(day, -1), context);
     const at = `${day}T00:00:00.000000Z`;
-    const before = new Date(findDayStart(day) - DAY_MS).toISOString().replace('Z', '000Z');
+    const before = new Date(findDayStart(day) - MS_PER_DAY).toISOString().replace('Z', '000Z');
     const found = await readTurnover(context, at, before);
     const venues = Object.keys(found).length;
     if (venues === 0) return 'nothing was listed at 00:00';

@@ -1,4 +1,5 @@
 // Starts a life without a checkpoint on a log whose start is gone: continues after earlier lives and records what they lost (design section 5).
+import { MS_PER_MINUTE } from '../../schemas/instants.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
@@ -10,8 +11,6 @@ import { toInvalidation } from './readings.ts';
 import type { Recovery } from './recovery.ts';
 import { createListing, type LayerState, type ListingState, type ListingView } from './state.ts';
 import type { Store } from './store.ts';
-
-const MINUTE_MS = 60_000;
 
 /** Versions written by an instant, oldest first. */
 const listWrittenBy = <T extends { readonly written_at: Micros }>(versions: readonly T[], at: Micros): T[] =>
@@ -62,7 +61,7 @@ const continueSealing = ({ changeCore }: Store, watermark: Micros): void => {
       core.sealed[ms] = Math.min(core.sealed[ms] ?? 0, before(ms));
       core.announced[ms] = Math.min(core.announced[ms] ?? 0, before(ms));
     }
-    core.minutesSealed = Math.min(core.minutesSealed, before(MINUTE_MS));
+    core.minutesSealed = Math.min(core.minutesSealed, before(MS_PER_MINUTE));
   });
 };
 

@@ -12,7 +12,8 @@ import type { ServiceEndpoints } from '../../infra/dev/local/endpoints.ts';
 import { pastFile, readPast } from '../../infra/dev/past/state.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import type { DemoAccount } from '../../infra/dev/tools/demo-accounts.ts';
-import { DAY_MS, dayAt } from '../../processors/nightly/day.ts';
+import { dayAt } from '../../processors/nightly/day.ts';
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { openChromium, visit } from '../support/browser.ts';
 import { checkDocuments } from '../support/demo-documents.ts';
 import { BOUND_MS, waitFor } from '../support/wait.ts';
@@ -189,7 +190,7 @@ async function checkPast(t: Test, { base_url: base, keys }: ServiceEndpoints): P
     return items.every(({ state }) => state === 'live');
   });
   type Files = { readonly items: readonly FileItem[] };
-  const yesterday = dayAt(Date.now() - DAY_MS);
+  const yesterday = dayAt(Date.now() - MS_PER_DAY);
   const { items: files } = await ask<Files>(`/v2/archive?from=${yesterday}&to=${yesterday}&limit=1000`, keys.free);
   t.ok(files.every(({ final }) => !final));
   const marks = files.filter(({ layer }) => layer === 'mark');

@@ -3,13 +3,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { documentedQueries } from '../../infra/dev/tools/documented-queries.ts';
+import { MS_PER_MINUTE } from '../../schemas/instants.ts';
 import { type OwnService, openWorld, recovered, replayElsewhere, startOwnService } from '../support/own-service.ts';
 import { type Api, startApi, startProcessors, until } from '../support/pipeline.ts';
 
-const MINUTE_MS = 60_000;
 /** The market is frozen from shortly before a minute's end, the end of a window of every layer, until after the next one. */
 const BEFORE_MS = 4_000;
-const FROZEN_MS = BEFORE_MS + MINUTE_MS + 12_000;
+const FROZEN_MS = BEFORE_MS + MS_PER_MINUTE + 12_000;
 /** After this time everything in transit at the freeze has arrived. */
 const ARRIVED_MS = 3_000;
 /** Nothing is settled earlier after its instant (N-11). */
@@ -91,7 +91,7 @@ const askSettled = (api: Api, held: Held): Promise<{ readonly text: string } & P
 /** The venue sends nothing from shortly before a minute's end; returns the minute's end. */
 const freeze = async ({ simulator }: OwnService): Promise<number> => {
   // At least some seconds of the minute must have been received.
-  const boundary = Math.ceil((Date.now() + BEFORE_MS + 10_000) / MINUTE_MS) * MINUTE_MS;
+  const boundary = Math.ceil((Date.now() + BEFORE_MS + 10_000) / MS_PER_MINUTE) * MS_PER_MINUTE;
   await pause(boundary - BEFORE_MS - Date.now());
   await simulator.fault({ kind: 'silence', durationMs: FROZEN_MS });
   await simulator.fault({ kind: 'rest_down', durationMs: FROZEN_MS });
@@ -127,7 +127,7 @@ t.test('screens of the present, of the past and of a replay agree', { timeout: 1
   await pause(boundary + ARRIVED_MS - Date.now());
   const ofSeries = await askAll(service.api, OF_SERIES);
   t.ok(JSON.stringify(ofSeries).includes('"candle_end"'), 'series were answered');
-  await pause(boundary + MINUTE_MS + ARRIVED_MS - Date.now());
+  await pause(boundary + MS_PER_MINUTE + ARRIVED_MS - Date.now());
   const live = [...ofSeries, ...(await askAll(service.api, OF_LAYERS))];
   t.ok(Date.now() < boundary - BEFORE_MS + FROZEN_MS, 'the market still stood');
   for (const { asked, instruments } of live)

@@ -2,10 +2,10 @@
 import t from 'tap';
 import { createBacklog, NO_BACKLOG } from '../../processors/backlog.ts';
 import { createOutputs, type Outputs, pushLive } from '../../processors/task/outputs.ts';
+import { MS_PER_MINUTE } from '../../schemas/instants.ts';
 import { LIVE_KINDS, type StateEntry } from '../../schemas/topics.ts';
 
 const NOW_MS = Date.parse('2026-01-15T12:00:00Z');
-const MINUTE_MS = 60_000;
 const ENTRY: StateEntry = {
   ...{ round: 1, kind: 'listing', symbol: 'BTCUSDT' },
   ...{ reading: null, span: null, listing: null, capability: null, marker: null },
@@ -32,14 +32,14 @@ t.test('a first life publishes of the distant past only what still holds, and a 
   const check = createCheck(createBacklog({ isFirst: true }));
   t.same(check(9 * 86_400_000, 0), { kinds: HOLDS, round: true }, 'a reader that begins now finds a round');
   t.same(check(8 * 86_400_000, 1_000), { kinds: HOLDS, round: false });
-  t.same(check(16 * MINUTE_MS, 59_999), { kinds: HOLDS, round: false });
-  t.same(check(16 * MINUTE_MS, 60_000), { kinds: HOLDS, round: true });
+  t.same(check(16 * MS_PER_MINUTE, 59_999), { kinds: HOLDS, round: false });
+  t.same(check(16 * MS_PER_MINUTE, 60_000), { kinds: HOLDS, round: true });
   t.same(
-    check(15 * MINUTE_MS, 60_001),
+    check(15 * MS_PER_MINUTE, 60_001),
     { kinds: LIVE_KINDS, round: true },
     'of the last quarter of an hour everything',
   );
-  t.same(check(14 * MINUTE_MS, 60_002), { kinds: LIVE_KINDS, round: true });
+  t.same(check(14 * MS_PER_MINUTE, 60_002), { kinds: LIVE_KINDS, round: true });
   t.end();
 });
 

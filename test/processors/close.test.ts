@@ -12,7 +12,7 @@ import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { archive } from '../../processors/nightly/archive/archive.ts';
 import { runCommand } from '../../processors/nightly/command.ts';
-import { DAY_MS, type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
+import { type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { close } from '../../processors/nightly/merkle/close.ts';
 import { compare } from '../../processors/nightly/merkle/compare.ts';
@@ -20,6 +20,7 @@ import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import type { NightlyContext } from '../../processors/nightly/step.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { gapRow, listingRow, readingRow } from '../../processors/task/rows.ts';
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { createTileReader } from '../../schemas/merkle/tiles.ts';
 import { verifyInclusion } from '../../schemas/merkle/verify.ts';
 import { tableName } from '../../schemas/tables.ts';
@@ -136,7 +137,7 @@ let first: unknown[] = [];
 t.test('the day archived, then closed: final files, trees, root; a second run changes nothing', async (t) => {
   nowMs = findDayStart(dayAfter(DAY)) + 6 * 3_600_000;
   await archive.run(DAY, makeContext());
-  nowMs = CLOSING + DAY_MS;
+  nowMs = CLOSING + MS_PER_DAY;
   t.match(await close.run(DAY, makeContext()), /^306 leaves in 2 partitions; root [0-9a-f]{64}$/);
   first = await readAll();
   const [partitions, sets] = first as [{ table_name: string; rows: string }[], Record<string, unknown>[]];
@@ -224,7 +225,7 @@ t.test(
       (await pool.query('select table_name, difference from anchor_partitions where changed_at is not null')).rows;
     t.equal(await compare.run(DAY, makeContext()), '2 partitions compared, 0 differ');
     t.equal(await compare.run(DAY, makeContext()), '0 partitions compared, 0 differ', 'not again within its time');
-    nowMs += 29 * DAY_MS;
+    nowMs += 29 * MS_PER_DAY;
     const right = markRow('BTCUSDT', 5);
     await write(namespace, [{ ...right, figures: { ...right.figures, mark: '60005.2' } }]);
     t.equal(await compare.run(DAY, makeContext()), '2 partitions compared, 1 differ');
@@ -242,11 +243,11 @@ t.test(
       [{ kind: 'anchored_rows_changed', subject: `${DAY} mark`, state: 'open' }],
       'it stays for a person',
     );
-    nowMs += 29 * DAY_MS;
+    nowMs += 29 * MS_PER_DAY;
     await write(replayed, [markRow('NEWUSDT', 3)]);
     t.equal(await compare.run(DAY, makeContext({ namespace: replayed })), '2 partitions compared, 1 differ');
     t.match(await state(), [{ difference: 'binance:NEWUSDT: 1 stored rows and no leaf' }]);
-    nowMs = CLOSING + DAY_MS;
+    nowMs = CLOSING + MS_PER_DAY;
   },
 );
 

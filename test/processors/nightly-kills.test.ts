@@ -10,10 +10,11 @@ import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { POSTING_PLACES } from '../../processors/nightly/anchor/posting.ts';
 import { ARCHIVE_PLACES } from '../../processors/nightly/archive/archive.ts';
-import { DAY_MS, type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
+import { type Day, dayAfter, findDayStart } from '../../processors/nightly/day.ts';
 import { CLOSE_PLACES } from '../../processors/nightly/merkle/close.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { listingRow, readingRow } from '../../processors/task/rows.ts';
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { tableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../api/live-fixture.ts';
@@ -143,7 +144,7 @@ t.test('archive', async (t) => {
 });
 
 t.test('close', async (t) => {
-  const close = makeWork({ step: 'close', nowMs: CLOSED + DAY_MS });
+  const close = makeWork({ step: 'close', nowMs: CLOSED + MS_PER_DAY });
   await forget();
   t.match(await runKilled(close), /^100 leaves in 1 partitions; root/);
   const right = await readAll();

@@ -1,6 +1,7 @@
 // X.509 certificates made in the test: an authority and what it issues, with any names and any dates (RFC 5280, DER by hand).
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { isIP } from 'node:net';
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 
 export type Certificate = {
   /** PEM. */
@@ -16,8 +17,6 @@ export type Subject = {
   readonly expired?: boolean;
 };
 export type Authority = Certificate & { readonly issue: (subject: Subject) => Certificate };
-
-const DAY_MS = 86_400_000;
 
 const der = (tag: number, ...parts: readonly Buffer[]): Buffer => {
   const body = Buffer.concat(parts);
@@ -70,7 +69,7 @@ const issueFor = ({ name, hosts, expired = false }: Subject, by: Issuer | null) 
     integer(serial),
     ECDSA_SHA256,
     makeName(issuer.name),
-    sequence(utcTime(now - 2 * DAY_MS), utcTime(expired ? now - DAY_MS : now + DAY_MS)),
+    sequence(utcTime(now - 2 * MS_PER_DAY), utcTime(expired ? now - MS_PER_DAY : now + MS_PER_DAY)),
     makeName(name),
     publicKey.export({ type: 'spki', format: 'der' }),
     makeExtensions(by === null ? null : (hosts ?? [])),

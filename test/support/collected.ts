@@ -8,13 +8,12 @@ import { type Collector, startCollector } from '../../ingest/feed/collector.ts';
 import { createMeters } from '../../ingest/feed/meters.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { Task } from '../../processors/task/task.ts';
+import { MS_PER_MINUTE } from '../../schemas/instants.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 import { type Memory, openMemory, silentLog } from '../ingest/paper-venue.ts';
 import { waitFor } from './wait.ts';
-
-const MINUTE_MS = 60_000;
 
 /** Resolves when nothing is missing any more. */
 export const nothingMissing = async (what: string, missing: () => readonly string[]): Promise<void> => {
@@ -97,7 +96,7 @@ export class Collected {
   }
 
   minute(endMs: number): readonly OfSymbol<Row>[] {
-    const openTime = (endMs - MINUTE_MS) * 1_000;
+    const openTime = (endMs - MS_PER_MINUTE) * 1_000;
     return this.rows.filter(
       ({ table, texts, at }) =>
         table === 'candles' && texts.timeframe === '1m' && texts.price_type === 'trade' && at === openTime,
@@ -110,7 +109,7 @@ export type MarketOptions = { readonly listings: number; readonly levels: number
 /** Simulated venues with a collector each; all clocks move forward alike, so that the first minute ends `firstMinuteMs` after the start. */
 export const collectAll = async (t: Test, venues: readonly Venue[], options: MarketOptions) => {
   const startedMs = Date.now();
-  const aheadMs = MINUTE_MS - ((startedMs + options.firstMinuteMs) % MINUTE_MS);
+  const aheadMs = MS_PER_MINUTE - ((startedMs + options.firstMinuteMs) % MS_PER_MINUTE);
   const nowMs = (): number => Date.now() + aheadMs;
   const { listings, levels } = options;
   const simulator = await startSimulator({

@@ -1,4 +1,5 @@
 // The last days of one venue with one look a minute: candles, marks, funding rates, open interest and turnover, up to the live start.
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { CapabilityBody } from '../../../schemas/topics.ts';
 import type { SimListing } from '../simulator/listings.ts';
 import { createRandom, fnv1a } from '../simulator/random.ts';
@@ -17,8 +18,7 @@ import type { VirtualLog } from './virtual-log.ts';
 export const LAST_VENUE = 'binance';
 const SYMBOLS = ['BTCUSDT'];
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
+const HOUR_MS = 60 * MS_PER_MINUTE;
 /** `ema(close, 20, 1h)` reads 80 hours (DQL-28): candles of trades reach this far back, nothing else does. */
 const CANDLE_HOURS = 80;
 const READING_HOURS = 26;
@@ -37,8 +37,8 @@ const EVERY_OTHER: ReadonlySet<string> = new Set(READINGS);
 /** One look a minute: a value stays valid until the next but one. */
 const ONCE_A_MINUTE = {
   policy: 'on',
-  cadence_ms: MINUTE_MS,
-  horizon_ms: 2 * MINUTE_MS,
+  cadence_ms: MS_PER_MINUTE,
+  horizon_ms: 2 * MS_PER_MINUTE,
   horizon_source: 'assumed',
 } as const;
 
@@ -66,14 +66,14 @@ export type LastDays = {
 
 export const beginLastDays = (log: VirtualLog, { nowMs, shards, seed }: PastPlan): LastDays => {
   const startMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS - CANDLE_HOURS * HOUR_MS;
-  const readingsMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - READING_HOURS * HOUR_MS;
+  const readingsMs = Math.floor(nowMs / MS_PER_MINUTE) * MS_PER_MINUTE - READING_HOURS * HOUR_MS;
   const clock = { ms: startMs };
   const venue = findCollectedVenue(LAST_VENUE);
   const seconds = (nowMs - startMs) / 1_000;
   const listings = findListings(findSimulatedVenue(LAST_VENUE), SYMBOLS).map((one) =>
     endingAtStart(one, seed, seconds),
   );
-  const pace = { sendsSecond: (atMs: number) => atMs % MINUTE_MS === 0 && atMs >= readingsMs, sendsChanges: false };
+  const pace = { sendsSecond: (atMs: number) => atMs % MS_PER_MINUTE === 0 && atMs >= readingsMs, sendsChanges: false };
   const host = openPastVenue({ id: LAST_VENUE, listings, clock, seed, levels: LEVELS, pace });
   const known = makeCapability(venue);
   const capability = reduceCapability(known, new Set(CANDLES));
@@ -81,14 +81,14 @@ export const beginLastDays = (log: VirtualLog, { nowMs, shards, seed }: PastPlan
   const collector = new VirtualCollector({ ...options, layers: EVERYTHING, isSingle: true });
   collector.start();
   // The commands of a connection take time.
-  for (; clock.ms < startMs + MINUTE_MS - STRIDE_MS; clock.ms += STRIDE_MS) {
+  for (; clock.ms < startMs + MS_PER_MINUTE - STRIDE_MS; clock.ms += STRIDE_MS) {
     host.advance();
     collector.tend();
   }
-  let minute = startMs + MINUTE_MS;
+  let minute = startMs + MS_PER_MINUTE;
   return {
     writeTo: (toMs) => {
-      for (; minute <= toMs; minute += MINUTE_MS) {
+      for (; minute <= toMs; minute += MS_PER_MINUTE) {
         if (minute === readingsMs) collector.change(reduceCapability(known, EVERYTHING));
         while (clock.ms < minute) {
           clock.ms = Math.min(minute, clock.ms + STRIDE_MS);
@@ -96,7 +96,7 @@ export const beginLastDays = (log: VirtualLog, { nowMs, shards, seed }: PastPlan
         }
         clock.ms = Math.min(minute + LOOK_MS, toMs);
         host.advance();
-        if (minute >= readingsMs) collector.look(minute % (2 * MINUTE_MS) === 0 ? EVERYTHING : EVERY_OTHER);
+        if (minute >= readingsMs) collector.look(minute % (2 * MS_PER_MINUTE) === 0 ? EVERYTHING : EVERY_OTHER);
       }
     },
   };

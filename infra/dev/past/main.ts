@@ -1,9 +1,10 @@
 // The past of a demo, in a process that its starter forks: made while the engines start, written, and its days archived once they are stored.
 import { on } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { DAY_MS, dayAfter, dayAt, findDayStart } from '../../../processors/nightly/day.ts';
+import { dayAfter, dayAt, findDayStart } from '../../../processors/nightly/day.ts';
 import type { NightlyContext } from '../../../processors/nightly/step.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
+import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import { describeError } from '../../../schemas/thrown.ts';
 import { topics } from '../../../schemas/topics.ts';
 import { sealsAt } from '../../../schemas/windows.ts';
@@ -119,7 +120,7 @@ const archive = async ({ nowMs, oldDayMs: oldMs }: PastState, context: NightlyCo
   const run = (...argv: readonly string[]): Promise<string> =>
     runCommand(argv, { steps: STEPS, ledger, context: quiet });
   const oldDay = dayAt(oldMs);
-  const yesterday = dayAt(nowMs - DAY_MS);
+  const yesterday = dayAt(nowMs - MS_PER_DAY);
   progress(`${oldDay} is archived and closed`);
   // Tiers are ranked by the turnover at the end of a day.
   await run('--step', 'turnover', '--day', dayAfter(oldDay));
@@ -155,7 +156,7 @@ const finish = async (state: PastState, { file, target, settings }: Finishing): 
     await close();
   }
   writePast(file, { ...state, state: 'archived' });
-  post({ archived: { oldDay: dayAt(state.oldDayMs), yesterday: dayAt(state.nowMs - DAY_MS) } });
+  post({ archived: { oldDay: dayAt(state.oldDayMs), yesterday: dayAt(state.nowMs - MS_PER_DAY) } });
 };
 
 const obey = async (order: PastOrder, made: Made | null, settings: Promise<PastSettings>): Promise<void> => {

@@ -1,4 +1,5 @@
 // Minutes of two days, of all venues: twenty of a day nine days ago, with typical faults, and four of yesterday.
+import { MS_PER_DAY, MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { FaultRequest } from '../simulator/faults.ts';
 import {
   findCollectedVenue,
@@ -11,13 +12,11 @@ import {
 import { VirtualCollector } from './virtual-collector.ts';
 import type { VirtualLog } from './virtual-log.ts';
 
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
 /** Old enough to be closed (D+7), with its root posted and confirmed. */
 const DAYS_AGO = 9;
-const BEGINS_AT_MS = 12 * 60 * MINUTE_MS;
-const OLD_LASTS_MS = 10 * MINUTE_MS;
-const YESTERDAY_LASTS_MS = 4 * MINUTE_MS;
+const BEGINS_AT_MS = 12 * 60 * MS_PER_MINUTE;
+const OLD_LASTS_MS = 10 * MS_PER_MINUTE;
+const YESTERDAY_LASTS_MS = 4 * MS_PER_MINUTE;
 /** One in ten of the frames of each second: enough for a row of every window, and read in seconds. */
 const PACE = { sendsSecond: (atMs: number) => atMs % 10_000 === 0, sendsChanges: true };
 const LEVELS = 60;
@@ -38,18 +37,18 @@ type Trouble = { readonly afterMs: number } & (
 );
 
 const TROUBLES: Readonly<Record<string, readonly Trouble[]>> = {
-  binance: [{ afterMs: 4 * MINUTE_MS, fault: { kind: 'disconnect', durationMs: 40_000 } }],
-  bybit: [{ afterMs: 3 * MINUTE_MS, fault: { kind: 'silence', stream: 'mark', durationMs: 90_000 } }],
-  okx: [{ afterMs: 4 * MINUTE_MS, kafkaAwayMs: 150_000 }],
-  hyperliquid: [{ afterMs: 7 * MINUTE_MS, fault: { kind: 'disconnect', durationMs: 25_000 } }],
+  binance: [{ afterMs: 4 * MS_PER_MINUTE, fault: { kind: 'disconnect', durationMs: 40_000 } }],
+  bybit: [{ afterMs: 3 * MS_PER_MINUTE, fault: { kind: 'silence', stream: 'mark', durationMs: 90_000 } }],
+  okx: [{ afterMs: 4 * MS_PER_MINUTE, kafkaAwayMs: 150_000 }],
+  hyperliquid: [{ afterMs: 7 * MS_PER_MINUTE, fault: { kind: 'disconnect', durationMs: 25_000 } }],
   deribit: [
-    { afterMs: 2 * MINUTE_MS, kafkaAwayMs: 140_000 },
-    { afterMs: 8 * MINUTE_MS, fault: { kind: 'crossed_book', durationMs: 30_000 } },
+    { afterMs: 2 * MS_PER_MINUTE, kafkaAwayMs: 140_000 },
+    { afterMs: 8 * MS_PER_MINUTE, fault: { kind: 'crossed_book', durationMs: 30_000 } },
   ],
 };
 
 /** Start of the old day, for a demo that begins at `nowMs`. */
-export const oldDayMs = (nowMs: number): number => Math.floor(nowMs / DAY_MS) * DAY_MS - DAYS_AGO * DAY_MS;
+export const oldDayMs = (nowMs: number): number => Math.floor(nowMs / MS_PER_DAY) * MS_PER_DAY - DAYS_AGO * MS_PER_DAY;
 
 export const OLD_VENUES = Object.keys(SYMBOLS);
 
@@ -64,7 +63,7 @@ export const writeOldDay = (id: string, log: VirtualLog, plan: PastPlan): void =
 
 /** Enough that every venue has files of yesterday, whichever venues a plan includes. */
 export const writeYesterday = (id: string, log: VirtualLog, plan: PastPlan): void => {
-  const startMs = Math.floor(plan.nowMs / DAY_MS) * DAY_MS - DAY_MS + BEGINS_AT_MS;
+  const startMs = Math.floor(plan.nowMs / MS_PER_DAY) * MS_PER_DAY - MS_PER_DAY + BEGINS_AT_MS;
   writePart(id, log, { ...plan, startMs, lastsMs: YESTERDAY_LASTS_MS, troubles: [] });
 };
 

@@ -1,4 +1,5 @@
 // Minute candles of the simulated market: trades counted individually, mark and index sampled each second.
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import { computeAmount, type SimListing } from './listings.ts';
 import type { Trade } from './trade.ts';
 
@@ -33,7 +34,6 @@ export type Candles = {
   readonly indexes: readonly PriceCandle[];
 };
 
-const MINUTE_MS = 60_000;
 /** Minutes kept for each series: the most that one REST request returns. */
 const KEPT = 1_500;
 
@@ -70,7 +70,7 @@ function tickPrice(series: PriceCandle[], openMs: number, price: number): void {
 }
 
 export function createCandles(listing: SimListing, startMs: number): Candles {
-  const toMinute = (atMs: number): number => Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
+  const toMinute = (atMs: number): number => Math.floor(atMs / MS_PER_MINUTE) * MS_PER_MINUTE;
   const trades: TradeCandle[] = [openTrades(toMinute(startMs), listing.startPrice)];
   const marks: PriceCandle[] = [];
   const indexes: PriceCandle[] = [];

@@ -89,8 +89,6 @@ export type Coin = keyof typeof COINS;
 /** Coins with few trades, on every venue. */
 export const QUIET: ReadonlySet<string> = new Set(['MOG', 'ADA', 'DOT', 'SEI', 'RUNE']);
 
-export const DAY_MS = 86_400_000;
-
 /** A whole number of ticks near `price`. */
 export function inTicks(price: number, priceDecimals: number, tick: number): number {
   return Math.max(1, Math.round((price * 10 ** priceDecimals) / tick)) * tick;

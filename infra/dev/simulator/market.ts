@@ -1,4 +1,5 @@
 // The seeded market of a simulated venue: every listing's index, mark, funding, interest, trades and book, driven by a given clock.
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import { type BookModel, type Change, createBookModel, netChanges } from './book-model.ts';
 import { type Candles, createCandles, type TradeCandle } from './candles.ts';
 import { FINE, quantise } from './figures.ts';
@@ -252,12 +253,11 @@ function restartIds(instrument: Instrument, restarts: number): void {
 type Pace = { readonly chance: number; readonly slotMs: number };
 
 const TRADES_PER_DIFF = 0.3;
-const MINUTE_MS = 60_000;
 /** Only one in this many minutes of a quiet listing has trades. */
 const QUIET_EVERY_MINUTES = 3;
 
 function mayTrade({ listing }: Instrument, atMs: number): boolean {
-  return !listing.isQuiet || Math.floor(atMs / MINUTE_MS) % QUIET_EVERY_MINUTES === 0;
+  return !listing.isQuiet || Math.floor(atMs / MS_PER_MINUTE) % QUIET_EVERY_MINUTES === 0;
 }
 
 export const createMarket = (options: MarketOptions): Market => new SeededMarket(options);

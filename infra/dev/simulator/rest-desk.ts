@@ -1,5 +1,6 @@
 // REST of one simulated venue: counts the weight of requests, refuses them by faults and limits, and returns the venue's responses.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { Faults } from './faults.ts';
 import { readBody } from './request-body.ts';
 import type { RestAnswer, RestRequest, RunningVenue, VenueLimits } from './venue.ts';
@@ -16,7 +17,6 @@ type RestDeskOptions = {
   readonly venueNowMs: () => number;
 };
 
-const MINUTE_MS = 60_000;
 const DOWN_STATUS = 503;
 const NOT_FOUND: RestAnswer = { status: 404, body: '{"error":"the venue has no such path"}' };
 
@@ -49,13 +49,13 @@ export class RestDesk {
     const refusal = faults.refusal(nowMs());
     if (refusal?.kind === 'rest_down') return { status: refusal.status ?? DOWN_STATUS, body: 'upstream unavailable' };
     if (refusal !== null) return running.refuse(refusal.status, refusal.untilMs - nowMs());
-    if (used > limits.weightPerMinute) return running.refuse(null, MINUTE_MS - (nowMs() % MINUTE_MS));
+    if (used > limits.weightPerMinute) return running.refuse(null, MS_PER_MINUTE - (nowMs() % MS_PER_MINUTE));
     return running.answer({ ...request, used, nowMs: venueNowMs() });
   }
 
   /** Weight of the bucket used this minute after this request, by the clock's minutes. */
   #weigh(bucket: string, weight: number): number {
-    const minute = Math.floor(this.#options.nowMs() / MINUTE_MS);
+    const minute = Math.floor(this.#options.nowMs() / MS_PER_MINUTE);
     const before = this.#weights.get(bucket);
     const used = weight + (before?.minute === minute ? before.used : 0);
     this.#weights.set(bucket, { minute, used });

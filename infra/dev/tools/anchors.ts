@@ -11,8 +11,9 @@ import {
   readClosedDays,
 } from '../../../processors/nightly/anchor/post-day.ts';
 import { openChain, openOwner } from '../../../processors/nightly/anchor/poster.ts';
-import { DAY_MS, findDayStart } from '../../../processors/nightly/day.ts';
+import { findDayStart } from '../../../processors/nightly/day.ts';
 import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
+import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import { describeError } from '../../../schemas/thrown.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { ARCHIVE_CONFIG, openArchiveStore } from '../../runtime/archive-store.ts';
@@ -48,7 +49,7 @@ type Output = { readonly text: string; readonly failed: boolean };
 type Tools = Kept & { readonly nowMs: () => number };
 type Command = (asked: PostOptions, tools: Tools) => Promise<Output>;
 
-const DUE_MS = 7 * DAY_MS + 2 * 3_600_000;
+const DUE_MS = 7 * MS_PER_DAY + 2 * 3_600_000;
 const done = (text: string): Output => ({ text, failed: false });
 
 const deploy: Command = async (_, { database, anchors, nowMs }) => {

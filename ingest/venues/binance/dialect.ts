@@ -1,4 +1,5 @@
 // Venues that publish Binance's frames, answers and book chain: one function builds each venue from its differences.
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { Delivery, SymbolRequest, VenueLimits } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
@@ -10,8 +11,6 @@ import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { toRenewal } from './plan.ts';
 import { CONFIRMING_LEVELS, readChain, readClosedMinute, readSubscription } from './symbols.ts';
-
-const MINUTE_MS = 60_000;
 
 /** `@markPrice@1s`: a stated rate, hence two intervals (F-02). */
 const EVERY_SECOND: Delivery = { policy: 'on', cadence: 1000, horizonMs: 2000, horizonSource: 'documented' };
@@ -130,7 +129,7 @@ const createRequests = ({ toRestBase }: Differences): Requests => {
     },
     /** Requests the minutes of trades from `fromMs` to `toMs`, and the next one, which shows that the last is over. Weight 1 below 100 minutes. */
     candles: ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-      const limit = (toMs - fromMs) / MINUTE_MS + 2;
+      const limit = (toMs - fromMs) / MS_PER_MINUTE + 2;
       const range = `interval=1m&startTime=${fromMs}&limit=${limit}`;
       return toGet(`${toUrl('klines', venue_symbol, endpoints)}&${range}`, 1);
     },

@@ -1,4 +1,5 @@
 // Bitget's slots: sockets of books and of everything else, one of all liquidations; a poll of candles of mark and index prices; fill-in requests.
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
@@ -143,15 +144,13 @@ const planPriceCandles = ({ shard, listings, endpoints }: Group): Slot[] => {
   return symbols.length === 0 ? [] : [{ kind: 'poll', ...slot }];
 };
 
-const MINUTE_MS = 60_000;
-
 /**
  * Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which shows that the last is over. The docs do not state
  * whether the bounds of the query are inclusive: they are one minute wider on both sides.
  */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-  const [start, end] = [fromMs - MINUTE_MS, toMs + 2 * MINUTE_MS];
-  const limit = (end - start) / MINUTE_MS + 1;
+  const [start, end] = [fromMs - MS_PER_MINUTE, toMs + 2 * MS_PER_MINUTE];
+  const limit = (end - start) / MS_PER_MINUTE + 1;
   return getCandles(venue_symbol, `startTime=${start}&endTime=${end}&limit=${limit}`, endpoints);
 };
 

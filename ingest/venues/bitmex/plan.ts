@@ -1,4 +1,5 @@
 // BitMEX' slots: sockets of books and of everything else, one topic for each table and symbol; the request that fills in minutes.
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
@@ -70,13 +71,11 @@ export const toRenewal = (topics: readonly string[]): string[] => [
   ...toFrames('subscribe', topics),
 ];
 
-const MINUTE_MS = 60_000;
-
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which may still run; bins are stamped with their end. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-  const formatEnd = (openMs: number): string => encodeURIComponent(new Date(openMs + MINUTE_MS).toISOString());
-  const count = (toMs - fromMs) / MINUTE_MS + 2;
-  const range = `startTime=${formatEnd(fromMs)}&endTime=${formatEnd(toMs + MINUTE_MS)}&count=${count}`;
+  const formatEnd = (openMs: number): string => encodeURIComponent(new Date(openMs + MS_PER_MINUTE).toISOString());
+  const count = (toMs - fromMs) / MS_PER_MINUTE + 2;
+  const range = `startTime=${formatEnd(fromMs)}&endTime=${formatEnd(toMs + MS_PER_MINUTE)}&count=${count}`;
   const query = `binSize=1m&partial=true&symbol=${encodeURIComponent(venue_symbol)}&${range}`;
   return { method: 'GET', url: `${endpoints.rest}/trade/bucketed?${query}`, weight: 1 };
 };
@@ -84,7 +83,7 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
 /** Default number of bins in an answer. */
 const DEFAULT_COUNT = 100;
 
-const parseOpen = (end: string | null): number | null => (end === null ? null : Date.parse(end) - MINUTE_MS);
+const parseOpen = (end: string | null): number | null => (end === null ? null : Date.parse(end) - MS_PER_MINUTE);
 
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   const { path = '', query = NO_QUERY } = readRequest(message) ?? {};

@@ -1,4 +1,5 @@
 // What BitMEX' symbols and book frames imply: perpetual or not, unit of quantities, and the chain of a book message.
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingValues } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
@@ -58,8 +59,6 @@ export const readSubscription = (text: string): string | null => {
   return symbol === undefined ? null : `instrument:${symbol}`;
 };
 
-const MINUTE_MS = 60_000;
-
 /** The minute of a frame of bins: each arrives after its minute, stamped with its end. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {
   const action = /^\{"table":"tradeBin1m","action":"(partial|insert)"/.exec(text.slice(0, 60))?.[1];
@@ -67,5 +66,5 @@ export const readClosedMinute = (text: string): ClosedMinute | null => {
   const row = text.slice(Math.max(text.indexOf('"data":['), 0));
   const symbol = /"symbol":"([^"\\]+)"/.exec(row)?.[1];
   const endMs = Date.parse(/"timestamp":"([^"\\]+)"/.exec(row)?.[1] ?? '');
-  return symbol === undefined || Number.isNaN(endMs) ? null : { symbol, openMs: endMs - MINUTE_MS };
+  return symbol === undefined || Number.isNaN(endMs) ? null : { symbol, openMs: endMs - MS_PER_MINUTE };
 };

@@ -1,5 +1,6 @@
 // Bybit's reference answers: instruments-info becomes listings (records.md, V-02 to V-04).
 import { formatDuration } from '../../../schemas/durations.ts';
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
@@ -22,7 +23,6 @@ import {
 } from '../shared/wire.ts';
 import { isDated, type Market } from './symbols.ts';
 
-const MS_PER_MINUTE = 60_000;
 /**
  * Folds instruments-info. Listings before their launch are a separate answer, which comes first and is held until the market's own: so a
  * launching listing moves from one to the other within a scope. Another page (`cursor`) is a scope of its own; we request pages of 1,000.

@@ -1,4 +1,5 @@
 // Bybit's slots: sockets of books and of everything else, a poll of candles of mark and index prices; requests that fill in and confirm.
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, SymbolRequest, Watched, WatchedMember } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
@@ -147,12 +148,10 @@ const toPriceCandles = ({ market, shard, listings, endpoints }: Group): Slot => 
   covers: [{ layers: ['price_candles'], symbols: listings.map(({ venue_symbol }) => venue_symbol) }],
 });
 
-const MINUTE_MS = 60_000;
-
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which shows that the last is over. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-  const limit = (toMs - fromMs) / MINUTE_MS + 2;
-  const range = `interval=1&start=${fromMs}&end=${toMs + MINUTE_MS}&limit=${limit}`;
+  const limit = (toMs - fromMs) / MS_PER_MINUTE + 2;
+  const range = `interval=1&start=${fromMs}&end=${toMs + MS_PER_MINUTE}&limit=${limit}`;
   return get(`kline?${range}`, venue_symbol, endpoints);
 };
 

@@ -1,4 +1,5 @@
 // Deribit's slots: sockets of books, and of tickers with trades and candles; JSON-RPC calls that subscribe, requests that fill in and confirm.
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
@@ -108,11 +109,9 @@ const get = (method: string, query: string, { rest }: Endpoints): VenueRequest =
   weight: 1,
 });
 
-const MINUTE_MS = 60_000;
-
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one; minutes without trades are sent too. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-  const range = `start_timestamp=${fromMs}&end_timestamp=${toMs + MINUTE_MS}&resolution=1`;
+  const range = `start_timestamp=${fromMs}&end_timestamp=${toMs + MS_PER_MINUTE}&resolution=1`;
   return get('get_tradingview_chart_data', `instrument_name=${encodeURIComponent(venue_symbol)}&${range}`, endpoints);
 };
 

@@ -1,5 +1,5 @@
 // dYdX's slots: one socket of all markets, sockets of books, trades and candles; subscriptions, and requests that fill in minutes.
-import { formatInstant, MICROS_PER_MS } from '../../../schemas/instants.ts';
+import { formatInstant, MICROS_PER_MS, MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
@@ -71,14 +71,12 @@ const toCommand = (type: Command, subscription: string): string => {
 export const toRenewal = (subscriptions: readonly string[]): string[] =>
   subscriptions.flatMap((name) => [toCommand('unsubscribe', name), toCommand('subscribe', name)]);
 
-const MINUTE_MS = 60_000;
-
 const toIso = (ms: number): string => formatInstant(ms * MICROS_PER_MS);
 
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one; `toISO` is exclusive. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-  const limit = (toMs - fromMs) / MINUTE_MS + 2;
-  const range = `fromISO=${toIso(fromMs)}&toISO=${toIso(toMs + 2 * MINUTE_MS)}&limit=${limit}`;
+  const limit = (toMs - fromMs) / MS_PER_MINUTE + 2;
+  const range = `fromISO=${toIso(fromMs)}&toISO=${toIso(toMs + 2 * MS_PER_MINUTE)}&limit=${limit}`;
   const path = `v4/candles/perpetualMarkets/${encodeURIComponent(venue_symbol)}`;
   return { method: 'GET', url: `${endpoints.rest}/${path}?resolution=1MIN&${range}`, weight: 1 };
 };

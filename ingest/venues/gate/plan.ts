@@ -1,4 +1,5 @@
 // Gate's slots: sockets of books, of prices with trades and liquidations, of candles; a poll of the contracts; their frames and requests.
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
@@ -175,11 +176,9 @@ const get = (path: string, symbol: string, { query, endpoints }: { query: string
 export const bookSnapshot: NonNullable<Venue['bookSnapshot']> = ({ venue_symbol }, endpoints) =>
   get('order_book', venue_symbol, { query: `limit=${DEPTH}&with_id=true`, endpoints });
 
-const MINUTE_MS = 60_000;
-
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which shows that the last is over; bounds are in seconds. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-  const query = `interval=1m&from=${fromMs / 1_000}&to=${(toMs + MINUTE_MS) / 1_000}`;
+  const query = `interval=1m&from=${fromMs / 1_000}&to=${(toMs + MS_PER_MINUTE) / 1_000}`;
   return get('candlesticks', venue_symbol, { query, endpoints });
 };
 

@@ -1,5 +1,6 @@
 // What HTX's contract codes, channels and bytes imply: market, multiplier, the chain of a book message, the inflated frame.
 import { gunzipSync } from 'node:zlib';
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain, FullSides } from '../shared/book-sync.ts';
 
@@ -66,8 +67,6 @@ export const readChain = (text: string): Chain | null => {
 export const readSubscription = (text: string): string | null =>
   /^\{"ch":"(market\.[^".]+\.(?:mark_price|index)\.1min)"/.exec(text)?.[1] ?? null;
 
-const MINUTE_MS = 60_000;
-
 /** The minute of a candle sent after its end. No frame marks it, and the last frame within a minute may lack its last trades. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {
   const symbol = /^\{"ch":"market\.([^".]+)\.kline\.1min"/.exec(text)?.[1];
@@ -75,7 +74,7 @@ export const readClosedMinute = (text: string): ClosedMinute | null => {
   const start = /"id":(\d+)/.exec(text)?.[1];
   if (symbol === undefined || sentMs === undefined || start === undefined) return null;
   const openMs = Number(start) * 1000;
-  return Number(sentMs) >= openMs + MINUTE_MS ? { symbol, openMs } : null;
+  return Number(sentMs) >= openMs + MS_PER_MINUTE ? { symbol, openMs } : null;
 };
 
 /** Frames inflate to less than this; a larger one stays compressed, and is then no JSON. */

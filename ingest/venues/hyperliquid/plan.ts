@@ -1,4 +1,5 @@
 // Hyperliquid's slots: sockets with all channels of their coins; subscriptions, and requests that fill in minutes.
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { VenueRequest } from '../contract/listings.ts';
@@ -76,13 +77,12 @@ export const ask = (endpoints: Readonly<Record<string, string>>, body: unknown, 
   weight,
 });
 
-const MINUTE_MS = 60_000;
 /** Documented: 20, and one more for up to sixty candles. */
 const CANDLES_WEIGHT = 21;
 
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one; both bounds are inclusive. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-  const req = { coin: venue_symbol, interval: '1m', startTime: fromMs, endTime: toMs + MINUTE_MS };
+  const req = { coin: venue_symbol, interval: '1m', startTime: fromMs, endTime: toMs + MS_PER_MINUTE };
   const request = ask(endpoints, { type: 'candleSnapshot', req }, CANDLES_WEIGHT);
   // The parameters are in the body, but only the URL is recorded, and an answer may be an empty list. A fragment is not sent.
   const question = new URLSearchParams({

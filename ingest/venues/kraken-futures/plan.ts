@@ -1,4 +1,5 @@
 // Kraken Futures' slots: sockets of books and of everything else, a poll of candles of mark and index prices; requests that fill in minutes.
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
@@ -108,12 +109,10 @@ const planPriceCandles = (listings: readonly ListingRecord[], env: PlanEnv): Slo
     return symbols.length === 0 ? [] : [{ kind: 'poll', ...slot }];
   });
 
-const MINUTE_MS = 60_000;
-
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one, which shows that the last is over. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const request = getCandles('trade', venue_symbol, endpoints);
-  return { ...request, url: `${request.url}?from=${fromMs / 1_000}&to=${(toMs + MINUTE_MS) / 1_000}` };
+  return { ...request, url: `${request.url}?from=${fromMs / 1_000}&to=${(toMs + MS_PER_MINUTE) / 1_000}` };
 };
 
 /** A truncated answer is marked as such: it covers the minutes between its oldest and its newest candle. */

@@ -1,4 +1,5 @@
 // What KuCoin's symbols and topics imply: kind, unit, index, stamps, and the chain of a book message.
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingValues, Micros, QuantityUnit } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { MapContext } from '../contract/mapping.ts';
@@ -74,8 +75,6 @@ export const updateChain = (symbol: string, sequence: bigint): Chain => ({
 export const readSubscription = (text: string): string | null =>
   /"topic":"(\/contract\/instrument:[^",]+|\/contractMarket\/snapshot:[^",]+)"/.exec(text)?.[1] ?? null;
 
-const MINUTE_MS = 60_000;
-
 /** The minute of a candle sent after its end. No frame marks it, and the last frame within a minute may lack the trades of its last second. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {
   const symbol = /"topic":"\/contractMarket\/limitCandle:([^",]+)_1min"/.exec(text)?.[1];
@@ -83,5 +82,5 @@ export const readClosedMinute = (text: string): ClosedMinute | null => {
   const sentMs = /"time":(\d{13})\b/.exec(text)?.[1];
   if (symbol === undefined || start === undefined || sentMs === undefined || isDated(symbol)) return null;
   const openMs = Number(start) * 1000;
-  return Number(sentMs) >= openMs + MINUTE_MS ? { symbol, openMs } : null;
+  return Number(sentMs) >= openMs + MS_PER_MINUTE ? { symbol, openMs } : null;
 };

@@ -1,4 +1,5 @@
 // OKX's slots: sockets of prices and trades, of books, of candles, one of all liquidations; requests that fill in and confirm.
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Cover, PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
@@ -181,12 +182,10 @@ export const referenceRequests: Venue['reference'] = (endpoints) => [
   get('public/instruments', 'instType=SWAP', { endpoints, weight: 4 }),
 ];
 
-const MINUTE_MS = 60_000;
-
 /** Requests the minutes of trades that open from `fromMs` to `toMs`, and the next one; both bounds of the query are exclusive. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-  const limit = (toMs - fromMs) / MINUTE_MS + 2;
-  const range = `before=${fromMs - 1}&after=${toMs + MINUTE_MS + 1}&limit=${limit}`;
+  const limit = (toMs - fromMs) / MS_PER_MINUTE + 2;
+  const range = `before=${fromMs - 1}&after=${toMs + MS_PER_MINUTE + 1}&limit=${limit}`;
   return get('market/candles', `instId=${encodeURIComponent(venue_symbol)}&bar=1m&${range}`, { endpoints, weight: 2 });
 };
 

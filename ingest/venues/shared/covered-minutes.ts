@@ -1,11 +1,9 @@
 // The minutes that a request of candles covers: bounds in milliseconds as whole minutes.
-import { MICROS_PER_MS } from '../../../schemas/instants.ts';
+import { MICROS_PER_MS, MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { Micros, PriceType } from '../../../schemas/records.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { CoveredMinutes } from '../contract/mapping.ts';
 import { parseRequest } from './wire.ts';
-
-const MINUTE_MS = 60_000;
 
 type SentRequest = { readonly path: string; readonly query: URLSearchParams };
 
@@ -31,7 +29,7 @@ type Bounds = {
 };
 
 const toWholeMinutes = (ms: number | null, round: (minutes: number) => number): Micros | null =>
-  ms === null ? null : round(ms / MINUTE_MS) * MINUTE_MS * MICROS_PER_MS;
+  ms === null ? null : round(ms / MS_PER_MINUTE) * MS_PER_MINUTE * MICROS_PER_MS;
 
 /** Null when a bound is no instant. */
 export const toAsked = (

@@ -1,12 +1,13 @@
 // The anchor step: from D+7 02:00 UTC it posts the root of the day, and ends when the transaction is confirmed (AN-02, AN-12).
-import { DAY_MS, type Day } from '../day.ts';
+import { MS_PER_DAY } from '../../../schemas/instants.ts';
+import type { Day } from '../day.ts';
 import { openIncident } from '../incidents.ts';
 import type { NightlyContext, Step } from '../step.ts';
 import { type ClosedDay, isSettled, postDay, readClosedDay, recordProblem } from './post-day.ts';
 import { checkContract, openChain, openOwner, recordContract } from './poster.ts';
 import { PostingError } from './posting.ts';
 
-const DUE_MS = 7 * DAY_MS + 2 * 3_600_000;
+const DUE_MS = 7 * MS_PER_DAY + 2 * 3_600_000;
 
 /** What the step needs of the context. */
 export type Anchoring = Pick<

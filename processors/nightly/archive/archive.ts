@@ -1,9 +1,9 @@
 // The archive step: writes a day's files at D+1 06:00 UTC, and rewrites those of earlier days when rows were added (AR-03).
 import { countLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
-import { formatInstantMicros } from '../../../schemas/instants.ts';
+import { formatInstantMicros, MS_PER_DAY } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { DAY_MS, type Day, dayAfter } from '../day.ts';
+import { type Day, dayAfter } from '../day.ts';
 import { refuseUnsealed } from '../history-watermark.ts';
 import type { NightlyContext, Step } from '../step.ts';
 import { readDayListings, readInstruments } from './listings.ts';
@@ -11,7 +11,7 @@ import { forgetFile, readClosing, readReplaced, readSets, recordSet } from './ma
 import { findTier, fixTiers } from './tiers.ts';
 import { type ArchiveTarget, writeSet } from './write-set.ts';
 
-const DUE_MS = DAY_MS + 6 * 3_600_000;
+const DUE_MS = MS_PER_DAY + 6 * 3_600_000;
 /** A day is written at 06:00 of the next day and may be rewritten on the five after it. */
 const REWRITTEN_DAYS = 5;
 /** Links expire after 15 minutes; an hour allows for clock differences. */

@@ -1,7 +1,7 @@
 // The close step: at D+7 00:00 UTC a day's rows become its leaves permanently. Builds trees, final files, the root of the day (AN-02, AN-12).
 import { treeKey } from '../../../schemas/anchor-chain.ts';
 import { ANCHORED_TABLES, type AnchoredTable, partitionText } from '../../../schemas/anchored.ts';
-import { formatInstantMicros } from '../../../schemas/instants.ts';
+import { formatInstantMicros, MS_PER_DAY } from '../../../schemas/instants.ts';
 import { hashLeaf } from '../../../schemas/merkle/hash.ts';
 import { createTree } from '../../../schemas/merkle/tree.ts';
 import type { Micros } from '../../../schemas/records.ts';
@@ -10,13 +10,13 @@ import { type DayListing, readDayListings, readInstruments } from '../archive/li
 import { type FileSet, readClosing } from '../archive/manifest.ts';
 import { findTier, fixTiers, type Tiers } from '../archive/tiers.ts';
 import { writeSet } from '../archive/write-set.ts';
-import { DAY_MS, type Day, findDayStart } from '../day.ts';
+import { type Day, findDayStart } from '../day.ts';
 import { openIncident } from '../incidents.ts';
 import type { NightlyContext, Step } from '../step.ts';
 import { fixClosing, readLostSets, readPartitions, recordDay, recordPartition } from './closed-days.ts';
 import { type FinishedTree, openTreeFile } from './tree-file.ts';
 
-const DUE_MS = 7 * DAY_MS;
+const DUE_MS = 7 * MS_PER_DAY;
 /** Cold classes in the order of leaves (AN-07). */
 const CLASSES = ['core', 'top100', 'other'];
 
@@ -41,7 +41,7 @@ const chooseClosing = async (day: Day, { database, historyWatermark, early }: Ni
   const closedAt = (await readClosing(database, day)) ?? chosen;
   if (reached < closedAt)
     throw new Error(`stored history has reached ${formatInstantMicros(reached)}, not ${formatInstantMicros(closedAt)}`);
-  if (closedAt < (findDayStart(day) + DAY_MS) * 1_000) throw new Error(`${day} has not ended in stored history`);
+  if (closedAt < (findDayStart(day) + MS_PER_DAY) * 1_000) throw new Error(`${day} has not ended in stored history`);
   return closedAt;
 };
 

@@ -2,11 +2,12 @@
 import { compareLeaves, type LeafRange } from '../../../infra/runtime/kept-leaves.ts';
 import { countLeafRows, readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
+import { MS_PER_DAY } from '../../../schemas/instants.ts';
 import { listingId, RETENTION_DAYS } from '../../../schemas/tables.ts';
 import { archiveTarget } from '../archive/archive.ts';
 import { readDayListings } from '../archive/listings.ts';
 import type { ArchiveTarget } from '../archive/write-set.ts';
-import { DAY_MS, type Day, dayAfter, dayAt } from '../day.ts';
+import { type Day, dayAfter, dayAt } from '../day.ts';
 import { openIncident } from '../incidents.ts';
 import type { NightlyContext, Step } from '../step.ts';
 
@@ -86,7 +87,7 @@ export const compare: Step = {
     const floor = (days: number): Day => dayAfter(dayAt(nowMs()), 1 - days);
     const { rows: partitions } = await database.query<Due>(DUE, [
       ...[floor(RETENTION_DAYS.events), floor(RETENTION_DAYS.readings)],
-      new Date(nowMs() - EVERY_DAYS * DAY_MS),
+      new Date(nowMs() - EVERY_DAYS * MS_PER_DAY),
     ]);
     let wrong = 0;
     for (const due of partitions) {

@@ -4,6 +4,7 @@ import { binance } from '../../../ingest/venues/binance/index.ts';
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { okx } from '../../../ingest/venues/okx/index.ts';
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { Reading } from '../../../schemas/topics.ts';
 import { type Collected, collectAll, nothingMissing, type OfSymbol } from '../../support/collected.ts';
 import { toText } from '../paper-venue.ts';
@@ -19,7 +20,6 @@ const renewing = (venue: Venue): Venue => ({
 });
 const VENUES: readonly Venue[] = [binance, renewing(bybit), renewing(okx)];
 const LISTINGS = 6;
-const MINUTE_MS = 60_000;
 /** The first minute ends this long after the start. */
 const FIRST_MINUTE_MS = 26_000;
 const CUT_BEFORE_MS = 1_000;
@@ -70,7 +70,7 @@ t.test('every minute of trades is known after a cut over its end', async (t) => 
   await nothingMissing('the end of the minute', () => (nowMs() < minuteEndMs - CUT_BEFORE_MS ? ['time'] : []));
   for (const { venue } of all) simulator.inject({ kind: 'disconnect', venue: venue.id, durationMs: CUT_FOR_MS });
   await nothingMissing('filled in', () => nameAll((collected) => collected.withoutMinute(minuteEndMs)));
-  const openTime = (minuteEndMs - MINUTE_MS) * 1_000;
+  const openTime = (minuteEndMs - MS_PER_MINUTE) * 1_000;
   for (const collected of all) {
     const { venue, host, symbols, memory } = collected;
     const minute = collected.minute(minuteEndMs);

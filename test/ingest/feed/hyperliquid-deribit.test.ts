@@ -3,13 +3,13 @@ import t from 'tap';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { deribit } from '../../../ingest/venues/deribit/index.ts';
 import { hyperliquid } from '../../../ingest/venues/hyperliquid/index.ts';
+import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import { collectAll, nothingMissing } from '../../support/collected.ts';
 import { toText } from '../paper-venue.ts';
 
 const VENUES: readonly Venue[] = [hyperliquid, deribit];
 /** ADA among them, which trades in one minute of three. */
 const LISTINGS = 10;
-const MINUTE_MS = 60_000;
 /** The first minute ends this long after the start. */
 const FIRST_MINUTE_MS = 26_000;
 const CUT_BEFORE_MS = 1_000;
@@ -37,7 +37,7 @@ t.test('every minute of trades is known, by the next one on its connection or af
   await nothingMissing('the end of the minute', () => (nowMs() < minuteEndMs - CUT_BEFORE_MS ? ['time'] : []));
   simulator.inject({ kind: 'disconnect', venue: hyperliquid.id, durationMs: CUT_FOR_MS });
   await nothingMissing('known', () => nameAll((collected) => collected.withoutMinute(minuteEndMs)));
-  const openTime = (minuteEndMs - MINUTE_MS) * 1_000;
+  const openTime = (minuteEndMs - MS_PER_MINUTE) * 1_000;
   for (const collected of all) {
     const { venue, host, symbols, memory } = collected;
     const minute = collected.minute(minuteEndMs);

@@ -12,9 +12,9 @@ import { mappedVenues } from '../../../../ingest/venues/index.ts';
 import { Task } from '../../../../processors/task/task.ts';
 import { ANCHORED_TABLES } from '../../../../schemas/anchored.ts';
 import { codecs } from '../../../../schemas/avro/codec.ts';
+import { MS_PER_DAY } from '../../../../schemas/instants.ts';
 import type { Row } from '../../../../schemas/topics.ts';
 
-const DAY_MS = 86_400_000;
 const TELLING = { nowMs: Date.parse('2026-03-10T15:20:40.000Z'), shards: 1, seed: 3 };
 
 const listRecords = (venue: string): readonly PastRecord[] => {
@@ -79,7 +79,7 @@ t.test('the old day has rows of every anchored table, gaps and late rows among t
   for (const [venue, records] of past) rowsByVenue.set(venue, listRows(t, venue, records));
   const all = [...rowsByVenue.values()].flat();
   const from = oldDayMs(TELLING.nowMs) * 1_000;
-  const old = all.filter(({ at }) => at > from && at <= from + DAY_MS * 1_000);
+  const old = all.filter(({ at }) => at > from && at <= from + MS_PER_DAY * 1_000);
   t.same(
     new Set(old.map(({ table }) => table).filter((table) => ANCHORED_TABLES.some((one) => one.table === table))),
     new Set(ANCHORED_TABLES.map(({ table }) => table)),
@@ -88,7 +88,9 @@ t.test('the old day has rows of every anchored table, gaps and late rows among t
   const causes = new Set(old.map(({ texts }) => texts['gap_cause']));
   for (const cause of ['venue_down', 'collector_down', 'crossed_book', 'no_update']) t.ok(causes.has(cause), cause);
   t.ok(old.some(({ flags }) => flags['late']));
-  const between = all.filter(({ at }) => at > from + DAY_MS * 1_000 && at < (TELLING.nowMs - 4 * DAY_MS) * 1_000);
+  const between = all.filter(
+    ({ at }) => at > from + MS_PER_DAY * 1_000 && at < (TELLING.nowMs - 4 * MS_PER_DAY) * 1_000,
+  );
   t.same(between, [], 'days without a collector have no rows');
 });
 
@@ -100,7 +102,7 @@ t.test('the last days have each minute once, and each of 80 hours whole', async 
         table === 'candles' &&
         texts['price_type'] === price &&
         texts['timeframe'] === timeframe &&
-        at > (TELLING.nowMs - 5 * DAY_MS) * 1_000,
+        at > (TELLING.nowMs - 5 * MS_PER_DAY) * 1_000,
     );
   const minutes = candles('1m').map(({ at }) => at);
   t.equal(new Set(minutes).size, minutes.length);

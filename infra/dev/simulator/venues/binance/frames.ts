@@ -1,4 +1,5 @@
 // Texts of Binance's futures streams, built once per frame (shapes: recordings of hftbacktest, cryptofeed, tardis, crypto-msg-parser).
+import { MS_PER_DAY } from '../../../../../schemas/instants.ts';
 import type { Change } from '../../book-model.ts';
 import type { TradeCandle } from '../../candles.ts';
 import { computeDayChange } from '../../derived-figures.ts';
@@ -70,14 +71,12 @@ export function dayFigures(instrument: Instrument) {
   };
 }
 
-const DAY_MS = 86_400_000;
-
 export function dayTicker(instrument: Instrument, eventMs: number): string {
   const { listing, day, last } = instrument;
   const f = dayFigures(instrument);
   const head = `"e":"24hrTicker","E":${eventMs},"s":"${listing.symbol}"${toPair(listing)}`;
   const prices = `"p":"${f.change}","P":"${f.percent}","w":"${f.weighted}","c":"${f.close}","Q":"${f.quantity}","o":"${f.open}","h":"${f.high}","l":"${f.low}"`;
-  const counts = `"O":${eventMs - DAY_MS},"C":${eventMs},"F":${day.firstId},"L":${last.id},"n":${day.trades}`;
+  const counts = `"O":${eventMs - MS_PER_DAY},"C":${eventMs},"F":${day.firstId},"L":${last.id},"n":${day.trades}`;
   return `{${head},${prices},"v":"${f.volume}","q":"${f.turnover}",${counts}}`;
 }
 

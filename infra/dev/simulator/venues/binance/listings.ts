@@ -1,4 +1,5 @@
 // The perpetuals of the simulated Binance: USD-M in base units, COIN-M in contracts of 10 or 100 USD.
+import { MS_PER_DAY } from '../../../../../schemas/instants.ts';
 import {
   COINS,
   type Coin,
@@ -6,7 +7,6 @@ import {
   type ContractRules,
   coinRules,
   computeShare,
-  DAY_MS,
   type Decimals,
   fillUp,
   madeUpCoin,
@@ -101,7 +101,7 @@ function linear(asset: string, quote: string, rules: ContractRules): SimListing 
 }
 
 const usdt = (row: CoinRow, age: number): SimListing =>
-  linear(row[0], 'USDT', { ...coinRules(row), onboardedAtMs: FIRST_ONBOARDED_MS + age * 17 * DAY_MS });
+  linear(row[0], 'USDT', { ...coinRules(row), onboardedAtMs: FIRST_ONBOARDED_MS + age * 17 * MS_PER_DAY });
 
 const BTCUSDC = linear('BTC', 'USDC', {
   price: COINS.BTC,
@@ -109,7 +109,7 @@ const BTCUSDC = linear('BTC', 'USDC', {
   tick: 1,
   qtyDecimals: 3,
   fundingHours: 8,
-  onboardedAtMs: FIRST_ONBOARDED_MS + 1_020 * DAY_MS,
+  onboardedAtMs: FIRST_ONBOARDED_MS + 1_020 * MS_PER_DAY,
   isQuiet: false,
 });
 
@@ -122,11 +122,11 @@ const inverse = ([coin, priceDecimals, tick, contractSize]: (typeof COIN)[number
   qtyDecimals: 0,
   decimals: makeDecimals(8, 8),
   minNotional: '0',
-  onboardedAtMs: COINM_ONBOARDED_MS + age * 9 * DAY_MS,
+  onboardedAtMs: COINM_ONBOARDED_MS + age * 9 * MS_PER_DAY,
 });
 
 export const extraListing = (number: number): SimListing =>
-  linear(madeUpCoin(number), 'USDT', madeUpRules(number, FIRST_ONBOARDED_MS + 1_700 * DAY_MS));
+  linear(madeUpCoin(number), 'USDT', madeUpRules(number, FIRST_ONBOARDED_MS + 1_700 * MS_PER_DAY));
 
 /** `count` listings, a fifth of them COIN-M (at most ten), BTCUSDC the fourth USD-M one. */
 export const listings = (count: number): readonly SimListing[] =>

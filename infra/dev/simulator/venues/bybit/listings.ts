@@ -1,4 +1,5 @@
 // The perpetuals of the simulated Bybit: linear in base units (USDT, one in USDC), inverse in US dollars.
+import { MS_PER_DAY } from '../../../../../schemas/instants.ts';
 import {
   COINS,
   type Coin,
@@ -6,7 +7,6 @@ import {
   type ContractRules,
   coinRules,
   computeShare,
-  DAY_MS,
   fillUp,
   madeUpCoin,
   madeUpRules,
@@ -85,7 +85,7 @@ const linear = (asset: string, quote: 'USDT' | 'USDC', rules: ContractRules): Si
 };
 
 const usdt = (row: CoinRow, age: number): SimListing =>
-  linear(row[0], 'USDT', { ...coinRules(row), onboardedAtMs: FIRST_LAUNCHED_MS + age * 23 * DAY_MS });
+  linear(row[0], 'USDT', { ...coinRules(row), onboardedAtMs: FIRST_LAUNCHED_MS + age * 23 * MS_PER_DAY });
 
 const BTCPERP = linear('BTC', 'USDC', {
   price: COINS.BTC,
@@ -93,7 +93,7 @@ const BTCPERP = linear('BTC', 'USDC', {
   tick: 10,
   qtyDecimals: 3,
   fundingHours: 8,
-  onboardedAtMs: FIRST_LAUNCHED_MS + 800 * DAY_MS,
+  onboardedAtMs: FIRST_LAUNCHED_MS + 800 * MS_PER_DAY,
   isQuiet: false,
 });
 
@@ -107,11 +107,11 @@ const inverse = ([coin, priceDecimals, tick]: (typeof INVERSE)[number], age: num
   qtyDecimals: 0,
   decimals: { mark: priceDecimals, rate: 8, turnover: 4, change: 6, amount: 8 },
   minNotional: '',
-  onboardedAtMs: INVERSE_LAUNCHED_MS + age * 40 * DAY_MS,
+  onboardedAtMs: INVERSE_LAUNCHED_MS + age * 40 * MS_PER_DAY,
 });
 
 export const extraListing = (number: number): SimListing =>
-  linear(madeUpCoin(number), 'USDT', madeUpRules(number, FIRST_LAUNCHED_MS + 1_900 * DAY_MS));
+  linear(madeUpCoin(number), 'USDT', madeUpRules(number, FIRST_LAUNCHED_MS + 1_900 * MS_PER_DAY));
 
 /** `count` listings, a sixth of them inverse (at most six), BTCPERP the third linear one. */
 export const listings = (count: number): readonly SimListing[] =>

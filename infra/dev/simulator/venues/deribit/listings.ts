@@ -1,15 +1,6 @@
 // The perpetuals of the simulated Deribit: inverse in amounts of US dollars, linear ones in coins, settled in USDC.
-import {
-  COINS,
-  type Coin,
-  DAY_MS,
-  fillUp,
-  inTicks,
-  madeUpCoin,
-  madeUpPrice,
-  QUIET,
-  type SimListing,
-} from '../../listings.ts';
+import { MS_PER_DAY } from '../../../../../schemas/instants.ts';
+import { COINS, type Coin, fillUp, inTicks, madeUpCoin, madeUpPrice, QUIET, type SimListing } from '../../listings.ts';
 
 /** All its listings share one socket. */
 export const SCOPE = 'perpetual';
@@ -104,7 +95,7 @@ const makeRules = ([base, priceDecimals, tick, qtyDecimals]: Row, age: number): 
   tick,
   qtyDecimals,
   price: COINS[base],
-  onboardedAtMs: FIRST_LISTED_MS + age * DAY_MS,
+  onboardedAtMs: FIRST_LISTED_MS + age * MS_PER_DAY,
 });
 
 export const extraListing = (number: number): SimListing =>
@@ -114,7 +105,7 @@ export const extraListing = (number: number): SimListing =>
     tick: 1,
     qtyDecimals: 1,
     price: madeUpPrice(number),
-    onboardedAtMs: FIRST_LISTED_MS + 2_700 * DAY_MS,
+    onboardedAtMs: FIRST_LISTED_MS + 2_700 * MS_PER_DAY,
   });
 
 /** `count` listings, at most two of them inverse. */

@@ -1,9 +1,9 @@
 // The perpetuals of the simulated Hyperliquid: its own in USDC, some by thousands of coins, and those of one builder in USDE.
+import { MS_PER_DAY } from '../../../../../schemas/instants.ts';
 import {
   COINS,
   type Coin,
   computeShare,
-  DAY_MS,
   fillUp,
   inTicks,
   madeUpCoin,
@@ -111,7 +111,7 @@ const own = ([base, sizeDecimals, prefix = '']: Row, age: number): SimListing =>
     margin: 'USDC',
     price: COINS[base] * (prefix === '' ? 1 : THOUSAND),
     sizeDecimals,
-    onboardedAtMs: FIRST_LISTED_MS + age * 23 * DAY_MS,
+    onboardedAtMs: FIRST_LISTED_MS + age * 23 * MS_PER_DAY,
   });
 
 const builders = ([base, sizeDecimals]: Row, age: number): SimListing =>
@@ -121,7 +121,7 @@ const builders = ([base, sizeDecimals]: Row, age: number): SimListing =>
     margin: 'USDE',
     price: COINS[base],
     sizeDecimals,
-    onboardedAtMs: FIRST_LISTED_MS + (950 + age * 7) * DAY_MS,
+    onboardedAtMs: FIRST_LISTED_MS + (950 + age * 7) * MS_PER_DAY,
   });
 
 export const extraListing = (number: number): SimListing =>
@@ -131,7 +131,7 @@ export const extraListing = (number: number): SimListing =>
     margin: 'USDC',
     price: madeUpPrice(number),
     sizeDecimals: 1,
-    onboardedAtMs: FIRST_LISTED_MS + 1_000 * DAY_MS,
+    onboardedAtMs: FIRST_LISTED_MS + 1_000 * MS_PER_DAY,
   });
 
 /** `count` listings, a sixth of them (at most five) the builder's, kPEPE the third of its own. */

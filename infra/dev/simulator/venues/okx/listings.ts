@@ -1,10 +1,10 @@
 // The swaps of the simulated OKX: linear in contracts of coins (USDT, one in USDC), inverse in contracts of US dollars.
+import { MS_PER_DAY } from '../../../../../schemas/instants.ts';
 import {
   COINS,
   type Coin,
   type ContractRules,
   computeShare,
-  DAY_MS,
   type FundingHours,
   fillUp,
   madeUpCoin,
@@ -100,7 +100,7 @@ const usdt = ([base, contractSize, priceDecimals, tick, qtyDecimals, fundingHour
   linear('USDT', {
     ...{ base, contractSize, priceDecimals, tick, qtyDecimals, fundingHours },
     price: COINS[base],
-    onboardedAtMs: FIRST_LISTED_MS + age * 29 * DAY_MS,
+    onboardedAtMs: FIRST_LISTED_MS + age * 29 * MS_PER_DAY,
     isQuiet: QUIET.has(base),
   });
 
@@ -113,7 +113,7 @@ const BTC_USDC = linear('USDC', {
   tick: 1,
   qtyDecimals: 0,
   fundingHours: 8,
-  onboardedAtMs: FIRST_LISTED_MS + 600 * DAY_MS,
+  onboardedAtMs: FIRST_LISTED_MS + 600 * MS_PER_DAY,
   isQuiet: false,
 });
 
@@ -127,12 +127,12 @@ const inverse = ([base, contractSize, priceDecimals, tick]: (typeof USD)[number]
   qtyDecimals: 1,
   decimals: { mark: priceDecimals, rate: 8, turnover: 0, change: 4, amount: 0 },
   minNotional: '',
-  onboardedAtMs: FIRST_LISTED_MS + age * 11 * DAY_MS,
+  onboardedAtMs: FIRST_LISTED_MS + age * 11 * MS_PER_DAY,
 });
 
 export const extraListing = (number: number): SimListing =>
   linear('USDT', {
-    ...madeUpRules(number, FIRST_LISTED_MS + 1_800 * DAY_MS),
+    ...madeUpRules(number, FIRST_LISTED_MS + 1_800 * MS_PER_DAY),
     base: madeUpCoin(number),
     contractSize: 1,
   });
