@@ -1,18 +1,18 @@
 // What one process holds and owes of one key: permits in hand, permits to return, counts to report (AC-03). Values and arithmetic only.
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import type { Refusal } from '../contract/limits.ts';
 import type { PlanLimits } from '../contract/plans.ts';
 import type { Ask, Grant } from './permits.ts';
 
-export const DAY_MS = 86_400_000;
 /** The share of a second's permits that a process may hold: what `kill -9` can cost a key. */
 const AHEAD_S = 0.25;
-/** A reached day limit is requested again after this: a limit may have been raised, a request may not have counted. */
+/** How long a reached day limit is not asked about again. It may be raised meanwhile, or a request may turn out not to count. */
 const DAY_AGAIN_MS = 1_000;
 
 export type Limits = Pick<PlanLimits, 'requests_per_second' | 'burst' | 'requests_per_day'> & {
   /** Null: not counted at once. */
   readonly concurrent_requests: number | null;
-  /** Permits a process may hold; a quarter second's worth when left out. */
+  /** The most permits that a process may hold; when left out, those of a quarter of a second. */
   readonly ahead?: number;
 };
 /** What this process holds and owes of one key; there are as many as keys were used within a minute. */
@@ -48,7 +48,8 @@ export const computeAhead = ({
   ahead,
 }: Pick<Limits, 'requests_per_second' | 'ahead'>): number => ahead ?? Math.ceil(rate * AHEAD_S);
 
-export const nothing = () => ({
+/** The counts of a key at the start of a day, or of its first request. */
+export const noCounts = () => ({
   permits: 0,
   returned: 0,
   granted: null as number | null,
@@ -58,12 +59,14 @@ export const nothing = () => ({
 });
 
 /** UTC midnight of day 0 is that of 1970. */
-const dayText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
-export const dayNumber = ({ day }: Ask): number => Date.parse(day) / DAY_MS;
+const dayText = (day: number): string => new Date(day * MS_PER_DAY).toISOString().slice(0, 10);
+export const dayNumber = ({ day }: Ask): number => Date.parse(day) / MS_PER_DAY;
 
+/** Whether something of the key is to be reported to the store. */
 export const isOwing = (held: Held): boolean =>
   held.returned !== 0 || held.dayChange !== 0 || Object.keys(held.used).length > 0;
 
+/** Puts the permits in hand among those to return; the day then does not count them. */
 export const giveBack = (held: Held): void => {
   held.returned += held.permits;
   held.dayChange -= held.permits;
@@ -87,16 +90,16 @@ const toAsk = (held: Held): Ask => ({
   used: {},
 });
 
-/** Requests permits alone. A correction that was not reported to the store moves the limit instead. */
-export const wish = (held: Held): Ask => ({
+/** Asks for permits and reports nothing. A correction of the day that the store does not know yet moves the day's limit instead. */
+export const askForPermits = (held: Held): Ask => ({
   ...toAsk(held),
   waiting: held.waiting,
   ahead: computeAhead(held.limits),
   dayLimit: held.limits.requests_per_day - held.dayChange - held.unconfirmed,
 });
 
-/** Moves what is owed into the ask; its part of the day is unconfirmed until the store answers. */
-export const takeAsk = (held: Held): Ask => {
+/** Moves what is to be reported out of `held`. Its correction of the day counts as unconfirmed until the store answers. */
+export const takeReport = (held: Held): Ask => {
   const { returned, dayChange, used } = held;
   held.unconfirmed += dayChange;
   Object.assign(held, { returned: 0, dayChange: 0, used: {} });
@@ -116,7 +119,9 @@ export const toRefusal = ({ limit, untilMs }: NonNullable<Held['refused']>, limi
     ? { limit, figure: limits.requests_per_day, retryAfterS: secondsToMidnight(nowMs) }
     : { limit, figure: limits.requests_per_second, retryAfterS: Math.max(1, Math.ceil((untilMs - nowMs) / 1_000)) };
 
-export const secondsToMidnight = (nowMs: number): number => Math.max(1, Math.ceil((DAY_MS - (nowMs % DAY_MS)) / 1_000));
+/** Seconds to the next UTC midnight, at least 1. */
+export const secondsToMidnight = (nowMs: number): number =>
+  Math.max(1, Math.ceil((MS_PER_DAY - (nowMs % MS_PER_DAY)) / 1_000));
 
 /** Takes granted permits into hand, or notes why there are none. */
 export const receive = (held: Held, grant: Grant, nowMs: number): void => {

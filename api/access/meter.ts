@@ -3,22 +3,22 @@
 // processes admits more than the plan.
 import type { Logger } from '../../infra/runtime/log.ts';
 import { within } from '../../infra/runtime/within.ts';
+import { MS_PER_DAY } from '../../schemas/instants.ts';
 import type { RequestClass } from '../contract/endpoint.ts';
 import type { Refusal } from '../contract/limits.ts';
 import {
+  askForPermits,
   countUsed,
-  DAY_MS,
   dayNumber,
   giveBack,
   type Held,
   isOwing,
   type Limits,
-  nothing,
+  noCounts,
   receive,
   secondsToMidnight,
-  takeAsk,
+  takeReport,
   toRefusal,
-  wish,
 } from './held-permits.ts';
 import { type Ask, type Grant, localPermits, type PermitExchange, type Permits } from './permits.ts';
 import { Places } from './places.ts';
@@ -166,7 +166,7 @@ export class Meter {
   }
 
   #of(keyId: string, limits: Limits, nowMs: number): Held {
-    const day = Math.floor(nowMs / DAY_MS);
+    const day = Math.floor(nowMs / MS_PER_DAY);
     let held = this.#held.get(keyId);
     if (held === undefined) {
       held = {
@@ -176,7 +176,7 @@ export class Meter {
         usedAt: nowMs,
         refused: null,
         refill: null,
-        ...nothing(),
+        ...noCounts(),
         tokens: null,
         open: 0,
         waiting: 0,
@@ -187,8 +187,8 @@ export class Meter {
     held.limits = limits;
     if (held.day < day) {
       giveBack(held);
-      if (isOwing(held)) this.#past.push(takeAsk(held));
-      Object.assign(held, { day, refused: null, ...nothing() });
+      if (isOwing(held)) this.#past.push(takeReport(held));
+      Object.assign(held, { day, refused: null, ...noCounts() });
     }
     return held;
   }
@@ -213,12 +213,12 @@ export class Meter {
   }
 
   async #exchange(held: Held, nowMs: number): Promise<boolean> {
-    const ask = wish(held);
+    const ask = askForPermits(held);
     held.isAsking = true;
     try {
       const [grant] = await this.#permits.exchange([ask], nowMs);
       if (grant === undefined) return false;
-      this.#together();
+      this.#endAlone();
       held.tokens = grant.tokens;
       // Permits of a day that ended meanwhile are void; a waiting request asks again.
       if (held.day !== dayNumber(ask)) return true;
@@ -247,14 +247,17 @@ export class Meter {
       dayLimit: Number.MAX_SAFE_INTEGER,
     };
     this.#isAlone = true;
-    const [grant = { permits: 0, tokens: 0 }] = await this.#alone.exchange([{ ...wish(held), ...bucket }], nowMs);
+    const [grant = { permits: 0, tokens: 0 }] = await this.#alone.exchange(
+      [{ ...askForPermits(held), ...bucket }],
+      nowMs,
+    );
     this.#takenAlone += grant.permits;
     held.dayChange += grant.permits;
     held.returned = Math.max(-limits.burst, held.returned - grant.permits);
     return { ...grant, granted: held.granted ?? 0 };
   }
 
-  #together(): void {
+  #endAlone(): void {
     if (this.#isAlone) this.#alone = localPermits();
     this.#isAlone = false;
   }
@@ -268,7 +271,7 @@ export class Meter {
 
   async #sendReportNow(owing: readonly Held[], nowMs: number): Promise<void> {
     if (this.#unconfirmed !== null) await this.#confirm(this.#unconfirmed, nowMs);
-    const asks = [...this.#past, ...owing.map(takeAsk)];
+    const asks = [...this.#past, ...owing.map(takeReport)];
     this.#past = [];
     if (asks.length === 0) return;
     this.#lastReport += 1;
@@ -276,13 +279,13 @@ export class Meter {
     await this.#confirm(this.#unconfirmed, nowMs);
   }
 
-  async #confirm(telling: PermitExchange, nowMs: number): Promise<void> {
+  async #confirm(sent: PermitExchange, nowMs: number): Promise<void> {
     try {
-      const grants = await this.#permits.report(telling, nowMs);
+      const grants = await this.#permits.report(sent, nowMs);
       this.#unconfirmed = null;
       this.#awayUntilMs = 0;
-      this.#together();
-      telling.asks.forEach((ask, i) => {
+      this.#endAlone();
+      sent.asks.forEach((ask, i) => {
         const held = this.#held.get(ask.keyId);
         if (held === undefined || held.day !== dayNumber(ask)) return;
         held.unconfirmed -= ask.dayChange;

@@ -14,9 +14,9 @@ export type Ask = {
   readonly dayLimit: number;
   /** Requests that wait for a permit. */
   readonly waiting: number;
-  /** Permits wanted in store, as long as they are no more than a quarter of the bucket. */
+  /** Permits that the process would like to hold when no request waits; at most a quarter of the bucket's level is granted. */
   readonly ahead: number;
-  /** Unused permits, back into the bucket; negative: taken without it. A bucket owes at most what it can hold. */
+  /** Unused permits that go back into the bucket; negative: permits that were taken without it. The bucket's level never falls below `-burst`. */
   readonly returned: number;
   /** The initial level of a bucket that this process opens for itself; full when left out. */
   readonly opening?: number;
@@ -38,10 +38,10 @@ export type Permits = {
   /** Takes permits: one grant per ask, in their order. Rejects when the store does not answer. */
   readonly exchange: (asks: readonly Ask[], nowMs: number) => Promise<readonly Grant[]>;
   /** The same for counts and returned permits. A report that is repeated under its number, since its answer was lost, counts once. */
-  readonly report: (telling: PermitExchange, nowMs: number) => Promise<readonly Grant[]>;
+  readonly report: (sent: PermitExchange, nowMs: number) => Promise<readonly Grant[]>;
 };
 
-/** Numbers rise within a process. */
+/** A report and its number, which rises with each report of a process. */
 export type PermitExchange = { readonly number: number; readonly asks: readonly Ask[] };
 
 type Bucket = { tokens: number; at: number; day: string; granted: number };
@@ -88,10 +88,10 @@ type GrantRow = {
 };
 
 const EXCHANGE = 'select key_id, permits, tokens, granted from exchange_permits($1)';
-const TELL = 'select key_id, permits, tokens, granted from tell_permits($1, $2, $3)';
+const REPORT = 'select key_id, permits, tokens, granted from tell_permits($1, $2, $3)';
 const ANSWER_MS = 30_000;
 
-const asJson = (ask: Ask): Readonly<Record<string, unknown>> => ({
+const toJson = (ask: Ask): Readonly<Record<string, unknown>> => ({
   key_id: ask.keyId,
   day: ask.day,
   rate: ask.rate,
@@ -117,14 +117,14 @@ const inOrder = (asks: readonly Ask[], rows: readonly GrantRow[]): Grant[] => {
 /** Permits that all processes on one database share; the database's clock fills the buckets. */
 export const sharedPermits = (pool: Pick<Pool, 'query'>): Permits => {
   const node = randomUUID();
-  const written = (asks: readonly Ask[]): string => JSON.stringify(asks.map(asJson));
+  const writeAsks = (asks: readonly Ask[]): string => JSON.stringify(asks.map(toJson));
   return {
     async exchange(asks) {
-      const { rows } = await within(pool.query<GrantRow>(EXCHANGE, [written(asks)]), ANSWER_MS);
+      const { rows } = await within(pool.query<GrantRow>(EXCHANGE, [writeAsks(asks)]), ANSWER_MS);
       return inOrder(asks, rows);
     },
     async report({ number, asks }) {
-      const { rows } = await within(pool.query<GrantRow>(TELL, [node, number, written(asks)]), ANSWER_MS);
+      const { rows } = await within(pool.query<GrantRow>(REPORT, [node, number, writeAsks(asks)]), ANSWER_MS);
       return inOrder(asks, rows);
     },
   };

@@ -26,16 +26,13 @@ export type PlaceAnswer = {
   readonly processes: number;
 };
 
+/** Grants of a process that counts by itself. */
+export const grantAlone = (asks: readonly PlaceAsk[]): readonly PlaceGrant[] =>
+  asks.map(({ most, held, wanted }) => ({ granted: Math.max(0, Math.min(wanted, most - held)), othersBusy: 0 }));
+
 /** Places of this process alone. */
 export const localPlaces = (): PlaceStore => ({
-  exchange: async (asks) => ({
-    grants: asks.map(({ most, held, wanted }) => ({
-      granted: Math.max(0, Math.min(wanted, most - held)),
-      othersBusy: 0,
-    })),
-    isForgotten: false,
-    processes: 1,
-  }),
+  exchange: async (asks) => ({ grants: grantAlone(asks), isForgotten: false, processes: 1 }),
 });
 
 /** The PostgreSQL channel for a process that needs places which others may not use. */

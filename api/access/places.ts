@@ -2,7 +2,14 @@
 // places that the store granted; a free one serves the next request without a query, and is returned when another process needs it.
 import { setTimeout as pause } from 'node:timers/promises';
 import { within } from '../../infra/runtime/within.ts';
-import { localPlaces, type PlaceAnswer, type PlaceAsk, type PlaceGrant, type PlaceStore } from './place-store.ts';
+import {
+  grantAlone,
+  localPlaces,
+  type PlaceAnswer,
+  type PlaceAsk,
+  type PlaceGrant,
+  type PlaceStore,
+} from './place-store.ts';
 
 /** A free place that is unused for this long is returned. */
 const IDLE_MS = 500;
@@ -165,7 +172,7 @@ export class Places {
   /** From the store; while it is unavailable, from what this process counts by itself. Never rejects. */
   async #requestPlaces(asks: readonly PlaceAsk[]): Promise<readonly PlaceGrant[]> {
     const now = performance.now();
-    if (now < this.#awayUntil || this.#isLate) return this.#grantAlone(asks);
+    if (now < this.#awayUntil || this.#isLate) return this.#grantWithoutStore(asks);
     try {
       const { grants, isForgotten, processes } = await within(this.#exchangeOnce(asks), ANSWER_MS);
       this.#seenAt = now;
@@ -178,20 +185,17 @@ export class Places {
       return grants;
     } catch {
       this.#awayUntil = performance.now() + AWAY_MS;
-      return this.#grantAlone(asks);
+      return this.#grantWithoutStore(asks);
     }
   }
 
   /** What this process may take while the store is unavailable; the store is told everything again afterwards. */
-  #grantAlone(asks: readonly PlaceAsk[]): readonly PlaceGrant[] {
+  #grantWithoutStore(asks: readonly PlaceAsk[]): readonly PlaceGrant[] {
     for (const { name } of asks) {
       const held = this.#held.get(name);
       if (held !== undefined) held.told = UNKNOWN;
     }
-    return asks.map(({ most, held, wanted }) => ({
-      granted: Math.max(0, Math.min(wanted, most - held)),
-      othersBusy: 0,
-    }));
+    return grantAlone(asks);
   }
 
   /** A late report must not overtake the next one: there is none until this one has ended. */
