@@ -1,8 +1,8 @@
 // Letters to owners: a row first, then sent where there is a mail server; without one the operator reads the table.
-import { setTimeout as pause } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { Db } from './events.ts';
 
 export type Letter = {
@@ -97,7 +97,7 @@ export const sendLetters = (
   const loop = async (): Promise<void> => {
     while (!signal.aborted) {
       await round().catch((err: unknown) => deps.log.warn({ err }, 'letters cannot be read now, trying again'));
-      await pause(everyMs, undefined, { signal }).catch(() => undefined);
+      await pauseUnlessAborted(everyMs, signal);
     }
   };
   void loop();

@@ -1,7 +1,7 @@
 // Forgets what is past its time of the tables that strangers make grow: a few rows at a time, by any number of processes.
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { Db } from './events.ts';
 
 /** Expired rows, by table. Each condition uses an index. `processors/nightly/sign-in.ts` deletes ends of connections. */
@@ -55,7 +55,7 @@ export const keepTidy = (
       await tidyOnce(pool, count).catch((err: unknown) =>
         log.warn({ err }, 'old rows were not forgotten, they are later'),
       );
-      await pause(everyMs, undefined, { signal }).catch(() => undefined);
+      await pauseUnlessAborted(everyMs, signal);
     }
   };
   const ended = loop();

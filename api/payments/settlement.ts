@@ -1,6 +1,6 @@
 // Settles payments after their answers, and finds out what became of those whose outcome is unknown: the chain decides (P-04).
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { PaymentChain } from './chain.ts';
 import type { Facilitator, Settled } from './facilitator.ts';
 import type { CountPayment } from './metrics.ts';
@@ -170,7 +170,7 @@ const repeat = (sweep: () => Promise<void>, log: Logger): (() => Promise<void>) 
         if (!isAway) log.warn({ err }, 'payments cannot be looked through, trying again');
         isAway = true;
       }
-      await pause(SWEEP_EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await pauseUnlessAborted(SWEEP_EVERY_MS, stopping.signal);
     }
   };
   const looping = loop();

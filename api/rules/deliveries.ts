@@ -1,7 +1,7 @@
 // Delivers moves of rules to webhooks from a queue in PostgreSQL: at least once, tried again for a day, then given up with a notice (AG-06).
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { CountRules } from './metrics.ts';
 import { TRANSITION_COLUMNS, type TransitionRow, toTransition } from './store.ts';
@@ -151,7 +151,7 @@ export const startDeliveries = (deps: DeliveryDeps): Deliveries => {
   const rest = async (): Promise<void> => {
     const over = new AbortController();
     const signal = AbortSignal.any([stopping.signal, over.signal]);
-    const later = pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    const later = pauseUnlessAborted(LOOK_EVERY_MS, signal);
     await (isAway ? later : Promise.race([later, sending.anyEnd()]));
     over.abort();
   };

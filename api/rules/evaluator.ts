@@ -1,8 +1,9 @@
 // Evaluates the rules of this process's shards, each at its instants, as the log reaches them (AG-03, AG-06): the clock is the served
 // watermark. The result for an instant depends on the log alone, so it makes no difference which process evaluates it, or when.
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -192,7 +193,7 @@ class Loop {
           this.#deps.log.warn({ err }, 'rules cannot be evaluated now, trying again');
         this.#isAway = true;
       }
-      await pause(TURN_MS, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      await pauseUnlessAborted(TURN_MS, this.#stopping.signal);
     }
     // Not before: the instant under way reads these states, and renews the leases after it.
     this.#recent.keep('nothing');

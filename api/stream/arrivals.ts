@@ -1,5 +1,5 @@
 // Calls that wait until something of the log has arrived at this node.
-import { setTimeout as pause } from 'node:timers/promises';
+import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 
 export class Arrivals {
   readonly #waiting = new Set<() => void>();
@@ -12,7 +12,7 @@ export class Arrivals {
     };
     this.#waiting.add(look);
     const over = new AbortController();
-    const late = pause(forMs, undefined, { signal: over.signal }).catch(() => undefined);
+    const late = pauseUnlessAborted(forMs, over.signal);
     await Promise.race([there.promise, late]);
     over.abort();
     this.#waiting.delete(look);

@@ -1,8 +1,8 @@
 // The database of a process that serves what it can while PostgreSQL is away: migrates it before the start continues, or once it is available.
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { createBackoff } from '../runtime/backoff.ts';
 import type { Logger } from '../runtime/log.ts';
+import { pauseUnlessAborted } from '../runtime/pause.ts';
 import { isAway } from '../runtime/postgres/away.ts';
 import { migrate } from './migrate.ts';
 
@@ -30,7 +30,7 @@ export const prepareDatabase = async (
   };
   const goOn = async (): Promise<void> => {
     while (!isReady && !stopping.signal.aborted) {
-      await pause(backoff.next(), undefined, { signal: stopping.signal }).catch(() => undefined);
+      await pauseUnlessAborted(backoff.next(), stopping.signal);
       if (stopping.signal.aborted) return;
       await prepare().then(
         () => log.info('PostgreSQL is there'),

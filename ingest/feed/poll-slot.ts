@@ -1,6 +1,6 @@
 // Sends a slot's requests every period, spread evenly over it. Three periods without an answer, or a 429 or 418, end the connection.
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { PollRequest, PollSlot } from '../venues/contract/feed.ts';
 import type { ConnectionLog, LossCause, Source } from './connection-log.ts';
 import type { VenueMeters } from './meters.ts';
@@ -141,7 +141,7 @@ class PollSlotRunner implements SlotRunner<PollSlot> {
 
   #sleepUntil(untilMs: number): Promise<void> {
     const waitMs = Math.max(untilMs - performance.now(), 0);
-    return pause(waitMs, undefined, { signal: this.#over.signal }).catch(() => undefined);
+    return pauseUnlessAborted(waitMs, this.#over.signal);
   }
 }
 

@@ -1,7 +1,7 @@
 // Requests a venue's listings, writes each answer to every shard and folds the answers into the known listings.
-import { setTimeout as pause } from 'node:timers/promises';
 import { type Backoff, createBackoff } from '../../infra/runtime/backoff.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import type { CollectedVenue } from '../venues/contract/feed.ts';
 import { mayExist, type ReferenceState, VenueError, type VenueRequest } from '../venues/contract/listings.ts';
@@ -70,7 +70,7 @@ class ReferenceFollower implements Reference {
       const waitMs = failed.length > 0 ? this.#backoff.next() : venue.referenceEveryMs;
       this.#waiting = new AbortController();
       const signal = AbortSignal.any([this.#over.signal, this.#waiting.signal]);
-      await pause(waitMs, undefined, { signal }).catch(() => undefined);
+      await pauseUnlessAborted(waitMs, signal);
     }
   }
 

@@ -1,6 +1,6 @@
 // Outcomes of each step of each day, in PostgreSQL; of two runners only one works on a step of a day, or on steps with one lock.
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
+import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import { runLocked } from '../../infra/runtime/postgres/advisory-lock.ts';
 import { describeError } from '../../schemas/thrown.ts';
 import type { Day } from './day.ts';
@@ -88,7 +88,7 @@ export const openLedger = (pool: Pool): Ledger => ({
       if (lock === undefined || signal?.aborted === true) return { result: 'busy' };
       if (looks === 0) waiting?.();
       // The pool has few connections: none is held during the wait.
-      await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+      await pauseUnlessAborted(LOOK_EVERY_MS, signal);
     }
   },
 });

@@ -1,5 +1,5 @@
 // Runs due steps in order while the process lives; catches up after any absence.
-import { setTimeout as pause } from 'node:timers/promises';
+import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import { ANCHOR_STATUSES, type AnchorStatus } from '../../schemas/anchor-chain.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { describeError } from '../../schemas/thrown.ts';
@@ -133,7 +133,7 @@ const startLoop = (work: () => Promise<void>, signal: AbortSignal, onFailure: (e
         problem = describeError(err);
         onFailure(err);
       }
-      await pause(TICK_MS, undefined, { signal }).catch(() => undefined);
+      await pauseUnlessAborted(TICK_MS, signal);
     }
   };
   return { problem: () => problem, ended: loop() };

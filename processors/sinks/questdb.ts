@@ -1,5 +1,4 @@
 // The sink: writes final rows from `rows.<venue>` into QuestDB, then the history watermark, then the group's offsets (design section 7).
-import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../../infra/runtime/backoff.ts';
 import { endProcess } from '../../infra/runtime/kafka/client.ts';
 import {
@@ -13,6 +12,7 @@ import {
   readToEnd,
 } from '../../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { pauseUnlessAborted } from '../../infra/runtime/pause.ts';
 import type { QuestdbReader, RowSender } from '../../infra/runtime/questdb/questdb.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -216,7 +216,7 @@ class Sink {
   }
 
   #idle(ms: number): Promise<void> {
-    return pause(Math.max(0, ms), undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    return pauseUnlessAborted(Math.max(0, ms), this.#stopping.signal);
   }
 
   /** Publishes a task's W as history W once every row before it is readable. */
