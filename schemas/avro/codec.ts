@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import avro from 'avsc';
 import type { ReadingLayer } from '../layers.ts';
+import { describeError } from '../thrown.ts';
 import {
   type CapabilityVersion,
   type CheckpointEntry,
@@ -54,8 +55,6 @@ const loadVersions = (subject: string): readonly SchemaVersion[] =>
 
 const compileType = (schema: avro.Schema): avro.Type =>
   avro.Type.forSchema(schema, { wrapUnions: 'never', typeHook: writeLevels });
-
-const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 type Decoders = Map<number, (body: Buffer) => unknown>;
 

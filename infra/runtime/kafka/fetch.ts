@@ -60,31 +60,31 @@ const isOutOfRange = (error: unknown): error is Error & { readonly topic: string
  * each offset is delivered once, in order. Before the first record of a new leader it checks that the leader has everything that was read.
  */
 export class PartitionFetcher {
-  private readonly handle: KafkaHandle;
-  private readonly onFatal: (error: unknown) => void;
-  private readonly slots = new Map<string, Slot>();
-  private readonly topics = new Set<string>();
-  private readonly asked = new Set<string>();
+  readonly #handle: KafkaHandle;
+  readonly #onFatal: (error: unknown) => void;
+  readonly #slots = new Map<string, Slot>();
+  readonly #topics = new Set<string>();
+  readonly #asked = new Set<string>();
   /** Brokers whose last request failed. */
-  private readonly failing = new Map<string, Backoff>();
-  private readonly underWay = new Set<Promise<unknown>>();
-  private readonly backoff = createBackoff({ minMs: 50, maxMs: 1_000 });
-  private readonly ended = new AbortController();
-  private readonly sockets = createCuttableSockets();
-  private cluster: Cluster;
-  private connecting: Promise<void> | null = null;
+  readonly #failing = new Map<string, Backoff>();
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #backoff = createBackoff({ minMs: 50, maxMs: 1_000 });
+  readonly #ended = new AbortController();
+  readonly #sockets = createCuttableSockets();
+  #cluster: Cluster;
+  #connecting: Promise<void> | null = null;
 
   constructor(handle: KafkaHandle, onFatal: (error: unknown) => void) {
-    this.handle = handle;
-    this.onFatal = onFatal;
-    this.cluster = createCluster(handle, this.sockets.factory);
-    this.connecting = this.connect(0);
+    this.#handle = handle;
+    this.#onFatal = onFatal;
+    this.#cluster = createCluster(handle, this.#sockets.factory);
+    this.#connecting = this.#connect(0);
   }
 
   /** Waits until the topic exists. */
   async listPartitions(topic: string): Promise<number[]> {
-    return this.trying(async (cluster) => {
-      await this.watch(cluster, topic);
+    return this.#trying(async (cluster) => {
+      await this.#watch(cluster, topic);
       const found = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
       if (found.length === 0) throw new Error(`topic ${topic} does not exist`);
       return found.sort((a, b) => a - b);
@@ -98,8 +98,8 @@ export class PartitionFetcher {
     which: 'earliest' | 'latest' | { readonly sinceMs: number },
   ): Promise<Map<number, number>> {
     if (partitions.length === 0) return new Map();
-    return this.trying(async (cluster) => {
-      await this.watch(cluster, topic);
+    return this.#trying(async (cluster) => {
+      await this.#watch(cluster, topic);
       const query = {
         topic,
         partitions: partitions.map((partition) => ({ partition })),
@@ -121,8 +121,8 @@ export class PartitionFetcher {
   ): Promise<number> {
     const next =
       typeof start === 'number' ? start : ((await this.fetchOffsets(topic, [partition], start)).get(partition) ?? 0);
-    this.topics.add(topic);
-    this.slots.set(formatPartition({ topic, partition }), {
+    this.#topics.add(topic);
+    this.#slots.set(formatPartition({ topic, partition }), {
       topic,
       partition,
       deliver,
@@ -134,15 +134,15 @@ export class PartitionFetcher {
       checking: false,
       closed: false,
     });
-    this.ask();
+    this.#ask();
     return next;
   }
 
   /** Resolves when the running handler has returned; nothing is delivered after the call. */
   async unassign(topic: string, partition: number): Promise<void> {
-    const slot = this.slots.get(formatPartition({ topic, partition }));
+    const slot = this.#slots.get(formatPartition({ topic, partition }));
     if (slot === undefined) return;
-    this.slots.delete(formatPartition({ topic, partition }));
+    this.#slots.delete(formatPartition({ topic, partition }));
     slot.closed = true;
     slot.waiting = null;
     await slot.handling;
@@ -150,75 +150,75 @@ export class PartitionFetcher {
 
   /** The next delivery begins at `offset`. */
   seek(topic: string, partition: number, offset: number): void {
-    const slot = this.slots.get(formatPartition({ topic, partition }));
+    const slot = this.#slots.get(formatPartition({ topic, partition }));
     if (slot === undefined) return;
     slot.next = offset;
     slot.epoch = null;
     slot.waiting = null;
-    this.ask();
+    this.#ask();
   }
 
   async stop(): Promise<void> {
-    this.ended.abort();
-    await Promise.all([...this.slots.values()].map(({ topic, partition }) => this.unassign(topic, partition)));
-    await Promise.race([this.leave(), pause(LEAVE_MS, undefined, { ref: false })]);
-    this.sockets.cut();
+    this.#ended.abort();
+    await Promise.all([...this.#slots.values()].map(({ topic, partition }) => this.unassign(topic, partition)));
+    await Promise.race([this.#leave(), pause(LEAVE_MS, undefined, { ref: false })]);
+    this.#sockets.cut();
   }
 
-  private async leave(): Promise<void> {
-    await this.connecting;
-    await this.cluster.disconnect();
-    await Promise.allSettled(this.underWay);
+  async #leave(): Promise<void> {
+    await this.#connecting;
+    await this.#cluster.disconnect();
+    await Promise.allSettled(this.#underWay);
   }
 
-  private track<T>(work: Promise<T>): Promise<T> {
-    this.underWay.add(work);
-    const forget = () => this.underWay.delete(work);
+  #track<T>(work: Promise<T>): Promise<T> {
+    this.#underWay.add(work);
+    const forget = () => this.#underWay.delete(work);
     work.then(forget, forget);
     return work;
   }
 
-  private async watch(cluster: Cluster, topic: string): Promise<void> {
-    this.topics.add(topic);
+  async #watch(cluster: Cluster, topic: string): Promise<void> {
+    this.#topics.add(topic);
     await cluster.addMultipleTargetTopics([topic]);
   }
 
   /** Retries until it succeeds or the fetcher ends. */
-  private async trying<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
+  async #trying<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
     for (;;) {
-      await this.connecting;
-      this.ended.signal.throwIfAborted();
-      const cluster = this.cluster;
+      await this.#connecting;
+      this.#ended.signal.throwIfAborted();
+      const cluster = this.#cluster;
       try {
-        return await this.track(work(cluster));
+        return await this.#track(work(cluster));
       } catch (error) {
-        this.ended.signal.throwIfAborted();
-        this.renew(cluster, error);
+        this.#ended.signal.throwIfAborted();
+        this.#renew(cluster, error);
       }
     }
   }
 
   /** Sends a request to each broker that leads a partition with free space and has no request in flight. */
-  private ask(): void {
-    if (this.ended.signal.aborted || this.connecting !== null) return;
-    const { cluster } = this;
+  #ask(): void {
+    if (this.#ended.signal.aborted || this.#connecting !== null) return;
+    const cluster = this.#cluster;
     try {
-      for (const [nodeId, slots] of this.byLeader(cluster)) {
+      for (const [nodeId, slots] of this.#byLeader(cluster)) {
         const free = slots.filter(
           ({ waiting, checking, next, end }) => waiting === null && !checking && (end === null || next < end),
         );
-        if (this.asked.has(nodeId) || free.length === 0) continue;
-        this.asked.add(nodeId);
-        this.fetchFrom({ cluster, nodeId }, free, free.length < slots.length ? BUSY_WAIT_MS : MAX_WAIT_MS);
+        if (this.#asked.has(nodeId) || free.length === 0) continue;
+        this.#asked.add(nodeId);
+        this.#fetchFrom({ cluster, nodeId }, free, free.length < slots.length ? BUSY_WAIT_MS : MAX_WAIT_MS);
       }
     } catch (error) {
-      this.renew(cluster, error);
+      this.#renew(cluster, error);
     }
   }
 
-  private byLeader(cluster: Cluster): Map<string, Slot[]> {
+  #byLeader(cluster: Cluster): Map<string, Slot[]> {
     const groups = new Map<string, Slot[]>();
-    for (const slot of this.slots.values()) {
+    for (const slot of this.#slots.values()) {
       const [nodeId] = Object.keys(cluster.findLeaderForPartitions(slot.topic, [slot.partition]));
       if (nodeId === undefined) throw new Error(`${formatPartition(slot)} has no leader`);
       groups.set(nodeId, [...(groups.get(nodeId) ?? []), slot]);
@@ -226,7 +226,7 @@ export class PartitionFetcher {
     return groups;
   }
 
-  private fetchFrom({ cluster, nodeId }: Leader, slots: readonly Slot[], maxWaitTime: number): void {
+  #fetchFrom({ cluster, nodeId }: Leader, slots: readonly Slot[], maxWaitTime: number): void {
     const from = new Map(slots.map((slot) => [formatPartition(slot), slot.next]));
     const request = {
       isolationLevel: READ_UNCOMMITTED,
@@ -240,99 +240,99 @@ export class PartitionFetcher {
       const broker = await cluster.findBroker({ nodeId });
       return broker.fetch(request);
     };
-    this.track(fetching()).then(
+    this.#track(fetching()).then(
       ({ responses }) => {
-        this.asked.delete(nodeId);
-        this.failing.delete(nodeId);
-        this.backoff.reset();
+        this.#asked.delete(nodeId);
+        this.#failing.delete(nodeId);
+        this.#backoff.reset();
         for (const { topicName, partitions } of responses)
           for (const answer of partitions)
-            this.accept(formatPartition({ topic: topicName, partition: answer.partition }), answer, from);
-        this.ask();
+            this.#accept(formatPartition({ topic: topicName, partition: answer.partition }), answer, from);
+        this.#ask();
       },
       (error: unknown) => {
         // Not ours when the client was already replaced: the new one has waited for the end of this request.
-        const isOurs = cluster === this.cluster && !isOutOfRange(error);
-        if (isOurs) return void this.track(this.findLeaders(cluster, nodeId, error));
-        this.asked.delete(nodeId);
-        if (isOutOfRange(error)) this.reposition(error.topic, error.partition);
-        this.ask();
+        const isOurs = cluster === this.#cluster && !isOutOfRange(error);
+        if (isOurs) return void this.#track(this.#findLeaders(cluster, nodeId, error));
+        this.#asked.delete(nodeId);
+        if (isOutOfRange(error)) this.#reposition(error.topic, error.partition);
+        this.#ask();
       },
     );
   }
 
   /** A leader moved, or its broker is gone: other partitions are read while the new leader is looked up. */
-  private async findLeaders(cluster: Cluster, nodeId: string, error: unknown): Promise<void> {
-    const backoff = this.failing.get(nodeId) ?? createBackoff({ minMs: 50, maxMs: 1_000 });
-    this.failing.set(nodeId, backoff);
-    const { log } = this.handle;
-    if (!this.ended.signal.aborted) log.warn({ err: error, broker: nodeId }, 'a broker cannot be read from');
+  async #findLeaders(cluster: Cluster, nodeId: string, error: unknown): Promise<void> {
+    const backoff = this.#failing.get(nodeId) ?? createBackoff({ minMs: 50, maxMs: 1_000 });
+    this.#failing.set(nodeId, backoff);
+    const { log } = this.#handle;
+    if (!this.#ended.signal.aborted) log.warn({ err: error, broker: nodeId }, 'a broker cannot be read from');
     try {
-      await pause(backoff.next(), undefined, { signal: this.ended.signal });
+      await pause(backoff.next(), undefined, { signal: this.#ended.signal });
       await cluster.refreshMetadata();
-      this.asked.delete(nodeId);
-      this.ask();
+      this.#asked.delete(nodeId);
+      this.#ask();
     } catch (failure) {
-      this.asked.delete(nodeId);
-      this.renew(cluster, failure);
+      this.#asked.delete(nodeId);
+      this.#renew(cluster, failure);
     }
   }
 
   /** Drops a response for a position that is no longer current (seek, reassignment). */
-  private accept(key: string, answer: PartitionAnswer, from: ReadonlyMap<string, number>): void {
-    const slot = this.slots.get(key);
+  #accept(key: string, answer: PartitionAnswer, from: ReadonlyMap<string, number>): void {
+    const slot = this.#slots.get(key);
     if (slot === undefined || slot.next !== from.get(key)) return;
     const delivery = toDelivery(answer, slot.next);
     if (delivery === null) return;
     const epoch = findFirstEpoch(answer, slot.next);
     if (slot.epoch !== null && epoch !== slot.epoch) {
-      this.check(slot, () => this.followLeader(slot, epoch));
+      this.#check(slot, () => this.#followLeader(slot, epoch));
       return;
     }
     slot.next = delivery.next;
     const last = answer.messages.at(-1);
     slot.epoch = last === undefined ? epoch : readEpoch(last);
-    if (slot.handling === null) slot.handling = this.handOver(slot, delivery);
+    if (slot.handling === null) slot.handling = this.#handOver(slot, delivery);
     else slot.waiting = delivery;
   }
 
-  private async handOver(slot: Slot, first: Delivery): Promise<void> {
+  async #handOver(slot: Slot, first: Delivery): Promise<void> {
     let delivery: Delivery | null = first;
     try {
       while (delivery !== null && !slot.closed) {
         await slot.deliver(delivery);
         delivery = slot.waiting;
         slot.waiting = null;
-        if (delivery !== null) this.ask();
+        if (delivery !== null) this.#ask();
       }
     } catch (error) {
       slot.closed = true;
-      this.slots.delete(formatPartition(slot));
-      this.onFatal(error);
+      this.#slots.delete(formatPartition(slot));
+      this.#onFatal(error);
     }
     slot.handling = null;
   }
 
   /** The check of a partition's log decides whether it is fetched further; the response that caused the check is dropped. */
-  private check(slot: Slot, work: () => Promise<void>): void {
+  #check(slot: Slot, work: () => Promise<void>): void {
     if (slot.checking) return;
     slot.checking = true;
     work().then(
       () => {
         slot.checking = false;
-        this.ask();
+        this.#ask();
       },
       (error: unknown) => {
-        if (!this.ended.signal.aborted && !slot.closed) this.onFatal(error);
+        if (!this.#ended.signal.aborted && !slot.closed) this.#onFatal(error);
       },
     );
   }
 
   /** A new leader whose log ends the old leader's records before our position has lost some, and may have others in their place. */
-  private async followLeader(slot: Slot, epoch: number | null): Promise<void> {
+  async #followLeader(slot: Slot, epoch: number | null): Promise<void> {
     const { topic, partition, next } = slot;
     const before = slot.epoch ?? 0;
-    const found = await this.trying(async (cluster) => {
+    const found = await this.#trying(async (cluster) => {
       await cluster.refreshMetadataIfNecessary();
       const [nodeId = ''] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
       return endOfEpoch(await cluster.findBroker({ nodeId }), { topic, partition, epoch: before });
@@ -348,50 +348,50 @@ export class PartitionFetcher {
   }
 
   /** Below the log: retention passed us, continue at the oldest record. Beyond the end: it was truncated. Between: a moved leader refused us. */
-  private reposition(topic: string, partition: number): void {
-    const slot = this.slots.get(formatPartition({ topic, partition }));
+  #reposition(topic: string, partition: number): void {
+    const slot = this.#slots.get(formatPartition({ topic, partition }));
     if (slot === undefined) return;
-    this.check(slot, async () => {
+    this.#check(slot, async () => {
       const earliest = (await this.fetchOffsets(topic, [partition], 'earliest')).get(partition) ?? 0;
       const latest = (await this.fetchOffsets(topic, [partition], 'latest')).get(partition) ?? 0;
       const { next } = slot;
       if (next > latest)
         throw cutBefore(formatPartition({ topic, partition }), next, `its next record will be ${latest}`);
       if (next >= earliest) return;
-      this.handle.log.error({ topic, partition, from: next, to: earliest }, 'retention passed a reader');
+      this.#handle.log.error({ topic, partition, from: next, to: earliest }, 'retention passed a reader');
       slot.next = earliest;
       slot.epoch = null;
     });
   }
 
   /** Replaces a client that failed; a failure of a client that is already replaced is ignored. */
-  private renew(failed: Cluster, error: unknown): void {
-    if (this.ended.signal.aborted || failed !== this.cluster || this.connecting !== null) return;
-    this.handle.log.warn({ err: error }, 'reading from Kafka failed, connecting anew');
-    this.cluster = createCluster(this.handle, this.sockets.factory);
-    this.failing.clear();
-    this.connecting = failed
+  #renew(failed: Cluster, error: unknown): void {
+    if (this.#ended.signal.aborted || failed !== this.#cluster || this.#connecting !== null) return;
+    this.#handle.log.warn({ err: error }, 'reading from Kafka failed, connecting anew');
+    this.#cluster = createCluster(this.#handle, this.#sockets.factory);
+    this.#failing.clear();
+    this.#connecting = failed
       .disconnect()
       .catch(() => undefined)
-      .then(() => this.connect(this.backoff.next()));
+      .then(() => this.#connect(this.#backoff.next()));
   }
 
-  private async connect(waitMs: number): Promise<void> {
-    const { signal } = this.ended;
-    for (let wait = waitMs; !signal.aborted; wait = this.backoff.next()) {
+  async #connect(waitMs: number): Promise<void> {
+    const { signal } = this.#ended;
+    for (let wait = waitMs; !signal.aborted; wait = this.#backoff.next()) {
       try {
         await pause(wait, undefined, { signal });
-        await this.cluster.connect();
-        await this.cluster.addMultipleTargetTopics([...this.topics]);
+        await this.#cluster.connect();
+        await this.#cluster.addMultipleTargetTopics([...this.#topics]);
         break;
       } catch (error) {
         if (signal.aborted) break;
-        this.handle.log.warn({ err: error }, 'Kafka is not reachable, trying again');
-        await this.cluster.disconnect().catch(() => undefined);
-        this.cluster = createCluster(this.handle, this.sockets.factory);
+        this.#handle.log.warn({ err: error }, 'Kafka is not reachable, trying again');
+        await this.#cluster.disconnect().catch(() => undefined);
+        this.#cluster = createCluster(this.#handle, this.#sockets.factory);
       }
     }
-    this.connecting = null;
-    this.ask();
+    this.#connecting = null;
+    this.#ask();
   }
 }

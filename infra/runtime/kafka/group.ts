@@ -83,123 +83,125 @@ const isPassing = (error: unknown): boolean =>
 const lacksCoordinator = (error: Error): boolean => error.name === 'KafkaJSGroupCoordinatorNotFound';
 
 class Membership implements GroupMember {
-  private readonly handle: KafkaHandle;
-  private readonly options: GroupOptions;
-  private readonly consumer: Consumer;
-  private readonly sockets = createCuttableSockets();
-  private readonly fetcher: PartitionFetcher;
-  private readonly held = new Map<string, TopicPartition>();
+  readonly #handle: KafkaHandle;
+  readonly #options: GroupOptions;
+  readonly #consumer: Consumer;
+  readonly #sockets = createCuttableSockets();
+  readonly #fetcher: PartitionFetcher;
+  readonly #held = new Map<string, TopicPartition>();
   /** Assignments are processed one after another, in their order. */
-  private turn: Promise<void> = Promise.resolve();
-  private readonly joined = Promise.withResolvers<void>();
-  private isJoined = false;
-  private stopped = false;
+  #turn: Promise<void> = Promise.resolve();
+  readonly #joined = Promise.withResolvers<void>();
+  #isJoined = false;
+  #stopped = false;
 
   constructor(handle: KafkaHandle, options: GroupOptions) {
-    this.handle = handle;
-    this.options = options;
-    this.fetcher = new PartitionFetcher(handle, this.onFatal);
-    const kafka = new kafkajs.Kafka({ ...handle.settings, socketFactory: this.sockets.factory });
-    this.consumer = kafka.consumer({
+    this.#handle = handle;
+    this.#options = options;
+    this.#fetcher = new PartitionFetcher(handle, this.#onFatal);
+    const kafka = new kafkajs.Kafka({ ...handle.settings, socketFactory: this.#sockets.factory });
+    this.#consumer = kafka.consumer({
       groupId: options.groupId,
       sessionTimeout: SESSION_TIMEOUT_MS,
       rebalanceTimeout: REBALANCE_TIMEOUT_MS,
       heartbeatInterval: HEARTBEAT_MS,
       maxWaitTimeInMs: IDLE_MS,
       allowAutoTopicCreation: false,
-      retry: { retries: 8, restartOnFailure: () => Promise.resolve(!this.stopped) },
+      retry: { retries: 8, restartOnFailure: () => Promise.resolve(!this.#stopped) },
     });
   }
 
   /** Resolves when the group was joined and the first partitions are read. */
   async join(): Promise<void> {
-    const { consumer, options } = this;
-    if (options.replacesPredecessor) await evictPredecessors(this.handle, options.groupId);
-    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => this.onJoin(toPartitions(payload.memberAssignment)));
+    const consumer = this.#consumer;
+    const options = this.#options;
+    if (options.replacesPredecessor) await evictPredecessors(this.#handle, options.groupId);
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => this.#onJoin(toPartitions(payload.memberAssignment)));
     consumer.on(consumer.events.CRASH, ({ payload }) => {
       if (payload.restart) return;
-      if (lacksCoordinator(payload.error)) void this.runAgain();
-      else this.onFatal(payload.error);
+      if (lacksCoordinator(payload.error)) void this.#runAgain();
+      else this.#onFatal(payload.error);
     });
-    await this.run();
+    await this.#run();
     // run() also resolves when the first attempt failed and another is scheduled.
-    await this.joined.promise;
+    await this.#joined.promise;
   }
 
-  private async run(): Promise<void> {
-    const { consumer, options } = this;
+  async #run(): Promise<void> {
+    const consumer = this.#consumer;
+    const options = this.#options;
     await consumer.connect();
     await consumer.subscribe({ topics: [...options.topics], fromBeginning: true });
     await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: () => Promise.resolve() });
   }
 
   /** kafkajs fails on a missing coordinator; a broker that has just started has none for some seconds. */
-  private async runAgain(): Promise<void> {
+  async #runAgain(): Promise<void> {
     await pause(COORDINATOR_RETRY_MS);
-    if (!this.stopped) await this.run().catch(this.onFatal);
+    if (!this.#stopped) await this.#run().catch(this.#onFatal);
   }
 
   async commit(offsets: readonly (TopicPartition & { readonly offset: number })[]): Promise<boolean> {
     try {
-      await this.consumer.commitOffsets(
+      await this.#consumer.commitOffsets(
         offsets.map(({ topic, partition, offset }) => ({ topic, partition, offset: String(offset) })),
       );
       return true;
     } catch (error) {
-      this.handle.log.info({ err: error, groupId: this.options.groupId }, 'offsets not committed');
+      this.#handle.log.info({ err: error, groupId: this.#options.groupId }, 'offsets not committed');
       return false;
     }
   }
 
   assigned(): readonly TopicPartition[] {
-    return [...this.held.values()];
+    return [...this.#held.values()];
   }
 
   async stop(): Promise<void> {
-    this.stopped = true;
-    await this.fetcher.stop();
-    const left = this.consumer.disconnect().catch(() => undefined);
+    this.#stopped = true;
+    await this.#fetcher.stop();
+    const left = this.#consumer.disconnect().catch(() => undefined);
     await Promise.race([left, pause(LEAVE_MS, undefined, { ref: false })]);
-    this.sockets.cut();
+    this.#sockets.cut();
   }
 
-  private readonly onFatal = (error: unknown): void => {
-    if (this.stopped) return;
-    if (this.isJoined) (this.options.onFatal ?? endProcess)(error);
-    else this.joined.reject(error);
+  readonly #onFatal = (error: unknown): void => {
+    if (this.#stopped) return;
+    if (this.#isJoined) (this.#options.onFatal ?? endProcess)(error);
+    else this.#joined.reject(error);
   };
 
   /** The consumer only keeps the membership: its own fetching is paused before it begins. */
-  private onJoin(partitions: readonly TopicPartition[]): void {
-    this.consumer.pause(partitions.map(({ topic, partition }) => ({ topic, partitions: [partition] })));
-    this.turn = this.turn.then(() => this.take(partitions)).catch(this.onFatal);
+  #onJoin(partitions: readonly TopicPartition[]): void {
+    this.#consumer.pause(partitions.map(({ topic, partition }) => ({ topic, partitions: [partition] })));
+    this.#turn = this.#turn.then(() => this.#take(partitions)).catch(this.#onFatal);
   }
 
-  private async take(partitions: readonly TopicPartition[]): Promise<void> {
-    if (this.stopped) return;
+  async #take(partitions: readonly TopicPartition[]): Promise<void> {
+    if (this.#stopped) return;
     const wanted = new Set(partitions.map(formatPartition));
     const revoked = this.assigned().filter((held) => !wanted.has(formatPartition(held)));
-    const added = partitions.filter((partition) => !this.held.has(formatPartition(partition)));
-    for (const partition of revoked) this.held.delete(formatPartition(partition));
-    for (const partition of added) this.held.set(formatPartition(partition), partition);
-    await Promise.all(revoked.map(({ topic, partition }) => this.fetcher.unassign(topic, partition)));
-    if (revoked.length > 0) await this.options.onRevoked?.(revoked);
-    if (added.length > 0) await this.begin(added);
-    this.isJoined = true;
-    this.joined.resolve();
+    const added = partitions.filter((partition) => !this.#held.has(formatPartition(partition)));
+    for (const partition of revoked) this.#held.delete(formatPartition(partition));
+    for (const partition of added) this.#held.set(formatPartition(partition), partition);
+    await Promise.all(revoked.map(({ topic, partition }) => this.#fetcher.unassign(topic, partition)));
+    if (revoked.length > 0) await this.#options.onRevoked?.(revoked);
+    if (added.length > 0) await this.#begin(added);
+    this.#isJoined = true;
+    this.#joined.resolve();
   }
 
-  private async begin(added: readonly TopicPartition[]): Promise<void> {
-    const answers = (await this.options.onAssigned?.(added)) ?? [];
+  async #begin(added: readonly TopicPartition[]): Promise<void> {
+    const answers = (await this.#options.onAssigned?.(added)) ?? [];
     const chosen = new Map(answers.map((answer) => [formatPartition(answer), answer.from]));
     const undecided = added.filter(
       (partition) => (chosen.get(formatPartition(partition)) ?? 'committed') === 'committed',
     );
-    const committed = await this.readCommitted(undecided);
+    const committed = await this.#readCommitted(undecided);
     await Promise.all(
       added.map((partition) => {
         const from = chosen.get(formatPartition(partition)) ?? 'committed';
-        return this.read(
+        return this.#read(
           partition,
           from === 'committed' ? (committed.get(formatPartition(partition)) ?? 'earliest') : from,
         );
@@ -208,15 +210,15 @@ class Membership implements GroupMember {
   }
 
   /** A coordinator that moves to another broker responds some seconds later. */
-  private async readCommitted(wanted: readonly TopicPartition[]): Promise<ReadonlyMap<string, Start>> {
+  async #readCommitted(wanted: readonly TopicPartition[]): Promise<ReadonlyMap<string, Start>> {
     const backoff = createBackoff({ minMs: 100, maxMs: COORDINATOR_RETRY_MS });
     for (;;) {
       try {
-        return await fetchCommitted(this.handle, this.options.groupId, wanted);
+        return await fetchCommitted(this.#handle, this.#options.groupId, wanted);
       } catch (error) {
-        if (this.stopped || !isPassing(error)) throw error;
-        this.handle.log.warn(
-          { err: error, groupId: this.options.groupId },
+        if (this.#stopped || !isPassing(error)) throw error;
+        this.#handle.log.warn(
+          { err: error, groupId: this.#options.groupId },
           'committed offsets not known, trying again',
         );
         await pause(backoff.next());
@@ -224,13 +226,13 @@ class Membership implements GroupMember {
     }
   }
 
-  private async read({ topic, partition }: TopicPartition, start: Start): Promise<void> {
-    const { onBatch } = this.options;
+  async #read({ topic, partition }: TopicPartition, start: Start): Promise<void> {
+    const { onBatch } = this.#options;
     const context: BatchContext = {
-      isStale: () => this.stopped || !this.held.has(formatPartition({ topic, partition })),
-      seek: (offset) => this.fetcher.seek(topic, partition, offset),
+      isStale: () => this.#stopped || !this.#held.has(formatPartition({ topic, partition })),
+      seek: (offset) => this.#fetcher.seek(topic, partition, offset),
     };
-    await this.fetcher.assign({ topic, partition }, { start }, ({ messages, highWatermark }) =>
+    await this.#fetcher.assign({ topic, partition }, { start }, ({ messages, highWatermark }) =>
       messages.length === 0 ? undefined : onBatch({ topic, partition, messages, highWatermark }, context),
     );
   }

@@ -101,180 +101,181 @@ type Waiter = { upTo: number; readonly resolve: () => void; readonly reject: (er
 
 /** State of one publisher; `createPublisher` shows only its methods. */
 class PublishQueue {
-  private readonly sender: Sender;
-  private readonly log: KafkaHandle['log'];
-  private readonly limits: Required<PublisherOptions>;
-  private readonly positions = new Map<string, number>();
-  private queue: Queued[] = [];
-  private underWay: readonly Queued[] = [];
-  private sentMs = 0;
-  private bytes = 0;
-  private published = 0;
-  private acknowledged = 0;
-  private flushes: Waiter[] = [];
-  private blocked: Waiter[] = [];
-  private timer: NodeJS.Timeout | null = null;
+  readonly #sender: Sender;
+  readonly #log: KafkaHandle['log'];
+  readonly #limits: Required<PublisherOptions>;
+  readonly #positions = new Map<string, number>();
+  #queue: Queued[] = [];
+  #underWay: readonly Queued[] = [];
+  #sentMs = 0;
+  #bytes = 0;
+  #published = 0;
+  #acknowledged = 0;
+  #flushes: Waiter[] = [];
+  #blocked: Waiter[] = [];
+  #timer: NodeJS.Timeout | null = null;
   /** When the oldest queued record was published, in milliseconds. */
-  private waitingMs = 0;
-  private pumping = false;
-  private failure: unknown = null;
+  #waitingMs = 0;
+  #pumping = false;
+  #failure: unknown = null;
 
   constructor(handle: KafkaHandle, limits: Required<PublisherOptions>) {
-    this.limits = limits;
-    this.log = handle.log;
-    this.sender = openSender(handle, { compresses: limits.compresses });
+    this.#limits = limits;
+    this.#log = handle.log;
+    this.#sender = openSender(handle, { compresses: limits.compresses });
   }
 
   publish(publication: Publication): void {
     const queued = toQueued(publication);
-    const { maxQueuedBytes, maxRecords, lingerMs } = this.limits;
-    if (this.bytes > 2 * maxQueuedBytes) throw new QueueFull(`${this.bytes} bytes wait for Kafka: await ready()`);
-    if (this.queue.length === 0) this.waitingMs = performance.now();
-    this.queue.push(queued);
-    this.bytes += queued.bytes;
-    this.published += 1;
-    if (this.pumping || this.failure !== null) return;
-    if (this.queue.length >= maxRecords) this.start();
-    else this.startAfter(lingerMs);
+    const { maxQueuedBytes, maxRecords, lingerMs } = this.#limits;
+    if (this.#bytes > 2 * maxQueuedBytes) throw new QueueFull(`${this.#bytes} bytes wait for Kafka: await ready()`);
+    if (this.#queue.length === 0) this.#waitingMs = performance.now();
+    this.#queue.push(queued);
+    this.#bytes += queued.bytes;
+    this.#published += 1;
+    if (this.#pumping || this.#failure !== null) return;
+    if (this.#queue.length >= maxRecords) this.#start();
+    else this.#startAfter(lingerMs);
   }
 
   send(): void {
-    if (this.queue.length > 0) this.start();
+    if (this.#queue.length > 0) this.#start();
   }
 
   flush(): Promise<void> {
-    if (this.acknowledged === this.published) return Promise.resolve();
-    this.start();
-    return this.wait(this.flushes, this.published);
+    if (this.#acknowledged === this.#published) return Promise.resolve();
+    this.#start();
+    return this.#wait(this.#flushes, this.#published);
   }
 
   ready(): Promise<void> {
-    return this.bytes < this.limits.maxQueuedBytes ? Promise.resolve() : this.wait(this.blocked, 0);
+    return this.#bytes < this.#limits.maxQueuedBytes ? Promise.resolve() : this.#wait(this.#blocked, 0);
   }
 
   position(topic: string, partition: number): number | null {
-    return this.positions.get(toPlace(topic, partition)) ?? null;
+    return this.#positions.get(toPlace(topic, partition)) ?? null;
   }
 
   queuedBytes(): number {
-    return this.bytes;
+    return this.#bytes;
   }
 
   stalledMs(): number {
-    return this.underWay.length === 0 ? 0 : performance.now() - this.sentMs;
+    return this.#underWay.length === 0 ? 0 : performance.now() - this.#sentMs;
   }
 
   withdraw(): Withdrawn {
-    const waiting = this.queue.splice(0);
-    this.published -= waiting.length;
-    for (const { bytes } of waiting) this.bytes -= bytes;
+    const waiting = this.#queue.splice(0);
+    this.#published -= waiting.length;
+    for (const { bytes } of waiting) this.#bytes -= bytes;
     // Callers that awaited withdrawn records now await the remaining ones.
-    for (const waiter of this.flushes) waiter.upTo = Math.min(waiter.upTo, this.published);
-    this.wake();
+    for (const waiter of this.#flushes) waiter.upTo = Math.min(waiter.upTo, this.#published);
+    this.#wake();
     const publications = (list: readonly Queued[]): Publication[] => list.map(({ publication }) => publication);
-    return { underWay: publications(this.underWay), waiting: publications(waiting) };
+    return { underWay: publications(this.#underWay), waiting: publications(waiting) };
   }
 
   async close(): Promise<void> {
     await this.flush();
-    await this.sender.close();
+    await this.#sender.close();
   }
 
   async abandon(): Promise<void> {
-    this.reject(new Abandoned(`${this.published - this.acknowledged} records were given up`));
-    await this.sender.close().catch(() => undefined);
+    this.#reject(new Abandoned(`${this.#published - this.#acknowledged} records were given up`));
+    await this.#sender.close().catch(() => undefined);
   }
 
-  private wait(list: Waiter[], upTo: number): Promise<void> {
-    if (this.failure !== null) return Promise.reject(this.failure);
+  #wait(list: Waiter[], upTo: number): Promise<void> {
+    if (this.#failure !== null) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => list.push({ upTo, resolve, reject }));
   }
 
-  private startAfter(ms: number): void {
-    this.timer ??= setTimeout(() => this.start(), ms);
+  #startAfter(ms: number): void {
+    this.#timer ??= setTimeout(() => this.#start(), ms);
   }
 
-  private start(): void {
-    if (this.timer !== null) clearTimeout(this.timer);
-    this.timer = null;
-    if (this.pumping || this.failure !== null) return;
-    this.pumping = true;
-    this.pump().catch((error: unknown) => this.fail(error));
+  #start(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#pumping || this.#failure !== null) return;
+    this.#pumping = true;
+    this.#pump().catch((error: unknown) => this.#fail(error));
   }
 
-  private async pump(): Promise<void> {
-    while (this.queue.length > 0 && this.failure === null) {
-      const batch = this.take();
-      this.underWay = batch;
-      this.sentMs = performance.now();
-      const acks = await this.sendUntilAcknowledged(batch);
-      for (const [place, { next }] of acks) this.positions.set(place, next);
-      this.settle(batch);
-      if (this.mayLinger()) break;
+  async #pump(): Promise<void> {
+    while (this.#queue.length > 0 && this.#failure === null) {
+      const batch = this.#take();
+      this.#underWay = batch;
+      this.#sentMs = performance.now();
+      const acks = await this.#sendUntilAcknowledged(batch);
+      for (const [place, { next }] of acks) this.#positions.set(place, next);
+      this.#settle(batch);
+      if (this.#mayLinger()) break;
     }
     // Before other code runs: a record published from now on finds no pump and starts one.
-    this.pumping = false;
-    if (this.queue.length === 0) return;
-    this.startAfter(Math.max(0, this.waitingMs + this.limits.lingerMs - performance.now()));
+    this.#pumping = false;
+    if (this.#queue.length === 0) return;
+    this.#startAfter(Math.max(0, this.#waitingMs + this.#limits.lingerMs - performance.now()));
   }
 
   /** Nobody awaits the queued records, and they are neither old nor many. */
-  private mayLinger(): boolean {
-    const { lingerMs, maxRecords } = this.limits;
-    if (this.flushes.length > 0 || this.blocked.length > 0 || this.queue.length >= maxRecords) return false;
-    return performance.now() - this.waitingMs < lingerMs;
+  #mayLinger(): boolean {
+    const { lingerMs, maxRecords } = this.#limits;
+    if (this.#flushes.length > 0 || this.#blocked.length > 0 || this.#queue.length >= maxRecords) return false;
+    return performance.now() - this.#waitingMs < lingerMs;
   }
 
-  private take(): Queued[] {
+  #take(): Queued[] {
     let count = 0;
     let bytes = 0;
-    for (const queued of this.queue) {
-      if (count === this.limits.maxRecords || (count > 0 && bytes + queued.bytes > REQUEST_BYTES)) break;
+    for (const queued of this.#queue) {
+      if (count === this.#limits.maxRecords || (count > 0 && bytes + queued.bytes > REQUEST_BYTES)) break;
       bytes += queued.bytes;
       count += 1;
     }
-    return this.queue.splice(0, count);
+    return this.#queue.splice(0, count);
   }
 
   /** Sends the same records in the same order until the brokers have all of them: nothing is lost, a repeat is possible. */
-  private async sendUntilAcknowledged(batch: readonly Queued[]): Promise<BatchAck> {
+  async #sendUntilAcknowledged(batch: readonly Queued[]): Promise<BatchAck> {
     const backoff = createBackoff({ minMs: 50, maxMs: 1_000 });
     let unanswered = 0;
     for (;;) {
       try {
-        return await this.sender.attempt(batch);
+        return await this.#sender.attempt(batch);
       } catch (error) {
-        if (this.failure !== null) throw this.failure;
+        if (this.#failure !== null) throw this.#failure;
         unanswered = error instanceof Unanswered ? unanswered + 1 : 0;
         if (isFinal(error) || unanswered === UNANSWERED_TRIES) throw error;
-        this.log.warn({ err: error, records: batch.length }, 'Kafka did not take a batch, trying again');
-        if (needsRenewal(error)) await this.sender.renew();
+        this.#log.warn({ err: error, records: batch.length }, 'Kafka did not take a batch, trying again');
+        if (needsRenewal(error)) await this.#sender.renew();
         await pause(backoff.next());
-        if (this.failure !== null) throw this.failure;
+        if (this.#failure !== null) throw this.#failure;
       }
     }
   }
 
-  private settle(batch: readonly Queued[]): void {
-    this.underWay = [];
-    this.acknowledged += batch.length;
-    for (const { bytes } of batch) this.bytes -= bytes;
-    this.wake();
+  #settle(batch: readonly Queued[]): void {
+    this.#underWay = [];
+    this.#acknowledged += batch.length;
+    for (const { bytes } of batch) this.#bytes -= bytes;
+    this.#wake();
   }
 
-  private wake(): void {
-    while (this.flushes[0] !== undefined && this.flushes[0].upTo <= this.acknowledged) this.flushes.shift()?.resolve();
-    if (this.bytes < this.limits.maxQueuedBytes) for (const { resolve } of this.blocked.splice(0)) resolve();
+  #wake(): void {
+    while (this.#flushes[0] !== undefined && this.#flushes[0].upTo <= this.#acknowledged)
+      this.#flushes.shift()?.resolve();
+    if (this.#bytes < this.#limits.maxQueuedBytes) for (const { resolve } of this.#blocked.splice(0)) resolve();
   }
 
-  private reject(error: unknown): void {
-    this.failure ??= error;
-    for (const { reject } of [...this.flushes.splice(0), ...this.blocked.splice(0)]) reject(error);
+  #reject(error: unknown): void {
+    this.#failure ??= error;
+    for (const { reject } of [...this.#flushes.splice(0), ...this.#blocked.splice(0)]) reject(error);
   }
 
-  private fail(error: unknown): void {
-    this.reject(error);
-    if (!(error instanceof Abandoned)) this.limits.onFatal(error);
+  #fail(error: unknown): void {
+    this.#reject(error);
+    if (!(error instanceof Abandoned)) this.#limits.onFatal(error);
   }
 }
 

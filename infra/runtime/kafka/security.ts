@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { type ConnectionOptions, TLSSocket } from 'node:tls';
 import type { ISocketFactory, KafkaConfig, Mechanism, SASLOptions } from 'kafkajs';
+import { describeError } from '../../../schemas/thrown.ts';
 import { explainTls, type TlsSettings } from '../tls.ts';
 import kafkajs from './patches/kafkajs.ts';
 import type { KafkaSasl, KafkaSecurity, KafkaTls } from './settings.ts';
@@ -87,7 +88,7 @@ const toSasl = ({ mechanism, username, password }: KafkaSasl): SASLOptions | Mec
         try {
           await provide(args).authenticate();
         } catch (error) {
-          const reason = error instanceof Error ? error.message : String(error);
+          const reason = describeError(error);
           throw new kafkajs.KafkaJSConnectionError(
             `${reason}: look at KAFKA_SASL_USER and KAFKA_SASL_PASSWORD, and at the mechanism`,
             { broker: `${args.host}:${args.port}` },
