@@ -1,4 +1,4 @@
-// BitMEX' reference answer: active instruments become listings (records.md, V-02 to V-04).
+// BitMEX' reference answers: instruments become listings (records.md, V-02 to V-04).
 import { divide, multiply } from '../../../schemas/decimals.ts';
 import { formatDuration } from '../../../schemas/durations.ts';
 import { BANDS } from '../../../schemas/layers.ts';
@@ -22,19 +22,31 @@ import {
 import { readInterval } from './instruments.ts';
 import { isOtherType, isPerpetual, isPerpetualType } from './symbols.ts';
 
-/** `instrument/active` contains everything at once: also instruments with a delivery, indices and spot. */
+/**
+ * `instrument/active`, also with indices, contains everything at once, instruments with a delivery and spot too. `instrument` contains what was asked for,
+ * perhaps only its prices.
+ */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   if (message.kind !== 'response') return null;
-  if (!parseRequest(message.request)?.path.endsWith('/instrument/active')) return null;
-  return readMessage(message.payload, (body) => ({
-    scope: 'all',
-    ...toListings(body, message),
-    elements: () => elementTexts(message.payload, 'symbol'),
-  }));
+  const { path = '', query } = parseRequest(message.request) ?? {};
+  const [endpoint, active] = /\/instrument(\/active(?:AndIndices)?)?$/.exec(path) ?? [];
+  if (endpoint === undefined) return null;
+  return readMessage(message.payload, (body) => {
+    if (isFields(body)) return null;
+    const rows = readList(body, 'instruments').filter(isFields);
+    return {
+      scope: active === undefined ? `asked ${query}` : 'all',
+      ...toListings(active === undefined ? rows.filter(isWhole) : rows, message),
+      elements: () => elementTexts(message.payload, 'symbol'),
+    };
+  });
 };
 
-const toListings = (body: unknown, { received_at }: VenueMessage): ListingRows =>
-  readListings({ rows: readList(body, 'instruments').filter(isFields), name: 'symbol' }, (row) => {
+/** A row with the columns that make a listing. */
+const isWhole = (row: Fields): boolean => 'typ' in row && 'state' in row && 'quoteCurrency' in row;
+
+const toListings = (rows: readonly Fields[], { received_at }: VenueMessage): ListingRows =>
+  readListings({ rows, name: 'symbol' }, (row) => {
     const venue_symbol = readText(row.symbol, 'symbol');
     if (isOtherType(row.typ) || !isPerpetual(venue_symbol)) return null;
     const venue_ts = readInstantOrNull(row.timestamp, 'timestamp');

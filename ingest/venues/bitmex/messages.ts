@@ -308,6 +308,7 @@ const mapInstrumentAnswer: TableMapper = (rows, _action, source) =>
 const ANSWERS: ReadonlyMap<string, TableMapper> = new Map([
   ['instrument', mapInstrumentAnswer],
   ['instrument/active', mapInstrumentAnswer],
+  ['instrument/activeAndIndices', mapInstrumentAnswer],
   ['orderBook/L2', mapBookAnswer],
   ['trade', mapTrades],
   ['trade/bucketed', mapBinAnswer],

@@ -10,6 +10,7 @@ import { type ListingRows, readListings } from '../shared/listing-rows.ts';
 import { splitMultiplier } from '../shared/shape.ts';
 import {
   type Fields,
+  isAbsent,
   parseRequest,
   readCountOrNull,
   readFields,
@@ -34,7 +35,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     const answer = readFields(body, 'instruments-info');
     if (Number(answer.retCode ?? 0) !== 0) throw refusal(String(answer.retMsg));
     const result = readFields(answer.result, 'result');
-    const market = result.category;
+    const market = isAbsent(result.category) ? request.query.get('category') : result.category;
     if (market !== 'linear' && market !== 'inverse') return null;
     const { listings, unreadable } = toListings(result, {
       market,

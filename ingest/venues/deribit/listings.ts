@@ -11,7 +11,6 @@ import {
   isFields,
   parseRequest,
   readCountOrNull,
-  readList,
   readMessage,
   readMsOrNull,
   readRuleOrNull,
@@ -23,16 +22,18 @@ import { isLinear, isPerpetual } from './symbols.ts';
 /** An instrument without an end expires in the year 3000; ours end in 2100. */
 const NO_END_MS = 4_102_444_800_000;
 
-/** `get_instruments` of a currency, or of `any`; recognised by its rows, which no other answer has. */
+/** `get_instruments` of a currency, or of `any`, and `get_instrument`; recognised by their rows, which no other answer has. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   if (message.kind !== 'response') return null;
   return readMessage(message.payload, (body) => {
-    if (!isFields(body) || !Array.isArray(body.result)) return null;
-    const instruments = readList(body.result, 'result').filter(isInstrument);
+    if (!isFields(body)) return null;
+    const { result } = body;
+    const instruments = (Array.isArray(result) ? result : [result]).filter(isInstrument);
     if (instruments.length === 0) return null;
     const stamps = { sentAt: readCountOrNull(body.usOut, 'usOut') || null, receivedAt: message.received_at };
+    const currency = parseRequest(message.request)?.query.get('currency')?.toUpperCase() ?? 'ANY';
     return {
-      scope: parseRequest(message.request)?.query.get('currency')?.toUpperCase() ?? 'ANY',
+      scope: isFields(result) ? `instrument ${String(result.instrument_name)}` : currency,
       ...readListings({ rows: instruments.filter(isListed), name: 'instrument_name' }, (instrument) =>
         toListing(instrument, stamps),
       ),

@@ -496,6 +496,22 @@ const mapListing = (members: object): ListingRecord | undefined => {
     ?.listings[0];
 };
 
+t.test('every answer of whole instruments is a reference; one of some columns is not', (t) => {
+  const [row] = JSON.parse(lineOf(ACTIVE, 1).raw).filter(({ symbol }: { symbol: string }) => symbol === 'XBTUSD');
+  const read = (path: string, body: unknown) => {
+    const message = answer(`GET https://www.bitmex.com/api/v1/instrument${path}`, body);
+    const reference = venue.mapReference({}, message);
+    return [reference?.scope, reference?.listings.map(({ values }) => values.venue_symbol), map(message).length];
+  };
+  t.same(read('/active', [row]), ['all', ['XBTUSD'], 5]);
+  t.same(read('/activeAndIndices', [row]), ['all', ['XBTUSD'], 5]);
+  t.same(read('?symbol=XBTUSD', [row]), ['asked symbol=XBTUSD', ['XBTUSD'], 5]);
+  const { symbol, lastPrice } = row;
+  t.same(read('?columns=lastPrice', [{ symbol, lastPrice }]), ['asked columns=lastPrice', [], 1]);
+  t.equal(venue.mapReference({}, answer('GET /api/v1/instrument/active', { error: { message: 'no' } })), null);
+  t.end();
+});
+
 t.test('linear contracts are sized by their multiplier in the smallest unit of the settlement currency', (t) => {
   const bitcoin = {
     symbol: 'XBTUSDT',

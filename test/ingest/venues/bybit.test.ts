@@ -903,6 +903,12 @@ t.test('listings before their launch come first and pass into the scope of their
     ],
   );
   t.equal(bybit.mapReference({}, toVenueMessage(lineOf(REST, 6))), null, 'another answer is no reference');
+  t.same(
+    bybit.mapReference({}, answer('instruments-info?category=linear', { list: [instrument('BTCUSDT')] }))?.listings[0],
+    whole?.listings[0],
+    'the request names the market too',
+  );
+  t.equal(bybit.mapReference({}, answer('instruments-info?category=spot', { list: [instrument('BTCUSDT')] })), null);
   t.end();
 });
 

@@ -508,6 +508,12 @@ t.test('statuses are the words of V-02', (t) => {
   t.equal(one({})?.values.status, 'unknown');
   t.equal(one({})?.values.delisted_at, 4_000_000_000_000_000);
   t.equal(one({ kind: 'option' }), undefined);
+  const alone = deribit.mapReference(
+    {},
+    answer('GET /public/get_instrument?instrument_name=A-PERPETUAL', { result: row }),
+  );
+  t.equal(alone?.scope, 'instrument A-PERPETUAL', 'it says nothing of others');
+  t.same(alone?.listings, [one({})]);
   t.end();
 });
 
