@@ -248,8 +248,13 @@ const INSTANTS: ReadonlySet<string> = new Set([
 
 const toText = (printed: Printed | Fault, src: Place): string => {
   if ('fault' in printed) {
-    const { code, message } = printed.fault;
-    return writeJson({ layer: 'error', venue: printed.venue, code, message });
+    // The one code of records.md; the finer ones are those of the dead letters.
+    return writeJson({
+      layer: 'error',
+      venue: printed.venue,
+      code: 'VENUE_BAD_FRAME',
+      message: printed.fault.message,
+    });
   }
   const { record } = printed;
   const values = withInstants(record.values as Readonly<Record<string, unknown>>);

@@ -335,7 +335,7 @@ t.test('several changes in one message give one book, which is not crossed betwe
       [['100', '1'], 1],
       [['102', '3'], 2],
       ['crossed_book', 3],
-      ['VENUE_BAD_FIGURE', undefined],
+      ['VENUE_BAD_FRAME', undefined],
       [['102', '3'], 5],
     ],
     'of changes without ids all are applied, or none',

@@ -111,7 +111,7 @@ t.test('what cannot be read of an answer takes neither its listings nor the othe
       { layer: 'listing', venue_symbol: 'BUSDT' },
       { layer: 'error', code: 'VENUE_BAD_FRAME' },
       { layer: 'mark', venue_symbol: 'BUSDT', values: { mark: '7', index: null } },
-      { layer: 'error', code: 'VENUE_BAD_FIGURE' },
+      { layer: 'error', code: 'VENUE_BAD_FRAME' },
     ],
   );
   t.equal(summary, '2 messages, 2 records, 0 unread, 2 errors');
