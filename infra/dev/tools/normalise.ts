@@ -4,7 +4,6 @@
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
-import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import {
@@ -78,12 +77,24 @@ export const normalise = async ({ venue, files, assembled, write }: NormaliseOpt
   return counts;
 };
 
+/** Lines end at a line feed only: a venue's text may contain the separators U+2028 and U+2029, at which `node:readline` would cut it. */
 async function* readLines(path: string): AsyncIterable<string> {
   const file = createReadStream(path);
   const input = path.endsWith('.gz') ? file.pipe(createGunzip()) : file;
   if (input !== file) file.on('error', (error) => input.destroy(error));
-  yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  let rest = '';
+  for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {
+    const [first = '', ...others] = chunk.split('\n');
+    rest += first;
+    for (const line of others) {
+      yield withoutReturn(rest);
+      rest = line;
+    }
+  }
+  if (rest !== '') yield withoutReturn(rest);
 }
+
+const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line);
 
 type Fault = { readonly fault: Pick<VenueError, 'code' | 'message'>; readonly venue: string };
 type Reading = { readonly counts: Counts; readonly attribute: (id: bigint) => string | null };

@@ -257,6 +257,18 @@ t.test('a hole after the join gives a gap', async (t) => {
   });
 });
 
+t.test('a line ends at its line feed, whatever else a message contains', async (t) => {
+  const path = join(folder, 'separators.ndjson');
+  const trade = ws({ e: 'trade', s: 'A\u2028B\u2029USDT', t: 1, p: '5', q: '1', T: 1_700_000_000_000, m: true });
+  writeFileSync(path, `${JSON.stringify(trade)}\r\n\r\n${JSON.stringify(trade)}`);
+  const { lines, summary } = await messages(path);
+  t.equal(summary, '2 messages, 2 records, 0 unread, 0 errors');
+  t.same(
+    lines.map((line) => JSON.parse(line)).map(({ venue_symbol, src }) => [venue_symbol, src.line]),
+    [1, 3].map((line) => ['A\u2028B\u2029USDT', line]),
+  );
+});
+
 t.test('a crossed book is reported once and not printed', async (t) => {
   const snapshot = rest('/fapi/v1/depth?symbol=AUSDT', { lastUpdateId: 10, bids: [['5', '1']], asks: [['6', '1']] });
   const crossed = recording('crossed.ndjson', [
