@@ -2,17 +2,8 @@
 import { STREAM_EVENTS } from '../stream/events.ts';
 import { described, makeOpenApi, type OpenApi, type OpenApiOptions } from './openapi.ts';
 import { SHAPE_PLACES } from './openapi-shapes.ts';
+import { type Shape, withParts } from './schema-parts.ts';
 
-/** A JSON Schema as far as ours go. */
-type Shape = {
-  readonly description?: string;
-  readonly properties?: Readonly<Record<string, Shape>>;
-  readonly patternProperties?: Readonly<Record<string, Shape>>;
-  readonly items?: Shape;
-  readonly anyOf?: readonly Shape[];
-  readonly allOf?: readonly Shape[];
-};
-type Members = Readonly<Record<string, Shape>>;
 type Content = Readonly<Record<string, { readonly schema?: Shape }>>;
 type Parameter = { readonly name: string; readonly schema: Shape };
 type PathItem = {
@@ -23,22 +14,6 @@ type PathItem = {
 };
 
 const REF = '#/components/schemas/';
-
-const mapMembers = (members: Members, change: (part: Shape) => Shape): Members =>
-  Object.fromEntries(Object.entries(members).map(([name, part]) => [name, change(part)]));
-
-/** A shape with its direct parts changed, members in their order. */
-const withParts = (shape: Shape, change: (part: Shape) => Shape): Shape => {
-  const { properties, patternProperties, items, anyOf, allOf } = shape;
-  return {
-    ...shape,
-    ...(properties === undefined ? {} : { properties: mapMembers(properties, change) }),
-    ...(patternProperties === undefined ? {} : { patternProperties: mapMembers(patternProperties, change) }),
-    ...(items === undefined ? {} : { items: change(items) }),
-    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(change) }),
-    ...(allOf === undefined ? {} : { allOf: allOf.map(change) }),
-  };
-};
 
 /** Shapes that differ only in descriptions are one. */
 const dropDescriptions = ({ description: _, ...shape }: Shape): Shape => withParts(shape, dropDescriptions);

@@ -6,6 +6,7 @@ import { listCodesByStatus } from './endpoint-codes.ts';
 import { findMemberText } from './member-words.ts';
 import {
   challengeResponse,
+  header,
   listSecurity,
   PAYMENT_SCHEMAS,
   PAYMENT_SECURITY,
@@ -13,6 +14,7 @@ import {
   planAnswer,
 } from './payment-openapi.ts';
 import { ROW_TYPES } from './row-formats.ts';
+import { type Shape, withParts } from './schema-parts.ts';
 
 export type OpenApiOptions = {
   readonly operations: readonly Endpoint[];
@@ -20,54 +22,52 @@ export type OpenApiOptions = {
   readonly simulated: boolean;
 };
 
-type Members = Readonly<Record<string, TSchema>>;
-type SchemaParts = {
-  readonly properties?: Members;
-  readonly patternProperties?: Members;
-  readonly items?: TSchema;
-  readonly anyOf?: readonly TSchema[];
-  readonly allOf?: readonly TSchema[];
-};
-
 const ERROR = { $ref: '#/components/schemas/ErrorBody' };
 
-const errorResponse = (description: string) => ({ description, content: { 'application/json': { schema: ERROR } } });
+const WAIT = header('Seconds to wait before the call is repeated.');
+/** What refusals of a status say in headers (AC-03, E-06). */
+const REFUSAL_HEADERS: Readonly<Record<string, object>> = {
+  401: { 'WWW-Authenticate': header('`Bearer`.') },
+  429: { 'Retry-After': WAIT, 'X-Service-Limit': header('Name of the limit that was reached.') },
+  503: { 'Retry-After': WAIT },
+};
+
+const refusal = (status: string, codes: string) => ({
+  description: codes,
+  ...(REFUSAL_HEADERS[status] === undefined ? {} : { headers: REFUSAL_HEADERS[status] }),
+  content: { 'application/json': { schema: ERROR } },
+});
 
 /** Its answers besides 200: statuses, each with its codes. */
 const listErrors = (endpoint: Endpoint) =>
   Object.fromEntries(
     [...listCodesByStatus(endpoint)].map(([status, codes]) => [
       status,
-      status === 402 ? challengeResponse(codes.join(', ')) : errorResponse(codes.join(', ')),
+      status === 402 ? challengeResponse(codes.join(', ')) : refusal(String(status), codes.join(', ')),
     ]),
   );
 
-/** The schema of an answer with a sentence for each member. */
-const mapMembers = <T>(parts: Members, map: (part: TSchema, name: string) => T): Record<string, T> =>
-  Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, map(part, name)]));
-
-export const described = (schema: TSchema, path: readonly string[]): TSchema => {
-  const { properties, items, anyOf, allOf, patternProperties, ...rest } = schema as TSchema & SchemaParts;
-  const describeNamed = (parts: Members): Members =>
-    mapMembers(parts, (part, name) => {
-      const inner = [...path, name];
-      const words = findMemberText(inner);
-      return { ...(words === '' ? {} : { description: words }), ...described(part, inner) };
-    });
-  const describeAny = (parts: Members): Members => mapMembers(parts, (part) => ({ ...described(part, path) }));
-  return {
-    ...rest,
-    ...(properties === undefined ? {} : { properties: describeNamed(properties) }),
-    ...(patternProperties === undefined ? {} : { patternProperties: describeAny(patternProperties) }),
-    ...(items === undefined ? {} : { items: described(items, path) }),
-    ...(anyOf === undefined ? {} : { anyOf: anyOf.map((part) => described(part, path)) }),
-    ...(allOf === undefined ? {} : { allOf: allOf.map((part) => described(part, path)) }),
-  } as TSchema;
+/** A shape whose enumerations say that their values are texts: makers of clients read no type from the values. */
+const typed = (shape: Shape): Shape => {
+  const whole = withParts(shape, (part) => typed(part));
+  return whole.enum === undefined || whole.type !== undefined ? whole : { type: 'string', ...whole };
 };
+
+/** A shape with a sentence for each member that has none. */
+const withWords = (shape: Shape, path: readonly string[]): Shape =>
+  withParts(shape, (part, name) => {
+    if (name === undefined) return withWords(part, path);
+    const inner = [...path, name];
+    const words = findMemberText(inner);
+    return { ...(words === '' ? {} : { description: words }), ...withWords(part, inner) };
+  });
+
+/** The shape of an answer as the document gives it. */
+export const described = (schema: TSchema, path: readonly string[]): Shape => typed(withWords(schema, path));
 
 const listParameters = ({ input, example, path }: Endpoint) => {
   const { properties = {}, required = [] } = input as {
-    readonly properties?: Readonly<Record<string, { readonly description?: string }>>;
+    readonly properties?: Readonly<Record<string, Shape>>;
     readonly required?: readonly string[];
   };
   return Object.entries(properties).map(([name, schema]) => ({
@@ -75,7 +75,7 @@ const listParameters = ({ input, example, path }: Endpoint) => {
     in: pathParameters(path).includes(name) ? 'path' : 'query',
     required: required.includes(name),
     description: schema.description ?? name,
-    schema,
+    schema: typed(schema),
     ...(Object.hasOwn(example.input, name) ? { example: example.input[name] } : {}),
   }));
 };
@@ -95,11 +95,24 @@ const makeContent = ({ name, class: requestClass, output, example, rows }: Endpo
   ...(rows === true ? TABLE_CONTENT : {}),
 });
 
-/** What an answer with an `ETag` becomes when the caller has it (N-14). */
-const unchangedAnswer = ({ cacheS, rows }: Endpoint) =>
-  cacheS === null && rows !== true
-    ? {}
-    : { 304: { description: 'Unchanged since the answer whose `ETag` was sent as `If-None-Match`.' } };
+/** Whether answers have an `ETag`, if only settled ones (N-14). */
+const hasTag = ({ cacheS, rows }: Endpoint): boolean => cacheS !== null || rows === true;
+
+/** What an answer becomes when the caller has it. */
+const unchangedAnswer = (endpoint: Endpoint) =>
+  hasTag(endpoint)
+    ? { 304: { description: 'Unchanged since the answer whose `ETag` was sent as `If-None-Match`.' } }
+    : {};
+
+/** Headers of a good answer that a client acts on. */
+const answerHeaders = (endpoint: Endpoint) => ({
+  'X-Service-Receipt': header('Receipt id of the answer.'),
+  ...(hasTag(endpoint)
+    ? { ETag: header('Tag of the answer, to be sent as `If-None-Match`; rows have one once settled.') }
+    : {}),
+  ...(endpoint.redirects ? { Location: header('The link to the file.') } : {}),
+  ...paidHeaders(endpoint),
+});
 
 const pathItem = (operation: Endpoint) => {
   const { name, summary, price, method, input, example } = operation;
@@ -114,15 +127,15 @@ const pathItem = (operation: Endpoint) => {
     ...(method === 'GET'
       ? { parameters: listParameters(operation) }
       : {
-          requestBody: { required: true, content: { 'application/json': { schema: input, example: example.input } } },
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: typed(input), example: example.input } },
+          },
         }),
     responses: {
       [operation.redirects ? 302 : 200]: {
         description: summary,
-        headers: {
-          'X-Service-Receipt': { description: 'Receipt id of the answer.', schema: { type: 'string' } },
-          ...paidHeaders(operation),
-        },
+        headers: answerHeaders(operation),
         content: makeContent(operation),
       },
       ...unchangedAnswer(operation),

@@ -16,7 +16,10 @@ const OFFER = object({
   payTo: text('Address that is paid.'),
   maxTimeoutSeconds: { type: 'integer', description: 'Seconds for which a signed payment is accepted.' },
   extra: {
-    ...object({ kind: { enum: ['call', 'plan'] }, class: { type: 'string' }, plan: { type: 'string' } }, ['kind']),
+    ...object(
+      { kind: { type: 'string', enum: ['call', 'plan'] }, class: { type: 'string' }, plan: { type: 'string' } },
+      ['kind'],
+    ),
     description:
       '`kind` `call` pays this call, `plan` buys the plan named; `name` and `version` are the EIP-712 domain of the token.',
   },
@@ -74,7 +77,8 @@ export const PAYMENT_SECURITY = {
   },
 };
 
-const header = (description: string) => ({ description, schema: { type: 'string' } });
+/** A header of an answer. */
+export const header = (description: string) => ({ description, schema: { type: 'string' } });
 const RESPONSE = 'PaymentSettlement as JSON in base64';
 
 const isPayable = ({ key, price }: Endpoint): boolean => key === 'required' && price !== null;

@@ -56,6 +56,7 @@ const wordless = (value: unknown): unknown => {
 const toClass = (...names: readonly string[]): string =>
   names.join('_').replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
 
+type PathItem = { readonly responses: Readonly<Record<string, { readonly headers?: object }>> };
 type Enumerated = { readonly enum?: readonly unknown[] };
 type Parameters = readonly { readonly name: string; readonly schema: Enumerated }[];
 
@@ -94,6 +95,42 @@ t.test('no shape with members occurs twice', (t) => {
     first.set(shape, place);
   }
   t.ok(first.size > 50, `${first.size} shapes`);
+  t.end();
+});
+
+/** Enumerations without a type, by their place. */
+const typelessIn = (value: unknown, place: string): string[] => {
+  if (Array.isArray(value)) return value.flatMap((part, at) => typelessIn(part, `${place}/${at}`));
+  if (!isMembers(value)) return [];
+  const own = Array.isArray(value['enum']) && value['type'] !== 'string' ? [place] : [];
+  return [...own, ...Object.entries(value).flatMap(([name, part]) => typelessIn(part, `${place}/${name}`))];
+};
+
+t.test('every enumeration says that its values are texts', (t) => {
+  t.same(typelessIn(NAMED, ''), []);
+  t.end();
+});
+
+/** Paths with an operation that declares this header at this status. */
+const pathsWith = (status: string, header: string): string[] =>
+  Object.entries<Readonly<Record<string, PathItem>>>(NAMED.paths)
+    .filter(([, item]) =>
+      Object.values(item).some(({ responses }) => Object.hasOwn(responses[status]?.headers ?? {}, header)),
+    )
+    .map(([path]) => path);
+
+t.test('headers that a client acts on are declared where answers have them', (t) => {
+  const paths = Object.keys(NAMED.paths);
+  t.same(pathsWith('401', 'WWW-Authenticate'), paths);
+  t.same(pathsWith('429', 'Retry-After'), paths);
+  t.same(pathsWith('429', 'X-Service-Limit'), paths);
+  t.same(pathsWith('503', 'Retry-After'), paths);
+  t.same(pathsWith('302', 'Location'), ['/v2/archive/{listing}/{layer}/{day}']);
+  const [open, rows] = [
+    ['/v2/venues', '/v2/instruments', '/v2/dql/catalogue'],
+    ['/v2/snapshots/history', '/v2/candles', '/v2/liquidations'],
+  ];
+  t.same(pathsWith('200', 'ETag').sort(), [...open, ...rows].sort());
   t.end();
 });
 

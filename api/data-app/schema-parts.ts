@@ -1,0 +1,34 @@
+// The parts of a JSON Schema, as far as ours go: what every walk over shapes goes by.
+
+/** A JSON Schema as far as ours go. */
+export type Shape = {
+  readonly type?: string;
+  readonly description?: string;
+  readonly enum?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly patternProperties?: Readonly<Record<string, Shape>>;
+  readonly items?: Shape;
+  readonly anyOf?: readonly Shape[];
+  readonly allOf?: readonly Shape[];
+};
+type Members = Readonly<Record<string, Shape>>;
+
+/** Called with a part; `name` is that of a member, and absent where a part has none of its own. */
+type Change = (part: Shape, name?: string) => Shape;
+
+const mapMembers = (members: Members, change: (part: Shape, name: string) => Shape): Members =>
+  Object.fromEntries(Object.entries(members).map(([name, part]) => [name, change(part, name)]));
+
+/** A shape with its direct parts changed, members in their order. */
+export const withParts = (shape: Shape, change: Change): Shape => {
+  const { properties, patternProperties, items, anyOf, allOf } = shape;
+  const changeNameless = (part: Shape): Shape => change(part);
+  return {
+    ...shape,
+    ...(properties === undefined ? {} : { properties: mapMembers(properties, change) }),
+    ...(patternProperties === undefined ? {} : { patternProperties: mapMembers(patternProperties, changeNameless) }),
+    ...(items === undefined ? {} : { items: change(items) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(changeNameless) }),
+    ...(allOf === undefined ? {} : { allOf: allOf.map(changeNameless) }),
+  };
+};
