@@ -18,7 +18,8 @@ export type Read = {
 
 const CONVERSIONS: Readonly<Record<string, (text: string) => unknown>> = {
   boolean: (text) => (text === 'true' ? true : text === 'false' ? false : text),
-  integer: (text) => (/^-?\d{1,15}$/.test(text) ? Number(text) : text),
+  // Of any length, as a number of a body: what passes a limit is clamped (H-16g).
+  integer: (text) => (/^-?\d+$/.test(text) ? Number(text) : text),
 };
 
 type Properties = Readonly<Record<string, { readonly type?: string }>>;

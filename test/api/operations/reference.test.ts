@@ -318,6 +318,28 @@ t.test('pages hold every listing once, at one instant', async (t) => {
   t.equal((await get(feed, '/v2/instruments?limit=9999999')).json?.page.limit, 5000);
 });
 
+t.test('a whole number of a URL may have any length, as one of a body may', async (t) => {
+  const { app, as } = await testApp(market());
+  t.teardown(() => app.close());
+  const asked: string[] = [];
+  for (const { method, path, input, example } of OPERATIONS) {
+    const { properties = {} } = input as { readonly properties?: Readonly<Record<string, { readonly type?: string }>> };
+    const names = Object.keys(properties).filter((name) => method === 'GET' && properties[name]?.type === 'integer');
+    for (const name of names) {
+      for (const digits of [16, 20, 400]) {
+        const query = new URLSearchParams({ ...(example.input as Record<string, string>), [name]: '9'.repeat(digits) });
+        const answer = await app.inject({ url: `${path}?${query}`, headers: as('pro_plus') });
+        const faults = (answer.json<Answer>().errors ?? []).filter((error) => error.path === `/${name}`);
+        t.same(faults, [], `${name} of ${path} with ${digits} digits`);
+        asked.push(`${path} ${name}`);
+      }
+    }
+  }
+  t.same(new Set(asked), new Set(['/v2/instruments limit', '/v2/archive limit', '/v2/anchors/proof seq']));
+  const { page } = (await app.inject(`/v2/instruments?limit=${'9'.repeat(400)}`)).json<Answer>();
+  t.equal(page.limit, 5000);
+});
+
 t.test('a cursor belongs to its selection and instant: the pages of one list are of one question', async (t) => {
   const feed = market();
   const readCursor = async (query: string): Promise<string> =>
