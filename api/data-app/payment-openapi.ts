@@ -17,11 +17,16 @@ const OFFER = object({
   maxTimeoutSeconds: { type: 'integer', description: 'Seconds for which a signed payment is accepted.' },
   extra: {
     ...object(
-      { kind: { type: 'string', enum: ['call', 'plan'] }, class: { type: 'string' }, plan: { type: 'string' } },
-      ['kind'],
+      {
+        name: text('Name in the EIP-712 domain of the token.'),
+        version: text('Version in that domain.'),
+        kind: { type: 'string', enum: ['call', 'plan'] },
+        class: text('Of `call`: the class of the price.'),
+        plan: text('Of `plan`: its code.'),
+      },
+      ['name', 'version', 'kind'],
     ),
-    description:
-      '`kind` `call` pays this call, `plan` buys the plan named; `name` and `version` are the EIP-712 domain of the token.',
+    description: '`kind` `call` pays this call, `plan` buys the plan named.',
   },
 });
 

@@ -73,10 +73,16 @@ export type PaymentOffer = {
   readonly payTo: string;
   /** Seconds for which a signed payment is accepted. */
   readonly maxTimeoutSeconds: number;
-  /** `kind` `call` pays this call, `plan` buys the plan named; `name` and `version` are the EIP-712 domain of the token. */
+  /** `kind` `call` pays this call, `plan` buys the plan named. */
   readonly extra: {
+    /** Name in the EIP-712 domain of the token. */
+    readonly name: string;
+    /** Version in that domain. */
+    readonly version: string;
     readonly kind: 'call' | 'plan';
+    /** Of `call`: the class of the price. */
     readonly class?: string;
+    /** Of `plan`: its code. */
     readonly plan?: string;
   };
 };

@@ -4,6 +4,7 @@ import t from 'tap';
 import type { Endpoint } from '../../../api/contract/endpoint.ts';
 import { makeNamedOpenApi } from '../../../api/data-app/named-openapi.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
+import { listOffers } from '../../../api/payments/offers.ts';
 import { STREAM } from '../../../api/stream/request.ts';
 import { market, testApp } from '../live-fixture.ts';
 
@@ -46,6 +47,18 @@ t.test('what is payable has the header that pays, its codes, and the headers of 
     t.equal('x-plan-purchase' in itemOf(endpoint), isPayable, endpoint.name);
   }
   t.match(DOCUMENT.components.securitySchemes.payment, { type: 'apiKey', in: 'header', name: 'PAYMENT-SIGNATURE' });
+  t.end();
+});
+
+t.test('every member of an offer is described', (t) => {
+  const token = { name: 'USD Coin', version: '2' };
+  const terms = { network: 'eip155:8453', asset: '0x8335', payTo: '0x7099', token };
+  const { properties } = DOCUMENT.components.schemas.PaymentOffer;
+  for (const offer of listOffers(terms, { amount: 5_000, class: 'snapshots' })) {
+    t.equal(faults('PaymentOffer', offer), '');
+    t.same(Object.keys(offer), Object.keys(properties));
+    for (const name of Object.keys(offer.extra)) t.ok(name in properties.extra.properties, name);
+  }
   t.end();
 });
 

@@ -84,6 +84,8 @@ class ErrorPosition(TypedDict):
 PaymentOfferExtra = TypedDict(
     'PaymentOfferExtra',
     {
+        "name": str,
+        "version": str,
         "kind": Literal['call', 'plan'],
         "class": NotRequired[str],
         "plan": NotRequired[str],
@@ -104,7 +106,7 @@ class PaymentOffer(TypedDict):
     maxTimeoutSeconds: int
     """Seconds for which a signed payment is accepted."""
     extra: PaymentOfferExtra
-    """`kind` `call` pays this call, `plan` buys the plan named; `name` and `version` are the EIP-712 domain of the token."""
+    """`kind` `call` pays this call, `plan` buys the plan named."""
 
 
 class PaymentRequiredResource(TypedDict):
