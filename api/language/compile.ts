@@ -12,7 +12,7 @@ import type { JsonObject } from './object-shape.ts';
 import { parseText } from './parser.ts';
 import { printQuery, queryJson } from './printer.ts';
 import type { Selection } from './selection.ts';
-import type { Query } from './tree.ts';
+import { NO_CLAUSES, type Query } from './tree.ts';
 
 export type QueryInput =
   | { readonly text: string }
@@ -98,7 +98,7 @@ const withSelection = (query: Query, where: Selection | null, faults: Faults): Q
   if (query.where === null) return { ...query, where };
   const message = 'The selection is given twice, in the query and beside it.';
   faults.add('DQL_DUPLICATE_CLAUSE', { path: '/where' }, { message, hint: 'Give it once.' });
-  return query;
+  return { ...query, repeated: [...query.repeated, { ...NO_CLAUSES, where }] };
 };
 
 const refuse = ({ quantitySums, asOf }: CheckedQuery, demands: Demands, faults: Faults): void => {

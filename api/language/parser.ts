@@ -5,7 +5,7 @@ import { clip } from './faults.ts';
 import { LIMITS } from './limits.ts';
 import { Recovery } from './recovery.ts';
 import { Halt, TokenStream } from './token-stream.ts';
-import { type AsOf, broken, type Clauses, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
+import { type AsOf, broken, NO_CLAUSES, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
 import { readSelection, type SelectionTerms } from './where-text.ts';
 
 const CLAUSES = 'Clauses are timeframe, as of, where, select, order by.';
@@ -18,7 +18,6 @@ type Reading = { -readonly [K in keyof Query]: Query[K] };
 
 /** Clauses whose contents are checked, by their first word. */
 const MEMBERS = { timeframe: 'timeframe', where: 'where', select: 'select', order: 'orderBy' } as const;
-const NO_CLAUSES: Clauses = { timeframe: null, where: null, select: [], orderBy: [] };
 
 class Parser {
   readonly #stream: TokenStream;

@@ -86,6 +86,7 @@ export type Clauses = {
   readonly select: readonly Node[];
   readonly orderBy: readonly OrderKey[];
 };
+export const NO_CLAUSES: Clauses = { timeframe: null, where: null, select: [], orderBy: [] };
 export type Query = Clauses & {
   readonly condition: Node | null;
   readonly asOf: AsOf | null;

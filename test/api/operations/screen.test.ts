@@ -333,6 +333,11 @@ t.test('a query may be text or object, and the selection is in one place', async
   t.equal(beside.query.string, text.query.string, 'the selection beside is echoed within the query');
   t.same(beside.instruments, text.instruments);
   t.same(listFaults(await ask({ query: 'where base = BTC', where: 'quote = USDT' })), ['DQL_DUPLICATE_CLAUSE /where']);
+  t.same(
+    listFaults(await ask({ query: 'where base = NOSUCH', where: { quote: ['NONE'] } })),
+    ['DQL_UNKNOWN_ASSET 13', 'DQL_DUPLICATE_CLAUSE /where', 'DQL_UNKNOWN_CURRENCY /where/quote/0'],
+    'both selections are judged',
+  );
   const both = listFaults(await ask({ query: 'any(venues where fundin > 1)', where: 'base = BTCC' }));
   t.same(both, ['DQL_UNKNOWN_ASSET 7 /where', 'DQL_UNKNOWN_FIELD 17 /query']);
   t.same(listFaults(await ask({ query: 'any(venues where fundin > 1)' })), ['DQL_UNKNOWN_FIELD 17']);
