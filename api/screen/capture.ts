@@ -78,15 +78,20 @@ const findAbsence = (
   return stateLag ? unknown('stale', 'state_lag') : null;
 };
 
-/** Candles come when they are sealed, readings when their last window has ended; a silent period is a gap once it can no longer change. */
+/**
+ * Candles count when they have come and none before them may still come, readings when their last window has ended; a silent period is a gap once it
+ * can no longer change.
+ */
 const isUsable = (
   spec: ColumnSpec,
   { column, period }: { readonly column: Column; readonly period: number },
-  { watermark, byWatermark }: { readonly watermark: Micros; readonly byWatermark: boolean },
+  known: { readonly watermark: Micros; readonly byWatermark: boolean },
 ): boolean => {
   const end = period * findLength(spec);
-  if (watermark >= end + SEALS_AFTER) return true;
-  return column.has(period) && (spec.kind === 'candles' ? !byWatermark : watermark >= end);
+  if (known.watermark >= end + SEALS_AFTER) return true;
+  if (!column.has(period)) return false;
+  if (spec.kind === 'layer') return known.watermark >= end;
+  return !known.byWatermark && isUsable(spec, { column, period: period - 1 }, known);
 };
 
 /** The newest period that all columns of a timeframe can use. */

@@ -69,7 +69,11 @@ const beginLoad = (missing: readonly Missing[], { reader, live, last, isOfPast }
         venue: listing.venue,
         symbol: listing.venueSymbol,
         spec,
-        column: new Column(first, reach.last, { isQuantity: isQuantitySpec(spec), isOfPast }),
+        column: new Column(first, reach.last, {
+          isQuantity: isQuantitySpec(spec),
+          isOfPast,
+          keepsLastRow: spec.kind === 'candles',
+        }),
       };
       fillFromMemory(live, target);
       return target;
@@ -232,7 +236,7 @@ export class SeriesCache implements Columns {
 
   #apply(venue: string, { kind, row, symbol }: LiveEntry): void {
     if (row === null || symbol === null || (kind !== 'provisional' && kind !== 'sealed')) return;
-    if (!countsForSeries(row, kind)) return;
+    if (!countsForSeries(row)) return;
     for (const target of this.#byListing.get(`${venue}|${symbol}`) ?? []) putRow(row, target);
   }
 }

@@ -29,6 +29,8 @@ export type ColumnOptions = {
   readonly isQuantity?: boolean;
   /** Drops elements after the last period, instead of moving on with them: what came later is no part of an answer about the past. */
   readonly isOfPast?: boolean;
+  /** Of several rows of a period the last one counts, not the one received last: rows of candles come in the order of the log (H-13). */
+  readonly keepsLastRow?: boolean;
 };
 
 const none = (room: number): Float64Array => new Float64Array(room).fill(Number.NaN);
@@ -42,9 +44,12 @@ export class Column {
   #units: Uint8Array | null;
   readonly #digits = new Map<number, Digits>();
   readonly #last: number;
+  readonly #keepsLastRow: boolean;
 
   /** Room for the periods `first` to `last`; a column that is not of the past moves on with later ones. */
-  constructor(first: number, last: number, { isQuantity = false, isOfPast = false }: ColumnOptions = {}) {
+  constructor(first: number, last: number, options: ColumnOptions = {}) {
+    const { isQuantity = false, isOfPast = false, keepsLastRow = false } = options;
+    this.#keepsLastRow = keepsLastRow;
     const room = Math.max(0, last - first + 1) + (isOfPast ? 0 : SLACK);
     this.#first = first;
     this.#last = isOfPast ? last : Number.POSITIVE_INFINITY;
@@ -64,7 +69,7 @@ export class Column {
   }
 
   /**
-   * Puts an element. The last received element of a period counts; a repeat has the same value. Drops elements before the first period, and
+   * Puts an element. The last received element of a period counts, of candles the last put; a repeat has the same value. Drops elements before the first period, and
    * in a column of the past those after the last.
    */
   put(period: number, { value, received, recorded = Number.NaN, digits, unit = null }: PeriodValue): void {
@@ -72,7 +77,7 @@ export class Column {
     if (period - this.#first >= this.#values.length) this.#moveTo(period);
     const i = period - this.#first;
     const held = this.#received[i] as number;
-    if (held > received) return;
+    if (held > received && !this.#keepsLastRow) return;
     this.#values[i] = value;
     this.#received[i] = received;
     if (this.#recorded !== null) this.#recorded[i] = recorded;

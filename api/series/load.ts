@@ -42,9 +42,8 @@ const readFigure = ({ texts, figures }: Row, spec: ColumnSpec): Pick<PeriodValue
 const isRowOf = ({ texts }: Row, spec: ColumnSpec): boolean =>
   spec.kind === 'layer' || (texts.price_type === spec.priceType && texts.timeframe === spec.timeframe);
 
-/** Whether a row of `live` can be an element. A candle counts only once it is sealed: a forming one never does (DQL-26). */
-export const countsForSeries = (row: Row, kind: 'provisional' | 'sealed'): boolean =>
-  row.flags.late !== true && (kind === 'sealed' || row.table !== 'candles');
+/** Whether a row of `live` can be an element, sealed or not: rows of candles are of completed ones, never of a forming one (DQL-26). */
+export const countsForSeries = (row: Row): boolean => row.flags.late !== true;
 
 /** Puts a row of the column's table where it belongs; gaps leave their period empty. */
 export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column'>): void => {
@@ -59,8 +58,8 @@ export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column
 
 /** Copies rows that the store may not show yet. Must run before the store is queried: a row that leaves memory meanwhile is in the store. */
 export const fillFromMemory = (live: LiveMemory, target: Target): void => {
-  for (const { row, sealed } of live.recentRows(target.venue, findTable(target.spec), target.symbol)) {
-    if (countsForSeries(row, sealed ? 'sealed' : 'provisional')) putRow(row, target);
+  for (const { row } of live.recentRows(target.venue, findTable(target.spec), target.symbol)) {
+    if (countsForSeries(row)) putRow(row, target);
   }
 };
 

@@ -34,19 +34,21 @@ type Market = {
   readonly versions?: readonly ListingVersion[];
   readonly units?: UnitsMode;
   readonly stateLag?: boolean;
+  readonly watermark?: Micros;
+  readonly byWatermark?: boolean;
 };
 
 const BTC = listing('okx', listingValues({ quantity_unit: 'contracts' }));
 
 const captured = (spec: ColumnSpec, elements: readonly Element[], market: Market = {}) => {
-  const { versions = [BTC], units = 'published', stateLag = false } = market;
+  const { versions = [BTC], units = 'published', stateLag = false, watermark = null, byWatermark = false } = market;
   const version = versions.at(-1) ?? BTC;
   const column = findColumn(spec, elements);
   const selected = {
     listing: { venue: 'okx', venueSymbol: 'BTCUSDT', versions: [...versions], readings: new NewestReadings() },
     version,
   };
-  const options = { at: NOON, now: NOW, watermark: null, columns: { columnOf: () => column } };
+  const options = { at: NOON, now: NOW, watermark, byWatermark, columns: { columnOf: () => column } };
   const needs = [{ spec, bars: elements.length }];
   const windows = capture(selected, needs, { ...options, capability: withCandles('okx'), stateLag, units });
   return windows.get(specId(spec));
@@ -83,6 +85,20 @@ t.test(
     t.same(worths(captured(OI, none, late)), [before, before, 'gap', 'gap', 'gap']);
   },
 );
+
+t.test('a candle counts once it has come and none before it may still come (DQL-26)', async (t) => {
+  const minutes: ColumnSpec = { ...CLOSE, timeframe: '1m' };
+  const endOf = (elements: readonly Element[], market: Market): number =>
+    ((captured(minutes, elements, market) as CapturedColumn).end - NOON) / MINUTE;
+  // The candles of the last two minutes are not sealed.
+  const live = { watermark: NOON + 10_000_000 };
+  t.equal(endOf([{}, {}, {}], live), 0);
+  t.equal(endOf([{}, {}, null], live), -1);
+  t.equal(endOf([{}, null, {}], live), -2, 'the one in between may still come');
+  t.equal(endOf([null, {}, {}], live), 0, 'a sealed one may not');
+  t.equal(endOf([{}, null, {}], { watermark: NOON + 50_000_000 }), 0, 'nor this one any more');
+  t.equal(endOf([{}, {}, {}], { ...live, byWatermark: true }), -2, 'a rule counts what is sealed by its instant');
+});
 
 const of = (unit: QuantityUnit | null): Element => ({ unit });
 const inUnits = (units: readonly (QuantityUnit | null)[]): Element[] => units.map(of);

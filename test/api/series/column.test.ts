@@ -126,3 +126,15 @@ t.test('past its budget an evaluation is refused with the figure', async (t) => 
   const failed = new Budget(1_000).within(Promise.reject(new Error('away')));
   t.match(await failed.catch((error: unknown) => error), { message: 'away' });
 });
+
+t.test('of candles the last row of a period counts, whenever it was received (H-13)', async (t) => {
+  for (const [keepsLastRow, expected] of [
+    [true, 2],
+    [false, 1],
+  ] as const) {
+    const column = new Column(10, 12, { keepsLastRow });
+    column.put(11, { value: 1, received: 200 });
+    column.put(11, { value: 2, received: 100 });
+    t.same([...column.copy(11, 1)], [expected]);
+  }
+});

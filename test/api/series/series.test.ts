@@ -164,6 +164,39 @@ t.test('a candle that may still come is not awaited: the period before it is the
   t.match(minute, { value: 5, candle_end: formatInstant(NOON - 2 * MINUTE) });
 });
 
+t.test('a completed candle counts once it has come, in its last form (DQL-26, H-13)', async (t) => {
+  const feed = newFeed();
+  let now = NOON + HOUR + 5_000_000;
+  feed.watermark('binance', now - 1_000_000);
+  feed.memory.applyHistoryWatermark('binance', 0, now - 110_000_000);
+  const ask = await screener(feed, store, () => now);
+  const put = (kind: 'provisional' | 'sealed', close: string, receivedAfter: number): void => {
+    const row = hourly(BTC, NOON, { close });
+    const received_at = NOON + HOUR + receivedAfter;
+    feed.entry('binance', { kind, symbol: 'BTCUSDT', row: { ...row, instants: { ...row.instants, received_at } } });
+  };
+  const close = async (): Promise<unknown> => {
+    const found = await shown(ask, 'close', 'timeframe 1h');
+    return found.map(({ value, candle_end }) => [value, candle_end]);
+  };
+  const eth = [110, formatInstant(NOON)];
+  t.same(await close(), [[110, formatInstant(NOON)], eth]);
+  put('provisional', '120', 900_000);
+  t.same(await close(), [[120, formatInstant(NOON + HOUR)], eth]);
+  put('provisional', '121', 800_000);
+  t.same(await close(), [[121, formatInstant(NOON + HOUR)], eth], 'the last in the log, received earlier');
+  const again = await screener(feed, store, () => now);
+  t.same(
+    (await shown(again, `close as of ${formatInstant(now)}`, 'timeframe 1h')).map(worth),
+    [121, 'gap'],
+    'as of an instant that is not settled',
+  );
+  put('sealed', '122', 700_000);
+  now = NOON + HOUR + 101_000_000;
+  feed.watermark('binance', now);
+  t.match((await shown(ask, 'close', 'timeframe 1h'))[0], { value: 122, candle_end: formatInstant(NOON + HOUR) });
+});
+
 t.test('a field is read as the last reading of each period, late ones not at all', async (t) => {
   const feed = newFeed();
   const ask = await screener(feed);
