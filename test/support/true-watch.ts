@@ -38,7 +38,7 @@ const checkBands = async ({ simulator, listed }: World, seen: Seen): Promise<rea
   const diffs = rows.filter(({ values }) => values.source === 'diff');
   const [diff] = diffs;
   if (diff === undefined || diffs.length > 1 || worth === undefined) return null;
-  const path = `/truth/book?venue=${venue}&symbol=${symbol}&u=${String(diff.values.update_id)}`;
+  const path = `/truth/book?venue=${venue}&symbol=${symbol}&u=${String(diff.values.update_id)}&ts=${ts}`;
   const book = await simulator.get<TruthBook>(path);
   return bandDifferences(object, bandMembers(book, worth, shownLevels(venue)));
 };

@@ -47,7 +47,8 @@ function bookAnswer(hosts: readonly VenueHost[], query: URLSearchParams): readon
     const instrument = market.instruments.find((i) => i.listing.symbol === query.get('symbol'));
     if (instrument === undefined) continue;
     const newest = venue.bookIds === 'changes' ? instrument.diffId : instrument.ordinal;
-    const book = truth.bookAt(instrument, Number(query.get('u') ?? newest));
+    const { venueTs } = truthQuery(query);
+    const book = truth.bookAt(instrument, { sequence: Number(query.get('u') ?? newest), venueTs });
     return book === null ? [404, { error: 'no diff with this sequence is kept' }] : [200, book];
   }
   return [404, { error: 'no such symbol' }];

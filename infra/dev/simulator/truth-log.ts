@@ -27,6 +27,8 @@ export type TruthQuery = {
   readonly venueTs?: number;
   readonly sinceTs?: number;
 };
+/** A diff of one listing: of those with a sequence, which begins anew with a restart, the newest, or the one of a stamp (microseconds). */
+type DiffQuery = { readonly sequence: number; readonly venueTs?: number | undefined };
 /** Best level first, canonical digits. */
 export type TruthBook = {
   readonly bids: readonly (readonly [string, string])[];
@@ -44,8 +46,8 @@ export type TruthLog = {
   /** A closed minute of trades, and of mark and index. */
   readonly minute: (instrument: Instrument, candle: TradeCandle, stampMs: number) => void;
   readonly rows: (query: TruthQuery) => Iterable<TruthRow>;
-  /** The whole book right after the newest diff with this sequence, restored by undoing later changes; null when no longer kept. */
-  readonly bookAt: (instrument: Instrument, sequence: number) => TruthBook | null;
+  /** The whole book right after a diff, restored by undoing later changes; null when it is no longer kept. */
+  readonly bookAt: (instrument: Instrument, diff: DiffQuery) => TruthBook | null;
 };
 
 type Kept = {
@@ -118,9 +120,10 @@ class VenueTruth implements TruthLog {
     }
   }
 
-  bookAt(instrument: Instrument, sequence: number): TruthBook | null {
+  bookAt(instrument: Instrument, { sequence, venueTs }: DiffQuery): TruthBook | null {
     const tops = this.#openKept(instrument).tops.filter((top) => top.history !== null);
-    const at = tops.findLastIndex((top) => top.id === sequence);
+    const isOfStamp = ({ atMs }: Top): boolean => venueTs === undefined || venueTs === atMs * 1_000;
+    const at = tops.findLastIndex((top) => top.id === sequence && isOfStamp(top));
     if (at < 0) return null;
     const { book, listing } = instrument;
     const levels = { b: toLevelMap(book.bids), a: toLevelMap(book.asks) };

@@ -246,6 +246,31 @@ t.test('faults', async (t) => {
     },
   );
 
+  t.test('the truth of a book is that of its stamp, also where a restart has used its sequence again', async (t) => {
+    inject({ kind: 'restart' });
+    run(2_000);
+    inject({ kind: 'restart' });
+    run(3_000);
+    const diffs = listTruth(sim, 'BTCUSDT', 'book').filter(({ values }) => values.source === 'diff');
+    const last = diffs.at(-1)?.values.update_id;
+    const [before, after] = diffs.filter(({ values }) => values.update_id === 5).slice(-2);
+    t.ok(Number(last) > 5 && before !== undefined && after !== undefined && before.venue_ts !== after.venue_ts);
+    for (const row of [before, after]) {
+      const path = `/control/truth/book?symbol=BTCUSDT&u=5&ts=${row?.venue_ts}`;
+      const { bids, asks } = (await get<{ bids: string[][]; asks: string[][] }>(sim, path)).body;
+      const { bid, bid_size, ask, ask_size } = row?.values ?? {};
+      t.same(
+        [bids[0], asks[0]],
+        [
+          [bid, bid_size],
+          [ask, ask_size],
+        ],
+      );
+    }
+    const path = `/control/truth/book?symbol=BTCUSDT&u=5&ts=${Number(after?.venue_ts) + 1_000}`;
+    t.equal((await get(sim, path)).status, 404);
+  });
+
   t.test('crossed_book: also the snapshot of a new subscription is crossed', async (t) => {
     inject({ kind: 'crossed_book', symbols: ['BTCUSDT'], durationMs: 2_000 });
     run(1_000);
