@@ -522,3 +522,53 @@ t.test(
     t.end();
   },
 );
+
+t.test(
+  'a minute that another connection, or the time before a break, left open is not whole by the next one (H-12)',
+  (t) => {
+    const flagless: typeof allLayers = {
+      ...allLayers,
+      map: (state, message, context) =>
+        allLayers.map(state, message, context).map((mapped) => {
+          const { record } = mapped;
+          if (record.layer !== 'candle') return mapped;
+          return { ...mapped, record: { ...record, values: { ...record.values, closed: null } } };
+        }),
+    };
+    const statusOf = (write: (log: TestLog) => void): string | undefined => {
+      const log = begin();
+      log.run(30 * SECOND, ['k1'], SECOND);
+      kline(log, 0);
+      write(log);
+      log.run(START + 65 * SECOND - log.now, ['k1'], SECOND);
+      kline(log, 1);
+      log.run(240 * SECOND, ['k1'], SECOND);
+      const rows = listRows(runTask({ ...SPEC, venue: flagless }, log.records).outputs, 'candles');
+      return rows.find(
+        ({ at, texts }) => at === START && texts['timeframe'] === '1m' && texts['price_type'] === 'trade',
+      )?.texts['status'];
+    };
+    t.equal(
+      statusOf(() => undefined),
+      'present',
+      'its own next minute closes it',
+    );
+    const another = (log: TestLog): void => {
+      log.open('k2', 'market', COVERS);
+      log.run(20 * SECOND, ['k1', 'k2'], SECOND);
+      kline(log, 0, { ...BAR, c: '106' }, { connId: 'k2' });
+      log.json('lost', 'market', 'k2', { lost_at: log.now, cause: 'connection_lost', detail: '' });
+    };
+    t.equal(statusOf(another), 'missing', 'what another one told last may be a part');
+    const broken = (log: TestLog): void => {
+      log.run(10 * SECOND, [], SECOND, 'c2');
+      const back = log.now;
+      log.tick(['k1']);
+      log.now = back - 5 * SECOND;
+      kline(log, 0, { ...BAR, c: '106' }, { recordedAt: back + 2_000 });
+      log.now = back + 2_000;
+    };
+    t.equal(statusOf(broken), 'missing', 'so may what it told before it was out');
+    t.end();
+  },
+);

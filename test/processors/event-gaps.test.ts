@@ -157,3 +157,98 @@ t.test('events that a listing does not publish have no gaps: its record declares
   t.ok(listRows(outputs, 'liquidations').length > 0);
   t.end();
 });
+
+/** Opens a connection of liquidations on a slot of its own. */
+const openEvents = (log: TestLog, connId: string): void =>
+  void log.open(connId, connId, [{ layers: ['liquidation'], symbols: null }]);
+
+t.test('connections that come and go in turns leave only the time that none was alive', (t) => {
+  const log = begin();
+  log.run(11 * SECOND, ['trades', 'events']);
+  log.run(3.5 * SECOND, ['trades']);
+  openEvents(log, 'other');
+  log.run(2 * SECOND, ['trades', 'other']);
+  log.json('lost', 'other', 'other', { lost_at: log.now, cause: 'venue_down', detail: '' });
+  log.run(SECOND, ['trades']);
+  log.run(200 * SECOND, ['trades', 'events']);
+  t.same(listGaps(log, 'liquidations'), [
+    [14.001, 14.5, 'collector_down'],
+    [16.5, 17.75, 'venue_down'],
+  ]);
+  t.end();
+});
+
+t.test('a loss at the very end of a window begins the gap of the next one', (t) => {
+  const log = begin();
+  log.run(20 * SECOND, ['trades', 'events']);
+  log.json('lost', 'events', 'events', { lost_at: log.now, cause: 'venue_down', detail: '' });
+  log.run(5 * SECOND, ['trades']);
+  openEvents(log, 'events2');
+  log.run(200 * SECOND, ['trades', 'events2']);
+  const rows = listRows(runTask(SPEC, log.records).outputs, 'liquidations');
+  t.same(
+    rows.map(({ at, instants }) => [((instants.from_at ?? 0) - START) / SECOND, (at - START) / SECOND]),
+    [[20, 25]],
+    'and no row of no length',
+  );
+  t.end();
+});
+
+t.test('before any connection the cause is that no collector ran, or unknown while one did', (t) => {
+  const log = new TestLog();
+  log.capability(venue);
+  const answer = (path: string, body: unknown): unknown =>
+    log.json('response', 'reference', 'c1.reference', body, {
+      request: `GET https://fapi.binance.com/fapi/v1/${path}`,
+    });
+  answer('fundingInfo', []);
+  answer('exchangeInfo', { symbols: [SYMBOL] });
+  log.run(30 * SECOND, []);
+  log.run(30 * SECOND, [], 250_000, null);
+  log.run(35 * SECOND, []);
+  openEvents(log, 'events');
+  log.run(200 * SECOND, ['events']);
+  t.same(listGaps(log, 'liquidations'), [
+    [0, 30, 'unknown'],
+    [30, 60, 'collector_down'],
+    [60, 95, 'unknown'],
+  ]);
+  t.end();
+});
+
+t.test('windows of a gap that are sealed at once are one row a day', (t) => {
+  const log = begin();
+  log.run(10 * SECOND, ['trades', 'events']);
+  const midnight = 12 * 3_600;
+  log.now = START + (midnight + 160) * SECOND;
+  openEvents(log, 'events2');
+  log.run(200 * SECOND, ['events2']);
+  const rows = listRows(runTask(SPEC, log.records).outputs, 'liquidations');
+  t.same(
+    rows
+      .slice(0, 2)
+      .map(({ at, instants, texts }) => [
+        ((instants.from_at ?? 0) - START) / SECOND,
+        (at - START) / SECOND,
+        texts.gap_cause,
+      ]),
+    [
+      [13.001, midnight, 'collector_down'],
+      [midnight, midnight + 50, 'collector_down'],
+    ],
+  );
+  t.end();
+});
+
+t.test('of the window in which a listing ended, the time without a connection is `not_listed`', (t) => {
+  const log = begin();
+  log.run(22 * SECOND, ['trades', 'events']);
+  log.json('lost', 'events', 'events', { lost_at: log.now, cause: 'venue_down', detail: '' });
+  log.run(3 * SECOND, ['trades']);
+  const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
+  log.json('response', 'reference', 'c1.reference', { symbols: [] }, { request });
+  log.run(200 * SECOND, ['trades']);
+  t.same(listGaps(log, 'liquidations'), [[22, 30, 'not_listed']]);
+  t.same(listGaps(log, 'trades'), []);
+  t.end();
+});

@@ -271,3 +271,38 @@ t.test('connections of a collector that is killed again and again do not gather'
   t.same([...task.state.connections.keys()], ['n36', 'n37', 'n38', 'n39']);
   t.end();
 });
+
+t.test('of a loss and a failed attempt at one instant the later in the log explains (L-08)', (t) => {
+  const log = begin();
+  log.run(20 * SECOND, ['k1']);
+  const from = log.now + 10 * SECOND;
+  lose(log, 'k1', 'connection_lost');
+  lose(log, 'k9', 'venue_maintenance');
+  log.run(180 * SECOND, [], SECOND);
+  const rows = listRows(runTask(SPEC, log.records).outputs, 'mark');
+  t.same(listCauses(rows, 'mark', [from, log.now]), ['venue_maintenance']);
+  t.end();
+});
+
+t.test('a book that is whole again at the end of a window explains nothing of the next one (L-03, L-08)', (t) => {
+  const log = begin();
+  log.run(15 * SECOND, ['k1']);
+  snapshot(log, 100);
+  diff(log, { U: 101, u: 102, pu: 100 }, { b: [['200', '1']] });
+  log.run(25 * SECOND, ['k1']);
+  diff(log, { U: 103, u: 104, pu: 102 }, { b: [['200', '0']] });
+  log.run(180 * SECOND, ['k1']);
+  const rows = listRows(runTask(SPEC, log.records).outputs, 'book');
+  t.same(
+    rows.slice(0, 6).map(({ at, texts }) => [(at - START) / SECOND, texts['gap_cause'] ?? texts['status']]),
+    [
+      [10, 'no_update'],
+      [20, 'crossed_book'],
+      [30, 'crossed_book'],
+      [40, 'present'],
+      [50, 'no_update'],
+      [60, 'no_update'],
+    ],
+  );
+  t.end();
+});

@@ -210,3 +210,17 @@ t.test('the first publication of a round counts: a stale owner repeats it from a
   t.equal(stale.begins, 6, 'where the round of the last marker begins');
   t.end();
 });
+
+t.test('what is kept begins once, with the first watermark, and where the copy was ready', (t) => {
+  const memory = new LiveMemory(['okx']);
+  memory.expectPartitions('okx', [0]);
+  const say = (offset: number, watermark: number): void =>
+    memory.applyLive('okx', 0, toBytes({ recorded_at: watermark, kind: 'watermark', index: 2, offset, watermark }));
+  say(7, NOW - 60_000_000);
+  t.equal(memory.recentFrom('okx'), NOW - 60_000_000);
+  memory.markReady('okx', 0);
+  say(8, NOW);
+  t.equal(memory.recentFrom('okx'), NOW - 60_000_000, 'a later watermark moves no beginning');
+  t.same(memory.venue('okx')?.partitions.get(0)?.readyAt, { offset: 7, index: 2 }, 'nor what comes that place');
+  t.end();
+});
