@@ -27,6 +27,8 @@ export const pemFolder = (t: Teardown): { readonly write: (name: string, text: s
 
 export const SASL_USER = 'collector';
 export const SASL_PASSWORD = 'p;ss word';
+/** A user of PLAIN with the rights that a test gives; its password is its name. The others have all rights. */
+export const GUEST = 'guest';
 /** Name that the certificate of the listener `mutual` is for, which is not the host it is reached by. */
 export const BROKER_NAME = 'broker.internal';
 
@@ -76,7 +78,10 @@ const secureProperties = (
     ...pemProperties('expired', by.issue({ name: 'broker', hosts, expired: true }), by),
     'listener.name.mutual.ssl.client.auth': 'required',
     'listener.name.sasl.sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
-    'listener.name.sasl.plain.sasl.jaas.config': `${LOGIN_MODULES}.plain.PlainLoginModule required user_${SASL_USER}="${SASL_PASSWORD}";`,
+    'listener.name.sasl.plain.sasl.jaas.config': `${LOGIN_MODULES}.plain.PlainLoginModule required user_${SASL_USER}="${SASL_PASSWORD}" user_${GUEST}="${GUEST}";`,
+    'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+    'allow.everyone.if.no.acl.found': 'true',
+    'super.users': `User:ANONYMOUS;User:${SASL_USER}`,
     'listener.name.sasl.scram-sha-256.sasl.jaas.config': `${LOGIN_MODULES}.scram.ScramLoginModule required;`,
     'listener.name.sasl.scram-sha-512.sasl.jaas.config': `${LOGIN_MODULES}.scram.ScramLoginModule required;`,
   };

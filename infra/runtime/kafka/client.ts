@@ -143,6 +143,17 @@ export class TopicMismatch extends Error {
   override readonly name = 'TopicMismatch';
 }
 
+/** A right on topics that this user lacks: waiting brings none. */
+export class TopicRightMissing extends Error {
+  override readonly name = 'TopicRightMissing';
+  constructor(right: string, topics: readonly string[]) {
+    super(`the user of this process lacks the right ${right} on ${topics.join(', ')}: add it to Kafka's ACLs`);
+  }
+}
+
+const isUnauthorised = (error: unknown): boolean =>
+  error instanceof Error && 'type' in error && error.type === 'TOPIC_AUTHORIZATION_FAILED';
+
 type Count = { readonly all: number; readonly led: number };
 
 const countPartitions = async (admin: Admin, names: readonly string[]): Promise<Map<string, Count>> => {
@@ -155,6 +166,21 @@ const countPartitions = async (admin: Admin, names: readonly string[]): Promise<
   return new Map(topics.map(({ name, partitions }) => [name, count(partitions)]));
 };
 
+/** Throws TopicRightMissing where it is a right that is missing; anything else passes while brokers come and go. */
+const passOver = async (admin: Admin, names: readonly string[], error: unknown): Promise<Map<string, Count>> => {
+  if (!isUnauthorised(error)) return new Map();
+  // The answer is refused whole and names no topic.
+  const asked = names.map((name) =>
+    countPartitions(admin, [name]).then(
+      () => [],
+      (why) => (isUnauthorised(why) ? name : []),
+    ),
+  );
+  const refused = (await Promise.all(asked)).flat();
+  if (refused.length > 0) throw new TopicRightMissing('DESCRIBE (READ and WRITE include it)', refused);
+  return new Map();
+};
+
 /**
  * A broker reports the leader of a new partition before that leader accepts records, and kafkajs repeats a whole send when one of its partitions
  * was refused: records would be stored twice. A broker lists offsets only once it leads. kafkajs's own wait fails for a topic a broker lacks yet.
@@ -164,7 +190,8 @@ const waitForLeaders = async (admin: Admin, specs: readonly TopicSpec[]): Promis
   const waiting = new Map(specs.map(({ topic, partitions }) => [topic, partitions]));
   const deadline = performance.now() + LEADERS_DEADLINE_MS;
   for (;;) {
-    const counts = await countPartitions(admin, [...waiting.keys()]).catch(() => new Map<string, Count>());
+    const names = [...waiting.keys()];
+    const counts = await countPartitions(admin, names).catch((error: unknown) => passOver(admin, names, error));
     const led = [...waiting].filter(([topic, partitions]) => counts.get(topic)?.led === partitions);
     // In parallel: there are dozens of topics, and on a busy machine each request waits for its turn.
     const answered = led.map(async ([topic, partitions]) => {
@@ -178,7 +205,10 @@ const waitForLeaders = async (admin: Admin, specs: readonly TopicSpec[]): Promis
   }
 };
 
-/** Creates missing topics and resolves when all accept records. Throws TopicMismatch when one exists with another number of partitions. */
+/**
+ * Creates missing topics and resolves when all accept records. Throws TopicMismatch when one exists with another number of partitions, and
+ * TopicRightMissing without the right to create or describe them.
+ */
 export const ensureTopics = async (handle: KafkaHandle, specs: readonly TopicSpec[]): Promise<void> => {
   const admin = await handle.admin();
   const existing = new Set(await admin.listTopics());
@@ -200,16 +230,24 @@ export const ensureTopics = async (handle: KafkaHandle, specs: readonly TopicSpe
 };
 
 /** False when another process created them first, which is equally good. */
-const createTopics = (admin: Admin, specs: readonly TopicSpec[]): Promise<boolean> =>
-  admin.createTopics({
-    waitForLeaders: false,
-    topics: specs.map(({ topic, partitions, replication = BROKERS_DEFAULT, config }) => ({
-      topic,
-      numPartitions: partitions,
-      replicationFactor: replication,
-      configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
-    })),
-  });
+const createTopics = async (admin: Admin, specs: readonly TopicSpec[]): Promise<boolean> => {
+  const topics = specs.map(({ topic, partitions, replication = BROKERS_DEFAULT, config }) => ({
+    topic,
+    numPartitions: partitions,
+    replicationFactor: replication,
+    configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
+  }));
+  try {
+    return await admin.createTopics({ waitForLeaders: false, topics });
+  } catch (error) {
+    const faults = error instanceof kafkajs.KafkaJSAggregateError ? error.errors : [];
+    const refused = faults.flatMap((fault) =>
+      isUnauthorised(fault) && typeof fault === 'object' && 'topic' in fault ? String(fault.topic) : [],
+    );
+    if (refused.length > 0) throw new TopicRightMissing('CREATE', refused);
+    throw error;
+  }
+};
 
 /** The default of an `onFatal`: nothing handles the error where it occurred, so the process ends by its lifecycle. */
 export const endProcess = (error: unknown): void => {

@@ -5,6 +5,7 @@ export {
   type KafkaHandle,
   openKafka,
   TopicMismatch,
+  TopicRightMissing,
 } from './client.ts';
 export { formatPartition, LogCut, type TopicPartition } from './delivery.ts';
 export { type GroupBatch, type GroupMember, joinGroup } from './group.ts';

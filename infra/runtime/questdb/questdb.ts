@@ -8,6 +8,7 @@ import { createBackoff } from '../backoff.ts';
 import type { ConfigSpec } from '../config.ts';
 import { createLog, type Logger } from '../log.ts';
 import { clientClass, guardPool, KEEP_ALIVE, parsePostgresAddress, QUESTDB_PG_NAMES } from '../postgres/connection.ts';
+import { within } from '../within.ts';
 import { type Credentials, explainQuestdbHttp, openQuestdbHttp, type QuestdbHttp } from './http.ts';
 
 /** The login of both addresses. */
@@ -40,6 +41,9 @@ type QuestdbReaderOptions = {
   readonly auth?: Credentials;
   readonly log?: Logger;
 };
+
+/** A QuestDB that is frozen holds up the end of a process no longer: it loses nothing, since rows that are not confirmed are written again. */
+const CLOSE_MS = 2_000;
 
 /** Time for the server to report its own timeout. */
 const GRACE_MS = 2_000;
@@ -85,7 +89,8 @@ export const openQuestdbReader = (url: string, options: QuestdbReaderOptions): Q
     ping: async () => {
       await pool.query('SELECT 1');
     },
-    close: () => pool.end(),
+    close: () =>
+      within(pool.end(), CLOSE_MS).catch((err: unknown) => log.warn({ err }, 'QuestDB did not answer before the end')),
   };
 };
 
@@ -194,7 +199,10 @@ class TableSenders implements RowSender {
 
   async close(): Promise<void> {
     this.#closed.abort(new Error('the row sender was closed'));
-    await Promise.all(this.#turns.values());
+    const ended = Promise.all(this.#turns.values()).then(() => undefined);
+    await within(ended, CLOSE_MS).catch((err: unknown) => {
+      this.#log.warn({ err }, 'QuestDB did not answer before the end: rows that it has not confirmed are written again');
+    });
     for (const sender of this.#senders.values()) await sender.reset().close();
     await this.#http.close();
   }

@@ -13,7 +13,7 @@ import { createMetrics, serveMetrics } from '../../../infra/runtime/metrics.ts';
 import { isAway } from '../../../infra/runtime/postgres/away.ts';
 import { guardPool } from '../../../infra/runtime/postgres/connection.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
-import { openQuestdbReader } from '../../../infra/runtime/questdb/questdb.ts';
+import { createRowSender, openQuestdbReader } from '../../../infra/runtime/questdb/questdb.ts';
 import { openS3Store } from '../../../infra/runtime/s3-store.ts';
 import { readHistoryWatermark } from '../../../processors/nightly/history-watermark.ts';
 import { startSilentPostgres } from '../../support/silent-postgres.ts';
@@ -32,6 +32,35 @@ t.test(
     await waitFor('no connection is left', () => clients().length === 0);
   },
 );
+
+t.test('QuestDB: rows and reads that a frozen one holds do not hold up the end of their process', async (t) => {
+  const { promise: held, resolve: hold } = Promise.withResolvers<ServerResponse>();
+  const server = createServer((request, response) => {
+    if (request.url?.startsWith('/settings')) response.end('{"config":{}}');
+    else hold(response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.closeAllConnections());
+  t.teardown(() => server.close());
+  const sender = createRowSender(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { log });
+  const row = { table: 'mark', at: 1, texts: {}, instants: {}, integers: { n: 1 }, figures: {}, flags: {} };
+  const sent = sender.send('mark', [row]).then(
+    () => 'written',
+    () => 'given up',
+  );
+  const response = await held;
+  t.equal(await Promise.race([sent, sender.close().then(() => 'closed')]), 'closed', 'before the request has failed');
+  response.writeHead(204).end();
+  const { url } = await startSilentPostgres(t);
+  const reader = openQuestdbReader(url, { max: 1, timeoutMs: 2_500, log });
+  const read = reader.ping().then(
+    () => 'read',
+    () => 'given up',
+  );
+  t.equal(await Promise.race([read, reader.close().then(() => 'closed')]), 'closed', 'the same with a read');
+  await Promise.all([sent, read]);
+});
 
 t.test(
   'PostgreSQL: a statement is given up after the deadline of its pool, and counts as a database that is away',

@@ -1,5 +1,6 @@
 // TLS and SASL to the real engines: what is let in works as in plain text, what is not gives a reason that names the setting, and is tried again.
 import { readFileSync } from 'node:fs';
+import kafkajs, { type AclOperationTypes, type AclResourceTypes } from 'kafkajs';
 import t from 'tap';
 import { type ConfigError, readConfig } from '../../../infra/runtime/config.ts';
 import {
@@ -10,6 +11,7 @@ import {
   openKafka,
   readPartitions,
   readToEnd,
+  TopicRightMissing,
 } from '../../../infra/runtime/kafka/kafka.ts';
 import { KAFKA_CONFIG, kafkaSecurity, SASL_MECHANISMS } from '../../../infra/runtime/kafka/settings.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
@@ -23,6 +25,7 @@ import { ownEngines } from '../../support/engines.ts';
 import {
   addScramUser,
   BROKER_NAME,
+  GUEST,
   pemFolder,
   SASL_PASSWORD,
   SASL_USER,
@@ -178,6 +181,36 @@ t.test('Kafka with TLS and SASL', async (t) => {
     const handle = open(kafka.mutual, { ...MUTUAL, ...CLIENT });
     await ensureTopics(handle, [topic]);
     t.ok((await listTopics(handle)).includes('secure'));
+  });
+
+  await t.test('a right on topics that is missing is named at once, with the topics', async (t) => {
+    const admin = await open(kafka.plain, {}).admin();
+    const { AclOperationTypes: Operation, AclResourceTypes: Resource, AclPermissionTypes: Permission } = kafkajs;
+    const allow = (resource: AclResourceTypes, resourceName: string, operation: AclOperationTypes) => ({
+      resourceType: resource,
+      resourceName,
+      resourcePatternType: kafkajs.ResourcePatternTypes.LITERAL,
+      principal: `User:${GUEST}`,
+      host: '*',
+      operation,
+      permissionType: Permission.ALLOW,
+    });
+    await admin.createAcls({
+      acl: [
+        allow(Resource.TOPIC, 'undescribed', Operation.CREATE),
+        allow(Resource.TOPIC, 'uncreated', Operation.DESCRIBE),
+        allow(Resource.CLUSTER, 'kafka-cluster', Operation.DESCRIBE),
+      ],
+    });
+    const guest = pem.write('guest', GUEST);
+    const env = { ...login('plain'), KAFKA_SASL_USER: GUEST, KAFKA_SASL_PASSWORD_FILE: guest };
+    const handle = open(kafka.sasl, env);
+    const ensure = (name: string) => ensureTopics(handle, [{ topic: name, partitions: 1, config: {} }]);
+    await t.rejects(
+      ensure('undescribed'),
+      new TopicRightMissing('DESCRIBE (READ and WRITE include it)', ['undescribed']),
+    );
+    await t.rejects(ensure('uncreated'), new TopicRightMissing('CREATE', ['uncreated']));
   });
 
   await t.test('who is not let in yet tries again, in every client, and loses nothing', async (t) => {
