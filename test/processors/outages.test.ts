@@ -306,3 +306,57 @@ t.test('a book that is whole again at the end of a window explains nothing of th
   );
   t.end();
 });
+
+t.test('a connection that was closed does not return, whoever still names it (F-02)', (t) => {
+  const log = begin();
+  log.run(20 * SECOND, ['k1']);
+  lose(log, 'k1', 'venue_down');
+  const from = log.now + 10 * SECOND;
+  log.run(180 * SECOND, ['k1'], SECOND);
+  const { outputs, task } = runTask(SPEC, log.records);
+  t.same(listCauses(listRows(outputs, 'mark'), 'mark', [from, log.now]), ['venue_down']);
+  t.equal(listRows(outputs, 'connections').length, 1);
+  t.not(task.state.connections.get('k1')?.span.to, null);
+  t.end();
+});
+
+t.test('a failed attempt explains its own slot only (L-08)', (t) => {
+  const log = begin();
+  log.open('p1', 'polls', [{ layers: ['oi'], symbols: null }]);
+  log.run(20 * SECOND, ['k1', 'p1']);
+  const from = log.now + 10 * SECOND;
+  lose(log, 'k1', 'venue_down');
+  log.json('lost', 'polls', 'p1', { lost_at: log.now, cause: 'venue_maintenance', detail: '' });
+  log.run(SECOND, []);
+  log.json('lost', 'polls', 'p2', { lost_at: log.now, cause: 'venue_rate_limit', detail: '' });
+  log.run(180 * SECOND, [], SECOND);
+  const { outputs } = runTask(SPEC, log.records);
+  t.same(listCauses(listRows(outputs, 'mark'), 'mark', [from, log.now]), ['venue_down']);
+  t.same(listCauses(listRows(outputs, 'open_interest'), 'open_interest', [from, log.now]), ['venue_rate_limit']);
+  t.end();
+});
+
+t.test('of two living connections the one opened last counts, whatever their names (F-02)', (t) => {
+  const log = begin();
+  log.run(SECOND, ['k1']);
+  log.open('a2', 'market', COVERS);
+  log.run(SECOND, ['k1', 'a2']);
+  mark(log, '101', { connId: 'a2' });
+  log.now += SECOND;
+  mark(log, '102');
+  const marks = listReadings(runTask(SPEC, log.records).outputs, 'mark').map(({ values }) => values['mark']);
+  t.same(marks, ['101']);
+  t.end();
+});
+
+t.test('events count from the first connection that could bring them, whichever brings the first one (D-76)', (t) => {
+  const log = beginAll();
+  log.run(20 * SECOND, ['k1']);
+  log.open('k2', 'market', ALL);
+  trade(log, 1, { connId: 'k2', happenedAt: START + 10 * SECOND });
+  trade(log, 2, { connId: 'k2', happenedAt: START - SECOND });
+  log.run(20 * SECOND, ['k1', 'k2']);
+  const ids = listRows(runTask(ALL_LAYERS, log.records).outputs, 'trades').flatMap(({ texts }) => texts['id'] ?? []);
+  t.same(ids, ['1']);
+  t.end();
+});
