@@ -360,3 +360,18 @@ t.test('events count from the first connection that could bring them, whichever 
   t.same(ids, ['1']);
   t.end();
 });
+
+t.test('a reading that was received before the one of its window, and recorded after it, takes nothing (H-06)', (t) => {
+  const log = begin();
+  log.now += 5 * SECOND;
+  mark(log, '105');
+  const held = log.now;
+  log.now = START + 3 * SECOND;
+  mark(log, '103', { recordedAt: held + SECOND });
+  log.now = held + 2 * SECOND;
+  log.run(120 * SECOND, ['k1']);
+  const { task, outputs } = runTask(SPEC, log.records);
+  t.equal(listRows(outputs, 'mark')[0]?.figures['mark'], '105');
+  t.equal(task.state.listings.get('BTCUSDT')?.layers.get('mark')?.reading?.values['mark'], '105');
+  t.end();
+});
