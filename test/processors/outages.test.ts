@@ -375,3 +375,25 @@ t.test('a reading that was received before the one of its window, and recorded a
   t.equal(task.state.listings.get('BTCUSDT')?.layers.get('mark')?.reading?.values['mark'], '105');
   t.end();
 });
+
+t.test('a book that is crossed and then broken is explained by each from its moment on (L-03, L-08)', (t) => {
+  const log = begin();
+  log.run(15 * SECOND, ['k1']);
+  snapshot(log, 100);
+  diff(log, { U: 101, u: 102, pu: 100 }, { b: [['200', '1']] });
+  log.run(20 * SECOND, ['k1']);
+  diff(log, { U: 201, u: 202, pu: 200 }, { b: [['201', '1']] });
+  log.run(180 * SECOND, ['k1']);
+  const rows = listRows(runTask(SPEC, log.records).outputs, 'book');
+  t.same(
+    rows.slice(1, 6).map(({ at, texts }) => [(at - START) / SECOND, texts['gap_cause']]),
+    [
+      [20, 'crossed_book'],
+      [30, 'crossed_book'],
+      [40, 'sequence_break'],
+      [50, 'sequence_break'],
+      [60, 'sequence_break'],
+    ],
+  );
+  t.end();
+});
