@@ -201,7 +201,10 @@ class TableSenders implements RowSender {
     this.#closed.abort(new Error('the row sender was closed'));
     const ended = Promise.all(this.#turns.values()).then(() => undefined);
     await within(ended, CLOSE_MS).catch((err: unknown) => {
-      this.#log.warn({ err }, 'QuestDB did not answer before the end: rows that it has not confirmed are written again');
+      this.#log.warn(
+        { err },
+        'QuestDB did not answer before the end: rows that it has not confirmed are written again',
+      );
     });
     for (const sender of this.#senders.values()) await sender.reset().close();
     await this.#http.close();
