@@ -117,19 +117,19 @@ t.test('every example answers 200, in the shape its operation declares and with 
 });
 
 t.test('the example of the stream shows the picture, then what changes', async (t) => {
-  const isComplete = (output: string): boolean => output.includes('event: update') && output.endsWith('\n\n');
-  const events = parseFrames(await shell(api, exampleCommand(STREAM), isComplete));
   const shown = parseFrames(STREAM.example.output);
+  type Frames = typeof shown;
+  const isShown = (events: Frames, { event, data }: Frames[number]): boolean =>
+    events.some((other) => other.event === event && covers(data, other.data));
+  // The first update may be one of a status: on a busy machine a mark can be stale for a moment.
+  const isComplete = (output: string): boolean =>
+    output.endsWith('\n\n') && shown.every((one) => isShown(parseFrames(output), one));
+  const events = parseFrames(await shell(api, exampleCommand(STREAM), isComplete));
   t.same(
     [...new Set(events.map(({ event }) => event))],
     shown.map(({ event }) => event),
   );
-  for (const { event, data } of shown) {
-    t.ok(
-      events.some((other) => other.event === event && covers(data, other.data)),
-      `${event} has all that is shown of it`,
-    );
-  }
+  for (const one of shown) t.ok(isShown(events, one), `${one.event} has all that is shown of it`);
 });
 
 const buyerKey = generatePrivateKey();
