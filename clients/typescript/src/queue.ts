@@ -1,10 +1,10 @@
-// A queue between one that writes and one that reads; when it is full the writer waits.
+// A queue between writers and one reader; when it is full, the writers wait.
 
 export class Queue<Item> {
   readonly #limit: number;
   readonly #items: Item[] = [];
   #wakeReader: (() => void) | null = null;
-  #wakeWriter: (() => void) | null = null;
+  readonly #waitingWriters: (() => void)[] = [];
   #end: { readonly error: unknown } | 'ended' | null = null;
 
   constructor(limit: number) {
@@ -15,7 +15,7 @@ export class Queue<Item> {
   async push(item: Item): Promise<void> {
     while (this.#items.length >= this.#limit && this.#end === null) {
       await new Promise<void>((wake) => {
-        this.#wakeWriter = wake;
+        this.#waitingWriters.push(wake);
       });
     }
     this.#items.push(item);
@@ -25,19 +25,25 @@ export class Queue<Item> {
   end(): void {
     this.#end ??= 'ended';
     this.#wakeReader?.();
-    this.#wakeWriter?.();
+    this.#wakeWriters();
   }
 
   fail(error: unknown): void {
     this.#end ??= { error };
     this.#wakeReader?.();
+    this.#wakeWriters();
+  }
+
+  /** Each of them looks again whether there is room. */
+  #wakeWriters(): void {
+    for (const wake of this.#waitingWriters.splice(0)) wake();
   }
 
   /** Items in their order; throws what the writer failed with, after the items that came before. */
   async *items(): AsyncGenerator<Item, void, void> {
     for (;;) {
       for (const item of this.#items.splice(0)) {
-        this.#wakeWriter?.();
+        this.#wakeWriters();
         yield item;
       }
       if (this.#items.length > 0) continue;
