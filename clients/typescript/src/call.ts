@@ -121,8 +121,8 @@ export const call = async <Read>(
     } catch (error) {
       if (asked.signal?.aborted) throw asked.signal.reason;
       if (!isRepeatable(error) || done >= caller.retries) throw error;
+      if ((error.retryAfter ?? 0) * 1_000 > caller.longestWaitMs) throw error;
       const ms = waitMs(done, error.retryAfter);
-      if (ms > caller.longestWaitMs) throw error;
       caller.onRetry({ operation: asked.operation, attempt: done + 1, waitMs: ms, error });
       await pause(ms, asked.signal ?? null);
     }

@@ -95,10 +95,16 @@ export const errorOfAnswer = async (response: Response): Promise<ApiError> => {
   );
 };
 
+/** What `fetch` says of a connection is in its cause; of a name with several addresses it is in the error of each. */
+const findReason = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause instanceof Error) return findReason(error.cause);
+  if (error.message === '' && error instanceof AggregateError) return findReason(error.errors[0]);
+  return error.message || error.name;
+};
+
 export const unreachable = (url: string, cause: unknown): ApiError => {
-  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-  const reason = inner instanceof Error ? inner.message || inner.name : String(inner);
-  const message = `${url} did not answer: ${reason}`;
+  const message = `${url} did not answer: ${findReason(cause)}`;
   return new ApiError(
     [{ code: 'UNREACHABLE', message, hint: 'Check the base URL, that the service runs there, and the network.' }],
     { cause },

@@ -150,6 +150,28 @@ t.test('what no repetition mends is not repeated', async (t) => {
   t.equal(long.requests.length, 1);
 });
 
+t.test('a wait is judged by what the service requests, not by what chance adds to it', async (t) => {
+  const edge = await openEdgeServer(t, [refuse(429, 'RATE_LIMITED', { 'retry-after': '60' })]);
+  const stop = new AbortController();
+  const waits: number[] = [];
+  const onRetry = ({ waitMs }: Retry): void => {
+    waits.push(waitMs);
+    stop.abort(new Error('it would wait'));
+  };
+  const asking = createClient({ baseUrl: edge.url, key: null, onRetry }).venues({}, { signal: stop.signal });
+  await t.rejects(asking, /it would wait/);
+  t.ok((waits[0] ?? 0) >= 60_000 && (waits[0] ?? 0) <= 75_000, String(waits));
+});
+
+t.test('the reason that a name with several addresses does not answer is that of an address', async (t) => {
+  const refused = new AggregateError([new Error('connect ECONNREFUSED ::1:8080'), new Error('another')], '');
+  const failing: typeof fetch = () => Promise.reject(new TypeError('fetch failed', { cause: refused }));
+  const error = await catchError(
+    createClient({ baseUrl: 'http://localhost:8080', key: null, fetch: failing }).venues(),
+  );
+  t.equal(error.message, 'http://localhost:8080 did not answer: connect ECONNREFUSED ::1:8080');
+});
+
 t.test('a fetch of the caller, which may pay, is called once', async (t) => {
   const edge = await openEdgeServer(t, [refuse(503, 'UNAVAILABLE', { 'retry-after': '0' })]);
   let calls = 0;
