@@ -81,6 +81,21 @@ def test_a_break_is_continued(server: FakeServer, fake: perp.Client, tmp_path: P
     assert server.seen[0][1] == f"/v2/archive/binance%3ABTCUSDT/mark/{DAY}?format=parquet"
 
 
+def test_a_store_that_is_busy_is_asked_again(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
+    for status in (503, 429):
+        server.then_json(302, announced(b"data", server.base_url))
+        server.then(lambda handler, status=status: handler.send(status, b"<Error>SlowDown</Error>"))
+    server.then_json(302, announced(b"data", server.base_url))
+    server.then(lambda handler: handler.send(200, b"data"))
+    (path,) = fake.archive.download([FILE], tmp_path)
+    assert path.read_bytes() == b"data"
+    server.then_json(302, announced(b"data", server.base_url))
+    server.then(lambda handler: handler.send(403, b"<Error>AccessDenied</Error>"))
+    with pytest.raises(perp.ApiError) as refused:
+        fake.archive.download([{**FILE, "day": "2026-01-11"}], tmp_path)
+    assert refused.value.status == 403
+
+
 def test_a_part_of_another_run_is_continued(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
     data = b"0123456789"
     part = tmp_path / "mark" / DAY / "binance" / "BTCUSDT.parquet.part"

@@ -14,10 +14,10 @@ from urllib.parse import quote
 
 from .. import types as shapes
 from .._asked import ArchiveLayer, Where, where_text
-from .._errors import ConnectionFailed, Mismatch
+from .._errors import ApiError, ConnectionFailed, Mismatch
 from .._instants import Instant, format_instant
 from .._progress import Bar, open_bar
-from .._retry import pause_before
+from .._retry import RETRIED, pause_before
 from .http import Http, Reply, log
 from .results import ArchiveFiles
 
@@ -116,9 +116,10 @@ class Archive:
                     for piece in self._http.file(link["url"], held):
                         out.write(piece)
                         bar.update(len(piece))
-            except ConnectionFailed as error:
+            except (ConnectionFailed, ApiError) as error:
                 attempt += 1
-                if attempt > self._http.retries:
+                may_help = isinstance(error, ConnectionFailed) or error.status in RETRIED
+                if not may_help or attempt > self._http.retries:
                     raise
                 pause = pause_before(attempt, None)
                 log.info("%s: it is continued in %.1f s", error, pause)
