@@ -24,7 +24,7 @@ const LAYERS = ['-l, --layers <list>', 'layers separated by commas, such as mark
 const PERIOD = [
   ['--from <instant>', 'start, such as 2026-01-15T12:00:00Z'],
   ['--to <instant>', 'end; now when left out'],
-  ['--last <duration>', 'from so long ago, such as 2h; 1h when nothing is said'],
+  ['--last <duration>', 'starts this long before the end, such as 2h; 1h when --from is left out too'],
 ] as const;
 const TABLE_OUT = ['--out <file>', 'file for --parquet'] as const;
 const UNITS = new Option('-u, --units <units>', 'unit of quantities').choices(['published', 'base', 'quote']);

@@ -1,4 +1,5 @@
 // `perp doctor`: checks everything between the user and an answer, one line a check, and shows what is stale and why.
+import { unreachable } from '../typescript/src/errors.ts';
 import { ApiError, type Client, type SnapshotsAnswer } from '../typescript/src/index.ts';
 import { EXIT, toExitCode } from './exit.ts';
 import type { Row } from './output.ts';
@@ -45,8 +46,8 @@ const checkReady = async (baseUrl: string): Promise<Finding> => {
       ? { outcome: 'ok', check: 'service', says: `ready, ${source}` }
       : { outcome: 'FAIL', check: 'service', says: `not ready: ${problems.join(' ')}`, exit: EXIT.unavailable };
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    const says = `${baseUrl} does not answer: ${cause}. Is the service started, and the address right?`;
+    if (!(error instanceof SyntaxError)) return failed('service', unreachable(baseUrl, error));
+    const says = `${baseUrl} is the address of another service: it answers no JSON. Check the address.`;
     return { outcome: 'FAIL', check: 'service', says, exit: EXIT.unavailable };
   }
 };

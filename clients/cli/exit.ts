@@ -1,7 +1,7 @@
 // How a run ends: exit codes, and errors as one sentence with what to do.
 import { ApiError } from '../typescript/src/index.ts';
 
-export const EXIT = { ok: 0, usage: 1, refused: 3, key: 4, limit: 5, unavailable: 6 } as const;
+export const EXIT = { ok: 0, usage: 1, refused: 3, key: 4, limit: 5, unavailable: 6, interrupted: 130 } as const;
 
 /** The command line is invalid. */
 export class UsageError extends Error {

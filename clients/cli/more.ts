@@ -120,7 +120,11 @@ const readKey = async ({ world }: Run): Promise<string> => {
   err.write('API key: ');
   const lines = createInterface({ input, terminal: true });
   try {
-    return await new Promise((resolve) => lines.once('line', (line) => resolve(line.trim())));
+    return await new Promise((resolve) => {
+      lines.once('line', (line) => resolve(line.trim()));
+      // Ctrl-C, or the end of the input.
+      lines.once('close', () => resolve(''));
+    });
   } finally {
     lines.close();
     err.write('\n');

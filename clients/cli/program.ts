@@ -18,7 +18,8 @@ const EXAMPLES = `Examples:
 const AFTER = `
 The key comes from PERP_API_KEY, --key-file or perp login; the address from --base-url, PERP_BASE_URL or perp login.
 Data goes to standard output, everything else to standard error. On a terminal it is a table, else one JSON object a line.
-Exit codes: 0 done, 1 usage, 3 the request was refused, 4 key, plan or payment, 5 rate limit, 6 the service cannot be reached.`;
+Exit codes: 0 done, 1 usage, 3 the request was refused, 4 key, plan or payment, 5 rate limit, 6 the service cannot be reached,
+130 interrupted before it was done.`;
 
 /** Texts whose faults have places. */
 const sentTexts = (options: Options, words: readonly string[]): SentTexts => ({
@@ -94,7 +95,7 @@ export const perp = async (words: readonly string[], world: World): Promise<numb
     return EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    if (world.signal.aborted) return EXIT.ok;
+    if (world.signal.aborted) return EXIT.interrupted;
     if (error instanceof Ended) return error.code;
     throw error;
   }

@@ -74,17 +74,30 @@ export const numberOption = (options: Options, name: string): number | undefined
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `--last 2h`, or `--from` and `--to`; default the last hour. */
+/** `--from`, or `--last 2h` before the end; the end is `--to`, or now. Default the last hour. */
 export const readPeriod = (options: Options, nowMs: number): { readonly from: string; readonly to: string } => {
-  const from = textOption(options, 'from');
-  const last = textOption(options, 'last') ?? '1h';
-  const match = /^([1-9]\d{0,5})([smhd])$/.exec(last);
-  if (match === null) throw new UsageError(`--last takes a duration, not "${last}".`, 'Write --last 2h.');
-  const length = Number(match[1]) * (UNITS_MS[match[2] ?? ''] ?? 0);
-  return {
-    from: from ?? new Date(nowMs - length).toISOString(),
-    to: textOption(options, 'to') ?? new Date(nowMs).toISOString(),
-  };
+  const to = textOption(options, 'to') ?? new Date(nowMs).toISOString();
+  const [from, last] = [textOption(options, 'from'), textOption(options, 'last')];
+  if (from === undefined) return { from: new Date(readEndMs(to) - readLengthMs(last ?? '1h')).toISOString(), to };
+  if (last !== undefined)
+    throw new UsageError(
+      '--from and --last exclude each other.',
+      'Give one of them: both say where the period begins.',
+    );
+  return { from, to };
+};
+
+const readEndMs = (text: string): number => {
+  const endMs = Date.parse(text);
+  if (Number.isNaN(endMs))
+    throw new UsageError(`--to takes an instant, not "${text}".`, 'Write --to 2026-01-15T12:00:00Z.');
+  return endMs;
+};
+
+const readLengthMs = (text: string): number => {
+  const match = /^([1-9]\d{0,5})([smhd])$/.exec(text);
+  if (match === null) throw new UsageError(`--last takes a duration, not "${text}".`, 'Write --last 2h.');
+  return Number(match[1]) * (UNITS_MS[match[2] ?? ''] ?? 0);
 };
 
 export const print = ({ format, world }: Run, printed: Printed): void => {

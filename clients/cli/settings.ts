@@ -28,10 +28,18 @@ const readConfig = (env: Environment): Config => {
   } catch {
     return {};
   }
+  const config = parseObject(text);
+  if (config === null)
+    throw new UsageError(`${configPath(env)} is not a JSON object.`, 'Remove the file, then run perp login.');
+  return config;
+};
+
+const parseObject = (text: string): object | null => {
   try {
-    return JSON.parse(text) as Config;
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && !Array.isArray(value) ? value : null;
   } catch {
-    throw new UsageError(`${configPath(env)} is not JSON.`, 'Remove it, or run perp login again.');
+    return null;
   }
 };
 

@@ -1,13 +1,14 @@
 // `perp` over the real API: what goes to standard output and what to standard error, formats, exit codes, the fault underlined, the live table.
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import t from 'tap';
 import type { AccountStore } from '../../../api/access/account-store.ts';
 import { staleFindings } from '../../../clients/cli/doctor.ts';
 import { csvText, tableLines } from '../../../clients/cli/output.ts';
 import { perp } from '../../../clients/cli/program.ts';
+import { readPeriod } from '../../../clients/cli/run.ts';
 import { market, markReading, NOW, testApp } from '../../api/live-fixture.ts';
 import { openEdgeServer, refuse } from '../../support/edge-server.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -25,7 +26,7 @@ t.teardown(async () => {
 type Over = {
   readonly env?: Record<string, string>;
   readonly isTty?: boolean;
-  readonly input?: string;
+  readonly input?: string | PassThrough;
   readonly signal?: AbortSignal;
 };
 const ENV = { HOME: home, PERP_BASE_URL: baseUrl, PERP_API_KEY: keys.pro_plus };
@@ -45,7 +46,7 @@ const start = (words: readonly string[], { env = ENV, isTty = false, input = '',
     env,
     out: out.stream,
     err: err.stream,
-    input: Readable.from([input]) as NodeJS.ReadStream,
+    input: (typeof input === 'string' ? Readable.from([input]) : input) as NodeJS.ReadStream,
     signal: signal ?? new AbortController().signal,
   };
   const code = perp(words, world);
@@ -100,6 +101,8 @@ t.test('exit codes: usage, refusal, key, limit, away', async (t) => {
     [1, ['snaphots']],
     [1, ['snapshots', '--units', 'usd']],
     [1, ['candles', '--last', 'week']],
+    [1, ['candles', '--last', '1h', '--from', '2026-01-15T11:00:00Z']],
+    [1, ['candles', '--to', 'noon']],
     [1, ['venues', '--parquet']],
     [1, ['venues', '--csv', '--json']],
     [1, ['stream', '--csv']],
@@ -130,6 +133,44 @@ t.test('a key is kept in a file of its owner alone, after it was tried; it is no
   t.equal((await run(['logout'], { env })).code, 0);
   t.throws(() => readFileSync(config));
   t.notMatch((await run(['snapshots', '--help'])).out, /--key /);
+});
+
+t.test('a key that is not typed, because the prompt is left, is none', async (t) => {
+  const input = Object.assign(new PassThrough(), { isTTY: true });
+  const left = start(['login'], { input });
+  await waitFor('the prompt', () => left.err.text.includes('API key: '));
+  input.write('\x03');
+  t.equal(await left.code, 1);
+  t.match(left.err.text, /No key was given/);
+});
+
+t.test('a file of settings that cannot be read is named, with the way out', async (t) => {
+  const env = { HOME: join(home, 'broken') };
+  const config = join(env.HOME, '.config', 'perp', 'config.json');
+  mkdirSync(dirname(config), { recursive: true });
+  for (const text of ['{', 'null', '[]']) {
+    writeFileSync(config, text);
+    const { code, err } = await run(['venues'], { env });
+    t.equal(code, 1);
+    t.equal(err, `${config} is not a JSON object.\nRemove the file, then run perp login.\n`);
+  }
+});
+
+t.test('a command that is interrupted does not end like one that is done', async (t) => {
+  const stop = new AbortController();
+  const edge = await openEdgeServer(t, [() => stop.abort(new Error('SIGINT'))]);
+  const { code, out } = await run(['venues'], { env: { ...ENV, PERP_BASE_URL: edge.url }, signal: stop.signal });
+  t.equal(code, 130);
+  t.equal(out, '');
+});
+
+t.test('--last is the length of the period before its end', (t) => {
+  const now = Date.parse('2026-01-18T12:00:00.000Z');
+  const to = '2026-01-15T12:00:00Z';
+  t.same(readPeriod({ to, last: '2h' }, now), { from: '2026-01-15T10:00:00.000Z', to });
+  t.same(readPeriod({ to }, now), { from: '2026-01-15T11:00:00.000Z', to });
+  t.same(readPeriod({}, now), { from: '2026-01-18T11:00:00.000Z', to: '2026-01-18T12:00:00.000Z' });
+  t.end();
 });
 
 t.test('completion offers commands, options and their values', async (t) => {
