@@ -1,7 +1,9 @@
 // /security: the owner confirms the address of mail with a code that is sent there; only where letters are sent.
+
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { formatCount } from '../../schemas/counts.ts';
 import type { Account } from '../accounts/accounts.ts';
 import { recordEvent } from '../accounts/events.ts';
 import { takeCode } from '../accounts/recovery-codes.ts';
@@ -71,7 +73,10 @@ export const addConfirmForms = (app: FastifyInstance, site: Site): void => {
     const exchange = { request, reply };
     const wait = await takeTry(site.pool, [{ kind: 'mail', value: `confirm ${email}` }]);
     if (wait > 0)
-      return showCodeForm(site, exchange, { status: 429, note: fault(`Too many tries. Wait ${wait} seconds.`) });
+      return showCodeForm(site, exchange, {
+        status: 429,
+        note: fault(`Too many tries. Wait ${formatCount(wait, 'second')}.`),
+      });
     if (!(await confirm(site, accountId, readField(request.body, 'code', 100))))
       return showCodeForm(site, exchange, {
         status: 400,

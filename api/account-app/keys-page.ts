@@ -1,7 +1,9 @@
 // /keys: make, name, expire and revoke API keys; a new one is shown once, with its first call and what an agent's client needs.
+
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
+import { formatCount } from '../../schemas/counts.ts';
 import { MS_PER_DAY } from '../../schemas/instants.ts';
 import { isKey } from '../access/keys.ts';
 import {
@@ -186,7 +188,9 @@ const makeKey = async (site: Site, exchange: Exchange) => {
       });
     case 'full':
       return showKeys(site, exchange, {
-        problem: fault(`Your plan has ${made.most} keys, and all are in use. Revoke one that you do not need.`),
+        problem: fault(
+          `Your plan has room for ${formatCount(made.most, 'key')}, and no room is left. Revoke one that you do not need.`,
+        ),
         status: 403,
       });
   }

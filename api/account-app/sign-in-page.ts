@@ -1,6 +1,8 @@
 // /sign-in and /sign-out: password or passkey, or one after the other; the answer to a wrong address is that to a wrong password.
+
 import { html } from 'htm/preact';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { formatCount } from '../../schemas/counts.ts';
 import { normalEmail } from '../accounts/accounts.ts';
 import { recordEvent } from '../accounts/events.ts';
 import { checkPasskey, requestPasskey } from '../accounts/passkeys.ts';
@@ -75,7 +77,7 @@ export const showPasskeyStep = async (
 };
 
 export const waitText = (seconds: number): string =>
-  `Too many tries. Wait ${seconds === 1 ? 'a second' : `${seconds} seconds`}, then try again.`;
+  `Too many tries. Wait ${formatCount(seconds, 'second')}, then try again.`;
 
 /** Ends what this browser was signed in as, and puts the new session in its place. */
 export const enter = async (site: Site, { request, reply }: Exchange, token: string): Promise<void> => {

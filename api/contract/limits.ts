@@ -1,4 +1,6 @@
 // The limits that a 429 may name, its headers and text, and the refusal as an error (AC-03).
+
+import { formatCount } from '../../schemas/counts.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 
 /** Closed set of `X-Service-Limit`. */
@@ -22,16 +24,17 @@ export type Refusal = {
   readonly retryAfterS: number;
 };
 
-const WORDS: Readonly<Record<ServiceLimit, string>> = {
-  requests_per_second: 'requests a second',
-  requests_per_day: 'requests a day',
-  concurrent_requests: 'requests at once',
-  dql_per_day: 'DQL evaluations a day',
-  streams: 'streams at once',
-  agent_evaluations_per_day: 'agent evaluations a day',
-  archive_files_per_day: 'archive files a day',
-  x402_challenges_per_minute: 'payment challenges a minute',
-  x402_unpaid_in_flight_per_payer: 'unsettled payments at once',
+/** What each limit counts, and over which time. */
+const WORDS: Readonly<Record<ServiceLimit, readonly [noun: string, time: string]>> = {
+  requests_per_second: ['request', 'a second'],
+  requests_per_day: ['request', 'a day'],
+  concurrent_requests: ['request', 'at once'],
+  dql_per_day: ['DQL evaluation', 'a day'],
+  streams: ['stream', 'at once'],
+  agent_evaluations_per_day: ['agent evaluation', 'a day'],
+  archive_files_per_day: ['archive file', 'a day'],
+  x402_challenges_per_minute: ['payment challenge', 'a minute'],
+  x402_unpaid_in_flight_per_payer: ['unsettled payment', 'at once'],
 };
 
 const HINTS: Partial<Readonly<Record<ServiceLimit, string>>> = {
@@ -40,10 +43,13 @@ const HINTS: Partial<Readonly<Record<ServiceLimit, string>>> = {
 };
 
 /** The message and hint for a limit that `who` has reached. */
-export const describeLimit = (who: string, { limit, figure, retryAfterS }: Refusal) => ({
-  message: `${who} allows ${figure} ${WORDS[limit]}.`,
-  hint: HINTS[limit] ?? `Wait ${retryAfterS} second${retryAfterS === 1 ? '' : 's'}.`,
-});
+export const describeLimit = (who: string, { limit, figure, retryAfterS }: Refusal) => {
+  const [noun, time] = WORDS[limit];
+  return {
+    message: `${who} allows ${formatCount(figure, noun)} ${time}.`,
+    hint: HINTS[limit] ?? `Wait ${formatCount(retryAfterS, 'second')}.`,
+  };
+};
 
 export const limitHeaders = ({ limit, retryAfterS }: Refusal): Readonly<Record<string, string>> => ({
   'retry-after': String(retryAfterS),

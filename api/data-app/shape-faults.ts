@@ -1,6 +1,8 @@
 // Faults of the shape that a schema describes, with the catalogue's codes and texts, each with its path (E-01 step 6, N-13, E-08).
+
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
+import { formatCount } from '../../schemas/counts.ts';
 import { type ApiError, nearest, shapeFault } from '../../schemas/errors.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 
@@ -86,7 +88,11 @@ const valueFault = (error: ErrorObject): ApiError => {
     case 'minProperties':
       return shapeFault(path, `${name} is empty.`, 'Send at least one member, or leave it out.');
     case 'maxItems':
-      return shapeFault(path, `${name} has more than ${params.limit} members.`, `Send at most ${params.limit}.`);
+      return shapeFault(
+        path,
+        `${name} has more than ${formatCount(Number(params.limit), 'member')}.`,
+        `Send at most ${params.limit}.`,
+      );
     case 'minLength':
       return shapeFault(path, `${name} is empty.`, 'Send a text.');
     case 'maxLength':

@@ -1,4 +1,6 @@
 // The items of a history answer: listing by listing, layer by layer, as the bytes that are sent and hashed (H-05 to H-08, H-16).
+
+import { formatCount } from '../../schemas/counts.ts';
 import { formatDuration } from '../../schemas/durations.ts';
 import { serviceError } from '../../schemas/errors.ts';
 import { formatInstant, MICROS_PER_SECOND } from '../../schemas/instants.ts';
@@ -220,7 +222,9 @@ export const countRows = (asked: RequestedTimes, layer: ReadingLayer): number =>
 export const whatFits = (asked: RequestedTimes, fits: number): string => {
   if (asked.mode === 'at') {
     const instants = Math.floor(fits * asked.instants.length);
-    return instants < 1 ? 'Narrow where or layers.' : `About ${instants} instants fit, or narrow where or layers.`;
+    return instants < 1
+      ? 'Narrow where or layers.'
+      : `About ${formatCount(instants, 'instant')} ${instants === 1 ? 'fits' : 'fit'}, or narrow where or layers.`;
   }
   const step = asked.mode === 'interval' ? asked.length : MICROS_PER_SECOND;
   const window = Math.floor((fits * (asked.to - asked.from)) / step) * step;

@@ -1,4 +1,6 @@
 // Shapes of JSON objects read by hand: members known and required, lists with their lengths, kinds of values (DQL-08, DQL-34h).
+
+import { formatCount } from '../../schemas/counts.ts';
 import { nearest } from '../../schemas/errors.ts';
 import { clip, type Faults, type Words } from './faults.ts';
 
@@ -84,8 +86,9 @@ export class ObjectShape {
       return null;
     }
     if (value.length < least)
-      this.fault(path, `"${clip(path)}" has fewer than ${least} items.`, `Send at least ${least}.`);
-    if (value.length > most) this.fault(path, `"${clip(path)}" has more than ${most} items.`, `Send at most ${most}.`);
+      this.fault(path, `"${clip(path)}" has fewer than ${formatCount(least, 'item')}.`, `Send at least ${least}.`);
+    if (value.length > most)
+      this.fault(path, `"${clip(path)}" has more than ${formatCount(most, 'item')}.`, `Send at most ${most}.`);
     return (value as readonly unknown[]).slice(0, most);
   }
 

@@ -1,5 +1,7 @@
 // GET /v2/agent/state: states of the rules of an account, or of shared rules, and the state that the caller received before (AG-02 to AG-06).
+
 import Type, { type Static } from 'typebox';
+import { formatCount } from '../../schemas/counts.ts';
 import { formatDuration } from '../../schemas/durations.ts';
 import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
@@ -162,7 +164,7 @@ const makeFits =
   (count: number) =>
   (refused: Refused): string => {
     const most = Math.max(1, fittingCount(refused, count));
-    return `Narrow rule_id: name at most ${most} rule${most === 1 ? '' : 's'} a call.`;
+    return `Narrow rule_id: name at most ${formatCount(most, 'rule')} a call.`;
   };
 
 const run = async (input: Input, context: Context): Promise<Answer> => {

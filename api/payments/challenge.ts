@@ -1,4 +1,6 @@
 // The 402 answer: what a call costs, what plans cost, how to pay, and what was wrong with the payment that was presented (P-01, P-03, P-05).
+
+import { formatCount } from '../../schemas/counts.ts';
 import type { Call, Price, Refused } from '../access/call.ts';
 import { limitHeaders } from '../contract/limits.ts';
 import { makeBazaar } from './bazaar.ts';
@@ -68,7 +70,7 @@ const tooMany = (wait: number): Refused => ({
       {
         code: 'RATE_LIMITED',
         message: `More than ${CHALLENGES_PER_MINUTE} payment challenges a minute were asked for.`,
-        hint: `Wait ${wait} seconds, or send a key.`,
+        hint: `Wait ${formatCount(wait, 'second')}, or send a key.`,
       },
     ],
   },

@@ -1,6 +1,8 @@
 // Rules in PostgreSQL, as their owners change them: each change is one transaction with its version and the move that it makes (AG-01, AG-06).
+
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { formatCount } from '../../schemas/counts.ts';
 import { serviceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { AccountAction } from '../accounts/events.ts';
@@ -98,7 +100,7 @@ const refuseBeyondPlan = async (client: PoolClient, accountId: string, ruleId: s
   const { rows } = await client.query<{ count: number }>(COUNT, [accountId, ruleId]);
   const most = plan.limits.agent_rules;
   if ((rows[0]?.count ?? 0) < most) return;
-  throw serviceError('PLAN_LIMIT', `The plan ${plan.name} has room for ${most} rule${most === 1 ? '' : 's'}.`, {
+  throw serviceError('PLAN_LIMIT', `The plan ${plan.name} has room for ${formatCount(most, 'rule')}.`, {
     hint: 'Remove a rule, or change the plan.',
   });
 };

@@ -1,7 +1,9 @@
 // The addresses of the provider in an app of Fastify, with their limits; the documents by which clients find them.
+
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
+import { formatCount } from '../../schemas/counts.ts';
 import { metadataDocuments } from '../tool-app/metadata.ts';
 import type { AddressMeter } from './address-meter.ts';
 import { DESCRIBED } from './client-metadata.ts';
@@ -68,7 +70,7 @@ const tooMany = (reply: FastifyReply, waitS: number): FastifyReply =>
   reply
     .code(429)
     .headers({ ...NO_STORE, ...ANY_ORIGIN, 'retry-after': String(waitS) })
-    .send({ error: 'temporarily_unavailable', error_description: `try again in ${waitS} seconds` });
+    .send({ error: 'temporarily_unavailable', error_description: `try again in ${formatCount(waitS, 'second')}` });
 
 /** Allowed for pages of any origin; stock clients send the protocol's version with every request. */
 const sendPreflight = (reply: FastifyReply, method: 'GET' | 'POST'): FastifyReply =>

@@ -1,4 +1,5 @@
 // The query page: the address contains the query; it is checked while it is typed, and the answer is shown as a table.
+import { formatCount } from '../../../schemas/counts.ts';
 import { type ApiFault, callApi, callJson, Refused } from './call.ts';
 import { asCsv, asCurl, asPythonCode, asTypeScript, type Call } from './query-code.ts';
 import { type Catalogue, createEditor } from './query-editor.ts';
@@ -124,7 +125,7 @@ const check = async (text: string): Promise<readonly ApiFault[]> => {
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     showFaults(error.faults);
-    showState(`${error.faults.length} ${error.faults.length === 1 ? 'fault' : 'faults'}`);
+    showState(formatCount(error.faults.length, 'fault'));
     return error.faults;
   }
 };
@@ -157,7 +158,6 @@ const showCode = (call: Call): void => {
 
 const answered = async (call: Call, signal: AbortSignal): Promise<{ table: Table; words: string }> => {
   const asked = { body: call.body, signal };
-  const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
   if (call.path === '/screen') {
     const answer = await callJson<ScreenAnswer>(call.path, asked);
     const table = screenTable(answer);
@@ -166,7 +166,7 @@ const answered = async (call: Call, signal: AbortSignal): Promise<{ table: Table
       answer.as_of === null ? '' : answer.settled ? ', settled: this answer never changes' : ', not settled yet';
     return {
       table,
-      words: `${plural(answer.instruments.length, 'instrument')}${more}, as of ${answer.as_of ?? answer.evaluated_at}${settled}.`,
+      words: `${formatCount(answer.instruments.length, 'instrument')}${more}, as of ${answer.as_of ?? answer.evaluated_at}${settled}.`,
     };
   }
   const isPast = call.path !== '/snapshots';
@@ -176,7 +176,7 @@ const answered = async (call: Call, signal: AbortSignal): Promise<{ table: Table
   const [instant] = (call.body['at'] as readonly string[] | undefined) ?? [];
   return {
     table: snapshotsTable(answer),
-    words: `${plural(answer.items.length, 'listing')}, as of ${instant ?? answer.evaluated_at}.`,
+    words: `${formatCount(answer.items.length, 'listing')}, as of ${instant ?? answer.evaluated_at}.`,
   };
 };
 
