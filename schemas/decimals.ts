@@ -168,3 +168,7 @@ export const joinFigure = (double: string | null, exact: string | undefined): Di
   const plain = double.length <= DISTINCT_DIGITS ? trimPlain(double) : null;
   return plain ?? plainDouble(Number(double) || 0);
 };
+
+/** 10^-n, the step of figures with `n` decimals; below zero a multiple of ten. */
+export const toStep = (decimals: number): Digits =>
+  decimals > 0 ? `0.${'0'.repeat(decimals - 1)}1` : `1${'0'.repeat(-decimals)}`;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { CoveredMinutes, Mapped } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
-import { bindMapped } from '../../ingest/venues/shared/shape.ts';
+import { bindMapped } from '../../ingest/venues/shared/mapped.ts';
 import type { CandleRecord, ListingRecord } from '../../schemas/records.ts';
 import { listingValues } from '../api/live-fixture.ts';
 import { drawing, paperVenue } from '../support/paper-log.ts';

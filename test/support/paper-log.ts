@@ -4,7 +4,7 @@ import type { Mapped } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { Chain } from '../../ingest/venues/shared/book-sync.ts';
 import { elementTexts } from '../../ingest/venues/shared/elements.ts';
-import { bindMapped } from '../../ingest/venues/shared/shape.ts';
+import { bindMapped } from '../../ingest/venues/shared/mapped.ts';
 import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
 import { listingValues } from '../api/live-fixture.ts';

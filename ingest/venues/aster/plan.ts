@@ -4,7 +4,8 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from '../binance/budget.ts';
 import type { PlanEnv, PollRequest, Slot } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
-import { byAge, chunks, hasPriceCandles, isOpen, spreadListings } from '../shared/shape.ts';
+import { byAge, hasPriceCandles, isOpen } from '../shared/chosen-listings.ts';
+import { chunks, spreadListings } from '../shared/spread-listings.ts';
 
 export const STREAMS_PER_CONNECTION = 200;
 /** The spread by names is uneven: the mean stays below the limit. */

@@ -5,7 +5,7 @@
 // in and for confirmations. A request of open interest or of candles weighs 1.
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Delivery } from '../contract/feed.ts';
-import { byAge, isOpen } from '../shared/shape.ts';
+import { byAge, isOpen } from '../shared/chosen-listings.ts';
 import { type Market, toMarket } from './symbols.ts';
 
 const POLLS_PER_MINUTE = 1_320;

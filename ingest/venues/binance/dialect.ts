@@ -4,7 +4,7 @@ import type { Delivery, SymbolRequest, VenueLimits } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
-import { ON_CHANGE } from '../shared/shape.ts';
+import { ON_CHANGE } from '../shared/deliveries.ts';
 import { polledEvery } from './budget.ts';
 import { askedMinutes } from './events.ts';
 import { mapReference } from './listings.ts';

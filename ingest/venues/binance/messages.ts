@@ -3,10 +3,10 @@
 import { percentToFraction } from '../../../schemas/decimals.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
+import { type Sides, sortSides } from '../shared/book-sides.ts';
 import type { Chain, FullSides } from '../shared/book-sync.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
-import { type Sides, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   type Fields,

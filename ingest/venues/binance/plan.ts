@@ -2,7 +2,8 @@
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
-import { byAge, chunks, hasPriceCandles, isOpen } from '../shared/shape.ts';
+import { byAge, hasPriceCandles, isOpen } from '../shared/chosen-listings.ts';
+import { chunks } from '../shared/spread-listings.ts';
 import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from './budget.ts';
 import { toMarket } from './symbols.ts';
 

@@ -3,7 +3,7 @@
 // The path of candles allows 20 requests a second, of which the collector uses 720 a minute for periodic requests: 540 for these minutes, the
 // rest to fill in minutes of trades. They are requested every 90 s, two requests a listing: 405 listings, the oldest of each product.
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { byAge, isOpen } from '../shared/shape.ts';
+import { byAge, isOpen } from '../shared/chosen-listings.ts';
 import { toProduct } from './symbols.ts';
 
 /** Every minute's candle must be recorded within 100 s of its end (N-11). */

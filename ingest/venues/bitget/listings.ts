@@ -1,13 +1,14 @@
 // Bitget's reference answers of v1, v2 and v3: contracts and instruments become listings (records.md, V-02 to V-04).
-import { multiply } from '../../../schemas/decimals.ts';
+import { multiply, toStep } from '../../../schemas/decimals.ts';
 import { formatDuration } from '../../../schemas/durations.ts';
 import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
+import { leaveOff } from '../shared/chosen-listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { readListings } from '../shared/listing-rows.ts';
-import { leaveOff, splitMultiplier, toStep } from '../shared/shape.ts';
+import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
   isAbsent,

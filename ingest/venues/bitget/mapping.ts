@@ -3,7 +3,7 @@ import type { Micros } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { mapEach } from '../shared/map-each.ts';
-import { bindMapped, type Subject } from '../shared/shape.ts';
+import { bindMapped, type Subject } from '../shared/mapped.ts';
 import { type Fields, readFields, readList, readMsOrNull, readText } from '../shared/wire.ts';
 import { isDated } from './symbols.ts';
 

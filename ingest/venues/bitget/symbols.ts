@@ -1,7 +1,7 @@
 // What Bitget's symbols, arguments and book frames imply: product type, what is no perpetual, the chain of a book message.
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
-import { endsInDigit } from '../shared/shape.ts';
+import { endsInDigit } from '../shared/symbol-names.ts';
 
 type Market = 'linear' | 'inverse';
 

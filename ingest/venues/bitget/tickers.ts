@@ -1,7 +1,6 @@
 // Bitget's tickers and related answers (prices, funding, open interest) as normalised records; three versions, one shape.
 import type { Mapped } from '../contract/mapping.ts';
-import type { Subject } from '../shared/shape.ts';
-import { listPresent } from '../shared/shape.ts';
+import { listPresent, type Subject } from '../shared/mapped.ts';
 import {
   badFrame,
   type Fields,

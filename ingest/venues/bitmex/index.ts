@@ -1,10 +1,9 @@
 // BitMEX perpetuals (linear, inverse, quanto). https://www.bitmex.com/app/wsAPI, checked 2026-11-21.
 //
 // Tables over one socket path: each starts with its partial. Nothing is numbered, so a gap in a book is not detectable. Candles are of trades only.
-
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
-import { ON_CHANGE } from '../shared/shape.ts';
+import { ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';
 import { askedMinutes, candlesRequest, planBitmex, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';

@@ -4,7 +4,7 @@ import type { Micros } from '../../../schemas/records.ts';
 import type { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { readOrElse } from '../shared/map-each.ts';
-import { bindMapped, type Subject } from '../shared/shape.ts';
+import { bindMapped, type Subject } from '../shared/mapped.ts';
 import {
   badFrame,
   type Fields,
@@ -14,7 +14,7 @@ import {
   readPriceUnlessZero,
 } from '../shared/wire.ts';
 
-const toMapped = bindMapped('bitmex');
+export const toMapped = bindMapped('bitmex');
 
 /** Intervals are written as instants of the year 2000: `2000-01-01T08:00:00.000Z` is eight hours. */
 const ZERO_INTERVAL_MS = Date.UTC(2000, 0, 1);

@@ -1,12 +1,12 @@
 // BitMEX' reference answers: instruments become listings (records.md, V-02 to V-04).
 import { divide, multiply } from '../../../schemas/decimals.ts';
 import { formatDuration } from '../../../schemas/durations.ts';
+import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
-import { TIMEFRAMES } from '../shared/shape.ts';
 import {
   type Fields,
   isFields,

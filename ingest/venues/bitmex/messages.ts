@@ -1,14 +1,14 @@
 // BitMEX' tables and answers as normalised records (records.md). Contracts with a delivery, indices and spot share the tables and are never mapped.
 //
 // A table starts with a `partial`, which is whole; then rows are inserted, updated (changes only) and deleted. Earlier messages are ignored.
-
 import { MICROS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped, MapState } from '../contract/mapping.ts';
+import { sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { giveReadable, mapEach } from '../shared/map-each.ts';
-import { bindMapped, type Subject, sortSides } from '../shared/shape.ts';
+import type { Subject } from '../shared/mapped.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -35,10 +35,8 @@ import {
   readText,
   refusal,
 } from '../shared/wire.ts';
-import { type Instrument, mapChange, readInstrument } from './instruments.ts';
+import { type Instrument, mapChange, readInstrument, toMapped } from './instruments.ts';
 import { type BookTable, isBookTable, isOtherType, isPerpetual, toChain } from './symbols.ts';
-
-const toMapped = bindMapped('bitmex');
 
 type Source = { readonly receivedAt: Micros; readonly state: MapState; readonly query: URLSearchParams };
 const SIDES = ['Buy', 'Sell'] as const;

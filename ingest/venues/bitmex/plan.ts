@@ -4,7 +4,7 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
-import { chunks, spreadListings } from '../shared/shape.ts';
+import { chunks, spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
 const SOCKETS = 3;

@@ -7,7 +7,7 @@ import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } fro
 import type { ReferenceAnswer, ReferenceState, UnreadableListing, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
-import { splitMultiplier } from '../shared/shape.ts';
+import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
   isAbsent,

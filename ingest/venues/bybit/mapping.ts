@@ -1,7 +1,7 @@
 // Shared by the mappers of Bybit's messages: the message's source, its stamp, and the record around its values.
 import type { Digits, Micros } from '../../../schemas/records.ts';
 import type { MapContext, MapState } from '../contract/mapping.ts';
-import { bindMapped } from '../shared/shape.ts';
+import { bindMapped } from '../shared/mapped.ts';
 import { readAmountOrNull, readText } from '../shared/wire.ts';
 import { isDated, toQuantityUnit } from './symbols.ts';
 

@@ -2,10 +2,11 @@
 import type { PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped, MapState } from '../contract/mapping.ts';
+import { sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
-import { type Subject, sortSides } from '../shared/shape.ts';
+import type { Subject } from '../shared/mapped.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,

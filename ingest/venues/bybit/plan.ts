@@ -4,8 +4,9 @@ import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, SymbolRequest, Watched, WatchedMember } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
+import { byAge, isOpen } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
-import { byAge, chunks, isOpen } from '../shared/shape.ts';
+import { chunks } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { type Market, toMarket } from './symbols.ts';
 

@@ -2,7 +2,7 @@
 import type { BookRecord, QuantityUnit } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
-import { endsInDigit } from '../shared/shape.ts';
+import { endsInDigit } from '../shared/symbol-names.ts';
 
 export type Market = 'linear' | 'inverse';
 

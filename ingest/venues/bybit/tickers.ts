@@ -4,7 +4,7 @@ import type { FundingRecord, Micros, QuantityUnit, StatsRecord } from '../../../
 import type { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import { giveReadable, readOrElse } from '../shared/map-each.ts';
-import type { Subject } from '../shared/shape.ts';
+import type { Subject } from '../shared/mapped.ts';
 import {
   badFrame,
   type Fields,

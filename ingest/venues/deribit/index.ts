@@ -5,7 +5,7 @@
 
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
-import { ON_CHANGE } from '../shared/shape.ts';
+import { ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage, readChain, readChannel, readNewestMinute } from './messages.ts';
 import {

@@ -1,10 +1,10 @@
 // Deribit's instruments as listings (records.md, V-02 to V-04).
+import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { readListings } from '../shared/listing-rows.ts';
-import { TIMEFRAMES } from '../shared/shape.ts';
 import {
   type Fields,
   isAbsent,

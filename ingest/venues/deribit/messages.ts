@@ -5,11 +5,12 @@ import type { Level } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
+import { snapshotChain, sortSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { ChangeList, createCutter } from '../shared/level-lists.ts';
 import { giveReadable, mapEach, readOrElse } from '../shared/map-each.ts';
-import { bindMapped, isEmptyDay, listPresent, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
+import { bindMapped, isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -35,7 +36,7 @@ import {
 } from '../shared/wire.ts';
 import { isLinear, isPerpetual, listSymbolsOfIndex, toQuantityUnit } from './symbols.ts';
 
-const record = bindMapped('deribit');
+const toMapped = bindMapped('deribit');
 
 type Source = { readonly receivedAt: VenueMessage['received_at']; readonly context: MapContext };
 
@@ -120,25 +121,25 @@ const mapSummary = (row: Fields, source: Source): readonly Mapped[] => {
 
 const toLast = (subject: Subject, ticker: Fields): Mapped | null => {
   const last = readPriceUnlessZero(ticker.last_price, 'last_price');
-  return last === null ? null : record(subject, 'ticker', { last });
+  return last === null ? null : toMapped(subject, 'ticker', { last });
 };
 
 const toMark = (subject: Subject, ticker: Fields): Mapped | null => {
   const mark = readPriceUnlessZero(ticker.mark_price, 'mark_price');
   const index = readPriceUnlessZero(ticker.index_price, 'index_price');
-  return mark === null && index === null ? null : record(subject, 'mark', { mark, index });
+  return mark === null && index === null ? null : toMapped(subject, 'mark', { mark, index });
 };
 
 /** `current_funding` accrues now, stated for eight hours; `funding_8h` is the cost of the last eight hours. */
 const toFunding = (subject: Subject, ticker: Fields): Mapped | null => {
   const funding = readFigureOrNull(ticker.current_funding, 'current_funding');
   if (funding === null) return null;
-  return record(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null });
+  return toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null });
 };
 
 const toOi = (subject: Subject, ticker: Fields): Mapped | null => {
   const oi = readAmountOrNull(ticker.open_interest, 'open_interest');
-  return oi === null ? null : record(subject, 'oi', { oi, oi_unit: toQuantityUnit(subject.symbol) });
+  return oi === null ? null : toMapped(subject, 'oi', { oi, oi_unit: toQuantityUnit(subject.symbol) });
 };
 
 /** The day's volume is in base for both kinds; the change is a percentage, null without trades. */
@@ -154,7 +155,7 @@ const toDay = (subject: Subject, ticker: Fields): Mapped | null => {
     turnover_24h: readAmountOrNull(turnover, 'turnover'),
     change_24h: percent === null ? null : percentToFraction(percent),
   };
-  return isEmptyDay(stats) ? null : record(subject, 'stats', stats);
+  return isEmptyDay(stats) ? null : toMapped(subject, 'stats', stats);
 };
 
 /** `perpetual.<instrument>`: its index; its `interest` is not read. */
@@ -162,7 +163,7 @@ const mapPerpetual = (symbol: string, data: Fields, { receivedAt }: Source): rea
   if (!isPerpetual(symbol)) return [];
   const subject = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt, element: data };
   const index = readPriceUnlessZero(data.index_price, 'index_price');
-  return index === null ? [] : [record(subject, 'mark', { mark: null, index })];
+  return index === null ? [] : [toMapped(subject, 'mark', { mark: null, index })];
 };
 
 const mapIndex = (data: Fields, { receivedAt, context }: Source): readonly Mapped[] => {
@@ -170,7 +171,7 @@ const mapIndex = (data: Fields, { receivedAt, context }: Source): readonly Mappe
   if (index === null) return [];
   const venueTs = readMsOrNull(data.timestamp, 'timestamp');
   return listSymbolsOfIndex(readText(data.index_name, 'index_name'), context).map((symbol) =>
-    record({ symbol, venueTs, receivedAt, element: data }, 'mark', { mark: null, index }),
+    toMapped({ symbol, venueTs, receivedAt, element: data }, 'mark', { mark: null, index }),
   );
 };
 
@@ -191,7 +192,7 @@ const mapBook = (channel: readonly string[], data: Fields, source: Source): read
   const chain = toChain(data, symbol, sequence);
   const { kind } = chain;
   const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
-  const mapped = record(subject, 'book', { kind, bids: sides.bids, asks: sides.asks, sequence });
+  const mapped = toMapped(subject, 'book', { kind, bids: sides.bids, asks: sides.asks, sequence });
   return [{ record: mapped.record, element: data, chain }];
 };
 
@@ -227,7 +228,7 @@ const mapLevels = (data: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const subject = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt, element: data };
   const sides = sortSides(readLevels(data.bids, 'bids'), readLevels(data.asks, 'asks'));
   const sequence = readId(data.change_id, 'change_id');
-  return [record(subject, 'book', { kind: 'snapshot', ...sides, sequence })];
+  return [toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence })];
 };
 
 const HEAD_LENGTH = 200;
@@ -272,13 +273,13 @@ const toTrades = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const price = readPrice(trade.price, 'price');
   const quantity = readAmount(trade.amount, 'amount');
   const quantity_unit = toQuantityUnit(symbol);
-  const mapped = record(subject, 'trade', { id, side, price, quantity, quantity_unit });
+  const mapped = toMapped(subject, 'trade', { id, side, price, quantity, quantity_unit });
   if (isAbsent(trade.liquidation)) return [mapped];
   const fill = { price, price_kind: 'fill' as const, quantity, quantity_unit };
   // Two liquidations of one trade share its id: the second gets a suffix.
   const toLiquidations = (): readonly Mapped[] =>
     listClosedSides(trade.liquidation, side).map((closed, i) =>
-      record(subject, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side: closed, ...fill }),
+      toMapped(subject, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side: closed, ...fill }),
     );
   return readOrElse(
     () => [mapped, ...toLiquidations()],
@@ -350,5 +351,5 @@ const toCandle = (subject: Subject, fields: Fields): readonly Mapped[] => {
     trades: null,
     closed: null,
   };
-  return [record(subject, 'candle', values)];
+  return [toMapped(subject, 'candle', values)];
 };

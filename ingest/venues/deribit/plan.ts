@@ -5,7 +5,7 @@ import type { PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts'
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
-import { chunks, type Place, spreadListings } from '../shared/shape.ts';
+import { chunks, type Place, spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
 /** Channels of a connection; the docs allow as many in one request. */

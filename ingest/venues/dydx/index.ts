@@ -6,7 +6,7 @@
 
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
-import { NOT_PUBLISHED, ON_CHANGE } from '../shared/shape.ts';
+import { NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage, readChain, readNewestMinute, readSubscription } from './messages.ts';
 import { askedMinutes, candlesRequest, planDydx, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';

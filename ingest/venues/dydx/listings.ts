@@ -1,10 +1,10 @@
 // dYdX's perpetualMarkets as listings (records.md, V-02 to V-04).
+import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { readListings } from '../shared/listing-rows.ts';
-import { TIMEFRAMES } from '../shared/shape.ts';
 import { type Fields, isFields, readMessage, readRuleOrNull, readText, words } from '../shared/wire.ts';
 
 /** Recognised by its member `markets`; one scope, complete. */

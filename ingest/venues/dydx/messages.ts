@@ -3,10 +3,11 @@ import type { Level } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
+import { snapshotChain, sortSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { mapEach } from '../shared/map-each.ts';
-import { bindMapped, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
+import { bindMapped, type Subject } from '../shared/mapped.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -31,7 +32,7 @@ import {
   refusal,
 } from '../shared/wire.ts';
 
-const record = bindMapped('dydx');
+const toMapped = bindMapped('dydx');
 
 type Received = VenueMessage['received_at'];
 
@@ -114,7 +115,7 @@ const mapMarket = (symbol: string, market: Fields, receivedAt: Received): readon
 
 const toMark = (subject: Subject, price: unknown): readonly Mapped[] => {
   const mark = readPriceUnlessZero(price, 'oraclePrice');
-  return mark === null ? [] : [record(subject, 'mark', { mark, index: null })];
+  return mark === null ? [] : [toMapped(subject, 'mark', { mark, index: null })];
 };
 
 /** The rate of the coming hour. */
@@ -122,7 +123,7 @@ const toFunding = (subject: Subject, market: Fields): readonly Mapped[] => {
   const funding = readFigureOrNull(market.nextFundingRate, 'nextFundingRate');
   return funding === null
     ? []
-    : [record(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null })];
+    : [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null })];
 };
 
 /** `volume24H` counts USD; the price change is no fraction and is left out. */
@@ -131,8 +132,8 @@ const toDay = (subject: Subject, market: Fields): readonly Mapped[] => {
   const turnover_24h = readAmountOrNull(market.volume24H, 'volume24H');
   const stats = { volume_24h: null, volume_unit: 'base' as const, turnover_24h, change_24h: null };
   return [
-    ...(oi === null ? [] : [record(subject, 'oi', { oi, oi_unit: 'base' })]),
-    ...(turnover_24h === null ? [] : [record(subject, 'stats', stats)]),
+    ...(oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'base' })]),
+    ...(turnover_24h === null ? [] : [toMapped(subject, 'stats', stats)]),
   ];
 };
 
@@ -147,7 +148,7 @@ const mapSnapshot = (symbol: string, contents: Fields, receivedAt: Received): re
     full: { bids: bids.length < LEVELS, asks: asks.length < LEVELS },
   };
   const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: null };
-  return [{ ...record({ symbol, venueTs: null, receivedAt, element: contents }, 'book', values), chain }];
+  return [{ ...toMapped({ symbol, venueTs: null, receivedAt, element: contents }, 'book', values), chain }];
 };
 
 const readSnapshotSide = (side: unknown, name: string): Level[] =>
@@ -163,7 +164,7 @@ const mapUpdate = (symbol: string, contents: Fields, receivedAt: Received): read
   if (bids.length + asks.length === 0) return [];
   const values = { kind: 'update' as const, bids, asks, sequence: null };
   const chain: Chain = { symbol, kind: 'update', first: null, last: null, previous: null };
-  return [{ ...record({ symbol, venueTs: null, receivedAt, element: contents }, 'book', values), chain }];
+  return [{ ...toMapped({ symbol, venueTs: null, receivedAt, element: contents }, 'book', values), chain }];
 };
 
 /** Chain of a frame of the book channel; an answer has its symbol in its request. */
@@ -211,10 +212,10 @@ const mapTrade = (symbol: string, trade: Fields, receivedAt: Received): readonly
   const id = readIdTextOrNull(trade.id, 'id');
   const price = readPrice(trade.price, 'price');
   const amount = { quantity: readAmount(trade.size, 'size'), quantity_unit: 'base' as const };
-  const mapped = [record(subject, 'trade', { id, side: taker, price, ...amount })];
+  const mapped = [toMapped(subject, 'trade', { id, side: taker, price, ...amount })];
   if (trade.type !== 'LIQUIDATED' && trade.liquidation !== true) return mapped;
   const side = taker === 'sell' ? ('long' as const) : ('short' as const);
-  return [...mapped, record(subject, 'liquidation', { id, side, price, price_kind: 'fill', ...amount })];
+  return [...mapped, toMapped(subject, 'liquidation', { id, side, price, price_kind: 'fill', ...amount })];
 };
 
 const mapCandles = (candles: readonly unknown[], receivedAt: Received): readonly Mapped[] =>
@@ -242,5 +243,5 @@ const mapCandle = (value: unknown, receivedAt: Received): readonly Mapped[] => {
     closed: null,
   };
   const symbol = readText(candle.ticker, 'ticker');
-  return [record({ symbol, venueTs: null, receivedAt, element: candle }, 'candle', values)];
+  return [toMapped({ symbol, venueTs: null, receivedAt, element: candle }, 'candle', values)];
 };

@@ -4,7 +4,7 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, shift, toAsked } from '../shared/covered-minutes.ts';
-import { spreadListings } from '../shared/shape.ts';
+import { spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
 /** Subscriptions of one channel on one connection. */

@@ -3,8 +3,8 @@ import { isNegative } from '../../../schemas/decimals.ts';
 import type { Level } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
+import { type Sides, sortSides } from '../shared/book-sides.ts';
 import type { Chain, FullSides } from '../shared/book-sync.ts';
-import { type Sides, sortSides } from '../shared/shape.ts';
 import {
   badFrame,
   type Fields,

@@ -1,7 +1,7 @@
 // Shared by the mappers of Gate's messages: the message's source, its stamps, and the record around its values.
 import type { Micros } from '../../../schemas/records.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { bindMapped } from '../shared/shape.ts';
+import { bindMapped } from '../shared/mapped.ts';
 import { badFrame, type Fields, isAbsent, readCountOrNull, readMsOrNull } from '../shared/wire.ts';
 
 export const toMapped = bindMapped('gate');

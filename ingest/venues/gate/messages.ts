@@ -6,7 +6,7 @@ import type { Mapped } from '../contract/mapping.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
-import { isEmptyDay, listPresent, type Subject } from '../shared/shape.ts';
+import { isEmptyDay, listPresent, type Subject } from '../shared/mapped.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
   badFrame,

@@ -1,11 +1,12 @@
 // HTX's reference answers: contract elements and contract info become listings (records.md, V-02 to V-04).
 import { formatDuration } from '../../../schemas/durations.ts';
+import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { readEntries, readListings } from '../shared/listing-rows.ts';
-import { splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
+import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   badFrame,
   type Fields,

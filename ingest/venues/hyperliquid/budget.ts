@@ -3,7 +3,7 @@
 // Each coin takes one subscription for each channel; an address has 1,000 over all sockets. Books and contexts of every coin come first, then trades
 // and candles in the venue's order, its own coins before those of builders, as far as the rest reaches: all of 200 coins, 105 of 320.
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { isOpen, leaveOff } from '../shared/shape.ts';
+import { isOpen, leaveOff } from '../shared/chosen-listings.ts';
 
 const SUBSCRIPTIONS = 1_000;
 /** For the replacement of a socket: it and its successor are subscribed together for some seconds. */

@@ -1,10 +1,11 @@
 // Hyperliquid's metas as listings (records.md, V-02 to V-04): one meta a market, the venue's own and each builder's.
+import { toStep } from '../../../schemas/decimals.ts';
+import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { type ListingRows, readEntries, readListings } from '../shared/listing-rows.ts';
-import { TIMEFRAMES, toStep } from '../shared/shape.ts';
 import {
   badFrame,
   type Fields,

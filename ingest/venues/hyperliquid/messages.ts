@@ -4,11 +4,12 @@ import type { Level, Micros } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped, MapState } from '../contract/mapping.ts';
+import { snapshotChain, sortSides } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
-import { bindMapped, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
+import { bindMapped, type Subject } from '../shared/mapped.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -33,7 +34,7 @@ import {
 } from '../shared/wire.ts';
 import { isMeta, isPerpetual, listCoins, listMetas, toMarket } from './listings.ts';
 
-const record = bindMapped('hyperliquid');
+const toMapped = bindMapped('hyperliquid');
 
 /** Levels a side of a complete book message; a side with fewer has no more. */
 const LEVELS = 20;
@@ -112,7 +113,7 @@ const mapBook = (book: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const full = { bids: sides.bids.length < LEVELS, asks: sides.asks.length < LEVELS };
   // `fast` books have fewer levels, by an undocumented number.
   const chain: Chain = book.fast === true ? snapshotChain(symbol) : { ...snapshotChain(symbol), full };
-  return [{ ...record(subject, 'book', { kind: 'snapshot', ...sides, sequence: null }), chain }];
+  return [{ ...toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence: null }), chain }];
 };
 
 const toLevels = (side: unknown): readonly Level[] =>
@@ -156,14 +157,14 @@ const mapContext = (symbol: string, element: Fields, { receivedAt }: Source): re
 const toMark = (subject: Subject, context: Fields): readonly Mapped[] => {
   const mark = readPriceUnlessZero(context.markPx, 'markPx');
   const index = readPriceUnlessZero(context.oraclePx, 'oraclePx');
-  return mark === null && index === null ? [] : [record(subject, 'mark', { mark, index })];
+  return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index })];
 };
 
 const toFunding = (subject: Subject, context: Fields): readonly Mapped[] => {
   const funding = readFigureOrNull(context.funding, 'funding');
   return funding === null
     ? []
-    : [record(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null })];
+    : [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at: null })];
 };
 
 /** The price of a day before is published, a change is not. */
@@ -173,8 +174,8 @@ const toDay = (subject: Subject, context: Fields): readonly Mapped[] => {
   const turnover_24h = readAmountOrNull(context.dayNtlVlm, 'dayNtlVlm');
   const stats = { volume_24h, volume_unit: 'base' as const, turnover_24h, change_24h: null };
   return [
-    ...(oi === null ? [] : [record(subject, 'oi', { oi, oi_unit: 'base' })]),
-    ...(volume_24h === null && turnover_24h === null ? [] : [record(subject, 'stats', stats)]),
+    ...(oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: 'base' })]),
+    ...(volume_24h === null && turnover_24h === null ? [] : [toMapped(subject, 'stats', stats)]),
   ];
 };
 
@@ -266,7 +267,7 @@ const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
     quantity: readAmount(trade.sz, 'sz'),
     quantity_unit: 'base' as const,
   };
-  return [record({ symbol, venueTs: readMsOrNull(trade.time, 'time'), receivedAt, element: trade }, 'trade', values)];
+  return [toMapped({ symbol, venueTs: readMsOrNull(trade.time, 'time'), receivedAt, element: trade }, 'trade', values)];
 };
 
 /** `t` is the start, `T` the last millisecond; no member marks the candle as closed. */
@@ -290,5 +291,5 @@ const mapCandle = (value: unknown, { receivedAt }: Source): readonly Mapped[] =>
     trades: readCountOrNull(candle.n, 'n'),
     closed: null,
   };
-  return [record({ symbol, venueTs: null, receivedAt, element: candle }, 'candle', values)];
+  return [toMapped({ symbol, venueTs: null, receivedAt, element: candle }, 'candle', values)];
 };

@@ -5,7 +5,7 @@ import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
-import { type Place, spreadListings } from '../shared/shape.ts';
+import { type Place, spreadListings } from '../shared/spread-listings.ts';
 import { hasEvents } from './budget.ts';
 
 /** An address may open ten connections: these, and one successor. */

@@ -5,10 +5,11 @@ import { isNegative, percentToFraction } from '../../../schemas/decimals.ts';
 import type { Digits, Level, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
+import { sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter, LevelList } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
-import { bindMapped, isEmptyDay, listPresent, type Subject as MappedSubject, sortSides } from '../shared/shape.ts';
+import { bindMapped, isEmptyDay, listPresent, type Subject as MappedSubject } from '../shared/mapped.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,

@@ -7,7 +7,7 @@ import type { Delivery } from '../contract/feed.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
-import { NOT_PUBLISHED, ON_CHANGE } from '../shared/shape.ts';
+import { NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';
 import { readFields, readList, readMessage, readText } from '../shared/wire.ts';
 import { mapReference, readAnswer } from './listings.ts';
 import { mapMessage } from './messages.ts';

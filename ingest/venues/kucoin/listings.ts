@@ -1,12 +1,13 @@
 // KuCoin's reference answers: contracts become listings (records.md, V-02 to V-04).
 import { subtract } from '../../../schemas/decimals.ts';
 import { formatDuration } from '../../../schemas/durations.ts';
+import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { type ListingRows, readListings } from '../shared/listing-rows.ts';
-import { splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
+import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   badFrame,
   type Fields,

@@ -3,10 +3,11 @@
 import type { Level, Micros } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
+import { snapshotChain, sortSides } from '../shared/book-sides.ts';
 import { readCandlePrices } from '../shared/candle-prices.ts';
 import { createCutter } from '../shared/level-lists.ts';
 import { mapEach } from '../shared/map-each.ts';
-import { bindMapped, isEmptyDay, type Subject, snapshotChain, sortSides } from '../shared/shape.ts';
+import { bindMapped, isEmptyDay, type Subject } from '../shared/mapped.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,

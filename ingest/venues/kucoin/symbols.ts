@@ -3,8 +3,8 @@ import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { ListingValues, Micros, QuantityUnit } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { MapContext } from '../contract/mapping.ts';
+import { snapshotChain } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
-import { snapshotChain } from '../shared/shape.ts';
 import { badFrame, isAbsent, readId } from '../shared/wire.ts';
 
 /** Contracts with a delivery date end in its month and year: `XBTMM22`. */

@@ -1,11 +1,13 @@
 // MEXC's reference answers: contracts and funding cycles become listings (records.md, V-02 to V-04).
 import { formatDuration } from '../../../schemas/durations.ts';
+import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
+import { leaveOff } from '../shared/chosen-listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { readEntries, readListings } from '../shared/listing-rows.ts';
-import { leaveOff, splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
+import { splitMultiplier } from '../shared/symbol-names.ts';
 import {
   type Fields,
   parseRequest,

@@ -3,8 +3,9 @@ import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
+import { byAge, hasPriceCandles, isOpen } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, toAsked } from '../shared/covered-minutes.ts';
-import { byAge, hasPriceCandles, isOpen, spreadListings } from '../shared/shape.ts';
+import { spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
 /** The docs state no limit; 150 are known to work. */

@@ -1,8 +1,9 @@
 // What MEXC's symbols and book messages imply: kind, and the range of versions a message covers.
 import type { ListingValues } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
+import { snapshotChain } from '../shared/book-sides.ts';
 import type { Chain } from '../shared/book-sync.ts';
-import { endsInDigit, snapshotChain } from '../shared/shape.ts';
+import { endsInDigit } from '../shared/symbol-names.ts';
 
 /** `BTC_USD` is settled in coins; `BTC_USDT`, `BTC_USDC` and `BTC_USD1` in their quote. */
 export const isInverse = (symbol: string): boolean => symbol.endsWith('_USD');

@@ -1,12 +1,12 @@
 // OKX's reference answers: instruments and funding rates become listings (records.md, V-02 to V-04).
 import { multiply } from '../../../schemas/decimals.ts';
 import { formatDuration } from '../../../schemas/durations.ts';
+import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { readEntries, readListings } from '../shared/listing-rows.ts';
-import { TIMEFRAMES } from '../shared/shape.ts';
 import {
   badFrame,
   type Fields,

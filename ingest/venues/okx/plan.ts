@@ -4,8 +4,9 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Cover, PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
+import { isOpen } from '../shared/chosen-listings.ts';
 import { readNumber, readRequest, shift, toAsked } from '../shared/covered-minutes.ts';
-import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
+import { chunks, spreadListings } from '../shared/spread-listings.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { toIndex } from './symbols.ts';
 

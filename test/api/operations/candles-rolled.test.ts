@@ -1,7 +1,7 @@
 // Longer candles of every timeframe and price type, from the log to the answer, against independent sums in big integers (H-12, H-13).
 import t from 'tap';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
-import { bindMapped } from '../../../ingest/venues/shared/shape.ts';
+import { bindMapped } from '../../../ingest/venues/shared/mapped.ts';
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import { useEngines } from '../../support/engines.ts';
 import { drawing, paperVenue } from '../../support/paper-log.ts';

@@ -1,0 +1,19 @@
+// Which listings of a venue are collected, in which order they take what its limits allow, and with which layers.
+import { isPriceOff } from '../../../schemas/layers.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
+
+/** Listings that can be subscribed to. A listing whose end has passed is over, whatever word the venue still has for it. */
+export const isOpen = ({ values: { status, delisted_at }, received_at }: ListingRecord): boolean =>
+  status !== 'delisted' && status !== 'pre_launch' && (delisted_at === null || delisted_at > received_at);
+
+/** Oldest first, so that a new listing changes only the end. */
+export const byAge = (listings: readonly ListingRecord[]): readonly ListingRecord[] =>
+  listings.toSorted(
+    (a, b) => (a.values.listed_at ?? 0) - (b.values.listed_at ?? 0) || (a.venue_symbol < b.venue_symbol ? -1 : 1),
+  );
+
+/** The listing without the layers that exceed the venue's limits (V-03a). */
+export const leaveOff = (listing: ListingRecord, off: readonly string[]): ListingRecord => ({ ...listing, off });
+
+/** Whether candles of mark and index prices are collected for a listing. */
+export const hasPriceCandles = ({ off }: ListingRecord): boolean => !isPriceOff(off, 'mark');

@@ -1,0 +1,19 @@
+// What the venues' names say: multipliers ahead of a base, dates at the end of a symbol.
+import type { Digits } from '../../../schemas/records.ts';
+import { words } from './wire.ts';
+
+/** `1000PEPE`, `10000000AIDOGE`, `1000X`, `1MBABYDOGE`: one listed unit is that many of the base (V-04). `1INCH` is a name. */
+export const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
+  const [, ahead, name] = /^(10{3,7}|1M)([A-Z][A-Z0-9]*)$/.exec(MILLIONS[asset] ?? asset) ?? [];
+  if (ahead === undefined || name === undefined) return { base: asset, multiplier: '1' };
+  return { base: name, multiplier: ahead === '1M' ? '1000000' : ahead };
+};
+
+/** Names whose `M` means a million, as their price shows; MANA's does not. */
+const MILLIONS = words({ MBABYDOGE: '1MBABYDOGE' });
+
+/** Whether a symbol ends in a digit, as a date does: spares most symbols a slower test. */
+export const endsInDigit = (symbol: string): boolean => {
+  const last = symbol.charCodeAt(symbol.length - 1);
+  return last >= 0x30 && last <= 0x39;
+};
