@@ -1,11 +1,9 @@
-// Reads recordings of a venue and prints their messages, one normalised record a line (spec/records.md); the same mapper as live.
+// Reads recordings of a venue and prints their messages, one normalised record a line (docs/records.md); the same mapper as live.
 //
 //   node infra/dev/tools/normalise.ts --venue <id> [--assembled] FILE...
 import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createGunzip } from 'node:zlib';
 import {
   type ReferenceState,
   type Unexpected,
@@ -25,6 +23,7 @@ import type { ListingRecord, ListingValues, Micros, NormalisedRecord } from '../
 import { compareBytes } from '../../../schemas/text-order.ts';
 import { describeError } from '../../../schemas/thrown.ts';
 import { type BookForm, RecordedBooks } from './recorded-books.ts';
+import { readLines } from './recording-lines.ts';
 
 /** A line of a recording; the format is that of its README. */
 type Line = {
@@ -76,25 +75,6 @@ export const normalise = async ({ venue, files, assembled, write }: NormaliseOpt
   }
   return counts;
 };
-
-/** Lines end at a line feed only: a venue's text may contain the separators U+2028 and U+2029, at which `node:readline` would cut it. */
-async function* readLines(path: string): AsyncIterable<string> {
-  const file = createReadStream(path);
-  const input = path.endsWith('.gz') ? file.pipe(createGunzip()) : file;
-  if (input !== file) file.on('error', (error) => input.destroy(error));
-  let rest = '';
-  for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {
-    const [first = '', ...others] = chunk.split('\n');
-    rest += first;
-    for (const line of others) {
-      yield withoutReturn(rest);
-      rest = line;
-    }
-  }
-  if (rest !== '') yield withoutReturn(rest);
-}
-
-const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line);
 
 type Fault = { readonly fault: Pick<VenueError, 'code' | 'message'>; readonly venue: string };
 type Reading = { readonly counts: Counts; readonly attribute: (id: bigint) => string | null };

@@ -1,8 +1,6 @@
 // `npm run replay -- --venue ID FILE...`: recordings through the whole pipeline, in a namespace of their own (design section 7).
-import { createReadStream, readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { createGunzip } from 'node:zlib';
 import { toCapability } from '../../../ingest/venues/contract/feed.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
@@ -23,6 +21,7 @@ import { createMetrics } from '../../runtime/metrics.ts';
 import { createRowSender, openQuestdbReader, QUESTDB_LOGIN_CONFIG } from '../../runtime/questdb/questdb.ts';
 import { hashTables } from './hash-tables.ts';
 import { historyReached } from './history-reached.ts';
+import { readLines } from './recording-lines.ts';
 
 /** A recorded line (the recordings' own format). */
 type Line = {
@@ -42,14 +41,6 @@ const TAIL: Micros = 162_000_000;
 /** A longer silence is a change of day, not one of the recorder: it gets no ticks. */
 const LONGEST_SILENCE: Micros = 3_600_000_000;
 const REPLAY_TIMEOUT_MS = 600_000;
-
-async function* readLines(file: string): AsyncGenerator<Line> {
-  const stream = createReadStream(file);
-  const input = file.endsWith('.gz') ? stream.pipe(createGunzip()) : stream;
-  for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-    if (text.trim() !== '') yield JSON.parse(text) as Line;
-  }
-}
 
 const json = (body: unknown): Buffer => Buffer.from(JSON.stringify(body));
 
@@ -136,8 +127,9 @@ const publishRecordings = async (
     publisher.publish({ topic, partition: 0, key: message.slot, value: codecs.raw.encode(message), timestamp });
   });
   for (const file of files) {
-    for await (const line of readLines(file)) {
-      recorder.add(line);
+    for await (const text of readLines(file)) {
+      if (text.trim() === '') continue;
+      recorder.add(JSON.parse(text) as Line);
       await publisher.ready();
     }
   }

@@ -1,0 +1,22 @@
+// Lines of a recording, gzipped or not, for every tool that reads recordings.
+import { createReadStream } from 'node:fs';
+import { createGunzip } from 'node:zlib';
+
+/** Lines end at a line feed only: a venue's text may contain the separators U+2028 and U+2029, at which `node:readline` would cut it. */
+export async function* readLines(path: string): AsyncIterable<string> {
+  const file = createReadStream(path);
+  const input = path.endsWith('.gz') ? file.pipe(createGunzip()) : file;
+  if (input !== file) file.on('error', (error) => input.destroy(error));
+  let rest = '';
+  for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {
+    const [first = '', ...others] = chunk.split('\n');
+    rest += first;
+    for (const line of others) {
+      yield withoutReturn(rest);
+      rest = line;
+    }
+  }
+  if (rest !== '') yield withoutReturn(rest);
+}
+
+const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line);
