@@ -35,10 +35,14 @@ export const toExitCode = (error: unknown): number => {
 
 export type Position = { readonly line: number; readonly column: number; readonly length: number };
 
+/** Where lines end in positions (DQL-01). */
+const LINE_END = /\r\n|\n|\r/;
+
 /** The line of a text that has the fault, and a mark under it. */
 const underlined = (text: string, { line, column, length }: Position): readonly string[] => {
-  const shown = text.split('\n')[line - 1] ?? '';
-  const marks = Math.max(1, Math.min(length, shown.length - column + 1));
+  const shown = text.split(LINE_END)[line - 1] ?? '';
+  // Columns count code points, as [...text] does.
+  const marks = Math.max(1, Math.min(length, [...shown].length - column + 1));
   return [`  ${shown}`, `  ${' '.repeat(column - 1)}${'^'.repeat(marks)}`];
 };
 

@@ -19,6 +19,13 @@ def test_a_wrong_query_is_underlined(client: perp.Client) -> None:
     assert client.dql.check("any(venues where funding > 1bps)").canonical == "any(venues where funding > 0.0001)"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_lines_are_those_of_positions(end: str) -> None:
+    fault = {"code": "DQL_SYNTAX", "message": "It is wrong.", "position": {"line": 2, "column": 3, "length": 5}}
+    error = perp.QueryError(400, [fault], query=f"any(\u2028{end}  wrong )")
+    assert "\n    wrong )\n    ^^^^^" in str(error)
+
+
 def test_a_wrong_selection_is_underlined_on_every_endpoint(client: perp.Client) -> None:
     for ask in (client.snapshots, client.books, lambda where: list(client.instruments(where))):
         with pytest.raises(perp.QueryError) as caught:

@@ -6,9 +6,11 @@ import { PassThrough, Readable } from 'node:stream';
 import t from 'tap';
 import type { AccountStore } from '../../../api/access/account-store.ts';
 import { staleFindings } from '../../../clients/cli/doctor.ts';
+import { errorLines } from '../../../clients/cli/exit.ts';
 import { csvText, tableLines } from '../../../clients/cli/output.ts';
 import { perp } from '../../../clients/cli/program.ts';
 import { readPeriod } from '../../../clients/cli/run.ts';
+import { ApiError } from '../../../clients/typescript/src/index.ts';
 import { market, markReading, NOW, testApp } from '../../api/live-fixture.ts';
 import { openEdgeServer, refuse } from '../../support/edge-server.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -92,6 +94,20 @@ t.test('the fault of a query is underlined, with its hint and receipt; nothing g
   t.match(where.err, /\n {2}base = BTCX\n {9}\^{4}\n/);
   const good = await run(['dql', 'check', 'any(venues where funding > 1bps)', '-o', 'table']);
   t.match(good.out, /query +any\(venues where funding > 0\.0001\)/);
+});
+
+t.test('lines and columns are those of positions: any line end, and code points', (t) => {
+  const underline = (text: string, position: { line: number; column: number; length: number }) => {
+    const fault = { code: 'DQL_SYNTAX' as const, message: 'It is wrong.', position: { ...position, offset: 0 } };
+    return errorLines(new ApiError([fault]), { '/query': text }).slice(1);
+  };
+  for (const end of ['\n', '\r', '\r\n'])
+    t.same(underline(`any(${end}  wrong\u2028 )`, { line: 2, column: 3, length: 5 }), [
+      '    wrong\u2028 )',
+      '    ^^^^^',
+    ]);
+  t.same(underline('"𝔸" ?', { line: 1, column: 5, length: 9 }), ['  "𝔸" ?', '      ^']);
+  t.end();
 });
 
 t.test('exit codes: usage, refusal, key, limit, away', async (t) => {

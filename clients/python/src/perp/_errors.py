@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Mapping, Sequence
 
 
@@ -56,11 +57,15 @@ class ApiError(PerpError):
         return "\n".join(lines)
 
 
+# Where lines end in positions; str.splitlines() also ends them at characters that a text may contain, such as U+2028.
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
 def _underlined(query: str | None, position: Mapping[str, int] | None) -> list[str]:
     """The line of the text that is wrong, with the wrong part marked below it."""
     if query is None or position is None:
         return []
-    lines = query.splitlines() or [""]
+    lines = _LINE_END.split(query)
     line, column = position["line"] - 1, position["column"] - 1
     text = lines[line] if line < len(lines) else ""
     marks = "^" * max(1, min(position["length"], len(text) - column))
