@@ -53,7 +53,7 @@ export type AnchorFacts = {
   readonly block: number | null;
   readonly anchored_at: string | null;
 };
-export const NOT_POSTED: AnchorFacts = {
+const NOT_POSTED: AnchorFacts = {
   network: 'eip155:8453',
   contract: null,
   tx_hash: null,

@@ -12,7 +12,7 @@ const PLACES = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
-export const findChromium = (): string => {
+const findChromium = (): string => {
   const given = process.env['CHROMIUM_PATH'];
   const found = given ?? PLACES.find((path) => existsSync(path));
   if (found !== undefined) return found;

@@ -50,7 +50,7 @@ export const findCitations = (text: string): readonly Citation[] => {
 };
 
 /** Lines of a Markdown text; those of fenced code are blank, so that line numbers hold. */
-export const proseLines = (markdown: string): readonly string[] => {
+const proseLines = (markdown: string): readonly string[] => {
   let isCode = false;
   return markdown.split('\n').map((line) => {
     const isFence = /^\s*(?:```|~~~)/.test(line);

@@ -31,7 +31,7 @@ const listRows = (value: unknown): readonly (readonly unknown[])[] => {
 };
 
 /** The lists an answer is asked for that have nothing in them, by name. */
-export const findEmpty = (answer: unknown): readonly string[] => {
+const findEmpty = (answer: unknown): readonly string[] => {
   if (!isRecord(answer)) return [];
   const lists = ['items', 'instruments', 'rules', 'partitions', 'fields'].filter(
     (name) => Array.isArray(answer[name]) && answer[name].length === 0,

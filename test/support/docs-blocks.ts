@@ -23,7 +23,7 @@ const FENCE = /^```([^\n]*)\n([\s\S]*?)^```$/gm;
 const isLanguage = (word: string): word is Language => [...RUN, ...SHOWN].some((one) => one === word);
 
 /** In the order of the page. Throws for a block whose language states neither that it runs nor that it cannot. */
-export const findBlocks = ({ slug, markdown }: Pick<DocsPage, 'slug' | 'markdown'>): readonly Block[] => {
+const findBlocks = ({ slug, markdown }: Pick<DocsPage, 'slug' | 'markdown'>): readonly Block[] => {
   const found = [...markdown.matchAll(FENCE)].map(([, language = '', text = '']) => ({ language, text }));
   return found.map(({ language, text }, i) => {
     if (!isLanguage(language))

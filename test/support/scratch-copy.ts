@@ -99,7 +99,7 @@ export const findFailures = (copy: ScratchCopy, files: readonly string[], only?:
 export type TouchList = { readonly write: readonly string[]; readonly edit: readonly string[] };
 
 /** Paths of README.md's table of additions, unchanged (`<id>` is the name of the addition). */
-export const readTouchList = (addition: string): TouchList => {
+const readTouchList = (addition: string): TouchList => {
   const row = readFileSync(join(ROOT, 'README.md'), 'utf8')
     .split('\n')
     .find((line) => line.startsWith(`| ${addition} |`));

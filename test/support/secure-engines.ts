@@ -126,8 +126,8 @@ export const startSecureKafka = async (t: Teardown, authority: Authority): Promi
   };
 };
 
-export const TLS_ROLE = 'tls_only';
-export const TLS_ROLE_PASSWORD = 'only by TLS';
+const TLS_ROLE = 'tls_only';
+const TLS_ROLE_PASSWORD = 'only by TLS';
 
 export type SecurePostgres = {
   /** Without parameters of TLS, as the role that needs it. */

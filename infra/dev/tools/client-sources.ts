@@ -14,7 +14,7 @@ import {
 } from './client-document.ts';
 import { PYTHON_TYPES, pythonTypes } from './python-types.ts';
 
-export const CLIENT_TYPES = join(PROJECT_ROOT, 'clients', 'typescript', 'src', 'api-types.ts');
+const CLIENT_TYPES = join(PROJECT_ROOT, 'clients', 'typescript', 'src', 'api-types.ts');
 
 /** Market figures are numbers or, under number_format string, text: a type that contains one takes it as its parameter. */
 const FIGURES: Readonly<Record<string, string>> = { Figure: 'F', FigureOrNull: 'F | null' };
@@ -149,7 +149,7 @@ const formatted = (text: string): string => {
 };
 
 /** The generated file. */
-export const clientTypes = (): string => {
+const clientTypes = (): string => {
   const document = makeDocument();
   const { schemas } = document.components;
   const printer = new Printer(schemas);
@@ -170,7 +170,7 @@ export const clientTypes = (): string => {
 
 /** The verifier is one file without dependencies: the client contains an unchanged copy. */
 export const CLIENT_VERIFIER = join(PROJECT_ROOT, 'clients', 'typescript', 'src', 'verify.mjs');
-export const clientVerifier = (): string => readFileSync(join(PROJECT_ROOT, 'infra', 'verify', 'verify.mjs'), 'utf8');
+const clientVerifier = (): string => readFileSync(join(PROJECT_ROOT, 'infra', 'verify', 'verify.mjs'), 'utf8');
 
 /** The generated files of each client. */
 export const clientSources = (): ReadonlyMap<string, string> =>
