@@ -1,5 +1,4 @@
 // Checkpoints: the whole state of a task after one raw offset, saved item by item while the task runs (design section 5).
-
 import type { CheckpointEntry } from '../schemas/topics.ts';
 import { STATE_VERSION, type TaskState } from './task/state.ts';
 import {

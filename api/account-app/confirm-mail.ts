@@ -1,5 +1,4 @@
 // /security: the owner confirms the address of mail with a code that is sent there; only where letters are sent.
-
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';

@@ -1,5 +1,4 @@
 // /keys: make, name, expire and revoke API keys; a new one is shown once, with its first call and what an agent's client needs.
-
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';

@@ -1,5 +1,4 @@
 // /sign-in and /sign-out: password or passkey, or one after the other; the answer to a wrong address is that to a wrong password.
-
 import { html } from 'htm/preact';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { formatCount } from '../../schemas/counts.ts';

@@ -1,5 +1,4 @@
 // The value object of one listing and layer at T, exactly as L-04 shapes it.
-
 import { type Policy, type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
 import { instantOrNull } from '../../schemas/instants.ts';
 import { type JsonValue, type NumberFormat, rawJson, writeJson } from '../../schemas/json.ts';

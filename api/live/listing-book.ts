@@ -1,5 +1,4 @@
 // What is known about one listing: its versions and its newest reading of each layer.
-
 import type { Micros } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';

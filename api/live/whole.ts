@@ -1,5 +1,4 @@
 // Whether a memory copy knows the minutes before it began to follow: a copy that begins at a late round is joined later by one that began earlier.
-
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** How long a call waits for the minutes before, at most. */

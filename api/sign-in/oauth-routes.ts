@@ -1,5 +1,4 @@
 // The addresses of the provider in an app of Fastify, with their limits; the documents by which clients find them.
-
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';

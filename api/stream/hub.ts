@@ -1,5 +1,4 @@
 // All streams of this process over its memory copy: takes in entries of `live` and the clock, and ends each step with ids.
-
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import { type MeterStep, UNMETERED } from '../../infra/runtime/steps.ts';

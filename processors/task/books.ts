@@ -1,5 +1,4 @@
 // Books of a task, one a listing and connection: joined, checked for continuity, published by 100 ms buckets of `received_at` (design section 5).
-
 import type { BookRule, Chain, FullSides } from '../../ingest/venues/shared/book-sync.ts';
 import {
   type BookSync,

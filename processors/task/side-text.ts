@@ -2,7 +2,6 @@
 //
 // The first key, then for each level the difference of its key to the one before, and its size. A number is written in base 32, least digits first,
 // one character each; all but its last have a sixth bit set (variable-length quantities, as in source maps). The first key's sign is its lowest bit.
-
 import type { View } from './view.ts';
 
 /** Keys are ascending; keys and sizes are integers below 2^51. */

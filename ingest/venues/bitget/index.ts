@@ -3,7 +3,6 @@
 // We collect v3 (unified): one ticker topic carries last, mark, index, funding, open interest and 24 h figures; books chain by `pseq`; candles of
 // mark and index prices are published by REST only. The older v1 and v2 messages are read too. Sizes are amounts of the base asset, those of the
 // unified coin-margined line (`BTCUSD_CM`) of dollars. Dated futures share the sockets and are never mapped.
-
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/deliveries.ts';

@@ -2,7 +2,6 @@
 //
 // One ticker topic carries last, mark, index, funding, open interest and 24 h figures; books are a snapshot and deltas on the socket; candles of
 // mark and index prices are published by REST only. Dated futures share the sockets and are never mapped.
-
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/deliveries.ts';

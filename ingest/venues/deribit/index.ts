@@ -2,7 +2,6 @@
 //
 // JSON-RPC over one socket: a ticker has price, mark, index, funding, open interest and the day's figures; options, dated futures and combos
 // share the channels and are never mapped. Inverse instruments count amounts of USD, linear ones of base. Figures are JSON numbers.
-
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/deliveries.ts';

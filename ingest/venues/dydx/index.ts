@@ -3,7 +3,6 @@
 // One channel carries oracle price, funding, open interest and turnover of every market; a book has a channel for each market. Positions are
 // margined at the oracle price: it is the mark, and there is no separate index. Most messages have no venue stamp. Books have no sequence, and
 // really cross, because validators see orders at different moments; a crossed book is not served (L-03).
-
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';

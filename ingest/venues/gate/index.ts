@@ -3,7 +3,6 @@
 // One socket path and one REST folder for each settlement currency. Books are diffs over a REST snapshot of the best 100 levels: the venue caches
 // larger ones for half a minute. Candles of all three prices come by socket. The coming settlement is only in the lists of contracts, which are
 // polled for it: the rate is new once a minute.
-
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/deliveries.ts';

@@ -2,7 +2,6 @@
 //
 // Each market has a socket for trading data and one for notices; a third carries marks and indexes of both. Frames are gzip. The venue pings,
 // in two styles, and closes connections that do not answer. Open interest is only published by request. Every quantity counts contracts.
-
 import type { Delivery } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';

@@ -3,7 +3,6 @@
 // Every request is a POST to one path, so answers are distinguished by their shape. Coin names are case-sensitive (`kPEPE` is a thousand
 // PEPE); a builder's coin has its market as prefix (`xyz:AAPL`). Spot pairs (`@2`, `PURR/USDC`) and outcomes (`#10`) share the channels and
 // are never mapped. Last prices, liquidations and times of prices are not public.
-
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';

@@ -2,7 +2,6 @@
 //
 // One socket path for everything but candles, which are published by REST only; a book's snapshot comes with its subscription, then one price level
 // a message. Liquidations are marked on trades.
-
 import type { Delivery } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';

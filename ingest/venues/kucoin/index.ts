@@ -2,7 +2,6 @@
 //
 // Sockets have no fixed address: each connection requests one with a token. Books are a snapshot by REST and one level a message; open
 // interest and the coming settlement are only in the list of contracts, which is polled. Liquidations are not public.
-
 import type { Delivery } from '../contract/feed.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';

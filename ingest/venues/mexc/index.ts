@@ -2,7 +2,6 @@
 //
 // One socket path for everything, one subscription a symbol. Updates of a book are merged over 200 ms and cover a range of versions; their
 // snapshot is requested by REST. Liquidations are not public.
-
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from '../shared/deliveries.ts';

@@ -2,7 +2,6 @@
 //
 // One public socket carries everything but candles, which have a URL of their own (`business`). An index is subscribed by pair and shared by
 // the listings that use it. Every quantity counts contracts.
-
 import type { Delivery } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
 import type { BookRule } from '../shared/book-sync.ts';

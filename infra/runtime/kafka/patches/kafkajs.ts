@@ -2,7 +2,6 @@
 //
 // Other files of `infra/runtime/kafka` call parts of kafkajs that it does not export (cluster.ts, epochs.ts, predecessor.ts, security.ts). They
 // replace nothing, so they are no patches; the version asserted in replace.ts applies to them too.
-
 import './encoder.ts';
 import './record.ts';
 import './record-batch.ts';
