@@ -200,7 +200,7 @@ t.test('a hint names no window shorter than a period, and no instants that do no
   t.match(whatFits(asked, 0.09), /^Narrow where or layers/);
   t.match(whatFits({ mode: 'raw', ...window }, 0.09), /^One answer reaches to about 2026-01-15T11:50:54.500Z \(54s\)/);
   const instants = { mode: 'at', instants: [NOW - 1_000_000, NOW] } as const;
-  t.match(whatFits(instants, 0.6), /^About 1 instants fit/);
+  t.match(whatFits(instants, 0.6), /^About 1 instant fits/);
   t.match(whatFits(instants, 0.4), /^Narrow where or layers/);
   t.ok(fittingShare({ bytes: 100_000, limit: 50_000 }, 10) < 0.475, 'what is not rows does not shrink');
   t.equal(fittingShare({ bytes: 100_000, limit: 3_000 }, 10), 0);
