@@ -17,7 +17,7 @@ import {
 import { countsForLayer } from './connections.ts';
 import { isCollected, openLayer, pushRecord, type TaskContext } from './context.ts';
 import { pushListingGap } from './gap-records.ts';
-import { type Raw, readRaw } from './raw.ts';
+import { type Raw, toRawText } from './raw.ts';
 import { type Measured, type ReadingSource, toInvalidation, toReading } from './readings.ts';
 
 /** Levels a side in readings and `md.book` (`endpoints.book_depth`). */
@@ -157,7 +157,7 @@ const offerBook = (
     const layer = openLayer(subject.listing, name);
     const isLate = isLateReading(name, change.receivedAt, change.recordedAt);
     if (!countsForLayer(context.state, layer, { connection: subject.connection, isLate })) continue;
-    const raw = name === 'book' ? readRaw(change.raw) : null;
+    const raw = name === 'book' ? toRawText(change.raw) : null;
     const source = makeSource(context, subject, { ...change, layer: name, rev: layer.rev + 1, raw });
     const reading = make(source, change.venueTs);
     const taken = acceptReading(context, subject.listing, { reading, offset: change.offset });

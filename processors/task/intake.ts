@@ -218,9 +218,10 @@ const applyTurn = (context: TaskContext, symbol: string, before: readonly string
   const { store, state } = context;
   const held = state.listings.get(symbol);
   const after = held ? listCollectedNow(context, held) : [];
-  if (held && listBroken(context, held).length > 0)
+  const broken = held ? listBroken(context, held) : [];
+  if (broken.length > 0)
     store.changeListing(symbol, (listing) => {
-      for (const name of listBroken(context, listing)) breakOff(openLayer(listing, name), state.recordedAt);
+      for (const name of broken) breakOff(openLayer(listing, name), state.recordedAt);
     });
   if (before.join() === after.join()) return;
   store.changeListing(symbol, (listing) => {

@@ -9,12 +9,16 @@ export type Raw = string | null | LateRaw;
 /** Its text is formatted when it is read: most changes of a book are replaced before they are published. */
 type LateRaw = { readonly toJSON: () => string | null };
 
+/** The element, to be formatted when it is read. It must not change meanwhile. */
 export const deferRaw = (element: unknown): LateRaw => ({ toJSON: () => formatRaw(element) });
 
-export const readRaw = (raw: Raw): string | null => (typeof raw === 'object' && raw !== null ? raw.toJSON() : raw);
+/** The text of what is held. */
+export const toRawText = (raw: Raw): string | null => (typeof raw === 'object' && raw !== null ? raw.toJSON() : raw);
 
+/** The element in JSON; null when it is too long to keep. An element that is text is JSON already. */
 export const formatRaw = (element: unknown): string | null =>
   keepRaw(typeof element === 'string' ? element : JSON.stringify(element));
 
+/** The text, or null when there is none or it is too long to keep. */
 export const keepRaw = (text: string | undefined): string | null =>
   text === undefined || text.length > RAW_LIMIT ? null : text;

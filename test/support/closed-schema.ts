@@ -1,6 +1,7 @@
 // Judges answers by the schema their endpoint declares, closed: an undocumented member is a fault, and so is a missing one.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Endpoint } from '../../api/contract/endpoint.ts';
+import type { Shape } from '../../api/data-app/schema-parts.ts';
 
 const ajv = new Ajv2020({
   allErrors: true,
@@ -31,13 +32,6 @@ const findValidator = (output: object): ValidateFunction => {
   return held;
 };
 
-type Schema = {
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly patternProperties?: Readonly<Record<string, Schema>>;
-  readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
-  readonly allOf?: readonly Schema[];
-};
 type Members = Readonly<Record<string, unknown>>;
 
 const isMembers = (value: unknown): value is Members =>
@@ -82,13 +76,13 @@ const UNJUDGED: ReadonlySet<string> = new Set([
 
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-const listParts = (schema: Schema): readonly Schema[] => [
+const listParts = (schema: Shape): readonly Shape[] => [
   schema,
   ...[...(schema.anyOf ?? []), ...(schema.allOf ?? [])].flatMap(listParts),
 ];
 
 /** Members of an answer that are not in the declared order, and maps that do not ascend (N-01, H-16a). */
-export const findDisorder = (name: string, schema: Schema, value: unknown, path = ''): string[] => {
+export const findDisorder = (name: string, schema: Shape, value: unknown, path = ''): string[] => {
   const parts = listParts(schema);
   if (Array.isArray(value)) {
     const items = parts.find((part) => part.items !== undefined)?.items ?? {};
@@ -96,7 +90,7 @@ export const findDisorder = (name: string, schema: Schema, value: unknown, path 
   }
   const last = path.split('/').at(-1) ?? '';
   if (!isMembers(value) || UNJUDGED.has(`${last} of ${name}`)) return [];
-  const declared = Object.assign({}, ...parts.map(({ properties = {} }) => properties)) as Record<string, Schema>;
+  const declared = Object.assign({}, ...parts.map(({ properties = {} }) => properties)) as Record<string, Shape>;
   const each = parts.flatMap(({ patternProperties = {} }) => Object.values(patternProperties))[0] ?? {};
   const keys = Object.keys(value);
   const ends = [path.split('/').slice(-2).join('/'), last];
@@ -111,7 +105,7 @@ export const findDisorder = (name: string, schema: Schema, value: unknown, path 
 /** Everything in which a value differs from its declaration: members, types, order. */
 export const listShapeFaults = (name: string, schema: object, answer: unknown): string[] => {
   const validate = findValidator(schema);
-  const disorder = findDisorder(name, schema as Schema, answer);
+  const disorder = findDisorder(name, schema as Shape, answer);
   if (validate(answer)) return disorder;
   return [
     ...(validate.errors ?? []).map((e) => `${e.instancePath} ${e.message} ${JSON.stringify(e.params)}`),

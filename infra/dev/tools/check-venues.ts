@@ -3,7 +3,6 @@
 //   npm run check-venues -- --venue <id>[,<id>…] [--seconds 60]
 //
 // Endpoints are the venue's own; VENUE_ENDPOINTS overrides them, as for the collector (simulators).
-import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startCollector } from '../../../ingest/feed/collector.ts';
 import { createMeters } from '../../../ingest/feed/meters.ts';
@@ -14,6 +13,7 @@ import type { LayerCapability } from '../../../schemas/topics.ts';
 import { createClock } from '../../runtime/clock.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
+import { pauseUnlessAborted } from '../../runtime/pause.ts';
 import { type LayerSeen, VenueCheck } from './venue-check.ts';
 
 type CheckOptions = {
@@ -50,7 +50,7 @@ export const checkVenue = async ({ venue, endpoints, seconds, signal, onStart }:
     random: Math.random,
     log: createLog('check-venues', 'silent'),
   });
-  await pause(seconds * 1_000, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+  await pauseUnlessAborted(seconds * 1_000, signal);
   // A connection that ends because we stop is no finding about the venue.
   const lost = new Map(check.lost);
   collector.stop();
