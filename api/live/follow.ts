@@ -7,8 +7,9 @@ import {
   type Message,
   type PartitionRange,
   type Reader,
-  readPartitions,
   readToEnd,
+  readTopics,
+  type TopicReading,
 } from '../../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { type MeterStep, runStretch } from '../../infra/runtime/steps.ts';
@@ -53,14 +54,10 @@ const findBeginning = async ({ kafka }: FollowDeps, names: Topics, venue: string
   return { venue, rounds, ranges, starts };
 };
 
-type Followed = { readonly reader: Reader; readonly caughtUp: Promise<void> };
+type Following = { readonly reading: TopicReading; readonly caughtUp: Promise<void> };
 
-/** Follows `live` of a venue; a partition is ready once the end it had at the start has been passed. */
-const followVenue = async (
-  { kafka, memory, meterStep }: FollowDeps,
-  names: Topics,
-  beginning: Beginning,
-): Promise<Followed> => {
+/** How `live` of a venue is followed; a partition is ready once the end it had at the start has been passed. */
+const followVenue = ({ memory, meterStep }: FollowDeps, names: Topics, beginning: Beginning): Following => {
   const { venue, rounds, ranges, starts } = beginning;
   for (const [partition, { entries }] of rounds) memory.applyRound(venue, partition, entries);
   const behind = new Map([...ranges].map(([p, { latest }]) => [p, latest]));
@@ -72,7 +69,7 @@ const followVenue = async (
     if (behind.size === 0) resolve();
   };
   for (const partition of ranges.keys()) reach(partition, starts.get(partition) ?? 0);
-  const reader = await readPartitions(kafka, {
+  const reading: TopicReading = {
     topic: names.live(venue),
     partitions: [...ranges.keys()],
     from: (partition) => starts.get(partition) ?? 0,
@@ -92,8 +89,8 @@ const followVenue = async (
       const last = messages.at(-1);
       if (isBehind && last !== undefined) reach(partition, last.offset + 1);
     },
-  });
-  return { reader, caughtUp };
+  };
+  return { reading, caughtUp };
 };
 
 /** All versions ever written, so that `as_of` reaches further back than the rounds do. */
@@ -107,15 +104,11 @@ const readVersions = async ({ kafka, memory }: FollowDeps, names: Topics): Promi
   await Promise.all([listings, capabilities]);
 };
 
-/** Follows how far the store shows history. */
-const followHistory = async (
-  { kafka, memory }: FollowDeps,
-  names: Topics,
-  range: PartitionRange,
-): Promise<Followed> => {
+/** How it is followed how far the store shows history. */
+const followHistory = ({ memory }: FollowDeps, names: Topics, range: PartitionRange): Following => {
   const { promise: caughtUp, resolve } = Promise.withResolvers<void>();
   if (range.earliest >= range.latest) resolve();
-  const reader = await readPartitions(kafka, {
+  const reading: TopicReading = {
     topic: names.watermark,
     partitions: [WATERMARK_PARTITION],
     from: () => range.earliest,
@@ -129,8 +122,8 @@ const followHistory = async (
       }
       if ((messages.at(-1)?.offset ?? 0) + 1 >= range.latest) resolve();
     },
-  });
-  return { reader, caughtUp };
+  };
+  return { reading, caughtUp };
 };
 
 /** Waits until the processors' topics exist: the API may be started first, and answers 503 meanwhile. */
@@ -185,12 +178,15 @@ export const followLive = (deps: FollowDeps): (() => Promise<void>) => {
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   stopped.catch(() => undefined);
   signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  const readers: Reader[] = [];
+  let reader: Reader | null = null;
   const follow = async ({ venues, history }: Beginnings): Promise<void> => {
     for (const { venue, ranges } of venues) memory.expectPartitions(venue, [...ranges.keys()]);
-    const opened = venues.map((beginning) => followVenue(deps, names, beginning));
-    const followed = await Promise.all([...opened, followHistory(deps, names, history)]);
-    readers.push(...followed.map(({ reader }) => reader));
+    const ofVenues = venues.map((beginning) => followVenue(deps, names, beginning));
+    const followed = [...ofVenues, followHistory(deps, names, history)];
+    reader = await readTopics(
+      deps.kafka,
+      followed.map(({ reading }) => reading),
+    );
     await Promise.race([Promise.all(followed.map(({ caughtUp }) => caughtUp)), stopped]);
   };
   const run = async (): Promise<void> => {
@@ -211,6 +207,6 @@ export const followLive = (deps: FollowDeps): (() => Promise<void>) => {
   return async () => {
     stopping.abort();
     await running;
-    await Promise.all(readers.map((reader) => reader.stop()));
+    await reader?.stop();
   };
 };

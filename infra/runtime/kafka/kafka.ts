@@ -24,6 +24,8 @@ export {
   type Reader,
   readPartitions,
   readToEnd,
+  readTopics,
   type Start,
+  type TopicReading,
 } from './reader.ts';
 export { openSender } from './sender.ts';

@@ -5,7 +5,7 @@ import { PartitionFetcher } from './fetch.ts';
 
 export type { Message, Start };
 
-export type ReadOptions = {
+export type TopicReading = {
   readonly topic: string;
   /** All of the topic's partitions when absent. */
   readonly partitions?: readonly number[];
@@ -15,10 +15,13 @@ export type ReadOptions = {
    * held. `highWatermark` is the offset of the next record at the time of the read. A throw ends the reader (`onFatal`).
    */
   readonly onBatch: (partition: number, messages: readonly Message[], highWatermark: number) => void | Promise<void>;
+};
+type ReaderOptions = {
   readonly signal?: AbortSignal;
   /** A handler threw, or the log ends before our position; default: the process ends. */
   readonly onFatal?: (error: unknown) => void;
 };
+export type ReadOptions = TopicReading & ReaderOptions;
 export type Reader = {
   /** Resolves when the running handlers have returned, so a handler must not await it. */
   readonly stop: () => Promise<void>;
@@ -28,13 +31,26 @@ export type Reader = {
  * Follows partitions without end. Resolves when the starting offsets are known, so a reader from `latest` receives everything published
  * afterwards. It waits for brokers that are away; no offset is delivered twice or out of order.
  */
-export const readPartitions = async (handle: KafkaHandle, options: ReadOptions): Promise<Reader> => {
-  const { topic, from, onBatch, signal, onFatal = endProcess } = options;
+export const readPartitions = (handle: KafkaHandle, options: ReadOptions): Promise<Reader> =>
+  readTopics(handle, [options], options);
+
+/** As readPartitions, of several topics with one request to each broker at a time: a broker answers what came to any of them. */
+export const readTopics = async (
+  handle: KafkaHandle,
+  readings: readonly TopicReading[],
+  { signal, onFatal = endProcess }: ReaderOptions = {},
+): Promise<Reader> => {
   signal?.throwIfAborted();
   const fetcher = new PartitionFetcher(handle, onFatal);
   const stop = (): Promise<void> => fetcher.stop();
   signal?.addEventListener('abort', () => void stop(), { once: true });
-  const partitions = options.partitions ?? (await fetcher.listPartitions(topic));
+  await Promise.all(readings.map((reading) => assignTopic(fetcher, reading)));
+  return { stop };
+};
+
+const assignTopic = async (fetcher: PartitionFetcher, reading: TopicReading): Promise<void> => {
+  const { topic, from, onBatch } = reading;
+  const partitions = reading.partitions ?? (await fetcher.listPartitions(topic));
   await Promise.all(
     partitions.map((partition) =>
       fetcher.assign({ topic, partition }, { start: from(partition) }, ({ messages, highWatermark }) =>
@@ -42,7 +58,6 @@ export const readPartitions = async (handle: KafkaHandle, options: ReadOptions):
       ),
     ),
   );
-  return { stop };
 };
 
 export type PartitionRange = { readonly earliest: number; readonly latest: number };
