@@ -90,6 +90,30 @@ export const heldAt = <R extends Pick<Reading, 'layer' | 'recorded_at'>>(
   return reading;
 };
 
+/** Whether a layer is collected at an instant; what was known of its venue at none is collected. */
+const isOnAt = (layer: string, { capabilities, versions, at }: Versions): boolean => {
+  const capability = versionAt(capabilities, at);
+  return capability === null || findListingPolicy(capability, layer, versionAt(versions, at)) === 'on';
+};
+
+/**
+ * Whether readings of a layer are shown at later instants of a stretch: the layer is on there, and holds them (`heldAt`). Null when it was on
+ * throughout: then all are.
+ */
+export const heldWithin = (
+  layer: ReadingLayer,
+  { capabilities, versions }: Omit<Versions, 'at'>,
+  { from, to }: { readonly from: Micros; readonly to: Micros },
+): ((recordedAt: Micros, at: Micros) => boolean) | null => {
+  const turns = [...capabilities, ...versions].map(({ written_at }) => written_at);
+  const stops = turns.some((at) => at > from && at <= to && !isOnAt(layer, { capabilities, versions, at }));
+  if (!stops) return null;
+  return (recordedAt, at) => {
+    const of = { capabilities, versions, at };
+    return isOnAt(layer, of) && heldAt({ layer, recorded_at: recordedAt }, of) !== null;
+  };
+};
+
 /** The newest reading of a listing's layer, as `heldAt`. */
 export const heldReading = (
   { venue }: VenueView,

@@ -116,7 +116,7 @@ export class MarketAt {
     const held = this.#states.get(key) ?? new Map<LiveListing, Map<ReadingLayer, LayerState>>();
     this.#states.set(key, held);
     return {
-      viewOf: ({ listing }) => this.#findVenue(listing.venue),
+      isBehind: (venue) => this.#findVenue(venue).stateLag,
       watermarkOf: (venue) => this.#findVenue(venue).watermark,
       byWatermark: true,
       layersOf: (one) => this.#listLayers(one, plan.layers, { bounds, held }),

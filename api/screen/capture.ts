@@ -8,7 +8,7 @@ import type { UnitsMode } from '../../schemas/units.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
 import { FIELDS, SOURCES } from '../language/fields.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy, findPricePolicy } from '../live/listing-view.ts';
+import { findListingPolicy, findPricePolicy, heldWithin } from '../live/listing-view.ts';
 import { unitCounted } from '../live/members.ts';
 import type { Columns, Need } from '../series/cache.ts';
 import type { Column } from '../series/column.ts';
@@ -44,7 +44,8 @@ export type CaptureOptions = {
   /** Candles count by the watermark alone: one that came meanwhile is not of the instant. */
   readonly byWatermark?: boolean;
   readonly columns: Columns;
-  readonly capability: CapabilityVersion | null;
+  /** Of the listing's venue, ascending. */
+  readonly capabilities: readonly CapabilityVersion[];
   readonly stateLag: boolean;
   readonly units: UnitsMode;
 };
@@ -65,9 +66,10 @@ const lacksField = (spec: ColumnSpec & { kind: 'layer' }, { version }: Selected)
 const findAbsence = (
   spec: ColumnSpec,
   selected: Selected,
-  { capability, stateLag }: CaptureOptions,
+  { capabilities, at, stateLag }: CaptureOptions,
 ): Unknown | null => {
   const { version } = selected;
+  const capability = versionAt(capabilities, at);
   const policy =
     spec.kind === 'candles'
       ? findPricePolicy(capability, spec.priceType, version)
@@ -78,31 +80,49 @@ const findAbsence = (
   return stateLag ? unknown('stale', 'state_lag') : null;
 };
 
+/** A column of a listing, and whether the listing holds the last reading of a period at its end (F-04); candles are always held. */
+type Source = Need & { readonly column: Column; readonly isHeld: (period: number) => boolean };
+
+const always = (): boolean => true;
+
+const toSource = (
+  { spec, bars }: Need,
+  { listing }: Selected,
+  { columns, capabilities, at }: CaptureOptions,
+): Source | null => {
+  const column = columns.columnOf(listing, spec);
+  if (column === undefined) return null;
+  if (spec.kind === 'candles') return { spec, bars, column, isHeld: always };
+  const length = findLength(spec);
+  const { versions } = listing;
+  const holds = heldWithin(spec.layer, { capabilities, versions }, { from: (column.first - 1) * length, to: at });
+  const isHeld = holds && ((period: number) => holds(column.recordedAt(period), period * length));
+  return { spec, bars, column, isHeld: isHeld ?? always };
+};
+
 /**
  * Candles count when they have come and none before them may still come, readings when their last window has ended; a silent period is a gap once it
  * can no longer change.
  */
 const isUsable = (
-  spec: ColumnSpec,
-  { column, period }: { readonly column: Column; readonly period: number },
+  source: Source,
+  period: number,
   known: { readonly watermark: Micros; readonly byWatermark: boolean },
 ): boolean => {
+  const { spec, column, isHeld } = source;
   const end = period * findLength(spec);
   if (known.watermark >= end + SEALS_AFTER) return true;
-  if (!column.has(period)) return false;
+  if (!column.has(period) || !isHeld(period)) return false;
   if (spec.kind === 'layer') return known.watermark >= end;
-  return !known.byWatermark && isUsable(spec, { column, period: period - 1 }, known);
+  return !known.byWatermark && isUsable(source, period - 1, known);
 };
 
 /** The newest period that all columns of a timeframe can use. */
-const newestPeriod = (
-  columns: readonly (readonly [ColumnSpec, Column])[],
-  { at, watermark, byWatermark = false }: CaptureOptions,
-): number => {
+const newestPeriod = (sources: readonly Source[], { at, watermark, byWatermark = false }: CaptureOptions): number => {
   let newest = Number.POSITIVE_INFINITY;
-  for (const [spec, column] of columns) {
-    let period = periodAt(at, findLength(spec));
-    while (watermark !== null && !isUsable(spec, { column, period }, { watermark, byWatermark })) period--;
+  for (const source of sources) {
+    let period = periodAt(at, findLength(source.spec));
+    while (watermark !== null && !isUsable(source, period, { watermark, byWatermark })) period--;
     newest = Math.min(newest, period);
   }
   return newest;
@@ -133,15 +153,13 @@ const explain = (
 };
 
 /** The last `bars` periods of a column up to `last`. */
-type Stretch = {
-  readonly column: Column;
-  readonly spec: ColumnSpec;
-  readonly last: number;
-  readonly bars: number;
-};
+type Stretch = Source & { readonly last: number };
 
 /** The units of the rows, else those of the listing when they were recorded; null for a column that is no quantity. */
-const readUnits = ({ column, spec, last, bars }: Stretch, { listing, version }: Selected): Units | null => {
+const readUnits = (
+  { column, spec, last, bars }: Omit<Stretch, 'isHeld'>,
+  { listing, version }: Selected,
+): Units | null => {
   if (!isQuantitySpec(spec)) return null;
   const [values, recorded] = [column.copy(last, bars), column.copyRecorded(last, bars)];
   return column.copyUnits(last, bars).map((stated, i) => {
@@ -165,14 +183,21 @@ const inOneUnit = ({ values, reasons: given }: Elements, units: Units): Elements
   return { values, reasons };
 };
 
+/** Values of a stretch; NaN where there is none, or the listing does not hold it. */
+const copyHeld = ({ column, last, bars, isHeld }: Stretch): Float64Array => {
+  const values = column.copy(last, bars);
+  if (isHeld !== always) for (let i = 0; i < bars; i++) if (!isHeld(last - bars + 1 + i)) values[i] = Number.NaN;
+  return values;
+};
+
 const captureColumn = (stretch: Stretch, selected: Selected, { now, units: mode }: CaptureOptions): CapturedColumn => {
   const { column, spec, last, bars } = stretch;
   const units = readUnits(stretch, selected);
-  const elements = explain(column.copy(last, bars), spec, { last, selected, now });
+  const elements = explain(copyHeld(stretch), spec, { last, selected, now });
   return {
     elements: units === null || mode !== 'published' ? elements : inOneUnit(elements, units),
     end: last * findLength(spec),
-    receivedAt: column.receivedAt(last),
+    receivedAt: stretch.isHeld(last) ? column.receivedAt(last) : null,
     recorded: units === null || mode === 'published' ? null : column.copyRecorded(last, bars),
     units,
     digits: column.digitsOf(last),
@@ -189,8 +214,8 @@ const captureAbsence = ({ spec, bars }: Need, selected: Selected, options: Captu
   return { ...absence, units: readUnits({ column, spec, bars, last }, selected) };
 };
 
-const require = (column: Column | undefined): Column => {
-  if (column !== undefined) return column;
+const require = (source: Source | null): Source => {
+  if (source !== null) return source;
   throw serviceError('DQL_LIMIT', 'The series of the query are more than the service holds at a time.', {
     hint: 'Narrow where, or use smaller windows.',
   });
@@ -199,22 +224,20 @@ const require = (column: Column | undefined): Column => {
 /** Copies what a query reads of one listing. Synchronous, so all of it is of one state. */
 export const capture = (selected: Selected, needs: readonly Need[], options: CaptureOptions): Windows => {
   const captured = new Map<string, Captured>();
-  const held = new Map<string, [ColumnSpec, Column][]>();
+  const byTimeframe = new Map<string, Source[]>();
   for (const need of needs) {
     const { spec } = need;
     const absence = captureAbsence(need, selected, options);
     if (absence !== null) captured.set(specId(spec), absence);
     else {
-      const column = require(options.columns.columnOf(selected.listing, spec));
-      held.set(spec.timeframe, [...(held.get(spec.timeframe) ?? []), [spec, column]]);
+      const source = require(toSource(need, selected, options));
+      byTimeframe.set(spec.timeframe, [...(byTimeframe.get(spec.timeframe) ?? []), source]);
     }
   }
-  for (const columns of held.values()) {
-    const last = newestPeriod(columns, options);
-    for (const [spec, column] of columns) {
-      const bars = needs.find((need) => need.spec === spec)?.bars ?? 1;
-      captured.set(specId(spec), captureColumn({ column, spec, last, bars }, selected, options));
-    }
+  for (const sources of byTimeframe.values()) {
+    const last = newestPeriod(sources, options);
+    for (const source of sources)
+      captured.set(specId(source.spec), captureColumn({ ...source, last }, selected, options));
   }
   return captured;
 };

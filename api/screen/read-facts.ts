@@ -4,7 +4,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import { refuseHole } from '../history/past.ts';
 import type { HistoryReader, HistoryStore } from '../history/store.ts';
-import { type Selected, versionAt } from '../live/listing-book.ts';
+import type { Selected } from '../live/listing-book.ts';
 import { type VenueView, venueView } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 import { type Columns, openSeriesCache, readColumns } from '../series/cache.ts';
@@ -54,7 +54,7 @@ const inUnits = async (plan: Plan, facts: Facts[], { live, history, terms, budge
 
 /** The state of memory at an instant: now, or a moment ago (the rules). All reads of one instant see one state. */
 export type Moment = {
-  readonly viewOf: (one: Selected) => Pick<VenueView, 'capability' | 'stateLag'>;
+  readonly isBehind: (venue: string) => boolean;
   readonly layersOf: (one: Selected) => LayerStates;
   readonly watermarkOf: (venue: string) => Micros;
   /** Candles count by the watermark alone, whenever they came. */
@@ -76,12 +76,11 @@ export const readFactsAt = (
     const loading = columns.ensure(selected, plan.needs, { at: terms.at, begin: () => requireStore(history) });
     if (loading !== null) await budget.within(loading);
     const windows = (one: Selected): Windows => {
-      const { capability, stateLag } = moment.viewOf(one);
-      const watermark = moment.watermarkOf(one.listing.venue);
+      const { capabilities, venue } = requireVenue(live, one);
       const { at, units } = terms;
       const { byWatermark } = moment;
-      const when = { at, now: at, watermark, ...(byWatermark ? { byWatermark } : {}) };
-      return capture(one, plan.needs, { ...when, columns, capability, stateLag, units });
+      const when = { at, now: at, watermark: moment.watermarkOf(venue), ...(byWatermark ? { byWatermark } : {}) };
+      return capture(one, plan.needs, { ...when, columns, capabilities, stateLag: moment.isBehind(venue), units });
     };
     return inUnits(plan, makeFacts(selected, terms, { layers, windows }), reading);
   };
@@ -97,7 +96,7 @@ const readLive = (plan: Plan, selected: readonly Selected[], reading: Reading): 
   }
   const findView = ({ listing }: Selected): VenueView => views.get(listing.venue) as VenueView;
   const moment: Moment = {
-    viewOf: findView,
+    isBehind: (venue) => views.get(venue)?.stateLag ?? false,
     layersOf: (one) => liveLayers(findView(one), one, { layers: plan.layers, terms }),
     watermarkOf: (venue) => live.watermark(venue) ?? 0,
   };
@@ -124,7 +123,7 @@ const readPast = (plan: Plan, selected: readonly Selected[], reading: Reading): 
           now: evaluatedAt,
           watermark: null,
           columns,
-          capability: versionAt(requireVenue(live, one).capabilities, terms.at),
+          capabilities: requireVenue(live, one).capabilities,
           stateLag: false,
           units: terms.units,
         }),

@@ -70,6 +70,7 @@ const beginLoad = (missing: readonly Missing[], { reader, live, last, isOfPast }
         symbol: listing.venueSymbol,
         spec,
         column: new Column(first, reach.last, {
+          isSampled: spec.kind === 'layer',
           isQuantity: isQuantitySpec(spec),
           isOfPast,
           keepsLastRow: spec.kind === 'candles',

@@ -17,7 +17,7 @@ export type PeriodValue = {
   readonly recorded?: Micros;
   /** Where the double does not give the figure back (N-05 rule 1). */
   readonly digits?: Digits | undefined;
-  /** The unit of the row's quantities, where the row has one. Kept by the same columns as `recorded`. */
+  /** The unit of the row's quantities, where the row has one. Kept by columns of quantities. */
   readonly unit?: QuantityUnit | null | undefined;
 };
 
@@ -25,6 +25,8 @@ export type PeriodValue = {
 const UNITS: readonly (QuantityUnit | null)[] = [null, 'base', 'contracts', 'quote'];
 
 export type ColumnOptions = {
+  /** Keeps when each row was recorded: whether the layer still held it at its period's end depends on that (F-04). */
+  readonly isSampled?: boolean;
   /** For conversions: the version in force is that of the instant a row was recorded, the unit is the row's own. */
   readonly isQuantity?: boolean;
   /** Drops elements after the last period, instead of moving on with them: what came later is no part of an answer about the past. */
@@ -48,14 +50,14 @@ export class Column {
 
   /** Room for the periods `first` to `last`; a column that is not of the past moves on with later ones. */
   constructor(first: number, last: number, options: ColumnOptions = {}) {
-    const { isQuantity = false, isOfPast = false, keepsLastRow = false } = options;
+    const { isSampled = false, isQuantity = false, isOfPast = false, keepsLastRow = false } = options;
     this.#keepsLastRow = keepsLastRow;
     const room = Math.max(0, last - first + 1) + (isOfPast ? 0 : SLACK);
     this.#first = first;
     this.#last = isOfPast ? last : Number.POSITIVE_INFINITY;
     this.#values = none(room);
     this.#received = none(room);
-    this.#recorded = isQuantity ? none(room) : null;
+    this.#recorded = isSampled || isQuantity ? none(room) : null;
     this.#units = isQuantity ? new Uint8Array(room) : null;
   }
 
@@ -134,6 +136,11 @@ export class Column {
   receivedAt(period: number): Micros | null {
     const received = this.#received[period - this.#first] ?? Number.NaN;
     return Number.isNaN(received) ? null : received;
+  }
+
+  /** When the period's last reading was recorded; NaN without one, and in a column that does not keep it. */
+  recordedAt(period: number): Micros {
+    return this.#recorded?.[period - this.#first] ?? Number.NaN;
   }
 
   /** The oldest periods make room: `drop-oldest`. */

@@ -1,12 +1,14 @@
 // The capture of a column: why an element is missing, the unit of each, and that units are not mixed (DQL-27, N-07, N-08).
+import fc from 'fast-check';
 import t from 'tap';
 import { NewestReadings } from '../../../api/live/live-message.ts';
 import { type CapturedColumn, capture } from '../../../api/screen/capture.ts';
 import { REASONS } from '../../../api/screen/series.ts';
 import { Column, type PeriodValue } from '../../../api/series/column.ts';
 import { type ColumnSpec, findLength, isQuantitySpec, specId } from '../../../api/series/column-spec.ts';
+import type { Policy } from '../../../schemas/freshness.ts';
 import type { Micros, QuantityUnit } from '../../../schemas/records.ts';
-import type { ListingVersion } from '../../../schemas/topics.ts';
+import type { CapabilityVersion, ListingVersion } from '../../../schemas/topics.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
 import { listing, listingValues, micros, NOW } from '../live-fixture.ts';
 import { HOUR, MINUTE, withCandles } from './market.ts';
@@ -21,7 +23,7 @@ type Element = Partial<PeriodValue> | null;
 /** Elements of the periods that end at noon, oldest first. */
 const findColumn = (spec: ColumnSpec, elements: readonly Element[]): Column => {
   const last = NOON / findLength(spec);
-  const column = new Column(last - 40, last, { isQuantity: isQuantitySpec(spec) });
+  const column = new Column(last - 40, last, { isSampled: spec.kind === 'layer', isQuantity: isQuantitySpec(spec) });
   elements.forEach((element, i) => {
     const period = last - elements.length + 1 + i;
     const received = period * findLength(spec);
@@ -32,6 +34,7 @@ const findColumn = (spec: ColumnSpec, elements: readonly Element[]): Column => {
 
 type Market = {
   readonly versions?: readonly ListingVersion[];
+  readonly capabilities?: readonly CapabilityVersion[];
   readonly units?: UnitsMode;
   readonly stateLag?: boolean;
   readonly watermark?: Micros;
@@ -41,7 +44,8 @@ type Market = {
 const BTC = listing('okx', listingValues({ quantity_unit: 'contracts' }));
 
 const captured = (spec: ColumnSpec, elements: readonly Element[], market: Market = {}) => {
-  const { versions = [BTC], units = 'published', stateLag = false, watermark = null, byWatermark = false } = market;
+  const { versions = [BTC], capabilities = [withCandles('okx')], units = 'published' } = market;
+  const { stateLag = false, watermark = null, byWatermark = false } = market;
   const version = versions.at(-1) ?? BTC;
   const column = findColumn(spec, elements);
   const selected = {
@@ -50,7 +54,7 @@ const captured = (spec: ColumnSpec, elements: readonly Element[], market: Market
   };
   const options = { at: NOON, now: NOW, watermark, byWatermark, columns: { columnOf: () => column } };
   const needs = [{ spec, bars: elements.length }];
-  const windows = capture(selected, needs, { ...options, capability: withCandles('okx'), stateLag, units });
+  const windows = capture(selected, needs, { ...options, capabilities, stateLag, units });
   return windows.get(specId(spec));
 };
 
@@ -135,4 +139,70 @@ t.test('what a column counts in does not depend on whether it holds (N-08)', asy
   t.match(lags, { status: 'stale', reason: 'state_lag' });
   t.same(lags?.units, holds?.units);
   t.same(lags?.units, ['quote', 'quote']);
+});
+
+const MARK: ColumnSpec = { kind: 'layer', layer: 'mark', member: 'mark', timeframe: '1m' };
+const turnTo = (policy: Policy, written_at: Micros): CapabilityVersion => ({
+  ...withCandles('okx', { mark: { policy } }),
+  written_at,
+});
+
+t.test(
+  'a reading from before its layer was off is no element, nor is one of a layer that is off at the end (F-04)',
+  async (t) => {
+    const around = (...turns: (readonly [Policy, secondsToNoon: number])[]): Market => ({
+      capabilities: [
+        withCandles('okx'),
+        ...turns.map(([policy, seconds]) => turnTo(policy, NOON + seconds * 1_000_000)),
+      ],
+    });
+    const at = (seconds: number): Element => ({
+      received: NOON + seconds * 1_000_000,
+      recorded: NOON + seconds * 1_000_000,
+    });
+    const elements = [{}, at(-90), at(-20)];
+    const worth = (market: Market) => worths(captured(MARK, elements, market));
+    t.same(worth({}), [1, 1, 1]);
+    t.same(worth(around(['off', -80], ['on', -70])), [1, 'gap', 1]);
+    t.same(worth(around(['off', -100], ['on', -95])), [1, 1, 1], 'it was read after');
+    t.same(worth(around(['off', -70], ['on', -30])), [1, 'gap', 1], 'off at the end');
+    t.same(worth(around(['not_published', -80], ['on', -70])), [1, 1, 1], 'back to the reading that was');
+    t.same(worth(around(['not_published', -70], ['on', -30])), [1, 'gap', 1]);
+    const off = { ...BTC, written_at: NOON - 15_000_000, record: { ...BTC.record, off: ['mark'] } };
+    const on = { ...BTC, written_at: NOON - 10_000_000 };
+    t.same(worth({ versions: [BTC, off, on] }), [1, 1, 'gap'], 'off for this listing alone');
+    const found = captured(MARK, elements, { versions: [BTC, off, on] }) as CapturedColumn;
+    t.equal(found.receivedAt, null, 'nothing of the newest period was used (DQL-29)');
+    const live = captured(MARK, elements, { versions: [BTC, off, on], watermark: NOON }) as CapturedColumn;
+    t.equal(live.end, NOON - MINUTE, 'a reading may still come for the newest period');
+  },
+);
+
+t.test('an element is what a history of its period gives, whatever was switched when (DQL-26)', async () => {
+  const turn = fc.record({ at: fc.nat(400), policy: fc.constantFrom<Policy>('on', 'off', 'not_published') });
+  const drawn = fc.record({
+    turns: fc.array(turn, { maxLength: 5 }),
+    read: fc.array(fc.nat(59), { minLength: 6, maxLength: 6 }),
+  });
+  const isRight = ({ turns, read }: typeof drawn extends fc.Arbitrary<infer D> ? D : never): boolean => {
+    const start = NOON - 6 * MINUTE;
+    const capabilities = [withCandles('okx')].concat(
+      [...turns].sort((a, b) => a.at - b.at).map(({ at, policy }) => turnTo(policy, start + at * 1_000_000)),
+    );
+    const elements = read.map((second, i): Element => {
+      const received = start + i * MINUTE + second * 1_000_000;
+      return { received, recorded: received };
+    });
+    const policyAt = (at: Micros) => capabilities.findLast(({ written_at }) => written_at <= at)?.layers.mark?.policy;
+    const expected = read.map((second, i) => {
+      const end = start + (i + 1) * MINUTE;
+      for (let at = start + i * MINUTE + second * 1_000_000; at <= end; at += 1_000_000)
+        if (policyAt(at) === 'off') return 'gap';
+      return policyAt(end) === 'on' ? 1 : 'gap';
+    });
+    // A layer that is off now has no series at all.
+    const found = captured(MARK, elements, { capabilities: [...capabilities, turnTo('on', NOON)] });
+    return expected.slice(0, -1).every((value, i) => worths(found)[i] === value);
+  };
+  fc.assert(fc.property(drawn, isRight), { numRuns: 300 });
 });
