@@ -29,7 +29,7 @@ export type BookForm = 'published' | 'assembled';
 /** An assembled book: its values are not those of its message. */
 type WholeBook = Omit<BookRecord, 'values'> & { readonly values: unknown };
 
-type Applied = { readonly values: BookRecord['values']; readonly full: FullSides | undefined };
+type Applied = Pick<BookRecord, 'values' | 'venue_ts'> & { readonly full: FullSides | undefined };
 type HeldBook = { sync: BookSync<Applied>; levels: Book; crossed: boolean };
 type Changed = { readonly book: HeldBook; readonly record: BookRecord };
 
@@ -55,15 +55,17 @@ export class RecordedBooks {
     this.#books.set(symbol, book);
     const step = stepBookSync(this.#venue.bookRule, book.sync, {
       chain: isFirstSnapshot(this.#venue, book, chain) ? { ...chain, kind: 'snapshot' } : chain,
-      payload: { values: record.values, full: chain.full },
+      payload: { values: record.values, venue_ts: record.venue_ts, full: chain.full },
     });
     book.sync = step.state;
     const broke = step.broke ? [toGap(record, 'sequence_break')] : [];
     if (this.#form === 'published') return [record, ...broke];
     if (step.broke || step.apply.length > 0) this.#changed.delete(symbol);
-    if (step.apply.length > 0) {
+    const last = step.apply.at(-1);
+    if (last !== undefined) {
       applyAll(book, step.apply);
-      this.#changed.set(symbol, { book, record });
+      // A snapshot may join newer diffs that arrived before it: the book is then that of the last of them (D-54).
+      this.#changed.set(symbol, { book, record: { ...record, venue_ts: last.venue_ts ?? record.venue_ts } });
     }
     return broke;
   }

@@ -257,6 +257,25 @@ t.test('a hole after the join gives a gap', async (t) => {
   });
 });
 
+t.test(
+  'a snapshot that joins newer diffs is the book of the last of them, with its stamp, as it is served (D-54)',
+  async (t) => {
+    const snapshot = (lastUpdateId: number) =>
+      rest('https://fapi.binance.com/fapi/v1/depth?symbol=AUSDT&limit=1000', {
+        ...{ lastUpdateId, T: 1_700_000_000_000, bids: [['5', '1']], asks: [['6', '1']] },
+      });
+    const diffs = [diff(9, 12, 8, ['5', '7']), diff(13, 14, 12, ['5', '8'])];
+    const [joined] = (await books(recording('joined.ndjson', [...diffs, snapshot(10)]))).lines;
+    t.match(JSON.parse(joined ?? ''), {
+      venue_ts: '2023-11-14T22:13:20.001Z',
+      values: { sequence: '14' },
+      src: { line: 3 },
+    });
+    const [alone] = (await books(recording('alone.ndjson', [...diffs, snapshot(20)]))).lines;
+    t.match(JSON.parse(alone ?? ''), { venue_ts: '2023-11-14T22:13:20.000Z', values: { sequence: '20' } });
+  },
+);
+
 t.test('a line ends at its line feed, whatever else a message contains', async (t) => {
   const path = join(folder, 'separators.ndjson');
   const trade = ws({ e: 'trade', s: 'A\u2028B\u2029USDT', t: 1, p: '5', q: '1', T: 1_700_000_000_000, m: true });
