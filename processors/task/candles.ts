@@ -12,7 +12,7 @@ import { isFinal, knownMinute, presentMinute } from './minutes.ts';
 import { pushLive } from './outputs.ts';
 import { longerKnown } from './rollups.ts';
 import { type CandleIdentity, type CandleRow, candleRow } from './rows.ts';
-import type { CandleState, CandleView, ConnectionView, ListingState, ListingView, Minute } from './state.ts';
+import type { CandleState, CandleView, ConnectionView, ListingState, ListingView, Minute, TaskView } from './state.ts';
 import { capabilityAt, collectsLayer, listingAt } from './versions.ts';
 
 const openCandles = (listing: ListingState, priceType: PriceType): CandleState => {
@@ -131,6 +131,12 @@ const isPast = ({ values }: CandleRecord, { openedAt }: ConnectionView): boolean
   values.open_time + MICROS_PER_MINUTE < openedAt - PAST;
 
 const formatSpan = (connection: ConnectionView): string => `${connection.conn_id}@${connection.span.from}`;
+
+/** Whether a span (a key of `newest`) is the current one of a connection that is alive. */
+export const isSpanAlive = ({ connections }: TaskView, key: string): boolean => {
+  const connection = connections.get(key.slice(0, key.lastIndexOf('@')));
+  return connection?.span.to === null && formatSpan(connection) === key;
+};
 
 /** A newer minute arrived on this connection earlier: this one was over when its answer was made. */
 const isBehind = (candles: CandleView, connection: ConnectionView, openTime: Micros): boolean =>

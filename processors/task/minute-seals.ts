@@ -3,7 +3,7 @@ import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
 import { type CoverName, PRICE_CANDLES } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 import { COUNTS_WITHIN, SEALS_AFTER } from '../../schemas/windows.ts';
-import { collectsPrice, joinFigures, openSeries, type PriceSeries, toCandleIdentity } from './candles.ts';
+import { collectsPrice, isSpanAlive, joinFigures, openSeries, type PriceSeries, toCandleIdentity } from './candles.ts';
 import { coversListing } from './connections.ts';
 import { computeWatermark, pushSealed, type TaskContext } from './context.ts';
 import { isFinal, knownMinute, missingMinute } from './minutes.ts';
@@ -35,6 +35,7 @@ export const sealMinutes = (context: TaskContext, listing: ListingState, range: 
     }
     foldUncollected(candles, folded, life.at);
     forgetSealed(candles, range.at);
+    forgetEnded(context.state, candles, range.at);
   }
 };
 
@@ -111,8 +112,9 @@ const explainMinute = ({ state }: TaskContext, { listing, priceType }: PriceSeri
   const end = openTime + MICROS_PER_MINUTE;
   const cause = gapCause(state, listing, { layer, from: openTime, at: end });
   if (cause !== 'no_update') return missingMinute(openTime, cause);
-  // A minute is published after its end: a loss before it stops counting explains it too.
-  return missingMinute(openTime, gapCause(state, listing, { layer, from: end, at: end + COUNTS_WITHIN }));
+  // A minute is published after its end: a loss before it stops counting explains it too; that the listing ended meanwhile does not.
+  const after = gapCause(state, listing, { layer, from: end, at: end + COUNTS_WITHIN });
+  return missingMinute(openTime, after === 'not_listed' ? cause : after);
 };
 
 const findCover = (state: TaskView, { symbol }: ListingView, priceType: PriceType): CoverName => {
@@ -123,7 +125,7 @@ const findCover = (state: TaskView, { symbol }: ListingView, priceType: PriceTyp
 };
 
 const forgetSealed = (candles: CandleState, to: Micros): void => {
-  const { minutes, proved, newest } = candles;
+  const { minutes, proved } = candles;
   candles.told ??= {};
   const { told } = candles;
   for (const at of Object.keys(told)) if (Number(at) <= to - REPEATED_FOR) delete told[Number(at)];
@@ -134,5 +136,10 @@ const forgetSealed = (candles: CandleState, to: Micros): void => {
     delete minutes[at];
   }
   for (const at of Object.keys(proved)) if (Number(at) + MICROS_PER_MINUTE <= to) delete proved[Number(at)];
-  for (const [key, at] of Object.entries(newest)) if (at + MICROS_PER_MINUTE <= to - SEALS_AFTER) delete newest[key];
+};
+
+/** The newest minute of a span proves what follows it however long ago it was, while the span lasts (H-12). */
+const forgetEnded = (state: TaskView, { newest }: CandleState, to: Micros): void => {
+  for (const [key, at] of Object.entries(newest))
+    if (at + MICROS_PER_MINUTE <= to - SEALS_AFTER && !isSpanAlive(state, key)) delete newest[key];
 };

@@ -1,9 +1,10 @@
 // Candles and events of the task: what a minute keeps, proved empty minutes, gaps, exact roll-ups, repeats of ids.
 import { Decimal } from 'decimal.js';
 import t from 'tap';
+import { listingId } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
-import { allLayers, BAR, type Bar, kline, MINUTE, trade } from '../support/task-logs.ts';
+import { allLayers, BAR, type Bar, kline, MINUTE, reference, trade } from '../support/task-logs.ts';
 
 const SPEC = { venue: allLayers, partition: 0, shards: 1 };
 const COVERS = [{ layers: ['trades', 'liquidation', 'candles'], symbols: null }];
@@ -572,3 +573,37 @@ t.test(
     t.end();
   },
 );
+
+/** The minutes of trades of BTCUSDT: their status, without trades or not, or the cause of their gap. */
+const findMinutes = (log: TestLog): readonly string[] =>
+  listRows(runTask(SPEC, log.records).outputs, 'candles')
+    .filter(({ texts }) => texts['timeframe'] === '1m' && texts['price_type'] === 'trade')
+    .filter(({ texts }) => texts['listing'] === listingId('binance', 'BTCUSDT'))
+    .map(({ texts, integers }) => texts['gap_cause'] ?? (integers['minutes_no_trades'] === 1 ? 'empty' : 'traded'));
+
+t.test('the minute before a candle is proved empty by it however long the connection was silent before (H-12)', (t) => {
+  for (const silent of [1, 2, 3, 4, 8]) {
+    const log = begin();
+    log.open('k1', 'market', COVERS);
+    log.run(MINUTE + SECOND, ['k1']);
+    kline(log, 0);
+    log.run((silent + 1) * MINUTE, ['k1'], SECOND);
+    kline(log, silent + 1);
+    log.run(110 * SECOND, ['k1'], SECOND);
+    const expected = ['traded', ...Array.from({ length: silent - 1 }, () => 'no_update'), 'empty', 'traded'];
+    t.same(findMinutes(log), expected, `silent for ${silent} minutes`);
+  }
+  t.end();
+});
+
+t.test('a listing that ends after a minute explains nothing of it (L-08, H-07)', (t) => {
+  const log = begin();
+  log.open('k1', 'market', COVERS);
+  log.run(MINUTE + SECOND, ['k1']);
+  kline(log, 0);
+  log.run(MINUTE + 30 * SECOND, ['k1']);
+  reference(log, ['ETHUSDT']);
+  log.run(5 * MINUTE, ['k1']);
+  t.same(findMinutes(log), ['traded', 'no_update', 'not_listed']);
+  t.end();
+});
