@@ -607,3 +607,25 @@ t.test('a listing that ends after a minute explains nothing of it (L-08, H-07)',
   t.same(findMinutes(log), ['traded', 'no_update', 'not_listed']);
   t.end();
 });
+
+t.test(
+  'a longer candle is told before its seal once each of its minutes is known, in whatever order they come (H-16k)',
+  (t) => {
+    const log = begin();
+    log.open('p1', 'prices', COVERS);
+    log.run(2 * MINUTE + SECOND, ['k1', 'p1'], SECOND);
+    kline(log, 1);
+    log.run(10 * SECOND, ['k1', 'p1'], SECOND);
+    answer(log, 'p1', [[0, BAR]]);
+    const told = runTask(SPEC, log.records).outputs.map(({ live }) =>
+      live.flatMap(({ kind, row }) =>
+        kind === 'provisional' && row?.table === 'candles' ? row.texts['timeframe'] : [],
+      ),
+    );
+    t.same(
+      told.filter(({ length }) => length > 0),
+      [['1m'], ['1m', '2m']],
+    );
+    t.end();
+  },
+);

@@ -383,17 +383,23 @@ t.test('a book that is crossed and then broken is explained by each from its mom
   diff(log, { U: 101, u: 102, pu: 100 }, { b: [['200', '1']] });
   log.run(20 * SECOND, ['k1']);
   diff(log, { U: 201, u: 202, pu: 200 }, { b: [['201', '1']] });
-  log.run(180 * SECOND, ['k1']);
+  log.run(20 * SECOND, ['k1']);
+  snapshot(log, 300);
+  diff(log, { U: 300, u: 301, pu: 299 }, { b: [['99', '1']] });
+  log.run(160 * SECOND, ['k1']);
   const rows = listRows(runTask(SPEC, log.records).outputs, 'book');
   t.same(
-    rows.slice(1, 6).map(({ at, texts }) => [(at - START) / SECOND, texts['gap_cause']]),
+    rows.slice(1, 8).map(({ at, texts }) => [(at - START) / SECOND, texts['gap_cause'] ?? texts['status']]),
     [
       [20, 'crossed_book'],
       [30, 'crossed_book'],
       [40, 'sequence_break'],
       [50, 'sequence_break'],
-      [60, 'sequence_break'],
+      [60, 'present'],
+      [70, 'no_update'],
+      [80, 'no_update'],
     ],
+    'and neither explains what follows the next whole book',
   );
   t.end();
 });

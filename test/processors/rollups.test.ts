@@ -1,4 +1,7 @@
-// Longer candles over minutes that count in different units: the prices of the period are known, its volume is not (H-13, N-08).
+// Longer candles: exact folds of their minutes, whatever these lack, and what is known of them where minutes count in different units (H-13, N-08).
+import { isDeepStrictEqual } from 'node:util';
+import { Decimal } from 'decimal.js';
+import fc from 'fast-check';
 import t from 'tap';
 import { foldMinute } from '../../processors/task/rollups.ts';
 import { type CandleRow, candleRow } from '../../processors/task/rows.ts';
@@ -72,3 +75,71 @@ t.test('a unit that returns does not make the sum known again', (t) => {
   t.equal(row?.texts['null_reasons'], '{"volume":"unit_unknown"}');
   t.end();
 });
+
+type Figures = { readonly [name in 'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover']: string | null };
+/** A published minute, which has no prices when it had no trades; null: a proved empty one. */
+type Published = { readonly figures: Figures; readonly trades: number | null } | null;
+
+const published = (n: number, bar: Published): CandleRow => {
+  const made = makeMinute(n, bar && { volume: '0', unit: 'base' });
+  if (bar === null || made.minute === null) return made;
+  const values = { ...made.minute.values, ...bar.figures, trades: bar.trades };
+  return { ...made, ...bar, minute: { ...made.minute, values } };
+};
+
+const ExactDecimal = Decimal.clone({ precision: 100, toExpPos: 100, toExpNeg: -100 });
+
+/** The period as H-13 has it, read off its minutes. */
+const expected = (bars: readonly Published[]) => {
+  const present = bars.filter((bar) => bar !== null);
+  const list = (name: keyof Figures) => present.map(({ figures }) => figures[name]);
+  const known = (name: keyof Figures) => list(name).filter((digits) => digits !== null);
+  const sum = (name: 'volume' | 'turnover') =>
+    list(name).includes(null) ? null : ExactDecimal.sum(0, ...known(name)).toString();
+  const pick = (name: 'high' | 'low', of: (...values: string[]) => Decimal) =>
+    known(name).length === 0 ? null : of(...known(name)).toString();
+  const [open, close] = [known('open').at(0) ?? null, known('close').at(-1) ?? null];
+  const [high, low] = [
+    pick('high', (...all) => ExactDecimal.max(...all)),
+    pick('low', (...all) => ExactDecimal.min(...all)),
+  ];
+  const trades = present.some((bar) => bar.trades === null)
+    ? null
+    : present.reduce((n, bar) => n + (bar.trades ?? 0), 0);
+  if (present.length === 0) return { figures: { volume: '0' }, trades: null };
+  return { figures: { open, high, low, close, volume: sum('volume'), turnover: sum('turnover') }, trades };
+};
+
+t.test(
+  'a longer candle has the first and last price, the extremes and the sums of its minutes, exactly (H-12, H-13)',
+  (t) => {
+    const digits = fc.integer({ min: 1, max: 99_999 }).map((n) => new ExactDecimal(n).div(1000).toString());
+    const priced = fc.record({ open: digits, high: digits, low: digits, close: digits });
+    const unpriced = fc.constant({ open: null, high: null, low: null, close: null });
+    const amounts = fc.record({ volume: digits, turnover: fc.option(digits, { freq: 5 }) });
+    const bar = fc.oneof(
+      fc.constant(null),
+      fc.record({ prices: priced, amounts, trades: fc.option(fc.nat(9), { freq: 5 }) }),
+      fc.record({ prices: unpriced, amounts: fc.constant({ volume: '0', turnover: '0' }), trades: fc.constant(0) }),
+    );
+    const isRight = (drawn: readonly (typeof bar extends fc.Arbitrary<infer B> ? B : never)[]): boolean => {
+      const bars = drawn.map((one) => one && { figures: { ...one.prices, ...one.amounts }, trades: one.trades });
+      const candles: CandleState = { minutes: {}, proved: {}, newest: {}, rollups: {} };
+      const longer = bars.flatMap((one, n) => foldMinute(candles, published(n, one), 0));
+      const found = longer.find(({ timeframe, openTime }) => timeframe === '5m' && openTime === START);
+      if (found === undefined) return false;
+      const wanted = {
+        ...expected(bars),
+        closeTime: START + 5 * MINUTE,
+        gapCause: null,
+        present: bars.filter((one) => one !== null).length,
+        stampsOf: bars.some((one) => one !== null) ? START + bars.findLastIndex((one) => one !== null) * MINUTE : null,
+      };
+      const { figures, trades, closeTime, gapCause, counted, minute } = found;
+      const rolled = { figures, trades, closeTime, gapCause, present: counted.present };
+      return isDeepStrictEqual({ ...rolled, stampsOf: minute?.values.open_time ?? null }, wanted);
+    };
+    fc.assert(fc.property(fc.array(bar, { minLength: 5, maxLength: 5 }), isRight), { numRuns: 100 });
+    t.end();
+  },
+);

@@ -59,11 +59,17 @@ t.test('a reading recorded more than 100 s after its window is a late row and no
   const { outputs, task } = runTask(SPEC, log.records);
   const rows = listRows(outputs, 'mark').filter((r) => r.texts['status'] === 'present');
   t.same(
-    rows.map((r) => [r.figures['mark'], r.flags['late']]),
+    rows.map((r) => [r.figures['mark'], r.flags['late'], r.instants['from_at'], r.at]),
     [
-      ['999', true],
-      ['101', false],
+      ['999', true, START, START + 10 * SECOND],
+      ['101', false, START, START + 10 * SECOND],
     ],
+    'of its own window (H-06)',
+  );
+  t.same(
+    outputs.flatMap(({ md }) => md.flatMap(({ layer, values }) => (layer === 'mark' ? values : []))),
+    [{ mark: '101', index: '100' }],
+    'and no record of it for consumers (D-05)',
   );
   t.equal(
     task.state.listings.get('BTCUSDT')?.layers.get('mark')?.reading?.values['mark'],
@@ -124,6 +130,37 @@ t.test('a reading recorded at most 100 s after its window counts, though it is n
       [10 * SECOND, '101', false],
       [20 * SECOND, '102', false],
     ],
+  );
+  t.end();
+});
+
+t.test('a reading that comes after its window has ended is told again until the seal (H-16k)', (t) => {
+  const log = begin();
+  log.run(35 * SECOND, ['k1']);
+  const heldAt = log.now;
+  const told: (readonly [number, string])[] = [];
+  for (const [receivedAt, price] of [
+    [START + 12 * SECOND, '101'],
+    [START + 29 * SECOND, '102'],
+    [START + 11 * SECOND, '100'],
+  ] as const) {
+    log.now = receivedAt;
+    const { offset } = mark(log, price, { recordedAt: heldAt + 1000 });
+    const { outputs } = runTask(SPEC, log.records);
+    const rows = (outputs[offset]?.live ?? []).flatMap(({ kind, row }) => (kind === 'provisional' && row ? row : []));
+    for (const { table, at, figures, instants } of rows) {
+      if (table !== 'mark') continue;
+      t.equal(instants['from_at'], at - 10 * SECOND);
+      told.push([(at - START) / SECOND, figures['mark'] ?? '']);
+    }
+  }
+  t.same(
+    told,
+    [
+      [20, '101'],
+      [30, '102'],
+    ],
+    'the newest ended window too; a reading that is not the last of its window changes nothing',
   );
   t.end();
 });

@@ -151,3 +151,49 @@ t.test('a minute whose messages were not all read is not proved empty by a later
   t.same(causes(true), ['present', 'present', 'missing', 'present']);
   t.end();
 });
+
+t.test(
+  'a longer candle has the cause of its first minute that is none; that of an uncollected one is not known (H-13, L-08)',
+  (t) => {
+    const log = new TestLog();
+    log.capability(allLayers);
+    reference(log);
+    log.open('k1', 'market', COVERS);
+    for (let minute = 0; minute < 15; minute += 1) {
+      log.run(START + (minute + 1) * MINUTE - log.now, ['k1'], SECOND);
+      if (minute < 1 || (minute > 3 && minute !== 7 && minute !== 8)) kline(log, minute);
+      log.run(SECOND, ['k1'], SECOND);
+      if (minute === 0) log.json('capability', 'collector', 'c1', nothing);
+      if (minute === 3) log.capability(allLayers);
+    }
+    log.json('lost', 'market', 'k1', { lost_at: log.now, cause: 'venue_down', detail: '' });
+    log.run(5 * MINUTE, [], SECOND);
+    const { outputs } = runTask({ venue: allLayers, partition: 0, shards: 1 }, log.records);
+    const causes = (timeframe: string) =>
+      listRows(outputs, 'candles')
+        .filter(({ texts }) => texts['timeframe'] === timeframe && texts['price_type'] === 'trade')
+        .map(({ at, texts }) => [(at - START) / MINUTE, texts['gap_cause'] ?? texts['status']]);
+    t.same(
+      causes('1m').slice(0, 8),
+      [
+        [0, 'present'],
+        [4, 'present'],
+        [5, 'present'],
+        [6, 'present'],
+        [7, 'no_update'],
+        [8, 'present'],
+        [9, 'present'],
+        [10, 'present'],
+      ],
+      'an uncollected minute is no row',
+    );
+    t.same(causes('5m').slice(0, 3), [
+      [0, 'unknown'],
+      [5, 'no_update'],
+      [10, 'present'],
+    ]);
+    t.same(causes('15m'), [[0, 'unknown']]);
+    t.same(causes('3m')[0], [3, 'unknown'], 'one that ends uncollected is no row');
+    t.end();
+  },
+);
