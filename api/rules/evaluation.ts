@@ -44,6 +44,7 @@ const findReason = (instrument: Instrument): RuleReason => {
     case 'stale':
       return 'stale_input';
     case 'missing':
+    case 'present': // Its figure cannot be converted.
       return 'missing_input';
     default:
       return 'not_published';

@@ -15,8 +15,8 @@ import { specId } from '../series/column-spec.ts';
 import type { Captured, CapturedColumn } from './capture.ts';
 import type { Leaf } from './evaluate.ts';
 import { type Facts, findMark, type LayerState, requireLayer } from './facts.ts';
-import { type AtomValue, atomValue, listColumns, REASONS, requireFunction } from './series.ts';
-import { firstUnknown, NO_VALUE, toNumber, type Unknown, unknown, type Value } from './values.ts';
+import { type AtomValue, atomValue, listColumns, REASONS, requireFunction, UNIT_UNKNOWN_AT } from './series.ts';
+import { firstUnknown, NO_VALUE, toNumber, UNIT_UNKNOWN, type Unknown, unknown, type Value } from './values.ts';
 
 export type LeafValue = {
   readonly value: Value;
@@ -62,8 +62,6 @@ const converted = ({ digits, unit, version }: Quantity, facts: Facts): Digits | 
   const mark = needsMark(unit, mode, listing) ? findMark(facts) : null;
   return convertQuantity({ digits, unit, mode, listing, mark });
 };
-
-const UNIT_UNKNOWN = unknown('missing', 'unit_unknown');
 
 type RuleName = 'tick_size' | 'lot_size' | 'min_qty';
 
@@ -201,9 +199,8 @@ const readMemberValue = (layer: ReadingLayer, member: string, facts: Facts): Lea
   const { value, unit, digits } = readMember(reading, member, facts);
   if (value.kind !== 'unknown')
     return makeLeafValue(state, layer, { value, unit, digits, status: 'present', reason: null });
-  // A figure that cannot be converted does not change what the layer is (L-07).
-  const status = value === UNIT_UNKNOWN ? answer.status : value.status;
-  return makeLeafValue(state, layer, { value, unit, digits, status, reason: value.reason });
+  const { status, reason } = value;
+  return makeLeafValue(state, layer, { value, unit, digits, status, reason });
 };
 
 const readDepth = (name: string, band: string, facts: Facts): LeafValue => {
@@ -263,6 +260,7 @@ const unitOfSeries = (node: Node, facts: Facts): string => {
 const toValue = (atom: AtomValue): Value => {
   if ('number' in atom) return toNumber(atom.number);
   if ('truth' in atom) return { kind: 'truth', value: atom.truth };
+  if (atom.reason === UNIT_UNKNOWN_AT) return UNIT_UNKNOWN;
   return unknown('missing', REASONS[atom.reason] ?? 'no_value');
 };
 

@@ -7,7 +7,8 @@ export type Truth = boolean | null;
 
 export type Unknown = {
   readonly kind: 'unknown';
-  readonly status: Exclude<Status, 'present'>;
+  /** `present` for a figure that is there and cannot be converted: `unit_unknown` never changes the status (L-07). */
+  readonly status: Status;
   readonly reason: string;
 };
 export type Value =
@@ -21,6 +22,7 @@ export type Value =
 
 export const unknown = (status: Unknown['status'], reason: string): Unknown => ({ kind: 'unknown', status, reason });
 export const NO_VALUE = unknown('missing', 'no_value');
+export const UNIT_UNKNOWN = unknown('present', 'unit_unknown');
 
 /** NaN and infinities do not exist: what would give one has no value (N-05). */
 export const toNumber = (value: number): Value => (Number.isFinite(value) ? { kind: 'number', value } : NO_VALUE);
@@ -29,7 +31,7 @@ export const toNumber = (value: number): Value => (Number.isFinite(value) ? { ki
 export const toInterval = (low: number, high: number): Value =>
   low === high ? toNumber(low) : { kind: 'interval', low, high };
 
-const STATUS_ORDER: readonly Unknown['status'][] = ['off', 'not_published', 'missing', 'stale'];
+const STATUS_ORDER: readonly Unknown['status'][] = ['off', 'not_published', 'missing', 'stale', 'present'];
 const REASON_ORDER = [
   ...['policy_off', 'venue_capability', 'connection_lost', 'state_lag', 'horizon_unknown', 'horizon_passed'],
   ...['freshness_bound', 'no_value', 'gap', 'not_retained', 'insufficient_history', 'unit_unknown'],

@@ -165,5 +165,5 @@ t.test('of several unknowns the first by class, then by reason, is returned (L-0
   const of = (status: string, reason: string): Worth => ({ is: 'unknown', status, reason });
   t.equal(findFirst([of('stale', 'freshness_bound'), of('stale', 'connection_lost')]).reason, 'connection_lost');
   t.equal(findFirst([of('missing', 'gap'), of('off', 'policy_off')]).reason, 'policy_off');
-  t.equal(findFirst([of('stale', 'state_lag'), of('missing', 'unit_unknown')]).reason, 'unit_unknown');
+  t.equal(findFirst([of('present', 'unit_unknown'), of('stale', 'state_lag')]).reason, 'state_lag');
 });

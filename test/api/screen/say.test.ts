@@ -4,21 +4,23 @@ import { compile } from '../../../api/language/compile.ts';
 import { makeBounds } from '../../../api/live/bounds.ts';
 import { venueView } from '../../../api/live/listing-view.ts';
 import type { LiveVenue } from '../../../api/live/memory.ts';
-import { NO_WINDOWS } from '../../../api/screen/capture.ts';
+import { NO_WINDOWS, type Windows } from '../../../api/screen/capture.ts';
 import { liveLayers } from '../../../api/screen/facts.ts';
 import { Instrument } from '../../../api/screen/instrument.ts';
 import { makePlan } from '../../../api/screen/plan.ts';
+import { UNIT_UNKNOWN_AT } from '../../../api/screen/series.ts';
 import { valueObject } from '../../../api/screen/show.ts';
 import { toNumber, unknown, type Value } from '../../../api/screen/values.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
+import { specId } from '../../../api/series/column-spec.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import type { Reading } from '../../../schemas/topics.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
 import { type Feed, listing, listingValues, market, markReading, NOW, reading } from '../live-fixture.ts';
 
 /** BTC-PERP, whose listings are binance's, then okx's. */
-const bitcoin = ({ memory }: Feed, expression: string, units: UnitsMode) => {
+const bitcoin = ({ memory }: Feed, expression: string, units: UnitsMode, windows: Windows = NO_WINDOWS) => {
   const directory = findDirectory(memory);
   const { query } = compile({ text: `where base = BTC select ${expression}` }, directory.codes);
   const plan = makePlan(query, units);
@@ -27,7 +29,7 @@ const bitcoin = ({ memory }: Feed, expression: string, units: UnitsMode) => {
   const facts = selectListings(names, directory, { at: NOW }).map((selected) => {
     const view = venueView(memory, memory.venue(selected.listing.venue) as LiveVenue, NOW);
     const layers = liveLayers(view, selected, { layers: plan.layers, terms });
-    return { ...selected, terms, layers, windows: NO_WINDOWS };
+    return { ...selected, terms, layers, windows };
   });
   return { instrument: new Instrument('BTC-PERP', plan, facts), node: query.select[0] as never };
 };
@@ -39,16 +41,21 @@ const read = (feed: Feed, expression: string, units: UnitsMode = 'published'): V
 };
 
 /** Its value objects. */
-const show = (feed: Feed, expression: string, units: UnitsMode = 'published'): Record<string, unknown>[] => {
-  const { instrument, node } = bitcoin(feed, expression, units);
+const show = (
+  feed: Feed,
+  expression: string,
+  units: UnitsMode = 'published',
+  windows: Windows = NO_WINDOWS,
+): Record<string, unknown>[] => {
+  const { instrument, node } = bitcoin(feed, expression, units, windows);
   return instrument.elements.map(
     (element) => JSON.parse(writeJson(valueObject(node, instrument, element))) as Record<string, unknown>,
   );
 };
 
 /** The value object of an expression of the instrument. */
-const showWhole = (feed: Feed, expression: string): unknown => {
-  const { instrument, node } = bitcoin(feed, expression, 'published');
+const showWhole = (feed: Feed, expression: string, units: UnitsMode = 'published'): unknown => {
+  const { instrument, node } = bitcoin(feed, expression, units);
   return JSON.parse(writeJson(valueObject(node, instrument, null)));
 };
 
@@ -191,7 +198,28 @@ t.test('a figure that cannot be converted leaves its layer present (L-07)', asyn
   t.match(show(feed, 'oi', 'base')[0], { value: 7, unit: 'base', status: 'present' });
   const stale = { received_at: NOW - 400_000_000, venue_ts: null, recorded_at: NOW - 400_000_000 };
   feed.read('binance', 'BTCUSDT', reading({ layer: 'mark', values: { mark: '60000' }, instants: {}, ...stale }));
-  t.match(show(feed, 'oi', 'quote')[0], { value: null, unit: 'quote', status: 'present', reason: 'unit_unknown' });
+  const unitUnknown = { value: null, status: 'present', reason: 'unit_unknown' };
+  t.match(show(feed, 'oi', 'quote')[0], { unit: 'quote', ...unitUnknown });
+  t.match(show(feed, 'lot_size', 'quote')[0], { unit: 'quote', ...unitUnknown }, 'a rule');
+  t.match(show(feed, 'oi * funding', 'quote')[0], { derived: true, ...unitUnknown }, 'what is computed of it');
+  t.match(
+    show(feed, 'oi * mark', 'quote')[0],
+    { value: null, status: 'stale' },
+    'another input that is stale goes first',
+  );
+  t.match(showWhole(feed, 'max(venues where venue = binance, oi)', 'quote'), {
+    ...unitUnknown,
+    from: [{ value: null, status: 'present' }],
+  });
+  const column = { end: NOW, receivedAt: NOW, recorded: null, units: null, digits: null };
+  const elements = {
+    values: Float64Array.of(Number.NaN, Number.NaN),
+    reasons: Uint8Array.of(UNIT_UNKNOWN_AT, UNIT_UNKNOWN_AT),
+  };
+  const candles = { kind: 'candles', priceType: 'trade', member: 'volume', timeframe: '1m' } as const;
+  const windows: Windows = new Map([[specId(candles), { ...column, elements }]]);
+  for (const series of ['volume timeframe 1m', 'sma(volume, 2, 1m)', 'prev(volume, 1, 1m) * 2'])
+    t.match(show(feed, series, 'base', windows)[0], unitUnknown, series);
 });
 
 t.test('arithmetic has its parts, its unit and the reason when it is unknown (L-10, DQL-33j)', async (t) => {

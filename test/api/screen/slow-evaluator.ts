@@ -41,7 +41,7 @@ export const LAYER_OF: Readonly<Record<string, string>> = {
 };
 
 // L-07: the classes, then the reasons of staleness; DQL-33f: the rest.
-const CLASSES = ['off', 'not_published', 'missing', 'stale'];
+const CLASSES = ['off', 'not_published', 'missing', 'stale', 'present'];
 const CAUSES = [
   'policy_off',
   'venue_capability',
@@ -53,6 +53,8 @@ const CAUSES = [
 type Unknown = Worth & { is: 'unknown' };
 const unknown = (status: string, reason: string): Unknown => ({ is: 'unknown', status, reason });
 const NOTHING = unknown('missing', 'no_value');
+/** A series without a value; what cannot be converted is there (L-07). */
+const lacking = (why: string): Unknown => unknown(why === 'unit_unknown' ? 'present' : 'missing', why);
 export const findFirst = (list: readonly Worth[]): Unknown => {
   const unknowns = list.filter((w): w is Unknown => w.is === 'unknown');
   const sorted = unknowns
@@ -246,7 +248,7 @@ export class Slow {
       const [a, b] = node.args as [Any, Any];
       const four = [a, b].flatMap((side) => [this.#element(side, 0, at, period), this.#element(side, 1, at, period)]);
       const bad = worst(four);
-      if (bad !== null) return unknown('missing', bad.why);
+      if (bad !== null) return lacking(bad.why);
       const [a0, a1, b0, b1] = four as [number, number, number, number];
       return { is: 'truth', x: name === 'crossover' ? a0 > b0 && a1 <= b1 : a0 < b0 && a1 >= b1 };
     }
@@ -255,12 +257,10 @@ export class Slow {
       const read = this.#column('candles', this.#period(node, undefined), at);
       const candles = Array.from({ length: n }, (_, i) => read(i));
       const before = worst(candles.filter((c) => typeof c !== 'number' && c.why !== 'gap'));
-      return before === null
-        ? number(candles.filter((c) => typeof c !== 'number').length)
-        : unknown('missing', before.why);
+      return before === null ? number(candles.filter((c) => typeof c !== 'number').length) : lacking(before.why);
     }
     const x = this.#element(node, 0, at);
-    return typeof x === 'number' ? number(x) : unknown('missing', x.why);
+    return typeof x === 'number' ? number(x) : lacking(x.why);
   }
 
   #field(name: string, at: SlowListing | null): Worth {
