@@ -55,12 +55,12 @@ const Transform = Type.Object({ venue_field: Type.String(), transform: Type.Stri
 const LayerEntry = Type.Object({
   policy: Type.Enum(['on', 'off', 'sampled', 'not_published']),
   cadence: Nullable,
-  history_cadence: Nullable,
+  history_cadence: Type.String(),
   horizon: Nullable,
   horizon_source: Nullable,
   anchor: Nullable,
   freshness: Nullable,
-  retention_from: NullableInstant,
+  retention_from: InstantText,
 });
 
 export const ListingShape = Type.Object({

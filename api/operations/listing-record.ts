@@ -39,6 +39,7 @@ type LayerFacts = {
   readonly anchor: string | null;
 };
 
+/** What history answers of a layer is stated whether it is collected now or not: rows of when it was are kept. */
 const layerEntry = (
   { policy, cadence_ms, horizon_ms, horizon_source, completeness }: LayerCapability,
   facts: LayerFacts,
@@ -49,12 +50,12 @@ const layerEntry = (
     // Of events of which the venue sends at most some (H-15).
     policy: on && completeness === 'sampled' ? 'sampled' : policy,
     cadence: on ? (cadence_ms === null ? 'live' : formatDuration(cadence_ms)) : null,
-    history_cadence: on ? facts.historyCadence : null,
+    history_cadence: facts.historyCadence,
     horizon: durationOrNull(horizon_ms),
     horizon_source,
     anchor: facts.anchor,
     freshness: facts.freshness,
-    retention_from: on ? formatInstant(keptFrom(facts.kept)) : null,
+    retention_from: formatInstant(keptFrom(facts.kept)),
   };
 };
 

@@ -848,7 +848,7 @@ export type ListingLayer = {
   /** `live`, or the time between two polls. */
   readonly cadence: string | null;
   /** Sampling window of stored history, or `raw`. */
-  readonly history_cadence: string | null;
+  readonly history_cadence: string;
   /** How long a reading holds; null when it holds as long as its connection. */
   readonly horizon: string | null;
   /** Who says how long it holds. */
@@ -858,7 +858,7 @@ export type ListingLayer = {
   /** Default freshness bound. */
   readonly freshness: string | null;
   /** What lies before is not kept. */
-  readonly retention_from: InstantOrNull;
+  readonly retention_from: Instant;
 };
 
 export type CandleFacts = {

@@ -801,7 +801,7 @@ class ListingLayer(TypedDict):
     """`on`, `off` (not collected), `sampled` (the venue sends only some), `not_published`."""
     cadence: Union[str, None]
     """`live`, or the time between two polls."""
-    history_cadence: Union[str, None]
+    history_cadence: str
     """Sampling window of stored history, or `raw`."""
     horizon: Union[str, None]
     """How long a reading holds; null when it holds as long as its connection."""
@@ -811,7 +811,7 @@ class ListingLayer(TypedDict):
     """The stamp the horizon counts from."""
     freshness: Union[str, None]
     """Default freshness bound."""
-    retention_from: InstantOrNull
+    retention_from: Instant
     """What lies before is not kept."""
 
 
