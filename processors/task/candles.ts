@@ -13,7 +13,7 @@ import { pushLive } from './outputs.ts';
 import { longerKnown } from './rollups.ts';
 import { type CandleIdentity, type CandleRow, candleRow } from './rows.ts';
 import type { CandleState, CandleView, ConnectionView, ListingState, ListingView, Minute, TaskView } from './state.ts';
-import { capabilityAt, collectsLayer, listingAt } from './versions.ts';
+import { capabilityAt, collectsLayer, listingAt, partsWhere, type VersionTest } from './versions.ts';
 
 const openCandles = (listing: ListingState, priceType: PriceType): CandleState => {
   let candles = listing.candles[priceType];
@@ -58,6 +58,20 @@ export const collectsPrice = (
 export const isPriceCollected = ({ state }: TaskContext, listing: ListingView, priceType: PriceType): boolean =>
   collectsPrice(listingAt(listing, state.recordedAt), capabilityAt(state, state.recordedAt), priceType);
 
+/**
+ * Whether a minute ended while it was not collected: what is told of it afterwards neither represents it nor proves it empty. Before the listing's
+ * first version nothing decided it.
+ */
+const endedUncollected = (
+  { state }: TaskContext,
+  { listing, priceType }: Pick<PriceSeries, 'listing' | 'priceType'>,
+  openTime: Micros,
+): boolean => {
+  const end = openTime + MICROS_PER_MINUTE;
+  const version = listingAt(listing, end);
+  return version !== null && !collectsPrice(version, capabilityAt(state, end), priceType);
+};
+
 /** After this time an answer contains every minute with trades. */
 const SETTLES_AFTER: Micros = MINUTE_SETTLES_MS * 1_000;
 
@@ -96,7 +110,8 @@ export const applyCandle = (
   const source = { connId: connection.conn_id, recordedAt: state.recordedAt, srcOffset: out.offset, late };
   const { values, venue_ts, received_at } = record;
   if (answer && isRunning(record, answer)) return;
-  const proved = answer ? [] : proveBefore(candles, connection, { openTime, recordedAt: state.recordedAt });
+  const proved = answer ? [] : proveBefore(context, { connection, series }, openTime);
+  if (endedUncollected(context, series, openTime)) return announceMinutes(context, series, proved);
   const isKnown = answer ? knowsWhole(answer, received_at, openTime) : false;
   const isWhole = values.closed === true || isKnown || isBehind(candles, connection, openTime);
   const minute: Minute = { values, venue_ts, received_at, final: isWhole, ...source };
@@ -130,6 +145,24 @@ export const joinFigures = ({ open, high, low, close, volume, turnover, trades }
 const isPast = ({ values }: CandleRecord, { openedAt }: ConnectionView): boolean =>
   values.open_time + MICROS_PER_MINUTE < openedAt - PAST;
 
+/**
+ * Since when the connection brought a price and all of it was read: its opening, or the end of the last stretch in which the price was not
+ * collected. What it brought before says nothing about what came after.
+ */
+const readSince = (
+  { state }: TaskContext,
+  { listing, priceType }: Pick<PriceSeries, 'listing' | 'priceType'>,
+  { span }: ConnectionView,
+): Micros => {
+  const isSo: VersionTest = (version, capability) => collectsPrice(version, capability, priceType);
+  let since = state.recordedAt;
+  for (const part of partsWhere({ state, listing, isSo }, { from: span.from, at: since }).toReversed()) {
+    if (part.at !== since) break;
+    since = part.from;
+  }
+  return since;
+};
+
 const formatSpan = (connection: ConnectionView): string => `${connection.conn_id}@${connection.span.from}`;
 
 /** Whether a span (a key of `newest`) is the current one of a connection that is alive. */
@@ -147,24 +180,31 @@ const isBehind = (candles: CandleView, connection: ConnectionView, openTime: Mic
  * minutes between them had no trades (H-12), if it is recorded in time (N-11). Returns the open times of the affected minutes.
  */
 const proveBefore = (
-  candles: CandleState,
-  connection: ConnectionView,
-  { openTime, recordedAt }: { readonly openTime: Micros; readonly recordedAt: Micros },
+  context: TaskContext,
+  { connection, series }: { readonly connection: ConnectionView; readonly series: PriceSeries },
+  openTime: Micros,
 ): readonly Micros[] => {
+  const { candles } = series;
+  const { recordedAt } = context.state;
   const spanKey = formatSpan(connection);
   const before = candles.newest[spanKey];
   if (before === undefined || openTime > before) candles.newest[spanKey] = openTime;
   if (before === undefined || openTime <= before) return [];
   const known: Micros[] = [];
   const held = candles.minutes[before];
-  // The record of another connection, or of this one before a break, may be partial.
-  const isOwn = held?.connId === connection.conn_id && held.received_at >= connection.span.from;
-  if (isOwn && !held.final && counts(recordedAt, before + MICROS_PER_MINUTE)) {
+  // The record of another connection, or of this one before a break or an unread stretch, may be partial.
+  const isOwn =
+    held?.connId === connection.conn_id &&
+    held.received_at >= connection.span.from &&
+    held.recordedAt >= readSince(context, series, connection);
+  const isTold = (at: Micros): boolean =>
+    counts(recordedAt, at + MICROS_PER_MINUTE) && !endedUncollected(context, series, at);
+  if (isOwn && !held.final && isTold(before)) {
     candles.minutes[before] = { ...held, final: true };
     known.push(before);
   }
   for (let at = before + MICROS_PER_MINUTE; at < openTime; at += MICROS_PER_MINUTE) {
-    if (!counts(recordedAt, at + MICROS_PER_MINUTE)) continue;
+    if (!isTold(at)) continue;
     candles.proved[at] = true;
     known.push(at);
   }
@@ -201,11 +241,16 @@ export const applyAnswer = (context: TaskContext, { connection, listing }: Subje
   let open = from - MICROS_PER_MINUTE;
   for (let at = from; at <= covered.to; at += MICROS_PER_MINUTE) {
     if (opens.includes(at) || !knowsWhole(answer, receivedAt, at)) open = at;
-    else if (candles.minutes[at] === undefined && counts(state.recordedAt, at + MICROS_PER_MINUTE)) proved.push(at);
+    else if (
+      candles.minutes[at] === undefined &&
+      counts(state.recordedAt, at + MICROS_PER_MINUTE) &&
+      !endedUncollected(context, series, at)
+    )
+      proved.push(at);
   }
   for (const at of proved) candles.proved[at] = true;
   const spanKey = formatSpan(connection);
-  const isUnbroken = covered.to + MICROS_PER_MINUTE >= connection.span.from;
+  const isUnbroken = covered.to + MICROS_PER_MINUTE >= readSince(context, series, connection);
   const before = candles.newest[spanKey];
   const begun = isUnbroken ? open : Math.floor(receivedAt / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
   candles.newest[spanKey] = before === undefined ? begun : Math.max(before, opens.at(-1) ?? 0);

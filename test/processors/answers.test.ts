@@ -4,6 +4,7 @@ import t from 'tap';
 import type { CoveredMinutes, Mapped } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { bindMapped } from '../../ingest/venues/shared/mapped.ts';
+import { TIMEFRAME_MINUTES, type Timeframe } from '../../schemas/layers/candle.ts';
 import type { CandleRecord, ListingRecord } from '../../schemas/records.ts';
 import { listingValues } from '../api/live-fixture.ts';
 import { drawing, paperVenue } from '../support/paper-log.ts';
@@ -82,23 +83,31 @@ const ask = (world: World, now: number, draw: () => number): Answer => {
   return { asked: draw() < 0.1 ? null : asked, bars: draw() < 0.5 ? bars : bars.toReversed() };
 };
 
+/** From `at` on candles are collected, or are not. */
+type Turn = { readonly at: number; readonly isOn: boolean };
+type Written = { readonly log: TestLog; readonly world: World; readonly turns: readonly Turn[] };
+
+const turn = (log: TestLog, isOn: boolean): Turn => {
+  const candles = { policy: isOn ? 'on' : 'off', cadence_ms: null, horizon_ms: null, horizon_source: null };
+  const { timestampMs } = log.json('capability', 'collector', 'c1', { name: 'Paper', layers: { candles } });
+  return { at: timestampMs * 1_000, isOn };
+};
+
 /** A log of this many minutes: a socket that sends each trade's bar while it lives, and answers under its connection. */
-const write = (seed: number, minutes: number): { readonly log: TestLog; readonly world: World } => {
+const write = (seed: number, minutes: number, turnsAtRate = 0): Written => {
   const draw = drawing(seed);
   const log = new TestLog();
   const trades: number[] = [];
   for (let at = START; at < START + minutes * MINUTE; at += Math.floor(draw() * draw() * 200) * SECOND + 1_000_000)
     trades.push(at);
   const world = { trades, lag: Math.floor(draw() * 9) * SECOND };
-  log.json('capability', 'collector', 'c1', {
-    name: 'Paper',
-    layers: { candles: { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: null } },
-  });
+  const turns = [turn(log, true)];
   log.json('response', 'reference', 'r', {}, { request: 'GET https://paper/listings' });
   let [opened, n, published]: [string | null, number, number] = [null, 0, 0];
   for (let second = 1; second < minutes * 60; second++) {
     log.now = START + second * SECOND;
     log.tick(opened === null ? [] : [opened]);
+    if (turnsAtRate > 0 && draw() < turnsAtRate) turns.push(turn(log, turns.at(-1)?.isOn === false));
     const isTurned = draw() < (opened === null ? 0.1 : 0.006);
     if (isTurned && opened !== null) {
       log.json('lost', 'a', opened, { lost_at: log.now, cause: 'connection_lost', detail: '' });
@@ -119,7 +128,7 @@ const write = (seed: number, minutes: number): { readonly log: TestLog; readonly
     }
   }
   log.run(200 * SECOND, opened === null ? [] : [opened], SECOND);
-  return { log, world };
+  return { log, world, turns };
 };
 
 t.test('no minute that had a trade is proved empty, and a published minute is complete', (t) => {
@@ -142,6 +151,37 @@ t.test('no minute that had a trade is proved empty, and a published minute is co
   );
   t.comment(JSON.stringify(found));
   t.ok(found.empty > 100 && found.whole > 300 && found.gaps > 50, JSON.stringify(found));
+  t.end();
+});
+
+t.test('no candle contains a minute that ended while it was not collected, or was read in part (D-225)', (t) => {
+  const found = { candles: 0, longer: 0, turns: 0 };
+  fc.assert(
+    fc.property(fc.integer(), (seed) => {
+      const { log, world, turns } = write(seed, 12, 0.01);
+      const truth = new Map(barsAt(world, Number.POSITIVE_INFINITY, { from: START, to: log.now }));
+      const isOn = (at: number): boolean => turns.findLast((one) => one.at <= at)?.isOn ?? false;
+      const { outputs } = runTask(SPEC, log.records);
+      const announced = outputs.flatMap(({ live }) => live.flatMap(({ row }) => row ?? []));
+      for (const { at, table, texts, figures, flags } of [...listRows(outputs), ...announced]) {
+        if (table !== 'candles' || texts['status'] !== 'present' || flags['late']) continue;
+        const minutes = TIMEFRAME_MINUTES[texts['timeframe'] as Timeframe];
+        const name = `${texts['timeframe']} from minute ${(at - START) / MINUTE}`;
+        let trades = 0;
+        for (let open = at; open < at + minutes * MINUTE; open += MINUTE) {
+          if (!isOn(open + MINUTE)) throw new Error(`${name} contains minute ${(open - START) / MINUTE}`);
+          trades += truth.get(open) ?? 0;
+        }
+        if (figures['volume'] !== String(trades)) throw new Error(`${name}: ${figures['volume']} of ${trades}`);
+        found.candles += 1;
+        if (minutes > 1) found.longer += 1;
+      }
+      found.turns += turns.length - 1;
+    }),
+    { numRuns: 50, seed: 5 },
+  );
+  t.comment(JSON.stringify(found));
+  t.ok(found.candles > 500 && found.longer > 100 && found.turns > 200, JSON.stringify(found));
   t.end();
 });
 
