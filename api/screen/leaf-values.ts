@@ -144,20 +144,24 @@ const makeLeafValue = (
   };
 };
 
-/** Time that has passed is none: the venue has not published the next settlement yet (L-02). */
-const timeToFunding = ({ instants }: StoredReading, at: Micros): Value => {
-  const next = instants.next_funding_at;
-  return next === undefined || next <= at ? NO_VALUE : toNumber(Math.floor((next - at) / MICROS_PER_MS));
-};
-
 /** In force when the reading was recorded (H-16k). */
 const findVersion = ({ recorded_at }: StoredReading, { listing, version }: Facts): ListingVersion =>
   versionAt(listing.versions, recorded_at) ?? version;
 
+/** Time that has passed is none: the venue has not published the next settlement yet (L-02), unless it never does (DQL-33c). */
+const timeToFunding = (reading: StoredReading, facts: Facts): Value => {
+  const next = reading.instants.next_funding_at;
+  const { at } = facts.terms;
+  const { not_published } = findVersion(reading, facts).record.values;
+  if (next === undefined && not_published.includes('next_funding_at'))
+    return unknown('not_published', 'venue_capability');
+  return next === undefined || next <= at ? NO_VALUE : toNumber(Math.floor((next - at) / MICROS_PER_MS));
+};
+
 /** A member of a reading that is valid; one that is null has a reason (L-02, DQL-33c). */
 const readMember = (reading: StoredReading, member: string, facts: Facts): Member => {
   const unit = unitOfMember(member, reading.layer, facts);
-  if (member === 'time_to_funding') return { value: timeToFunding(reading, facts.terms.at), unit, digits: null };
+  if (member === 'time_to_funding') return { value: timeToFunding(reading, facts), unit, digits: null };
   const version = findVersion(reading, facts);
   const digits = reading.values[member];
   if (digits === undefined) {

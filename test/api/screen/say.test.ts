@@ -1,6 +1,7 @@
 // What the memory copy returns for each kind of leaf: values, units, ages, statuses and the reasons of unknowns (DQL-15, DQL-20, DQL-33c).
 import t from 'tap';
 import { compile } from '../../../api/language/compile.ts';
+import { FIELDS } from '../../../api/language/fields.ts';
 import { makeBounds } from '../../../api/live/bounds.ts';
 import { venueView } from '../../../api/live/listing-view.ts';
 import type { LiveVenue } from '../../../api/live/memory.ts';
@@ -17,7 +18,7 @@ import { specId } from '../../../api/series/column-spec.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import type { Reading } from '../../../schemas/topics.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
-import { type Feed, listing, listingValues, market, markReading, NOW, reading } from '../live-fixture.ts';
+import { type Feed, LISTED, listing, listingValues, market, markReading, NOW, reading } from '../live-fixture.ts';
 
 /** BTC-PERP, whose listings are binance's, then okx's. */
 const bitcoin = ({ memory }: Feed, expression: string, units: UnitsMode, windows: Windows = NO_WINDOWS) => {
@@ -91,6 +92,18 @@ t.test('an unknown has its status and reason', async (t) => {
   t.same(read(feed, 'funding')[0], unknown('not_published', 'venue_capability'));
   t.same(read(feed, 'age(oi)')[1], unknown('off', 'policy_off'));
   t.same(read(feed, 'status(oi)')[1], text('off'));
+});
+
+t.test('a field that the listing never has is not published, whatever it is made of (DQL-33c)', async (t) => {
+  for (const { name, layer, needs } of FIELDS.values()) {
+    if (layer === 'reference') continue;
+    const feed = market();
+    feed.list(listing('binance', listingValues({ not_published: [...needs] }), { writtenAt: LISTED + 1 }));
+    const null_reasons = Object.fromEntries(needs.map((need) => [need, 'venue_capability']));
+    feed.read('binance', 'BTCUSDT', reading({ layer, rev: 9, values: {}, instants: {}, null_reasons }));
+    t.same(read(feed, name)[0], unknown('not_published', 'venue_capability'), name);
+    if (name === 'time_to_funding') t.match(showWhole(feed, `min(venues, ${name})`), { value: 3_599_500 });
+  }
 });
 
 t.test('a stale value is unknown, its age and status are not', async (t) => {
