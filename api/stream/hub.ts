@@ -10,14 +10,15 @@ import type { LiveMessage } from '../live/live-message.ts';
 import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
 import { Arrivals } from './arrivals.ts';
 import { DueQueue } from './due-queue.ts';
+import { IdPrinter } from './id-printer.ts';
 import { type Changed, changeListing, findListing, followListing, unfollowListing } from './listing-changes.ts';
 import { HEARTBEAT, heartbeatData, helloData, readyData } from './notices.ts';
-import { type EventId, isBeyond, parseEventId, printEventId, printMoment, printPlaces, startId } from './positions.ts';
+import { isBeyond, parseEventId, startId } from './positions.ts';
+import { Replays } from './replays.ts';
 import { type StreamRequest, selectedBy } from './request.ts';
-import { resume } from './resume.ts';
 import { type Applied, Ring } from './ring.ts';
 import { findRowLayer, RowBatches } from './row-events.ts';
-import { gapData, Stream } from './stream.ts';
+import { type Gap, gapData, Stream } from './stream.ts';
 import { TrackBoard } from './track-board.ts';
 
 /** The clock is checked this often: a change that time brings is sent well within a second (ST-07). */
@@ -36,10 +37,6 @@ const isKept = ({ kind }: LiveMessage, entry: LiveEntry | null): boolean =>
 const asApplied = ({ venue, partition, message, before, replaced }: AppliedEntry): Applied => ({
   ...{ venue, task: `${venue}/${partition}`, message, before, replaced },
 });
-
-/** The end of the last id that was printed, and what it is of. */
-type Moment = { readonly sentAt: Micros; readonly tasksKey: string; readonly lagging: boolean; readonly text: string };
-const NO_MOMENT: Moment = { sentAt: 0, tasksKey: '', lagging: false, text: '' };
 
 /** A stream waits longer than a call: what it has missed cannot be requested again once it has begun anew. */
 const MISSED_WITHIN_MS = 60_000;
@@ -76,8 +73,7 @@ export class StreamHub {
   readonly #board: TrackBoard;
   readonly #ring = new Ring();
   readonly #places = new Map<string, Place>();
-  /** Printed places by task list, until a place moves. */
-  readonly #printed = new Map<string, string>();
+  readonly #ids = new IdPrinter(this.#places);
   readonly #streams = new Set<Stream>();
   /** Listings whose end is known ahead. */
   readonly #ends = new DueQueue<LiveListing>();
@@ -85,8 +81,8 @@ export class StreamHub {
   readonly #missedWithinMs: number;
   readonly #aheadWithinMs: number;
   readonly #arrivals = new Arrivals();
+  readonly #replays: Replays;
   readonly #meterStep: MeterStep;
-  #moment = NO_MOMENT;
   /** Everything that time alone has changed up to here is in the steps of the streams. */
   #advancedTo: Micros = 0;
   #isFlushScheduled = false;
@@ -101,6 +97,13 @@ export class StreamHub {
     this.#nowMicros = nowMicros;
     this.#board = new TrackBoard(live);
     this.#rows = new RowBatches(live);
+    this.#replays = new Replays({
+      ring: this.#ring,
+      look: () => this.#advanceAll(),
+      changedAt: (now) => this.#changed(now),
+      onPresent: (stream, now) => this.#complete(stream, 0, now),
+      onLost: (stream, gap) => this.#sendPicture(stream, gap, gap.to),
+    });
     live.observe((entry) => this.#apply(asApplied(entry), entry.entry));
     live.inherit((past) => {
       const ring = new Ring();
@@ -139,7 +142,7 @@ export class StreamHub {
     return isMissed() || isAhead() ? wait() : null;
   }
 
-  /** Starts a stream on `out`; everything up to `ready` is written before this returns. */
+  /** Starts a stream on `out`; everything up to `ready` is written before this returns, of a long replay its beginning. */
   open({ lastEventId, ...opening }: Opening): Stream {
     const now = this.#advanceAll();
     const { venues } = opening.request;
@@ -157,7 +160,7 @@ export class StreamHub {
     if (!this.#streams.has(stream)) return;
     const now = this.#advanceAll();
     stream.add(event, data);
-    stream.commit(this.#printId(stream, now));
+    stream.commit(this.#idOf(stream, now));
     this.#scheduleFlush();
   }
 
@@ -174,31 +177,34 @@ export class StreamHub {
       sent === null || sent.sentAt > now + CLOCKS_APART ? null : { ...sent, sentAt: Math.min(sent.sentAt, now) };
     const resumed = id !== null && this.#ring.covers(id.places) && !isBeyond(id.places, this.#places);
     const bufferFrom = this.#ring.from(now);
-    const selected = selectedBy(request, this.#live, now);
-    const listings = selected.length;
+    const listings = selectedBy(request, this.#live, now).length;
     stream.add('hello', helloData(stream, this.#live, { listings, resumed, bufferFrom, now }));
-    let snapshots = 0;
     if (resumed) {
       stream.commit(lastEventId ?? '');
-      this.#resume(stream, id, now);
-    } else {
-      for (const each of selected) followListing(stream, each, this.#changed(now));
-      const isExpired = lastEventId !== null;
-      const from = id === null ? null : Math.min(id.sentAt, now);
-      if (isExpired) {
-        stream.add('gap', gapData({ from, to: now, reason: 'resume_expired', dropped: null, scope: {} }));
-      }
-      if (isExpired || request.withSnapshots) snapshots = this.#sendSnapshots(stream, now);
-      stream.commit(startId(request.selection));
+      this.#replays.begin(stream, id, now);
+      return;
     }
+    const from = id === null ? null : Math.min(id.sentAt, now);
+    const isExpired = lastEventId !== null;
+    const gap = { from, to: now, reason: 'resume_expired', dropped: null, scope: {} } as const;
+    this.#sendPicture(stream, isExpired ? gap : null, now);
+  }
+
+  /** The picture as of now, after a gap if there is one. */
+  #sendPicture(stream: Stream, gap: Gap | null, now: Micros): void {
+    const { request } = stream;
+    for (const each of selectedBy(request, this.#live, now)) followListing(stream, each, this.#changed(now));
+    if (gap !== null) stream.add('gap', gapData(gap));
+    const snapshots = gap !== null || request.withSnapshots ? this.#sendSnapshots(stream, now) : 0;
+    stream.commit(startId(request.selection));
+    this.#complete(stream, snapshots, now);
+  }
+
+  /** The picture of the stream is complete. */
+  #complete(stream: Stream, snapshots: number, now: Micros): void {
     stream.add('ready', readyData(stream, this.#live, { snapshots, now }));
     stream.commit(this.#printId(stream, now));
     stream.flush();
-  }
-
-  #resume(stream: Stream, id: EventId, now: Micros): void {
-    const idOf = (places: ReadonlyMap<string, Place>) => printEventId(id, printPlaces(stream.tasks, places));
-    resume(stream, id, { ...this.#changed(now), ring: this.#ring, idOf });
   }
 
   #sendSnapshots(stream: Stream, now: Micros): number {
@@ -258,19 +264,18 @@ export class StreamHub {
   }
 
   #commit(now: Micros): void {
-    for (const stream of this.#streams) if (stream.hasDrafts) stream.commit(this.#printId(stream, now));
+    for (const stream of this.#streams) if (stream.hasDrafts) stream.commit(this.#idOf(stream, now));
+  }
+
+  /** The id of what comes beside the log: one that is replayed has received no more than its newest id says. */
+  #idOf(stream: Stream, now: Micros): string {
+    return this.#replays.has(stream) ? stream.lastId : this.#printId(stream, now);
   }
 
   /** The id of a stream that has received everything up to now: its selection, and what all streams of its tasks share. */
-  #printId({ tasks, tasksKey, request }: Stream, sentAt: Micros): string {
-    const lagging = request.venues.some((venue) => this.#board.isBehind(venue));
-    const moment = this.#moment;
-    if (moment.sentAt !== sentAt || moment.tasksKey !== tasksKey || moment.lagging !== lagging || moment.text === '') {
-      const printed = this.#printed.get(tasksKey) ?? printPlaces(tasks, this.#places);
-      this.#printed.set(tasksKey, printed);
-      this.#moment = { sentAt, tasksKey, lagging, text: printMoment({ sentAt, lagging }, printed) };
-    }
-    return request.selection + this.#moment.text;
+  #printId(stream: Stream, sentAt: Micros): string {
+    const lagging = stream.request.venues.some((venue) => this.#board.isBehind(venue));
+    return this.#ids.print(stream, { sentAt, lagging });
   }
 
   /** Tasks of the venues that have come anywhere; of one that has brought nothing new yet everything follows that comes. */
@@ -301,8 +306,7 @@ export class StreamHub {
     const now = this.#streams.size > 0 && changes ? this.#advance() : this.#nowMicros();
     this.#places.set(task, { offset: message.offset, index: message.index });
     this.#arrivals.look();
-    this.#printed.clear();
-    this.#moment = NO_MOMENT;
+    this.#ids.forget();
     if (changes) this.#ring.push(applied, now);
     if (this.#streams.size === 0) return;
     this.#appendedAt ??= message.recorded_at;
@@ -350,7 +354,9 @@ export class StreamHub {
 
   #changeListing(listing: LiveListing | undefined, now: Micros): void {
     if (listing === undefined) return;
-    for (const stream of this.#streams) changeListing(stream, listing, this.#changed(now));
+    for (const stream of this.#streams) {
+      if (!this.#replays.has(stream)) changeListing(stream, listing, this.#changed(now));
+    }
   }
 
   #tick(): void {
@@ -365,7 +371,7 @@ export class StreamHub {
   #heartbeat(stream: Stream, now: Micros): void {
     stream.heartbeatAt = now;
     stream.add('heartbeat', heartbeatData(stream, this.#live, now));
-    stream.commit(this.#printId(stream, now));
+    stream.commit(this.#idOf(stream, now));
     if (stream.isInScope()) void this.#checkKey(stream);
     else stream.end('rotate');
   }
@@ -383,6 +389,7 @@ export class StreamHub {
 
   #forget(stream: Stream): void {
     this.#streams.delete(stream);
+    this.#replays.forget(stream);
     for (const key of [...stream.selected.keys()]) unfollowListing(stream, key, this.#board);
     if (this.#streams.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);

@@ -52,6 +52,7 @@ export class Outbox {
   #sentId: string;
   #isBlocked = false;
   #isEnded = false;
+  #onTaken: (() => void) | null = null;
 
   constructor(deps: OutboxDeps, firstId: string) {
     this.#deps = deps;
@@ -76,6 +77,12 @@ export class Outbox {
     this.#pump();
     if (this.#bytes > MOST_BYTES) this.#deps.onOverflow();
     else this.merge();
+  }
+
+  /** Calls back once: when nothing waits, here or for the socket. */
+  whenTaken(onTaken: () => void): void {
+    this.#onTaken = onTaken;
+    this.#checkTaken();
   }
 
   /** Merges what waits when it is too much or too old; also called by the clock. */
@@ -138,6 +145,14 @@ export class Outbox {
       this.#write(text);
     }
     if (this.#waiting.size === 0) this.#isSlow = false;
+    this.#checkTaken();
+  }
+
+  #checkTaken(): void {
+    if (this.#onTaken === null || this.#isBlocked || this.#waiting.size > 0) return;
+    const onTaken = this.#onTaken;
+    this.#onTaken = null;
+    onTaken();
   }
 
   /** Writes frames that need not wait; answers how many the socket took. */

@@ -1,4 +1,5 @@
-// The log after an id: which listings its client followed then, and the reading of each listing and layer at any of its entries (ST-05).
+// The log after an id, as far as it has come: which listings its client followed then, and the reading of each listing and layer at any of
+// its entries (ST-05).
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
 import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
@@ -23,7 +24,8 @@ export class PastLog {
   /** When its first version of each listing was written. */
   readonly #written = new Map<string, Micros>();
 
-  constructor(entries: readonly RingEntry[]) {
+  /** Takes in the entries that follow those taken in before. */
+  read(entries: Iterable<RingEntry>): void {
     for (const held of entries) {
       const { venue, kind, track } = held;
       if (track !== null && !this.#firstReadings.has(track)) this.#firstReadings.set(track, held);
@@ -71,13 +73,14 @@ export class PastLog {
   /** The reading of a track at the id. */
   readingThen({ key, listing, layer }: Track<Stream>): Reading | null {
     const first = this.#firstReadings.get(key);
-    return first === undefined ? listing.readings.get(layer) : first.replaced();
+    return first?.isHeld() ? first.replaced() : listing.readings.get(layer);
   }
 
   /** The reading of a track after the last entry that was passed. */
   readingNow(track: Track<Stream>): Reading | null {
     const passed = this.#passed.get(track.key);
-    return passed === undefined ? this.readingThen(track) : passed.entry().reading;
+    if (passed === undefined) return this.readingThen(track);
+    return passed.isHeld() ? passed.entry().reading : track.listing.readings.get(track.layer);
   }
 
   /** The replay has come past an entry. */

@@ -2,55 +2,117 @@
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place, Reading } from '../../schemas/topics.ts';
 import { venueView } from '../live/listing-view.ts';
-import { type Changed, changeListing, findListing, followListing, settleListings } from './listing-changes.ts';
+import {
+  type Changed,
+  changeListing,
+  findListing,
+  followListing,
+  settleListings,
+  unfollowListing,
+} from './listing-changes.ts';
 import { PastLog } from './past-log.ts';
-import type { EventId } from './positions.ts';
+import { type EventId, printEventId, printPlaces } from './positions.ts';
 import type { Ring, RingEntry } from './ring.ts';
 import { RowBatches } from './row-events.ts';
 import type { Stream } from './stream.ts';
 import { isSame, type LayerStatus, type Sight, type Track } from './track.ts';
-import { holeData, listingKey } from './track-board.ts';
+import { holeData, listingKey, TrackBoard } from './track-board.ts';
 
-export type ResumeDeps = Changed & {
-  readonly ring: Ring;
-  /** Id of the places given, with statuses as of the id resumed from. */
-  readonly idOf: (places: ReadonlyMap<string, Place>) => string;
-};
+/** Characters of frames, and entries, after which a replay gives way: to its client, and to all others. */
+const SLICE_LENGTH = 131_072;
+const SLICE_ENTRIES = 8_192;
 
 /** What the client knows of a track; a null status cannot be derived. */
 type Known = { readonly reading: Reading | null; readonly status: LayerStatus | null };
 
 /**
  * One stream on its way from an id to the present. It follows the listings that it followed then, and goes through the log as it would have
- * done live: so each listing and layer only moves forward, whatever its client resumes with next.
+ * done live: so each listing and layer only moves forward, whatever its client resumes with next. Until it has come to the present it is no
+ * reader of the present's tracks: what happens meanwhile is in the ring, and follows in its place.
  */
-class Replay {
+export class Replay {
   readonly #stream: Stream;
   readonly #id: EventId;
-  readonly #deps: ResumeDeps;
-  readonly #log: PastLog;
+  readonly #ring: Ring;
+  readonly #entries: Iterator<RingEntry>;
+  readonly #log = new PastLog();
+  /** The end of the ring when the log was read. */
+  #readTo: number;
+  readonly #board: TrackBoard;
+  /** The present as of the slice under way, over tracks of the replay's own. */
+  #changed: Changed;
   readonly #known = new Map<string, Known>();
   readonly #rows: RowBatches;
+  readonly #places: Map<string, Place>;
+  #passedAt: Micros;
 
-  constructor(stream: Stream, id: EventId, { deps, log }: { readonly deps: ResumeDeps; readonly log: PastLog }) {
+  /** The stream follows no listing yet. */
+  constructor(stream: Stream, id: EventId, { ring, ...changed }: Changed & { readonly ring: Ring }) {
     this.#stream = stream;
     this.#id = id;
-    this.#deps = deps;
-    this.#log = log;
-    this.#rows = new RowBatches(deps.live);
-    for (const selected of log.selectedThen(stream.request, deps.live, id)) followListing(stream, selected, deps);
+    this.#ring = ring;
+    this.#places = new Map(id.places);
+    this.#passedAt = id.sentAt;
+    this.#board = new TrackBoard(changed.live);
+    this.#changed = { ...changed, board: this.#board };
+    this.#rows = new RowBatches(changed.live);
+    this.#entries = ring.after(id.places);
+    this.#log.read(ring.after(id.places));
+    this.#readTo = ring.end;
+    for (const selected of this.#log.selectedThen(stream.request, changed.live, id))
+      followListing(stream, selected, this.#changed);
+  }
+
+  /** What was recorded up to here is in the frames of the stream. */
+  get passedAt(): Micros {
+    return this.#passedAt;
+  }
+
+  /** Whether everything that is still to be replayed is held. */
+  get isCovered(): boolean {
+    return this.#ring.covers(this.#places);
+  }
+
+  /** Puts what follows into frames of the stream, a slice of it at most; answers whether that was all. */
+  advance(changed: Changed): boolean {
+    this.#changed = { ...changed, board: this.#board };
+    this.#log.read(this.#ring.after(this.#id.places, this.#readTo));
+    this.#readTo = this.#ring.end;
+    for (let passed = 0; passed < SLICE_ENTRIES && this.#stream.gatheredLength < SLICE_LENGTH; passed++) {
+      const next = this.#entries.next();
+      if (next.done) return true;
+      const { task, offset, index } = next.value;
+      this.#places.set(task, { offset, index });
+      this.#apply(next.value);
+      if (this.#stream.hasDrafts)
+        this.#stream.commit(printEventId(this.#id, printPlaces(this.#stream.tasks, this.#places)));
+    }
+    return false;
+  }
+
+  /** Makes the stream, for which everything was replayed, a reader of the present: with the statuses and listings that differ by now. */
+  join(changed: Changed): void {
+    const followed = [...this.#stream.selected.values()];
+    this.leave();
+    for (const selected of followed) followListing(this.#stream, selected, changed);
+    this.#sendStatuses(changed);
+    settleListings(this.#stream, changed);
+  }
+
+  /** The stream follows no listing any more. */
+  leave(): void {
+    for (const key of [...this.#stream.selected.keys()]) unfollowListing(this.#stream, key, this.#board);
   }
 
   /** Adds to the step what the entry brought. */
-  apply(held: RingEntry): void {
+  #apply(held: RingEntry): void {
     const track = held.track === null ? undefined : this.#stream.tracks.get(held.track);
     if (held.track === null || track !== undefined) this.#applyEntry(held, track);
     this.#log.pass(held);
   }
 
   /** Adds the statuses that differ by now from those the client knows. */
-  sendStatuses(): void {
-    const { live, now } = this.#deps;
+  #sendStatuses({ live, now }: Changed): void {
     for (const track of this.#stream.tracks.values()) {
       const { status } = this.#know(track);
       const [venue, version] = [live.venue(track.listing.venue), track.version(now)];
@@ -62,10 +124,11 @@ class Replay {
 
   #applyEntry({ venue, entry: read }: RingEntry, track: Track<Stream> | undefined): void {
     const entry = read();
+    this.#passedAt = entry.recorded_at;
     this.#endListing(listingKey(venue, entry.symbol ?? ''), entry.recorded_at);
     if (entry.kind === 'listing') this.#changeListing(entry);
     if (entry.reading !== null && track !== undefined) this.#sendReading(track, entry.reading);
-    this.#rows.add({ venue, entry }, { streams: [this.#stream], now: this.#deps.now });
+    this.#rows.add({ venue, entry }, { streams: [this.#stream], now: this.#changed.now });
     this.#rows.send();
   }
 
@@ -74,13 +137,13 @@ class Replay {
     const selected = this.#stream.selected.get(key);
     const end = selected?.version.delisted_at ?? null;
     if (selected === undefined || end === null || end > at) return;
-    changeListing(this.#stream, selected.listing, { ...this.#deps, moment: this.#momentAt(end) });
+    changeListing(this.#stream, selected.listing, { ...this.#changed, moment: this.#momentAt(end) });
   }
 
   #changeListing(entry: LiveEntry): void {
-    const listing = findListing(this.#deps.live, entry);
+    const listing = findListing(this.#changed.live, entry);
     if (listing === undefined || entry.listing === null) return;
-    changeListing(this.#stream, listing, { ...this.#deps, moment: this.#momentAt(entry.listing.written_at) });
+    changeListing(this.#stream, listing, { ...this.#changed, moment: this.#momentAt(entry.listing.written_at) });
   }
 
   #momentAt(at: Micros) {
@@ -117,7 +180,7 @@ class Replay {
 
   /** At the moment it was read, which is never before it was received. */
   #sight({ listing }: Track<Stream>, reading: Reading | null, from: Micros): Sight | null {
-    const { live } = this.#deps;
+    const { live } = this.#changed;
     const venue = live.venue(listing.venue);
     const at = Math.max(from, reading?.received_at ?? from);
     return venue === undefined ? null : { view: { ...venueView(live, venue, at), stateLag: false }, reading, at };
@@ -126,21 +189,6 @@ class Replay {
   #know(track: Track<Stream>): Known {
     const known = this.#known.get(track.key);
     if (known !== undefined) return known;
-    return { reading: this.#log.readingThen(track), status: this.#log.statusThen(track, this.#deps.live, this.#id) };
+    return { reading: this.#log.readingThen(track), status: this.#log.statusThen(track, this.#changed.live, this.#id) };
   }
 }
-
-/** Replays everything after the id into the stream, which follows no listing yet, and brings it to the present. */
-export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
-  const entries = [...deps.ring.after(id.places)];
-  const replay = new Replay(stream, id, { deps, log: new PastLog(entries) });
-  const places = new Map(id.places);
-  for (const held of entries) {
-    const { task, offset, index } = held;
-    places.set(task, { offset, index });
-    replay.apply(held);
-    if (stream.hasDrafts) stream.commit(deps.idOf(places));
-  }
-  replay.sendStatuses();
-  settleListings(stream, deps);
-};

@@ -23,13 +23,15 @@ export type Applied = {
   readonly replaced: HeldReading | null;
 };
 
-/** An entry that is held. Its content is decoded when it is read, which must be before the next one is pushed. */
+/** An entry that is held. Its content is decoded when it is read, which must be while it is held. */
 export type RingEntry = Place & {
   readonly venue: string;
   readonly task: string;
   readonly kind: LiveEntry['kind'];
   /** `<venue>|<venue_symbol>|<layer>` of a reading, else null. */
   readonly track: string | null;
+  /** False once it was dropped. */
+  isHeld(): boolean;
   entry(): LiveEntry;
   /** The reading of the same track before this one. */
   replaced(): Reading | null;
@@ -178,12 +180,22 @@ export class Ring {
     return true;
   }
 
-  /** The entries after the places, in the order they came. */
-  *after(places: ReadonlyMap<string, Place>): Generator<RingEntry> {
-    if (this.#past !== null) yield* this.#past.after(places);
+  /** Number of the entry that comes next. */
+  get end(): number {
+    return this.#next;
+  }
+
+  /**
+   * The entries after the places, in the order they came; of those alone that were pushed since the ring had the end `since`, if given. What is
+   * pushed while a caller takes its time follows, what is dropped meanwhile is left out: see `covers`.
+   */
+  *after(places: ReadonlyMap<string, Place>, since: number | null = null): Generator<RingEntry> {
+    if (this.#past !== null && since === null) yield* this.#past.after(places);
     const { offset, index, task } = this.#columns;
     const placesTold = this.#tasks.map(({ name }) => places.get(name));
-    for (let number = this.#first; number < this.#next; number++) {
+    for (let number = since ?? NONE; ; number++) {
+      number = Math.max(number, this.#first);
+      if (number >= this.#next) return;
       const row = number % this.#most;
       const place = placesTold[task[row] as number];
       if (place === undefined) continue;
@@ -217,6 +229,7 @@ export class Ring {
       task: task.name,
       kind: LIVE_KINDS[columns.kind[row] as number] as LiveEntry['kind'],
       track: track?.name ?? null,
+      isHeld: () => number >= this.#first,
       entry: () => codecs.live.decode(this.#readBytes(number)),
       replaced: () => (track === undefined ? null : this.#replaced(track, columns.previous[row] as number)),
     };

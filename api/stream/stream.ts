@@ -63,6 +63,7 @@ export class Stream {
   readonly #onEnd: (stream: Stream) => void;
   #drafts: Draft[] = [];
   #frames: Frame[] = [];
+  #gatheredLength = 0;
   #lastId: string;
   #isEnded = false;
 
@@ -86,6 +87,16 @@ export class Stream {
 
   get hasDrafts(): boolean {
     return this.#drafts.length > 0;
+  }
+
+  /** Characters of data in the frames since they were last handed over. */
+  get gatheredLength(): number {
+    return this.#gatheredLength;
+  }
+
+  /** Id of the newest frame. */
+  get lastId(): string {
+    return this.#lastId;
   }
 
   get waitingBytes(): number {
@@ -113,6 +124,7 @@ export class Stream {
     for (const [i, { event, data, key }] of drafts.entries()) {
       if (i === last) this.#lastId = id;
       this.#frames.push({ id: this.#lastId, event, data, key });
+      this.#gatheredLength += data.length;
     }
   }
 
@@ -121,7 +133,13 @@ export class Stream {
     if (this.#frames.length === 0) return;
     const frames = this.#frames;
     this.#frames = [];
+    this.#gatheredLength = 0;
     this.#outbox.send(frames);
+  }
+
+  /** Calls back once, when the socket has taken everything that was handed over. */
+  whenTaken(onTaken: () => void): void {
+    this.#outbox.whenTaken(onTaken);
   }
 
   /** Merges what waits for too long; called by the clock. */

@@ -1,0 +1,72 @@
+// The streams that resume, each on its way to the present: a slice at a time, as fast as its client takes them, and others in between (ST-05, ST-06).
+import type { Micros } from '../../schemas/records.ts';
+import type { Changed } from './listing-changes.ts';
+import { createOpenings } from './openings.ts';
+import type { EventId } from './positions.ts';
+import { Replay } from './resume.ts';
+import type { Ring } from './ring.ts';
+import type { Gap, Stream } from './stream.ts';
+
+export type ReplaysDeps = {
+  readonly ring: Ring;
+  /** Looks at the clock and sends all streams what time alone has changed; answers the instant. */
+  readonly look: () => Micros;
+  readonly changedAt: (now: Micros) => Changed;
+  /** The stream has come to the present. */
+  readonly onPresent: (stream: Stream, now: Micros) => void;
+  /** The stream, which follows no listing, begins anew after a gap. */
+  readonly onLost: (stream: Stream, gap: Gap) => void;
+};
+
+export class Replays {
+  readonly #deps: ReplaysDeps;
+  readonly #going = new Map<Stream, Replay>();
+  readonly #turns = createOpenings();
+
+  constructor(deps: ReplaysDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether the stream has not come to the present yet. */
+  has(stream: Stream): boolean {
+    return this.#going.has(stream);
+  }
+
+  /** Begins at once; what is short is whole when this returns. */
+  begin(stream: Stream, id: EventId, now: Micros): void {
+    const replay = new Replay(stream, id, { ...this.#deps.changedAt(now), ring: this.#deps.ring });
+    this.#going.set(stream, replay);
+    this.#goOn(stream, replay, now);
+  }
+
+  forget(stream: Stream): void {
+    this.#going.get(stream)?.leave();
+    this.#going.delete(stream);
+  }
+
+  #goOn(stream: Stream, replay: Replay, now: Micros): void {
+    const changed = this.#deps.changedAt(now);
+    if (replay.advance(changed)) {
+      this.#going.delete(stream);
+      replay.join(changed);
+      this.#deps.onPresent(stream, now);
+      return;
+    }
+    stream.flush();
+    // A socket that takes everything at once calls back at once.
+    const queue = (): void => this.#turns.add(() => this.#takeTurn(stream, replay));
+    stream.whenTaken(() => setImmediate(queue));
+  }
+
+  #takeTurn(stream: Stream, replay: Replay): void {
+    if (this.#going.get(stream) !== replay) return;
+    const now = this.#deps.look();
+    if (replay.isCovered) {
+      this.#goOn(stream, replay, now);
+      return;
+    }
+    // Its client took so long that what follows is no longer held.
+    this.forget(stream);
+    this.#deps.onLost(stream, { from: replay.passedAt, to: now, reason: 'slow_reader', dropped: null, scope: {} });
+  }
+}

@@ -1,0 +1,161 @@
+// A replay of more than a client's socket takes at once: sent whole as fast as it is read, others in between, and given up only when the log
+// it goes through is no longer held (ST-05, ST-06).
+import { Writable } from 'node:stream';
+import t from 'tap';
+import { PLANS } from '../../../api/contract/plans.ts';
+import { readNames } from '../../../api/operations/listing-input.ts';
+import { StreamHub } from '../../../api/stream/hub.ts';
+import { readRequest } from '../../../api/stream/request.ts';
+import type { Stream } from '../../../api/stream/stream.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { parseFrames, type StreamEvent } from '../../support/stream-client.ts';
+import { waitFor } from '../../support/wait.ts';
+import { type Feed, market, markReading, NOW } from '../live-fixture.ts';
+
+const SECOND: Micros = 1_000_000;
+/** Updates of some 1,200 characters: this many are more than 4 MiB (ST-06). */
+const MISSED = 3_600;
+/** Some slices. */
+const SOME = 600;
+const DIGITS = '0'.repeat(390);
+
+/** Numbers of the readings that came as updates of values. */
+const listRevs = (events: readonly StreamEvent[]): number[] =>
+  events.flatMap(({ event, data }) => (event === 'update' && data.change !== 'status' ? [data.rev as number] : []));
+
+/** A client whose socket takes what it is given while it reads, and nothing while it rests. */
+class Reader {
+  readonly events: StreamEvent[] = [];
+  isResting = false;
+  length = 0;
+  #taken: (() => void) | null = null;
+  readonly out = new Writable({
+    highWaterMark: 16_384,
+    write: (text, _encoding, done) => {
+      const take = (): void => {
+        this.length += text.length;
+        this.events.push(...parseFrames(String(text)));
+        done();
+      };
+      if (this.isResting) this.#taken = take;
+      else setImmediate(take);
+    },
+  });
+
+  read(): void {
+    this.isResting = false;
+    this.#taken?.();
+    this.#taken = null;
+  }
+
+  has(event: string): boolean {
+    return this.events.some((each) => each.event === event);
+  }
+
+  get revs(): number[] {
+    return listRevs(this.events);
+  }
+}
+
+class World {
+  readonly feed: Feed = market();
+  now: Micros = NOW;
+  rev = 1;
+  readonly hub = new StreamHub({ live: this.feed.memory, nowMicros: () => this.now });
+  readonly #request = this.#readRequest();
+
+  #readRequest() {
+    const input = { where: 'symbol = "BTCUSDT"', layers: 'mark', freshness: '600s' };
+    const choice = { venues: null, instruments: null };
+    return readRequest(
+      { input, names: readNames(input.where, this.feed.memory) },
+      { live: this.feed.memory, plan: PLANS.pro_plus, choice, at: NOW },
+    );
+  }
+
+  open(lastEventId: string | null, reader = new Reader()): { reader: Reader; stream: Stream } {
+    const findKey = async () => 'unreachable' as const;
+    const account = { keyId: 'key', plan: PLANS.pro_plus };
+    const opening = { account, request: this.#request, lastEventId, out: reader.out, findKey };
+    return { reader, stream: this.hub.open({ ...opening, isInScope: () => true }) };
+  }
+
+  mark(): void {
+    this.rev++;
+    this.now += 10_000;
+    const at = { venue_ts: this.now - 2_000, received_at: this.now - 1_000, recorded_at: this.now };
+    const figure = `${60_000 + this.rev}.${DIGITS}1`;
+    this.feed.read('binance', 'BTCUSDT', markReading(figure, { rev: this.rev, ...at }));
+  }
+
+  /** An id, and so many readings after it. */
+  async away(missed: number): Promise<string> {
+    const { reader, stream } = this.open(null);
+    await waitFor('the picture', () => reader.has('ready'));
+    stream.drop();
+    for (let i = 0; i < missed; i++) this.mark();
+    return reader.events.at(-1)?.id ?? '';
+  }
+}
+
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
+t.test('a client that reads what it is sent gets every reading, also those that come meanwhile', async (t) => {
+  const world = new World();
+  const id = await world.away(MISSED);
+  const { reader } = world.open(id);
+  t.notOk(reader.has('ready'), 'the first slice is not all');
+  const others = world.open(null).reader;
+  await waitFor('a stream that begins meanwhile', () => others.has('ready'));
+  t.notOk(reader.has('ready'), 'others have their turn before it is over');
+  world.mark();
+  await waitFor('the present', () => reader.has('ready'));
+  world.mark();
+  await waitFor('the newest reading', () => reader.revs.at(-1) === world.rev);
+  t.equal(reader.events[0]?.data.resumed, true);
+  t.notOk(reader.has('gap'), 'it was never slow');
+  t.ok(reader.length > 4 * 1_048_576, `${reader.length} characters`);
+  t.same(reader.revs, range(2, world.rev));
+  t.same(others.revs, range(world.rev - 1, world.rev));
+});
+
+t.test(
+  'one that breaks off within a replay, also after an event beside it, has every reading in the end',
+  async (t) => {
+    const world = new World();
+    const id = await world.away(SOME);
+    const first = new Reader();
+    first.isResting = true;
+    const { stream } = world.open(id, first);
+    world.hub.sendBeside(stream, 'rule', '{}');
+    first.read();
+    await waitFor('the event beside the replay', () => first.has('rule'));
+    stream.drop();
+    const upTo = first.events.findIndex(({ event }) => event === 'rule');
+    t.ok(upTo < SOME / 2, 'the replay was under way');
+    const kept = first.events.slice(0, upTo + 1);
+    const { reader: second } = world.open(kept.at(-1)?.id ?? '');
+    await waitFor('the present', () => second.has('ready'));
+    t.same([...listRevs(kept), ...second.revs], range(2, world.rev));
+  },
+);
+
+t.test('one that rests until what follows is no longer held gets a gap and the picture', async (t) => {
+  const world = new World();
+  const id = await world.away(SOME);
+  const resting = new Reader();
+  resting.isResting = true;
+  const { reader } = world.open(id, resting);
+  world.now += 400 * SECOND;
+  world.mark();
+  resting.read();
+  await waitFor('the picture', () => reader.has('ready'));
+  const names = reader.events.map(({ event }) => event);
+  t.same(names.slice(names.indexOf('gap')), ['gap', 'snapshot', 'ready']);
+  const gap = reader.events.find(({ event }) => event === 'gap')?.data;
+  t.match(gap, { reason: 'slow_reader', dropped: null, scope: {} });
+  t.ok(String(gap?.from) < String(gap?.to));
+  t.equal(reader.events.find(({ event }) => event === 'snapshot')?.data.rev, world.rev);
+  world.mark();
+  await waitFor('the newest reading', () => reader.revs.at(-1) === world.rev);
+});
