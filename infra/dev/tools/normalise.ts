@@ -206,9 +206,9 @@ class Session {
     return { printed: [...printed, ...books.map((record) => ({ record }))], count: readable.length };
   }
 
-  #printMapped({ record, chain }: Mapped): readonly Printed[] {
+  #printMapped({ record, chain, channel }: Mapped): readonly Printed[] {
     if (record.layer !== 'book') return [{ record }];
-    if (chain) return this.#books.take(record, chain).map((one) => ({ record: one }));
+    if (chain) return this.#books.take(record, { chain, channel }).map((one) => ({ record: one }));
     return this.#form === 'assembled' ? [] : [{ record }];
   }
 }

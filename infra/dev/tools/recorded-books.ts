@@ -31,6 +31,8 @@ type WholeBook = Omit<BookRecord, 'values'> & { readonly values: unknown };
 
 type Applied = Pick<BookRecord, 'values' | 'venue_ts'> & { readonly full: FullSides | undefined };
 type HeldBook = { sync: BookSync<Applied>; levels: Book; crossed: boolean };
+/** A book's message in the chain of its channel. */
+type Chained = { readonly chain: Chain; readonly channel?: string | undefined };
 type Changed = { readonly book: HeldBook; readonly record: BookRecord };
 
 /** Levels a side of an assembled book (records.md). */
@@ -48,11 +50,14 @@ export class RecordedBooks {
     this.#form = form;
   }
 
-  /** What one record of a book gives at once: itself where books are not assembled, and the gap that it proves. */
-  take(record: BookRecord, chain: Chain): readonly (BookRecord | GapRecord)[] {
-    const { symbol } = chain;
-    const book = this.#books.get(symbol) ?? openBook();
-    this.#books.set(symbol, book);
+  /**
+   * What one record of a book gives at once: itself where books are not assembled, and the gap that it proves. A recording may hold several
+   * channels of one listing: each has a book of its own.
+   */
+  take(record: BookRecord, { chain, channel = '' }: Chained): readonly (BookRecord | GapRecord)[] {
+    const place = JSON.stringify([chain.symbol, channel]);
+    const book = this.#books.get(place) ?? openBook();
+    this.#books.set(place, book);
     const step = stepBookSync(this.#venue.bookRule, book.sync, {
       chain: isFirstSnapshot(this.#venue, book, chain) ? { ...chain, kind: 'snapshot' } : chain,
       payload: { values: record.values, venue_ts: record.venue_ts, full: chain.full },
@@ -60,12 +65,12 @@ export class RecordedBooks {
     book.sync = step.state;
     const broke = step.broke ? [toGap(record, 'sequence_break')] : [];
     if (this.#form === 'published') return [record, ...broke];
-    if (step.broke || step.apply.length > 0) this.#changed.delete(symbol);
+    if (step.broke || step.apply.length > 0) this.#changed.delete(place);
     const last = step.apply.at(-1);
     if (last !== undefined) {
       applyAll(book, step.apply);
       // A snapshot may join newer diffs that arrived before it: the book is then that of the last of them (D-54).
-      this.#changed.set(symbol, { book, record: { ...record, venue_ts: last.venue_ts ?? record.venue_ts } });
+      this.#changed.set(place, { book, record: { ...record, venue_ts: last.venue_ts ?? record.venue_ts } });
     }
     return broke;
   }

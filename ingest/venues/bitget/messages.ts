@@ -114,7 +114,7 @@ const mapBook: FrameMapper = (frame, source) => {
     const subject = toSubject({ symbol, stamp: book.ts, element: book }, source);
     const mapped = toMapped(subject, 'book', { kind, ...sides, sequence: ids.seq });
     const chain = toChain({ symbol, channel, action: kind }, ids, { bids: bids.length, asks: asks.length });
-    return chain ? { ...mapped, chain } : mapped;
+    return chain ? { ...mapped, chain, channel: `${frame.arg.instType} ${channel}` } : mapped;
   });
 };
 

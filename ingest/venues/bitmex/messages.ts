@@ -186,7 +186,7 @@ const takeRows = (
     sequence: null,
   };
   const mapped = toMapped({ symbol, venueTs, receivedAt: source.receivedAt, element: frame }, 'book', values);
-  return [{ ...mapped, chain: toChain(symbol, table, values.kind) }];
+  return [{ ...mapped, chain: toChain(symbol, table, values.kind), channel: table }];
 };
 
 /** A level whose id never came with a price is unknown, and is omitted. */

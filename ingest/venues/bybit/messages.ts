@@ -86,7 +86,7 @@ const mapBookFrame: FrameMapper = (frame, source) => {
   const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
   const mapped = toMapped(subject, 'book', { kind, bids: sides.bids, asks: sides.asks, sequence });
   const chain = toChain({ symbol, depth, kind, u, levels: { bids: bids.length, asks: asks.length } });
-  return [chain ? { record: mapped.record, element: book, chain } : mapped];
+  return [chain ? { record: mapped.record, element: book, chain, channel: depth } : mapped];
 };
 
 /** `50` of `orderbook.50.BTCUSDT`. */

@@ -4,7 +4,13 @@ import type { BookRule, Chain } from '../shared/book-sync.ts';
 import { VenueError, type VenueListings, type VenueMessage } from './listings.ts';
 
 /** A mapped record and the smallest piece of the message about it, for `include_raw`. */
-export type Mapped = { readonly record: NormalisedRecord; readonly element: unknown; readonly chain?: Chain };
+export type Mapped = {
+  readonly record: NormalisedRecord;
+  readonly element: unknown;
+  readonly chain?: Chain;
+  /** Channel of a book with a chain, where a venue has several of one listing, each with a chain of its own. A collector subscribes to one. */
+  readonly channel?: string;
+};
 
 /** A part of a message cannot be read; `mapped` are the records of the others, which are valid. */
 export class UnreadablePart extends VenueError {

@@ -193,7 +193,7 @@ const mapBook = (channel: readonly string[], data: Fields, source: Source): read
   const { kind } = chain;
   const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
   const mapped = toMapped(subject, 'book', { kind, bids: sides.bids, asks: sides.asks, sequence });
-  return [{ record: mapped.record, element: data, chain }];
+  return [{ record: mapped.record, element: data, chain, channel: channel[2] ?? '' }];
 };
 
 /** Before 2021 there was no `type`; a snapshot was a message without a previous change. */

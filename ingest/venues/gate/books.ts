@@ -23,6 +23,9 @@ import { isPerpetual, parseStream, toSnapshotChain, updateChain } from './symbol
 
 const NAMES = ['p', 's'] as const;
 
+/** The channel of diffs, whose snapshot is the REST book. */
+const DIFFS = 'order_book_update';
+
 /** A message omits a side that it does not change. */
 const orNone = (value: unknown): unknown => value ?? [];
 
@@ -36,7 +39,7 @@ export const mapDiff: Frame = (result, envelope, source) => {
     bids: readNamedLevels(orNone(body.b), NAMES, 'b'),
     asks: readNamedLevels(orNone(body.a), NAMES, 'a'),
   };
-  return [toBook(body, { symbol, sides, full: undefined }, { envelope, source })];
+  return [toBook(body, { symbol, sides, full: undefined, channel: DIFFS }, { envelope, source })];
 };
 
 export const mapStream: Frame = (result, envelope, source) => {
@@ -45,7 +48,8 @@ export const mapStream: Frame = (result, envelope, source) => {
   if (stream === null || !isPerpetual(stream.symbol)) return [];
   const sides = { bids: readLevels(orNone(body.b), 'b'), asks: readLevels(orNone(body.a), 'a') };
   const full = toFullSides(sides, stream.depth);
-  return [toBook(body, { symbol: stream.symbol, sides, full }, { envelope, source })];
+  const { symbol, depth } = stream;
+  return [toBook(body, { symbol, sides, full, channel: `obu.${depth}` }, { envelope, source })];
 };
 
 /** A side with fewer levels than requested is complete. */
@@ -54,12 +58,17 @@ const toFullSides = ({ bids, asks }: Sides, depth: number): FullSides => ({
   asks: asks.length < depth,
 });
 
-type BookOf = { readonly symbol: string; readonly sides: Sides; readonly full: FullSides | undefined };
+type BookOf = {
+  readonly symbol: string;
+  readonly sides: Sides;
+  readonly full: FullSides | undefined;
+  readonly channel: string;
+};
 
 /** `full` marks a whole book among diffs; it needs no first id, and may have none. */
 const toBook = (
   body: Fields,
-  { symbol, sides, full }: BookOf,
+  { symbol, sides, full, channel }: BookOf,
   { envelope, source }: { readonly envelope: Fields; readonly source: Source },
 ): Mapped => {
   const last = readUpdateId(body, 'u');
@@ -68,11 +77,11 @@ const toBook = (
   const sequence = String(last);
   if (body.full !== true) {
     const chain = updateChain(symbol, { first: readUpdateId(body, 'U'), last });
-    return { ...toMapped(subject, 'book', { kind: 'update', ...sides, sequence }), chain };
+    return { ...toMapped(subject, 'book', { kind: 'update', ...sides, sequence }), chain, channel };
   }
   const whole = sortSides(sides.bids, sides.asks);
   const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...whole, sequence });
-  return { ...mapped, chain: toSnapshotChain(symbol, last, full) };
+  return { ...mapped, chain: toSnapshotChain(symbol, last, full), channel };
 };
 
 /** The old channel: first a whole book, then single changes; the sign of a size is its side. */
@@ -93,7 +102,7 @@ const mapOldWhole: Frame = (result, envelope, source) => {
 };
 
 const withChain = (mapped: Mapped, chain: Chain | null): Mapped =>
-  chain === null ? mapped : { record: mapped.record, element: mapped.element, chain };
+  chain === null ? mapped : { record: mapped.record, element: mapped.element, chain, channel: 'order_book' };
 
 const mapOldChanges = (rows: readonly unknown[], envelope: Fields, source: Source): readonly Mapped[] => {
   const bySymbol = new Map<string, Fields[]>();
@@ -150,5 +159,5 @@ export const mapBookAnswer = (body: unknown, source: Source): readonly Mapped[] 
   const limit = source.query.get('limit');
   if (limit !== null && !/^\d+$/.test(limit)) throw badFrame('limit is no number of levels');
   const full = limit === null ? undefined : toFullSides(sides, Number(limit));
-  return [{ ...mapped, chain: toSnapshotChain(symbol, BigInt(sequence), full) }];
+  return [{ ...mapped, chain: toSnapshotChain(symbol, BigInt(sequence), full), channel: DIFFS }];
 };

@@ -201,7 +201,7 @@ const mapDepth =
     if (!source.isFrame || !isChained(topic)) return [mapped];
     const chain = toChain(subject.symbol, values.kind, version === null ? null : BigInt(version));
     const full = toFullSides(readDepth(topic) ?? 0, { bids: bids.length, asks: asks.length });
-    return [{ ...mapped, chain: isUpdate ? chain : { ...chain, full } }];
+    return [{ ...mapped, chain: isUpdate ? chain : { ...chain, full }, channel: topic }];
   };
 
 /** Trades come in the `data` of a tick. One without direction has no taker: it was no trade of the market. */

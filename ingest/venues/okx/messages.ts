@@ -180,10 +180,10 @@ const mapBook = ofSwap((subject, element, { channel, action }) => {
   }
   const chain = toChain(subject.symbol, { action, last, previous });
   if (!isFirst(action, previous))
-    return [{ ...toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }), chain }];
+    return [{ ...toMapped(subject, 'book', { kind: 'update', bids, asks, sequence }), chain, channel }];
   const full = toFullSides(channel, { bids: bids.length, asks: asks.length });
   const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence };
-  return [{ ...toMapped(subject, 'book', values), chain: { ...chain, full } }];
+  return [{ ...toMapped(subject, 'book', values), chain: { ...chain, full }, channel }];
 });
 
 const SIDES = ['buy', 'sell'] as const;

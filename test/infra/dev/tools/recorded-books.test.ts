@@ -1,0 +1,196 @@
+// A recording with several channels of one listing's book: each has its own chain and its own book, at every venue that has several.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { normalise } from '../../../../infra/dev/tools/normalise.ts';
+import { venues } from '../../../../ingest/venues/index.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'recorded-books-'));
+t.teardown(() => rmSync(folder, { recursive: true }));
+
+const TS = 1_790_000_000_000;
+
+/** The nth message of one channel, which counts its ids from `base`: a snapshot first, then changes. Ask 11 is `n` contracts. */
+type Channel = (n: number, base: number) => unknown;
+
+const asks = (n: number, last: readonly unknown[] = []): readonly unknown[] => [['11', String(n + 1), ...last]];
+const bids = (n: number, last: readonly unknown[] = []): readonly unknown[] => (n === 0 ? [['10', '5', ...last]] : []);
+
+const bybit =
+  (depth: number): Channel =>
+  (n, base) => ({
+    topic: `orderbook.${depth}.BTCUSDT`,
+    type: n === 0 ? 'snapshot' : 'delta',
+    ts: TS,
+    data: { s: 'BTCUSDT', b: bids(n), a: asks(n), u: base + n, seq: base + n },
+  });
+
+const bitget =
+  (name: 'channel' | 'topic', channel: string): Channel =>
+  (n, base) => ({
+    action: n === 0 || channel !== 'books' ? 'snapshot' : 'update',
+    arg:
+      name === 'topic'
+        ? { instType: 'usdt-futures', topic: channel, symbol: 'BTCUSDT' }
+        : { instType: 'USDT-FUTURES', channel, instId: 'BTCUSDT' },
+    data: [
+      {
+        a: asks(n),
+        b: channel === 'books' ? bids(n) : bids(0),
+        seq: base + n,
+        pseq: n === 0 ? 0 : base + n - 1,
+        ts: String(TS),
+      },
+    ],
+    ts: TS,
+  });
+
+const okx =
+  (channel: string): Channel =>
+  (n, base) => ({
+    arg: { channel, instId: 'BTC-USDT-SWAP' },
+    action: n === 0 ? 'snapshot' : 'update',
+    data: [
+      {
+        asks: asks(n, ['0', '1']),
+        bids: bids(n, ['0', '1']),
+        ts: String(TS),
+        prevSeqId: n === 0 ? -1 : base + n - 1,
+        seqId: base + n,
+      },
+    ],
+  });
+
+/** The venue numbers nothing: levels of another price show whose book a channel changes. */
+const bitmex =
+  (table: string): Channel =>
+  (n, base) => {
+    const level = (id: number, side: string, size: number, price: number): unknown => ({
+      symbol: 'XBTUSD',
+      id: base + id,
+      side,
+      size,
+      price,
+    });
+    const data = [...(n === 0 ? [level(0, 'Buy', 5, 10)] : []), level(1, 'Sell', n + 1, 11 + (base % 7))];
+    return {
+      table,
+      action: n === 0 ? 'partial' : 'update',
+      ...(n === 0 ? { filter: { symbol: 'XBTUSD' } } : {}),
+      data,
+    };
+  };
+
+const deribit =
+  (interval: string): Channel =>
+  (n, base) => ({
+    jsonrpc: '2.0',
+    method: 'subscription',
+    params: {
+      channel: `book.BTC-PERPETUAL.${interval}`,
+      data: {
+        type: n === 0 ? 'snapshot' : 'change',
+        timestamp: TS,
+        instrument_name: 'BTC-PERPETUAL',
+        change_id: base + n,
+        ...(n === 0 ? {} : { prev_change_id: base + n - 1 }),
+        bids: n === 0 ? [['new', 10, 5]] : [],
+        asks: [[n === 0 ? 'new' : 'change', 11, n + 1]],
+      },
+    },
+  });
+
+const htxFrame = (topic: string, tick: object): unknown => ({
+  ch: `market.BTC-USDT.${topic}`,
+  ts: TS,
+  tick: { ts: TS, ...tick },
+});
+const htxDiffs: Channel = (n, base) =>
+  htxFrame('depth.size_150.high_freq', {
+    event: n === 0 ? 'snapshot' : 'update',
+    version: base + n,
+    asks: [[11, n + 1]],
+    bids: n === 0 ? [[10, 5]] : [],
+  });
+const htxWhole: Channel = (n, base) =>
+  htxFrame('depth.step0', { version: base + n, asks: [[11, n + 1]], bids: [[10, 5]] });
+
+const gateStream =
+  (depth: number): Channel =>
+  (n, base) => ({
+    time_ms: TS,
+    channel: 'futures.obu',
+    event: 'update',
+    result: {
+      t: TS,
+      s: `ob.BTC_USDT.${depth}`,
+      ...(n === 0 ? { full: true } : { U: base + n }),
+      u: base + n,
+      b: bids(n),
+      a: asks(n),
+    },
+  });
+const gateDiffs: Channel = (n, base) => ({
+  time_ms: TS,
+  channel: 'futures.order_book_update',
+  event: 'update',
+  result: {
+    t: TS,
+    s: 'BTC_USDT',
+    ...(n === 0 ? { full: true } : { U: base + n }),
+    u: base + n,
+    b: n === 0 ? [{ p: '10', s: 5 }] : [],
+    a: [{ p: '11', s: n + 1 }],
+  },
+});
+
+const CHANNELS: Readonly<Record<string, readonly Channel[]>> = {
+  bybit: [bybit(50), bybit(200)],
+  bitget: [bitget('topic', 'books'), bitget('channel', 'books'), bitget('topic', 'books15')],
+  okx: [okx('books'), okx('books-l2-tbt')],
+  bitmex: [bitmex('orderBookL2'), bitmex('orderBookL2_25')],
+  deribit: [deribit('raw'), deribit('100ms')],
+  htx: [htxDiffs, htxWhole],
+  gate: [gateStream(400), gateStream(50), gateDiffs],
+};
+
+/** Printed lines without their source. */
+const read = async (id: string, assembled: boolean, messages: readonly unknown[]): Promise<readonly string[]> => {
+  const venue = venues.get(id);
+  if (venue === undefined) throw new Error(`${id} is no venue`);
+  const path = join(folder, 'recording.ndjson');
+  writeFileSync(
+    path,
+    messages.map((raw) => `${JSON.stringify({ kind: 'ws', dir: 'in', raw: JSON.stringify(raw) })}\n`).join(''),
+  );
+  const lines: string[] = [];
+  await normalise({
+    venue,
+    files: [path],
+    assembled,
+    write: (line) => void lines.push(line.replace(/,"src":.*$/, '')),
+  });
+  return lines;
+};
+
+const LENGTH = 4;
+const messagesOf = (channel: Channel, place: number): readonly unknown[] =>
+  Array.from({ length: LENGTH }, (_, n) => channel(n, 1_000 * (place + 1) * (place + 2)));
+
+t.test('channels of one book do not disturb each other', async (t) => {
+  for (const [id, channels] of Object.entries(CHANNELS)) {
+    const apart = channels.map(messagesOf);
+    const together = Array.from({ length: LENGTH }, (_, n) => apart.map((messages) => messages[n])).flat();
+    for (const assembled of [false, true]) {
+      const alone: (readonly string[])[] = [];
+      for (const messages of apart) alone.push(await read(id, assembled, messages));
+      t.ok(
+        alone.every((lines) => lines.length === LENGTH),
+        `${id}: each channel alone gives a book a message`,
+      );
+      const expected = Array.from({ length: LENGTH }, (_, n) => alone.map((lines) => lines[n])).flat();
+      t.strictSame(await read(id, assembled, together), expected, `${id} ${assembled ? 'assembled' : 'as published'}`);
+    }
+  }
+});
