@@ -59,7 +59,7 @@ type Printed = { readonly record: Omit<NormalisedRecord, 'values'> & { readonly 
 const NO_TIME = parseInstant('2000-01-01T00:00:00Z') as Micros;
 /** The end of our instants (N-03). */
 const LATEST = parseInstant('2100-01-01T00:00:00Z') as Micros;
-/** Reads every file in order; listings and books continue from one file to the next. */
+/** Reads every file in order; listings, and what a connection told, continue from one file to the next until its address is opened again. */
 export const normalise = async ({ venue, files, assembled, write }: NormaliseOptions): Promise<Counts> => {
   const counts: Counts = { messages: 0, records: 0, unread: 0, errors: 0, unexpected: new Map() };
   const count = (kind: Unexpected): void => void counts.unexpected.set(kind, (counts.unexpected.get(kind) ?? 0) + 1);
@@ -82,6 +82,7 @@ type Reading = { readonly counts: Counts; readonly attribute: (id: bigint) => st
 const readLine = (session: Session, text: string, { counts, attribute }: Reading): readonly (Printed | Fault)[] => {
   if (text === '') return [];
   const line = parseLine(text);
+  if (line?.dir === 'open') session.open(line.url ?? '');
   if (line !== null && line.dir !== 'in') return [];
   counts.messages++;
   const message = line === null ? null : toMessage(line, session.venue, attribute);
@@ -170,14 +171,25 @@ class Session {
   readonly venue: Venue;
   readonly #form: BookForm;
   readonly #reference: ReferenceState = {};
-  readonly #state: MapState = {};
+  #state: MapState = {};
   readonly #listings = new Map<string, ListingRecord>();
   readonly #books: RecordedBooks;
+  /** Addresses of the connections opened so far. */
+  readonly #opened = new Set<string>();
 
   constructor(venue: Venue, form: BookForm) {
     this.venue = venue;
     this.#form = form;
     this.#books = new RecordedBooks(venue, form);
+  }
+
+  /** A connection was opened. Where its address was open before, what that connection had told no longer holds: state is one connection's. */
+  open(url: string): void {
+    if (this.#opened.has(url)) {
+      this.#state = {};
+      this.#books.dropStreamed();
+    }
+    this.#opened.add(url);
   }
 
   /** Readings before listings, in the order of the layers; neither takes the other with it when it cannot be read. */

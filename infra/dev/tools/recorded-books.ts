@@ -75,6 +75,11 @@ export class RecordedBooks {
     return broke;
   }
 
+  /** Forgets the books that a connection told whole: the next one tells them anew. Books joined with REST snapshots are proved by their chain. */
+  dropStreamed(): void {
+    if (this.#venue.bookRule.style === 'stream') this.#books.clear();
+  }
+
   /** The books that changed since the last call. A crossed book is never served (L-03): one gap, until it is no longer crossed. */
   printChanged(listings: ReadonlyMap<string, ListingRecord>): readonly (WholeBook | GapRecord)[] {
     const changed = [...this.#changed.values()];

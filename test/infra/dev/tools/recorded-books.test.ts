@@ -1,4 +1,4 @@
-// A recording with several channels of one listing's book: each has its own chain and its own book, at every venue that has several.
+// Recordings of several channels of one listing's book, each of which has its own chain and its own book, and of connections that are opened again.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -156,14 +156,14 @@ const CHANNELS: Readonly<Record<string, readonly Channel[]>> = {
 };
 
 /** Printed lines without their source. */
+const OPEN = { kind: 'ws', dir: 'open', url: 'wss://venue', raw: '' };
+const toLine = (raw: unknown): unknown => (raw === OPEN ? raw : { kind: 'ws', dir: 'in', raw: JSON.stringify(raw) });
+
 const read = async (id: string, assembled: boolean, messages: readonly unknown[]): Promise<readonly string[]> => {
   const venue = venues.get(id);
   if (venue === undefined) throw new Error(`${id} is no venue`);
   const path = join(folder, 'recording.ndjson');
-  writeFileSync(
-    path,
-    messages.map((raw) => `${JSON.stringify({ kind: 'ws', dir: 'in', raw: JSON.stringify(raw) })}\n`).join(''),
-  );
+  writeFileSync(path, messages.map((raw) => `${JSON.stringify(toLine(raw))}\n`).join(''));
   const lines: string[] = [];
   await normalise({
     venue,
@@ -191,6 +191,66 @@ t.test('channels of one book do not disturb each other', async (t) => {
       );
       const expected = Array.from({ length: LENGTH }, (_, n) => alone.map((lines) => lines[n])).flat();
       t.strictSame(await read(id, assembled, together), expected, `${id} ${assembled ? 'assembled' : 'as published'}`);
+    }
+  }
+});
+
+const bybitTicker: Channel = (n) => ({
+  topic: 'tickers.BTCUSDT',
+  type: n === 0 ? 'snapshot' : 'delta',
+  ts: TS + n,
+  cs: n,
+  data: { symbol: 'BTCUSDT', ...(n === 0 ? { markPrice: '1', indexPrice: '2' } : {}), openInterest: String(n + 1) },
+});
+const bitmexInstrument: Channel = (n) => ({
+  table: 'instrument',
+  action: n === 0 ? 'partial' : 'update',
+  data: [{ symbol: 'XBTUSD', ...(n === 0 ? { typ: 'FFWCSX', markPrice: 1, lastPrice: 2 } : {}), openInterest: n + 1 }],
+});
+/** The first message of a subscription is the past. */
+const hyperliquidTrades: Channel = (n) => ({
+  channel: 'trades',
+  data: [{ coin: 'BTC', side: 'A', px: '1', sz: '1', time: TS + n, hash: '0x', tid: n }],
+});
+const dydxBook: Channel = (n) => ({
+  type: n === 0 ? 'subscribed' : 'channel_data',
+  channel: 'v4_orderbook',
+  id: 'BTC-USD',
+  contents:
+    n === 0
+      ? { bids: [{ price: '10', size: '5' }], asks: [{ price: '11', size: '1' }] }
+      : { bids: [], asks: [['11', String(n + 1)]] },
+});
+const krakenBook: Channel = (n, base) => {
+  const head = { product_id: 'PF_XBTUSD', seq: base + n, timestamp: TS };
+  return n === 0
+    ? { feed: 'book_snapshot', ...head, bids: [{ price: 10, qty: 5 }], asks: [{ price: 11, qty: 1 }] }
+    : { feed: 'book', ...head, side: 'sell', price: 11, qty: n + 1 };
+};
+
+/** Channels whose messages continue what their own connection told. Gate's books are joined with REST snapshots, which outlive a connection. */
+const CONTINUED: Readonly<Record<string, readonly Channel[]>> = {
+  ...CHANNELS,
+  bybit: [...(CHANNELS.bybit ?? []), bybitTicker],
+  bitmex: [...(CHANNELS.bitmex ?? []), bitmexInstrument],
+  hyperliquid: [hyperliquidTrades],
+  dydx: [dydxBook],
+  'kraken-futures': [krakenBook],
+  gate: [],
+};
+
+t.test('a connection that is opened again continues nothing of the one before', async (t) => {
+  for (const [id, channels] of Object.entries(CONTINUED)) {
+    for (const [place, channel] of channels.entries()) {
+      const before = [OPEN, ...messagesOf(channel, place)];
+      // Changes first: they are of a book or a ticker that this connection has not told yet.
+      const [first, second, ...changes] = messagesOf(channel, place + 1);
+      const after = [OPEN, ...changes, first, second];
+      for (const assembled of [false, true]) {
+        const expected = [...(await read(id, assembled, before)), ...(await read(id, assembled, after))];
+        const form = assembled ? 'assembled' : 'as published';
+        t.strictSame(await read(id, assembled, [...before, ...after]), expected, `${id} ${place} ${form}`);
+      }
     }
   }
 });
