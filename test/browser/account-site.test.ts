@@ -4,7 +4,7 @@ import { openKeyStore } from '../../api/access/key-store.ts';
 import { freePort } from '../../infra/dev/engines/ports.ts';
 import { market, testApp } from '../api/live-fixture.ts';
 import { connect, PASSWORD, readAccount, startSite } from '../api/site-fixture.ts';
-import { findViolations, isTooWide, type Look, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
+import { examinePage, findViolations, type Look, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
 
 const port = await freePort();
 const origin = `http://localhost:${port}`;
@@ -18,15 +18,6 @@ await data.app.listen({ host: '127.0.0.1', port: apiPort });
 await app.listen({ host: '127.0.0.1', port });
 t.teardown(() => data.app.close());
 const chromium = await openChromium(t);
-
-type Assertions = Pick<typeof t, 'same' | 'equal'>;
-
-/** Every page that is passed is looked at by axe, and fits the screen. */
-const examine = async (t: Assertions, on: Visit, name: string): Promise<void> => {
-  await shoot(on, name);
-  t.same(await findViolations(on), [], name);
-  t.equal(await isTooWide(on), false, `${name} fits the screen`);
-};
 
 const press = (on: Visit, name: string | RegExp) =>
   on.page.getByRole('button', { name, exact: typeof name === 'string' }).click();
@@ -48,22 +39,22 @@ for (const [look, colours] of [
     const on = await visit(chromium, look, colours);
     const { page } = on;
     await page.goto(origin);
-    await examine(t, on, `${look}-home`);
+    await examinePage(t, on, `${look}-home`);
     await page.getByRole('link', { name: 'Create a free account' }).click();
-    await examine(t, on, `${look}-sign-up`);
+    await examinePage(t, on, `${look}-sign-up`);
     await signUp(on, `${look}@example.com`);
-    await examine(t, on, `${look}-codes`);
+    await examinePage(t, on, `${look}-codes`);
     await page.getByRole('link', { name: 'I have kept them: continue' }).click();
-    await examine(t, on, `${look}-keys-empty`);
+    await examinePage(t, on, `${look}-keys-empty`);
     await press(on, 'Make a key');
     await press(on, 'Run it here');
     await page.getByRole('heading', { name: /^Answer\s+200/ }).waitFor();
     t.match(await page.locator('pre[role=region]').textContent(), /"mark":/, 'the first answer is on the page');
-    await examine(t, on, `${look}-first-answer`);
+    await examinePage(t, on, `${look}-first-answer`);
     await connect(pool, await readAccount(pool, `${look}@example.com`), 'Claude Code');
     for (const path of ['/keys', '/plan', '/plan/link', '/connections', '/security', '/prove', '/no-such-page']) {
       await page.goto(`${origin}${path}`);
-      await examine(t, on, `${look}-${path.slice(1).replace('/', '-')}`);
+      await examinePage(t, on, `${look}-${path.slice(1).replace('/', '-')}`);
     }
     t.same(on.faults, []);
     await on.context.close();
@@ -137,7 +128,7 @@ t.test(
     await press(on, 'Sign out');
     await device.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
     await page.goto(`${origin}/recover`);
-    await examine(t, on, 'desktop-recover');
+    await examinePage(t, on, 'desktop-recover');
     await page.getByLabel('Email', { exact: true }).fill('passkey@example.com');
     await page.getByLabel('Recovery code').fill(code);
     await page.getByLabel('New password').fill('a new long secret');

@@ -6,7 +6,7 @@ import { freePort } from '../../infra/dev/engines/ports.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { market, NOW, testApp } from '../api/live-fixture.ts';
 import { PASSWORD, startSite } from '../api/site-fixture.ts';
-import { findViolations, isTooWide, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
+import { examinePage, openChromium, type Visit, visit } from '../support/browser.ts';
 
 const [port, apiPort] = [await freePort(), await freePort()];
 const [origin, apiUrl] = [`http://localhost:${port}`, `http://127.0.0.1:${apiPort}`];
@@ -39,13 +39,6 @@ const weigh = (on: Visit): Promise<number> =>
   );
 const MOST_BYTES = 200_000;
 
-type Assertions = Pick<typeof t, 'same' | 'equal' | 'ok' | 'comment'>;
-const examine = async (t: Assertions, on: Visit, name: string): Promise<void> => {
-  await shoot(on, name);
-  t.same(await findViolations(on), [], name);
-  t.equal(await isTooWide(on), false, `${name} fits the screen`);
-};
-
 const PAGES = [
   ...[
     'start',
@@ -70,7 +63,7 @@ for (const [look, colours] of [
     for (const path of PAGES) {
       await on.page.goto(`${origin}${path}`);
       const name = `${look}${path.replaceAll(/[/?=]/g, '-')}`;
-      await examine(t, on, name);
+      await examinePage(t, on, name);
       const bytes = await weigh(on);
       t.ok(bytes < MOST_BYTES, `${name}: ${bytes} bytes`);
     }
@@ -101,7 +94,7 @@ t.test(
     await page.getByRole('heading', { name: /^Answer\s+200/ }).waitFor();
     t.match(await page.locator('#try pre').textContent(), /"status": "present"/);
     t.notMatch(await page.content(), /sk_[A-Za-z0-9]{20}/, 'no key is on the page');
-    await examine(t, on, 'desktop-tried');
+    await examinePage(t, on, 'desktop-tried');
 
     await page.getByLabel('Body (JSON)').fill('{"where": "base ="}');
     await page.getByRole('button', { name: 'Run it again' }).click();

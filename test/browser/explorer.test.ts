@@ -8,16 +8,7 @@ import { findKeyShapes, hashKey, makeKey } from '../../api/access/keys.ts';
 import { freePort } from '../../infra/dev/engines/ports.ts';
 import { market, testApp } from '../api/live-fixture.ts';
 import { startSite } from '../api/site-fixture.ts';
-import {
-  findCutTexts,
-  findViolations,
-  isTooWide,
-  type Look,
-  openChromium,
-  shoot,
-  type Visit,
-  visit,
-} from '../support/browser.ts';
+import { countBytes, examinePage, type Look, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
 
 const port = await freePort();
 const origin = `http://localhost:${port}`;
@@ -40,14 +31,6 @@ await app.listen({ host: '127.0.0.1', port });
 t.teardown(() => data.app.close());
 const chromium = await openChromium(t);
 
-type Assertions = Pick<typeof t, 'same' | 'equal' | 'ok'>;
-
-const examine = async (t: Assertions, on: Visit, name: string): Promise<void> => {
-  await shoot(on, name);
-  t.same(await findViolations(on), [], name);
-  t.equal(await isTooWide(on), false, `${name} fits the screen`);
-  t.same(await findCutTexts(on), [], `${name}: every figure fits its cell`);
-};
 const LOOKS = [
   ['desktop', 'light'],
   ['phone', 'dark'],
@@ -60,16 +43,6 @@ const write = async ({ page }: Visit, text: string): Promise<void> => {
   await page.getByRole('textbox', { name: 'Query' }).click();
   await page.keyboard.press('Control+A');
   await page.keyboard.insertText(text);
-};
-/** Everything the page was sent, as bytes on the wire. */
-const weigh = async ({ page, context }: Visit): Promise<() => number> => {
-  const wire = await context.newCDPSession(page);
-  await wire.send('Network.enable');
-  let bytes = 0;
-  wire.on('Network.loadingFinished', ({ encodedDataLength }) => {
-    bytes += encodedDataLength;
-  });
-  return () => bytes;
 };
 /** The sum of what moved without anybody's doing (layout shift). */
 const movedOn = ({ page }: Visit): Promise<number> =>
@@ -88,7 +61,7 @@ for (const [look, colours] of LOOKS) {
   t.test(`a question is asked, faulty, completed, answered and shared: ${look}, ${colours}`, async (t) => {
     const on = await visit(chromium, look, colours);
     const { page } = on;
-    const weight = await weigh(on);
+    const weight = await countBytes(on);
     await page.goto(`${origin}/explore/query`);
     await head(on, /instruments?, as of/);
     await page.locator('.result-table').waitFor();
@@ -98,12 +71,12 @@ for (const [look, colours] of LOOKS) {
       .locator('#query-state')
       .filter({ hasText: /^Cost \d+ of 10000/ })
       .waitFor();
-    await examine(t, on, `${look}-query`);
+    await examinePage(t, on, `${look}-query`);
 
     await write(on, 'any(venues where fundng_8h > 0.5bps)');
     await page.locator('#query-faults li').filter({ hasText: 'funding_8h' }).waitFor();
     await page.locator('.cm-lintRange-error').filter({ hasText: 'fundng_8h' }).waitFor();
-    await examine(t, on, `${look}-query-fault`);
+    await examinePage(t, on, `${look}-query-fault`);
 
     await write(on, 'any(venues where funding_8h > 99)');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
@@ -117,7 +90,7 @@ for (const [look, colours] of LOOKS) {
     const cell = page.locator('td.withheld [data-tip]').first();
     await cell.focus();
     t.match(await page.getByRole('tooltip').textContent(), /missing|off/, 'the reason is shown on focus');
-    await examine(t, on, `${look}-query-unknown`);
+    await examinePage(t, on, `${look}-query-unknown`);
     const shared = page.url();
     t.match(shared, /q=any.*unknown=1/);
 
@@ -129,7 +102,7 @@ for (const [look, colours] of LOOKS) {
 
     await page.getByLabel('Values of a selection').check();
     await head(on, /2 listings, as of/);
-    await examine(t, on, `${look}-query-snapshots`);
+    await examinePage(t, on, `${look}-query-snapshots`);
     await page.goBack();
     await head(on, /2 instruments, as of/);
     t.match(await page.getByRole('textbox', { name: 'Query' }).textContent(), /oi > 0/);
@@ -200,13 +173,13 @@ for (const [look, colours] of LOOKS) {
     async (t) => {
       const on = await visit(chromium, look, colours);
       const { page } = on;
-      const weight = await weigh(on);
+      const weight = await countBytes(on);
       await page.goto(`${origin}/explore/proof`);
       await page.getByRole('heading', { name: 'Proof of a row' }).waitFor();
       await page.waitForLoadState('networkidle');
       t.ok(weight() > 10_000 && weight() < MOST_BYTES, `the first view is ${weight()} bytes`);
       t.ok((await movedOn(on)) < 0.01, 'nothing moves');
-      await examine(t, on, `${look}-proof-empty`);
+      await examinePage(t, on, `${look}-proof-empty`);
       const outline = page.getByRole('heading', { name: 'What is recomputed' });
       t.ok(await outline.isVisible(), 'without a proof the page explains what one consists of');
       const check = async (text: string): Promise<Record<string, string>> => {
@@ -244,7 +217,7 @@ for (const [look, colours] of LOOKS) {
         'every step of the example holds',
       );
       t.equal(whole['chain root'], 'skipped', 'the site of this test knows no node of the chain');
-      await examine(t, on, `${look}-proof`);
+      await examinePage(t, on, `${look}-proof`);
 
       const proof = JSON.parse(PROOF);
       const [first, ...rest] = proof.path as string[];
@@ -257,7 +230,7 @@ for (const [look, colours] of LOOKS) {
         [{ ...proof, day: '2026-01-11' }, 'row day'],
       ] as const)
         t.equal((await check(JSON.stringify(changed)))[failing], 'failed', failing);
-      await examine(t, on, `${look}-proof-broken`);
+      await examinePage(t, on, `${look}-proof-broken`);
       await check('{"row": 1}');
       t.match(await page.locator('#proof-head').textContent(), /This is no proof/);
       t.ok(await outline.isVisible(), 'and again when a text is none');

@@ -3,13 +3,13 @@
 // BOARD_MINUTES=30 watches its memory for so long.
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { freePort } from '../../infra/dev/engines/ports.ts';
 import { startSite } from '../api/site-fixture.ts';
 import {
+  countBytes,
+  examinePage,
   findCutTexts,
-  findViolations,
-  isTooWide,
   type Look,
   openChromium,
   shoot,
@@ -65,16 +65,6 @@ const countUpdates = async ({ context, page }: Visit): Promise<() => number> => 
   return () => updates;
 };
 
-const countBytes = async ({ context, page }: Visit): Promise<() => number> => {
-  const session = await context.newCDPSession(page);
-  await session.send('Network.enable');
-  let bytes = 0;
-  session.on('Network.loadingFinished', ({ encodedDataLength }) => {
-    bytes += encodedDataLength;
-  });
-  return () => bytes;
-};
-
 /** Sums what moved without anybody having pressed anything; read it by `window.moved`. */
 const watchShifts = ({ page }: Visit): Promise<unknown> =>
   page.addInitScript(`window.moved = 0; new PerformanceObserver((list) => {
@@ -124,13 +114,6 @@ const open = async (look: Look, colours: 'light' | 'dark' = 'light'): Promise<Vi
   const on = await visit(chromium, look, colours);
   on.page.setDefaultTimeout(BOUND_MS);
   return on;
-};
-
-const examine = async (t: Test, on: Visit, name: string): Promise<void> => {
-  await shoot(on, name);
-  t.same(await findViolations(on), [], name);
-  t.equal(await isTooWide(on), false, `${name} fits the screen`);
-  t.same(await findCutTexts(on), [], `${name}: every figure fits its cell`);
 };
 
 /** All at once. The books of the broken sequence and of the crossing cannot be requested again before the faults end. */
@@ -194,7 +177,7 @@ for (const [look, colours] of [
     await cellShows(on, BTC, 'figure');
     t.ok(bytes() > 1_000 && bytes() < MOST_BYTES, `the board took ${bytes()} bytes`);
     t.ok(Number(await on.page.evaluate('window.moved')) < 0.001, 'nothing moved while figures came');
-    await examine(t, on, `${look}-board`);
+    await examinePage(t, on, `${look}-board`);
     const before = bytes();
     await on.page.goto(`${origin}/explore/BTC-PERP`);
     await on.page.locator('figure[data-chart="mark"][data-drawn]').waitFor();
@@ -204,7 +187,7 @@ for (const [look, colours] of [
     await see(on, '#candles', '#candles[data-drawn]');
     await see(on, '#book', '#book table');
     await see(on, '#liquidations', '#liquidations table');
-    await examine(t, on, `${look}-instrument`);
+    await examinePage(t, on, `${look}-instrument`);
     t.same(on.faults, []);
     await on.context.close();
   });

@@ -1,16 +1,15 @@
 // A rule in Chromium over a whole service: written with its check, seen to match, changed by a fault of the market, sent to a webhook that
 // checks the signature; the pages show delivery and transition.
-import { createHmac } from 'node:crypto';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { freePort } from '../../infra/dev/engines/ports.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { PASSWORD, startSite } from '../api/site-fixture.ts';
-import { findViolations, isTooWide, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
-import { type Teardown, useEngines } from '../support/engines.ts';
+import { examinePage, openChromium, type Visit, visit } from '../support/browser.ts';
+import { useEngines } from '../support/engines.ts';
 import { apiReady, startApi, startIngest, startProcessors, startSimulator } from '../support/pipeline.ts';
+import { isSignedWebhook } from '../support/signed-webhook.ts';
 import { BOUND_MS, waitFor } from '../support/wait.ts';
+import { type Received, startReceiver } from '../support/webhook-receiver.ts';
 
 t.setTimeout(1_800_000);
 
@@ -42,34 +41,6 @@ await app.listen({ host: '127.0.0.1', port });
 const chromium = await openChromium(t);
 await apiReady(api);
 
-type Received = { readonly headers: IncomingHttpHeaders; readonly body: string };
-
-const startReceiver = async (
-  t: Teardown,
-): Promise<{ readonly url: string; readonly received: readonly Received[] }> => {
-  const received: Received[] = [];
-  const server = createServer((request, reply) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
-      reply.end();
-    });
-  });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/moves` };
-};
-
-const examine = async (t: Test, on: Visit, name: string): Promise<void> => {
-  await shoot(on, name);
-  t.same(await findViolations(on), [], name);
-  t.equal(await isTooWide(on), false, `${name} fits the screen`);
-};
-
 const press = ({ page }: Visit, name: string) => page.getByRole('button', { name, exact: true }).click();
 
 const signUp = async ({ page }: Visit): Promise<void> => {
@@ -84,21 +55,22 @@ const signUp = async ({ page }: Visit): Promise<void> => {
 
 type Message = { readonly id: string; readonly at: string; readonly state: string; readonly previous_state: string };
 
-/** Checked as the README describes for receivers, without our own code. */
-const isSigned = ({ headers, body }: Received, secret: string): boolean => {
-  const [, seconds = '', mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['x-service-signature'])) ?? [];
-  const isNew = Math.abs(Date.now() / 1_000 - Number(seconds)) < WITHIN_S;
-  return isNew && mac === createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
-};
+const isSigned = ({ headers, body }: Received, secret: string): boolean =>
+  isSignedWebhook(String(headers['x-service-signature']), {
+    secret,
+    body,
+    seconds: Date.now() / 1_000,
+    withinS: WITHIN_S,
+  });
 
 t.test('a rule is written, matches, moves by a fault, and its webhook is called', async (t) => {
   const on = await visit(chromium, 'desktop');
   const { page } = on;
   page.setDefaultTimeout(BOUND_MS);
-  const { url, received } = await startReceiver(t);
+  const { url, received } = await startReceiver(t, (reply) => reply.end());
   await signUp(on);
   await page.goto(`${origin}/rules`);
-  await examine(t, on, 'rules-empty');
+  await examinePage(t, on, 'rules-empty');
 
   await page.getByLabel('Address of the new webhook').fill(url);
   await press(on, 'Add a webhook');
@@ -111,7 +83,7 @@ t.test('a rule is written, matches, moves by a fault, and its webhook is called'
   await query.fill('any(venues where sprad > 0)');
   await told.getByText(/^Line 1, column 18: /).waitFor();
   t.equal(await query.getAttribute('aria-invalid'), 'true', 'a fault is shown while it is written');
-  await examine(t, on, 'rules-fault');
+  await examinePage(t, on, 'rules-fault');
   await query.fill('any(venues where spre');
   await page.getByRole('option', { name: /^spread/ }).waitFor();
   await query.press('Enter');
@@ -122,7 +94,7 @@ t.test('a rule is written, matches, moves by a fault, and its webhook is called'
   await press(on, 'Check, and show what it matches now');
   await page.getByText('The query is valid.').waitFor();
   t.equal(await page.locator('.message strong').first().textContent(), 'BTC-PERP', 'what matches now');
-  await examine(t, on, 'rules-matches');
+  await examinePage(t, on, 'rules-matches');
   await press(on, 'Make the rule');
   await page.getByRole('heading', { name: 'books of Bitcoin' }).waitFor();
 
@@ -154,7 +126,7 @@ t.test('a rule is written, matches, moves by a fault, and its webhook is called'
     'and with no other',
   );
   for (const { at } of messages.slice(0, 2)) t.equal(await page.locator(`td time[datetime="${at}"]`).count(), 1, at);
-  await examine(t, on, 'rules-moves');
+  await examinePage(t, on, 'rules-moves');
   await lead(/^\s*true: BTC-PERP, since/);
 
   await page.goto(`${origin}/rules`);
@@ -163,7 +135,7 @@ t.test('a rule is written, matches, moves by a fault, and its webhook is called'
     const cells = await page.locator('tr', { hasText: url }).locator('td.number').allTextContents();
     return cells[0] === '0' && Number(cells[1]) >= 3 && cells[2] === '0';
   });
-  await examine(t, on, 'rules-delivered');
+  await examinePage(t, on, 'rules-delivered');
   t.same(on.faults, []);
   await on.context.close();
 });
@@ -175,10 +147,10 @@ t.test('on a phone, in the dark', async (t) => {
   await on.page.getByLabel('Password').fill(PASSWORD);
   await press(on, 'Sign in');
   await on.page.goto(`${origin}/rules`);
-  await examine(t, on, 'phone-rules');
+  await examinePage(t, on, 'phone-rules');
   await on.page.getByRole('link', { name: 'books of Bitcoin' }).click();
   await on.page.getByRole('heading', { name: 'books of Bitcoin' }).waitFor();
-  await examine(t, on, 'phone-rule');
+  await examinePage(t, on, 'phone-rule');
   t.same(on.faults, []);
   await on.context.close();
 });

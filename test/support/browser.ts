@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, devices, type Page } from 'playwright-core';
+import type { Test } from 'tap';
 import type { Teardown } from './engines.ts';
 
 const PLACES = [
@@ -89,4 +90,23 @@ export const findCutTexts = ({ page }: Visit): Promise<readonly string[]> =>
 export const shoot = async ({ page }: Visit, name: string): Promise<void> => {
   const folder = process.env['SCREENSHOTS'];
   if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+};
+
+/** The page has no violation of WCAG, fits the screen, and every figure fits its cell. */
+export const examinePage = async (t: Pick<Test, 'same' | 'equal'>, on: Visit, name: string): Promise<void> => {
+  await shoot(on, name);
+  t.same(await findViolations(on), [], name);
+  t.equal(await isTooWide(on), false, `${name} fits the screen`);
+  t.same(await findCutTexts(on), [], `${name}: every figure fits its cell`);
+};
+
+/** Counts what the page is sent from now on, as bytes on the wire. */
+export const countBytes = async ({ page, context }: Visit): Promise<() => number> => {
+  const wire = await context.newCDPSession(page);
+  await wire.send('Network.enable');
+  let bytes = 0;
+  wire.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    bytes += encodedDataLength;
+  });
+  return () => bytes;
 };

@@ -2,6 +2,9 @@
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../infra/dev/simulator/simulator.ts';
+import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
+import type { Venue } from '../../ingest/venues/contract/venue.ts';
+import { newBookSync, stepBookSync } from '../../ingest/venues/shared/book-sync.ts';
 import { waitFor } from './wait.ts';
 
 export const START_MS = Date.UTC(2026, 10, 21, 6);
@@ -76,3 +79,23 @@ export async function get<T>(sim: Simulator, path: string): Promise<Answer<T>> {
   const answer = await fetch(new URL(path, sim.control));
   return { status: answer.status, headers: answer.headers, body: (await answer.json()) as T };
 }
+
+export const listTruth = (sim: Simulator, symbol: string, layer: TruthRow['layer']): readonly TruthRow[] => [
+  ...sim.truth.rows({ symbol, layer }),
+];
+
+/** Phases that the collector's book goes through by the frames of a client, without repetitions. */
+export const listPhases = ({ bookRule, classify, sequence }: Venue, { frames }: Client): readonly string[] => {
+  let state = newBookSync<null>();
+  const phases: string[] = [];
+  for (const text of frames) {
+    const chain = classify(text) === 'data' ? sequence(text) : null;
+    if (chain === null) continue;
+    ({ state } = stepBookSync(bookRule, state, { chain, payload: null }));
+    if (phases.at(-1) !== state.phase) phases.push(state.phase);
+  }
+  return phases;
+};
+
+/** A figure without zeros at the end of its fraction. */
+export const trimZeros = (figure: string): string => (figure.includes('.') ? figure.replace(/\.?0+$/, '') : figure);

@@ -1,7 +1,6 @@
 // Moves of rules on their way to webhooks: signed, tried again, given up, never to an address that is not public (AG-06).
 import { createSocket } from 'node:dgram';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { type DeliveryDeps, Sending, startDeliveries } from '../../../api/rules/deliveries.ts';
@@ -12,33 +11,12 @@ import { changeRule, createRule } from '../../../api/rules/store.ts';
 import { callWebhook, SIGNATURE_HEADER, webhookFault } from '../../../api/rules/webhook-call.ts';
 import { addWebhook, enableWebhook, listWebhooks, removeWebhook } from '../../../api/rules/webhooks.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
-import type { Teardown } from '../../support/engines.ts';
 import { isSignedWebhook } from '../../support/signed-webhook.ts';
 import { waitFor } from '../../support/wait.ts';
+import { startReceiver } from '../../support/webhook-receiver.ts';
 import { freshPool } from '../payments/paid-api.ts';
 
 t.setTimeout(900_000);
-
-type Received = { readonly headers: IncomingHttpHeaders; readonly body: string; readonly path: string };
-
-/** A receiver on this machine; `answer` decides its response. */
-const startReceiver = async (t: Teardown, answer: (reply: ServerResponse) => void) => {
-  const received: Received[] = [];
-  const server = createServer((request, reply) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      received.push({ headers: request.headers, body: Buffer.concat(chunks).toString(), path: request.url ?? '' });
-      answer(reply);
-    });
-  });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` };
-};
 
 /** Sends everything that is due, and waits for it. */
 const deliverDue = async (deps: DeliveryDeps): Promise<number> => {

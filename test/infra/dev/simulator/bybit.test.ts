@@ -1,16 +1,24 @@
 // The simulated Bybit follows the venue's v5 protocol: subscriptions, merged tickers, numbered books, pages; and several venues share one simulator.
 import t from 'tap';
 import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
-import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
 import type { TruthRow } from '../../../../infra/dev/simulator/truth-rows.ts';
 import { bybit } from '../../../../ingest/venues/bybit/index.ts';
-import { ask, type Client, connect, fakeSimulator, get, START_MS, settle } from '../../../support/fake-simulator.ts';
+import {
+  ask,
+  type Client,
+  connect,
+  fakeSimulator,
+  get,
+  listTruth,
+  START_MS,
+  settle,
+  trimZeros,
+} from '../../../support/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const LINEAR = '/bybit/v5/public/linear';
 const INVERSE = '/bybit/v5/public/inverse';
 const parse = <T>(text: string): T => JSON.parse(text) as T;
-const trimmed = (figure: string): string => (figure.includes('.') ? figure.replace(/\.?0+$/, '') : figure);
 
 type Frame<D> = {
   readonly topic: string;
@@ -27,10 +35,6 @@ const listFrames = <D>(client: Client, topic: string): readonly Frame<D>[] =>
 
 const subscribe = async (client: Client, args: readonly string[]): Promise<unknown> =>
   ask(client, { op: 'subscribe', args, req_id: '7' });
-
-const listTruth = (sim: Simulator, symbol: string, layer: TruthRow['layer']): readonly TruthRow[] => [
-  ...sim.truth.rows({ symbol, layer }),
-];
 
 t.test('protocol', async (t) => {
   const { sim, run } = await fakeSimulator(t, { venues: ['bybit'] });
@@ -78,7 +82,7 @@ t.test('protocol', async (t) => {
       for (const { values } of rows)
         t.same(
           [values.mark, values.index],
-          [merged.markPrice, merged.indexPrice].map((f) => trimmed(f ?? '')),
+          [merged.markPrice, merged.indexPrice].map((f) => trimZeros(f ?? '')),
         );
     }
     t.equal(merged.fundingIntervalHour, '8');
@@ -153,7 +157,7 @@ t.test('REST', async (t) => {
         const rows = listTruth(sim, symbol, 'candles').filter(({ values }) => values.price_type === type);
         t.equal(rows.length, 3);
         for (const { values } of rows) {
-          const row = result.list.find(([start]) => Number(start) * 1_000 === values.open_time)?.map(trimmed);
+          const row = result.list.find(([start]) => Number(start) * 1_000 === values.open_time)?.map(trimZeros);
           const { open, high, low, close, volume, turnover } = values;
           t.same(
             row?.slice(1),

@@ -4,7 +4,6 @@ import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
 import type { TruthRow } from '../../../../infra/dev/simulator/truth-rows.ts';
 import { deribit } from '../../../../ingest/venues/deribit/index.ts';
-import { newBookSync, stepBookSync } from '../../../../ingest/venues/shared/book-sync.ts';
 import {
   type Answer,
   ask,
@@ -13,6 +12,8 @@ import {
   exchange,
   fakeSimulator,
   get,
+  listPhases,
+  listTruth,
   START_MS,
   settle,
 } from '../../../support/fake-simulator.ts';
@@ -50,23 +51,6 @@ const listData = <D>(client: Client, channel: string): readonly D[] =>
   client.frames
     .filter((text) => text.includes(`"channel":"${channel}"`))
     .map((text) => parse<{ params: { data: D } }>(text).params.data);
-
-const listTruth = (sim: Simulator, symbol: string, layer: TruthRow['layer']): readonly TruthRow[] => [
-  ...sim.truth.rows({ symbol, layer }),
-];
-
-/** Phases that the collector's book goes through, without repetitions. */
-const listPhases = ({ frames }: Client): readonly string[] => {
-  let state = newBookSync<null>();
-  const phases: string[] = [];
-  for (const text of frames) {
-    const chain = deribit.classify(text) === 'data' ? deribit.sequence(text) : null;
-    if (chain === null) continue;
-    ({ state } = stepBookSync(deribit.bookRule, state, { chain, payload: null }));
-    if (phases.at(-1) !== state.phase) phases.push(state.phase);
-  }
-  return phases;
-};
 
 t.test('protocol', async (t) => {
   const { sim, run, nowMs } = await fakeSimulator(t, { venues: VENUES, listings: 8 });
@@ -154,7 +138,7 @@ t.test('protocol', async (t) => {
       [...held.values()].every((amount) => amount % 10 === 0),
       'in contracts of ten dollars',
     );
-    t.same(listPhases(client), ['joined', 'live']);
+    t.same(listPhases(deribit, client), ['joined', 'live']);
     await subscribe(client, [channel], 2);
     t.equal(
       listData<Book>(client, channel).filter(({ type }) => type === 'snapshot').length,
@@ -362,7 +346,7 @@ t.test('faults', async (t) => {
       run(2_000);
       await settle(sim, client);
       t.match(hole, { streams: [channel], layers: ['book', 'venue_depth'], hit_count: 2 });
-      t.same(listPhases(client), ['joined', 'live', 'broken']);
+      t.same(listPhases(deribit, client), ['joined', 'live', 'broken']);
       const other = await subscribed(t, sim, [channel]);
       run(1_000);
       inject({ kind: 'restart', keepSockets: true });
@@ -371,7 +355,7 @@ t.test('faults', async (t) => {
       const books = listData<Book>(other, channel);
       const at = books.findLastIndex(({ type }) => type === 'snapshot');
       t.ok(at > 0 && books.length > at + 3 && (books[at]?.change_id ?? 0) < (books[0]?.change_id ?? 0));
-      t.same(listPhases(other), ['joined', 'live', 'joined', 'live']);
+      t.same(listPhases(deribit, other), ['joined', 'live', 'joined', 'live']);
     },
   );
 

@@ -2,7 +2,6 @@
 import t, { type Test } from 'tap';
 import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
-import type { TruthRow } from '../../../../infra/dev/simulator/truth-rows.ts';
 import { hyperliquid } from '../../../../ingest/venues/hyperliquid/index.ts';
 import { newBookSync, stepBookSync } from '../../../../ingest/venues/shared/book-sync.ts';
 import {
@@ -12,6 +11,7 @@ import {
   exchange,
   type Fake,
   fakeSimulator,
+  listTruth,
   START_MS,
   settle,
 } from '../../../support/fake-simulator.ts';
@@ -56,10 +56,6 @@ const subscribed = async (test: Test, sim: Simulator, ...wanted: [type: string, 
   }
   return client;
 };
-
-const listTruth = (sim: Simulator, symbol: string, layer: TruthRow['layer']): readonly TruthRow[] => [
-  ...sim.truth.rows({ symbol, layer }),
-];
 
 type Answer<T> = { readonly status: number; readonly body: T };
 const question = async <T>(sim: Simulator, body: object): Promise<Answer<T>> => {

@@ -2,9 +2,7 @@
 import t, { type Test } from 'tap';
 import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
-import type { TruthRow } from '../../../../infra/dev/simulator/truth-rows.ts';
 import { okx } from '../../../../ingest/venues/okx/index.ts';
-import { newBookSync, stepBookSync } from '../../../../ingest/venues/shared/book-sync.ts';
 import {
   ask,
   type Client,
@@ -12,8 +10,11 @@ import {
   exchange,
   fakeSimulator,
   get,
+  listPhases,
+  listTruth,
   START_MS,
   settle,
+  trimZeros,
 } from '../../../support/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
 
@@ -21,7 +22,6 @@ const PUBLIC = '/okx/ws/v5/public';
 const BUSINESS = '/okx/ws/v5/business';
 const BTC = 'BTC-USDT-SWAP';
 const parse = <T>(text: string): T => JSON.parse(text) as T;
-const trimmed = (figure: string): string => (figure.includes('.') ? figure.replace(/\.?0+$/, '') : figure);
 
 type Argument = { readonly channel: string; readonly instId?: string; readonly instType?: string };
 type Frame<D> = { readonly arg: Argument; readonly action?: string; readonly data: readonly D[] };
@@ -47,23 +47,6 @@ const subscribed = async (test: Test, sim: Simulator, args: readonly Argument[])
   const client = await connect(test, sim, args.some(({ channel }) => channel.includes('candle')) ? BUSINESS : PUBLIC);
   await subscribe(client, args);
   return client;
-};
-
-const listTruth = (sim: Simulator, symbol: string, layer: TruthRow['layer']): readonly TruthRow[] => [
-  ...sim.truth.rows({ symbol, layer }),
-];
-
-/** Phases that the collector's book goes through, without repetitions. */
-const listPhases = ({ frames }: Client): readonly string[] => {
-  let state = newBookSync<null>();
-  const phases: string[] = [];
-  for (const text of frames) {
-    const chain = okx.classify(text) === 'data' ? okx.sequence(text) : null;
-    if (chain === null) continue;
-    ({ state } = stepBookSync(okx.bookRule, state, { chain, payload: null }));
-    if (phases.at(-1) !== state.phase) phases.push(state.phase);
-  }
-  return phases;
 };
 
 t.test('protocol', async (t) => {
@@ -125,7 +108,7 @@ t.test('protocol', async (t) => {
     const element = listElements(client, 'index-tickers').at(-1);
     for (const symbol of ['BTC-USD-SWAP', 'BTC-USDC-SWAP']) {
       const row = listTruth(sim, symbol, 'mark').find(({ venue_ts }) => venue_ts === Number(element?.ts) * 1_000);
-      t.equal(row?.values.index, trimmed(element?.idxPx ?? ''), symbol);
+      t.equal(row?.values.index, trimZeros(element?.idxPx ?? ''), symbol);
     }
   });
 
@@ -150,7 +133,7 @@ t.test('protocol', async (t) => {
       prices.toSorted((a, b) => b - a),
     );
     t.match(books[0]?.asks[0], [/^\d+\.\d$/, /^\d+\.\d\d$/, '0', /^[1-7]$/]);
-    t.same(listPhases(client), ['joined', 'live']);
+    t.same(listPhases(okx, client), ['joined', 'live']);
     await subscribe(client, [{ channel: 'books', instId: BTC }]);
     await settle(sim, client);
     t.equal(listFrames<Book>(client, 'books').at(-1)?.action, 'snapshot', 'a new subscription begins whole');
@@ -173,7 +156,10 @@ t.test('protocol', async (t) => {
       const row = listTruth(sim, instId, 'liquidations').find(
         ({ venue_ts }) => venue_ts === Number(details[0]?.ts) * 1_000,
       );
-      t.same([row?.values.side, row?.values.bankruptcy_price], [details[0]?.posSide, trimmed(details[0]?.bkPx ?? '')]);
+      t.same(
+        [row?.values.side, row?.values.bankruptcy_price],
+        [details[0]?.posSide, trimZeros(details[0]?.bkPx ?? '')],
+      );
     }
   });
 
@@ -211,7 +197,7 @@ t.test('a book without changes repeats its id as its own predecessor', async (t)
   const repeated = books.filter(({ seqId, prevSeqId }) => seqId === prevSeqId);
   t.ok(repeated.length > 1 && repeated.length < books.length - 2);
   t.ok(repeated.every(({ asks, bids }) => asks.length + bids.length === 0));
-  t.same(listPhases(client), ['joined', 'live']);
+  t.same(listPhases(okx, client), ['joined', 'live']);
 });
 
 t.test('candles and REST', async (t) => {
@@ -252,7 +238,7 @@ t.test('candles and REST', async (t) => {
         const rows = listTruth(sim, symbol, 'candles').filter(({ values }) => values.price_type === type);
         t.equal(rows.length, 3);
         for (const { values } of rows) {
-          const row = received.find(([start]) => Number(start) * 1_000 === values.open_time)?.map(trimmed) ?? [];
+          const row = received.find(([start]) => Number(start) * 1_000 === values.open_time)?.map(trimZeros) ?? [];
           const { open, high, low, close, volume, turnover } = values;
           t.same(row.slice(1, 5), [open, high, low, close]);
           if (type === 'trade') t.same([row[5], row[7]], [volume, turnover]);
@@ -318,7 +304,7 @@ t.test('faults', async (t) => {
     run(2_000);
     await settle(sim, client);
     t.match(hole, { streams: [`books:${BTC}`], layers: ['book', 'venue_depth'], hit_count: 2 });
-    t.same(listPhases(client), ['joined', 'live', 'broken']);
+    t.same(listPhases(okx, client), ['joined', 'live', 'broken']);
   });
 
   t.test(
@@ -332,13 +318,13 @@ t.test('faults', async (t) => {
       const books = listElements<Book>(client, 'books');
       const at = books.findIndex(({ seqId, prevSeqId }) => seqId < prevSeqId);
       t.ok(at > 5 && books.length > at + 3);
-      t.same(listPhases(client), ['joined', 'live'], 'nothing is missing');
+      t.same(listPhases(okx, client), ['joined', 'live'], 'nothing is missing');
       inject({ kind: 'restart' });
       await waitFor('the close', client.isClosed);
       const again = await subscribed(t, sim, [{ channel: 'books', instId: BTC }]);
       run(6_000);
       await settle(sim, again);
-      t.same(listPhases(again), ['joined', 'live']);
+      t.same(listPhases(okx, again), ['joined', 'live']);
       t.not(listElements<Book>(again, 'books')[0]?.seqId, books.at(-1)?.seqId);
     },
   );

@@ -6,10 +6,19 @@ import { join } from 'node:path';
 import t from 'tap';
 import { elementHash } from '../../../../infra/dev/simulator/book-model.ts';
 import { parseFault } from '../../../../infra/dev/simulator/faults.ts';
-import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
 import type { TruthRow } from '../../../../infra/dev/simulator/truth-rows.ts';
 import { binance } from '../../../../ingest/venues/binance/index.ts';
-import { ask, type Client, connect, fakeSimulator, get, START_MS, settle } from '../../../support/fake-simulator.ts';
+import {
+  ask,
+  type Client,
+  connect,
+  fakeSimulator,
+  get,
+  listTruth,
+  START_MS,
+  settle,
+  trimZeros,
+} from '../../../support/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const BINANCE_FAULT = { venue: 'binance' } as const;
@@ -30,10 +39,6 @@ type Mark = { e: string; E: number; s: string; p: string; i: string; r: string; 
 const parse = <T>(text: string): T => JSON.parse(text) as T;
 const listDepths = (client: Client): Depth[] =>
   client.frames.filter((f) => f.startsWith('{"e":"depthUpdate"')).map(parse<Depth>);
-const listTruth = (sim: Simulator, symbol: string, layer: TruthRow['layer']): TruthRow[] => [
-  ...sim.truth.rows({ symbol, layer }),
-];
-const trimmed = (figure: string): string => (figure.includes('.') ? figure.replace(/\.?0+$/, '') : figure);
 
 /** An independent book: two maps, nothing of the model's code but the element hash. */
 function mapBook(snapshot: Snapshot) {
@@ -55,7 +60,7 @@ function mapBook(snapshot: Snapshot) {
     sizes: sides,
     hash: (): number =>
       (['b', 'a'] as const)
-        .flatMap((side) => [...sides[side]].map(([p, q]) => elementHash(side, trimmed(p), trimmed(q))))
+        .flatMap((side) => [...sides[side]].map(([p, q]) => elementHash(side, trimZeros(p), trimZeros(q))))
         .reduce((sum, one) => (sum ^ one) >>> 0, 0),
   };
 }
@@ -319,10 +324,10 @@ t.test('books', async (t) => {
           const row = truth.get(frame.u);
           const [bid, ask] = [book.best('b'), book.best('a')];
           const values = {
-            bid: trimmed(bid),
-            ask: trimmed(ask),
-            bid_size: trimmed(book.sizes.b.get(bid) ?? ''),
-            ask_size: trimmed(book.sizes.a.get(ask) ?? ''),
+            bid: trimZeros(bid),
+            ask: trimZeros(ask),
+            bid_size: trimZeros(book.sizes.b.get(bid) ?? ''),
+            ask_size: trimZeros(book.sizes.a.get(ask) ?? ''),
           };
           if (Number(bid) >= Number(ask)) t.fail('crossed', { symbol, bid, ask });
           if (row?.values.book_hash !== book.hash()) t.fail('another book', { symbol, frame });
@@ -348,7 +353,7 @@ t.test('books', async (t) => {
       const sorted = (side: 'b' | 'a', sign: 1 | -1): string[][] =>
         [...book.sizes[side]]
           .sort(([x], [y]) => (Number(x) - Number(y)) * sign)
-          .map(([price, size]) => [trimmed(price), trimmed(size)]);
+          .map(([price, size]) => [trimZeros(price), trimZeros(size)]);
       t.same(body, { bids: sorted('b', -1), asks: sorted('a', 1) }, symbol);
     }
   });
@@ -435,10 +440,10 @@ t.test('reference answers and truth', async (t) => {
       const { body } = await get<TruthRow[]>(sim, `/control/truth?symbol=${mark.s}&ts=${mark.E * 1_000}&layer=mark`);
       t.same(
         body.map((row) => row.values),
-        [{ mark: trimmed(mark.p), index: trimmed(mark.i) }],
+        [{ mark: trimZeros(mark.p), index: trimZeros(mark.i) }],
       );
       const [funding] = listTruth(sim, mark.s, 'funding').filter((row) => row.venue_ts === mark.E * 1_000);
-      t.match(funding?.values, { funding: trimmed(mark.r), next_funding_at: mark.T * 1_000 });
+      t.match(funding?.values, { funding: trimZeros(mark.r), next_funding_at: mark.T * 1_000 });
     }
     const premium = (
       await get<{ markPrice: string; time: number }>(sim, '/binance/fapi/v1/premiumIndex?symbol=BTCUSDT')
@@ -492,7 +497,7 @@ t.test('reference answers and truth', async (t) => {
     for (const data of of('btcusdt@aggTrade')) {
       const row = trades.get(String(data.a));
       const side = data.m === true ? 'sell' : 'buy';
-      const figures = [side, trimmed(String(data.p)), trimmed(String(data.q)), Number(data.T) * 1_000];
+      const figures = [side, trimZeros(String(data.p)), trimZeros(String(data.q)), Number(data.T) * 1_000];
       const { values } = row ?? { values: {} as TruthRow['values'] };
       if (String(figures) !== String([values.side, values.price, values.quantity, row?.venue_ts])) wrong.push(data);
     }
@@ -502,7 +507,7 @@ t.test('reference answers and truth', async (t) => {
     t.ok(forced.length > 0);
     for (const { o } of forced) {
       const rows = listTruth(sim, String(o.s), 'liquidations').filter((row) => row.venue_ts === Number(o.T) * 1_000);
-      t.match(rows, [{ values: { side: o.S === 'SELL' ? 'long' : 'short', price: trimmed(String(o.p)) } }]);
+      t.match(rows, [{ values: { side: o.S === 'SELL' ? 'long' : 'short', price: trimZeros(String(o.p)) } }]);
     }
     const minutes = [...listTruth(sim, 'BTCUSDT', 'candles'), ...listTruth(sim, '1000000MOGUSDT', 'candles')];
     t.same([...new Set(minutes.map((row) => row.values.price_type))].sort(), ['index', 'mark', 'trade']);
@@ -513,7 +518,7 @@ t.test('reference answers and truth', async (t) => {
       );
       t.equal(row?.venue_ts, Number(E) * 1_000);
       const [open, high, low, close, volume, turnover] = ['o', 'h', 'l', 'c', 'v', 'q'].map((n) =>
-        trimmed(String(k[n])),
+        trimZeros(String(k[n])),
       );
       t.match(row?.values, { open, high, low, close, volume, turnover, trades: k.n });
     }
