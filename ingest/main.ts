@@ -18,6 +18,7 @@ import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
 import { codecs } from '../schemas/avro/codec.ts';
+import { isJsonObject } from '../schemas/json-object.ts';
 import type { Micros } from '../schemas/records.ts';
 import { topics } from '../schemas/topics.ts';
 import { ALARM_MS, CLOSE_MS, guardClock } from './clock-guard.ts';
@@ -41,15 +42,12 @@ const FIRST_WAIT_MS = 5_000;
 
 /** Endpoints by venue. Throws unless the JSON is an object of objects of strings. */
 export const parseEndpoints = (value: unknown): Readonly<Record<string, Readonly<Record<string, string>>>> => {
-  if (!isRecord(value)) throw new Error('VENUE_ENDPOINTS must be a JSON object by venue');
+  if (!isJsonObject(value)) throw new Error('VENUE_ENDPOINTS must be a JSON object by venue');
   return Object.fromEntries(Object.entries(value).map(([venue, urls]) => [venue, parseUrls(venue, urls)]));
 };
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const parseUrls = (venue: string, urls: unknown): Record<string, string> => {
-  if (!isRecord(urls)) throw new Error(`VENUE_ENDPOINTS.${venue} must be a JSON object of URLs by endpoint`);
+  if (!isJsonObject(urls)) throw new Error(`VENUE_ENDPOINTS.${venue} must be a JSON object of URLs by endpoint`);
   const known = Object.keys(collectedVenues.get(venue)?.endpoints ?? {});
   return Object.fromEntries(
     Object.entries(urls).map(([name, url]) => {
@@ -64,7 +62,7 @@ const parseUrls = (venue: string, urls: unknown): Record<string, string> => {
 
 /** REST weight a minute by venue. Throws unless the JSON is an object of integers by known venue. */
 export const parseRestWeights = (value: unknown): Readonly<Record<string, number>> => {
-  if (!isRecord(value)) throw new Error('VENUE_REST_WEIGHTS must be a JSON object by venue');
+  if (!isJsonObject(value)) throw new Error('VENUE_REST_WEIGHTS must be a JSON object by venue');
   return Object.fromEntries(
     Object.entries(value).map(([venue, weight]) => {
       if (!collectedVenues.has(venue))

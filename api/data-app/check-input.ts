@@ -1,5 +1,6 @@
 // Steps 6 and 7 of E-01 as one list: the shape of a request, and the language and selection of every member that the shape left whole.
 import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { isJsonObject, type JsonObject } from '../../schemas/json-object.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -7,11 +8,7 @@ import type { ReadableEndpoint } from '../operations/operation.ts';
 import type { Read } from './read-input.ts';
 import { shapeFaults } from './shape-faults.ts';
 
-type Members = Readonly<Record<string, unknown>>;
 type Path = readonly string[];
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Members that a JSON pointer names (RFC 6901). */
 const toPath = ({ path = '' }: ApiError): Path =>
@@ -21,17 +18,17 @@ const toPath = ({ path = '' }: ApiError): Path =>
     .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
 
 /** The members without those that the paths name: of each path the deepest member of an object. */
-const withoutPaths = (members: Members, paths: readonly Path[]): Members =>
+const withoutPaths = (members: JsonObject, paths: readonly Path[]): JsonObject =>
   Object.fromEntries(
     Object.entries(members).flatMap(([name, value]): [string, unknown][] => {
       const inside = paths.filter(([first]) => first === name).map((path) => path.slice(1));
       if (inside.length === 0) return [[name, value]];
-      if (inside.some(({ length }) => length === 0) || !isObject(value)) return [];
+      if (inside.some(({ length }) => length === 0) || !isJsonObject(value)) return [];
       return [[name, withoutPaths(value, inside)]];
     }),
   );
 
-const withoutFaulty = (members: Members, faults: readonly ApiError[]): Members =>
+const withoutFaulty = (members: JsonObject, faults: readonly ApiError[]): JsonObject =>
   faults.length === 0 ? members : withoutPaths(members, faults.map(toPath));
 
 const spoiltBy = (faults: readonly ApiError[]): Spoilt => new Set(faults.flatMap((error) => toPath(error).slice(0, 1)));
@@ -50,7 +47,7 @@ const understand = (
     whole,
     faults,
     apart,
-  }: { readonly whole: Members; readonly faults: readonly ApiError[]; readonly apart: readonly ApiError[] },
+  }: { readonly whole: JsonObject; readonly faults: readonly ApiError[]; readonly apart: readonly ApiError[] },
   state: { readonly live: LiveMemory; readonly evaluatedAt: Micros },
 ): unknown => {
   const found = [...apart, ...faults];
@@ -71,7 +68,7 @@ export const checkInput = (
   state: { readonly live: LiveMemory; readonly evaluatedAt: Micros },
 ): Checked => {
   const shape = [...faults, ...shapeFaults(endpoint, input)];
-  if (!isObject(input)) throw new ServiceError([...apart, ...shape]);
+  if (!isJsonObject(input)) throw new ServiceError([...apart, ...shape]);
   const ofShape = withoutFaulty(input, shape);
   const finer = endpoint.refine(ofShape, spoiltBy(shape));
   const found = [...shape, ...finer];

@@ -68,7 +68,9 @@ class Names {
   }
 }
 
-const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
+/** `candle_rows` as `CandleRows`. */
+export const toPascal = (name: string): string =>
+  name.replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
 
 const JSON_TYPE = 'application/json';
 const findSchema = (content: Content): Shape | undefined => content[JSON_TYPE]?.schema;
@@ -86,7 +88,7 @@ const EVENTS: readonly (readonly [string, Shape])[] = Object.entries(STREAM_EVEN
   described(schema, ['stream', event]) as Shape,
 ]);
 /** The event named `event` carries rows. */
-const eventName = (event: string): string => `${pascal(event === 'event' ? 'rows' : event)}Event`;
+const eventName = (event: string): string => `${toPascal(event === 'event' ? 'rows' : event)}Event`;
 
 const listRoots = (items: readonly PathItem[]): Roots => {
   const called = items.flatMap((item): [string, Shape | undefined][] => [
@@ -112,7 +114,7 @@ const namesFor = (items: readonly PathItem[]): Names => {
   const names = new Names();
   const roots = listRoots(items);
   for (const item of items) {
-    const name = pascal(item.operationId);
+    const name = toPascal(item.operationId);
     const answer = findSchema(findAnswer(item));
     if (answer !== undefined) names.add(`${name}Answer`, answer);
     const asked = item.requestBody === undefined ? undefined : findSchema(item.requestBody.content);

@@ -2,11 +2,11 @@
 import type { FastifyRequest } from 'fastify';
 import { type ApiError, ServiceError, shapeFault } from '../../schemas/errors.ts';
 import { parseExactly } from '../../schemas/exact-json.ts';
+import { clip, toPointerName } from '../../schemas/sent-text.ts';
 import type { Call } from '../access/call.ts';
 import { type Endpoint, pathParameters } from '../contract/endpoint.ts';
 import { byteLimitFaults, WRONG_ENCODING, WRONG_MEDIA_TYPE } from './answers.ts';
 import { type MemberPath, repeatedMembers } from './repeated-members.ts';
-import { clip, pointer } from './shape-faults.ts';
 
 export type Read = {
   readonly input: unknown;
@@ -30,7 +30,7 @@ const addToList = (held: unknown, text: string): string[] => [...(Array.isArray(
 const repeatedFault = (path: MemberPath): ApiError => {
   const name = clip(String(path.at(-1)));
   return shapeFault(
-    `/${path.map((part) => pointer(String(part))).join('/')}`,
+    `/${path.map((part) => toPointerName(String(part))).join('/')}`,
     `"${name}" is given twice.`,
     'Give it once.',
   );
@@ -58,7 +58,7 @@ const readQuery = (endpoint: Endpoint, { query, params }: Call, apart: readonly 
 const strayParameters = (query: URLSearchParams): ApiError[] =>
   [...new Set(query.keys())].map((name) =>
     shapeFault(
-      `/${pointer(name)}`,
+      `/${toPointerName(name)}`,
       `"${clip(name)}" stands in the URL, where this endpoint takes nothing.`,
       'Send it in the body.',
     ),

@@ -3,6 +3,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import type { TSchema } from 'typebox';
 import { formatCount } from '../../schemas/counts.ts';
 import { type ApiError, nearest, shapeFault } from '../../schemas/errors.ts';
+import { clip, describeValue, toPointerName } from '../../schemas/sent-text.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 
 const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true });
@@ -18,16 +19,6 @@ const findValidator = (schema: TSchema): ValidateFunction => {
 
 /** Compiles an operation's schema ahead of its first request. */
 export const prepareValidator = ({ input }: Endpoint): void => void findValidator(input);
-
-const CLIPPED = 40;
-export const clip = (text: string): string => (text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text);
-export const pointer = (name: string): string => clip(name).replaceAll('~', '~0').replaceAll('/', '~1');
-
-const show = (value: unknown): string => {
-  if (typeof value === 'string') return `"${clip(value)}"`;
-  if (Array.isArray(value)) return 'a list';
-  return typeof value === 'object' && value !== null ? 'an object' : String(value);
-};
 
 const subject = (path: string): string => (path === '' ? 'The request' : `"${clip(path.slice(1))}"`);
 
@@ -48,7 +39,7 @@ const unknownMember = (error: ErrorObject): ApiError => {
       : known.length > 0
         ? `Members are ${known.join(', ')}.`
         : 'It takes no members.';
-  return shapeFault(`${error.instancePath}/${pointer(name)}`, `"${clip(name)}" is not a member here.`, hint);
+  return shapeFault(`${error.instancePath}/${toPointerName(name)}`, `"${clip(name)}" is not a member here.`, hint);
 };
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -67,20 +58,20 @@ const valueFault = (error: ErrorObject): ApiError => {
     case 'type':
       return shapeFault(
         path,
-        `${name} is ${show(data)}, not ${WORDS[String(params.type)] ?? params.type}.`,
+        `${name} is ${describeValue(data)}, not ${WORDS[String(params.type)] ?? params.type}.`,
         `Send ${WORDS[String(params.type)] ?? params.type}.`,
       );
     case 'enum':
       return enumFault(error, name);
     case 'required': {
       const missing = String(params.missingProperty);
-      return shapeFault(`${path}/${pointer(missing)}`, `"${missing}" is missing.`, `Send ${missing}.`);
+      return shapeFault(`${path}/${toPointerName(missing)}`, `"${missing}" is missing.`, `Send ${missing}.`);
     }
     case 'minimum':
     case 'maximum':
       return shapeFault(
         path,
-        `${name} is ${show(data)}, outside its range.`,
+        `${name} is ${describeValue(data)}, outside its range.`,
         `Send a number of at ${keyword === 'minimum' ? 'least' : 'most'} ${params.limit}.`,
       );
     case 'minItems':
@@ -103,7 +94,7 @@ const valueFault = (error: ErrorObject): ApiError => {
     default:
       return shapeFault(
         path,
-        `${name} is ${show(data)}, which is not of its shape.`,
+        `${name} is ${describeValue(data)}, which is not of its shape.`,
         'Send what its description asks for.',
       );
   }
@@ -113,7 +104,7 @@ const enumFault = ({ instancePath, params, data }: ErrorObject, name: string): A
   const allowed = (params.allowedValues as unknown[]).map(String);
   const near = typeof data === 'string' ? nearest(clip(data), allowed) : [];
   const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Send one of ${allowed.join(', ')}.`;
-  return shapeFault(instancePath, `${name} is ${show(data)}, not one of its values.`, hint);
+  return shapeFault(instancePath, `${name} is ${describeValue(data)}, not one of its values.`, hint);
 };
 
 /** Faults of the alternatives of a union whose own kind fits what was sent; those of the other kinds have no meaning. */
@@ -137,7 +128,11 @@ const unionFault = ({ instancePath, parentSchema, data }: ErrorObject): ApiError
   // An enumeration states no type: its values are texts.
   const branches = (parentSchema?.anyOf ?? []) as readonly { readonly type?: string }[];
   const kinds = [...new Set(branches.map(({ type = 'string' }) => WORDS[type] ?? type))].join(' or ');
-  return shapeFault(instancePath, `${subject(instancePath)} is ${show(data)}, not ${kinds}.`, `Send ${kinds}.`);
+  return shapeFault(
+    instancePath,
+    `${subject(instancePath)} is ${describeValue(data)}, not ${kinds}.`,
+    `Send ${kinds}.`,
+  );
 };
 
 const asFault = (error: ErrorObject): ApiError => {

@@ -3,7 +3,8 @@ import { compare } from '../../schemas/decimals.ts';
 import { nearest } from '../../schemas/errors.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { Digits } from '../../schemas/records.ts';
-import { clip, describeUnknown, type Place } from './faults.ts';
+import { clip } from '../../schemas/sent-text.ts';
+import { describeUnknown, type Place } from './faults.ts';
 import { FIELDS } from './fields.ts';
 import { FUNCTIONS, type FunctionSpec, type Parameter } from './functions.ts';
 import {

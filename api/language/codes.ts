@@ -1,5 +1,6 @@
 // Codes as queries write them: any letter case, catalogue spelling back, and the error for an unknown code (S-03, S-04, E-08).
 import { type ErrorCode, nearest } from '../../schemas/errors.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import type { SelectionKey } from './selection.ts';
 
 export type CodeKey = Exclude<SelectionKey, 'symbol'>;
@@ -16,7 +17,6 @@ const UNKNOWN: Readonly<Record<CodeKey, { readonly code: ErrorCode; readonly wha
   quote: { code: 'DQL_UNKNOWN_CURRENCY', what: 'a quote currency' },
 };
 const NAMED_IN_MESSAGE = 10;
-const CLIPPED = 40;
 
 export type UnknownCode = { readonly code: ErrorCode; readonly message: string; readonly hint: string };
 
@@ -54,7 +54,7 @@ export const UNKNOWN_CODES: Readonly<Record<CodeKey, ErrorCode>> = {
 
 /** The error for an unknown code: up to ten known ones, nearest first, and how many there are (S-04, E-08). */
 export const unknownCode = (key: CodeKey, text: string, codes: Codes): UnknownCode => {
-  const shown = text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text;
+  const shown = clip(text);
   const folded = fold(key, shown);
   const known = spellings(codes[key]);
   const near = nearest(folded, known);

@@ -1,6 +1,7 @@
 // A query from either form to its checked tree, canonical pair and complexity; or every fault of it.
 import { serviceError } from '../../schemas/errors.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import type { JsonObject } from '../../schemas/json-object.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { type CheckedQuery, checkQuery } from './check-query.ts';
 import type { Codes } from './codes.ts';
@@ -8,7 +9,6 @@ import { type Complexity, checkCost, checkSize, isWhole } from './cost.ts';
 import { Faults, type Words } from './faults.ts';
 import { LIMITS, VERSION } from './limits.ts';
 import { readObject } from './object.ts';
-import type { JsonObject } from './object-shape.ts';
 import { parseText } from './parser.ts';
 import { printQuery, queryJson } from './printer.ts';
 import type { Selection } from './selection.ts';

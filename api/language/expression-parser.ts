@@ -1,7 +1,8 @@
 // Tokens to the tree of one expression (DQL-06): recursive descent that goes on after a fault at commas and closing parentheses.
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
-import { clip, type Place } from './faults.ts';
+import { clip } from '../../schemas/sent-text.ts';
+import type { Place } from './faults.ts';
 import { FIELDS, SOURCES } from './fields.ts';
 import { FUNCTIONS, type Parameter } from './functions.ts';
 import type { Token } from './lexer.ts';

@@ -1,5 +1,6 @@
 // All faults of a query in one answer: at most twenty, ordered by place; only those returned get a text (E-05, Q-02).
 import { type ApiError, type ErrorCode, type Position, ServiceError } from '../../schemas/errors.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import type { Source, Span } from './source.ts';
 
 /** The place of something: in the text, at a JSON pointer of the object, or (limits of the whole) none. */
@@ -9,13 +10,6 @@ type Origin = { readonly position: Position } | { readonly path: string } | Reco
 type Fault = { readonly code: ErrorCode; readonly origin: Origin; readonly words: () => Words };
 
 const MOST_TOLD = 20;
-const CLIPPED = 40;
-
-/** The part of a caller's text that a message shows. */
-export const clip = (text: string): string => {
-  const points = [...text.slice(0, CLIPPED + 2)];
-  return points.length > CLIPPED || text.length > CLIPPED + 2 ? `${points.slice(0, CLIPPED).join('')}…` : text;
-};
 
 /** What an unknown name is not, and the nearest known ones (interface, Query-language codes). */
 export const describeUnknown = (name: string, what: string, near: readonly string[]): string =>

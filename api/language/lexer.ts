@@ -1,6 +1,7 @@
 // Text to tokens: longest match, in the order of the table of DQL-02.
 import type { Digits } from '../../schemas/records.ts';
-import { clip, type Faults } from './faults.ts';
+import { clip } from '../../schemas/sent-text.ts';
+import type { Faults } from './faults.ts';
 import type { Source } from './source.ts';
 
 export type TokenKind =

@@ -2,10 +2,11 @@
 import { plainDouble } from '../../schemas/decimals.ts';
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import { roundedDigits } from '../../schemas/exact-json.ts';
+import { isJsonObject, type JsonObject } from '../../schemas/json-object.ts';
 import type { Digits } from '../../schemas/records.ts';
 import { plainDecimal } from './lexer.ts';
 import { LIMITS } from './limits.ts';
-import { isObject, type JsonObject, type Members, type ObjectShape } from './object-shape.ts';
+import type { Members, ObjectShape } from './object-shape.ts';
 import { ARITHMETIC, COMPARISONS } from './operators.ts';
 import {
   AGGREGATES,
@@ -206,7 +207,7 @@ export class NodeReader {
   read(value: unknown, path: string): Node {
     const place = { path };
     if (value === undefined) return broken(place);
-    if (!isObject(value)) {
+    if (!isJsonObject(value)) {
       this.shape.wrong(path, value, 'a node, which is an object');
       return broken(place);
     }

@@ -1,21 +1,11 @@
 // Shapes of JSON objects read by hand: members known and required, lists with their lengths, kinds of values (DQL-08, DQL-34h).
 import { formatCount } from '../../schemas/counts.ts';
 import { nearest } from '../../schemas/errors.ts';
-import { clip, type Faults, type Words } from './faults.ts';
+import type { JsonObject } from '../../schemas/json-object.ts';
+import { clip, describeValue, toPointerName } from '../../schemas/sent-text.ts';
+import type { Faults, Words } from './faults.ts';
 
-export type JsonObject = Readonly<Record<string, unknown>>;
 export type Members = { readonly required: readonly string[]; readonly optional?: readonly string[] };
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const pointer = (name: string): string => clip(name).replaceAll('~', '~0').replaceAll('/', '~1');
-
-const show = (value: unknown): string => {
-  if (typeof value === 'string') return `"${clip(value)}"`;
-  if (Array.isArray(value)) return 'a list';
-  return typeof value === 'object' && value !== null ? 'an object' : String(value);
-};
 
 /** A body can hold tens of thousands of faults, of which twenty are returned: reading stops at this many. */
 const MOST_FAULTS = 1_000;
@@ -42,7 +32,7 @@ export class ObjectShape {
     if (value === undefined) return;
     const member = path.slice(path.lastIndexOf('/') + 1);
     this.#add(path, () => ({
-      message: `"${clip(member)}" is ${show(value)}, not ${wanted}.`,
+      message: `"${clip(member)}" is ${describeValue(value)}, not ${wanted}.`,
       hint: `Send ${wanted}.`,
     }));
   }
@@ -67,7 +57,7 @@ export class ObjectShape {
     for (const name of Object.keys(object)) {
       if (known.includes(name)) continue;
       if (this.isHopeless) return;
-      this.unknown(`${path}/${pointer(name)}`, name, { of: 'a member here', known });
+      this.unknown(`${path}/${toPointerName(name)}`, name, { of: 'a member here', known });
     }
     for (const name of required) {
       if (!Object.hasOwn(object, name)) this.fault(`${path}/${name}`, `"${name}" is missing.`, `Send ${name}.`);

@@ -1,9 +1,10 @@
 // The machine form of a query to its tree: clauses in the object's members (DQL-08, DQL-34c).
 import { parseInstant } from '../../schemas/instants.ts';
+import { isJsonObject, type JsonObject } from '../../schemas/json-object.ts';
 import type { Faults } from './faults.ts';
 import { LIMITS, TIMEFRAMES } from './limits.ts';
 import { NodeReader } from './object-nodes.ts';
-import { isObject, type JsonObject, ObjectShape } from './object-shape.ts';
+import { ObjectShape } from './object-shape.ts';
 import { type Code, IN_LIST, SELECTION_KEYS, type Selection } from './selection.ts';
 import { type AsOf, broken, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
 
@@ -47,7 +48,7 @@ class QueryReader {
   }
 
   #selection(value: unknown, path: string): Selection | null {
-    if (!isObject(value)) {
+    if (!isJsonObject(value)) {
       this.#shape.wrong(path, value, 'an object');
       return null;
     }
@@ -81,7 +82,7 @@ class QueryReader {
   }
 
   #key(value: unknown, path: string): OrderKey {
-    if (!isObject(value)) {
+    if (!isJsonObject(value)) {
       this.#shape.wrong(path, value, 'an object');
       return { expr: broken({ path }), descending: false };
     }

@@ -1,6 +1,7 @@
 // Tokens one after the other, for the parsers of queries and of selections: looking, taking, stopping, recovering.
 import type { Position } from '../../schemas/errors.ts';
-import { clip, Faults } from './faults.ts';
+import { clip } from '../../schemas/sent-text.ts';
+import { Faults } from './faults.ts';
 import { FIELDS } from './fields.ts';
 import { readTokens, type Token } from './lexer.ts';
 import { SELECTION_KEYS } from './selection.ts';

@@ -1,6 +1,7 @@
 // The text form of a selection: `base in (BTC, ETH) and quote = USDT` (S-01), on the tokens of the language (DQL-02).
 import { type ApiError, nearest } from '../../schemas/errors.ts';
-import { clip, describeUnknown } from './faults.ts';
+import { clip } from '../../schemas/sent-text.ts';
+import { describeUnknown } from './faults.ts';
 import type { Token } from './lexer.ts';
 import { LIMITS } from './limits.ts';
 import { type Code, IN_LIST, SELECTION_KEYS, type Selection, type SelectionKey } from './selection.ts';

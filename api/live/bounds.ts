@@ -4,6 +4,7 @@ import { formatSeconds, parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, nearest } from '../../schemas/errors.ts';
 import { byKey } from '../../schemas/json.ts';
 import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { clip, toPointerName } from '../../schemas/sent-text.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { LAYER_NAMES, layerNamed } from '../contract/layer-names.ts';
 
@@ -52,9 +53,9 @@ export const freshnessFaults = (freshness: FreshnessInput | undefined): ApiError
       const hint = near === undefined ? `Layers are ${READING_LAYERS.join(', ')}.` : `Did you mean ${near}?`;
       return {
         code: 'DQL_JSON_SCHEMA',
-        message: `"${name.slice(0, 40)}" is not a layer.`,
+        message: `"${clip(name)}" is not a layer.`,
         hint,
-        path: `/freshness/${pointer(name)}`,
+        path: `/freshness/${toPointerName(name)}`,
       };
     }),
     ...listOverrides(freshness).flatMap(({ text, path }): ApiError[] =>
@@ -62,7 +63,7 @@ export const freshnessFaults = (freshness: FreshnessInput | undefined): ApiError
         ? [
             {
               code: 'DQL_JSON_SCHEMA',
-              message: `"${text.slice(0, 40)}" is not a duration.`,
+              message: `"${clip(text)}" is not a duration.`,
               hint: 'Write one unit, such as 60s, 2m or 1h.',
               path,
             },
@@ -104,6 +105,3 @@ export const printBounds = (
   const used = units !== 'published' && layers.some(hasQuantity) ? [...layers, 'mark' as const] : layers;
   return byKey(Object.fromEntries(used.map((layer) => [layer, formatSeconds(bounds[layer])])));
 };
-
-/** A member name inside a JSON pointer (RFC 6901). */
-const pointer = (name: string): string => name.slice(0, 40).replaceAll('~', '~0').replaceAll('/', '~1');

@@ -1,11 +1,11 @@
 // A query as bodies carry it: text, or machine form under either name.
 import Type, { type Static } from 'typebox';
 import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
+import type { JsonObject } from '../../schemas/json-object.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import { WHERE_CODES } from '../contract/parameters.ts';
 import type { QueryInput } from '../language/compile.ts';
 import { LIMITS, VERSION } from '../language/limits.ts';
-import type { JsonObject } from '../language/object-shape.ts';
 
 const MachineForm = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Machine form: {dql, condition, timeframe, as_of, where, select, order_by}.',

@@ -1,7 +1,9 @@
 // The payment header both ways: base64 of JSON in, a payment of valid shape out; and settlements as headers (P-01, P-08).
+
 import type { IncomingHttpHeaders } from 'node:http';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { isJsonObject } from '../../schemas/json-object.ts';
 
 /** Characters of a header that is decoded at all. */
 const MOST_CHARACTERS = 8_192;
@@ -51,9 +53,6 @@ const NOT_BASE64 = 'The payment header is not base64.';
 const NOT_JSON = 'The payment header is not a JSON object in base64.';
 const OTHER_SHAPE = 'The payment header does not have the shape of a version 2 exact payment.';
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const decode = (text: string): unknown => {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'base64')));
@@ -66,8 +65,8 @@ const decode = (text: string): unknown => {
 const findFault = (sent: Readonly<Record<string, unknown>>): string | null => {
   if (sent.x402Version !== 2) return 'Use x402 version 2.';
   const { accepted, payload } = sent;
-  if (isObject(accepted) && accepted.scheme !== 'exact') return 'The scheme of the payment is not exact.';
-  if (isObject(payload) && 'permit2Authorization' in payload)
+  if (isJsonObject(accepted) && accepted.scheme !== 'exact') return 'The scheme of the payment is not exact.';
+  if (isJsonObject(payload) && 'permit2Authorization' in payload)
     return 'Permit2 is not accepted: sign an EIP-3009 transfer.';
   return shape.Check(sent) ? null : OTHER_SHAPE;
 };
@@ -94,7 +93,7 @@ export const decodePayment = (text: string): SignedPayment | Malformed => {
     return { malformed: `The payment header has more than ${MOST_CHARACTERS} characters.` };
   if (!STANDARD.test(text) && !URL_SAFE.test(text)) return { malformed: NOT_BASE64 };
   const sent = decode(text);
-  if (!isObject(sent)) return { malformed: NOT_JSON };
+  if (!isJsonObject(sent)) return { malformed: NOT_JSON };
   const fault = findFault(sent);
   return fault === null ? toPayment(sent as Static<typeof Payment>) : { malformed: fault };
 };

@@ -35,8 +35,6 @@ export type Document = {
 };
 
 export const parseRefName = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
-export const pascal = (name: string): string =>
-  name.replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
 
 /** The document without the parts that a running service adds. */
 export const makeDocument = (): Document => {

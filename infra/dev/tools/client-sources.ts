@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { toPascal } from '../../../api/data-app/named-openapi.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import {
   type Document,
@@ -9,7 +10,6 @@ import {
   type Parameter,
   type PathItem,
   parseRefName,
-  pascal,
   type Schema,
 } from './client-document.ts';
 import { PYTHON_TYPES, pythonTypes } from './python-types.ts';
@@ -127,7 +127,7 @@ const operationTypes = (document: Document, printer: Printer): string => {
   const rows = listEndpoints(document)
     .filter(({ item }) => isAnswered(item))
     .map(({ item }) => {
-      const name = pascal(item.operationId);
+      const name = toPascal(item.operationId);
       return `${camel(item.operationId)}: { request: ${name}Request; answer: ${printer.reference(`${name}Answer`)} };`;
     });
   return `/** What each operation is asked with and answers. */\nexport type Operations<F extends Digits = number> = {\n${rows.join('\n')}\n};`;
@@ -157,7 +157,7 @@ const clientTypes = (): string => {
     .filter(([name]) => !Object.hasOwn(FIGURES, name))
     .map(([name, schema]) => printer.declaration(name, name.endsWith('Request') ? withoutFormat(schema) : schema));
   const asked = listEndpoints(document).flatMap(({ item: { operationId, parameters } }) =>
-    parameters === undefined ? [] : [printer.declaration(`${pascal(operationId)}Request`, makeRequest(parameters))],
+    parameters === undefined ? [] : [printer.declaration(`${toPascal(operationId)}Request`, makeRequest(parameters))],
   );
   const text = [
     '// Shapes of the API, printed from its OpenAPI document by `npm run docs`. Edit the operations of the API, not this file.',

@@ -1,7 +1,8 @@
 // Types of the Python client, generated from the OpenAPI document: `npm run docs` writes them, a test compares. Needs no Python.
 import { join } from 'node:path';
+import { toPascal } from '../../../api/data-app/named-openapi.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { type Document, makeDocument, parseRefName, pascal, type Schema } from './client-document.ts';
+import { type Document, makeDocument, parseRefName, type Schema } from './client-document.ts';
 
 export const PYTHON_TYPES = join(PROJECT_ROOT, 'clients', 'python', 'src', 'perp', 'types.py');
 
@@ -73,7 +74,7 @@ class Printer {
   events({ anyOf = [] }: Schema): void {
     const names = anyOf.map(({ properties }) => {
       const event = properties?.['event']?.const as string;
-      const name = `${pascal(event)}Message`;
+      const name = `${toPascal(event)}Message`;
       const data = parseRefName(properties?.['data']?.$ref ?? '');
       const lines = [`    event: Literal[${literal(event)}]`, '    id: Union[str, None]', `    data: ${data}`];
       this.parts.push([`class ${name}(TypedDict):`, ...lines, ''].join('\n'));
@@ -104,7 +105,7 @@ class Printer {
 
   #members(place: Place, { properties = {}, required = [] }: Schema): Member[] {
     return Object.entries(properties).map(([name, part]) => {
-      const type = this.#type(part, { ...place, name: place.name + pascal(name) });
+      const type = this.#type(part, { ...place, name: place.name + toPascal(name) });
       return { name, type: required.includes(name) ? type : `NotRequired[${type}]`, words: part.description };
     });
   }

@@ -174,7 +174,7 @@ const inWords = ({ errors }: ServiceError): string =>
     .join('\n');
 
 /** Runs one command line; returns the text to print. Throws errors that the operator can correct. */
-export const runRules = async (argv: readonly string[], addresses = findAddresses()): Promise<string> => {
+const runRules = async (argv: readonly string[], addresses = findAddresses()): Promise<string> => {
   const args = parseArguments(argv);
   const command = COMMANDS[args.positionals[0] ?? ''];
   if (command === undefined) throw new RulesError(USAGE);

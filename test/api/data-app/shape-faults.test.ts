@@ -86,3 +86,11 @@ t.test('every break of every schema has a message and a hint in our words, with 
   t.ok(seen.size > 100, `${seen.size} faults`);
   t.end();
 });
+
+t.test('a fault shows whole characters of what was sent', async (t) => {
+  const name = `a${'😀'.repeat(60)}`;
+  const [snapshots] = OPERATIONS.filter((operation) => operation.name === 'snapshots');
+  const faults = snapshots === undefined ? [] : shapeFaults(snapshots, { [name]: 1, layers: [name] });
+  t.ok(faults.length >= 2);
+  for (const { message, path = '' } of faults) t.ok(message.isWellFormed() && path.isWellFormed(), message);
+});

@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import t from 'tap';
 import { type Compiled, compile, type QueryInput } from '../../../api/language/compile.ts';
 import { LIMITS } from '../../../api/language/limits.ts';
-import type { JsonObject } from '../../../api/language/object-shape.ts';
 import { readSelectionText } from '../../../api/language/where-text.ts';
 import { CATALOGUE, ServiceError } from '../../../schemas/errors.ts';
 import { parseExactly } from '../../../schemas/exact-json.ts';
 import { writeJson } from '../../../schemas/json.ts';
+import type { JsonObject } from '../../../schemas/json-object.ts';
 import { CODES } from './codes.ts';
 import { hostileTexts, queries, spoiledObjects } from './generate.ts';
 
