@@ -47,11 +47,3 @@ export const createCheckpointPace = (): CheckpointPace => {
     },
   };
 };
-
-/** Checkpoints are made at the end only. */
-export const NO_CHECKPOINTS: CheckpointPace = {
-  countRecord: () => undefined,
-  begin: () => undefined,
-  end: () => undefined,
-  isDue: () => false,
-};

@@ -1,8 +1,9 @@
 // Sessions of the account site: 32 random bytes in a cookie, their hash in PostgreSQL, so that each can be listed and ended.
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { PlanCode } from '../contract/plans.ts';
 import type { Db } from './events.ts';
+import { hashToken } from './token-hash.ts';
 
 /** A session that is used goes on; one that is not ends after so long. */
 export const SESSION_DAYS = 30;
@@ -26,8 +27,6 @@ export type ListedSession = Pick<Session, 'sessionId' | 'createdAt'> & {
   readonly seenAt: Date;
   readonly expiresAt: Date;
 };
-
-const hashToken = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 const BEGIN = `insert into account_sessions (session_id, account_id, token_hash, agent, expires_at)
   values ($1, $2, $3, $4, now() + interval '${SESSION_DAYS} days')`;

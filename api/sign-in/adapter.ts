@@ -1,8 +1,8 @@
 // Where the provider keeps what it gives out: PostgreSQL, by hashes. A grant of the provider is a connection, so no token is good without one.
-import { createHash } from 'node:crypto';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
+import { hashToken } from '../accounts/token-hash.ts';
 import type { Connections, EndReason } from './connections.ts';
 import type { Units } from './units.ts';
 
@@ -18,8 +18,6 @@ export type AdapterDeps = {
   readonly endReason: () => EndReason;
   readonly nowMs: () => number;
 };
-
-export const hashToken = (id: string): Buffer => createHash('sha256').update(id).digest();
 
 /** The provider's address of an interaction has its id: it is put in again when it is read. */
 const resumeUrl = (issuer: string, id: string): string => `${issuer}/oauth/authorize/${id}`;

@@ -1,7 +1,7 @@
 // A lost answer is not theft: a renewal that is repeated within ten seconds, before what it gave was used, is answered once more (T-09).
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
-import { hashToken } from './adapter.ts';
+import { hashToken } from '../accounts/token-hash.ts';
 import type { Connections } from './connections.ts';
 import type { Units } from './units.ts';
 

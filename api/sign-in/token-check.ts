@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { hashKey } from '../access/keys.ts';
-import { hashToken } from './adapter.ts';
+import { hashToken } from '../accounts/token-hash.ts';
 import type { Units } from './units.ts';
 
 const TOUCH_MS = 60_000;

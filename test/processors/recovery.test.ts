@@ -5,7 +5,7 @@ import { createPublisher, ensureTopics, LogCut, openKafka, readToEnd } from '../
 import { topicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { binance } from '../../ingest/venues/binance/index.ts';
-import { NO_CHECKPOINTS } from '../../processors/checkpoint-pace.ts';
+import type { CheckpointPace } from '../../processors/checkpoint-pace.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
 import { closeOutlets, openOutlets } from '../../processors/outlets.ts';
 import { TaskRunner } from '../../processors/runner.ts';
@@ -23,6 +23,13 @@ const log = createLog('recovery-test', 'silent');
 const handle = openKafka({ brokers: [engines.endpoints.kafka], clientId: 'recovery-test' }, log);
 t.teardown(() => handle.close());
 
+/** A life leaves the number of checkpoints it is given, however long it takes. */
+const NO_CHECKPOINTS: CheckpointPace = {
+  countRecord: () => undefined,
+  begin: () => undefined,
+  end: () => undefined,
+  isDue: () => false,
+};
 const RECORDS = busyLog().records;
 const WHOLE = runTask(SPEC, RECORDS).outputs;
 
@@ -57,7 +64,6 @@ const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
   const outlets = openOutlets(handle);
   t.teardown(() => closeOutlets(outlets));
   const task = { handle, venue: binance, partition: 0, shards: 1, namespace, ticks: false };
-  // A life leaves the number of checkpoints it is given, however long it takes.
   const spec = { ...task, pace: NO_CHECKPOINTS, outlets, metrics, log };
 
   const read = async <T>(topic: string, decode: (bytes: Buffer) => T): Promise<T[]> => {

@@ -1,6 +1,6 @@
 // Calls of the explorer's pages: to this site, which passes them on to the data API. No page knows a key.
 
-export const RELAY = '/api/explore';
+const RELAY = '/api/explore';
 
 export type ApiFault = {
   readonly code: string;

@@ -27,7 +27,7 @@ const AXES: Readonly<Record<string, ChartData['axis']>> = {
 const PLAIN = { times: 1, suffix: '' };
 
 /** Names of lines: the venue, and its symbol where it has several. */
-export const lineNames = (items: readonly { readonly venue: string; readonly venue_symbol: string }[]): string[] =>
+const lineNames = (items: readonly { readonly venue: string; readonly venue_symbol: string }[]): string[] =>
   items.map(({ venue, venue_symbol }) =>
     items.filter((other) => other.venue === venue).length > 1 ? `${venue} ${venue_symbol}` : venue,
   );

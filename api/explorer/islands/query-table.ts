@@ -115,7 +115,7 @@ const REASONS: Readonly<Record<string, string>> = {
 const LONGEST = 12;
 const SHOWN_DIGITS = 6;
 
-export const describeReason = (status: string, reason: string | null | undefined): string => {
+const describeStatus = (status: string, reason: string | null | undefined): string => {
   const words = reason == null ? undefined : REASONS[reason];
   if (reason == null) return status;
   return words === undefined ? `${status}: ${reason}` : `${status}: ${words} (${reason})`;
@@ -170,7 +170,7 @@ export const toCell = (object: ValueObject | undefined, quote?: string): Cell | 
     full: null,
     unit: '',
     status: shown,
-    tip: [describeReason(shown, reason), stamps(object)].filter((text) => text !== '').join('; '),
+    tip: [describeStatus(shown, reason), stamps(object)].filter((text) => text !== '').join('; '),
   };
 };
 
@@ -185,7 +185,7 @@ export const screenTable = ({ instruments }: ScreenAnswer): Table => {
       ...{ title: instrument, result },
       because: because.map(
         ({ expr, venue, symbol, status, reason }) =>
-          `${expr}${venue === null ? '' : ` at ${venue} ${symbol ?? ''}`.trimEnd()} is ${describeReason(status, reason)}`,
+          `${expr}${venue === null ? '' : ` at ${venue} ${symbol ?? ''}`.trimEnd()} is ${describeStatus(status, reason)}`,
       ),
       cells: groupColumns.map((name) => toCell(values[name])),
       rows: venues.map(({ venue, symbol, quote, values: own }) => ({

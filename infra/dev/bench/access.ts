@@ -24,7 +24,7 @@ import { openPostgres } from '../../runtime/postgres/postgres.ts';
 import { startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { createKey } from '../tools/key-admin.ts';
-import { quantile } from './figures.ts';
+import { computeMean, quantile } from './figures.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench-access');
 /** Enough keys in turn that no limit of a plan is reached. */
@@ -133,10 +133,9 @@ const never = (): never => {
 
 /** Welch's t of two samples. */
 const welch = (a: readonly number[], b: readonly number[]): number => {
-  const mean = (x: readonly number[]): number => x.reduce((sum, v) => sum + v, 0) / x.length;
   const variance = (x: readonly number[], m: number): number =>
     x.reduce((sum, v) => sum + (v - m) ** 2, 0) / (x.length - 1);
-  const [ma, mb] = [mean(a), mean(b)];
+  const [ma, mb] = [computeMean(a), computeMean(b)];
   return (ma - mb) / Math.sqrt(variance(a, ma) / a.length + variance(b, mb) / b.length);
 };
 

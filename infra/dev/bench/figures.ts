@@ -45,6 +45,8 @@ export const sum = (values: Iterable<number>): number => {
   return total;
 };
 
+export const computeMean = (values: readonly number[]): number => sum(values) / values.length;
+
 const written = (value: number | null): string => {
   if (value === null) return '-';
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');

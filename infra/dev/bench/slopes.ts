@@ -1,4 +1,5 @@
 // Growth of a quantity of a process: within its lives and from life to life, without the beginning of each life.
+import { computeMean } from './figures.ts';
 
 export type Point = { readonly atMs: number; readonly life: number; readonly value: number };
 
@@ -10,8 +11,6 @@ const LEAST_SPAN_MS = 300_000;
 const LEAST_LIVES = 3;
 
 type Line = readonly { readonly x: number; readonly y: number }[];
-
-const computeMean = (values: readonly number[]): number => values.reduce((sum, v) => sum + v, 0) / values.length;
 
 /** `error`: its standard error, from the distances of the points to the lines; infinite for too few points. */
 export type Slope = { readonly perHour: number; readonly error: number };

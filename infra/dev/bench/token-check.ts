@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { hashKey, shortenKey } from '../../../api/access/keys.ts';
-import { hashToken } from '../../../api/sign-in/adapter.ts';
+import { hashToken } from '../../../api/accounts/token-hash.ts';
 import { connectionKeys } from '../../../api/sign-in/connection-key.ts';
 import { createTokenCheck } from '../../../api/sign-in/token-check.ts';
 import { createUnits } from '../../../api/sign-in/units.ts';

@@ -109,23 +109,28 @@ async function takeLock(path: string, log: (line: string) => void): Promise<stri
     // A link appears with its content already in place, so a half-written lock is never read.
     while (!linked(mine, lock)) {
       const holder = readJson<Lock>(lock);
-      if (holder?.stopping && isAlive(holder)) {
-        log(`waiting for process ${holder.pid}, which is stopping`);
-        while (isAlive(holder) && existsSync(lock)) await delay(LOOK_EVERY_MS);
-        continue;
-      }
       if (holder !== null && isAlive(holder)) {
-        throw new DataDirError(
-          `${path} is in use by process ${holder.pid}. Stop it first, or set DATA_DIR to another folder.`,
-        );
+        await untilReleased(holder, path, log);
+      } else {
+        log(`taking over ${path}: the process that held it (${holder?.pid ?? 'unknown'}) is gone`);
+        setAside(lock, `${mine}.stale`, holder);
       }
-      log(`taking over ${path}: the process that held it (${holder?.pid ?? 'unknown'}) is gone`);
-      setAside(lock, `${mine}.stale`, holder);
     }
   } finally {
     rmSync(mine, { force: true });
   }
   return lock;
+}
+
+/** Waits for a process that is stopping; another one keeps its folder. */
+async function untilReleased(holder: Lock, path: string, log: (line: string) => void): Promise<void> {
+  if (!holder.stopping) {
+    throw new DataDirError(
+      `${path} is in use by process ${holder.pid}. Stop it first, or set DATA_DIR to another folder.`,
+    );
+  }
+  log(`waiting for process ${holder.pid}, which is stopping`);
+  while (isAlive(holder) && existsSync(join(path, 'lock'))) await delay(LOOK_EVERY_MS);
 }
 
 function makeLock({ stopping }: Pick<Lock, 'stopping'>): Lock {

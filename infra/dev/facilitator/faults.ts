@@ -1,7 +1,7 @@
 // Faults of the local facilitator that a test switches on and off: failures of a real one.
 import { setTimeout as pause } from 'node:timers/promises';
 
-export const CALLS = ['verify', 'settle'] as const;
+const CALLS = ['verify', 'settle'] as const;
 export type Call = (typeof CALLS)[number];
 
 const DOES = ['hold', 'delay', 'drop', 'fail', 'refuse'] as const;

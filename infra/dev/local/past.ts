@@ -53,7 +53,7 @@ type PastOptions = {
 };
 
 /** One sentence: the first line of the failure, and its consequence. */
-export const explainFailure = (error: Error): string => {
+const explainFailure = (error: Error): string => {
   const [reason = ''] = error.message.split('\n');
   return `it could not be finished (${reason}); everything else runs, and the next start goes on with it`;
 };

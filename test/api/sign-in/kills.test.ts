@@ -6,7 +6,7 @@ import type { Pool } from 'pg';
 import t, { type Test } from 'tap';
 import { createAccount } from '../../../api/accounts/accounts.ts';
 import { beginSession } from '../../../api/accounts/sessions.ts';
-import { hashToken } from '../../../api/sign-in/adapter.ts';
+import { hashToken } from '../../../api/accounts/token-hash.ts';
 import { freePort } from '../../../infra/dev/engines/ports.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { useEngines } from '../../support/engines.ts';
