@@ -87,60 +87,45 @@ const hash = (label: string, value: string, side = ''): HTMLElement =>
     element('code', {}, value),
   );
 
-const way = (proof: Proof): HTMLElement => {
-  const { partition, anchor } = proof;
+const step = (title: string, ...children: readonly HTMLElement[]): HTMLElement =>
+  element('li', {}, element('h3', {}, title), ...children);
+const code = (text: string): HTMLElement => element('code', {}, text);
+const hashes = (...items: readonly HTMLElement[]): HTMLElement => element('ol', { class: 'hashes' }, ...items);
+const numbered = (path: readonly string[]): HTMLElement[] => path.map((value, i) => hash(String(i + 1), value));
+
+const anchorFacts = ({ network, anchor }: Proof): HTMLElement => {
   const link =
     anchor.explorer_url === null
       ? anchor.tx_hash
       : element('a', { href: anchor.explorer_url, rel: 'noreferrer' }, anchor.tx_hash ?? '');
   const facts: readonly (readonly [string, string | Node | null])[] = [
     ['Contract', anchor.contract],
-    ['Network', proof.network],
+    ['Network', network],
     ['Transaction', link],
     ['Block', anchor.block === null ? null : String(anchor.block)],
     ['Posted', anchor.anchored_at],
   ];
+  const rows = facts.flatMap(([name, value]) =>
+    value === null ? [] : [element('dt', {}, name), element('dd', {}, value)],
+  );
+  return element('dl', { class: 'facts' }, ...rows);
+};
+
+const way = (proof: Proof): HTMLElement => {
+  const { partition, anchor } = proof;
   return element(
     'ol',
     { class: 'way' },
-    element('li', {}, element('h3', {}, 'Row'), element('pre', { tabindex: 0 }, proof.canonical)),
-    element(
-      'li',
-      {},
-      element('h3', {}, `Leaf ${proof.index} of ${proof.rows} of ${proof.table}`),
-      element('code', {}, proof.leaf_hash),
+    step('Row', element('pre', { tabindex: 0 }, proof.canonical)),
+    step(`Leaf ${proof.index} of ${proof.rows} of ${proof.table}`, code(proof.leaf_hash)),
+    step(`Path to the root of the table: ${proof.path.length} hashes`, hashes(...numbered(proof.path))),
+    step('Root of the table', code(partition.root)),
+    step(
+      `Leaf ${partition.index} of ${partition.count} of the day, and its path`,
+      hashes(hash('leaf', partition.leaf), ...numbered(partition.path)),
     ),
-    element(
-      'li',
-      {},
-      element('h3', {}, `Path to the root of the table: ${proof.path.length} hashes`),
-      element('ol', { class: 'hashes' }, ...proof.path.map((value, i) => hash(String(i + 1), value))),
-    ),
-    element('li', {}, element('h3', {}, 'Root of the table'), element('code', {}, partition.root)),
-    element(
-      'li',
-      {},
-      element('h3', {}, `Leaf ${partition.index} of ${partition.count} of the day, and its path`),
-      element(
-        'ol',
-        { class: 'hashes' },
-        hash('leaf', partition.leaf),
-        ...partition.path.map((value, i) => hash(String(i + 1), value)),
-      ),
-    ),
-    element('li', {}, element('h3', {}, `Root of ${proof.day}`), element('code', {}, proof.day_root)),
-    element(
-      'li',
-      {},
-      element('h3', {}, `On the chain: ${anchor.status}`),
-      element(
-        'dl',
-        { class: 'facts' },
-        ...facts.flatMap(([name, value]) =>
-          value === null ? [] : [element('dt', {}, name), element('dd', {}, value)],
-        ),
-      ),
-    ),
+    step(`Root of ${proof.day}`, code(proof.day_root)),
+    step(`On the chain: ${anchor.status}`, anchorFacts(proof)),
   );
 };
 

@@ -3,27 +3,34 @@
 const GAP_PX = 6;
 const MARGIN_PX = 8;
 
-/** Watches a part of the page; elements that come later are watched too. */
-export const enableTips = (part: HTMLElement): void => {
+const addBubble = (): HTMLElement => {
   const bubble = document.createElement('div');
   bubble.id = 'tip';
   bubble.className = 'tip';
   bubble.setAttribute('role', 'tooltip');
   bubble.hidden = true;
   document.body.append(bubble);
+  return bubble;
+};
+
+/** Below the element, or above it where the screen ends. */
+const putBubble = (bubble: HTMLElement, element: HTMLElement): void => {
+  const at = element.getBoundingClientRect();
+  const size = bubble.getBoundingClientRect();
+  const isAbove = at.bottom + GAP_PX + size.height > innerHeight;
+  const rightmost = document.documentElement.clientWidth - size.width - MARGIN_PX;
+  bubble.style.left = `${Math.max(MARGIN_PX, Math.min(at.left, rightmost))}px`;
+  bubble.style.top = `${isAbove ? at.top - size.height - GAP_PX : at.bottom + GAP_PX}px`;
+};
+
+/** Watches a part of the page; elements that come later are watched too. */
+export const enableTips = (part: HTMLElement): void => {
+  const bubble = addBubble();
   let told: HTMLElement | null = null;
   const hide = (): void => {
     told = null;
     bubble.hidden = true;
     document.querySelector('[aria-describedby="tip"]')?.removeAttribute('aria-describedby');
-  };
-  const put = (element: HTMLElement): void => {
-    const at = element.getBoundingClientRect();
-    const size = bubble.getBoundingClientRect();
-    const isAbove = at.bottom + GAP_PX + size.height > innerHeight;
-    const rightmost = document.documentElement.clientWidth - size.width - MARGIN_PX;
-    bubble.style.left = `${Math.max(MARGIN_PX, Math.min(at.left, rightmost))}px`;
-    bubble.style.top = `${isAbove ? at.top - size.height - GAP_PX : at.bottom + GAP_PX}px`;
   };
   const show = (element: HTMLElement): void => {
     hide();
@@ -31,11 +38,11 @@ export const enableTips = (part: HTMLElement): void => {
     bubble.textContent = element.dataset['tip'] ?? '';
     bubble.hidden = false;
     element.setAttribute('aria-describedby', 'tip');
-    put(element);
+    putBubble(bubble, element);
   };
   /** The focus itself scrolls to what it is on: the bubble goes along. */
   const follow = (): void => {
-    if (told?.contains(document.activeElement)) put(told);
+    if (told?.contains(document.activeElement)) putBubble(bubble, told);
     else hide();
   };
   const tipped = ({ target }: Event): HTMLElement | null =>

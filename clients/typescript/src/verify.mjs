@@ -400,6 +400,13 @@ const readHybrid = (source, width, count) => {
   return values.slice(0, count);
 };
 
+/** `count` numbers of `width` bits, eight at a time. */
+const readPacked = (source, count, width) =>
+  Array.from({ length: count / 8 }, () => {
+    const bits = source.take(width).reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+    return Array.from({ length: 8 }, (_, at) => BigInt.asUintN(width, bits >> BigInt(at * width)));
+  }).flat();
+
 /** DELTA_BINARY_PACKED: a first value, then blocks of differences. */
 const readDeltas = (source, count) => {
   const [block, parts, total] = [source.count(), source.count(), source.count()];
@@ -410,12 +417,9 @@ const readDeltas = (source, count) => {
     const least = source.zigzag();
     for (const width of source.take(parts)) {
       if (values.length >= count) break;
-      for (let group = 0; group < block / parts / 8; group += 1) {
-        const bits = source.take(width).reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
-        for (let at = 0; at < 8; at += 1) {
-          value = BigInt.asIntN(64, value + least + BigInt.asUintN(width, bits >> BigInt(at * width)));
-          values.push(value);
-        }
+      for (const difference of readPacked(source, block / parts, width)) {
+        value = BigInt.asIntN(64, value + least + difference);
+        values.push(value);
       }
     }
   }

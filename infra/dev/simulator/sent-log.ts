@@ -67,6 +67,45 @@ function* readFrames(stored: Stored, fromIndex: number): Iterable<SentFrame> {
   }
 }
 
+/** Counts and keeps the frames of one connection. */
+function keepFrames(stored: Stored): ConnectionLog {
+  const { summary } = stored;
+  const numbers = new Map<string, number>();
+  const toNumber = (stream: string): number => {
+    const number = numbers.get(stream) ?? stored.names.push(stream) - 1;
+    numbers.set(stream, number);
+    return number;
+  };
+  /** The last chunk, which has room for the next frame. */
+  const openChunk = (): Chunk => {
+    const last = stored.chunks.at(-1);
+    if (last !== undefined && summary.frames % CHUNK > 0) return last;
+    const chunk = newChunk();
+    stored.chunks.push(chunk);
+    if (stored.chunks.length > KEPT_CHUNKS) {
+      stored.chunks.shift();
+      stored.dropped += CHUNK;
+    }
+    return chunk;
+  };
+  return {
+    summary,
+    add: (stream, digest, atMs) => {
+      const chunk = openChunk();
+      const slot = summary.frames % CHUNK;
+      digest.copy(chunk.digests, slot * DIGEST_BYTES);
+      chunk.atMs[slot] = atMs;
+      chunk.streams[slot] = toNumber(stream);
+      summary.frames += 1;
+      summary.streams[stream] = (summary.streams[stream] ?? 0) + 1;
+    },
+    closed: (cause, atMs) => {
+      summary.closed_at ??= atMs * 1_000;
+      summary.cause ??= cause;
+    },
+  };
+}
+
 export function createSentLog(): SentLog {
   const all: Stored[] = [];
   const connections: SentConnection[] = [];
@@ -83,37 +122,9 @@ export function createSentLog(): SentLog {
       streams: {},
     };
     const stored: Stored = { summary, chunks: [], names: [], dropped: 0 };
-    const numbers = new Map<string, number>();
     all.push(stored);
     connections.push(summary);
-    return {
-      summary,
-      add: (stream, digest, atMs) => {
-        const slot = summary.frames % CHUNK;
-        if (slot === 0) stored.chunks.push(newChunk());
-        if (stored.chunks.length > KEPT_CHUNKS) {
-          stored.chunks.shift();
-          stored.dropped += CHUNK;
-        }
-        const chunk = stored.chunks[stored.chunks.length - 1];
-        let number = numbers.get(stream);
-        if (number === undefined) {
-          number = stored.names.push(stream) - 1;
-          numbers.set(stream, number);
-        }
-        digest.copy(chunk?.digests ?? digest, slot * DIGEST_BYTES);
-        if (chunk !== undefined) {
-          chunk.atMs[slot] = atMs;
-          chunk.streams[slot] = number;
-        }
-        summary.frames += 1;
-        summary.streams[stream] = (summary.streams[stream] ?? 0) + 1;
-      },
-      closed: (cause, atMs) => {
-        summary.closed_at ??= atMs * 1_000;
-        summary.cause ??= cause;
-      },
-    };
+    return keepFrames(stored);
   }
 
   return {

@@ -13,11 +13,18 @@ import type { Micros } from '../../../schemas/records.ts';
 import { describeError } from '../../../schemas/thrown.ts';
 import { type RawMessage, topics } from '../../../schemas/topics.ts';
 import { readConfig } from '../../runtime/config.ts';
-import { createPublisher, ensureTopics, openKafka, type Publisher } from '../../runtime/kafka/kafka.ts';
+import {
+  createPublisher,
+  ensureTopics,
+  type KafkaHandle,
+  openKafka,
+  type Publisher,
+} from '../../runtime/kafka/kafka.ts';
 import { readKafkaSecurity } from '../../runtime/kafka/settings.ts';
 import { topicSpecs } from '../../runtime/kafka/topics.ts';
-import { createLog } from '../../runtime/log.ts';
+import { createLog, type Logger } from '../../runtime/log.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
+import type { Credentials } from '../../runtime/questdb/http.ts';
 import { createRowSender, openQuestdbReader, QUESTDB_LOGIN_CONFIG } from '../../runtime/questdb/questdb.ts';
 import { hashTables } from './hash-tables.ts';
 import { historyReached } from './history-reached.ts';
@@ -166,7 +173,9 @@ const findStores = (): Stores => {
   }
 };
 
-const main = async (): Promise<void> => {
+type Asked = { readonly venue: Venue; readonly files: readonly string[]; readonly namespace: string };
+
+const readArguments = (): Asked => {
   const { values, positionals: files } = parseArgs({
     options: {
       venue: { type: 'string' },
@@ -178,20 +187,17 @@ const main = async (): Promise<void> => {
   if (!venue || files.length === 0) {
     throw new Error(`usage: npm run replay -- --venue ID FILE...; known venues: ${[...venues.keys()].join(', ')}`);
   }
-  const { namespace } = values;
-  const stores = findStores();
-  const log = createLog('replay', 'warn');
-  const handle = openKafka(
-    { brokers: stores.kafka.split(','), clientId: 'replay', security: readKafkaSecurity(process.env) },
-    log,
-  );
-  await ensureTopics(handle, topicSpecs({ venues: [venue.id], shards: 1, namespace, replay: true }));
-  const auth = { user: stores.questdb_user, password: stores.questdb_password };
-  const publisher = createPublisher(handle, {});
-  const count = await publishRecordings(venue, files, { publisher, topic: topics(namespace).raw(venue.id) });
-  await publisher.close();
-  process.stderr.write(`${count} messages of ${files.length} recordings in namespace ${namespace}\n`);
+  return { venue, files, namespace: values.namespace };
+};
 
+type Run = { readonly stores: Stores; readonly auth: Credentials; readonly log: Logger };
+
+/** Runs tasks and sink until every row of the recordings is in QuestDB. */
+const processRecordings = async (
+  handle: KafkaHandle,
+  { venue, namespace }: Asked,
+  { stores, auth, log }: Run,
+): Promise<void> => {
   const registry = createMetrics();
   const reader = openQuestdbReader(stores.questdb_pg, { max: 1, timeoutMs: 15_000, auth, log });
   const sender = createRowSender(stores.questdb_http, { auth, log });
@@ -213,6 +219,25 @@ const main = async (): Promise<void> => {
   await sink.stop();
   await sender.close();
   await reader.close();
+};
+
+const main = async (): Promise<void> => {
+  const asked = readArguments();
+  const { venue, files, namespace } = asked;
+  const stores = findStores();
+  const log = createLog('replay', 'warn');
+  const handle = openKafka(
+    { brokers: stores.kafka.split(','), clientId: 'replay', security: readKafkaSecurity(process.env) },
+    log,
+  );
+  await ensureTopics(handle, topicSpecs({ venues: [venue.id], shards: 1, namespace, replay: true }));
+  const publisher = createPublisher(handle, {});
+  const count = await publishRecordings(venue, files, { publisher, topic: topics(namespace).raw(venue.id) });
+  await publisher.close();
+  process.stderr.write(`${count} messages of ${files.length} recordings in namespace ${namespace}\n`);
+
+  const auth = { user: stores.questdb_user, password: stores.questdb_password };
+  await processRecordings(handle, asked, { stores, auth, log });
   await handle.close();
   const hashes = await hashTables({ url: stores.questdb_http, auth, namespace });
   for (const [table, { rows, sha256 }] of Object.entries(hashes)) {
