@@ -261,10 +261,11 @@ const unitOfSeries = (node: Node, facts: Facts): string => {
   }
 };
 
-const toValue = (atom: AtomValue): Value => {
+/** A source whose figure cannot be converted is there (L-07); what a function computes of it is missing (DQL-33j). */
+const toValue = (leaf: CallNode | SourceNode, atom: AtomValue): Value => {
   if ('number' in atom) return toNumber(atom.number);
   if ('truth' in atom) return { kind: 'truth', value: atom.truth };
-  if (atom.reason === UNIT_UNKNOWN_AT) return UNIT_UNKNOWN;
+  if (leaf.type === 'source' && atom.reason === UNIT_UNKNOWN_AT) return UNIT_UNKNOWN;
   return unknown('missing', REASONS[atom.reason] ?? 'no_value');
 };
 
@@ -293,6 +294,7 @@ const readSeriesValue = (leaf: CallNode | SourceNode, facts: Facts): LeafValue =
   }
   const read = new Map(specs.map((spec, i) => [specId(spec), columns[i] as CapturedColumn]));
   const value = toValue(
+    leaf,
     atomValue(leaf, (spec) => {
       const captured = read.get(specId(spec));
       if (captured === undefined) throw new Error(`the column ${specId(spec)} is none of the atom's`);

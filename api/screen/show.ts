@@ -132,11 +132,14 @@ const aggregateUnit = ({ expr }: AggregateNode, instrument: Instrument): string 
   return units.size === 1 ? unit : 'count';
 };
 
-/** For an unknown or bounded value: status and reason of the first of the inputs that made it one (L-10, DQL-33f, DQL-33j). */
+/**
+ * For an unknown or bounded value: status and reason of the first of the inputs that made it one (L-10, DQL-33f). What is computed of a present
+ * figure that cannot be converted is missing (DQL-33j).
+ */
 const computedStatus = (value: Value, unknowns: readonly Unknown[]) => {
   if (value.kind === 'number' || value.kind === 'text') return { status: 'present' };
   const { status, reason } = firstUnknown(unknowns.length === 0 && value.kind === 'unknown' ? [value] : unknowns);
-  return { status, reason };
+  return { status: status === 'present' ? 'missing' : status, reason };
 };
 
 const derivedObject = (node: Node, instrument: Instrument, element: Element | null): Json => {

@@ -42,7 +42,9 @@ const computeExpected = (node: Node, worth: Worth, causes: readonly Worth[]): Sh
     }
     return { value: (worth as { x: number }).x, unknown: 0 };
   }
-  const { status, reason } = findFirst(causes);
+  const { status: first, reason } = findFirst(causes);
+  // A source whose figure cannot be converted is present (L-07), what is computed of one is missing (DQL-33j).
+  const status = first === 'present' && node.type !== 'source' ? 'missing' : first;
   if (isCondition(node)) {
     const value = worth.is === 'truth' ? worth.x : null;
     if (node.type === 'call') return value === null ? { value, status, reason } : { value, status: 'present' };

@@ -214,14 +214,15 @@ t.test('a figure that cannot be converted leaves its layer present (L-07)', asyn
   const unitUnknown = { value: null, status: 'present', reason: 'unit_unknown' };
   t.match(show(feed, 'oi', 'quote')[0], { unit: 'quote', ...unitUnknown });
   t.match(show(feed, 'lot_size', 'quote')[0], { unit: 'quote', ...unitUnknown }, 'a rule');
-  t.match(show(feed, 'oi * funding', 'quote')[0], { derived: true, ...unitUnknown }, 'what is computed of it');
+  const computed = { ...unitUnknown, status: 'missing' };
+  t.match(show(feed, 'oi * funding', 'quote')[0], { derived: true, ...computed }, 'what is computed of it (DQL-33j)');
   t.match(
     show(feed, 'oi * mark', 'quote')[0],
     { value: null, status: 'stale' },
     'another input that is stale goes first',
   );
   t.match(showWhole(feed, 'max(venues where venue = binance, oi)', 'quote'), {
-    ...unitUnknown,
+    ...computed,
     from: [{ value: null, status: 'present' }],
   });
   const column = { end: NOW, receivedAt: NOW, recorded: null, units: null, digits: null };
@@ -231,8 +232,9 @@ t.test('a figure that cannot be converted leaves its layer present (L-07)', asyn
   };
   const candles = { kind: 'candles', priceType: 'trade', member: 'volume', timeframe: '1m' } as const;
   const windows: Windows = new Map([[specId(candles), { ...column, elements }]]);
-  for (const series of ['volume timeframe 1m', 'sma(volume, 2, 1m)', 'prev(volume, 1, 1m) * 2'])
-    t.match(show(feed, series, 'base', windows)[0], unitUnknown, series);
+  t.match(show(feed, 'volume timeframe 1m', 'base', windows)[0], unitUnknown, 'a source');
+  for (const series of ['sma(volume, 2, 1m)', 'prev(volume, 1, 1m) * 2'])
+    t.match(show(feed, series, 'base', windows)[0], computed, series);
 });
 
 t.test('arithmetic has its parts, its unit and the reason when it is unknown (L-10, DQL-33j)', async (t) => {

@@ -53,8 +53,6 @@ const CAUSES = [
 type Unknown = Worth & { is: 'unknown' };
 const unknown = (status: string, reason: string): Unknown => ({ is: 'unknown', status, reason });
 const NOTHING = unknown('missing', 'no_value');
-/** A series without a value; what cannot be converted is there (L-07). */
-const lacking = (why: string): Unknown => unknown(why === 'unit_unknown' ? 'present' : 'missing', why);
 export const findFirst = (list: readonly Worth[]): Unknown => {
   const unknowns = list.filter((w): w is Unknown => w.is === 'unknown');
   const sorted = unknowns
@@ -248,7 +246,7 @@ export class Slow {
       const [a, b] = node.args as [Any, Any];
       const four = [a, b].flatMap((side) => [this.#element(side, 0, at, period), this.#element(side, 1, at, period)]);
       const bad = worst(four);
-      if (bad !== null) return lacking(bad.why);
+      if (bad !== null) return unknown('missing', bad.why);
       const [a0, a1, b0, b1] = four as [number, number, number, number];
       return { is: 'truth', x: name === 'crossover' ? a0 > b0 && a1 <= b1 : a0 < b0 && a1 >= b1 };
     }
@@ -257,10 +255,14 @@ export class Slow {
       const read = this.#column('candles', this.#period(node, undefined), at);
       const candles = Array.from({ length: n }, (_, i) => read(i));
       const before = worst(candles.filter((c) => typeof c !== 'number' && c.why !== 'gap'));
-      return before === null ? number(candles.filter((c) => typeof c !== 'number').length) : lacking(before.why);
+      return before === null
+        ? number(candles.filter((c) => typeof c !== 'number').length)
+        : unknown('missing', before.why);
     }
     const x = this.#element(node, 0, at);
-    return typeof x === 'number' ? number(x) : lacking(x.why);
+    if (typeof x === 'number') return number(x);
+    // A source that cannot be converted is there (L-07); what is computed of one is missing (DQL-33j).
+    return unknown(node.type === 'source' && x.why === 'unit_unknown' ? 'present' : 'missing', x.why);
   }
 
   #field(name: string, at: SlowListing | null): Worth {
