@@ -12,7 +12,7 @@ const STATUSES = [
 
 const UNITS = [
   '* `quote`: the quote currency of the listing. Prices are never converted.',
-  '* `quantity`: the unit of the venue (contracts or base asset; `units` of the answer names it) unless the argument `units` is `base` or `quote`.',
+  '* `quantity`: the unit of the venue (`base`, `contracts` or `quote`; `units` of the answer names it) unless the argument `units` is `base` or `quote`.',
   '* `fraction`: 0.0001 is one basis point. `ms`: milliseconds. `count`: a plain number.',
   '* Digits are those of the venue; `number_format: "string"` gives each number as a string with the same digits.',
 ];
