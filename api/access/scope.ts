@@ -54,7 +54,7 @@ export const toNarrowing = ({ venues, instruments }: ScopeChoice): Narrowing => 
 });
 
 /** Names outside the plan: a venue, an instrument, or a base whose instrument is outside. */
-export const refuseOutside = (names: Names, plan: Plan, { venues, instruments }: ScopeChoice): ApiError[] => {
+export const refuseOutside = (names: Names, plan: Plan, { venues, instruments, known }: ScopeChoice): ApiError[] => {
   const errors: ApiError[] = [];
   for (const { code, origin } of venues === null ? [] : (names.venue ?? [])) {
     if (venues?.includes(code)) continue;
@@ -70,14 +70,15 @@ export const refuseOutside = (names: Names, plan: Plan, { venues, instruments }:
     ...(names.instrument ?? []).map((n) => ({ ...n, instrument: n.code })),
     ...(names.base ?? []).map((n) => ({ ...n, instrument: `${n.code}-PERP` })),
   ];
-  if (instruments === null) return errors;
+  const covered = instruments ?? known;
+  if (covered === undefined) return errors;
   for (const { code, instrument, origin } of asked) {
-    if (instruments.includes(instrument)) continue;
-    const message = `"${code}" is not among the ${instruments.length} instruments of the plan ${plan.name}.`;
+    if (covered.includes(instrument)) continue;
+    const message = `"${code}" is not among the ${covered.length} instruments of the plan ${plan.name}.`;
     errors.push({
       code: 'PLAN_LIMIT',
       message,
-      hint: `Ask for one of: ${instruments.slice(0, 10).join(', ')}.`,
+      hint: `Ask for one of: ${covered.slice(0, 10).join(', ')}.`,
       ...origin,
     });
   }

@@ -8,8 +8,15 @@ import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 /** Venue to instrument to the sum over its listings; zero where no statistics are published. */
 export type Turnover = ReadonlyMap<string, ReadonlyMap<string, Digits>>;
 
-/** Venues and instruments of a plan, ascending; null where it leaves none out. */
-export type ScopeChoice = { readonly venues: readonly string[] | null; readonly instruments: readonly string[] | null };
+/**
+ * Venues and instruments of a plan, ascending; null where it leaves none out. `known`: every instrument that its venues know, where it leaves
+ * none of those out: other venues may have more.
+ */
+export type ScopeChoice = {
+  readonly venues: readonly string[] | null;
+  readonly instruments: readonly string[] | null;
+  readonly known?: readonly string[];
+};
 
 type OfVenue = {
   readonly byInstrument: ReadonlyMap<string, Digits>;
@@ -134,7 +141,10 @@ export const chooseScope = (
   const venues = chooseVenues(plan, turnover, live);
   if (plan.instruments === null) return { venues, instruments: null };
   const within = new Map([...turnover].filter(([venue]) => venues === null || venues.includes(venue)));
-  return { venues, instruments: chooseInstruments(within, listKnown(live, venues, dayStart), plan.instruments) };
+  const known = listKnown(live, venues, dayStart);
+  const instruments = chooseInstruments(within, known, plan.instruments);
+  if (venues === null || instruments !== null) return { venues, instruments };
+  return { venues, instruments, known: known.map(({ instrument }) => instrument).sort() };
 };
 
 /** Instruments that a choice covers and that are listed, ascending. */

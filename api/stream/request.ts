@@ -211,7 +211,14 @@ export const readRequest = (
     withSnapshots: input.snapshot ?? true,
     withRules: input.rules ?? false,
     venues: choice.venues === null ? venues : venues.filter((v) => choice.venues?.includes(v)),
-    selection: selectionName([listCodes(names), choice, layers, rows, timeframe, format.key]),
+    selection: selectionName([
+      listCodes(names),
+      { venues: choice.venues, instruments: choice.instruments },
+      layers,
+      rows,
+      timeframe,
+      format.key,
+    ]),
   };
   throwAll([
     ...refuseOutside(names, plan, choice),

@@ -62,7 +62,8 @@ t.test('venues and instruments by the largest turnover, in exact figures, equal 
   t.same(choose(plan(2, 2), turnover), { venues: ['c', 'd'], instruments: ['W-PERP', 'Z-PERP'] });
   t.same(choose(plan(null, 2), turnover), { venues: null, instruments: ['W-PERP', 'Z-PERP'] });
   t.same(choose(plan(2, 1), two), { venues: null, instruments: ['X-PERP'] }, 'all that are served');
-  t.same(choose(plan(1, 9), two), { venues: ['a'], instruments: null }, 'all that are known');
+  const known = ['X-PERP', 'Y-PERP', 'Z-PERP'];
+  t.same(choose(plan(1, 9), two), { venues: ['a'], instruments: null, known }, 'all that its venues know');
   t.same(choose(plan(null, null), turnover), { venues: null, instruments: null });
   t.end();
 });
@@ -175,3 +176,21 @@ t.test(
     t.equal((await post(app, as('free'), { where: 'base = N6', layers: ['mark'] })).statusCode, 200);
   },
 );
+
+t.test('an instrument of other venues is outside of a plan, however few its own venues have (S-07)', async (t) => {
+  const feed = new Feed(['binance', 'okx', 'deribit']);
+  for (const venue of ['binance', 'okx', 'deribit']) feed.venue(venue);
+  for (const venue of ['binance', 'okx']) list(feed, { venue, base: 'BTC' });
+  for (const base of ['BTC', 'MOG']) list(feed, { venue: 'deribit', base });
+  const turnover = new Map(['binance', 'okx'].map((venue) => [venue, new Map([['BTC-PERP', '3']])]));
+  const { app, as } = await testApp(feed, { turnover: () => ({ day: '2026-01-15', turnover }) });
+  t.teardown(() => app.close());
+  const { scope } = (await post(app, as('free'), { layers: ['mark'] })).json<{ scope: unknown }>();
+  t.same(scope, { venues: ['binance', 'okx'], instruments: 1, plan: 'free' });
+  for (const where of ['instrument = MOG-PERP', 'base = MOG']) {
+    const named = await post(app, as('free'), { where, layers: ['mark'] });
+    t.equal(named.statusCode, 403, where);
+    t.match(named.json(), { errors: [{ code: 'PLAN_LIMIT', hint: 'Ask for one of: BTC-PERP.' }] });
+    t.equal((await post(app, as('mini'), { where, layers: ['mark'] })).statusCode, 200);
+  }
+});
