@@ -50,7 +50,8 @@ export const refuseKeyInUrl = (
 ): Refused | null => {
   let isRefused = false;
   for (const [name, value] of query) {
-    const shapes = findKeyShapes(value);
+    // Sent without a name, it stands where the name would.
+    const shapes = [name, value].flatMap(findKeyShapes);
     for (const key of shapes.filter(isKey)) keys.markCompromised(key).catch(onFault);
     isRefused ||= shapes.length > 0 || KEY_NAMES.has(name.toLowerCase());
   }

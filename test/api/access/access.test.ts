@@ -106,6 +106,21 @@ t.test('every real key of a URL is marked, whatever else refuses it first (E-02)
   t.same(table.compromised, marked);
 });
 
+t.test('a key that is sent without a name is in the URL like any other (E-02)', async (t) => {
+  for (const write of [
+    (key: string) => `?${key}`,
+    (key: string) => `?x=1&${key}=`,
+    (key: string) => `?Bearer+${key}`,
+  ]) {
+    const { app, keys, table } = await testApp(market());
+    const answer = await app.inject(`/v2/venues${write(keys.pro)}`);
+    t.same([answer.statusCode, ...codes(answer.body)], [400, 'KEY_IN_URL'], write('key'));
+    t.notMatch(answer.body, keys.pro);
+    t.same(table.compromised, [table.row(keys.pro)?.key_id], write('key'));
+    await app.close();
+  }
+});
+
 t.test('the challenge offers the call, then the plans, in header and body alike (P-01)', async (t) => {
   const { app } = await testApp(market());
   t.teardown(() => app.close());
