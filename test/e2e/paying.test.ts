@@ -1,4 +1,5 @@
-// The stock Python client of x402 buys the example of every payable endpoint and each plan from the whole service. On request: pip fetches 90 MB.
+// The stock Python client of x402 buys the example of every payable endpoint and each plan from the whole service, and our Python client pays with
+// it. On request: pip fetches 90 MB.
 import t from 'tap';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { PLANS } from '../../api/contract/plans.ts';
@@ -6,7 +7,7 @@ import { OPERATIONS } from '../../api/operations/index.ts';
 import { awaitSettled, exampleCall, startPaidService, TOP100_FILE } from '../support/paid-service.ts';
 import { DOLLAR } from '../support/payment-world.ts';
 import { until } from '../support/pipeline.ts';
-import { buyWithPython } from '../support/python-x402.ts';
+import { buyWithOurPython, buyWithPython } from '../support/python-x402.ts';
 
 const { api, pool, world } = await startPaidService(t);
 
@@ -30,6 +31,9 @@ t.test('chain, ledger and answers of the Python client agree', async (t) => {
     answered.push({ receipt_id: answer.receipt, state: 'settled', amount: String(price), bought });
     await awaitSettled(pool, payer);
   }
+  const ours = await buyWithOurPython(api.baseUrl, key);
+  answered.push({ receipt_id: ours.receipt, state: 'settled', amount: '5000', bought: 'snapshots' });
+  await awaitSettled(pool, payer);
   const plans = Object.values(PLANS).filter(({ price_usd }) => price_usd > 0);
   for (const { code, price_usd } of plans) {
     const amount = String(price_usd * 1_000_000);

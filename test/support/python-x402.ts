@@ -1,4 +1,5 @@
-// The stock Python client of x402, installed by pip once, as a command that buys with an account of a test. It needs Python 3.10 or newer.
+// The stock Python client of x402, installed by pip once, as commands that buy with an account of a test: by itself, and as the payer of our
+// client. They need Python 3.11 or newer.
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,13 +8,17 @@ import { promisify } from 'node:util';
 import type { PaidCall } from './paid-service.ts';
 
 const VERSION = '2.25.0';
-const HOME = fileURLToPath(new URL(`../../.local/x402-python-${VERSION}`, import.meta.url));
+const HOME = fileURLToPath(new URL(`../../.local/x402-python-${VERSION}-client`, import.meta.url));
+const CLIENT = fileURLToPath(new URL('../../clients/python/src', import.meta.url));
+const CONSTRAINTS = fileURLToPath(new URL('../../clients/python/tests/requirements.txt', import.meta.url));
 
 const install = (): void => {
   if (existsSync(join(HOME, 'x402'))) return;
   const made = `${HOME}.${process.pid}`;
-  const words = ['-m', 'pip', 'install', '--quiet', '--target', made, `x402[requests,evm]==${VERSION}`];
-  execFileSync('python3', words, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const words = ['-m', 'pip', 'install', '--quiet', '--target', made, '--constraint', CONSTRAINTS];
+  execFileSync('python3', [...words, `x402[requests,evm]==${VERSION}`, 'httpx2'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   rmSync(HOME, { recursive: true, force: true });
   renameSync(made, HOME);
 };
@@ -39,7 +44,27 @@ answer = x402_requests(client).request(asked['method'], asked['url'], data=asked
 print(json.dumps({'status': answer.status_code, 'receipt': answer.headers['X-Service-Receipt'], 'text': answer.text}))
 `;
 
+/** Our client with its `x402_payer`, as its README has it. */
+const OUR_BUYER = `
+import json, sys
+from eth_account import Account
+import perp
+
+asked = json.loads(sys.argv[1])
+client = perp.Client(base_url=asked['url'], payer=perp.x402_payer(Account.from_key(asked['key'])))
+answer = client.snapshots('base = BTC', layers=['mark']).data
+print(json.dumps({'status': 200, 'receipt': answer['receipt_id'], 'text': json.dumps(answer)}))
+`;
+
 export type Bought = { readonly status: number; readonly receipt: string; readonly text: string };
+
+const run = async (program: string, asked: object): Promise<Bought> => {
+  install();
+  const env = { PATH: process.env['PATH'], PYTHONPATH: `${HOME}:${CLIENT}`, PYTHONDONTWRITEBYTECODE: '1' };
+  const words = ['-c', program, JSON.stringify(asked)];
+  const { stdout } = await promisify(execFile)('python3', words, { env, maxBuffer: 64 * 1024 * 1024 });
+  return JSON.parse(stdout) as Bought;
+};
 
 /** Buys with the first offer, or with that of `amount`. */
 export const buyWithPython = async (
@@ -47,9 +72,9 @@ export const buyWithPython = async (
   key: string,
   { path, ...call }: PaidCall & { readonly amount?: string },
 ): Promise<Bought> => {
-  install();
-  const env = { PATH: process.env['PATH'], PYTHONPATH: HOME };
-  const words = ['-c', BUYER, JSON.stringify({ ...call, key, url: `${baseUrl}${path}` })];
-  const { stdout } = await promisify(execFile)('python3', words, { env, maxBuffer: 64 * 1024 * 1024 });
-  return JSON.parse(stdout) as Bought;
+  return run(BUYER, { ...call, key, url: `${baseUrl}${path}` });
 };
+
+/** Buys snapshots of BTC with our client. */
+export const buyWithOurPython = (baseUrl: string, key: string): Promise<Bought> =>
+  run(OUR_BUYER, { key, url: baseUrl });

@@ -23,9 +23,11 @@ def x402_payer(account: Any) -> Payer:
     register_exact_evm_client(client, EthAccountSigner(account))
     http = x402HTTPClientSync(client)
 
-    def pay(headers: Mapping[str, str], body: bytes) -> Mapping[str, str]:
-        signed, _ = http.handle_402_response(dict(headers), body)
-        given: Mapping[str, str] = signed
-        return given
+    def pay(headers: Mapping[str, str], _: bytes) -> Mapping[str, str]:
+        # The three steps by themselves: the parameters of the method that takes them together change with minor versions of x402.
+        named = {name.lower(): value for name, value in headers.items()}
+        asked = http.get_payment_required_response(lambda name: named.get(name.lower()))
+        signed: Mapping[str, str] = http.encode_payment_signature_header(http.create_payment_payload(asked))
+        return signed
 
     return pay
