@@ -186,25 +186,23 @@ const mapMarketContexts = ([meta, contexts]: readonly unknown[], source: Source)
   return zip(coins, readList(contexts, 'contexts'), source);
 };
 
-/** Contexts of every market, by index: read only with the metas at hand. A universe only grows, so it may be longer than the contexts. */
+/** Contexts of every market, in the order of its coins. A universe only grows: a coin listed since its meta has a context, and no name until the next. */
 const mapAllContexts = ({ ctxs }: Fields, source: Source): readonly Mapped[] => {
   if (source.state.coins === undefined)
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the contexts name no coins and no meta is known');
   return mapEach(readList(ctxs, 'ctxs'), (item) => {
     const [market, contexts] = readList(item, 'ctxs');
-    const coins = readCoinsByMarket(source.state)[`market ${String(market)}`];
-    const values = readList(contexts, 'ctxs');
-    if (coins !== undefined && coins.length >= values.length) return zip(coins, values, source);
-    note('unknown_listing');
-    return [];
+    return zip(readCoinsByMarket(source.state)[`market ${String(market)}`] ?? [], readList(contexts, 'ctxs'), source);
   });
 };
 
-const zip = (coins: readonly string[], contexts: readonly unknown[], source: Source): readonly Mapped[] =>
-  mapEach([...contexts.entries()], ([i, context]) => {
-    const coin = coins[i];
-    return coin === undefined ? [] : mapContext(coin, { coin, ctx: context }, source);
+const zip = (coins: readonly string[], contexts: readonly unknown[], source: Source): readonly Mapped[] => {
+  if (contexts.length > coins.length) note('unknown_listing');
+  return mapEach([...contexts.slice(0, coins.length).entries()], ([i, context]) => {
+    const coin = coins[i] as string;
+    return mapContext(coin, { coin, ctx: context }, source);
   });
+};
 
 type CoinsByMarket = Readonly<Record<string, readonly string[]>>;
 const readCoinsByMarket = (state: MapState): CoinsByMarket => (state.coins as CoinsByMarket | undefined) ?? {};

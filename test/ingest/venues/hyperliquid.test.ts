@@ -102,32 +102,48 @@ t.test('an answer of contexts is joined with its meta by place', (t) => {
   t.end();
 });
 
-t.test('contexts of every market name no coins: they wait for the metas, and for metas that are long enough', (t) => {
-  const all = toVenueMessage(lineOf(CONTEXTS, 1));
-  t.equal(codeOf(all), 'VENUE_UNKNOWN_LISTING');
-  const state: MapState = {};
-  mapLine(METAS, 1, state);
-  t.same(map(all, state), [], 'the recorded metas are shortened: one coin cannot name 230 contexts');
-  const market = { universe: [{ name: 'abcd:USA500', szDecimals: 2 }], collateralToken: 0 };
-  map(answer('POST /info', [market, { universe: [], collateralToken: 0 }]), state);
-  t.same(
-    (state.coins as Record<string, unknown>)['market '],
-    ['BTC'],
-    'a builder without coins has no name: it takes no other market away',
-  );
-  t.same(map(all, state), [
-    record('mark', 'abcd:USA500', [null, null], { mark: '6980', index: '6980' }),
-    record('funding', 'abcd:USA500', [null, null], funding('0')),
-    record('oi', 'abcd:USA500', [null, null], { oi: '0', oi_unit: 'base' }),
-    record('stats', 'abcd:USA500', [null, null], {
-      volume_24h: '0',
-      volume_unit: 'base',
-      turnover_24h: '0',
-      change_24h: null,
-    }),
-  ]);
-  t.end();
-});
+t.test(
+  'contexts of every market name no coins: they are those of the metas, in order, and a coin listed later waits for the next meta',
+  (t) => {
+    const all = toVenueMessage(lineOf(CONTEXTS, 1));
+    t.equal(codeOf(all), 'VENUE_UNKNOWN_LISTING');
+    const state: MapState = {};
+    mapLine(METAS, 1, state);
+    const marks = (): readonly unknown[] =>
+      map(all, state).flatMap(({ layer, venue_symbol, values }) => (layer === 'mark' ? [[venue_symbol, values]] : []));
+    t.same(
+      marks(),
+      [
+        ['BTC', { mark: '77562', index: '77605' }],
+        ['hyna:BTC', { mark: '77595', index: '77608' }],
+        ['km:US500', { mark: '752.44', index: '752.51' }],
+      ],
+      'the recorded metas have the first coin of each market; 229 others of the main market have no name yet',
+    );
+    const market = { universe: [{ name: 'abcd:USA500', szDecimals: 2 }], collateralToken: 0 };
+    map(answer('POST /info', [market, { universe: [], collateralToken: 0 }]), state);
+    t.same(
+      (state.coins as Record<string, unknown>)['market '],
+      ['BTC'],
+      'a builder without coins has no name: it takes no other market away',
+    );
+    t.same(
+      map(all, state).filter(({ venue_symbol }) => venue_symbol === 'abcd:USA500'),
+      [
+        record('mark', 'abcd:USA500', [null, null], { mark: '6980', index: '6980' }),
+        record('funding', 'abcd:USA500', [null, null], funding('0')),
+        record('oi', 'abcd:USA500', [null, null], { oi: '0', oi_unit: 'base' }),
+        record('stats', 'abcd:USA500', [null, null], {
+          volume_24h: '0',
+          volume_unit: 'base',
+          turnover_24h: '0',
+          change_24h: null,
+        }),
+      ],
+    );
+    t.end();
+  },
+);
 
 t.test('the first trades of a coin after a subscription are its past and are not printed', (t) => {
   const trades = mapFile(SESSION).filter(({ layer }) => layer === 'trade');
