@@ -19,7 +19,7 @@ const seen = (over: Partial<Seen> = {}): Seen => ({
 });
 const STUCK = { signedAtMs: NOW - STUCK_MS };
 
-t.test('of the transactions of one nonce', (t) => {
+t.test('the open transactions of one nonce are waited for, sent again, replaced or given up', (t) => {
   type Row = readonly [name: string, transactions: [Seen, ...Seen[]], mined: number, action: object];
   const rows: readonly Row[] = [
     ['it waits in the node', [seen()], 7, { kind: 'wait' }],
@@ -83,7 +83,7 @@ t.test('a higher fee is at least an eighth higher, whatever the amounts', (t) =>
   t.end();
 });
 
-t.test('of a day', (t) => {
+t.test('a day is signed once, and confirmed only by the root that the contract holds', (t) => {
   const landed = { hash: '0x1', receipt } as const;
   const base: Situation = { held: 'nothing', landed: null, reverted: null, open: null, head: 163, confirmations: 64 };
   type Row = readonly [name: string, over: Partial<Situation>, next: object];

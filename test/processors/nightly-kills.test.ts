@@ -109,7 +109,7 @@ const forget = async (): Promise<void> => {
 /** Times a place is reached: the first, and the last of those that come for each file. */
 const listTimes = (place: string): readonly number[] => (place === 'file-stored' ? [1, 3] : [1]);
 
-t.test('archive', async (t) => {
+t.test('an archive that is killed at any place ends with the same files', async (t) => {
   /** The day archived, rows added, archived again: what was replaced an hour ago is removed. */
   const prepare = async (): Promise<void> => {
     await forget();
@@ -143,7 +143,7 @@ t.test('archive', async (t) => {
   }
 });
 
-t.test('close', async (t) => {
+t.test('a closing that is killed at any place ends with the same root and files', async (t) => {
   const close = makeWork({ step: 'close', nowMs: CLOSED + MS_PER_DAY });
   await forget();
   t.match(await runKilled(close), /^100 leaves in 1 partitions; root/);
@@ -160,7 +160,7 @@ t.test('close', async (t) => {
   }
 });
 
-t.test('anchor', async (t) => {
+t.test('a posting that is killed at any place posts the root once', async (t) => {
   const { node, contract, settings } = await openAnchors(pool, chains.endpoints.rpc_url);
   const sent: unknown[] = [];
   for (const [at, place] of POSTING_PLACES.entries()) {

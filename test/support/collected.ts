@@ -12,7 +12,7 @@ import { MS_PER_MINUTE } from '../../schemas/instants.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
-import { type Memory, openMemory, silentLog } from '../ingest/paper-venue.ts';
+import { type Memory, openMemory, silentLog, toText } from '../ingest/paper-venue.ts';
 import { waitFor } from './wait.ts';
 
 /** Resolves when nothing is missing any more. */
@@ -103,6 +103,48 @@ export class Collected {
     );
   }
 }
+
+type Assertions = Pick<Test, 'ok' | 'equal' | 'same'>;
+const PRICES_AND_VOLUME = ['open', 'high', 'low', 'close', 'volume'];
+
+/** The candle of trades of every listing is that of the market. */
+export const checkMinute = (t: Assertions, collected: Collected, endMs: number): void => {
+  const { venue, host, symbols } = collected;
+  const openTime = (endMs - MS_PER_MINUTE) * 1_000;
+  const minute = collected.minute(endMs);
+  for (const symbol of symbols) {
+    const row = minute.findLast((one) => one.symbol === symbol);
+    const made = [...host.truth.rows({ symbol, layer: 'candles' })].find(
+      ({ values }) => values.open_time === openTime && values.price_type === 'trade',
+    );
+    for (const name of PRICES_AND_VOLUME)
+      t.equal(row?.figures[name], made?.values[name], `${venue.id} ${symbol} ${name}`);
+  }
+};
+
+/** More than `more` trades, each once and as the market made it. */
+export const checkTrades = (t: Assertions, { venue, host, rows, symbols }: Collected, more: number): void => {
+  const trades = rows.filter(({ table }) => table === 'trades');
+  t.ok(trades.length > more, `${venue.id}: ${trades.length} trades`);
+  t.equal(new Set(trades.map(({ symbol, texts }) => `${symbol} ${texts.id}`)).size, trades.length);
+  for (const symbol of symbols) {
+    const made = new Map([...host.truth.rows({ symbol, layer: 'trades' })].map(({ values }) => [values.id, values]));
+    const wrong = trades
+      .filter((row) => row.symbol === symbol)
+      .filter(({ texts, figures }) => {
+        const one = made.get(texts.id ?? '');
+        return one?.price !== figures.price || one?.quantity !== figures.quantity || one?.side !== texts.side;
+      });
+    t.same(wrong, [], `${venue.id} ${symbol}`);
+  }
+};
+
+/** No dead letter, and nothing that the venue refused. */
+export const checkReadable = (t: Assertions, { venue, dead, memory }: Collected): void => {
+  t.same(dead, [], venue.id);
+  const refused = memory.of('frame').filter((frame) => venue.classify(toText(frame)) === 'error');
+  t.same(refused.map(toText), [], `${venue.id} refuses nothing`);
+};
 
 export type MarketOptions = { readonly listings: number; readonly levels: number; readonly firstMinuteMs: number };
 

@@ -106,7 +106,7 @@ t.test('a link ends after 15 minutes, to the second, and with its file', async (
   t.equal((await get(url)).statusCode, 404);
 });
 
-t.test('ranges and conditions', async (t) => {
+t.test('a range gives its bytes, and conditions are judged as RFC 9110 says', async (t) => {
   const cases: [Record<string, string>, number, number, number][] = [
     [{ range: 'bytes=0-0' }, 206, 0, 1],
     [{ range: 'bytes=10-19' }, 206, 10, 20],

@@ -78,7 +78,7 @@ t.test('the chart school’s average', async (t) => {
 
 type Small = { readonly x: Numbers; readonly n: number } & Readonly<Record<string, Numbers>>;
 
-t.test('small exact cases', async (t) => {
+t.test('functions give the exact values of the small vectors', async (t) => {
   const small = vectors<Record<string, (Small & { expected: Numbers; expected_last: number })[]>>('small');
   const along = (text: (n: number) => string, key: string, member = 'expected') => {
     for (const one of small[key] ?? [])

@@ -581,7 +581,7 @@ t.test(
   },
 );
 
-t.test('keys and plans', async (t) => {
+t.test('a call needs a key, and a plan that reaches what is requested', async (t) => {
   t.equal((await ask({}, { plan: null })).status, 402);
   const old = await ask(
     { ...MINUTE, from: '2026-01-08T11:00Z', to: '2026-01-08T11:01Z', interval: '10s', where: 'base = BTC' },

@@ -24,7 +24,7 @@ const bringUntilDecided = (url: string, payment: Sent): Promise<Answer> =>
     { everyMs: 200 },
   );
 
-t.test('two processes', { timeout: 600_000 }, async (t) => {
+t.test('two processes take each payment once', { timeout: 600_000 }, async (t) => {
   const { world, pool, start } = await startService(t);
   const [one, two] = await Promise.all([start('one'), start('two')]);
   const offers = await offersFor(one.baseUrl, CALL);

@@ -4,9 +4,16 @@ import { binance } from '../../../ingest/venues/binance/index.ts';
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { okx } from '../../../ingest/venues/okx/index.ts';
-import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
 import type { Reading } from '../../../schemas/topics.ts';
-import { type Collected, collectAll, nothingMissing, type OfSymbol } from '../../support/collected.ts';
+import {
+  type Collected,
+  checkMinute,
+  checkReadable,
+  checkTrades,
+  collectAll,
+  nothingMissing,
+  type OfSymbol,
+} from '../../support/collected.ts';
 import { toText } from '../paper-venue.ts';
 
 /** Every socket is renewed while the test runs, with an overlap. */
@@ -70,23 +77,14 @@ t.test('every minute of trades is known after a cut over its end', async (t) => 
   await nothingMissing('the end of the minute', () => (nowMs() < minuteEndMs - CUT_BEFORE_MS ? ['time'] : []));
   for (const { venue } of all) simulator.inject({ kind: 'disconnect', venue: venue.id, durationMs: CUT_FOR_MS });
   await nothingMissing('filled in', () => nameAll((collected) => collected.withoutMinute(minuteEndMs)));
-  const openTime = (minuteEndMs - MS_PER_MINUTE) * 1_000;
   for (const collected of all) {
-    const { venue, host, symbols, memory } = collected;
-    const minute = collected.minute(minuteEndMs);
+    const { venue, symbols, memory } = collected;
     t.ok(memory.of('lost').length > 0, `${venue.id} was cut`);
     const asked = memory
       .of('response')
       .filter(({ request }) => /\/(klines|kline|market\/candles)\?/.test(request ?? ''));
     t.ok(asked.length >= symbols.length, `${venue.id}: ${asked.length} answers of candles`);
-    for (const symbol of symbols) {
-      const row = minute.findLast((one) => one.symbol === symbol);
-      const made = [...host.truth.rows({ symbol, layer: 'candles' })].find(
-        ({ values }) => values.open_time === openTime && values.price_type === 'trade',
-      );
-      for (const name of ['open', 'high', 'low', 'close', 'volume'])
-        t.equal(row?.figures[name], made?.values[name], `${venue.id} ${symbol} ${name}`);
-    }
+    checkMinute(t, collected, minuteEndMs);
   }
   await nothingMissing('present again', () => nameAll((collected) => collected.absent()));
 });
@@ -137,23 +135,14 @@ t.test('candles of every price that are known are those of the market', (t) => {
 });
 
 t.test('each trade is published once, as it was made; liquidations are those of the market', (t) => {
-  for (const { venue, host, rows, symbols, memory } of all) {
-    const trades = rows.filter(({ table }) => table === 'trades');
-    t.ok(trades.length > 0, `${venue.id}: ${trades.length} trades`);
-    t.equal(new Set(trades.map(({ symbol, texts }) => `${symbol} ${texts.id}`)).size, trades.length);
+  for (const collected of all) {
+    const { venue, host, rows, symbols, memory } = collected;
+    checkTrades(t, collected, 0);
     if (venue.bookRule.style === 'stream') {
       const renewed = memory.of('lost').filter((lost) => toText(lost).includes('successor'));
       t.ok(renewed.length > 0, `${venue.id}: ${renewed.length} connections renewed`);
     }
     for (const symbol of symbols) {
-      const made = new Map([...host.truth.rows({ symbol, layer: 'trades' })].map(({ values }) => [values.id, values]));
-      const wrong = trades
-        .filter((row) => row.symbol === symbol)
-        .filter(({ texts, figures }) => {
-          const one = made.get(texts.id ?? '');
-          return one?.price !== figures.price || one?.quantity !== figures.quantity || one?.side !== texts.side;
-        });
-      t.same(wrong, [], `${venue.id} ${symbol}`);
       const cascades = new Set(
         [...host.truth.rows({ symbol, layer: 'liquidations' })].map((row) => `${row.venue_ts} ${row.values.quantity}`),
       );
@@ -168,10 +157,6 @@ t.test('each trade is published once, as it was made; liquidations are those of 
 });
 
 t.test('nothing that came is unreadable', (t) => {
-  for (const { venue, dead, memory } of all) {
-    t.same(dead, [], venue.id);
-    const refused = memory.of('frame').filter((frame) => venue.classify(toText(frame)) === 'error');
-    t.same(refused.map(toText), [], `${venue.id} refuses nothing`);
-  }
+  for (const collected of all) checkReadable(t, collected);
   t.end();
 });

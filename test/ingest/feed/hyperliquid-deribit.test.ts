@@ -3,9 +3,7 @@ import t from 'tap';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { deribit } from '../../../ingest/venues/deribit/index.ts';
 import { hyperliquid } from '../../../ingest/venues/hyperliquid/index.ts';
-import { MS_PER_MINUTE } from '../../../schemas/instants.ts';
-import { collectAll, nothingMissing } from '../../support/collected.ts';
-import { toText } from '../paper-venue.ts';
+import { checkMinute, checkReadable, checkTrades, collectAll, nothingMissing } from '../../support/collected.ts';
 
 const VENUES: readonly Venue[] = [hyperliquid, deribit];
 /** ADA among them, which trades in one minute of three. */
@@ -37,39 +35,21 @@ t.test('every minute of trades is known, by the next one on its connection or af
   await nothingMissing('the end of the minute', () => (nowMs() < minuteEndMs - CUT_BEFORE_MS ? ['time'] : []));
   simulator.inject({ kind: 'disconnect', venue: hyperliquid.id, durationMs: CUT_FOR_MS });
   await nothingMissing('known', () => nameAll((collected) => collected.withoutMinute(minuteEndMs)));
-  const openTime = (minuteEndMs - MS_PER_MINUTE) * 1_000;
   for (const collected of all) {
-    const { venue, host, symbols, memory } = collected;
-    const minute = collected.minute(minuteEndMs);
+    const { venue, symbols, memory } = collected;
     t.equal(memory.of('lost').length > 0, venue === hyperliquid, `${venue.id} was cut`);
     const asked = memory.of('response').filter(({ request }) => isFilling(request));
     t.ok(asked.length >= symbols.length, `${venue.id}: ${asked.length} answers`);
-    for (const symbol of symbols) {
-      const row = minute.findLast((one) => one.symbol === symbol);
-      const made = [...host.truth.rows({ symbol, layer: 'candles' })].find(
-        ({ values }) => values.open_time === openTime && values.price_type === 'trade',
-      );
-      for (const name of ['open', 'high', 'low', 'close', 'volume'])
-        t.equal(row?.figures[name], made?.values[name], `${venue.id} ${symbol} ${name}`);
-    }
+    checkMinute(t, collected, minuteEndMs);
   }
   await nothingMissing('present again', () => nameAll((collected) => collected.absent()));
 });
 
 t.test('each trade is published once, as it was made; liquidations are those of the market', (t) => {
-  for (const { venue, host, rows, symbols } of all) {
-    const trades = rows.filter(({ table }) => table === 'trades');
-    t.ok(trades.length > 100, `${venue.id}: ${trades.length} trades`);
-    t.equal(new Set(trades.map(({ symbol, texts }) => `${symbol} ${texts.id}`)).size, trades.length);
+  for (const collected of all) {
+    const { host, rows, symbols } = collected;
+    checkTrades(t, collected, 100);
     for (const symbol of symbols) {
-      const made = new Map([...host.truth.rows({ symbol, layer: 'trades' })].map(({ values }) => [values.id, values]));
-      const wrong = trades
-        .filter((row) => row.symbol === symbol)
-        .filter(({ texts, figures }) => {
-          const one = made.get(texts.id ?? '');
-          return one?.price !== figures.price || one?.quantity !== figures.quantity || one?.side !== texts.side;
-        });
-      t.same(wrong, [], `${venue.id} ${symbol}`);
       const forced = new Map(
         [...host.truth.rows({ symbol, layer: 'liquidations' })].map((row) => [row.values.id, row.values]),
       );
@@ -87,10 +67,6 @@ t.test('each trade is published once, as it was made; liquidations are those of 
 });
 
 t.test('nothing that came is unreadable', (t) => {
-  for (const { venue, dead, memory } of all) {
-    t.same(dead, [], venue.id);
-    const refused = memory.of('frame').filter((frame) => venue.classify(toText(frame)) === 'error');
-    t.same(refused.map(toText), [], `${venue.id} refuses nothing`);
-  }
+  for (const collected of all) checkReadable(t, collected);
   t.end();
 });

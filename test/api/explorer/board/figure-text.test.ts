@@ -54,7 +54,7 @@ t.test('rounding agrees with whole numbers of any length', (t) => {
   t.end();
 });
 
-t.test('forms', (t) => {
+t.test('a figure is shown in the form of its measure', (t) => {
   for (const [form, digits, text] of [
     ['rate', '0.00009985', '+0.0100 %'],
     ['rate', '-0.0000125', '\u22120.0013 %'],
@@ -95,7 +95,7 @@ t.test('a price takes fourteen characters at most, and is nothing only when it i
   t.end();
 });
 
-t.test('ages', (t) => {
+t.test('an age is shown in its largest whole unit', (t) => {
   t.same([-5, 999, 59_999, 60_000, 3_599_999, 7_200_000, 200_000_000].map(ageText), [
     '0 s',
     '0 s',

@@ -69,7 +69,7 @@ t.test('a hole does not include the instant it begins after', (t) => {
   t.end();
 });
 
-t.test('the nearest point', (t) => {
+t.test('an instant has the nearest point, of two equally near ones the earlier', (t) => {
   t.same(
     [0, 10, 14, 16, 99].map((ms) => nearestPoint([10, 20, 30], ms)),
     [0, 0, 0, 1, 2],
