@@ -139,6 +139,7 @@ const readRecovery = async (spec: RestoreSpec, newest: WatermarkEntry | null): P
     watermark: newest?.watermark ?? rows.watermark,
     covered: Object.fromEntries(rows.covered),
     revs: live.revs,
+    readAt: live.readAt,
     spans: live.spans,
     ...versions,
   };
@@ -160,18 +161,24 @@ const readVersions = async ({ handle, names, venue }: RestoreSpec): Promise<Vers
   return { listings, capabilities };
 };
 
-type LiveState = { readonly offset: number; readonly revs: Recovery['revs']; readonly spans: readonly Span[] };
+type ByLayer = Partial<Record<ReadingLayer, number>>;
+type LiveState = Pick<Recovery, 'revs' | 'spans'> & {
+  readonly offset: number;
+  readonly readAt: Record<string, ByLayer>;
+};
 
-/** Newest `rev` and alive spans: from the last complete state round, and from `live` since. */
+/** Newest `rev`, with when it was recorded, and alive spans: from the last complete state round, and from `live` since. */
 const readLive = async ({ handle, names, venue, partition }: RestoreSpec): Promise<LiveState> => {
   const round = await readRound({ handle, names, venue, partition });
-  const found = { offset: -1, revs: {} as Record<string, Partial<Record<ReadingLayer, number>>> };
+  const found = { offset: -1, revs: {} as Record<string, ByLayer>, readAt: {} as Record<string, ByLayer> };
   const spans = new Map<string, Span>();
   const noteEntry = ({ symbol, reading, span }: StateEntry | LiveEntry): void => {
     if (span) spans.set(span.conn_id, span);
     if (!reading || symbol === null) return;
-    const revs = found.revs[symbol] ?? {};
-    found.revs[symbol] = { ...revs, [reading.layer]: Math.max(revs[reading.layer] ?? 0, reading.rev) };
+    const { [symbol]: revs = {} } = found.revs;
+    if (reading.rev < (revs[reading.layer] ?? 0)) return;
+    found.revs[symbol] = { ...revs, [reading.layer]: reading.rev };
+    found.readAt[symbol] = { ...found.readAt[symbol], [reading.layer]: reading.recorded_at };
   };
   for (const entry of round?.entries ?? []) noteEntry(entry);
   found.offset = round?.round ?? -1;
@@ -183,7 +190,7 @@ const readLive = async ({ handle, names, venue, partition }: RestoreSpec): Promi
     noteEntry(entry);
   });
   const alive = [...spans.values()].filter(({ to }) => to === null);
-  return { offset: found.offset, revs: round === null ? null : found.revs, spans: alive };
+  return { ...found, revs: round === null ? null : found.revs, spans: alive };
 };
 
 type Round = { readonly round: number; readonly entries: readonly StateEntry[]; readonly liveOffset: number };

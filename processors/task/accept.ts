@@ -86,6 +86,7 @@ export const acceptReading = (context: TaskContext, listing: ListingState, candi
   if (replaces) {
     layer.rev += 1;
     layer.reading = reading;
+    delete layer.wasOff;
     layer.offset = offset;
     noteValidity(layer, reading);
     pushLive(context.out, context.state.recordedAt, { kind: 'reading', symbol: listing.symbol, reading });

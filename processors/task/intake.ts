@@ -35,7 +35,7 @@ import { deferRaw, formatRaw, keepRaw } from './raw.ts';
 import { capabilityRow, listingRow } from './rows.ts';
 import { type ConnectionView, createListing, type ListingView } from './state.ts';
 import type { Store } from './store.ts';
-import { delistedVersion, isSameCapability, nextListingVersion } from './versions.ts';
+import { delistedVersion, isLayerOff, isSameCapability, nextListingVersion } from './versions.ts';
 import { breakOff, COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 
 /** Applies one raw record. An unreadable one becomes a dead letter with its code, and processing continues. Yields after each record of a message. */
@@ -221,7 +221,10 @@ const applyTurn = (context: TaskContext, symbol: string, before: readonly string
   const broken = held ? listBroken(context, held) : [];
   if (broken.length > 0)
     store.changeListing(symbol, (listing) => {
-      for (const name of broken) breakOff(openLayer(listing, name), state.recordedAt);
+      for (const name of broken) {
+        const isOff = isLayerOff(listing.version, state.capability, name);
+        breakOff(openLayer(listing, name), { at: state.recordedAt, isOff });
+      }
     });
   if (before.join() === after.join()) return;
   store.changeListing(symbol, (listing) => {

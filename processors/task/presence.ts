@@ -16,8 +16,8 @@ const findLoss = (state: TaskView, { conn_id: connId }: Reading): Micros | null 
 };
 
 const isPresent = (state: TaskView, listing: ListingView, name: ReadingLayer): boolean => {
-  const reading = listing.layers.get(name)?.reading ?? null;
-  if (reading === null) return false;
+  const { reading = null, wasOff = false } = listing.layers.get(name) ?? {};
+  if (reading === null || wasOff) return false;
   const question = { reading, policy: 'on', boundMs: LAYERS[name].freshnessMs, at: state.recordedAt } as const;
   return statusAt({ ...question, lostAt: findLoss(state, reading), stateLag: false }).status === 'present';
 };

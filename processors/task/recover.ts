@@ -11,6 +11,7 @@ import { toInvalidation } from './readings.ts';
 import type { Recovery } from './recovery.ts';
 import { createListing, type LayerState, type ListingState, type ListingView } from './state.ts';
 import type { Store } from './store.ts';
+import { wasOffAfter } from './versions.ts';
 
 /** Versions written by an instant, oldest first. */
 const listWrittenBy = <T extends { readonly written_at: Micros }>(versions: readonly T[], at: Micros): T[] =>
@@ -38,15 +39,20 @@ const seedVersions = (context: TaskContext, recovery: Recovery): void => {
 const isGone = ({ version }: ListingView, at: Micros): boolean =>
   version.delisted_at !== null && version.delisted_at <= at;
 
-/** A layer that had a reading is a gap of our own until its first new one. */
-const seedFaults = (context: TaskContext, { revs }: Recovery): void => {
+/** A layer that had a reading is a gap of our own until its first new one, unless it was off since: then it has no value anyway (F-04). */
+const seedFaults = (context: TaskContext, { revs, readAt }: Recovery): void => {
   const { store, state } = context;
   for (const { symbol } of state.listings.values()) {
     store.changeListing(symbol, (listing) => {
       for (const name of READING_LAYERS) {
         const hadReading = revs === null || revs[symbol]?.[name] !== undefined;
-        if (!hadReading || !isCollected(context, listing, name)) continue;
-        openLayer(listing, name).faults.push({ from: 0, to: null, cause: 'storage_failure' });
+        if (!hadReading) continue;
+        const since = readAt?.[symbol]?.[name];
+        if (since !== undefined && wasOffAfter(state, listing, { layer: name, since })) {
+          openLayer(listing, name).wasOff = true;
+        } else if (isCollected(context, listing, name)) {
+          openLayer(listing, name).faults.push({ from: 0, to: null, cause: 'storage_failure' });
+        }
       }
     });
   }
@@ -92,7 +98,7 @@ export const resumePublishing = (context: TaskContext, { revs }: Recovery, recei
     store.changeListing(held.symbol, (listing) => {
       const layers = READING_LAYERS.filter((name) => {
         const rev = published[name];
-        return rev !== undefined && isCollected(context, listing, name) && continueRev(openLayer(listing, name), rev);
+        return rev !== undefined && continueRev(openLayer(listing, name), rev) && isCollected(context, listing, name);
       });
       if (layers.length === 0) return;
       invalidate(context, listing, { layers, receivedAt });
@@ -102,10 +108,10 @@ export const resumePublishing = (context: TaskContext, { revs }: Recovery, recei
   }
 };
 
-/** Returns whether the layer had a reading and has none. */
+/** Returns whether the layer had a reading that it would still hold, and has none. */
 const continueRev = (layer: LayerState, published: number): boolean => {
   layer.rev = Math.max(layer.rev, published);
-  return layer.reading === null;
+  return layer.reading === null && layer.wasOff !== true;
 };
 
 /** Layers that had a reading and have none at the record received at `receivedAt`. */

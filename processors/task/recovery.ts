@@ -13,6 +13,8 @@ export type Recovery = {
   readonly covered: Readonly<Record<string, Micros>>;
   /** Newest published `rev`, by symbol and layer; null without a state round. */
   readonly revs: Readonly<Record<string, Readonly<Partial<Record<ReadingLayer, number>>>>> | null;
+  /** When the readings of these numbers were recorded; absent in a checkpoint from before it was kept. */
+  readonly readAt?: Readonly<Record<string, Readonly<Partial<Record<ReadingLayer, Micros>>>>>;
   /** Spans that were alive in the last published state. */
   readonly spans: readonly Span[];
   readonly listings: readonly ListingVersion[];

@@ -50,6 +50,8 @@ type Fault = { readonly from: Micros; readonly to: Micros | null; readonly cause
 export type LayerState = {
   rev: number;
   reading: Reading | null;
+  /** The layer was off after the newest reading: it has no value until the next one (F-04). */
+  wasOff?: true;
   /** Offset of the held reading's message. */
   offset: number;
   /** Connections that have delivered an accepted reading. */

@@ -32,6 +32,16 @@ export const collectsLayer = (
   return capability?.layers[resolveSource(layer)]?.policy === 'on';
 };
 
+/** Whether a layer is switched off while these versions are valid: one that is not published is not. */
+export const isLayerOff = (
+  listing: ListingVersion | null,
+  capability: CapabilityVersion | null,
+  layer: CoverName,
+): boolean => {
+  const policy = capability?.layers[resolveSource(layer)]?.policy ?? 'off';
+  return policy === 'off' || (policy === 'on' && listing?.record.off?.includes(layer) === true);
+};
+
 /** Instants `(from, at]`. */
 export type Range = { readonly from: Micros; readonly at: Micros };
 
@@ -46,6 +56,16 @@ const listTurns = (state: TaskView, listing: ListingView, { from, at }: Range): 
   if (capability !== null) note(capability);
   return turns.sort((a, b) => a - b);
 };
+
+/** Whether a layer was off at an instant after `since`, by the last applied record. */
+export const wasOffAfter = (
+  state: TaskView,
+  listing: ListingView,
+  { layer, since }: { readonly layer: CoverName; readonly since: Micros },
+): boolean =>
+  listTurns(state, listing, { from: since, at: state.recordedAt }).some((turn) =>
+    isLayerOff(listingAt(listing, turn), capabilityAt(state, turn), layer),
+  );
 
 /** A question about the versions that are valid at one instant. */
 export type VersionTest = (listing: ListingVersion | null, capability: CapabilityVersion | null) => boolean;

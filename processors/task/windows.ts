@@ -41,8 +41,9 @@ export const noteValidity = (layer: LayerState, reading: Reading): void => {
   layer.faults.push({ from: reading.received_at, to: null, cause: reading.gap_cause ?? 'unknown' });
 };
 
-/** Nothing of a layer is read while it is not collected: neither joined parts nor a known fault reach across that time. */
-export const breakOff = (layer: LayerState, at: Micros): void => {
+/** Nothing of a layer is read while it is not collected: neither joined parts nor a known fault reach across that time, nor, when it is off, its reading. */
+export const breakOff = (layer: LayerState, { at, isOff }: { readonly at: Micros; readonly isOff: boolean }): void => {
+  if (isOff) layer.wasOff = true;
   layer.parts = {};
   const open = layer.faults.at(-1);
   if (open?.to === null) layer.faults[layer.faults.length - 1] = { ...open, to: at };

@@ -3,10 +3,12 @@ import { Registry } from 'prom-client';
 import t from 'tap';
 import { createLog } from '../../infra/runtime/log.ts';
 import { binance } from '../../ingest/venues/binance/index.ts';
+import { toCapability } from '../../ingest/venues/contract/feed.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
 import { createPresenceWatch } from '../../processors/presence-watch.ts';
+import type { Policy } from '../../schemas/freshness.ts';
 import { runTask, SECOND } from '../support/task-driver.ts';
-import { begin, mark, SPEC } from '../support/task-logs.ts';
+import { begin, mark, reference, SPEC } from '../support/task-logs.ts';
 
 t.test('a value counts while it holds as of the log, of listings that are there', (t) => {
   const log = begin(['BTCUSDT', 'ETHUSDT']);
@@ -22,6 +24,35 @@ t.test('a value counts while it holds as of the log, of listings that are there'
   t.ok([...one.keys()].every((layer) => binance.layers[layer === 'venue_depth' ? 'book' : layer]?.policy === 'on'));
   t.end();
 });
+
+t.test(
+  'neither a value from before its layer was off counts, nor one of a listing that has ended, nor a layer that is off (F-04)',
+  (t) => {
+    const log = begin(['BTCUSDT', 'ETHUSDT']);
+    const switchMark = (policy: Policy): void => {
+      const { name, layers } = toCapability(binance);
+      log.json('capability', 'collector', 'c1', { name, layers: { ...layers, mark: { ...layers['mark'], policy } } });
+    };
+    const count = () => runTask(SPEC, log.records).task.presences().get('mark');
+    log.now += SECOND;
+    mark(log, '101');
+    switchMark('not_published');
+    t.equal(count(), undefined);
+    log.capability(binance);
+    t.same(count(), { present: 1, of: 2 }, 'published again: back to the reading that was');
+    switchMark('off');
+    log.capability(binance);
+    t.same(count(), { present: 0, of: 2 });
+    mark(log, '102');
+    mark(log, '102', { symbol: 'ETHUSDT' });
+    t.same(count(), { present: 2, of: 2 });
+    reference(log, ['ETHUSDT']);
+    t.same(count(), { present: 1, of: 1 });
+    log.json('lost', 'market', 'k1', { lost_at: log.now, cause: 'connection_lost', detail: '' });
+    t.same(runTask(SPEC, log.records).task.presences().get('book'), { present: 0, of: 1 });
+    t.end();
+  },
+);
 
 t.test(
   'a share that stays low for a minute is one alarm, over all tasks of the venue, until it has recovered',

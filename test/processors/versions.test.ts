@@ -6,13 +6,17 @@ import { toCapability } from '../../ingest/venues/contract/feed.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { beginRound, createRestorer, makeMarker, saveSome } from '../../processors/checkpoint.ts';
 import type { Outputs } from '../../processors/task/outputs.ts';
+import type { Recovery } from '../../processors/task/recovery.ts';
+import { createState } from '../../processors/task/state.ts';
 import { Task } from '../../processors/task/task.ts';
+import type { Policy } from '../../schemas/freshness.ts';
+import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { ListingRecord, PriceType } from '../../schemas/records.ts';
 import type { CheckpointEntry, Row } from '../../schemas/topics.ts';
 import { listingValues } from '../api/live-fixture.ts';
 import { paperVenue } from '../support/paper-log.ts';
 import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
-import { begin, diff, mark, snapshot } from '../support/task-logs.ts';
+import { SPEC as BINANCE, begin, diff, mark, snapshot } from '../support/task-logs.ts';
 
 const MINUTE = 60 * SECOND;
 const LAYERS = ['mark', 'funding', 'candles'] as const;
@@ -243,21 +247,22 @@ t.test('a life that begins between a change and the seal publishes the same', (t
   t.end();
 });
 
+const switchTo = (log: TestLog, layer: string, policy: Policy): void => {
+  const { name, layers } = toCapability(binance);
+  const held = layers[layer];
+  if (held === undefined) throw new Error(`no layer "${layer}"`);
+  log.json('capability', 'collector', 'c1', { name, layers: { ...layers, [layer]: { ...held, policy } } });
+};
+
 t.test('what was read before a layer was off neither joins nor explains what comes after (F-04, D-74)', (t) => {
   const log = begin();
-  const offNow = (layer: string): void => {
-    const { name, layers } = toCapability(binance);
-    const held = layers[layer];
-    if (held === undefined) throw new Error(`no layer "${layer}"`);
-    log.json('capability', 'collector', 'c1', { name, layers: { ...layers, [layer]: { ...held, policy: 'off' } } });
-  };
   log.now += SECOND;
   mark(log, '101');
   snapshot(log, 100);
   diff(log, { U: 101, u: 102, pu: 100 }, { b: [['200', '1']] });
   log.run(30 * SECOND, ['k1']);
   for (const layer of ['mark', 'book']) {
-    offNow(layer);
+    switchTo(log, layer, 'off');
     log.run(SECOND, ['k1']);
   }
   const on = log.now + SECOND;
@@ -284,5 +289,86 @@ t.test('what was read before a layer was off neither joins nor explains what com
     new Set(listRows(outputs, 'book').flatMap((row) => (row.at > from && row.at <= to ? row.texts['gap_cause'] : [])));
   t.ok(causes(START, on - 5 * SECOND).has('crossed_book'));
   t.same([...causes(on + 10 * SECOND, log.now)], ['no_update'], 'the book of then is not crossed for ever');
+  t.end();
+});
+
+/** What the lives that processed these records leave to one that has neither their checkpoint nor their log. */
+const leave = (outputs: readonly Outputs[]): Recovery => {
+  const revs: Record<string, Partial<Record<ReadingLayer, number>>> = {};
+  const readAt: Record<string, Partial<Record<ReadingLayer, number>>> = {};
+  for (const { symbol, reading } of outputs.flatMap(({ live }) => live)) {
+    if (symbol === null || reading === null) continue;
+    revs[symbol] = { ...revs[symbol], [reading.layer]: reading.rev };
+    readAt[symbol] = { ...readAt[symbol], [reading.layer]: reading.recorded_at };
+  }
+  const versions = {
+    listings: outputs.flatMap(({ listings }) => listings),
+    capabilities: outputs.flatMap(({ capabilities }) => capabilities),
+  };
+  return { spokenTo: outputs.length - 1, watermark: START, covered: {}, revs, readAt, spans: [], ...versions };
+};
+
+t.test(
+  'a layer that was off has no value either when checkpoint and log are lost, and is numbered on (F-04, ST-03)',
+  (t) => {
+    const log = begin();
+    log.now += SECOND;
+    mark(log, '101');
+    log.run(5 * SECOND, ['k1']);
+    const beforeIt = log.records.length;
+    switchTo(log, 'mark', 'off');
+    log.run(5 * SECOND, ['k1']);
+    const meanwhile = log.records.length;
+    log.capability(binance);
+    log.run(5 * SECOND, ['k1']);
+    const published = log.records.length;
+    log.run(5 * SECOND, ['k1']);
+    mark(log, '102');
+    for (const [start, name] of [
+      [beforeIt, 'before it'],
+      [meanwhile, 'while it was off'],
+      [published, 'after it'],
+    ] as const) {
+      const recovery = leave(runTask(BINANCE, log.records.slice(0, published)).outputs);
+      const { outputs } = runTask({ ...BINANCE, state: createState(start, recovery) }, log.records.slice(start));
+      const told = (layer: string) =>
+        listReadings(outputs.slice(published - start), layer).map(({ rev, gap_cause, values }) => [
+          rev,
+          gap_cause ?? Object.values(values)[0],
+        ]);
+      t.same(told('mark'), [[2, '102']], `the log begins ${name}`);
+      t.same(
+        told('funding'),
+        [
+          [2, 'pipeline_restart'],
+          [3, '0.0001'],
+        ],
+        'a layer that was on is invalid until its next reading',
+      );
+    }
+    t.end();
+  },
+);
+
+t.test('the rev of a layer that is off when its task starts anew goes on (ST-03)', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  mark(log, '101');
+  switchTo(log, 'mark', 'off');
+  log.run(5 * SECOND, ['k1']);
+  const published = log.records.length;
+  log.run(5 * SECOND, ['k1']);
+  log.capability(binance);
+  log.now += SECOND;
+  mark(log, '102');
+  const recovery = leave(runTask(BINANCE, log.records.slice(0, published)).outputs);
+  const { outputs } = runTask(
+    { ...BINANCE, state: createState(published - 2, recovery) },
+    log.records.slice(published - 2),
+  );
+  t.same(
+    listReadings(outputs, 'mark').map(({ rev, values }) => [rev, values['mark']]),
+    [[2, '102']],
+  );
   t.end();
 });
