@@ -12,7 +12,7 @@ import { foldMinute, foldUncollected } from './rollups.ts';
 import { type CandleRow, candleRow } from './rows.ts';
 import type { CandleState, CandleView, ListingState, ListingView, TaskView } from './state.ts';
 import { capabilityAt, listingAt, partsWhere, type Range, type VersionTest } from './versions.ts';
-import { gapCause } from './windows.ts';
+import { isEndedBy, missedCause } from './windows.ts';
 
 /** Answers of polls overlap: they repeat minutes for this long after the seal. */
 const REPEATED_FOR = 3 * MICROS_PER_MINUTE;
@@ -48,10 +48,7 @@ const listPriceTypes = ({ version, before, candles }: ListingView): ReadonlySet<
 /** The part of a range whose minutes are within the listing's life. */
 const withinLife = ({ version: { first_seen_at, delisted_at } }: ListingView, { from, at }: Range): Range => ({
   from: Math.max(from, Math.floor(first_seen_at / MICROS_PER_MINUTE) * MICROS_PER_MINUTE),
-  at: Math.min(
-    at,
-    delisted_at === null ? at : Math.floor(delisted_at / MICROS_PER_MINUTE) * MICROS_PER_MINUTE + MICROS_PER_MINUTE,
-  ),
+  at: Math.min(at, delisted_at === null ? at : Math.ceil(delisted_at / MICROS_PER_MINUTE) * MICROS_PER_MINUTE),
 });
 
 type Sealed = { readonly life: Range; readonly range: Range };
@@ -110,11 +107,12 @@ const sealMinute = (context: TaskContext, series: PriceSeries, openTime: Micros)
 const explainMinute = ({ state }: TaskContext, { listing, priceType }: PriceSeries, openTime: Micros): CandleRow => {
   const layer = findCover(state, listing, priceType);
   const end = openTime + MICROS_PER_MINUTE;
-  const cause = gapCause(state, listing, { layer, from: openTime, at: end });
+  // The instant of its end is no part of a minute.
+  if (isEndedBy(listing, end - 1)) return missingMinute(openTime, 'not_listed');
+  const cause = missedCause(state, listing, { layer, from: openTime, at: end });
   if (cause !== 'no_update') return missingMinute(openTime, cause);
-  // A minute is published after its end: a loss before it stops counting explains it too; that the listing ended meanwhile does not.
-  const after = gapCause(state, listing, { layer, from: end, at: end + COUNTS_WITHIN });
-  return missingMinute(openTime, after === 'not_listed' ? cause : after);
+  // A minute is published after its end: a loss before it stops counting explains it too.
+  return missingMinute(openTime, missedCause(state, listing, { layer, from: end, at: end + COUNTS_WITHIN }));
 };
 
 const findCover = (state: TaskView, { symbol }: ListingView, priceType: PriceType): CoverName => {

@@ -130,12 +130,16 @@ const findFault = (layer: View<LayerState>, window: Window): GapCause | null => 
   return null;
 };
 
+/** Whether the listing had ended by an instant. */
+export const isEndedBy = (listing: ListingView, at: Micros): boolean =>
+  [listing.version, listingAt(listing, at)].some((version) => (version?.delisted_at ?? Number.POSITIVE_INFINITY) <= at);
+
 /** Cause of a window without a reading: the first match, in the order of design section 5. */
-export const gapCause = (state: TaskView, listing: ListingView, window: LayerWindow): GapCause => {
-  for (const version of [listing.version, listingAt(listing, window.at)]) {
-    const goneAt = version?.delisted_at ?? null;
-    if (goneAt !== null && goneAt <= window.at) return 'not_listed';
-  }
+export const gapCause = (state: TaskView, listing: ListingView, window: LayerWindow): GapCause =>
+  isEndedBy(listing, window.at) ? 'not_listed' : missedCause(state, listing, window);
+
+/** As `gapCause`, of a listing that had not ended. */
+export const missedCause = (state: TaskView, listing: ListingView, window: LayerWindow): GapCause => {
   if (window.from < state.lostBefore) return 'storage_failure';
   if (!hasCollector(state, window)) return 'collector_down';
   const query = {

@@ -596,15 +596,25 @@ t.test('the minute before a candle is proved empty by it however long the connec
   t.end();
 });
 
-t.test('a listing that ends after a minute explains nothing of it (L-08, H-07)', (t) => {
-  const log = begin();
-  log.open('k1', 'market', COVERS);
-  log.run(MINUTE + SECOND, ['k1']);
-  kline(log, 0);
-  log.run(MINUTE + 30 * SECOND, ['k1']);
-  reference(log, ['ETHUSDT']);
-  log.run(5 * MINUTE, ['k1']);
-  t.same(findMinutes(log), ['traded', 'no_update', 'not_listed']);
+t.test('a listing that ends explains nothing of the minutes before, and has none after (L-08, H-07)', (t) => {
+  const ended = (afterUs: number): readonly string[] => {
+    const log = begin();
+    log.open('k1', 'market', COVERS);
+    log.run(MINUTE + SECOND, ['k1']);
+    kline(log, 0);
+    log.run(START + afterUs - log.now, ['k1']);
+    reference(log, ['ETHUSDT']);
+    log.run(5 * MINUTE, ['k1']);
+    return findMinutes(log);
+  };
+  t.same(ended(2 * MINUTE + 31 * SECOND), ['traded', 'no_update', 'not_listed']);
+  t.same(ended(2 * MINUTE + 1), ['traded', 'no_update', 'not_listed']);
+  t.same(
+    ended(2 * MINUTE),
+    ['traded', 'no_update'],
+    'on the minute, as deliveries are: it was listed in all of the one before',
+  );
+  t.same(ended(2 * MINUTE - 1), ['traded', 'not_listed']);
   t.end();
 });
 
