@@ -16,7 +16,7 @@ import type { CheckpointEntry, Row } from '../../schemas/topics.ts';
 import { listingValues } from '../api/live-fixture.ts';
 import { paperVenue } from '../support/paper-log.ts';
 import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
-import { SPEC as BINANCE, begin, diff, mark, snapshot } from '../support/task-logs.ts';
+import { SPEC as BINANCE, begin, diff, findGapFaults, mark, snapshot } from '../support/task-logs.ts';
 
 const MINUTE = 60 * SECOND;
 const LAYERS = ['mark', 'funding', 'candles'] as const;
@@ -369,6 +369,36 @@ t.test('the rev of a layer that is off when its task starts anew goes on (ST-03)
   t.same(
     listReadings(outputs, 'mark').map(({ rev, values }) => [rev, values['mark']]),
     [[2, '102']],
+  );
+  t.end();
+});
+
+t.test('windows whose log is lost are covered once, as lost, by rows that cross no midnight (N-11, AN-07)', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  mark(log, '101');
+  log.run(130 * SECOND, ['k1']);
+  const published = log.records.length;
+  const { outputs } = runTask(BINANCE, log.records);
+  log.now = START + 38 * 60 * MINUTE + 4 * SECOND;
+  const lost = log.now;
+  log.run(150 * SECOND, ['k1'], SECOND);
+  const recovery = { ...leave(outputs), watermark: START + 130 * SECOND };
+  const rest = log.records.slice(published);
+  const rows = listRows(runTask({ ...BINANCE, state: createState(published, recovery) }, rest).outputs);
+  t.same(findGapFaults(rows), []);
+  const midnights = [12, 36].map((hour) => START + hour * 60 * MINUTE);
+  t.same(
+    rows
+      .filter(({ table, texts }) => table === 'mark' && texts['gap_cause'] === 'storage_failure')
+      .map(({ instants, at }) => [instants['from_at'], at])
+      .slice(0, 3),
+    [
+      [START + 20 * SECOND, midnights[0]],
+      [midnights[0], midnights[1]],
+      [midnights[1], lost - 104 * SECOND],
+    ],
+    'from what was sealed to what the first record seals',
   );
   t.end();
 });
