@@ -468,6 +468,7 @@ t.test('before the first stored period there is no history, and a venue without 
   });
   const ask = await screener(feed);
   t.same((await shown(ask, 'sma(close, 3, 1h)')).map(worth), ['policy_off', 'policy_off']);
+  t.same((await shown(ask, 'gaps(3, 1h)')).map(worth), ['policy_off', 'policy_off'], 'which are no gaps (D-241)');
   const early = await shown(await screener(newFeed()), 'sma(close, 3, 1h)', 'as of 2026-01-10T01:30Z');
   t.same(early.map(worth), ['gap', 'gap']);
 });
