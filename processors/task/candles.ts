@@ -59,8 +59,8 @@ export const isPriceCollected = ({ state }: TaskContext, listing: ListingView, p
   collectsPrice(listingAt(listing, state.recordedAt), capabilityAt(state, state.recordedAt), priceType);
 
 /**
- * Whether a minute ended while it was not collected: what is told of it afterwards neither represents it nor proves it empty. Before the listing's
- * first version nothing decided it.
+ * Whether a minute ended while it was not collected: what is told of it afterwards neither represents it nor proves it empty. Nothing decided it
+ * before the first versions, and versions are forgotten some time after the minutes that they decided are sealed.
  */
 const endedUncollected = (
   { state }: TaskContext,
@@ -68,8 +68,8 @@ const endedUncollected = (
   openTime: Micros,
 ): boolean => {
   const end = openTime + MICROS_PER_MINUTE;
-  const version = listingAt(listing, end);
-  return version !== null && !collectsPrice(version, capabilityAt(state, end), priceType);
+  const [version, capability] = [listingAt(listing, end), capabilityAt(state, end)];
+  return version !== null && capability !== null && !collectsPrice(version, capability, priceType);
 };
 
 /** After this time an answer contains every minute with trades. */
