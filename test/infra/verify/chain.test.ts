@@ -86,6 +86,8 @@ t.test('a posted root holds, anything else on the chain is refused by its step',
     t.match(report, /^note rehearsal: the chain has the id of Base \(eip155:8453\) and is another one, so/m);
     const offline = [await proofFile({ ...posted, network: 'eip155:31337', binding: false })];
     await requireReport(t, offline, { code: 0, report: /^note rehearsal: the chain \(eip155:31337\) is not Base/m });
+    const unnamed = [await proofFile({ ...posted, network: '', binding: false })];
+    await requireReport(t, unnamed, { code: 0, report: /^note rehearsal: the chain \(\) is not Base/m });
     const unknown = [await proofFile({ ...posted, network: null, binding: false })];
     await requireReport(t, unknown, { code: 0, report: /^note rehearsal: the chain \(not known yet\) is not Base/m });
   });
@@ -145,7 +147,15 @@ t.test('a posted root holds, anything else on the chain is refused by its step',
       'another time',
       { anchored_at: '2026-01-17T02:00:00.000Z' },
       ['transaction'],
-      /block has another time\n {5}expected 2026-01-17T02:00:00\n/,
+      /block has another time\n {5}expected 2026-01-17T02:00:00.000Z\n/,
+    ],
+    [
+      'a time with more behind it',
+      { anchored_at: `${posted.anchored_at}0` },
+      ['transaction'],
+      new RegExp(
+        `block has another time\\n {5}expected ${posted.anchored_at}0\\n {5}found {4}${posted.anchored_at}\\n`,
+      ),
     ],
     [
       'the transaction of another day',
