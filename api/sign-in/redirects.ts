@@ -3,6 +3,8 @@
 /** Ports of loopback addresses vary: a program takes a free one each time. */
 const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1)(:\d{1,5})?(\/|\?|$)/;
 const OWN_MACHINE: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** With its host after two slashes: `https:agent.example` names a host to one reader, and a path of the page it stands on to another. */
+const HTTPS = /^https:\/\/[^/?]/i;
 const LONGEST = 2_048;
 /** Visible ASCII without a backslash: what browsers leave out or turn may not mean the same to everybody. */
 const CLEAR = /^[\x21-\x5b\x5d-\x7e]+$/;
@@ -10,10 +12,10 @@ const CLEAR = /^[\x21-\x5b\x5d-\x7e]+$/;
 /** Looks at the text as it was sent, so that no other spelling of a loopback address passes. */
 export const isRedirectAllowed = (text: string): boolean => {
   if (text.length > LONGEST || !CLEAR.test(text) || text.includes('#') || !URL.canParse(text)) return false;
-  const { protocol, username, password } = new URL(text);
+  const { username, password } = new URL(text);
   if (username !== '' || password !== '') return false;
   // The browser goes there, never this service: https is allowed on any host.
-  return protocol === 'https:' || LOOPBACK.test(text);
+  return HTTPS.test(text) || LOOPBACK.test(text);
 };
 
 const withoutPort = (text: string): string => text.replace(LOOPBACK, 'http://$1$3');
