@@ -6,7 +6,7 @@ import { toCapability } from '../../ingest/venues/contract/feed.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { beginRound, createRestorer, makeMarker, saveSome } from '../../processors/checkpoint.ts';
 import type { Outputs } from '../../processors/task/outputs.ts';
-import type { Recovery } from '../../processors/task/recovery.ts';
+import { formatSeries, type Recovery } from '../../processors/task/recovery.ts';
 import { createState } from '../../processors/task/state.ts';
 import { Task } from '../../processors/task/task.ts';
 import type { Policy } from '../../schemas/freshness.ts';
@@ -16,7 +16,17 @@ import type { CheckpointEntry, Row } from '../../schemas/topics.ts';
 import { listingValues } from '../api/live-fixture.ts';
 import { paperVenue } from '../support/paper-log.ts';
 import { listReadings, listRows, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
-import { SPEC as BINANCE, begin, diff, findGapFaults, mark, snapshot } from '../support/task-logs.ts';
+import {
+  allLayers,
+  SPEC as BINANCE,
+  begin,
+  diff,
+  findGapFaults,
+  kline,
+  mark,
+  reference,
+  snapshot,
+} from '../support/task-logs.ts';
 
 const MINUTE = 60 * SECOND;
 const LAYERS = ['mark', 'funding', 'candles'] as const;
@@ -402,3 +412,39 @@ t.test('windows whose log is lost are covered once, as lost, by rows that cross 
   );
   t.end();
 });
+
+t.test(
+  'rows that earlier lives wrote after their last published W are not written again, the others once (N-11)',
+  (t) => {
+    const log = new TestLog();
+    log.capability(allLayers);
+    reference(log);
+    log.open('k1', 'market', [{ layers: ['mark', 'candles'], symbols: null }]);
+    const startsAt: number[] = [];
+    for (let minute = 0; minute < 12; minute += 1) {
+      startsAt.push(log.records.length);
+      log.run(30 * SECOND, ['k1'], SECOND);
+      mark(log, `${100 + minute}`);
+      log.run(31 * SECOND, ['k1'], SECOND);
+      if (minute !== 6) kline(log, minute);
+      log.now -= SECOND;
+    }
+    const of = { venue: allLayers, partition: 0, shards: 1 };
+    const whole = runTask(of, log.records).outputs;
+    const [start, published] = [startsAt[3] ?? 0, startsAt[9] ?? 0];
+    const series = (row: Row): string =>
+      row.table === 'candles'
+        ? formatSeries('candles', 'BTCUSDT', `${row.texts['price_type']}|${row.texts['timeframe']}`)
+        : formatSeries(row.table, 'BTCUSDT');
+    const known = (outputs: readonly Outputs[]): Row[] =>
+      listRows(outputs).filter(({ table, texts }) => table === 'mark' || texts['timeframe'] === '1m');
+    const written = known(whole.slice(0, published));
+    const covered = Object.fromEntries(written.map((row) => [series(row), row.at]));
+    const recovery = { ...leave(whole.slice(0, published)), covered, watermark: START + 6 * MINUTE };
+    const { outputs } = runTask({ ...of, state: createState(start, recovery) }, log.records.slice(start));
+    const name = (row: Row): string => `${series(row)} ${row.at}`;
+    t.same(known(outputs).map(name), known(whole.slice(published)).map(name));
+    t.ok(written.some(({ table }) => table === 'candles'));
+    t.end();
+  },
+);
