@@ -197,3 +197,29 @@ t.test(
     t.end();
   },
 );
+
+t.test(
+  'an uncollected minute between collected ones is one also when a silent log has them sealed together (H-13)',
+  (t) => {
+    const log = new TestLog();
+    log.capability(allLayers);
+    reference(log);
+    log.open('k1', 'market', COVERS);
+    for (let minute = 0; minute < 5; minute += 1) {
+      log.now = START + (minute + 1) * MINUTE;
+      log.tick(['k1']);
+      if (minute !== 3) kline(log, minute);
+      log.now += SECOND;
+      if (minute === 2) log.json('capability', 'collector', 'c1', nothing);
+      if (minute === 3) log.capability(allLayers);
+    }
+    log.run(5 * MINUTE, ['k1'], 5 * MINUTE);
+    const rows = listRows(runTask({ venue: allLayers, partition: 0, shards: 1 }, log.records).outputs, 'candles');
+    const longer = rows.filter(({ at, texts }) => texts['timeframe'] === '5m' && at === START);
+    t.same(
+      longer.filter(({ texts }) => texts['price_type'] === 'trade').map(({ texts }) => texts['gap_cause']),
+      ['unknown'],
+    );
+    t.end();
+  },
+);
