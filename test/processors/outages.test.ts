@@ -339,25 +339,35 @@ t.test('a failed attempt explains its own slot only (L-08)', (t) => {
 t.test('of two living connections the one opened last counts, whatever their names (F-02)', (t) => {
   const log = begin();
   log.run(SECOND, ['k1']);
-  log.open('a2', 'market', COVERS);
+  mark(log, '100');
+  // What a connection covers may be told in parts.
+  log.open('a2', 'market', [
+    { layers: ['book'], symbols: ['ETHUSDT'] },
+    { layers: ['mark'], symbols: null },
+  ]);
   log.run(SECOND, ['k1', 'a2']);
   mark(log, '101', { connId: 'a2' });
   log.now += SECOND;
   mark(log, '102');
   const marks = listReadings(runTask(SPEC, log.records).outputs, 'mark').map(({ values }) => values['mark']);
-  t.same(marks, ['101']);
+  t.same(marks, ['100', '101']);
   t.end();
 });
 
 t.test('events count from the first connection that could bring them, whichever brings the first one (D-76)', (t) => {
-  const log = beginAll();
-  log.run(20 * SECOND, ['k1']);
-  log.open('k2', 'market', ALL);
-  trade(log, 1, { connId: 'k2', happenedAt: START + 10 * SECOND });
-  trade(log, 2, { connId: 'k2', happenedAt: START - SECOND });
-  log.run(20 * SECOND, ['k1', 'k2']);
-  const ids = listRows(runTask(ALL_LAYERS, log.records).outputs, 'trades').flatMap(({ texts }) => texts['id'] ?? []);
-  t.same(ids, ['1']);
+  const listIds = (isLost: boolean): readonly string[] => {
+    const log = beginAll();
+    log.run(20 * SECOND, ['k1']);
+    if (isLost) log.json('lost', 'market', 'k1', { lost_at: log.now, cause: 'connection_lost', detail: '' });
+    log.open('k2', 'market', ALL);
+    trade(log, 1, { connId: 'k2', happenedAt: START + 10 * SECOND });
+    trade(log, 2, { connId: 'k2', happenedAt: START - SECOND });
+    log.run(20 * SECOND, isLost ? ['k2'] : ['k1', 'k2']);
+    const rows = listRows(runTask(ALL_LAYERS, log.records).outputs, 'trades');
+    return rows.flatMap(({ texts }) => (texts['status'] === 'present' ? (texts['id'] ?? []) : []));
+  };
+  t.same(listIds(false), ['1']);
+  t.same(listIds(true), ['1'], 'also one that was lost before it brought any');
   t.end();
 });
 

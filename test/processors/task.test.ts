@@ -257,6 +257,18 @@ t.test('every window of a published layer within the listing life is covered exa
   t.end();
 });
 
+t.test('the first window of a listing is the one in which it was first seen (H-07)', (t) => {
+  const log = begin(['BTCUSDT']);
+  log.run(25 * SECOND, ['k1']);
+  reference(log, ['BTCUSDT', 'ETHUSDT']);
+  log.run(150 * SECOND, ['k1']);
+  const rows = listRows(runTask(SPEC, log.records).outputs).filter(({ texts }) => texts['listing'] !== LISTING);
+  const first = (name: string) => rows.find(({ table }) => table === name)?.instants['from_at'];
+  t.equal(first('mark'), START + 20 * SECOND);
+  t.equal(first('funding'), START);
+  t.end();
+});
+
 t.test('a connection is out 3 s after the last record naming it, and back with a new span when named again', (t) => {
   const log = begin();
   log.now += SECOND;
