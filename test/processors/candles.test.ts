@@ -639,3 +639,19 @@ t.test(
     t.end();
   },
 );
+
+t.test('what a connection has told last is kept for as long as it is alive', (t) => {
+  const listSpans = (isLost: boolean): readonly string[] => {
+    const log = begin();
+    log.open('p1', 'prices', COVERS);
+    log.run(MINUTE + SECOND, ['k1', 'p1'], SECOND);
+    kline(log, 0, BAR, { connId: 'p1' });
+    if (isLost) log.json('lost', 'prices', 'p1', { lost_at: log.now, cause: 'connection_lost', detail: '' });
+    log.run(6 * MINUTE, isLost ? ['k1'] : ['k1', 'p1'], SECOND);
+    const { state } = runTask(SPEC, log.records).task;
+    return Object.keys(state.listings.get('BTCUSDT')?.candles.trade?.newest ?? {});
+  };
+  t.same(listSpans(false), [`p1@${START}`]);
+  t.same(listSpans(true), []);
+  t.end();
+});

@@ -413,3 +413,17 @@ t.test('a book that is crossed and then broken is explained by each from its mom
   );
   t.end();
 });
+
+t.test('a connection that is silent for a while explains nothing while another one covers the listing (L-08)', (t) => {
+  const log = begin();
+  log.run(5 * SECOND, ['k1']);
+  log.open('k2', 'market', COVERS);
+  log.run(5 * SECOND, ['k1', 'k2']);
+  log.run(10 * SECOND, ['k2']);
+  log.run(5 * SECOND, ['k1', 'k2']);
+  log.json('lost', 'market', 'k2', { lost_at: log.now, cause: 'venue_down', detail: '' });
+  log.run(150 * SECOND, ['k1']);
+  const rows = listRows(runTask(SPEC, log.records).outputs, 'mark');
+  t.same([...new Set(rows.map(({ texts }) => texts['gap_cause']))], ['no_update']);
+  t.end();
+});
