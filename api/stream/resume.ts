@@ -19,7 +19,7 @@ import { isSame, type LayerStatus, type Sight, type Track } from './track.ts';
 import { holeData, listingKey, TrackBoard } from './track-board.ts';
 
 /** Characters of frames, and entries, after which a replay gives way: to its client, and to all others. */
-const SLICE_LENGTH = 131_072;
+const SLICE_LENGTH = 262_144;
 const SLICE_ENTRIES = 8_192;
 
 /** What the client knows of a track; a null status cannot be derived. */
