@@ -117,6 +117,20 @@ const listOutside = ({ listing, version }: Selected, keptFrom: Micros, { from, t
     .filter((gap) => gap.from < gap.to),
 ];
 
+/** What is left of a gap outside of spans, which have their own cause (L-07: the policy goes first). */
+const leaveOut = (gap: StoredGap, spans: readonly Span[]): readonly StoredGap[] => {
+  let parts: readonly StoredGap[] = [gap];
+  for (const { from, to } of spans) {
+    parts = parts
+      .flatMap((part) => [
+        { ...part, to: Math.min(part.to, from) },
+        { ...part, from: Math.max(part.from, to) },
+      ])
+      .filter((part) => part.from < part.to);
+  }
+  return parts;
+};
+
 const byStart = (a: StoredGap, b: StoredGap): number => a.from - b.from || a.to - b.to;
 
 type Subject = {
@@ -132,7 +146,7 @@ const listGaps = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, 
   if (collected.completeness === 'none') return [];
   const keptFrom = retentionFrom('events', selected.version, evaluatedAt);
   const end = selected.version.delisted_at ?? Number.POSITIVE_INFINITY;
-  const within = [...gaps, ...collected.uncollected]
+  const within = [...gaps.flatMap((gap) => leaveOut(gap, collected.uncollected)), ...collected.uncollected]
     .map((gap) => ({ ...gap, from: Math.max(gap.from, keptFrom), to: Math.min(gap.to, end) }))
     .filter((gap) => gap.from < gap.to);
   return [...within, ...listOutside(selected, keptFrom, asked)]

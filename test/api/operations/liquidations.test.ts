@@ -238,7 +238,7 @@ t.test('the answer declares how much a venue publishes, and what cannot be known
 });
 
 t.test(
-  'stretches without collection are gaps with the reason of their policy, wherever the window ends (H-15)',
+  'stretches without collection are gaps with the reason of their policy alone, wherever the window ends (H-15, L-07)',
   async (t) => {
     const turn = (written_at: Micros, policy: LayerCapability['policy']) => ({
       capability: { ...collecting('binance', 'liquidation', { policy }), written_at },
@@ -247,15 +247,18 @@ t.test(
     const turns = [
       [at(5), 'off'],
       [at(8), 'on'],
+      [at(12), 'off'],
+      [at(14), 'on'],
       [at(40), 'not_published'],
     ] as const;
     for (const [when, policy] of turns) feed.entry('binance', { kind: 'capability', ...turn(when, policy) });
     const gaps = [
       ['11:00:05.000', '11:00:08.000', 'policy_off'],
-      ['11:00:10.000', '11:00:22.500', 'connection_lost'],
+      ['11:00:10.000', '11:00:12.000', 'connection_lost'],
+      ['11:00:12.000', '11:00:14.000', 'policy_off'],
+      ['11:00:14.000', '11:00:22.500', 'connection_lost'],
       ['11:00:22.500', '11:00:30.000', 'collector_down'],
       ['11:00:40.000', '11:01:00.000', 'venue_capability'],
-      ['11:00:58.000', '11:01:00.000', 'no_update'],
     ];
     const within = (from: string, to: string) =>
       gaps.flatMap(([begins = '', ends = '', cause]) => {
