@@ -43,7 +43,9 @@ const Output = Type.Object({
 /** `20260110` as `2026-01-10`. */
 const withDashes = (day: string): string => day.replace(/^(\d{4})(\d\d)(\d\d)$/, '$1-$2-$3');
 
-const refine = ({ day }: Partial<Input>): ApiError[] => (day === undefined ? [] : dayFaults(withDashes(day), '/day'));
+/** Faults quote the text as it was sent (E-05). */
+const refine = ({ day }: Partial<Input>): ApiError[] =>
+  day === undefined || dayFaults(withDashes(day), '/day').length === 0 ? [] : dayFaults(day, '/day');
 
 const run = async ({ day }: Input, context: Context): Promise<Answer> => {
   const { evaluatedAt } = context;

@@ -58,8 +58,12 @@ t.test('a closed day: members in order, both spellings, no key needed', async (t
 });
 
 t.test('days that are none, are not closed, or will never be', async (t) => {
-  for (const day of ['2026-1-10', '20260132', '2026-13-01', '1999-12-31', '2101-01-01', '202601100', 'today', '%20'])
-    t.same(listFaults(await api.get(`/v2/anchors/${day}`)), ['DQL_JSON_SCHEMA /day'], day);
+  for (const day of ['2026-1-10', '20260132', '2026-13-01', '1999-12-31', '2101-01-01', '202601100', 'today', '%20']) {
+    const answer = await api.get(`/v2/anchors/${day}`);
+    t.same(listFaults(answer), ['DQL_JSON_SCHEMA /day'], day);
+    const [error] = answer.body['errors'] as [Fault];
+    t.equal(error.message, `"${decodeURIComponent(day)}" is not a day.`, 'as it was sent');
+  }
   const readAnswer = async (day: string): Promise<[number, string, string]> => {
     const { status, body } = await api.get(`/v2/anchors/${day}`);
     const [error] = body['errors'] as [Fault];
