@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { MICROS_PER_MS, parseInstant } from '../../schemas/instants.ts';
+import { isJsonObject } from '../../schemas/json-object.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import { LONGEST_NAME, listOwnKeys, makeOwnKey, type OwnKey, revokeOwnKey } from '../accounts/account-keys.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { readField } from './fields.ts';
@@ -17,6 +19,10 @@ const readExpiry = (body: unknown, nowMs: number): Date | null | undefined => {
   const atMs = Math.floor(at / MICROS_PER_MS);
   return atMs > nowMs ? new Date(atMs) : undefined;
 };
+
+/** A member that is misspelt would be a key that never expires. */
+const findStrangeMember = (body: unknown): string | undefined =>
+  isJsonObject(body) ? Object.keys(body).find((name) => name !== 'name' && name !== 'expires_at') : undefined;
 
 const toEntry = ({ state, key_id, name, display, plan, kind, ...rest }: OwnKey) => ({
   ...{ key_id, name, display, plan, kind, state },
@@ -38,6 +44,13 @@ export const keysJson = (app: FastifyInstance, site: Site): void => {
     const { accountId, plan } = request.session as Session;
     const name = readField(request.body, 'name', LONGEST_NAME).trim();
     const expiresAt = readExpiry(request.body, site.nowMs());
+    const strange = findStrangeMember(request.body);
+    if (strange !== undefined)
+      return sendProblem(site, exchange, {
+        status: 400,
+        code: 'BAD_REQUEST',
+        text: `"${clip(strange)}" is not a member here: send "name" and "expires_at".`,
+      });
     if (name === '')
       return sendProblem(site, exchange, {
         status: 400,

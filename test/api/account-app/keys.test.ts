@@ -71,6 +71,8 @@ t.test('the JSON refuses what is no key, writes of other sites, and keys of othe
     { name: 'a', expires_at: '2030-01-01T00:00:00+24:00' },
     { name: 'a', expires_at: '2030-13-01' },
     { name: 'a', expires_at: 1_900_000_000 },
+    { name: 'a', expires: '2098-01-01T00:00:00Z' },
+    { name: 'a', '': 1 },
   ])
     t.match((await post(body)).json(), { errors: [{ code: 'BAD_REQUEST' }] }, JSON.stringify(body));
   t.equal((await post({ name: 'a' }, { origin: 'http://evil.test' })).statusCode, 403);
