@@ -2,10 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, setPriority } from 'node:os';
+import { setPriority } from 'node:os';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { isAlive, signalGroup } from '../infra/dev/engines/process-identity.ts';
 import { whenParentEnds } from '../infra/dev/local/parent.ts';
@@ -47,10 +46,6 @@ const LONG = [
   ...['infra/runtime/kafka/brokers', 'browser/docs-site', 'browser/explorer', 'api/access/access-processes'],
   ...['api/operations/anchor-proofs', 'processors/recovery', 'browser/account-site', 'processors/close'],
 ].map(toTest);
-/** A further file begins when as many cores stood idle since the last look: most files wait for engines, clocks and each other. */
-const IDLE_CORES = 0.5;
-const IDLE_LOOK_MS = 2_000;
-const MOST_FURTHER = 3;
 /** Folders whose tests need no more than a core: they begin at once, beside all others, and take what those leave of the cores. */
 const PURE = ['ingest/venues', 'schemas', 'api/language', 'api/screen', 'api/series', 'api/live', 'api/explorer'];
 /** Of the pure tests: a tenth of the weight of the others. */
@@ -104,14 +99,13 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
   try {
     const beside = runInOrder([pure], { niceness: NICENESS });
     const opened = await runAlone(opening);
-    // Three at once; with a fixed number of more, waits of tests become longer and nothing ends sooner.
+    // Three at once keep two cores busy; with more, waits of tests become longer and nothing ends sooner.
     const results = await Promise.all([
       beside,
       opened.results,
       runInOrder([services, others, pure]),
       runInOrder([withEngines, others, pure]),
       runInOrder([others, pure]),
-      runWhenIdle(others),
     ]);
     return results.flat();
   } finally {
@@ -186,27 +180,6 @@ async function runInOrder(queues: readonly string[][], how: RunOptions = {}): Pr
   for (const queue of queues)
     for (let file = queue.shift(); file !== undefined; file = queue.shift()) done.push(await runFile(file, how));
   return done;
-}
-
-/** Begins further files of a queue while cores stand idle. */
-async function runWhenIdle(queue: string[]): Promise<FileResult[]> {
-  const begun: Promise<FileResult>[] = [];
-  let count = 0;
-  let before = readIdleMs();
-  for (; queue.length > 0; before = readIdleMs()) {
-    await pause(IDLE_LOOK_MS);
-    const idleCores = (readIdleMs() - before) / IDLE_LOOK_MS;
-    const file = idleCores < IDLE_CORES || count === MOST_FURTHER ? undefined : queue.shift();
-    if (file === undefined) continue;
-    count += 1;
-    begun.push(runFile(file, {}).finally(() => (count -= 1)));
-  }
-  return Promise.all(begun);
-}
-
-/** Of all cores together, since they were switched on. */
-function readIdleMs(): number {
-  return sum(cpus().map(({ times }) => times.idle));
 }
 
 /** Begins one file after the other, each when the one before needs the machine for itself no more; the results come later. */

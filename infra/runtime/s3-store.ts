@@ -39,6 +39,20 @@ export class S3Error extends Error {
 /** As in the folder store: readers get the same error from either store for a missing file. */
 const missing = (key: string): Error => Object.assign(new Error(`no object ${key}`), { code: 'ENOENT' });
 
+/**
+ * Keeps each request as long as its signal: aws4fetch hands `fetch` a Request alone, whose signal follows the caller's only until the Request is
+ * collected. A server that is silent for longer than that would then be waited for without end.
+ */
+class Client extends AwsClient {
+  readonly #requests = new WeakMap<AbortSignal, Request>();
+
+  override async sign(...[input, init]: Parameters<AwsClient['sign']>): Promise<Request> {
+    const request = await super.sign(input, init);
+    if (init?.signal) this.#requests.set(init.signal, request);
+    return request;
+  }
+}
+
 type Ask = {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
   readonly query?: string;
@@ -48,7 +62,7 @@ type Ask = {
 };
 type Asker = (key: string, ask: Ask) => Promise<Response>;
 
-const createAsker = (client: AwsClient, root: string, headMs: number): Asker => {
+const createAsker = (client: Client, root: string, headMs: number): Asker => {
   return (key, { method, query = '', body, headers = {}, timeoutMs = headMs }) =>
     client.fetch(`${root}/${encodeKey(key)}${query}`, {
       method,
@@ -59,7 +73,7 @@ const createAsker = (client: AwsClient, root: string, headMs: number): Asker => 
 };
 
 /** For a body that is passed on at its reader's pace: the deadline ends with the head, and a server that stops sending is given up by fetch itself. */
-const createOpener = (client: AwsClient, root: string, headMs: number) => {
+const createOpener = (client: Client, root: string, headMs: number) => {
   return async (key: string, headers: Readonly<Record<string, string>>): Promise<Response> => {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Error(`no answer within ${headMs} ms`)), headMs);
@@ -140,7 +154,7 @@ const putParts = async (ask: Asker, key: string, { path, bytes }: { path: string
 /** Opens an existing bucket as a store. */
 export const openS3Store = (settings: S3Settings): ObjectStore => {
   const { endpoint, bucket, region, accessKeyId, secretAccessKey, workFolder, headMs = HEAD_MS } = settings;
-  const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3', retries: RETRIES });
+  const client = new Client({ accessKeyId, secretAccessKey, region, service: 's3', retries: RETRIES });
   const root = `${endpoint.replace(/\/$/, '')}/${bucket}`;
   const ask = createAsker(client, root, headMs);
   const openBody = createOpener(client, root, headMs);

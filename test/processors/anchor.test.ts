@@ -272,7 +272,8 @@ t.test('a root that is ours already is found by its event, without a new transac
 t.test('another root is a failure and an incident, nothing is sent, and other days continue', async (t) => {
   const [foreign, next] = [await newDay(), await newDay()];
   const other = 'f'.repeat(64);
-  await node.wallet(owner.account).sendTransaction({ to: contract, data: postData(foreign.day, other) });
+  const hash = await node.wallet(owner.account).sendTransaction({ to: contract, data: postData(foreign.day, other) });
+  await node.reader.waitForTransactionReceipt({ hash });
   const nonce = await node.reader.getTransactionCount({ address: owner.account.address });
   for (const attempt of [1, 2])
     await t.rejects(anchor.run(foreign.day, makeContext()), /holds another root/, `attempt ${attempt}`);
