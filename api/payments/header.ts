@@ -1,5 +1,4 @@
 // The payment header both ways: base64 of JSON in, a payment of valid shape out; and settlements as headers (P-01, P-08).
-
 import type { IncomingHttpHeaders } from 'node:http';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';

@@ -1,5 +1,4 @@
 /** The engines of one run: started in parallel, each embedded unless the environment names one from outside. */
-
 import { rmSync } from 'node:fs';
 import { startAnvil } from './anvil.ts';
 import { type DataDir, openDataDir } from './data-dir.ts';
