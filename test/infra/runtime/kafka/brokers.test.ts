@@ -2,6 +2,7 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import kafkajs from 'kafkajs';
 import t, { type Test } from 'tap';
 import {
   createPublisher,
@@ -15,6 +16,7 @@ import {
 } from '../../../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../../../infra/runtime/log.ts';
 import { busiestBroker, inStep, ownCluster } from '../../../support/own-cluster.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 const PARTITIONS = 6;
 /** Attempts to demonstrate that kafkajs alone loses messages. */
@@ -237,7 +239,16 @@ t.test('the number of copies is a setting; without it the brokers decide', async
     { topic: 'as-they-like', partitions: 1, config: {} },
   ]);
   const admin = await handle.admin();
-  const { topics } = await admin.fetchTopicMetadata({ topics: ['two-copies', 'as-they-like'] });
+  // Any broker may answer, and one that lags behind does not know a new topic yet.
+  const topics = await waitFor('the broker that is asked knows both topics', () =>
+    admin.fetchTopicMetadata({ topics: ['two-copies', 'as-they-like'] }).then(
+      (found) => found.topics,
+      (error: unknown) => {
+        if (error instanceof kafkajs.KafkaJSProtocolError && error.type === 'UNKNOWN_TOPIC_OR_PARTITION') return null;
+        throw error;
+      },
+    ),
+  );
   const copies = Object.fromEntries(topics.map(({ name, partitions }) => [name, partitions[0]?.replicas.length]));
   t.strictSame(copies, { 'two-copies': 2, 'as-they-like': 3 });
 });
