@@ -1,4 +1,4 @@
-// Streams begin, and replays go on, one after another, and the process rests after each as long as it took: clients that come by the hundred delay no others.
+// Streams begin one after another, and the process rests after each as long as it took: clients that come by the hundred delay no others.
 
 export type Openings = {
   /** Begins it now when the queue is empty, else in its turn. */

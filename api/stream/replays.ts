@@ -1,11 +1,13 @@
-// The streams that resume, each on its way to the present: a slice at a time, as fast as its client takes them, and others in between (ST-05, ST-06).
+// The streams that resume, on their way to the present: a slice at a time, as fast as its client takes them, and others in between (ST-05, ST-06).
 import type { Micros } from '../../schemas/records.ts';
 import type { Changed } from './listing-changes.ts';
-import { createOpenings } from './openings.ts';
 import type { EventId } from './positions.ts';
 import { Replay } from './resume.ts';
 import type { Ring } from './ring.ts';
 import type { Gap, Stream } from './stream.ts';
+
+/** The process rests after a slice as long as it took, at most this long: by then everything else has had its turn. */
+const MOST_REST_MS = 20;
 
 export type ReplaysDeps = {
   readonly ring: Ring;
@@ -21,7 +23,9 @@ export type ReplaysDeps = {
 export class Replays {
   readonly #deps: ReplaysDeps;
   readonly #going = new Map<Stream, Replay>();
-  readonly #turns = createOpenings();
+  /** Those whose sockets have taken everything. */
+  readonly #ready = new Set<Stream>();
+  #turn: NodeJS.Timeout | null = null;
 
   constructor(deps: ReplaysDeps) {
     this.#deps = deps;
@@ -42,6 +46,7 @@ export class Replays {
   forget(stream: Stream): void {
     this.#going.get(stream)?.leave();
     this.#going.delete(stream);
+    this.#ready.delete(stream);
   }
 
   #goOn(stream: Stream, replay: Replay, now: Micros): void {
@@ -53,13 +58,41 @@ export class Replays {
       return;
     }
     stream.flush();
-    // A socket that takes everything at once calls back at once.
-    const queue = (): void => this.#turns.add(() => this.#takeTurn(stream, replay));
-    stream.whenTaken(() => setImmediate(queue));
+    stream.whenTaken(() => this.#queue(stream, replay));
   }
 
-  #takeTurn(stream: Stream, replay: Replay): void {
+  /** A socket that takes everything at once calls back at once: the next slice never begins within this call. */
+  #queue(stream: Stream, replay: Replay): void {
     if (this.#going.get(stream) !== replay) return;
+    this.#ready.add(stream);
+    this.#turn ??= setTimeout(() => this.#takeTurn(), 0);
+  }
+
+  #takeTurn(): void {
+    const [stream, replay] = this.#first() ?? [];
+    if (stream === undefined || replay === undefined) {
+      this.#turn = null;
+      return;
+    }
+    const began = performance.now();
+    this.#ready.delete(stream);
+    try {
+      this.#takeSlice(stream, replay);
+    } finally {
+      this.#turn = setTimeout(() => this.#takeTurn(), Math.min(performance.now() - began, MOST_REST_MS));
+    }
+  }
+
+  /**
+   * The one that began first, of those whose sockets have taken everything. One after the other: a stream in the present costs next to nothing, so
+   * the sooner it is there, the less there is to replay.
+   */
+  #first(): [Stream, Replay] | undefined {
+    for (const each of this.#going) if (this.#ready.has(each[0])) return each;
+    return undefined;
+  }
+
+  #takeSlice(stream: Stream, replay: Replay): void {
     const now = this.#deps.look();
     if (replay.isCovered) {
       this.#goOn(stream, replay, now);

@@ -119,6 +119,18 @@ t.test('a client that reads what it is sent gets every reading, also those that 
   t.same(others.revs, range(world.rev - 1, world.rev));
 });
 
+t.test('of several that come at once one after the other gets to the present, in their order', async (t) => {
+  const world = new World();
+  const id = await world.away(MISSED);
+  const readers = [0, 1, 2].map(() => world.open(id).reader);
+  for (const [i, reader] of readers.entries()) {
+    await waitFor(`the present of client ${i}`, () => reader.has('ready'));
+    for (const later of readers.slice(i + 1))
+      t.ok(later.revs.length < 0.9 * MISSED, `client ${i} is there when a later one has ${later.revs.length} readings`);
+  }
+  for (const reader of readers) t.same(reader.revs, range(2, world.rev));
+});
+
 t.test(
   'one that breaks off within a replay, also after an event beside it, has every reading in the end',
   async (t) => {
