@@ -2,6 +2,7 @@
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, nearest, ServiceError, shapeFault } from '../../schemas/errors.ts';
+import { isJsonObject, type JsonObject } from '../../schemas/json-object.ts';
 import { type FreshnessInput, freshnessFaults, freshnessLimits } from '../live/bounds.ts';
 
 export const RULE_UNITS = ['published', 'base', 'quote'] as const;
@@ -44,10 +45,9 @@ const LEAST_S = 10;
 const MOST_S = 86_400;
 const USUAL_INTERVAL = '1m';
 
-type Members = Readonly<Record<string, unknown>>;
 const MEMBERS = ['name', 'query', 'interval', 'units', 'freshness', 'enabled', 'shared'];
 
-const memberFaults = (sent: Members): ApiError[] =>
+const memberFaults = (sent: JsonObject): ApiError[] =>
   Object.keys(sent)
     .filter((name) => !MEMBERS.includes(name))
     .map((name) => {
@@ -66,20 +66,19 @@ const intervalFaults = (interval: unknown): ApiError[] => {
 
 const checkFreshness = (freshness: unknown): ApiError[] => {
   const isText = typeof freshness === 'string';
-  const isMap = typeof freshness === 'object' && freshness !== null && !Array.isArray(freshness);
-  if (!isText && (!isMap || Object.values(freshness).some((bound) => typeof bound !== 'string')))
+  if (!isText && (!isJsonObject(freshness) || Object.values(freshness).some((bound) => typeof bound !== 'string')))
     return [shapeFault('/freshness', '"freshness" is no bound.', 'Write a duration, or durations by layer.')];
   const given = freshness as FreshnessInput;
   const faults = freshnessFaults(given);
   return faults.length > 0 ? faults : freshnessLimits(given);
 };
 
-const booleanFaults = (sent: Members, name: string): ApiError[] =>
+const booleanFaults = (sent: JsonObject, name: string): ApiError[] =>
   sent[name] === undefined || typeof sent[name] === 'boolean'
     ? []
     : [shapeFault(`/${name}`, `"${name}" is neither true nor false.`, 'Send true or false.')];
 
-const draftFaults = (sent: Members): ApiError[] => {
+const draftFaults = (sent: JsonObject): ApiError[] => {
   const { name, query, units, freshness } = sent;
   const isNamed = typeof name === 'string' && name.trim() !== '' && [...name].length <= NAME_LENGTH && isStorable(name);
   const isAsked = typeof query === 'string' && isStorable(query);
@@ -101,12 +100,11 @@ const draftFaults = (sent: Members): ApiError[] => {
 
 /** A rule as an owner sends it; what is left out is usual. Throws ServiceError with every fault of its members. */
 export const readDraft = (sent: unknown): RuleDraft => {
-  const isObject = typeof sent === 'object' && sent !== null && !Array.isArray(sent);
-  if (!isObject) throw new ServiceError([shapeFault('', 'The body is not an object.', 'Send a JSON object.')]);
-  const members = sent as Members;
-  const faults = draftFaults(members);
+  if (!isJsonObject(sent))
+    throw new ServiceError([shapeFault('', 'The body is not an object.', 'Send a JSON object.')]);
+  const faults = draftFaults(sent);
   if (faults.length > 0) throw new ServiceError(faults);
-  const { name, query, interval = USUAL_INTERVAL, units, freshness, enabled, shared } = members;
+  const { name, query, interval = USUAL_INTERVAL, units, freshness, enabled, shared } = sent;
   return {
     name: (name as string).trim(),
     query: query as string,

@@ -213,6 +213,7 @@ export const readRequest = (
     venues: choice.venues === null ? venues : venues.filter((v) => choice.venues?.includes(v)),
     selection: selectionName([
       listCodes(names),
+      // Without `known`, which changes with each new listing and selects nothing.
       { venues: choice.venues, instruments: choice.instruments },
       layers,
       rows,
