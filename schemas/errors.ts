@@ -176,7 +176,7 @@ export const serviceError = (
 const FARTHEST = 2;
 const MOST_NAMES = 3;
 
-/** Known names within two edits of `name`, nearest first, at most three (E-08). */
+/** Known names within two edits of `name`, which may be of any length, nearest first, at most three (E-08). */
 export const nearest = (name: string, known: Iterable<string>): string[] => {
   const lower = name.toLowerCase();
   const found: { readonly known: string; readonly distance: number }[] = [];

@@ -3,11 +3,14 @@
 /** Code points that are shown of a text. */
 const CLIPPED = 40;
 
-/** The part of a caller's text that a message shows: whole characters, and an ellipsis for the rest. */
-export const clip = (text: string): string => {
-  // So many units hold more than CLIPPED points; a half character, if any, is the last of them.
-  const points = [...text.slice(0, 2 * CLIPPED + 1)];
-  return points.length > CLIPPED ? `${points.slice(0, CLIPPED).join('')}…` : text;
+/** The same of a path, whose end tells as much as its beginning. */
+export const CLIPPED_PATH = 120;
+
+/** The part of a caller's text that a message shows: at most `length` whole characters, and an ellipsis for the rest. */
+export const clip = (text: string, length = CLIPPED): string => {
+  // So many units hold more than `length` points; a half character, if any, is the last of them.
+  const points = [...text.slice(0, 2 * length + 1)];
+  return points.length > length ? `${points.slice(0, length).join('')}…` : text;
 };
 
 /** A member's name inside a JSON pointer (RFC 6901), clipped. */

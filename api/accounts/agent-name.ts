@@ -1,4 +1,5 @@
 // The name of a browser from its header, in a form that an owner recognises.
+import { clip } from '../../schemas/sent-text.ts';
 
 const BROWSERS = [
   ['Edg/', 'Edge'],
@@ -24,6 +25,6 @@ const named = (text: string, names: readonly (readonly [mark: string, name: stri
 /** `Chrome on Linux`; the beginning of a text that names neither. */
 export const agentName = (agent: string): string => {
   const [browser, system] = [named(agent, BROWSERS), named(agent, SYSTEMS)];
-  if (browser === undefined && system === undefined) return agent === '' ? 'Unknown browser' : agent.slice(0, 40);
+  if (browser === undefined && system === undefined) return agent === '' ? 'Unknown browser' : clip(agent);
   return system === undefined ? (browser ?? '') : `${browser ?? 'Browser'} on ${system}`;
 };

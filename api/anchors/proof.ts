@@ -1,4 +1,5 @@
 // The proof of one row: its stored rows compared with the kept leaves, and the paths to the root of the day (AN-05, AN-06).
+
 import { compareLeaves, type EqualRow, type KeptHashes, readHashes } from '../../infra/runtime/kept-leaves.ts';
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
@@ -10,6 +11,7 @@ import { HASH_BYTES } from '../../schemas/merkle/hash.ts';
 import { createTileReader } from '../../schemas/merkle/tiles.ts';
 import { verifyInclusion } from '../../schemas/merkle/verify.ts';
 import type { Micros } from '../../schemas/records.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import { listingId, RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { ClosedDay, ClosedDays, ClosedPartition, ListingLeaves } from './closed-days.ts';
 import { type ComparedListings, notePlaces } from './compared.ts';
@@ -43,7 +45,7 @@ export type ProofDeps = {
 };
 
 const noRow = ({ table, venue, venueSymbol, day }: ProofQuestion): ServiceError => {
-  const message = `There is no stored row of ${table.layer} of "${listingId(venue, venueSymbol).slice(0, 80)}" on ${day.day} with this name.`;
+  const message = `There is no stored row of ${table.layer} of "${clip(listingId(venue, venueSymbol))}" on ${day.day} with this name.`;
   return serviceError('ANCHOR_NOT_FOUND', message, {
     hint: 'The final file of that day in GET /v2/archive has every row.',
   });

@@ -1,8 +1,10 @@
 // Layers as requests name them: their names and aliases, the parameter `layers`, and its faults (L-01).
+
 import Type from 'typebox';
 import { type ApiError, nearest } from '../../schemas/errors.ts';
 import { CANDLES, EVENTS } from '../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import type { Plan } from './plans.ts';
 
 export const Layers = Type.Optional(
@@ -43,7 +45,7 @@ export const layerFault = (name: string, index: number): ApiError[] => {
       { code: 'DQL_JSON_SCHEMA', message: `Layer "${name}" has no readings here.`, hint: `Use ${elsewhere}.`, path },
     ];
   }
-  const near = nearest(name.slice(0, 40), READING_LAYERS);
+  const near = nearest(name, READING_LAYERS);
   const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Layers are ${READING_LAYERS.join(', ')}.`;
-  return [{ code: 'DQL_JSON_SCHEMA', message: `"${name.slice(0, 40)}" is not a layer.`, hint, path }];
+  return [{ code: 'DQL_JSON_SCHEMA', message: `"${clip(name)}" is not a layer.`, hint, path }];
 };

@@ -1,8 +1,10 @@
 // How answers leave: the bytes of an operation's answer with its caching, and errors in their one shape (E-05, N-10, N-14, T-04).
+
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import { errorsText } from '../contract/errors-text.ts';
 import { LimitReached, limitHeaders } from '../contract/limits.ts';
@@ -32,7 +34,7 @@ const readByteLimit = ({ headers }: FastifyRequest): number | null => {
 /** A header that lowers the limit to what is no limit (T-04, E-01 step 6). */
 export const byteLimitFaults = (request: FastifyRequest): ApiError[] => {
   if (readByteLimit(request) !== null) return [];
-  const message = `"${String(request.headers['x-service-max-bytes']).slice(0, 40)}" is no limit of an answer's bytes.`;
+  const message = `"${clip(String(request.headers['x-service-max-bytes']))}" is no limit of an answer's bytes.`;
   const hint = `Send a whole number from ${LEAST_BYTES} to ${RESPONSE_BYTES}, or leave the header out.`;
   return [{ code: 'DQL_JSON_SCHEMA', message, hint, path: '/headers/x-service-max-bytes' }];
 };

@@ -1,4 +1,5 @@
 // Assembles the data app: plugins, checks, one route an operation, operational routes (design section 8). `main.ts` listens.
+
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { constants } from 'node:zlib';
@@ -7,6 +8,7 @@ import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { type ServiceError, serviceError } from '../../schemas/errors.ts';
+import { CLIPPED_PATH, clip } from '../../schemas/sent-text.ts';
 import type { Call } from '../access/call.ts';
 import type { Account } from '../access/key-store.ts';
 import { spendQuota } from '../access/quotas.ts';
@@ -209,7 +211,7 @@ const sendNotFound = (methods: Methods, request: FastifyRequest, reply: FastifyR
   if (known === undefined) {
     return sendErrors(
       reply,
-      serviceError('NOT_FOUND', `There is nothing at "${path.slice(0, 80)}".`, { hint: 'See /openapi.json.' }),
+      serviceError('NOT_FOUND', `There is nothing at "${clip(path, CLIPPED_PATH)}".`, { hint: 'See /openapi.json.' }),
     );
   }
   const allowed = [...known].sort().join(', ');

@@ -1,4 +1,5 @@
 // Faults of the shape that a schema describes, with the catalogue's codes and texts, each with its path (E-01 step 6, N-13, E-08).
+
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
 import { formatCount } from '../../schemas/counts.ts';
@@ -32,7 +33,7 @@ const knownMembers = (error: ErrorObject): string[] => {
 const unknownMember = (error: ErrorObject): ApiError => {
   const name = String(error.params.additionalProperty);
   const known = knownMembers(error);
-  const near = nearest(clip(name), known);
+  const near = nearest(name, known);
   const hint =
     near.length > 0
       ? `Did you mean ${near.join(', ')}?`
@@ -102,7 +103,7 @@ const valueFault = (error: ErrorObject): ApiError => {
 
 const enumFault = ({ instancePath, params, data }: ErrorObject, name: string): ApiError => {
   const allowed = (params.allowedValues as unknown[]).map(String);
-  const near = typeof data === 'string' ? nearest(clip(data), allowed) : [];
+  const near = typeof data === 'string' ? nearest(data, allowed) : [];
   const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Send one of ${allowed.join(', ')}.`;
   return shapeFault(instancePath, `${name} is ${describeValue(data)}, not one of its values.`, hint);
 };

@@ -1,7 +1,9 @@
 // Common decisions of all answers about the past: the selected listings, whether the answer can still change, what is unknown (N-11, H-09).
+
 import { type ApiError, serviceError, shapeFault } from '../../schemas/errors.ts';
 import { formatInstant, MICROS_PER_DAY, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
@@ -151,7 +153,7 @@ export const refuseTooLarge = ({ bytes, listings, ofListings }: Made, { limit, h
 export const instantFaults = (text: string | undefined, path: string): ApiError[] =>
   text === undefined || parseInstant(text) !== null
     ? []
-    : [shapeFault(path, `"${text.slice(0, 40)}" is not an instant.`, 'Write RFC 3339, such as 2026-01-15T12:00:00Z.')];
+    : [shapeFault(path, `"${clip(text)}" is not an instant.`, 'Write RFC 3339, such as 2026-01-15T12:00:00Z.')];
 
 /** A window whose bounds are both instants must begin before it ends. */
 export const windowFaults = (from: string | undefined, to: string | undefined): ApiError[] => {

@@ -1,4 +1,5 @@
 // Checks a function call: name, number and kinds of arguments, timeframe, scope (DQL-10, DQL-12, DQL-13, DQL-34).
+
 import { compare } from '../../schemas/decimals.ts';
 import { nearest } from '../../schemas/errors.ts';
 import { BANDS } from '../../schemas/layers.ts';
@@ -35,7 +36,7 @@ const toNamePlace = ({ place, name }: CallNode): Place =>
 
 const unknownFunction = (node: CallNode, { faults }: Findings): void =>
   faults.add('DQL_UNKNOWN_FUNCTION', toNamePlace(node), () => {
-    const near = nearest(node.name.slice(0, 40), FUNCTIONS.keys());
+    const near = nearest(node.name, FUNCTIONS.keys());
     const message = describeUnknown(node.name, 'a function', node.name === 'not' ? [] : near);
     if (node.name === 'not') return { message, hint: NO_NOT };
     const hint =

@@ -37,7 +37,7 @@ const fieldsOfLayer = (name: string): string[] => {
 /** `other` is the hint for a name that the other of the two tables has. */
 const unknownField = (name: string, what: string, other: string | null): Words => {
   const members = fieldsOfLayer(name);
-  const near = other === null ? nearest(name.slice(0, 40), [...FIELDS.keys(), ...SOURCES.keys()]) : [];
+  const near = other === null ? nearest(name, [...FIELDS.keys(), ...SOURCES.keys()]) : [];
   const known =
     near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'GET /v2/dql/catalogue lists the fields and sources.';
   const hint = members.length > 0 ? `"${name}" is a layer; its fields are ${members.join(', ')}.` : known;

@@ -1,8 +1,10 @@
 // A query from either form to its checked tree, canonical pair and complexity; or every fault of it (Q-01, Q-02).
+
 import { serviceError } from '../../schemas/errors.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { JsonObject } from '../../schemas/json-object.ts';
 import type { Micros } from '../../schemas/records.ts';
+import { describeValue } from '../../schemas/sent-text.ts';
 import { type CheckedQuery, checkQuery } from './check-query.ts';
 import type { Codes } from './codes.ts';
 import { type Complexity, checkCost, checkSize, isWhole } from './cost.ts';
@@ -28,12 +30,11 @@ export type Compiled = {
 
 const refuseVersion = ({ dql }: JsonObject, path: string): void => {
   if (dql === undefined || dql === VERSION) return;
-  throw serviceError('DQL_VERSION', `The language version is ${clipped(dql)}, not "${VERSION}".`, {
+  throw serviceError('DQL_VERSION', `The language version is ${describeValue(dql)}, not "${VERSION}".`, {
     hint: `Send dql "${VERSION}".`,
     path: `${path}/dql`,
   });
 };
-const clipped = (value: unknown): string => (typeof value === 'string' ? `"${value.slice(0, 40)}"` : typeof value);
 
 const refuseLength = (text: string): void => {
   const bytes = Buffer.byteLength(text);

@@ -1,4 +1,5 @@
 // The text form of a selection: `base in (BTC, ETH) and quote = USDT` (S-01), on the tokens of the language (DQL-02).
+
 import { type ApiError, nearest } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { describeUnknown } from './faults.ts';
@@ -24,7 +25,7 @@ const refuseKey = ({ faults }: TokenStream, token: Token): void => {
     return;
   }
   faults.add('DQL_UNKNOWN_FIELD', token, () => {
-    const near = nearest(token.text.slice(0, 40).toLowerCase(), SELECTION_KEYS);
+    const near = nearest(token.text.toLowerCase(), SELECTION_KEYS);
     const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Use one of ${SELECTION_KEYS.join(', ')}.`;
     return { message: describeUnknown(token.text, 'a name of a selection', near), hint };
   });

@@ -1,10 +1,12 @@
 // GET /v2/agent/state: states of the rules of an account, or of shared rules, and the state that the caller received before (AG-02 to AG-06).
+
 import Type, { type Static } from 'typebox';
 import { formatCount } from '../../schemas/counts.ts';
 import { formatDuration } from '../../schemas/durations.ts';
 import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import type { Quote, Sent } from '../contract/endpoint.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import { fittingCount, type Refused } from '../history/past.ts';
@@ -67,7 +69,7 @@ const Output = Type.Object({
 const idFaults = (ids: readonly string[]): ApiError[] => {
   const malformed = ids.flatMap((id, i): ApiError[] => {
     if (isRuleId(id)) return [];
-    const message = `"${id.slice(0, 40)}" is not the name of a rule.`;
+    const message = `"${clip(id)}" is not the name of a rule.`;
     const hint = 'Write rule_ and 26 characters, as the account site shows it.';
     return [{ code: 'DQL_JSON_SCHEMA', message, hint, path: `/rule_id/${i}` }];
   });

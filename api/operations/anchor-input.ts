@@ -1,9 +1,11 @@
 // Parameters of a proof: their shapes, which of them a table has, and the day they lie in (AN-06).
+
 import Type, { type Static } from 'typebox';
 import { ANCHORED_TABLES, type AnchoredTable } from '../../schemas/anchored.ts';
 import { type ApiError, shapeFault } from '../../schemas/errors.ts';
 import { dayOf, MICROS_PER_MINUTE, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import { findKind, type RowKind } from '../anchors/row-choice.ts';
 import { ARCHIVE_LAYERS, archiveLayer } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
@@ -65,11 +67,7 @@ export const tableNamed = (name: string): AnchoredTable | undefined => {
 export const dayIn = (at: Micros, kind: RowKind): string => dayOf(kind === 'readings' ? at - 1 : at);
 
 const strange = (name: string, layer: string, owner: string): ApiError =>
-  shapeFault(
-    `/${name}`,
-    `"${name}" is a parameter of ${owner}, and "${layer.slice(0, 40)}" is none.`,
-    `Leave ${name} out.`,
-  );
+  shapeFault(`/${name}`, `"${name}" is a parameter of ${owner}, and "${clip(layer)}" is none.`, `Leave ${name} out.`);
 
 /** Parameters of another table, and one that this table needs. */
 const namingFaults = ({ layer, price_type, id, seq }: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => {

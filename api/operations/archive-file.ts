@@ -1,7 +1,9 @@
 // GET /v2/archive/{listing}/{layer}/{day}: a link to one archive file, valid for 15 minutes (AR-02, AR-04, AR-05).
+
 import Type, { type Static } from 'typebox';
 import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import { throwAll } from '../access/scope.ts';
 import { fileRefusals } from '../archive/plan.ts';
 import {
@@ -45,7 +47,7 @@ const Output = Type.Object({
 const refine = ({ listing, layer, day }: Partial<Input>): ApiError[] => {
   const faults = [...archiveLayerFaults(layer), ...dayFaults(day, '/day')];
   if (listing === undefined || listing.includes(':')) return faults;
-  const message = `"${listing.slice(0, 40)}" is not a listing.`;
+  const message = `"${clip(listing)}" is not a listing.`;
   return [...faults, { code: 'DQL_JSON_SCHEMA', message, hint: 'Write venue:venue_symbol.', path: '/listing' }];
 };
 
@@ -79,7 +81,7 @@ const findFile = async (input: Input, { archive, evaluatedAt, scopeOf, live, pla
   const file = await archive.manifest.find(name, input.format ?? 'parquet');
   const versions = live.venue(name.venue)?.listings.get(name.venueSymbol)?.versions ?? [];
   const instrument = file?.instrument ?? versions.at(-1)?.record.values.instrument;
-  if (instrument === undefined) throw noFile(`There is no listing "${input.listing.slice(0, 80)}".`);
+  if (instrument === undefined) throw noFile(`There is no listing "${clip(input.listing)}".`);
   throwAll(fileRefusals({ ...name, instrument }, { plan, choice: scopeOf(plan), evaluatedAt }));
   if (file === null) throw noFile(`There is no file of ${name.layer} on ${name.day}.`);
   return file;

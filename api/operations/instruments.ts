@@ -1,9 +1,11 @@
 // GET /v2/instruments: listings with their rules and layers, now or as of a past instant (V-02 to V-05).
+
 import Type, { type Static } from 'typebox';
 import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
@@ -135,7 +137,7 @@ const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   const { as_of } = input;
   const errors: ApiError[] = isWrongCursor(input, spoilt) ? [WRONG_CURSOR] : [];
   if (as_of !== undefined && parseInstant(as_of) === null) {
-    const message = `"${as_of.slice(0, 40)}" is not an instant.`;
+    const message = `"${clip(as_of)}" is not an instant.`;
     errors.push({
       code: 'DQL_JSON_SCHEMA',
       message,

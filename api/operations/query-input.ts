@@ -1,7 +1,9 @@
 // A query as bodies carry it: text, or machine form under either name (Q-01).
+
 import Type, { type Static } from 'typebox';
 import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
 import type { JsonObject } from '../../schemas/json-object.ts';
+import { describeValue } from '../../schemas/sent-text.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import { WHERE_CODES } from '../contract/parameters.ts';
 import type { QueryInput } from '../language/compile.ts';
@@ -42,7 +44,7 @@ export const QUERY_CODES: readonly ErrorCode[] = [
 export const queryFaults = ({ query, query_object, dql }: Body, spoilt: Spoilt): ApiError[] => {
   const errors: ApiError[] = [];
   if (dql !== undefined && dql !== VERSION) {
-    const message = `The language version ${JSON.stringify(dql).slice(0, 40)} is not "${VERSION}".`;
+    const message = `The language version ${describeValue(dql)} is not "${VERSION}".`;
     errors.push({ code: 'DQL_VERSION', message, hint: `Send dql "${VERSION}", or leave it out.`, path: '/dql' });
   }
   const isNone = query === undefined && query_object === undefined;

@@ -1,7 +1,9 @@
 // GET /v2/receipts/{receipt_id}: what became of the payment of one call (P-10).
+
 import Type, { type Static } from 'typebox';
 import { serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import { NullableInstant } from '../contract/parameters.ts';
 import answer from './examples/receipt.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
@@ -38,7 +40,7 @@ const refuseForNow = (): never => {
 const run = async ({ receipt_id: receiptId }: Static<typeof Input>, { receipts }: Context): Promise<Answer> => {
   const found = RECEIPT.test(receiptId) ? await receipts.find(receiptId).catch(refuseForNow) : null;
   if (found === null) {
-    throw serviceError('NOT_FOUND', `No payment has the receipt "${receiptId.slice(0, 40)}".`, {
+    throw serviceError('NOT_FOUND', `No payment has the receipt "${clip(receiptId)}".`, {
       hint: 'Send X-Service-Receipt of a paid answer.',
     });
   }

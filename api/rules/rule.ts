@@ -1,8 +1,10 @@
 // What a rule is, and how one is read from what its owner sends (AG-01).
+
 import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, nearest, ServiceError, shapeFault } from '../../schemas/errors.ts';
 import { isJsonObject, type JsonObject } from '../../schemas/json-object.ts';
+import { clip, toPointerName } from '../../schemas/sent-text.ts';
 import { type FreshnessInput, freshnessFaults, freshnessLimits } from '../live/bounds.ts';
 
 export const RULE_UNITS = ['published', 'base', 'quote'] as const;
@@ -51,9 +53,9 @@ const memberFaults = (sent: JsonObject): ApiError[] =>
   Object.keys(sent)
     .filter((name) => !MEMBERS.includes(name))
     .map((name) => {
-      const [near] = nearest(name.slice(0, 40), MEMBERS);
+      const [near] = nearest(name, MEMBERS);
       const hint = near === undefined ? `Members are ${MEMBERS.join(', ')}.` : `Did you mean ${near}?`;
-      return shapeFault(`/${name.slice(0, 40)}`, `"${name.slice(0, 40)}" is not a member of a rule.`, hint);
+      return shapeFault(`/${toPointerName(name)}`, `"${clip(name)}" is not a member of a rule.`, hint);
     });
 
 const intervalFaults = (interval: unknown): ApiError[] => {

@@ -1,9 +1,11 @@
 // Rules in PostgreSQL, as their owners change them: each change is one transaction with its version and the move that it makes (AG-01, AG-06).
+
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { formatCount } from '../../schemas/counts.ts';
 import { serviceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import type { AccountAction } from '../accounts/events.ts';
 import { isPlanCode, PLANS, type Plan } from '../contract/plans.ts';
 import type { FreshnessInput } from '../live/bounds.ts';
@@ -83,7 +85,7 @@ const LOCK = `select pg_advisory_xact_lock(hashtextextended($1, 7305124))`;
 type Queryable = Pick<Pool, 'query'>;
 
 const isMissing = (ruleId: string): Error =>
-  serviceError('NOT_FOUND', `There is no rule "${ruleId.slice(0, 40)}".`, { hint: 'List the rules of the account.' });
+  serviceError('NOT_FOUND', `There is no rule "${clip(ruleId)}".`, { hint: 'List the rules of the account.' });
 
 /** The best plan of an account; null when there is no such account, or it is closed. */
 const planOfAccount = async (pool: Queryable, accountId: string): Promise<Plan | null> => {
@@ -95,7 +97,7 @@ const planOfAccount = async (pool: Queryable, accountId: string): Promise<Plan |
 const refuseBeyondPlan = async (client: PoolClient, accountId: string, ruleId: string): Promise<void> => {
   await client.query(LOCK, [accountId]);
   const plan = await planOfAccount(client, accountId);
-  if (plan === null) throw serviceError('NOT_FOUND', `There is no account "${accountId.slice(0, 60)}".`);
+  if (plan === null) throw serviceError('NOT_FOUND', `There is no account "${clip(accountId)}".`);
   const { rows } = await client.query<{ count: number }>(COUNT, [accountId, ruleId]);
   const most = plan.limits.agent_rules;
   if ((rows[0]?.count ?? 0) < most) return;

@@ -1,7 +1,9 @@
 // Webhooks of accounts: where moves of its rules are sent, and what became of the messages.
+
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { serviceError } from '../../schemas/errors.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import { CROCKFORD, printCrockford } from '../contract/crockford.ts';
 import { webhookFault } from './webhook-call.ts';
 
@@ -40,7 +42,7 @@ const ENABLE = `
 
 const ID = new RegExp(`^hook_${CROCKFORD}$`);
 const isMissing = (webhookId: string): Error =>
-  serviceError('NOT_FOUND', `There is no webhook "${webhookId.slice(0, 40)}".`, { hint: 'List those of the account.' });
+  serviceError('NOT_FOUND', `There is no webhook "${clip(webhookId)}".`, { hint: 'List those of the account.' });
 
 /** Adds an address; its secret is in this answer and shown nowhere else. Throws ServiceError. */
 export const addWebhook = async (

@@ -1,4 +1,5 @@
 // GET /v2/stream: the declaration of its input, and what a valid request selects and how it is printed (ST-01, ST-08).
+
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { type ApiError, nearest } from '../../schemas/errors.ts';
@@ -6,6 +7,7 @@ import type { NumberFormat } from '../../schemas/json.ts';
 import { ROW_STREAMS, type RowLayer } from '../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
+import { clip } from '../../schemas/sent-text.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { refuseOutside, type ScopeChoice, throwAll, toNarrowing } from '../access/scope.ts';
 import { includesLayer, layerNamed } from '../contract/layer-names.ts';
@@ -73,11 +75,9 @@ export type StreamInput = Static<typeof Input>;
 
 const layerFault = (name: string): ApiError[] => {
   if (layerNamed(name) !== undefined || ROW_NAMES.has(name)) return [];
-  const near = nearest(name.slice(0, 40), STREAMED);
+  const near = nearest(name, STREAMED);
   const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Layers are ${STREAMED.join(', ')}.`;
-  return [
-    { code: 'DQL_JSON_SCHEMA', message: `"${name.slice(0, 40)}" is not a layer of the stream.`, hint, path: '/layers' },
-  ];
+  return [{ code: 'DQL_JSON_SCHEMA', message: `"${clip(name)}" is not a layer of the stream.`, hint, path: '/layers' }];
 };
 
 const refine = ({ layers, freshness, timeframe }: Partial<StreamInput>): ApiError[] => [

@@ -1,5 +1,7 @@
 // The protocol library answers parameters that are none with what its validator found, as a failure of its own: here they become one sentence.
+
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
+import { CLIPPED_PATH, clip } from '../../schemas/sent-text.ts';
 
 /** A message that is the validator's list of issues. */
 const LIST = /^(?:Invalid [\w/]+ request: )?(\[[\s\S]*\])$/;
@@ -26,7 +28,7 @@ const readIssue = (message: string): Issue | null => {
 
 const toSentence = ({ path = [], message = '' }: Issue): string => {
   const wanted = message.replace(/^Invalid input:? ?/, '').replace('expected record', 'expected object');
-  return `"${path.join('.').slice(0, 120)}" is not valid${wanted === '' ? '' : `: ${wanted}`}.`;
+  return `"${clip(path.join('.'), CLIPPED_PATH)}" is not valid${wanted === '' ? '' : `: ${wanted}`}.`;
 };
 
 /** The message with a list of issues replaced by -32602 and the first of them. */

@@ -1,4 +1,5 @@
 // The tool server in any revision of the protocol and over any transport: tools, calls, resources, instructions.
+
 import {
   type ListToolsResult,
   ProtocolError,
@@ -6,6 +7,7 @@ import {
   ResourceNotFoundError,
   Server,
 } from '@modelcontextprotocol/server';
+import { clip } from '../../schemas/sent-text.ts';
 import type { CallApi } from './call-api.ts';
 import { callTool, type ToolCaller } from './call-tool.ts';
 import type { Page } from './pages.ts';
@@ -54,7 +56,7 @@ export const createMcpServer = ({ tools, pages, callApi, nowMs }: McpDeps, calle
       const known = tools.map(({ name }) => name).join(', ');
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        `There is no tool "${params.name.slice(0, 80)}"; the tools are ${known}.`,
+        `There is no tool "${clip(params.name)}"; the tools are ${known}.`,
       );
     }
     const signal = AbortSignal.any([caller.signal, mcpReq.signal]);

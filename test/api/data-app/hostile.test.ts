@@ -155,6 +155,37 @@ t.test('hostile bodies, types and parameters are refused in the shape of errors'
   t.ok((counts.get(400) ?? 0) > 800, 'most of them are read');
 });
 
+t.test('faults show what was sent in whole characters, wherever it was sent', async (t) => {
+  const { app, table } = await testApp(market());
+  t.teardown(() => app.close());
+  // Each character is two units of UTF-16 here, and begins at an odd one.
+  const long = `a${'😀'.repeat(60)}`;
+  const text = encodeURIComponent(long);
+  const paths = ['/v2', '/v2/anchors', '/v2/receipts', '/v2/archive/okx:X/mark', '/v2/archive/okx:X', '/v2/archive'];
+  const tails = ['', '', '', '', '/2026-01-15', '/mark/2026-01-15'];
+  const requests: InjectOptions[] = paths.map((path, i) => ({ url: `${path}/${text}${tails[i]}` }));
+  for (const { method, path: url, input } of ENDPOINTS) {
+    const { properties = {} } = input as { readonly properties?: object };
+    for (const name of [...Object.keys(properties), long]) {
+      if (method === 'GET') requests.push({ url: `${url}?colour=1&${encodeURIComponent(name)}=${text}` });
+      else
+        for (const value of [long, [long], { [long]: long }])
+          requests.push({ method, url, payload: { [name]: value } });
+    }
+  }
+  const query_object = { dql: long, condition: { type: 'name', name: long } };
+  requests.push({ method: 'POST', url: '/v2/screen', payload: { query_object } });
+  let shown = 0;
+  for (const request of requests) {
+    const headers = { authorization: `Bearer ${table.add('pro')}` };
+    const { statusCode, body } = await app.inject({ ...request, headers });
+    // JSON writes half a character as an escape.
+    if (/\ufffd|\\ud[89ab]/i.test(body)) t.fail(`${JSON.stringify(request)}: ${body}`);
+    if (statusCode >= 400 && body.includes('😀…')) shown += 1;
+  }
+  t.ok(shown > 140, `${shown} faults of ${requests.length} requests show a part of it`);
+});
+
 t.test('a part of a path is judged by its endpoint, however long it is', async (t) => {
   const { app, table } = await testApp(market());
   t.teardown(() => app.close());
