@@ -5,11 +5,11 @@ import { formatInstant, instantOrNull, MICROS_PER_MINUTE } from '../../schemas/i
 import { byKey, figure, type JsonValue, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import { CANDLE_PRICES, type Timeframe } from '../../schemas/layers/candle.ts';
 import { LAYERS } from '../../schemas/layers.ts';
+import { findPricePolicy } from '../../schemas/policies.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { type Selected, toListingId, versionAt } from '../live/listing-book.ts';
-import { findPricePolicy } from '../live/listing-view.ts';
 import { figureOrNull, type Mark, makeConversion, mayNeedMark, orNone, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherMinutes, minuteEnd } from './candle-minutes.ts';

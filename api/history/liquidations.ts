@@ -2,11 +2,11 @@
 import { REASON_OF_POLICY } from '../../schemas/freshness.ts';
 import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import { byKey, figure, type NumberFormat, writeJson } from '../../schemas/json.ts';
+import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 import { convertQuantity, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { type Selected, toListingId, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy } from '../live/listing-view.ts';
 import { figureOrNull, makeConversion, orNone, unitCounted, valueRule } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherEvents, gatherGaps, joinGaps, type Side, type StoredGap, type StoredLiquidation } from './event-rows.ts';

@@ -1,9 +1,10 @@
 // The listing's own mark at a past instant, which conversions of quantities are made with (N-07).
 import { statusAt } from '../../schemas/freshness.ts';
+import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { type LiveListing, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy, heldAt } from '../live/listing-view.ts';
+import { heldAt } from '../live/listing-view.ts';
 import type { Mark } from '../live/members.ts';
 import type { Losses } from './gather.ts';
 import { newestAt, type ReadingRow } from './series.ts';

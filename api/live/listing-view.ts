@@ -1,8 +1,9 @@
 // One listing as an answer sees it at T: its readings with their policy, connection and mark.
-import { type Policy, statusAt } from '../../schemas/freshness.ts';
+import { statusAt } from '../../schemas/freshness.ts';
 import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
-import { isPriceOff, type ReadingLayer } from '../../schemas/layers.ts';
-import type { Micros, PriceType } from '../../schemas/records.ts';
+import type { ReadingLayer } from '../../schemas/layers.ts';
+import { findListingPolicy, wasOff } from '../../schemas/policies.ts';
+import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading } from '../../schemas/topics.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import type { Bounds } from './bounds.ts';
@@ -35,34 +36,6 @@ export const venueView = (live: LiveMemory, venue: LiveVenue, at: Micros): Venue
   stateLag: live.isBehind(venue.venue, at),
 });
 
-/** A layer the venue's capability does not name is not collected. */
-export const findPolicy = (capability: CapabilityVersion | null, layer: string): Policy =>
-  capability?.layers[layer]?.policy ?? 'off';
-
-/** Policy for one listing: a layer that the venue's limits leave no room for is off (V-03a); one the listing lacks is not published (L-07). */
-export const findListingPolicy = (
-  capability: CapabilityVersion | null,
-  layer: string,
-  version: ListingVersion | null,
-): Policy => {
-  const policy = findPolicy(capability, layer);
-  if (policy === 'on' && version?.record.off?.includes(layer)) return 'off';
-  return policy === 'on' && version?.record.values.not_published.includes(layer) ? 'not_published' : policy;
-};
-
-/** Policy for the candles of one price of a listing. */
-export const findPricePolicy = (
-  capability: CapabilityVersion | null,
-  priceType: PriceType,
-  version: ListingVersion,
-): Policy => {
-  const policy = findListingPolicy(capability, 'candles', version);
-  if (policy !== 'on') return policy;
-  const { values, off } = version.record;
-  if (!values.candles.price_types.includes(priceType)) return 'not_published';
-  return isPriceOff(off, priceType) ? 'off' : 'on';
-};
-
 /** The versions that decide whether a layer is collected, ascending, and T. */
 type Versions = {
   readonly capabilities: readonly CapabilityVersion[];
@@ -70,28 +43,39 @@ type Versions = {
   readonly at: Micros;
 };
 
-/** The reading; null when its layer was switched off after it and is on again by T: then nothing is held until the next one (F-04). */
+/** Instants of `(from, to]` at which a version replaced another. Readings are mostly newer than all of them. */
+const listTurns = (
+  { capabilities, versions }: Omit<Versions, 'at'>,
+  { from, to }: { readonly from: Micros; readonly to: Micros },
+): readonly Micros[] => {
+  const turns: Micros[] = [];
+  for (const written of [capabilities, versions])
+    for (let i = written.length - 1; i >= 0; i--) {
+      const turn = (written[i] as CapabilityVersion | ListingVersion).written_at;
+      if (turn <= from) break;
+      if (turn <= to) turns.push(turn);
+    }
+  return turns;
+};
+
+/** The reading; null when its layer was off at an instant from then to T: then nothing is held until the next one (F-04). */
 export const heldAt = <R extends Pick<Reading, 'layer' | 'recorded_at'>>(
   reading: R | null,
   { capabilities, versions, at }: Versions,
 ): R | null => {
   if (reading === null) return null;
   const { layer, recorded_at: since } = reading;
-  const wasOff = (instant: Micros): boolean => {
-    const capability = versionAt(capabilities, instant);
-    return capability !== null && findListingPolicy(capability, layer, versionAt(versions, instant)) === 'off';
-  };
-  for (const written of [capabilities, versions])
-    for (let i = written.length - 1; i >= 0; i--) {
-      const turn = (written[i] as CapabilityVersion | ListingVersion).written_at;
-      if (turn <= since) break;
-      if (turn <= at && wasOff(turn - 1)) return null;
-    }
-  return reading;
+  const turns = listTurns({ capabilities, versions }, { from: since, to: at });
+  return wasOff(layer, { since, turns }, (instant) => ({
+    capability: versionAt(capabilities, instant),
+    version: versionAt(versions, instant),
+  }))
+    ? null
+    : reading;
 };
 
 /** Whether a layer is collected at an instant; what was known of its venue at none is collected. */
-const isOnAt = (layer: string, { capabilities, versions, at }: Versions): boolean => {
+const isOnAt = (layer: ReadingLayer, { capabilities, versions, at }: Versions): boolean => {
   const capability = versionAt(capabilities, at);
   return capability === null || findListingPolicy(capability, layer, versionAt(versions, at)) === 'on';
 };
@@ -105,8 +89,8 @@ export const heldWithin = (
   { capabilities, versions }: Omit<Versions, 'at'>,
   { from, to }: { readonly from: Micros; readonly to: Micros },
 ): ((recordedAt: Micros, at: Micros) => boolean) | null => {
-  const turns = [...capabilities, ...versions].map(({ written_at }) => written_at);
-  const stops = turns.some((at) => at > from && at <= to && !isOnAt(layer, { capabilities, versions, at }));
+  const turns = listTurns({ capabilities, versions }, { from, to });
+  const stops = turns.some((at) => !isOnAt(layer, { capabilities, versions, at }));
   if (!stops) return null;
   return (recordedAt, at) => {
     const of = { capabilities, versions, at };

@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import { statusAt } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import { findListingPolicy } from '../../schemas/policies.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { refuseOutside, throwAll, toNarrowing } from '../access/scope.ts';
 import {
@@ -21,7 +22,7 @@ import { Where } from '../language/where-object.ts';
 import { bookObject } from '../live/book-object.ts';
 import { makeBounds } from '../live/bounds.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy, heldReading, presentMark, type VenueView, venueView } from '../live/listing-view.ts';
+import { heldReading, presentMark, type VenueView, venueView } from '../live/listing-view.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import answer from './examples/books.json' with { type: 'json' };

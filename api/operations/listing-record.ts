@@ -3,15 +3,15 @@ import { formatDuration, formatSeconds } from '../../schemas/durations.ts';
 import { formatInstant, instantOrNull } from '../../schemas/instants.ts';
 import { byKey, type JsonValue, rawJson } from '../../schemas/json.ts';
 import { BASE_TIMEFRAME } from '../../schemas/layers/candle.ts';
-import { CANDLES, EVENTS } from '../../schemas/layers/index.ts';
+import { CANDLES, EVENTS, type LayerName } from '../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
+import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Digits, FieldTransform, ListingValues, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { CapabilityVersion, LayerCapability, ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { retentionFrom } from '../history/past.ts';
 import type { LiveListing } from '../live/listing-book.ts';
-import { findListingPolicy } from '../live/listing-view.ts';
 import { figureOrNull, type Mark, makeConversion, orNone } from '../live/members.ts';
 
 export type RecordOptions = {
@@ -27,7 +27,7 @@ type Kept = keyof typeof RETENTION_DAYS;
 const durationOrNull = (ms: number | null): string | null => (ms === null ? null : formatDuration(ms));
 
 /** The members that events and candles have instead of a sampling window and a bound, and how long they are kept. */
-const OTHER_LAYERS: readonly (readonly [name: string, Pick<LayerFacts, 'historyCadence' | 'kept'>])[] = [
+const OTHER_LAYERS: readonly (readonly [name: LayerName, Pick<LayerFacts, 'historyCadence' | 'kept'>])[] = [
   [CANDLES.name, { historyCadence: BASE_TIMEFRAME, kept: 'candles' }],
   ...EVENTS.map(({ name }) => [name, { historyCadence: 'raw', kept: 'events' }] as const),
 ];
@@ -68,7 +68,7 @@ const describeLayers = (
   at: Micros,
 ): JsonValue => {
   const keptFrom = (kind: Kept): Micros => retentionFrom(kind, version, at);
-  const findCapability = (layer: string): LayerCapability => {
+  const findCapability = (layer: LayerName): LayerCapability => {
     const policy = findListingPolicy(capability, layer, version);
     return policy === 'on' ? (capability?.layers[layer] ?? NONE) : { ...NONE, policy };
   };

@@ -1,12 +1,13 @@
 // The result of a question at an instant: the state of its instruments together, and which of them it holds for (AG-02, AG-04).
 import { statusAt } from '../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
+import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { Bounds } from '../live/bounds.ts';
 import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy, heldAt } from '../live/listing-view.ts';
+import { heldAt } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { because } from '../screen/because.ts';
 import type { Facts, LayerState, LayerStates } from '../screen/facts.ts';

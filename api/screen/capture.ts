@@ -1,6 +1,7 @@
 // A listing's columns at T: the newest usable period, and copies of the elements that the query reads (DQL-26, DQL-27).
 import { serviceError } from '../../schemas/errors.ts';
 import { MICROS_PER_DAY } from '../../schemas/instants.ts';
+import { findListingPolicy, findPricePolicy } from '../../schemas/policies.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
@@ -8,7 +9,7 @@ import type { UnitsMode } from '../../schemas/units.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
 import { FIELDS, SOURCES } from '../language/fields.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy, findPricePolicy, heldWithin } from '../live/listing-view.ts';
+import { heldWithin } from '../live/listing-view.ts';
 import { unitCounted } from '../live/members.ts';
 import type { Columns, Need } from '../series/cache.ts';
 import type { Column } from '../series/column.ts';

@@ -1,12 +1,13 @@
 // The facts of a listing at T, now or past: its version, the state of each layer the query reads, its mark.
 import { type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
+import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import type { StoredReading } from '../history/stored-row.ts';
 import type { Bounds } from '../live/bounds.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy, heldReading, lostAt, type VenueView } from '../live/listing-view.ts';
+import { heldReading, lostAt, type VenueView } from '../live/listing-view.ts';
 import type { Windows } from './capture.ts';
 
 /** How an answer reads: T, the unit of quantities, freshness bounds. */

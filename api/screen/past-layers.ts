@@ -1,6 +1,7 @@
 // The state of each layer at a past instant, from stored history and what memory holds of it (H-06, DQL-07, N-11).
 import { statusAt } from '../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
+import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import { gatherLosses, gatherSeries, type Losses } from '../history/gather.ts';
@@ -8,7 +9,7 @@ import { retentionFrom } from '../history/past.ts';
 import { listReadings, newestAt, type ReadingRow } from '../history/series.ts';
 import type { HistoryReader } from '../history/store.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy, heldAt } from '../live/listing-view.ts';
+import { heldAt } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { LayerAnswer, LayerState, LayerStates, Terms } from './facts.ts';
 

@@ -3,9 +3,10 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { type Policy, statusAt } from '../../schemas/freshness.ts';
 import { READINGS } from '../../schemas/layers/index.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
+import { findListingPolicy, findPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy, findPolicy, heldReading, lostAt, type VenueView, venueView } from '../live/listing-view.ts';
+import { heldReading, lostAt, type VenueView, venueView } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 import { SlidingQuantiles } from './sliding-quantiles.ts';
 

@@ -2,10 +2,11 @@
 import { type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
 import { type JsonValue, writeJson } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { findListingPolicy, heldAt, layerState, lostAt, type VenueView } from '../live/listing-view.ts';
+import { heldAt, layerState, lostAt, type VenueView } from '../live/listing-view.ts';
 import type { Format } from './request.ts';
 
 export type Change = 'value' | 'status' | 'both';

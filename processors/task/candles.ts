@@ -2,7 +2,7 @@
 import { MINUTE_SETTLES_MS } from '../../ingest/venues/contract/listings.ts';
 import type { CoveredMinutes } from '../../ingest/venues/contract/mapping.ts';
 import { MICROS_PER_MINUTE } from '../../schemas/instants.ts';
-import { isPriceOff } from '../../schemas/layers.ts';
+import { findPricePolicy } from '../../schemas/policies.ts';
 import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import { counts } from '../../schemas/windows.ts';
@@ -13,7 +13,7 @@ import { pushLive } from './outputs.ts';
 import { longerKnown } from './rollups.ts';
 import { type CandleIdentity, type CandleRow, candleRow } from './rows.ts';
 import type { CandleState, CandleView, ConnectionView, ListingState, ListingView, Minute, TaskView } from './state.ts';
-import { capabilityAt, collectsLayer, listingAt, partsWhere, type VersionTest } from './versions.ts';
+import { capabilityAt, listingAt, partsWhere, type VersionTest } from './versions.ts';
 
 const openCandles = (listing: ListingState, priceType: PriceType): CandleState => {
   let candles = listing.candles[priceType];
@@ -48,11 +48,7 @@ export const collectsPrice = (
   listing: ListingVersion | null,
   capability: CapabilityVersion | null,
   priceType: PriceType,
-): boolean => {
-  const { values, off } = listing?.record ?? {};
-  if (!values?.candles.price_types.includes(priceType)) return false;
-  return collectsLayer(listing, capability, 'candles') && !isPriceOff(off, priceType);
-};
+): boolean => listing !== null && findPricePolicy(capability, priceType, listing) === 'on';
 
 /** Whether minutes of a price of the listing are collected now. */
 export const isPriceCollected = ({ state }: TaskContext, listing: ListingView, priceType: PriceType): boolean =>

@@ -11,6 +11,7 @@ import { type Mapped, UnreadablePart } from '../../ingest/venues/contract/mappin
 import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
 import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { findListingPolicy } from '../../schemas/policies.ts';
 import type { ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
 import { describeError } from '../../schemas/thrown.ts';
 import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
@@ -35,7 +36,7 @@ import { deferRaw, formatRaw, keepRaw } from './raw.ts';
 import { capabilityRow, listingRow } from './rows.ts';
 import { type ConnectionView, createListing, type ListingView } from './state.ts';
 import type { Store } from './store.ts';
-import { delistedVersion, isLayerOff, isSameCapability, nextListingVersion } from './versions.ts';
+import { delistedVersion, isSameCapability, nextListingVersion } from './versions.ts';
 import { breakOff, COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 
 /** Applies one raw record. An unreadable one becomes a dead letter with its code, and processing continues. Yields after each record of a message. */
@@ -222,7 +223,7 @@ const applyTurn = (context: TaskContext, symbol: string, before: readonly string
   if (broken.length > 0)
     store.changeListing(symbol, (listing) => {
       for (const name of broken) {
-        const isOff = isLayerOff(listing.version, state.capability, name);
+        const isOff = findListingPolicy(state.capability, name, listing.version) === 'off';
         breakOff(openLayer(listing, name), { at: state.recordedAt, isOff });
       }
     });

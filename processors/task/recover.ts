@@ -11,7 +11,7 @@ import { toInvalidation } from './readings.ts';
 import type { Recovery } from './recovery.ts';
 import { createListing, type LayerState, type ListingState, type ListingView } from './state.ts';
 import type { Store } from './store.ts';
-import { wasOffAfter } from './versions.ts';
+import { wasOffSince } from './versions.ts';
 
 /** Versions written by an instant, oldest first. */
 const listWrittenBy = <T extends { readonly written_at: Micros }>(versions: readonly T[], at: Micros): T[] =>
@@ -48,7 +48,7 @@ const seedFaults = (context: TaskContext, { revs, readAt }: Recovery): void => {
         const hadReading = revs === null || revs[symbol]?.[name] !== undefined;
         if (!hadReading) continue;
         const since = readAt?.[symbol]?.[name];
-        if (since !== undefined && wasOffAfter(state, listing, { layer: name, since })) {
+        if (since !== undefined && wasOffSince(state, listing, { layer: name, since })) {
           openLayer(listing, name).wasOff = true;
         } else if (isCollected(context, listing, name)) {
           openLayer(listing, name).faults.push({ from: 0, to: null, cause: 'storage_failure' });

@@ -1,5 +1,6 @@
 // Versions of listings and capabilities: append-only, each valid from the `recorded_at` of its answer (design section 5).
-import { type CoverName, resolveSource } from '../../schemas/layers.ts';
+import type { CoverName } from '../../schemas/layers.ts';
+import { findListingPolicy, wasOff } from '../../schemas/policies.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import type { CapabilityBody, CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import type { ListingView, TaskView } from './state.ts';
@@ -26,21 +27,7 @@ export const collectsLayer = (
   listing: ListingVersion | null,
   capability: CapabilityVersion | null,
   layer: CoverName,
-): boolean => {
-  if (listing === null || listing.record.values.not_published.includes(layer)) return false;
-  if (listing.record.off?.includes(layer)) return false;
-  return capability?.layers[resolveSource(layer)]?.policy === 'on';
-};
-
-/** Whether a layer is switched off while these versions are valid: one that is not published is not. */
-export const isLayerOff = (
-  listing: ListingVersion | null,
-  capability: CapabilityVersion | null,
-  layer: CoverName,
-): boolean => {
-  const policy = capability?.layers[resolveSource(layer)]?.policy ?? 'off';
-  return policy === 'off' || (policy === 'on' && listing?.record.off?.includes(layer) === true);
-};
+): boolean => listing !== null && findListingPolicy(capability, layer, listing) === 'on';
 
 /** Instants `(from, at]`. */
 export type Range = { readonly from: Micros; readonly at: Micros };
@@ -57,15 +44,16 @@ const listTurns = (state: TaskView, listing: ListingView, { from, at }: Range): 
   return turns.sort((a, b) => a - b);
 };
 
-/** Whether a layer was off at an instant after `since`, by the last applied record. */
-export const wasOffAfter = (
+/** Whether a layer was off at an instant since `since`, by the last applied record. */
+export const wasOffSince = (
   state: TaskView,
   listing: ListingView,
   { layer, since }: { readonly layer: CoverName; readonly since: Micros },
 ): boolean =>
-  listTurns(state, listing, { from: since, at: state.recordedAt }).some((turn) =>
-    isLayerOff(listingAt(listing, turn), capabilityAt(state, turn), layer),
-  );
+  wasOff(layer, { since, turns: listTurns(state, listing, { from: since, at: state.recordedAt }) }, (instant) => ({
+    capability: capabilityAt(state, instant),
+    version: listingAt(listing, instant),
+  }));
 
 /** A question about the versions that are valid at one instant. */
 export type VersionTest = (listing: ListingVersion | null, capability: CapabilityVersion | null) => boolean;

@@ -1,8 +1,9 @@
 // A layer that is switched off and on again: on every live surface it has no value until its next reading, whatever memory holds (F-04).
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { findListingPolicy, heldAt } from '../../../api/live/listing-view.ts';
+import { heldAt } from '../../../api/live/listing-view.ts';
 import { StreamHub } from '../../../api/stream/hub.ts';
+import { findListingPolicy } from '../../../schemas/policies.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../../schemas/topics.ts';
 import { StreamClient } from '../../support/stream-client.ts';
