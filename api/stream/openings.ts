@@ -1,4 +1,5 @@
-// Streams begin one after another, and the process rests after each as long as it took: clients that come by the hundred delay no others.
+// Streams begin one after another, with a rest after each.
+import { createRests } from './rests.ts';
 
 export type Openings = {
   /** Begins it now when the queue is empty, else in its turn. */
@@ -11,31 +12,19 @@ export type Openings = {
 
 export const createOpenings = (): Openings => {
   const waiting: (() => void)[] = [];
-  let rest: NodeJS.Timeout | null = null;
-
-  const next = (): void => {
-    rest = null;
+  const rests = createRests(() => {
     const begin = waiting.shift();
-    if (begin !== undefined) run(begin);
-  };
-  const run = (begin: () => void): void => {
-    const began = performance.now();
-    try {
-      begin();
-    } finally {
-      rest = setTimeout(next, performance.now() - began);
-    }
-  };
+    if (begin !== undefined) rests.take(begin);
+  });
 
   return {
     add: (begin) => {
-      if (rest === null) run(begin);
+      if (rests.isIdle()) rests.take(begin);
       else waiting.push(begin);
     },
     waiting: () => waiting.length,
     stop: () => {
-      if (rest !== null) clearTimeout(rest);
-      rest = null;
+      rests.stop();
       for (const begin of waiting.splice(0)) begin();
     },
   };

@@ -2,11 +2,12 @@
 import type { Micros } from '../../schemas/records.ts';
 import type { Changed } from './listing-changes.ts';
 import type { EventId } from './positions.ts';
+import { createRests, type Rests } from './rests.ts';
 import { Replay } from './resume.ts';
 import type { Ring } from './ring.ts';
 import type { Gap, Stream } from './stream.ts';
 
-/** The process rests after a slice as long as it took, at most this long: by then everything else has had its turn. */
+/** The longest rest after a slice: by then everything else has had its turn. */
 const MOST_REST_MS = 20;
 
 export type ReplaysDeps = {
@@ -25,10 +26,11 @@ export class Replays {
   readonly #going = new Map<Stream, Replay>();
   /** Those whose sockets have taken everything. */
   readonly #ready = new Set<Stream>();
-  #turn: NodeJS.Timeout | null = null;
+  readonly #rests: Rests;
 
   constructor(deps: ReplaysDeps) {
     this.#deps = deps;
+    this.#rests = createRests(() => this.#takeTurn(), MOST_REST_MS);
   }
 
   /** Whether the stream has not come to the present yet. */
@@ -65,22 +67,14 @@ export class Replays {
   #queue(stream: Stream, replay: Replay): void {
     if (this.#going.get(stream) !== replay) return;
     this.#ready.add(stream);
-    this.#turn ??= setTimeout(() => this.#takeTurn(), 0);
+    this.#rests.wake();
   }
 
   #takeTurn(): void {
     const [stream, replay] = this.#first() ?? [];
-    if (stream === undefined || replay === undefined) {
-      this.#turn = null;
-      return;
-    }
-    const began = performance.now();
+    if (stream === undefined || replay === undefined) return;
     this.#ready.delete(stream);
-    try {
-      this.#takeSlice(stream, replay);
-    } finally {
-      this.#turn = setTimeout(() => this.#takeTurn(), Math.min(performance.now() - began, MOST_REST_MS));
-    }
+    this.#rests.take(() => this.#takeSlice(stream, replay));
   }
 
   /**

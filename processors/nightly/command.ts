@@ -16,7 +16,7 @@ const OPTIONS = {
   early: { type: 'boolean', default: false },
 } as const;
 
-export const formatUsage = (
+const formatUsage = (
   steps: readonly Step[],
 ): string => `usage: npm run nightly -- [--day D] --step S [--early] | --day D | --list | --due
   --day D    a UTC day such as 2026-01-15; the newest due day when absent. Without --step: every step of it that is due

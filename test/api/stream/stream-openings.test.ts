@@ -1,6 +1,7 @@
 // Streams that come together: their order, and what else has its turn in between.
 import t from 'tap';
 import { createOpenings } from '../../../api/stream/openings.ts';
+import { createRests } from '../../../api/stream/rests.ts';
 
 const busyFor = (ms: number): void => {
   for (const end = performance.now() + ms; performance.now() < end; ) Math.sqrt(end);
@@ -74,4 +75,23 @@ t.test('one that throws in its turn keeps no other from beginning', async (t) =>
     }),
   );
   await new Promise<void>((resolve) => openings.add(resolve));
+});
+
+t.test('a slice that asks for the next one is followed by its whole rest, at most the longest', async (t) => {
+  for (const [mostMs, leastMs] of [
+    [undefined, 18],
+    [5, 4],
+  ] as const) {
+    let ended = 0;
+    const restedMs = await new Promise<number>((resolve) => {
+      const rests = createRests(() => resolve(performance.now() - ended), mostMs);
+      rests.take(() => {
+        busyFor(20);
+        rests.wake();
+        t.notOk(rests.isIdle(), 'nothing begins inside of it');
+        ended = performance.now();
+      });
+    });
+    t.ok(restedMs >= leastMs, `${restedMs} ms`);
+  }
 });

@@ -1,0 +1,44 @@
+// Slices of work one after another: the process rests after each as long as it took, so that whoever comes by the hundred delays no others.
+
+export type Rests = {
+  /** Whether no slice is due or being taken: the next one may be taken now. */
+  readonly isIdle: () => boolean;
+  /** Takes a slice now, and has the next one taken after the rest, also when this one throws. */
+  readonly take: (slice: () => void) => void;
+  /** Has the next one taken soon, never within this call. */
+  readonly wake: () => void;
+  readonly stop: () => void;
+};
+
+/** `next` is called when a slice is due; it takes one, or none: then the process is idle. A rest is at most `mostMs` long. */
+export const createRests = (next: () => void, mostMs = Number.POSITIVE_INFINITY): Rests => {
+  let due: NodeJS.Timeout | null = null;
+  let isTaking = false;
+  const rest = (ms: number): void => {
+    due ??= setTimeout(() => {
+      due = null;
+      next();
+    }, ms);
+  };
+  return {
+    isIdle: () => due === null && !isTaking,
+    take: (slice) => {
+      const began = performance.now();
+      isTaking = true;
+      try {
+        slice();
+      } finally {
+        isTaking = false;
+        rest(Math.min(performance.now() - began, mostMs));
+      }
+    },
+    // What a slice itself asks for comes after its rest.
+    wake: () => {
+      if (!isTaking) rest(0);
+    },
+    stop: () => {
+      if (due !== null) clearTimeout(due);
+      due = null;
+    },
+  };
+};
