@@ -38,6 +38,13 @@ const freePort = (): Promise<number> =>
     });
   });
 
+/** SeaweedFS has its sockets in /tmp, wherever its own folder is, and leaves them there when it is killed. */
+const locateSockets = (ports: Readonly<Record<string, number>>): readonly string[] =>
+  Object.entries(ports).flatMap(([name, port]) => [
+    `/tmp/seaweedfs-${name}-${port}.sock`,
+    `/tmp/seaweedfs-${name}-grpc-${port + 10_000}.sock`,
+  ]);
+
 export type S3Server = {
   readonly endpoint: string;
   readonly bucket: string;
@@ -54,10 +61,10 @@ export const startS3Server = async (t: Teardown): Promise<S3Server> => {
   const credentials = [{ accessKey: accessKeyId, secretKey: secretAccessKey }];
   const identities = [{ name: 'tester', credentials, actions: ['Admin', 'Read', 'Write', 'List'] }];
   writeFileSync(join(dir, 'ids.json'), JSON.stringify({ identities }));
-  const ports = [await freePort(), await freePort(), await freePort(), await freePort()] as const;
-  const [s3, master, volume, filer] = ports;
+  const ports = { s3: await freePort(), master: await freePort(), volume: await freePort(), filer: await freePort() };
+  const { s3, master, volume, filer } = ports;
   const words = [
-    ...['server', '-s3', `-dir=${join(dir, 'data')}`, '-ip=127.0.0.1', '-ip.bind=127.0.0.1'],
+    ...[`-logdir=${dir}`, 'server', '-s3', `-dir=${join(dir, 'data')}`, '-ip=127.0.0.1', '-ip.bind=127.0.0.1'],
     ...[`-s3.config=${join(dir, 'ids.json')}`, `-s3.port=${s3}`, '-s3.port.lance=0', '-s3.port.iceberg=0'],
     ...[`-master.port=${master}`, `-volume.port=${volume}`, `-filer.port=${filer}`, '-volume.max=5'],
     '-master.volumeSizeLimitMB=128',
@@ -68,7 +75,7 @@ export const startS3Server = async (t: Teardown): Promise<S3Server> => {
     const ended = new Promise((settle) => child.once('close', settle));
     child.kill('SIGKILL');
     await ended;
-    rmSync(dir, { recursive: true, force: true });
+    for (const path of [dir, ...locateSockets(ports)]) rmSync(path, { recursive: true, force: true });
   });
   const server = { endpoint: `http://127.0.0.1:${s3}`, bucket: 'archive', region: 'us-east-1' };
   const client = new AwsClient({ accessKeyId, secretAccessKey, region: server.region, service: 's3', retries: 0 });

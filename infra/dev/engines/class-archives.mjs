@@ -1,14 +1,14 @@
 // Class archives of the engines (JEP 350): a JVM maps the classes of an earlier start instead of reading and verifying them, which takes half of the
 // processor time of a start (Kafka 4.4 s to 2.1 s, QuestDB 4.0 s to 2.4 s). Plain JavaScript without dependencies: it runs while npm installs them.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const LIGHT = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
 const START_MS = 60_000;
 const LOOK_EVERY_MS = 100;
+const GONE = { recursive: true, force: true };
 
 const pause = (ms) => new Promise((settle) => setTimeout(settle, ms));
 
@@ -84,7 +84,9 @@ const ENGINES = { kafka, questdb };
 const archiveClasses = async (name, { engines, java, track, isStopping }) => {
   const file = join(engines, `${name}.jsa`);
   rmSync(file, { force: true });
-  const folder = mkdtempSync(join(tmpdir(), `classes-${name}-`));
+  // Of one that was killed.
+  for (const left of readdirSync(engines)) if (left.startsWith(`${name}-classes-`)) rmSync(join(engines, left), GONE);
+  const folder = mkdtempSync(join(engines, `${name}-classes-`));
   try {
     const { port, before, main } = await ENGINES[name](engines, folder);
     if (before !== null) await run(java, [...LIGHT, ...before], track).ended;
@@ -98,7 +100,7 @@ const archiveClasses = async (name, { engines, java, track, isStopping }) => {
     await ended;
     if (existsSync(partial)) renameSync(partial, file);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, GONE);
   }
 };
 
