@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import type { Micros } from '../../schemas/records.ts';
 import { QUOTAS } from '../contract/quotas.ts';
-import { quotaName } from './quotas.ts';
+import { nameQuota } from './quotas.ts';
 
 export type KeyFacts = {
   readonly key_id: string;
@@ -34,7 +34,7 @@ const toMicros = (date: Date): Micros => date.getTime() * 1_000;
 
 export const openAccountStore = (pool: Pick<Pool, 'query'>): AccountStore => ({
   async read(keyId, day) {
-    const { rows } = await pool.query<Row>(READ, [keyId, day, QUOTAS.map((quota) => quotaName(keyId, quota))]);
+    const { rows } = await pool.query<Row>(READ, [keyId, day, QUOTAS.map((quota) => nameQuota(keyId, quota))]);
     const row = rows[0];
     if (row === undefined) return null;
     return {

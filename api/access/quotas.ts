@@ -8,7 +8,7 @@ import type { Account } from './key-store.ts';
 import type { Meter } from './meter.ts';
 
 /** The name a quota of a key is metered and counted under. */
-export const quotaName = (keyId: string, quota: Quota): string => `${keyId}/${quota}`;
+export const nameQuota = (keyId: string, quota: Quota): string => `${keyId}/${quota}`;
 
 /** The bucket is as large as the day: only the day limits. A process holds no more than it may of requests. */
 const toLimits = ({ limits }: Plan, quota: Quota): Limits => {
@@ -23,14 +23,14 @@ const toLimits = ({ limits }: Plan, quota: Quota): Limits => {
 };
 
 const takeOne = (meter: Meter, { keyId, plan }: Account, { quota, nowMs }: Spending): Promise<Refusal | null> =>
-  meter.admit(quotaName(keyId, quota), toLimits(plan, quota), nowMs);
+  meter.admit(nameQuota(keyId, quota), toLimits(plan, quota), nowMs);
 
 export type Spending = { readonly quota: Quota; readonly count: number; readonly nowMs: number };
 
 /** Takes and counts what a call needs, or nothing and throws LimitReached. Whether it needs any is known only after its body was read. */
 export const spendQuota = async (meter: Meter, account: Account, spending: Spending): Promise<void> => {
   const { quota, count } = spending;
-  const name = quotaName(account.keyId, quota);
+  const name = nameQuota(account.keyId, quota);
   const taken = await Promise.all(Array.from({ length: count }, () => takeOne(meter, account, spending)));
   const refusal = taken.find((one) => one !== null);
   for (const one of taken) {

@@ -9,7 +9,7 @@ import type { Limits } from './held-permits.ts';
 import type { Account, KeyStore } from './key-store.ts';
 import { findKeyShapes, isKey } from './keys.ts';
 import type { Meter } from './meter.ts';
-import { quotaName } from './quotas.ts';
+import { nameQuota } from './quotas.ts';
 
 export type AccessDeps = {
   readonly keys: KeyStore;
@@ -145,7 +145,7 @@ const ACCOUNT_LIMITS: Limits = {
 
 /** An account answer counts what this process has not reported yet. */
 const reportFirst = ({ keyId, plan }: Account, nowMs: number, meter: Meter): Promise<Refused | null> =>
-  meter.report(keyId, plan.limits, { nowMs, others: QUOTAS.map((quota) => quotaName(keyId, quota)) }).then(
+  meter.report(keyId, plan.limits, { nowMs, others: QUOTAS.map((quota) => nameQuota(keyId, quota)) }).then(
     () => null,
     () =>
       refuse('UNAVAILABLE', {

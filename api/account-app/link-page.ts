@@ -3,7 +3,7 @@ import { html } from 'htm/preact';
 import { linkKey } from '../accounts/link-key.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { PLANS } from '../contract/plans.ts';
-import { type Recovery, recoveryMessage } from '../payments/recover-key.ts';
+import { type Recovery, writeRecoveryMessage } from '../payments/recover-key.ts';
 import { agentSetup } from './agent-setup.ts';
 import { copyable, fault, field, message, when } from './components.ts';
 import { readField } from './fields.ts';
@@ -43,7 +43,7 @@ const showMessage = (site: Site, exchange: Exchange, { asked, problem }: Step) =
     islands: ['wallet'],
     body: html`<h1>Sign this message</h1>
       <p class="lead">Sign it within ten minutes with ${asked.payer}. It moves no funds.</p>
-      ${problem} ${copyable('wallet-message', recoveryMessage(site.urls.base, asked), { wraps: true })}
+      ${problem} ${copyable('wallet-message', writeRecoveryMessage(site.urls.base, asked), { wraps: true })}
       <form method="post" action=${PATH} class="panel" data-wallet=${asked.payer}>
         ${formField(site, exchange, PATH)}
         ${Object.entries(asked).map(([name, value]) => html`<input type="hidden" name=${name} value=${value} />`)}

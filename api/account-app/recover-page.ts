@@ -1,6 +1,6 @@
 // /recover: a recovery code, kept or mailed, sets a new password; every session ends and a new one begins.
 import { html } from 'htm/preact';
-import { normalEmail } from '../accounts/accounts.ts';
+import { normaliseEmail } from '../accounts/accounts.ts';
 import { passwordFault, runAttempt } from '../accounts/passwords.ts';
 import { mailCode, resetPassword } from '../accounts/signing-in.ts';
 import { fault, field, message } from './components.ts';
@@ -58,7 +58,7 @@ const show = (site: Site, exchange: Exchange, { email = '', problem, status = 20
 const reset = async (site: Site, exchange: Exchange) => {
   const { body, ip, headers } = exchange.request;
   const [typed, password] = [readField(body, 'email'), readField(body, 'password')];
-  const email = normalEmail(typed) ?? 'nobody';
+  const email = normaliseEmail(typed) ?? 'nobody';
   const weak = passwordFault(password, email);
   if (weak !== null) return show(site, exchange, { email: typed, problem: fault(weak), status: 400 });
   const outcome = await resetPassword(site.pool, {
@@ -91,7 +91,7 @@ export const recoverPage: SiteModule = {
       runAttempt(() => reset(site, { request, reply })),
     );
     app.post(MAIL_PATH, { config: { rateLimit: { max: 5, timeWindow: '1 minute' } } }, (request, reply) => {
-      const email = normalEmail(readField(request.body, 'mail-to'));
+      const email = normaliseEmail(readField(request.body, 'mail-to'));
       // After the answer, which is the same whether there is an account or not.
       if (email !== null)
         mailCode(site.pool, { email, site: site.urls.account, nowMs: site.nowMs() }).catch((err: unknown) =>

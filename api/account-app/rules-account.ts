@@ -1,7 +1,7 @@
 // The rules of an account when it is closed, and their part of its export (AG-06, AC-04).
 import type { OnClose } from '../accounts/close-account.ts';
 import type { ExportPart } from '../accounts/export-account.ts';
-import { ruleJson } from '../rules/rule.ts';
+import { toRuleJson } from '../rules/rule.ts';
 import { listRules, readOwnStates } from '../rules/store.ts';
 
 /** All moves that are kept: those of the last 30 days. */
@@ -34,7 +34,7 @@ export const exportRules: ExportPart = async (pool, accountId) => {
   const rows = async (sql: string): Promise<unknown[]> => (await pool.query(sql, [accountId])).rows;
   const rules = (await listRules(pool, accountId)).map((rule) => {
     const { state = null, reason = null } = states.get(rule.ruleId) ?? {};
-    return { ...ruleJson(rule), version: rule.version, state, reason };
+    return { ...toRuleJson(rule), version: rule.version, state, reason };
   });
   return [
     'rules',

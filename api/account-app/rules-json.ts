@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { writeErrors } from '../contract/errors-text.ts';
-import { RULE_UNITS, ruleJson } from '../rules/rule.ts';
+import { RULE_UNITS, toRuleJson } from '../rules/rule.ts';
 import { changeRule, createRule, findRule, listRules, removeRule } from '../rules/store.ts';
 import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
@@ -48,13 +48,15 @@ export const addRulesJson = (app: FastifyInstance, site: Site): void => {
   const signedIn = { onRequest: requireSession };
   addEditorJson(app, site);
   app.get(PATH, signedIn, (request, reply) =>
-    answer(reply, async () => reply.send({ items: (await listRules(pool, requireAccountId(request))).map(ruleJson) })),
+    answer(reply, async () =>
+      reply.send({ items: (await listRules(pool, requireAccountId(request))).map(toRuleJson) }),
+    ),
   );
   app.post(PATH, signedIn, (request, reply) =>
     answer(reply, async () => {
       const draft = await checkDraft(site, request.body);
       const rule = await createRule(pool, draft, { accountId: requireAccountId(request), actor: toActor(request) });
-      return reply.code(201).send(ruleJson(rule));
+      return reply.code(201).send(toRuleJson(rule));
     }),
   );
   app.put<OneRule>(`${PATH}/:rule_id`, signedIn, (request, reply) =>
@@ -64,7 +66,7 @@ export const addRulesJson = (app: FastifyInstance, site: Site): void => {
       await findRule(pool, ruleId, requireAccountId(request));
       const draft = await checkDraft(site, request.body);
       const owner = { accountId: requireAccountId(request), actor: toActor(request) };
-      return reply.send(ruleJson(await changeRule(pool, { ruleId, draft }, owner)));
+      return reply.send(toRuleJson(await changeRule(pool, { ruleId, draft }, owner)));
     }),
   );
   app.delete<OneRule>(`${PATH}/:rule_id`, signedIn, (request, reply) =>

@@ -1,7 +1,7 @@
 // /security: how one signs in (password, passkeys, recovery codes), where one is signed in, and what happened.
 import { html } from 'htm/preact';
 import { type Account, readAccount } from '../accounts/accounts.ts';
-import { agentName } from '../accounts/agent-name.ts';
+import { describeAgent } from '../accounts/agent-name.ts';
 import { listEvents, type StoredEvent } from '../accounts/events.ts';
 import { listPasskeys, type Passkey } from '../accounts/passkeys.ts';
 import { countCodes } from '../accounts/recovery-codes.ts';
@@ -104,7 +104,7 @@ const codesPart = (site: Site, exchange: Exchange, left: number): Content =>
     ${action(site, exchange, { path: `${SECURITY_PATH}/codes`, label: 'Make new codes', style: 'quiet' })}`;
 
 const sessionRow = (site: Site, exchange: Exchange, session: ListedSession): Content => {
-  const name = agentName(session.agent);
+  const name = describeAgent(session.agent);
   const isThis = session.sessionId === exchange.request.session?.sessionId;
   const path = `${SECURITY_PATH}/sessions/${session.sessionId}/end`;
   return html`<tr>

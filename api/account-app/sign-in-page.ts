@@ -2,7 +2,7 @@
 import { html } from 'htm/preact';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { formatCount } from '../../schemas/counts.ts';
-import { normalEmail } from '../accounts/accounts.ts';
+import { normaliseEmail } from '../accounts/accounts.ts';
 import { recordEvent } from '../accounts/events.ts';
 import { checkPasskey, requestPasskey } from '../accounts/passkeys.ts';
 import { runAttempt } from '../accounts/passwords.ts';
@@ -119,7 +119,7 @@ const submit = async (site: Site, exchange: Exchange) => {
     safeNext(readField(body, 'next', 2_000)),
   ];
   // An address that cannot be one is checked like any other: it has no account.
-  const credentials = { email: normalEmail(typed) ?? 'nobody', password, address: ip, agent: readAgent(headers) };
+  const credentials = { email: normaliseEmail(typed) ?? 'nobody', password, address: ip, agent: readAgent(headers) };
   const outcome = await signIn(site.pool, credentials, (accountId, action) => {
     recordEvent(site.pool, { accountId, action }).catch((err: unknown) =>
       site.log.warn({ err }, 'a failed sign-in was not noted'),

@@ -1,6 +1,6 @@
 // /sign-up: an address and a password make a free account; the recovery codes are shown once, then the way leads to the keys.
 import { html } from 'htm/preact';
-import { normalEmail } from '../accounts/accounts.ts';
+import { normaliseEmail } from '../accounts/accounts.ts';
 import { passwordFault, SHORTEST_PASSWORD } from '../accounts/passwords.ts';
 import { KEPT_CODES } from '../accounts/recovery-codes.ts';
 import { endSession } from '../accounts/sessions.ts';
@@ -79,7 +79,7 @@ export const signUpPage: SiteModule = {
       ];
       const refuse = (problem: Content, status = 400) =>
         showForm(site, exchange, { email: typed, next, problem, status });
-      const email = normalEmail(typed);
+      const email = normaliseEmail(typed);
       if (email === null) return refuse(fault('Enter an email address, such as name@example.com.'));
       const weak = passwordFault(password, email);
       if (weak !== null) return refuse(fault(weak));

@@ -19,7 +19,7 @@ const LONGEST_EMAIL = 254;
 const EMAIL = /^[^\s@<>()[\],;:\\"]{1,64}@[^\s@<>()[\],;:\\"]+\.[^\s@<>()[\],;:\\".]{2,}$/;
 
 /** The address as it is stored and compared; null: it is none. */
-export const normalEmail = (text: string): string | null => {
+export const normaliseEmail = (text: string): string | null => {
   const email = text.trim().normalize('NFKC').toLowerCase();
   return email.length <= LONGEST_EMAIL && EMAIL.test(email) ? email : null;
 };

@@ -23,7 +23,7 @@ const named = (text: string, names: readonly (readonly [mark: string, name: stri
   names.find(([mark]) => text.includes(mark))?.[1];
 
 /** `Chrome on Linux`; the beginning of a text that names neither. */
-export const agentName = (agent: string): string => {
+export const describeAgent = (agent: string): string => {
   const [browser, system] = [named(agent, BROWSERS), named(agent, SYSTEMS)];
   if (browser === undefined && system === undefined) return agent === '' ? 'Unknown browser' : clip(agent);
   return system === undefined ? (browser ?? '') : `${browser ?? 'Browser'} on ${system}`;

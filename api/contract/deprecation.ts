@@ -17,7 +17,7 @@ const startOfDay = (day: string): number => {
 };
 
 /** Throws when the time between announcement and end is too short. */
-export const deprecationHeaders = (
+export const makeDeprecationHeaders = (
   { announced, sunset }: Deprecation,
   baseUrl: string,
 ): Readonly<Record<string, string>> => {

@@ -71,5 +71,5 @@ export type Endpoint<Input = unknown> = {
 };
 
 /** Names of the parameters of a path. */
-export const pathParameters = (path: string): string[] =>
+export const listPathParameters = (path: string): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');

@@ -8,7 +8,7 @@ import { clip } from '../../schemas/sent-text.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import { errorsText } from '../contract/errors-text.ts';
 import { LimitReached, limitHeaders } from '../contract/limits.ts';
-import { fittingCount, type Refused } from '../history/past.ts';
+import { computeFittingCount, type Refused } from '../history/past.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
 import { acceptedFormat, envelopeHeaders, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';
 
@@ -47,7 +47,7 @@ type Page = { readonly page?: { readonly returned: number } };
 /** Rows of a page that fit; null where an answer has no pages, or where not one row would fit. */
 const findPage = (body: Answer['body'], refused: Refused): number | null => {
   const { page } = body as Page;
-  const rows = page === undefined ? 0 : fittingCount(refused, page.returned);
+  const rows = page === undefined ? 0 : computeFittingCount(refused, page.returned);
   return rows < 1 ? null : rows;
 };
 

@@ -14,7 +14,7 @@ import type { Account } from '../access/key-store.ts';
 import { spendQuota } from '../access/quotas.ts';
 import { type ChooseScope, scopeChooser } from '../access/scope.ts';
 import { toStreamsName } from '../access/steps.ts';
-import { deprecationHeaders } from '../contract/deprecation.ts';
+import { makeDeprecationHeaders } from '../contract/deprecation.ts';
 import { errorsText } from '../contract/errors-text.ts';
 import { makeReceiptId } from '../contract/ids.ts';
 import { PLANS } from '../contract/plans.ts';
@@ -174,7 +174,7 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
   for (const operation of OPERATIONS) {
     prepareValidator(operation);
     const { deprecated } = operation;
-    const ending = deprecated === undefined ? null : deprecationHeaders(deprecated, deps.baseUrl);
+    const ending = deprecated === undefined ? null : makeDeprecationHeaders(deprecated, deps.baseUrl);
     app.route({
       method: operation.method,
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),

@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, rendered from the operations (OP-01), every shape in its place; `named-openapi.ts` gives them names.
 import type { TSchema } from 'typebox';
 import { CATALOGUE } from '../../schemas/errors.ts';
-import { type Endpoint, pathParameters } from '../contract/endpoint.ts';
+import { type Endpoint, listPathParameters } from '../contract/endpoint.ts';
 import { listCodesByStatus } from './endpoint-codes.ts';
 import { findMemberText } from './member-words.ts';
 import {
@@ -72,7 +72,7 @@ const listParameters = ({ input, example, path }: Endpoint) => {
   };
   return Object.entries(properties).map(([name, schema]) => ({
     name,
-    in: pathParameters(path).includes(name) ? 'path' : 'query',
+    in: listPathParameters(path).includes(name) ? 'path' : 'query',
     required: required.includes(name),
     description: schema.description ?? name,
     schema: typed(schema),

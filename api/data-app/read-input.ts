@@ -4,9 +4,9 @@ import { type ApiError, ServiceError, shapeFault } from '../../schemas/errors.ts
 import { parseExactly } from '../../schemas/exact-json.ts';
 import { clip, toPointerName } from '../../schemas/sent-text.ts';
 import type { Call } from '../access/call.ts';
-import { type Endpoint, pathParameters } from '../contract/endpoint.ts';
+import { type Endpoint, listPathParameters } from '../contract/endpoint.ts';
 import { byteLimitFaults, WRONG_ENCODING, WRONG_MEDIA_TYPE } from './answers.ts';
-import { type MemberPath, repeatedMembers } from './repeated-members.ts';
+import { findRepeatedMembers, type MemberPath } from './repeated-members.ts';
 
 export type Read = {
   readonly input: unknown;
@@ -41,7 +41,7 @@ const readQuery = (endpoint: Endpoint, { query, params }: Call, apart: readonly 
   const { properties = {} } = endpoint.input as { readonly properties?: Properties };
   const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   const repeated = new Set<string>();
-  for (const name of pathParameters(endpoint.path)) input[name] = params[name] ?? '';
+  for (const name of listPathParameters(endpoint.path)) input[name] = params[name] ?? '';
   for (const [name, text] of query) {
     const type = Object.hasOwn(properties, name) ? properties[name]?.type : undefined;
     if (type === 'array') {
@@ -71,7 +71,7 @@ const readBody = (body: Buffer, apart: readonly ApiError[]): Read => {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
     const input = parseExactly(text);
-    return { input, faults: [], apart: [...apart, ...repeatedMembers(text).map(repeatedFault)] };
+    return { input, faults: [], apart: [...apart, ...findRepeatedMembers(text).map(repeatedFault)] };
   } catch {
     const broken = shapeFault('', 'The body is not JSON.', 'Send one JSON object in UTF-8.');
     throw new ServiceError([...apart, broken]);

@@ -25,7 +25,7 @@ const isRepeat = ({ names, told }: Open, member: string): boolean => {
 };
 
 /** Paths of repeated members, each once, in the order of the text, at most twenty; `text` is JSON. */
-export const repeatedMembers = (text: string): MemberPath[] => {
+export const findRepeatedMembers = (text: string): MemberPath[] => {
   const repeated: MemberPath[] = [];
   const open: Open[] = [];
   let last = '';

@@ -17,10 +17,10 @@ import { findUnit, isQuantity, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherLosses, gatherSeries, type Losses, type RequestedTimes, windowMicros } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
-import { ROWS_AT_A_TIME, refuseTooLarge, retentionFrom, type Span, unlistedSpans } from './past.ts';
+import { findUnlistedSpans, ROWS_AT_A_TIME, refuseTooLarge, retentionFrom, type Span } from './past.ts';
 import { lastInstant } from './request.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
-import { rowObject } from './row-object.ts';
+import { makeRowObject } from './row-object.ts';
 import {
   type AnswerAt,
   answerPeriods,
@@ -99,7 +99,7 @@ const makeRow = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause
   const { versions } = listing;
   const capability = versionAt(capabilities, at);
   const reading = heldAt(row?.reading ?? null, { capabilities, versions, at });
-  return rowObject(
+  return makeRowObject(
     {
       at,
       reading,
@@ -168,7 +168,7 @@ const groupTexts = async (
     ...layers.map((layer) => gatherSeries(gathering, layer)),
   ]);
   const findAnswers = (one: Selected, i: number): readonly AnswerAt[] => {
-    const unlisted = unlistedSpans(one.listing, one.version);
+    const unlisted = findUnlistedSpans(one.listing, one.version);
     return answerSeries(series[i]?.get(toListingId(one)) ?? [], layers[i] as ReadingLayer, asked).map((said) =>
       withinLife(said, unlisted, asked),
     );
@@ -254,7 +254,7 @@ const listGroups = (selected: Selected, texts: LayerTexts): readonly RowGroup[] 
   Object.entries(texts).map(([layer, { rows }]) => ({ head: { ...nameListing(selected), layer }, rows }));
 
 /** The items of an answer. Throws ServiceError past the limits, and while the store is unavailable. */
-export const historyItems = async (
+export const makeHistoryItems = async (
   sources: Sources,
   selected: readonly Selected[],
   options: HistoryOptions,

@@ -24,7 +24,7 @@ import {
 } from './candle-rows.ts';
 import { gatherLosses, readRecent } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
-import { ROWS_AT_A_TIME, refuseTooLarge, retentionFrom, type Span, unlistedSpans } from './past.ts';
+import { findUnlistedSpans, ROWS_AT_A_TIME, refuseTooLarge, retentionFrom, type Span } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { joinSeries, listReadings } from './series.ts';
 import type { HistoryReader } from './store.ts';
@@ -137,7 +137,7 @@ const nullReasons = (candle: StoredCandle, { reason }: Volume): Record<string, s
   return reasons;
 };
 
-const rowObject = (subject: Subject, openTime: Micros): Row | null => {
+const makeRowObject = (subject: Subject, openTime: Micros): Row | null => {
   const { candles, options } = subject;
   const candle = candles.get(openTime);
   const verdict = judge(subject, openTime, candle);
@@ -181,7 +181,7 @@ const makeRows = (subject: Subject): readonly Row[] => {
   const { asked } = subject.options;
   const rows: Row[] = [];
   for (let at = asked.from; at < asked.to; at += asked.length) {
-    const row = rowObject(subject, at);
+    const row = makeRowObject(subject, at);
     if (row !== null) rows.push(row);
   }
   return rows;
@@ -238,7 +238,7 @@ export const whatFits = ({ from, to, length }: CandlesQuestion, fits: number): s
 };
 
 /** The items of an answer. Throws ServiceError past the limits, and while the store is unavailable. */
-export const candleItems = async (
+export const makeCandleItems = async (
   sources: Sources,
   selected: readonly Selected[],
   options: CandleOptions,
@@ -261,7 +261,7 @@ export const candleItems = async (
       const subject: Subject = {
         selected: one,
         capabilities: sources.live.venue(one.listing.venue)?.capabilities ?? [],
-        unlisted: unlistedSpans(one.listing, one.version),
+        unlisted: findUnlistedSpans(one.listing, one.version),
         candles: candles.get(id) ?? new Map(),
         minutes: minutes.get(id) ?? new Map(),
         marks: marks.get(id) ?? null,

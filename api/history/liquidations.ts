@@ -10,7 +10,7 @@ import { type Selected, toListingId, versionAt } from '../live/listing-book.ts';
 import { figureOrNull, makeConversion, orNone, unitCounted, valueRule } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherEvents, gatherGaps, joinGaps, type Side, type StoredGap, type StoredLiquidation } from './event-rows.ts';
-import { retentionFrom, type Span, unlistedSpans } from './past.ts';
+import { findUnlistedSpans, retentionFrom, type Span } from './past.ts';
 import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import type { HistoryReader } from './store.ts';
 
@@ -52,7 +52,7 @@ const inOrder = (a: Place, b: Place): number =>
   compareBytes(a.venueSymbol, b.venueSymbol) ||
   compareBytes(a.id, b.id);
 
-const rowObject = (event: Event, { listing, version: current }: Selected, units: UnitsMode): Row => {
+const makeRowObject = (event: Event, { listing, version: current }: Selected, units: UnitsMode): Row => {
   const { price, quantity: digits } = event;
   const version = versionAt(listing.versions, event.recordedAt) ?? current;
   const rule = version.record.values;
@@ -112,7 +112,7 @@ const findCollected = (live: LiveMemory, { listing }: Selected, { from, to }: Sp
 /** Spans in which a listing cannot have events: before they are kept, and while it was not listed. */
 const listOutside = ({ listing, version }: Selected, keptFrom: Micros, { from, to }: Span): StoredGap[] => [
   ...(from < keptFrom ? [{ from, to: Math.min(to, keptFrom), cause: 'not_retained' }] : []),
-  ...unlistedSpans(listing, version)
+  ...findUnlistedSpans(listing, version)
     .map((span) => ({ from: Math.max(from, span.from, keptFrom), to: Math.min(to, span.to), cause: 'not_listed' }))
     .filter((gap) => gap.from < gap.to),
 ];
@@ -201,7 +201,7 @@ const rowsFrom = async (
 };
 
 /** One page: the earliest rows after `after`, at most `limit` of all listings together. */
-export const liquidationPage = async (
+export const makeLiquidationPage = async (
   sources: Sources,
   selected: readonly Selected[],
   options: LiquidationOptions,
@@ -226,7 +226,7 @@ export const liquidationPage = async (
     const subject: Subject = { selected: one, events: kept, gaps: gaps.get(toListingId(one)) ?? [], collected };
     const shown = listGaps(subject, options, page);
     gapCount += shown.length;
-    const made = kept.map((event) => rowObject(event, one, options.units));
+    const made = kept.map((event) => makeRowObject(event, one, options.units));
     if (options.keepsRows) groups.push({ head: nameListing(one), rows: made });
     return itemText(subject, options, { rows: made, gaps: shown });
   });

@@ -102,7 +102,7 @@ export const retentionFrom = (
   );
 
 /** Stretches in which a listing was not listed, by the versions up to the one an answer reads: one may be listed again (H-07). */
-export const unlistedSpans = ({ versions }: LiveListing, { written_at }: ListingVersion): Span[] => {
+export const findUnlistedSpans = ({ versions }: LiveListing, { written_at }: ListingVersion): Span[] => {
   const known = versions.filter((version) => version.written_at <= written_at);
   const spans: Span[] = [];
   for (const [i, { delisted_at: from }] of known.entries()) {
@@ -123,13 +123,13 @@ const ENVELOPE_BYTES = 800;
 const HEAD_BYTES = 300;
 
 /** The share of a window whose answer fits; rows may differ in size, so a twentieth is left. */
-export const fittingShare = ({ bytes, limit }: Refused, heads: number): number => {
+export const computeFittingShare = ({ bytes, limit }: Refused, heads: number): number => {
   const besides = ENVELOPE_BYTES + heads * HEAD_BYTES;
   return Math.max(0, (0.95 * (limit - besides)) / Math.max(1, bytes - besides));
 };
 
 /** How many of an answer's elements fit; they differ in size, so a tenth is left. */
-export const fittingCount = ({ bytes, limit }: Refused, count: number): number =>
+export const computeFittingCount = ({ bytes, limit }: Refused, count: number): number =>
   Math.floor((0.9 * count * limit) / bytes);
 
 /** What there is of an answer so far. */
@@ -146,7 +146,7 @@ type SizeLimit = {
 export const refuseTooLarge = ({ bytes, listings, ofListings }: Made, { limit, heads, whatFits }: SizeLimit): void => {
   if (bytes <= limit) return;
   const whole = { bytes: (bytes / listings) * ofListings, limit };
-  const hint = whatFits(fittingShare(whole, ofListings * heads));
+  const hint = whatFits(computeFittingShare(whole, ofListings * heads));
   throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${limit}.`, { hint });
 };
 

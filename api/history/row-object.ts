@@ -50,7 +50,10 @@ const judge = (question: RowQuestion): Judged => {
 const DROPPED: ReadonlySet<string> = new Set(['missing', 'off', 'not_published']);
 
 /** The row, or null when it has no reading to show and gaps are not wanted (H-07). */
-export const rowObject = (question: RowQuestion, { includeGaps }: { readonly includeGaps: boolean }): Row | null => {
+export const makeRowObject = (
+  question: RowQuestion,
+  { includeGaps }: { readonly includeGaps: boolean },
+): Row | null => {
   const judged = judge(question);
   if (!includeGaps && DROPPED.has(judged.status)) return null;
   const isSilent = judged.reason === 'not_retained' || judged.status === 'off' || judged.status === 'not_published';

@@ -100,7 +100,7 @@ const presentMembers = (question: BookQuestion, book: Reading, levels: BookLevel
 };
 
 /** Everything after `quote` of an item. A book that is not present has empty sides and no bands, whatever is remembered. */
-export const bookObject = (question: BookQuestion): Record<string, JsonValue | undefined> => {
+export const makeBookObject = (question: BookQuestion): Record<string, JsonValue | undefined> => {
   const { answer, version, units: mode } = question;
   // A layer that is off or not published has no reading, even if one is in memory.
   const book = answer.status === 'off' || answer.status === 'not_published' ? null : question.book;

@@ -123,7 +123,7 @@ const findFrame = (reading: Reading, question: LayerQuestion, answer: StatusAnsw
 };
 
 /** The layer object. */
-export const layerObject = (asked: LayerQuestion): JsonValue => {
+export const makeLayerObject = (asked: LayerQuestion): JsonValue => {
   const answer = statusAt(asked);
   const { status, age_ms, venue_age_ms } = answer;
   // A layer that is off or not published has no reading, even if one is in memory.

@@ -7,7 +7,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading } from '../../schemas/topics.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import type { Bounds } from './bounds.ts';
-import { layerObject } from './layer-object.ts';
+import { makeLayerObject } from './layer-object.ts';
 import { type LiveListing, versionAt } from './listing-book.ts';
 import type { Mark } from './members.ts';
 import type { LiveMemory, LiveVenue } from './memory.ts';
@@ -30,7 +30,7 @@ export type VenueView = {
   readonly stateLag: boolean;
 };
 
-export const venueView = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueView => ({
+export const makeVenueView = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueView => ({
   venue,
   capability: versionAt(venue.capabilities, at),
   stateLag: live.isBehind(venue.venue, at),
@@ -99,7 +99,7 @@ export const heldWithin = (
 };
 
 /** The newest reading of a listing's layer, as `heldAt`. */
-export const heldReading = (
+export const findHeldReading = (
   { venue }: VenueView,
   { readings, versions }: LiveListing,
   { layer, at }: { readonly layer: ReadingLayer; readonly at: Micros },
@@ -109,12 +109,12 @@ export const lostAt = ({ venue }: VenueView, reading: Reading | null): Micros | 
   reading === null ? null : venue.connections.lostAt(reading.conn_id, reading.received_at);
 
 /** The listing's mark when it is present at T under the bound in force (N-07). */
-export const presentMark = (
+export const findPresentMark = (
   view: VenueView,
   listing: LiveListing,
   { at, bounds }: Pick<ViewOptions, 'at' | 'bounds'>,
 ): Mark | null => {
-  const reading = heldReading(view, listing, { layer: 'mark', at });
+  const reading = findHeldReading(view, listing, { layer: 'mark', at });
   const { status } = statusAt({
     reading,
     policy: findListingPolicy(view.capability, 'mark', versionAt(listing.versions, at)),
@@ -132,7 +132,7 @@ export const presentMark = (
 type Subject = { readonly listing: LiveListing; readonly version: ListingVersion };
 
 /** The object of one layer, of the reading given: the newest one, or one that was. */
-export const layerState = (
+export const makeLayerState = (
   view: VenueView,
   { listing, version, mark }: Subject & { readonly mark?: () => Mark | null },
   shown: { readonly layer: ReadingLayer; readonly reading: Reading | null; readonly options: ViewOptions },
@@ -140,7 +140,7 @@ export const layerState = (
   const { layer, options } = shown;
   const { capabilities } = view.venue;
   const reading = heldAt(shown.reading, { capabilities, versions: listing.versions, at: options.at });
-  return layerObject({
+  return makeLayerObject({
     ...options,
     reading,
     policy: findListingPolicy(view.capability, layer, version),
@@ -148,25 +148,25 @@ export const layerState = (
     boundMs: options.bounds[layer],
     stateLag: view.stateLag,
     version: reading === null ? version : (versionAt(listing.versions, reading.recorded_at) ?? version),
-    mark: mark ?? (() => presentMark(view, listing, options)),
+    mark: mark ?? (() => findPresentMark(view, listing, options)),
   });
 };
 
 /** The layer objects of a listing; `layers` ascend by bytes. */
-export const layerObjects = (
+export const makeLayerObjects = (
   view: VenueView,
   subject: Subject,
   { layers, options }: { readonly layers: readonly ReadingLayer[]; readonly options: ViewOptions },
 ): JsonValue => {
   let held: Mark | null | undefined;
   const mark = (): Mark | null => {
-    if (held === undefined) held = presentMark(view, subject.listing, options);
+    if (held === undefined) held = findPresentMark(view, subject.listing, options);
     return held;
   };
   const objects: Record<string, JsonValue> = {};
   for (const layer of layers) {
     const reading = subject.listing.readings.get(layer);
-    objects[layer] = layerState(view, { ...subject, mark }, { layer, reading, options });
+    objects[layer] = makeLayerState(view, { ...subject, mark }, { layer, reading, options });
   }
   return objects;
 };

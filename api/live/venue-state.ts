@@ -47,7 +47,7 @@ const groupBySlot = (spans: Iterable<Span>): Iterable<Span[]> => {
  * Down without an open connection; degraded while one of its slots is lost or the pipeline is behind; else live. `since` is the last change of
  * that as far as the spans that are known tell: one more connection of a live venue leaves it.
  */
-export const venueState = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueState => {
+export const deriveVenueState = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueState => {
   const watermark = live.watermark(venue.venue);
   const turns = [...groupBySlot(venue.connections.spans())].flatMap((spans) => listSlotTurns(spans, at));
   if (watermark !== null) turns.push({ at: watermark + STATE_LAG, open: 0, wrong: 1 });

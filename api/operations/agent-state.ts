@@ -9,7 +9,7 @@ import type { JsonValue } from '../../schemas/json.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import type { Quote, Sent } from '../contract/endpoint.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
-import { fittingCount, type Refused } from '../history/past.ts';
+import { computeFittingCount, type Refused } from '../history/past.ts';
 import { priceOfRules } from '../payments/offers.ts';
 import type { AgentRules, RuleCaller, RuleStatus } from '../rules/desk.ts';
 import { RULE_REASONS, RULE_STATES } from '../rules/rule.ts';
@@ -164,7 +164,7 @@ const evaluateFirst = async ({ rules, caller, ids }: StatesQuestion, context: Co
 const makeFits =
   (count: number) =>
   (refused: Refused): string => {
-    const most = Math.max(1, fittingCount(refused, count));
+    const most = Math.max(1, computeFittingCount(refused, count));
     return `Narrow rule_id: name at most ${formatCount(most, 'rule')} a call.`;
   };
 

@@ -19,10 +19,10 @@ import {
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { Where } from '../language/where-object.ts';
-import { bookObject } from '../live/book-object.ts';
+import { makeBookObject } from '../live/book-object.ts';
 import { makeBounds } from '../live/bounds.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { heldReading, presentMark, type VenueView, venueView } from '../live/listing-view.ts';
+import { findHeldReading, findPresentMark, makeVenueView, type VenueView } from '../live/listing-view.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import answer from './examples/books.json' with { type: 'json' };
@@ -106,7 +106,7 @@ type Shown = { readonly at: Context['evaluatedAt']; readonly units: UnitsMode; r
 
 const toItem = (view: VenueView, { listing, version }: Selected, shown: Shown) => {
   const { at } = shown;
-  const book = heldReading(view, listing, { layer: 'book', at });
+  const book = findHeldReading(view, listing, { layer: 'book', at });
   const bounds = makeBounds(undefined);
   const answer = statusAt({
     reading: book,
@@ -122,13 +122,13 @@ const toItem = (view: VenueView, { listing, version }: Selected, shown: Shown) =
     venue_symbol: listing.venueSymbol,
     instrument,
     quote,
-    ...bookObject({
+    ...makeBookObject({
       book,
-      depth: heldReading(view, listing, { layer: 'venue_depth', at }),
+      depth: findHeldReading(view, listing, { layer: 'venue_depth', at }),
       answer,
       version: book === null ? version : (versionAt(listing.versions, book.recorded_at) ?? version),
       ...shown,
-      mark: () => presentMark(view, listing, { at, bounds }),
+      mark: () => findPresentMark(view, listing, { at, bounds }),
     }),
   };
 };
@@ -138,7 +138,7 @@ const listItems = (selected: readonly Selected[], context: Context, shown: Shown
   return selected.flatMap((one): JsonValue[] => {
     const venue = context.live.venue(one.listing.venue);
     if (venue === undefined) return [];
-    const view = views.get(venue.venue) ?? venueView(context.live, venue, context.evaluatedAt);
+    const view = views.get(venue.venue) ?? makeVenueView(context.live, venue, context.evaluatedAt);
     views.set(venue.venue, view);
     return [toItem(view, one, shown)];
   });

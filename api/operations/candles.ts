@@ -19,8 +19,8 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { type CandlesQuestion, candleItems, whatFits } from '../history/candles.ts';
-import { fittingShare, instantFaults, isSettled, reachRefusals, windowFaults } from '../history/past.ts';
+import { type CandlesQuestion, makeCandleItems, whatFits } from '../history/candles.ts';
+import { computeFittingShare, instantFaults, isSettled, reachRefusals, windowFaults } from '../history/past.ts';
 import { InstantInput } from '../history/request.ts';
 import { TIMEFRAMES } from '../language/limits.ts';
 import { Where } from '../language/where-object.ts';
@@ -29,7 +29,7 @@ import type { Names } from '../selection/resolve.ts';
 import answer from './examples/candles.json' with { type: 'json' };
 import { collected, listingLimit, listVenues, readNames, requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
-import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
+import { makePastAnswer, PastHead, PastVersions, pastSources, selectPast } from './past-answer.ts';
 import { readTimeframe, timeframeFaults, timeframeShape } from './timeframe-input.ts';
 
 const PER_LISTING = ENDPOINT_LIMITS.candles_per_listing;
@@ -146,7 +146,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const sources = await pastSources(asked, selected, context);
   const settled = isSettled(wantedEnd(input), context, listVenues(selected, names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
-  const items = await candleItems(sources, selected, {
+  const items = await makeCandleItems(sources, selected, {
     ...{ evaluatedAt, asked, units, numberFormat },
     includeGaps: input.include_gaps ?? true,
     itemsLimit: context.itemsLimit,
@@ -155,8 +155,8 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const { timeframe, priceType, from, to } = asked;
   const members = { timeframe, price_type: priceType, from: formatInstant(from), to: formatInstant(to), units };
   return {
-    ...pastAnswer({ plan, selected, until: to, settled, members, items, numberFormat }, context),
-    fits: (refused) => whatFits(asked, fittingShare(refused, selected.length)),
+    ...makePastAnswer({ plan, selected, until: to, settled, members, items, numberFormat }, context),
+    fits: (refused) => whatFits(asked, computeFittingShare(refused, selected.length)),
   };
 };
 

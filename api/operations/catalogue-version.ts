@@ -24,7 +24,7 @@ const changesUpTo = (live: LiveMemory, at: Micros): Set<Micros> => {
 };
 
 /** The same on every node: it follows from the kept versions and our own tables alone. Null before anything was written. */
-export const catalogueVersion = (live: LiveMemory, at: Micros): string | null => {
+export const computeCatalogueVersion = (live: LiveMemory, at: Micros): string | null => {
   const changes = changesUpTo(live, at);
   if (changes.size === 0) return null;
   let newest = 0;

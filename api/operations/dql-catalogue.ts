@@ -18,9 +18,9 @@ import { makeBounds, printBounds } from '../live/bounds.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { findDirectory } from '../selection/directory.ts';
-import { catalogueVersion } from './catalogue-version.ts';
+import { computeCatalogueVersion } from './catalogue-version.ts';
 import answer from './examples/dql-catalogue.json' with { type: 'json' };
-import { earliestKnown } from './instruments.ts';
+import { findEarliestKnown } from './instruments.ts';
 import { defineOperation } from './operation.ts';
 
 /** Seconds after which an instant is settled (N-11). */
@@ -138,10 +138,10 @@ const catalogueBody = (live: LiveMemory, at: Micros): JsonValue => {
   const venues = readFacts(live, at);
   const current = new Set(venues.flatMap(({ listed }) => listed.map(({ record }) => record.values.instrument)));
   const instruments = spellings(codes.instrument);
-  const earliest = earliestKnown(listings);
+  const earliest = findEarliestKnown(listings);
   return {
     dql: VERSION,
-    catalogue: catalogueVersion(live, at),
+    catalogue: computeCatalogueVersion(live, at),
     evaluated_at: formatInstant(at),
     ...languageEntries({
       ofField: (field) => venuesWhere(venues, (facts) => lacksField(facts, field)),

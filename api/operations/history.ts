@@ -16,10 +16,10 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { historyItems, whatFits } from '../history/answer.ts';
+import { makeHistoryItems, whatFits } from '../history/answer.ts';
 import type { RequestedTimes } from '../history/gather.ts';
 import { cadenceLimits, planRefusals, rawLimits, rowLimits } from '../history/limits.ts';
-import { fittingShare, isSettled } from '../history/past.ts';
+import { computeFittingShare, isSettled } from '../history/past.ts';
 import { firstInstant, futureFaults, Input, lastInstant, readParameters, refine } from '../history/request.ts';
 import { freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -35,7 +35,7 @@ import {
   requirePlan,
 } from './listing-input.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
-import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
+import { makePastAnswer, PastHead, PastVersions, pastSources, selectPast } from './past-answer.ts';
 
 const Values = Type.Record(Type.String(), NullableFigure);
 const Reasons = Type.Record(Type.String(), Type.String());
@@ -146,7 +146,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const bounds = makeBounds(input.freshness);
   const units = input.units ?? 'published';
   const numberFormat = input.number_format ?? 'json';
-  const items = await historyItems(sources, selected, {
+  const items = await makeHistoryItems(sources, selected, {
     ...{ evaluatedAt, asked, layers, units, numberFormat, bounds },
     allowStale: input.allow_stale ?? false,
     includeGaps: input.include_gaps ?? true,
@@ -157,8 +157,8 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   // A raw answer may still gain late rows.
   const past = { plan, selected, until, settled, mayGrow: asked.mode === 'raw', members, items, numberFormat };
   return {
-    ...pastAnswer(past, context),
-    fits: (refused) => whatFits(asked, fittingShare(refused, selected.length * layers.length)),
+    ...makePastAnswer(past, context),
+    fits: (refused) => whatFits(asked, computeFittingShare(refused, selected.length * layers.length)),
   };
 };
 

@@ -21,15 +21,15 @@ import {
 import { SelectionText } from '../language/where-object.ts';
 import { makeBounds } from '../live/bounds.ts';
 import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
-import { presentMark, venueView } from '../live/listing-view.ts';
+import { findPresentMark, makeVenueView } from '../live/listing-view.ts';
 import type { Mark } from '../live/members.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
-import { catalogueVersion } from './catalogue-version.ts';
+import { computeCatalogueVersion } from './catalogue-version.ts';
 import { digestOfRequest, isAfter, readCursor, WRONG_CURSOR, writeCursor } from './cursor.ts';
 import answer from './examples/instruments.json' with { type: 'json' };
 import { collected, readNames } from './listing-input.ts';
-import { listingRecord } from './listing-record.ts';
+import { makeListingRecord } from './listing-record.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 
 const MOST = 5_000;
@@ -149,7 +149,7 @@ const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
 };
 
 /** The earliest instant anything was known about a listing; null while nothing is. */
-export const earliestKnown = (listings: readonly LiveListing[]): Micros | null =>
+export const findEarliestKnown = (listings: readonly LiveListing[]): Micros | null =>
   listings.reduce<Micros | null>((least, { versions }) => {
     const first = versions[0]?.written_at ?? null;
     return first !== null && (least === null || first < least) ? first : least;
@@ -164,7 +164,7 @@ const describedInstant = ({ as_of, cursor }: Partial<Input>, evaluatedAt: Micros
 /** An instant of which nothing is known, or that has not come. */
 const instantRange = (input: Partial<Input>, { live, evaluatedAt }: Reading): ApiError[] => {
   const at = describedInstant(input, evaluatedAt);
-  const earliest = earliestKnown(findDirectory(live).listings);
+  const earliest = findEarliestKnown(findDirectory(live).listings);
   if (at === evaluatedAt || (at < evaluatedAt && (earliest === null || at >= earliest))) return [];
   const from = earliest === null ? 'now' : formatInstant(earliest);
   const path = input.cursor === undefined ? '/as_of' : '/cursor';
@@ -207,7 +207,10 @@ const findMark = (listing: LiveListing, input: Input, { live, evaluatedAt }: Con
   if (input.units === undefined || input.units === 'published' || input.as_of !== undefined) return null;
   const venue = live.venue(listing.venue);
   if (venue === undefined) return null;
-  return presentMark(venueView(live, venue, evaluatedAt), listing, { at: evaluatedAt, bounds: makeBounds(undefined) });
+  return findPresentMark(makeVenueView(live, venue, evaluatedAt), listing, {
+    at: evaluatedAt,
+    bounds: makeBounds(undefined),
+  });
 };
 
 type Described = Selected & { readonly capability: CapabilityVersion | null };
@@ -228,12 +231,16 @@ const run = (input: Input, context: Context, names: Names): Answer => {
   const isPast = input.as_of !== undefined;
   const items = described.map(({ listing, version, capability }): JsonValue => {
     const mark = findMark(listing, input, context);
-    return listingRecord(listing, { version, capability }, { at, units, includeRaw: input.include_raw ?? false, mark });
+    return makeListingRecord(
+      listing,
+      { version, capability },
+      { at, units, includeRaw: input.include_raw ?? false, mark },
+    );
   });
   const body: JsonValue = {
     evaluated_at: formatInstant(evaluatedAt),
     as_of: formatInstant(at),
-    catalogue: catalogueVersion(live, at),
+    catalogue: computeCatalogueVersion(live, at),
     units,
     listings_as_of: isPast ? newestWritten(described.map((d) => d.version)) : null,
     capabilities_as_of: isPast ? newestWritten(described.map((d) => d.capability)) : null,

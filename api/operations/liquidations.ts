@@ -18,8 +18,15 @@ import {
   WHERE_CODES,
 } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { liquidationPage, type Place } from '../history/liquidations.ts';
-import { fittingShare, instantFaults, isSettled, reachRefusals, type Span, windowFaults } from '../history/past.ts';
+import { makeLiquidationPage, type Place } from '../history/liquidations.ts';
+import {
+  computeFittingShare,
+  instantFaults,
+  isSettled,
+  reachRefusals,
+  type Span,
+  windowFaults,
+} from '../history/past.ts';
 import { InstantInput } from '../history/request.ts';
 import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -28,7 +35,7 @@ import { digestOfRequest, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/liquidations.json' with { type: 'json' };
 import { collected, listingLimit, listVenues, readNames, requirePlan } from './listing-input.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
-import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
+import { makePastAnswer, PastHead, PastVersions, pastSources, selectPast } from './past-answer.ts';
 
 const LIMIT = 500;
 const MOST = 5_000;
@@ -184,7 +191,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const settled = isSettled(end, context, listVenues(selected, names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
   const limit = Math.min(input.limit ?? LIMIT, MOST);
-  const { items, returned, gaps, next } = await liquidationPage(sources, selected, {
+  const { items, returned, gaps, next } = await makeLiquidationPage(sources, selected, {
     ...{ evaluatedAt, asked, limit, units, numberFormat },
     side: input.side ?? null,
     after: cursor?.after ?? null,
@@ -193,10 +200,10 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const members = { from: formatInstant(asked.from), to: formatInstant(asked.to), units };
   const page = { limit, returned, next_cursor: next === null ? null : writeCursor(input, asked.to, next) };
   return {
-    ...pastAnswer({ plan, selected, until: asked.to, settled, members, items, page, numberFormat }, context),
+    ...makePastAnswer({ plan, selected, until: asked.to, settled, members, items, page, numberFormat }, context),
     gaps,
     fits: (refused) => {
-      const most = Math.floor(returned * fittingShare(refused, selected.length));
+      const most = Math.floor(returned * computeFittingShare(refused, selected.length));
       return `Send a limit of ${Math.max(1, most)}, or narrow where.`;
     },
   };

@@ -133,7 +133,7 @@ const pickUnits = (
 });
 
 /** The record of a listing by its version, as of `at`. */
-export const listingRecord = (
+export const makeListingRecord = (
   listing: LiveListing,
   { version, capability }: { readonly version: ListingVersion; readonly capability: CapabilityVersion | null },
   options: RecordOptions,

@@ -76,7 +76,7 @@ type Past = {
   readonly numberFormat: NumberFormat;
 };
 
-export const pastAnswer = (past: Past, context: Context): Answer => {
+export const makePastAnswer = (past: Past, context: Context): Answer => {
   const { plan, selected, until, settled, mayGrow = false, members, items, page, numberFormat } = past;
   const itemsSha256 = createHash('sha256').update(items.text).digest('hex');
   return {

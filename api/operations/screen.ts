@@ -29,9 +29,9 @@ import { readFacts } from '../screen/read-facts.ts';
 import { Budget, screenItems } from '../screen/screen.ts';
 import { findDirectory } from '../selection/directory.ts';
 import { type Names, resolveNames, selectListings } from '../selection/resolve.ts';
-import { catalogueVersion } from './catalogue-version.ts';
+import { computeCatalogueVersion } from './catalogue-version.ts';
 import answer from './examples/screen.json' with { type: 'json' };
-import { earliestKnown } from './instruments.ts';
+import { findEarliestKnown } from './instruments.ts';
 import {
   attempt,
   collected,
@@ -149,7 +149,7 @@ const placedSelection = (selection: Selection): Selection =>
 
 /** The message for a T outside what is known of listings. */
 const outOfRange = (at: Micros, { live, evaluatedAt }: Reading) => {
-  const earliest = earliestKnown(findDirectory(live).listings);
+  const earliest = findEarliestKnown(findDirectory(live).listings);
   if (at <= evaluatedAt && (earliest === null || at >= earliest)) return null;
   const from = earliest === null ? 'now' : formatInstant(earliest);
   const range = `${from} to ${formatInstant(evaluatedAt)}`;
@@ -250,7 +250,7 @@ const makeHead = (question: Question, selected: readonly Selected[], context: Co
     evaluated_at: formatInstant(evaluatedAt),
     as_of: asOf === null ? null : formatInstant(asOf.at),
     settled: asOf !== null && isSettled(asOf.at, context, listVenues(selected, names, live)),
-    catalogue: asOf === null ? undefined : catalogueVersion(live, asOf.at),
+    catalogue: asOf === null ? undefined : computeCatalogueVersion(live, asOf.at),
     timeframe,
     units: input.units ?? 'published',
     freshness: printBounds(makeBounds(input.freshness), READING_LAYERS),

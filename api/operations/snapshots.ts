@@ -24,9 +24,9 @@ import type { Plan } from '../contract/plans.ts';
 import { Where } from '../language/where-object.ts';
 import { Freshness, freshnessFaults, freshnessLimits, makeBounds, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
-import { layerObjects, type VenueView, type ViewOptions, venueView } from '../live/listing-view.ts';
+import { makeLayerObjects, makeVenueView, type VenueView, type ViewOptions } from '../live/listing-view.ts';
 import { findDirectory } from '../selection/directory.ts';
-import { type MissingPair, missingPairs, type Names, selectListings } from '../selection/resolve.ts';
+import { findMissingPairs, type MissingPair, type Names, selectListings } from '../selection/resolve.ts';
 import answer from './examples/snapshots.json' with { type: 'json' };
 import {
   layerRefusals,
@@ -153,9 +153,9 @@ const servedAt = ({ live, evaluatedAt }: Context, venues: ReadonlySet<string>): 
 
 /** Pairs that do not exist (S-05): what only the plan leaves out is there, so it is looked for without it (S-07). */
 const findMissing = (names: Names, selected: readonly Selected[], { live, evaluatedAt }: Context): MissingPair[] => {
-  const missing = missingPairs(names, selected);
+  const missing = findMissingPairs(names, selected);
   if (missing.length === 0) return missing;
-  return missingPairs(names, selectListings(names, findDirectory(live), { at: evaluatedAt }));
+  return findMissingPairs(names, selectListings(names, findDirectory(live), { at: evaluatedAt }));
 };
 
 const makeItems = (
@@ -167,7 +167,7 @@ const makeItems = (
   return selected.flatMap(({ listing, version }): JsonValue[] => {
     const venue = context.live.venue(listing.venue);
     if (venue === undefined) return [];
-    const seen = views.get(listing.venue) ?? venueView(context.live, venue, context.evaluatedAt);
+    const seen = views.get(listing.venue) ?? makeVenueView(context.live, venue, context.evaluatedAt);
     views.set(listing.venue, seen);
     const { instrument, quote } = version.record.values;
     return [
@@ -176,7 +176,7 @@ const makeItems = (
         venue_symbol: listing.venueSymbol,
         instrument,
         quote,
-        layers: layerObjects(seen, { listing, version }, view),
+        layers: makeLayerObjects(seen, { listing, version }, view),
       },
     ];
   });

@@ -8,7 +8,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
-import { venueState } from '../live/venue-state.ts';
+import { deriveVenueState } from '../live/venue-state.ts';
 import answer from './examples/venues.json' with { type: 'json' };
 import { defineOperation } from './operation.ts';
 
@@ -52,7 +52,7 @@ const venueRecord = (live: LiveMemory, venue: LiveVenue, at: Micros): JsonValue 
   });
   // The first sight of a listing that readings came of: its first reading follows within its first seconds.
   const since = firstSeen(known.filter(isCollected));
-  const { state, since: stateSince } = venueState(live, venue, at);
+  const { state, since: stateSince } = deriveVenueState(live, venue, at);
   return {
     venue: venue.venue,
     name: venue.capabilities.at(-1)?.name ?? venue.venue,

@@ -1,5 +1,5 @@
 // The bazaar block of a challenge: one short example of the call, and a JSON Schema 2020-12 of the top-level members that it satisfies (P-01).
-import { type Endpoint, pathParameters } from '../contract/endpoint.ts';
+import { type Endpoint, listPathParameters } from '../contract/endpoint.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type Schema = {
@@ -47,7 +47,7 @@ type Place = 'pathParams' | 'queryParams' | 'body';
 const listPlaces = ({ method, path, input }: Endpoint): readonly (readonly [Place, (name: string) => boolean])[] => {
   if (method === 'POST') return [['body', () => true]];
   const { properties = {} } = input as Schema;
-  const inPath = new Set(pathParameters(path));
+  const inPath = new Set(listPathParameters(path));
   const places: readonly (readonly [Place, (name: string) => boolean])[] = [
     ['pathParams', (name) => inPath.has(name)],
     ['queryParams', (name) => !inPath.has(name)],
@@ -86,7 +86,7 @@ const makeSchema = (endpoint: Endpoint): Json => {
 
 /** One entry of a catalogue for all paths of an endpoint, as x402 writes their shape; absent where the path is one. */
 const makeTemplate = ({ path }: Endpoint): Json =>
-  pathParameters(path).length === 0 ? {} : { routeTemplate: path.replaceAll(/\{(\w+)\}/g, ':$1') };
+  listPathParameters(path).length === 0 ? {} : { routeTemplate: path.replaceAll(/\{(\w+)\}/g, ':$1') };
 
 export const makeBazaar = (endpoint: Endpoint): Json => ({
   info: { input: describeInput(endpoint), output: { type: 'json', example: makeOutline(endpoint) } },

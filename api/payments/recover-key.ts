@@ -21,7 +21,7 @@ export type Recovery = {
 };
 
 /** The text that the wallet shows and signs (EIP-191). It names the service, so that no other service can request it. */
-export const recoveryMessage = (
+export const writeRecoveryMessage = (
   baseUrl: string,
   { transaction, issuedAt }: Pick<Recovery, 'transaction' | 'issuedAt'>,
 ): string =>
@@ -72,7 +72,7 @@ export const recoverKey = async (
   const payer = recovery.payer.toLowerCase();
   const issuedMs = Date.parse(issuedAt);
   if (!(issuedMs <= nowMs && nowMs < issuedMs + MESSAGE_MS)) return null;
-  if (!(await isSignedBy(payer, recoveryMessage(baseUrl, recovery), { signature, chain }))) return null;
+  if (!(await isSignedBy(payer, writeRecoveryMessage(baseUrl, recovery), { signature, chain }))) return null;
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ receipt_id: string }>(TAKE, [transaction, payer, new Date(issuedMs)]);
     if (rows[0] === undefined) return null;

@@ -70,7 +70,7 @@ export class ClosedAddressError extends Error {
 }
 
 /** The addresses of a host when all of them are public: one that is not spoils the rest. Throws ClosedAddressError. */
-export const publicAddresses = async (
+export const listPublicAddresses = async (
   host: string,
   { resolve, allowsLoopback }: { readonly resolve: Resolve; readonly allowsLoopback: boolean },
 ): Promise<readonly Address[]> => {

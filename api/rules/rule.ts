@@ -119,7 +119,7 @@ export const readDraft = (sent: unknown): RuleDraft => {
 };
 
 /** A rule as its owner is shown it (AG-01). */
-export const ruleJson = (rule: Rule) => ({
+export const toRuleJson = (rule: Rule) => ({
   rule_id: rule.ruleId,
   name: rule.name,
   query: rule.query,

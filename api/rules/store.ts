@@ -10,7 +10,7 @@ import type { AccountAction } from '../accounts/events.ts';
 import { isPlanCode, PLANS, type Plan } from '../contract/plans.ts';
 import type { FreshnessInput } from '../live/bounds.ts';
 import type { Rule, RuleDraft, RuleReason, RuleState, RuleUnits } from './rule.ts';
-import { ruleJson } from './rule.ts';
+import { toRuleJson } from './rule.ts';
 import { derivePhase, isRuleId, makeRuleId } from './rule-id.ts';
 
 export type RuleRow = {
@@ -133,7 +133,7 @@ export const createRule = (
     const values = [ruleId, of.accountId, ...toParameters(draft), derivePhase(ruleId)];
     const { rows } = await client.query<RuleRow>(INSERT, values);
     const rule = fromRow(rows[0] as RuleRow);
-    await client.query(VERSION, [ruleId, rule.version, of.actor, ruleJson(rule)]);
+    await client.query(VERSION, [ruleId, rule.version, of.actor, toRuleJson(rule)]);
     await auditChange(client, rule, { action: 'rule_made', actor: of.actor });
     const reason: RuleReason = draft.enabled ? 'never_evaluated' : 'disabled';
     await client.query(BEGIN_STATE, [ruleId, rule.version, reason, nowMicros()]);
@@ -167,7 +167,7 @@ export const changeRule = (
     const draft: RuleDraft = { ...before, ...change };
     const { rows } = await client.query<RuleRow>(UPDATE, [ruleId, ...toParameters(draft)]);
     const rule = fromRow(rows[0] as RuleRow);
-    await client.query(VERSION, [ruleId, rule.version, actor, ruleJson(rule)]);
+    await client.query(VERSION, [ruleId, rule.version, actor, toRuleJson(rule)]);
     await auditChange(client, rule, { action: 'rule_changed', actor });
     if (!rule.enabled && before.enabled) await moveState(client, rule, 'disabled');
     else if (rule.enabled && (!before.enabled || !isSameQuery(before, rule)))

@@ -4,7 +4,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { NoAnswer, within } from '../../infra/runtime/within.ts';
-import { type Address, ClosedAddressError, publicAddresses, type Resolve, resolveHost } from './public-address.ts';
+import { type Address, ClosedAddressError, listPublicAddresses, type Resolve, resolveHost } from './public-address.ts';
 
 /** From the first byte sent to the head of the answer; a name is looked up within the same time before. */
 const TIMEOUT_MS = 10_000;
@@ -82,7 +82,7 @@ export const callWebhook = async (call: WebhookCall, options: CallOptions): Prom
   if (fault !== null) return { isDelivered: false, words: fault };
   const { resolve = resolveHost, allowsLoopback, timeoutMs = TIMEOUT_MS } = options;
   try {
-    const looked = publicAddresses(new URL(call.url).hostname, { resolve, allowsLoopback });
+    const looked = listPublicAddresses(new URL(call.url).hostname, { resolve, allowsLoopback });
     const addresses = await within(looked, timeoutMs);
     const status = await send(call, addresses, options);
     if (status >= 300 && status < 400)

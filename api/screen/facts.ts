@@ -7,7 +7,7 @@ import type { UnitsMode } from '../../schemas/units.ts';
 import type { StoredReading } from '../history/stored-row.ts';
 import type { Bounds } from '../live/bounds.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
-import { heldReading, lostAt, type VenueView } from '../live/listing-view.ts';
+import { findHeldReading, lostAt, type VenueView } from '../live/listing-view.ts';
 import type { Windows } from './capture.ts';
 
 /** How an answer reads: T, the unit of quantities, freshness bounds. */
@@ -26,14 +26,14 @@ export type Facts = Selected & {
 };
 
 /** The state of each layer named, from the memory copy. */
-export const liveLayers = (
+export const readLiveLayers = (
   view: VenueView,
   { listing }: Pick<Selected, 'listing'>,
   { layers, terms }: { readonly layers: readonly ReadingLayer[]; readonly terms: Terms },
 ): LayerStates => {
   const states: Partial<Record<ReadingLayer, LayerState>> = {};
   for (const layer of layers) {
-    const reading = heldReading(view, listing, { layer, at: terms.at });
+    const reading = findHeldReading(view, listing, { layer, at: terms.at });
     const answer = statusAt({
       reading,
       policy: findListingPolicy(view.capability, layer, versionAt(listing.versions, terms.at)),

@@ -55,7 +55,7 @@ const toState = ({ selected, layer, row }: ReceivedRow, losses: Losses, question
 };
 
 /** By listing id. Rejects as the store does. */
-export const pastLayers = async (question: PastQuestion): Promise<ReadonlyMap<string, LayerStates>> => {
+export const readPastLayers = async (question: PastQuestion): Promise<ReadonlyMap<string, LayerStates>> => {
   const { reader, live, listings, layers, terms } = question;
   const gathering = { reader, live, listings, asked: { mode: 'at', instants: [terms.at] } } as const;
   // Side by side: all of memory is copied before the first statement is answered.

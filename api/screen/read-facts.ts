@@ -5,14 +5,14 @@ import { listingId } from '../../schemas/tables.ts';
 import { refuseHole } from '../history/past.ts';
 import type { HistoryReader, HistoryStore } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
-import { type VenueView, venueView } from '../live/listing-view.ts';
+import { makeVenueView, type VenueView } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 import { type Columns, openSeriesCache, readColumns } from '../series/cache.ts';
 import { isQuantitySpec } from '../series/column-spec.ts';
 import { capture, NO_WINDOWS, type Windows } from './capture.ts';
 import { convertFacts } from './convert-series.ts';
-import { type Facts, type LayerStates, liveLayers, type Terms } from './facts.ts';
-import { pastLayers } from './past-layers.ts';
+import { type Facts, type LayerStates, readLiveLayers, type Terms } from './facts.ts';
+import { readPastLayers } from './past-layers.ts';
 import type { Plan } from './plan.ts';
 import type { Budget } from './screen.ts';
 
@@ -92,12 +92,12 @@ const readLive = (plan: Plan, selected: readonly Selected[], reading: Reading): 
   const views = new Map<string, VenueView>();
   for (const one of selected) {
     const { venue } = one.listing;
-    if (!views.has(venue)) views.set(venue, venueView(live, requireVenue(live, one), terms.at));
+    if (!views.has(venue)) views.set(venue, makeVenueView(live, requireVenue(live, one), terms.at));
   }
   const findView = ({ listing }: Selected): VenueView => views.get(listing.venue) as VenueView;
   const moment: Moment = {
     isBehind: (venue) => views.get(venue)?.stateLag ?? false,
-    layersOf: (one) => liveLayers(findView(one), one, { layers: plan.layers, terms }),
+    layersOf: (one) => readLiveLayers(findView(one), one, { layers: plan.layers, terms }),
     watermarkOf: (venue) => live.watermark(venue) ?? 0,
   };
   return readFactsAt(plan, selected, { reading, moment });
@@ -111,7 +111,7 @@ const readPast = (plan: Plan, selected: readonly Selected[], reading: Reading): 
     const needs = { reader, live, listings: selected, layers: plan.layers, terms, evaluatedAt };
     const [states, columns] = await budget.within(
       Promise.all([
-        pastLayers(needs),
+        readPastLayers(needs),
         readColumns(selected, plan.needs, { reader, live, at: terms.at, now: evaluatedAt }),
       ] satisfies [Promise<unknown>, Promise<Columns>]),
     );

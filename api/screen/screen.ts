@@ -8,7 +8,7 @@ import { because } from './because.ts';
 import type { Facts } from './facts.ts';
 import { type Element, Instrument } from './instrument.ts';
 import type { Plan, Shown } from './plan.ts';
-import { valueObject } from './show.ts';
+import { makeValueObject } from './show.ts';
 import type { Truth, Value } from './values.ts';
 
 /** Longest time without a turn for others. */
@@ -92,7 +92,7 @@ const inOrder =
   };
 
 const listValues = (shown: readonly Shown[], instrument: Instrument, element: Element | null): JsonValue =>
-  new Map(shown.map(({ key, node }) => [key, valueObject(node, instrument, element)]));
+  new Map(shown.map(({ key, node }) => [key, makeValueObject(node, instrument, element)]));
 
 const listCauses = (instrument: Instrument): JsonValue => {
   const { condition } = instrument.plan.query;

@@ -149,7 +149,7 @@ const derivedObject = (node: Node, instrument: Instrument, element: Element | nu
   const atoms = new Map<string, JsonValue>();
   for (const atom of listAtoms(node)) {
     const text = isLeaf(atom) ? String(instrument.plan.slotOf.get(atom)) : JSON.stringify([atom.type, atom.place]);
-    atoms.set(text, valueObject(atom, instrument, element));
+    atoms.set(text, makeValueObject(atom, instrument, element));
   }
   return {
     value: shownValue(value, null),
@@ -254,7 +254,7 @@ const aggregateObject = (node: AggregateNode, instrument: Instrument): Json => {
 };
 
 /** The object of any expression at a listing, or of the instrument with `null`. */
-export const valueObject = (node: Node, instrument: Instrument, element: Element | null): Json => {
+export const makeValueObject = (node: Node, instrument: Instrument, element: Element | null): Json => {
   if (isLeaf(node)) {
     return leafObject(node, instrument.said(node, element), element ?? (instrument.elements[0] as Element));
   }

@@ -79,7 +79,7 @@ export const selectListings = (
 const unique = (named: readonly Named[] | undefined): string[] => [...new Set((named ?? []).map((n) => n.code))].sort();
 
 /** Pairs that were requested by both names and for which nothing was selected (S-05). */
-export const missingPairs = (names: Names, selected: readonly Selected[]): MissingPair[] => {
+export const findMissingPairs = (names: Names, selected: readonly Selected[]): MissingPair[] => {
   const found = new Set<string>();
   for (const { listing, version } of selected) {
     found.add(`i|${version.record.values.instrument}|${listing.venue}`);

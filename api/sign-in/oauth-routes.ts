@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Provider from 'oidc-provider';
 import { formatCount } from '../../schemas/counts.ts';
-import { metadataDocuments } from '../tool-app/metadata.ts';
+import { makeMetadataDocuments } from '../tool-app/metadata.ts';
 import type { AddressMeter } from './address-meter.ts';
 import { DESCRIBED } from './client-metadata.ts';
 import { type Exchange, type Exchanges, type Problem, rewriteForm } from './exchanges.ts';
@@ -177,7 +177,7 @@ export const oauthRoutes =
       await pass(request, reply, { kind: 'revoke', body: readBody(request) });
       return reply;
     });
-    for (const [path, text] of metadataDocuments({ mcpUrl: deps.mcpUrl, authUrl: deps.issuer })) {
+    for (const [path, text] of makeMetadataDocuments({ mcpUrl: deps.mcpUrl, authUrl: deps.issuer })) {
       app.options(path, FOREIGN, (_request, reply) => sendPreflight(reply, 'GET'));
       app.get(path, FOREIGN, (_request, reply) =>
         reply

@@ -4,7 +4,7 @@ import type { Site, SiteModule } from '../account-app/site.ts';
 import { connectPage } from './connect-page.ts';
 import { connectionKeys } from './connection-key.ts';
 import { openSignIn, type SignIn } from './sign-in.ts';
-import { createTokenCheck, tokenCheckRoute } from './token-check.ts';
+import { addTokenCheckRoute, createTokenCheck } from './token-check.ts';
 import { createUnits } from './units.ts';
 
 type Over = { readonly fetch?: typeof fetch };
@@ -31,7 +31,7 @@ export const createSignInModule = (over: Over = {}): SiteModule => ({
   registerInternal: (app, { pool, urls, connectionSecret, nowMs, log }) => {
     if (urls.mcp === null) return;
     const [units, keyOf] = [createUnits(pool), connectionKeys(connectionSecret)];
-    tokenCheckRoute(app, { check: createTokenCheck({ units, keyOf, mcpUrl: urls.mcp, nowMs, log }), log });
+    addTokenCheckRoute(app, { check: createTokenCheck({ units, keyOf, mcpUrl: urls.mcp, nowMs, log }), log });
   },
 });
 

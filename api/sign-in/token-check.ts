@@ -72,7 +72,7 @@ export const createTokenCheck = ({ units: { alone }, keyOf, mcpUrl, nowMs, log }
 export type TokenCheck = ReturnType<typeof createTokenCheck>;
 
 /** Its route on the private listener, which requires the secret. */
-export const tokenCheckRoute = (app: FastifyInstance, { check, log }: { check: TokenCheck; log: Logger }): void => {
+export const addTokenCheckRoute = (app: FastifyInstance, { check, log }: { check: TokenCheck; log: Logger }): void => {
   app.post<{ Body: { token: string } }>(
     '/internal/token-check',
     {

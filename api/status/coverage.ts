@@ -6,7 +6,7 @@ import type { ReadingLayer } from '../../schemas/layers.ts';
 import { findListingPolicy, findPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { heldReading, lostAt, type VenueView, venueView } from '../live/listing-view.ts';
+import { findHeldReading, lostAt, makeVenueView, type VenueView } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 import { SlidingQuantiles } from './sliding-quantiles.ts';
 
@@ -49,7 +49,7 @@ const lookAt = (
   for (const { name } of READINGS) {
     const count = counts.get(name);
     if (count === undefined || findListingPolicy(view.capability, name, version) !== 'on') continue;
-    const reading = heldReading(view, listing, { layer: name, at });
+    const reading = findHeldReading(view, listing, { layer: name, at });
     const { status } = statusAt({
       ...{ reading, policy: 'on', at, stateLag: view.stateLag },
       lostAt: lostAt(view, reading),
@@ -70,7 +70,7 @@ export const lookAtVenue = async (
   venue: LiveVenue,
   { lags, at }: { readonly lags: ReceiptLags; readonly at: Micros },
 ): Promise<readonly LayerCoverage[]> => {
-  const view = venueView(live, venue, at);
+  const view = makeVenueView(live, venue, at);
   const counts = emptyCounts();
   let looked = 0;
   for (const listing of venue.listings.values()) {

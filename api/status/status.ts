@@ -4,7 +4,7 @@ import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
 import { READINGS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
-import { venueState } from '../live/venue-state.ts';
+import { deriveVenueState } from '../live/venue-state.ts';
 import { type LayerCoverage, lookAtVenue, type ReceiptLags } from './coverage.ts';
 import type { ServiceLevels } from './service-levels.ts';
 import type { Quantiles } from './sliding-quantiles.ts';
@@ -80,7 +80,7 @@ const venueStatus = async (
   }: { readonly lags: ReceiptLags; readonly open: readonly IncidentRow[]; readonly days: Days; readonly at: Micros },
 ): Promise<JsonValue> => {
   const { live, levels } = deps;
-  const { state, since } = venueState(live, venue, at);
+  const { state, since } = deriveVenueState(live, venue, at);
   const watermark = live.watermark(venue.venue);
   const coverage = await lookAtVenue(live, venue, { lags, at });
   const incidents = open.filter((incident) => incident.venue === venue.venue);

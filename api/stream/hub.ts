@@ -12,7 +12,7 @@ import { Arrivals } from './arrivals.ts';
 import { DueQueue } from './due-queue.ts';
 import { IdPrinter } from './id-printer.ts';
 import { type Changed, changeListing, findListing, followListing, unfollowListing } from './listing-changes.ts';
-import { HEARTBEAT, heartbeatData, helloData, readyData } from './notices.ts';
+import { HEARTBEAT, makeHeartbeatData, makeHelloData, makeReadyData } from './notices.ts';
 import { isBeyond, parseEventId, startId } from './positions.ts';
 import { Replays } from './replays.ts';
 import { type StreamRequest, selectedBy } from './request.ts';
@@ -178,7 +178,7 @@ export class StreamHub {
     const resumed = id !== null && this.#ring.covers(id.places) && !isBeyond(id.places, this.#places);
     const bufferFrom = this.#ring.from(now);
     const listings = selectedBy(request, this.#live, now).length;
-    stream.add('hello', helloData(stream, this.#live, { listings, resumed, bufferFrom, now }));
+    stream.add('hello', makeHelloData(stream, this.#live, { listings, resumed, bufferFrom, now }));
     if (resumed) {
       stream.commit(lastEventId ?? '');
       this.#replays.begin(stream, id, now);
@@ -202,7 +202,7 @@ export class StreamHub {
 
   /** The picture of the stream is complete. */
   #complete(stream: Stream, snapshots: number, now: Micros): void {
-    stream.add('ready', readyData(stream, this.#live, { snapshots, now }));
+    stream.add('ready', makeReadyData(stream, this.#live, { snapshots, now }));
     stream.commit(this.#printId(stream, now));
     stream.flush();
   }
@@ -370,7 +370,7 @@ export class StreamHub {
 
   #heartbeat(stream: Stream, now: Micros): void {
     stream.heartbeatAt = now;
-    stream.add('heartbeat', heartbeatData(stream, this.#live, now));
+    stream.add('heartbeat', makeHeartbeatData(stream, this.#live, now));
     stream.commit(this.#idOf(stream, now));
     if (stream.isInScope()) void this.#checkKey(stream);
     else stream.end('rotate');

@@ -4,7 +4,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry } from '../../schemas/topics.ts';
 import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { listingRecord } from '../operations/listing-record.ts';
+import { makeListingRecord } from '../operations/listing-record.ts';
 import { selectedAs, selectedBy } from './request.ts';
 import type { Stream } from './stream.ts';
 import type { Track } from './track.ts';
@@ -53,7 +53,7 @@ const sendListing = (
   if (version === null) return;
   const capability = versionAt(live.venue(listing.venue)?.capabilities ?? [], at);
   const { units, numberFormat } = stream.request.format;
-  const record = listingRecord(listing, { version, capability }, { at, units, includeRaw: false, mark: null });
+  const record = makeListingRecord(listing, { version, capability }, { at, units, includeRaw: false, mark: null });
   const { venue, venueSymbol } = listing;
   const { instrument } = version.record.values;
   stream.add('listing', writeJson({ venue, venue_symbol: venueSymbol, instrument, change, record }, { numberFormat }));

@@ -5,7 +5,7 @@ import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { printBounds } from '../live/bounds.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { catalogueVersion } from '../operations/catalogue-version.ts';
+import { computeCatalogueVersion } from '../operations/catalogue-version.ts';
 import type { StreamRequest } from './request.ts';
 import type { Stream } from './stream.ts';
 
@@ -22,7 +22,7 @@ const servedAt = ({ venues }: StreamRequest, live: LiveMemory, now: Micros): Mic
   return least;
 };
 
-export const helloData = (
+export const makeHelloData = (
   stream: Stream,
   live: LiveMemory,
   {
@@ -40,7 +40,7 @@ export const helloData = (
   return writeJson({
     stream_id: stream.id,
     evaluated_at: formatInstant(now),
-    catalogue: catalogueVersion(live, now),
+    catalogue: computeCatalogueVersion(live, now),
     units: format.units,
     freshness: byKey(
       Object.fromEntries(bounds.map(([layer, bound]) => [LAYERS[layer as ReadingLayer].recordName, bound])),
@@ -54,7 +54,7 @@ export const helloData = (
 };
 
 /** `snapshots` is how many were sent. */
-export const readyData = (
+export const makeReadyData = (
   stream: Stream,
   live: LiveMemory,
   { snapshots, now }: { snapshots: number; now: Micros },
@@ -65,7 +65,7 @@ export const readyData = (
     served_at: instantOrNull(servedAt(stream.request, live, now)),
   });
 
-export const heartbeatData = ({ request }: Stream, live: LiveMemory, now: Micros): string => {
+export const makeHeartbeatData = ({ request }: Stream, live: LiveMemory, now: Micros): string => {
   const served = servedAt(request, live, now);
   const connections = request.venues.map((code) => {
     const spans = live.venue(code)?.connections.newestBySlot().values() ?? [];

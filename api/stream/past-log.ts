@@ -3,7 +3,7 @@
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
 import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
-import { venueView } from '../live/listing-view.ts';
+import { makeVenueView } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { EventId } from './positions.ts';
 import { type StreamRequest, selectedAs, selectedBy } from './request.ts';
@@ -66,7 +66,7 @@ export class PastLog {
     // The version that comes after the id may have been written before the instant: what it switches off was not known.
     const written = this.#written.get(listingKey(code, track.listing.venueSymbol)) ?? Number.POSITIVE_INFINITY;
     const at = Math.min(id.sentAt, written - 1);
-    const view = { ...venueView(live, venue, at), stateLag: false };
+    const view = { ...makeVenueView(live, venue, at), stateLag: false };
     return track.status({ view, reading, at });
   }
 

@@ -1,7 +1,7 @@
 // Replays from the ring what a resuming stream has missed: listing changes, readings and rows in order, then the statuses that differ (ST-05).
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place, Reading } from '../../schemas/topics.ts';
-import { venueView } from '../live/listing-view.ts';
+import { makeVenueView } from '../live/listing-view.ts';
 import {
   type Changed,
   changeListing,
@@ -117,7 +117,7 @@ export class Replay {
       const { status } = this.#know(track);
       const [venue, version] = [live.venue(track.listing.venue), track.version(now)];
       if (venue === undefined || version === null || (status !== null && isSame(status, track.told))) continue;
-      const sight = { view: venueView(live, venue, now), reading: track.reading, at: now };
+      const sight = { view: makeVenueView(live, venue, now), reading: track.reading, at: now };
       this.#stream.add('update', track.data(sight, version, 'status'), track.key);
     }
   }
@@ -183,7 +183,7 @@ export class Replay {
     const { live } = this.#changed;
     const venue = live.venue(listing.venue);
     const at = Math.max(from, reading?.received_at ?? from);
-    return venue === undefined ? null : { view: { ...venueView(live, venue, at), stateLag: false }, reading, at };
+    return venue === undefined ? null : { view: { ...makeVenueView(live, venue, at), stateLag: false }, reading, at };
   }
 
   #know(track: Track<Stream>): Known {

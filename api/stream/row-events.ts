@@ -9,7 +9,7 @@ import type { ListingVersion, LiveEntry, Row } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark } from '../../schemas/units.ts';
 import { noVolumeReason, whyMissing } from '../history/candle-rows.ts';
 import { type LiveListing, versionAt } from '../live/listing-book.ts';
-import { presentMark, venueView } from '../live/listing-view.ts';
+import { findPresentMark, makeVenueView } from '../live/listing-view.ts';
 import { figureOrNull, type Mark, makeConversion, orNone, unitCounted, valueRule } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Format } from './request.ts';
@@ -169,7 +169,8 @@ export class RowBatches {
       let batch = this.#batches.get(key);
       if (batch === undefined) {
         const version = versionAt(listing.versions, row.instants.recorded_at ?? row.at) ?? selected.version;
-        const mark = () => presentMark(venueView(this.#live, venue, now), listing, { at: now, bounds: format.bounds });
+        const mark = () =>
+          findPresentMark(makeVenueView(this.#live, venue, now), listing, { at: now, bounds: format.bounds });
         batch = { kind, context: { listing, version, format, mark }, rows: [], streams: new Set() };
         this.#batches.set(key, batch);
       }

@@ -2,7 +2,7 @@
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveListing } from '../live/listing-book.ts';
-import { venueView } from '../live/listing-view.ts';
+import { makeVenueView } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { DueQueue } from './due-queue.ts';
 import { gapData, type Stream } from './stream.ts';
@@ -81,7 +81,7 @@ export class TrackBoard {
   sight({ listing, layer }: StreamTrack, at: Micros): Sight | null {
     const venue = this.#live.venue(listing.venue);
     if (venue === undefined) return null;
-    return { view: venueView(this.#live, venue, at), reading: listing.readings.get(layer), at };
+    return { view: makeVenueView(this.#live, venue, at), reading: listing.readings.get(layer), at };
   }
 
   /** Adds a snapshot of the track to the step of a stream; false when there is none to give. */

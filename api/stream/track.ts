@@ -6,7 +6,7 @@ import { findListingPolicy } from '../../schemas/policies.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { heldAt, layerState, lostAt, type VenueView } from '../live/listing-view.ts';
+import { heldAt, lostAt, makeLayerState, type VenueView } from '../live/listing-view.ts';
 import type { Format } from './request.ts';
 
 export type Change = 'value' | 'status' | 'both';
@@ -80,7 +80,11 @@ export class Track<Reader> {
       layer: LAYERS[layer].recordName,
       rev: reading?.rev ?? 0,
       change,
-      state: layerState(view, { listing, version }, { layer, reading, options: { ...format, at, includeRaw: false } }),
+      state: makeLayerState(
+        view,
+        { listing, version },
+        { layer, reading, options: { ...format, at, includeRaw: false } },
+      ),
     };
     return writeJson(body, { numberFormat: format.numberFormat });
   }

@@ -7,7 +7,7 @@ import { readPath, readQuery } from '../contract/request-url.ts';
 import { parseKeepingDigits } from './digits.ts';
 import { createExchange, refuseRequest } from './exchange.ts';
 import type { McpDeps } from './mcp-server.ts';
-import { metadataDocuments } from './metadata.ts';
+import { makeMetadataDocuments } from './metadata.ts';
 import {
   admitRequest,
   isAdmitted,
@@ -35,7 +35,7 @@ const sendRefused = (reply: FastifyReply, { status, headers, body }: Refused): F
 const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 
-type Documents = ReturnType<typeof metadataDocuments>;
+type Documents = ReturnType<typeof makeMetadataDocuments>;
 
 /** Step 1 of T-07. The documents of sign-in are for pages of any origin, whose browsers may send a preflight before they read. */
 const addHostCheck = (app: FastifyInstance, deps: ToolAppDeps, documents: Documents): void => {
@@ -134,7 +134,7 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
       throw Object.assign(new Error('unreadable body'), { statusCode: 400 });
     }
   });
-  const documents = metadataDocuments(deps);
+  const documents = makeMetadataDocuments(deps);
   addHostCheck(app, deps, documents);
   await addCors(app);
   addRefusals(app, deps, path);

@@ -33,7 +33,7 @@ const serverDocument = (issuer: string) => ({
 });
 
 /** By path. */
-export const metadataDocuments = (addresses: Addresses): ReadonlyMap<string, string> => {
+export const makeMetadataDocuments = (addresses: Addresses): ReadonlyMap<string, string> => {
   const resource = JSON.stringify(resourceDocument(addresses));
   const { authUrl } = addresses;
   return new Map([

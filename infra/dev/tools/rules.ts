@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
 import { checkRule, fetchCodes } from '../../../api/rules/check-rule.ts';
-import { type Rule, readDraft, ruleJson } from '../../../api/rules/rule.ts';
+import { type Rule, readDraft, toRuleJson } from '../../../api/rules/rule.ts';
 import {
   changeRule,
   createRule,
@@ -67,13 +67,13 @@ const required = (text: string | undefined, what: string): string => {
 };
 
 const formatLine = (rule: Rule): string => {
-  const { rule_id, interval, name, query } = ruleJson(rule);
+  const { rule_id, interval, name, query } = toRuleJson(rule);
   const marks = [rule.enabled ? 'enabled ' : 'disabled', rule.shared ? 'shared' : 'own   '];
   return [rule_id, rule.accountId, ...marks, interval.padEnd(4), name, query].join('  ');
 };
 
 const one = (rule: Rule): Output => ({
-  json: { account_id: rule.accountId, ...ruleJson(rule) },
+  json: { account_id: rule.accountId, ...toRuleJson(rule) },
   text: formatLine(rule),
 });
 

@@ -51,7 +51,7 @@ const quote = (at: string): string => `'${at}'`;
 
 type Slice = { readonly from: Micros; readonly to: Micros };
 const sliceDay = (day: string, rows: number): Slice[] => {
-  const { from: begin } = daySlice(day);
+  const { from: begin } = parseDaySlice(day);
   const count = Math.min(MOST_SLICES, Math.max(1, Math.ceil(rows / SLICE_ROWS)));
   const width = Math.ceil(MICROS_PER_DAY / count);
   return Array.from({ length: count }, (_, at) => ({
@@ -71,7 +71,7 @@ export const sliceConditions = ({ table, designated, dayIncludes }: AnchoredTabl
 };
 
 /** Throws for a text that is no day. */
-export const daySlice = (day: string): Slice => {
+export const parseDaySlice = (day: string): Slice => {
   const from = parseInstant(day);
   if (from === null) throw new Error(`"${day}" is no day such as 2026-01-15`);
   return { from, to: from + MICROS_PER_DAY };
@@ -249,7 +249,7 @@ export async function* readLeafRows(source: LeafSource, question: LeafQuestion):
 /** Number of leaves, by the same rules. */
 export const countLeafRows = async ({ questdb, namespace }: LeafSource, question: LeafQuestion): Promise<number> => {
   const table = tableName(namespace, question.table.table);
-  const text = `SELECT count() FROM '${table}' WHERE ${makeCondition(question, daySlice(question.day))}`;
+  const text = `SELECT count() FROM '${table}' WHERE ${makeCondition(question, parseDaySlice(question.day))}`;
   const [line] = await questdb.query({ text, values: [question.listing] });
   return Number(line?.[0] ?? 0);
 };

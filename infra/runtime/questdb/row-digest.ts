@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { type AnchoredTable, listStored, type StoredColumn } from '../../../schemas/anchored.ts';
 import { tableName } from '../../../schemas/tables.ts';
-import { daySlice, type LeafQuestion, type LeafSource, makeCondition } from './leaf-rows.ts';
+import { type LeafQuestion, type LeafSource, makeCondition, parseDaySlice } from './leaf-rows.ts';
 
 /**
  * Odd, so that a change of any single number changes the sum for certain; drawn by each process, so that nobody can choose several changes
@@ -66,7 +66,7 @@ const PARTS = 2;
 export const digestLeafRows = async ({ questdb, namespace }: LeafSource, question: LeafQuestion): Promise<string> => {
   const { table, listing, day } = question;
   const select = selectDigest(table, tableName(namespace, table.table));
-  const { from, to } = daySlice(day);
+  const { from, to } = parseDaySlice(day);
   const width = (to - from) / PARTS;
   const parts = Array.from({ length: PARTS }, async (_, at) => {
     const condition = makeCondition(question, { from: from + at * width, to: from + (at + 1) * width });

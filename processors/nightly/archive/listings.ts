@@ -1,5 +1,5 @@
 // Lists the listings with rows on a day, and their instruments.
-import { daySlice, type LeafSource, sliceConditions } from '../../../infra/runtime/questdb/leaf-rows.ts';
+import { type LeafSource, parseDaySlice, sliceConditions } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import type { AnchoredTable } from '../../../schemas/anchored.ts';
 import { tableName } from '../../../schemas/tables.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
@@ -31,7 +31,7 @@ export const readDayListings = async (
   table: AnchoredTable,
   { day, instruments }: { readonly day: Day; readonly instruments: ReadonlyMap<string, string> },
 ): Promise<readonly DayListing[]> => {
-  const conditions = sliceConditions(table, daySlice(day)).join(' AND ');
+  const conditions = sliceConditions(table, parseDaySlice(day)).join(' AND ');
   const text = `SELECT DISTINCT listing FROM '${tableName(namespace, table.table)}' WHERE ${conditions}`;
   const lines = await questdb.query({ text });
   return lines

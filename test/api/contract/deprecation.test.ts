@@ -1,14 +1,14 @@
 // Headers of an endpoint that will go (VER-01).
 import t from 'tap';
-import { deprecationHeaders } from '../../../api/contract/deprecation.ts';
+import { makeDeprecationHeaders } from '../../../api/contract/deprecation.ts';
 
 t.test('an announced end is stated with its day, its date and its announcement', (t) => {
-  t.same(deprecationHeaders({ announced: '2026-01-01', sunset: '2026-06-30' }, 'https://api.test'), {
+  t.same(makeDeprecationHeaders({ announced: '2026-01-01', sunset: '2026-06-30' }, 'https://api.test'), {
     deprecation: '@1767225600',
     sunset: 'Tue, 30 Jun 2026 00:00:00 GMT',
     link: '<https://api.test/changelog.json>; rel="deprecation"; type="application/json"',
   });
-  t.throws(() => deprecationHeaders({ announced: '2026-01-01', sunset: '2026-06-29' }, ''), /180 days/);
-  t.throws(() => deprecationHeaders({ announced: '2026-13-01', sunset: '2027-06-29' }, ''), /no day/);
+  t.throws(() => makeDeprecationHeaders({ announced: '2026-01-01', sunset: '2026-06-29' }, ''), /180 days/);
+  t.throws(() => makeDeprecationHeaders({ announced: '2026-13-01', sunset: '2027-06-29' }, ''), /no day/);
   t.end();
 });

@@ -1,7 +1,7 @@
 // A duplicate member is a fault on every endpoint with a body, reported together with all others; nothing else counts as one (N-13, E-01).
 import fc from 'fast-check';
 import t from 'tap';
-import { repeatedMembers } from '../../../api/data-app/repeated-members.ts';
+import { findRepeatedMembers } from '../../../api/data-app/repeated-members.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { LAYERS, READING_LAYERS } from '../../../schemas/layers.ts';
 import { market, testApp } from '../live-fixture.ts';
@@ -30,22 +30,22 @@ const findRepeats = (names: readonly string[]): string[] => [
 t.test('finds what an object names twice, and only that', (t) => {
   fc.assert(
     fc.property(tree.object as fc.Arbitrary<Made>, ({ text: json, members }) => {
-      const found = repeatedMembers(json).filter((path) => path.length === 1);
+      const found = findRepeatedMembers(json).filter((path) => path.length === 1);
       t.ok(JSON.parse(json));
       return JSON.stringify(found.flat()) === JSON.stringify(findRepeats(members.map(([name]) => name)));
     }),
     { numRuns: 500 },
   );
   fc.assert(
-    fc.property(fc.jsonValue(), (value) => repeatedMembers(JSON.stringify(value)).length === 0),
+    fc.property(fc.jsonValue(), (value) => findRepeatedMembers(JSON.stringify(value)).length === 0),
     { numRuns: 500 },
   );
   const deep = 25_000;
   const nested = `${'['.repeat(deep)}{${Array.from({ length: 1_000 }, (_, i) => `"${i % 500}":0`).join()}}${']'.repeat(deep)}`;
-  const found = repeatedMembers(nested);
+  const found = findRepeatedMembers(nested);
   t.equal(found.length, 20, 'as many as an answer contains');
   t.ok(found.every(({ length }) => length <= 64));
-  t.same(repeatedMembers('{"a":[1,{"b":{"c":1,"\\u0063":2,"c":3}},{"c":1}],"a":0}'), [['a', 1, 'b', 'c'], ['a']]);
+  t.same(findRepeatedMembers('{"a":[1,{"b":{"c":1,"\\u0063":2,"c":3}},{"c":1}],"a":0}'), [['a', 1, 'b', 'c'], ['a']]);
   t.end();
 });
 

@@ -5,9 +5,9 @@ import { acceptedFormat } from '../../../api/data-app/row-formats.ts';
 import { countRows, whatFits } from '../../../api/history/answer.ts';
 import { listRuns } from '../../../api/history/gather.ts';
 import { rawLimits } from '../../../api/history/limits.ts';
-import { fittingShare } from '../../../api/history/past.ts';
+import { computeFittingShare } from '../../../api/history/past.ts';
 import { readParameters } from '../../../api/history/request.ts';
-import { type RowQuestion, rowObject } from '../../../api/history/row-object.ts';
+import { makeRowObject, type RowQuestion } from '../../../api/history/row-object.ts';
 import {
   answerPeriods,
   answerRaw,
@@ -202,8 +202,8 @@ t.test('a hint names no window shorter than a period, and no instants that do no
   const instants = { mode: 'at', instants: [NOW - 1_000_000, NOW] } as const;
   t.match(whatFits(instants, 0.6), /^About 1 instant fits/);
   t.match(whatFits(instants, 0.4), /^Narrow where or layers/);
-  t.ok(fittingShare({ bytes: 100_000, limit: 50_000 }, 10) < 0.475, 'what is not rows does not shrink');
-  t.equal(fittingShare({ bytes: 100_000, limit: 3_000 }, 10), 0);
+  t.ok(computeFittingShare({ bytes: 100_000, limit: 50_000 }, 10) < 0.475, 'what is not rows does not shrink');
+  t.equal(computeFittingShare({ bytes: 100_000, limit: 3_000 }, 10), 0);
   t.end();
 });
 
@@ -259,7 +259,7 @@ t.test('of several reasons of a row the first of L-07 wins, whichever they are',
               ...{ retentionFrom: isKept ? NOW - 1 : NOW + 1, allowStale: false, mark: () => null },
               version: listing('binance', listingValues()),
             };
-            const { reason } = rowObject(question, { includeGaps: true }) as { readonly reason?: string };
+            const { reason } = makeRowObject(question, { includeGaps: true }) as { readonly reason?: string };
             t.equal(
               reason,
               REASONS.find((one) => holds.includes(one)),

@@ -1,7 +1,7 @@
 // The state of a venue as a function of time, and since when it has been what it is (V-01).
 import fc from 'fast-check';
 import t from 'tap';
-import { venueState } from '../../../api/live/venue-state.ts';
+import { deriveVenueState } from '../../../api/live/venue-state.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Span } from '../../../schemas/topics.ts';
 import { capability, Feed, NOW } from '../live-fixture.ts';
@@ -52,7 +52,7 @@ t.test('`state_since` is the last change of the state, whatever opened and close
       feed.watermark('binance', watermark);
       const venue = feed.memory.venue('binance');
       if (venue === undefined) throw new Error('not served');
-      const found = venueState(feed.memory, venue, NOW);
+      const found = deriveVenueState(feed.memory, venue, NOW);
       const instants: Micros[] = [];
       for (let i = 0; i < UNITS; i++) instants.push(START + i * UNIT);
       for (let s = 20; s >= 0; s--) instants.push(NOW - s * SECOND);

@@ -1,7 +1,7 @@
 // Payments of wallets that are contracts: the contract decides which signature it accepts, by the facilitator and when settling (P-05, ERC-1271).
 import t from 'tap';
 import { openPaymentChain } from '../../../api/payments/chain.ts';
-import { recoverKey, recoveryMessage } from '../../../api/payments/recover-key.ts';
+import { recoverKey, writeRecoveryMessage } from '../../../api/payments/recover-key.ts';
 import { deployWallet, lengthened } from '../../support/contract-wallet.ts';
 import { startPaymentWorld } from '../../support/payment-world.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -47,7 +47,7 @@ t.test('a payment of a contract wallet is good when its contract accepts it', as
     const chain = openPaymentChain(world.rpcUrl);
     const [baseUrl, nowMs] = ['http://api.test', Date.now()];
     const issued = { transaction, issuedAt: new Date(nowMs - 1_000).toISOString() };
-    const message = recoveryMessage(baseUrl, issued);
+    const message = writeRecoveryMessage(baseUrl, issued);
     const recover = async (account: typeof owner) =>
       recoverKey(
         { ...issued, payer: from, signature: await account.signMessage({ message }) },

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { linkKey } from '../../../api/accounts/link-key.ts';
 import { openPaymentChain } from '../../../api/payments/chain.ts';
-import { type Recovery, recoverKey, recoveryMessage } from '../../../api/payments/recover-key.ts';
+import { type Recovery, recoverKey, writeRecoveryMessage } from '../../../api/payments/recover-key.ts';
 import { startPaymentWorld } from '../../support/payment-world.ts';
 import { offersFor, send, sign, startPaidApi, withPayment } from './paid-api.ts';
 
@@ -20,7 +20,7 @@ t.test('a lost key is replaced once a signed message, with the same expiry', asy
   const [nowMs, minute] = [Date.now(), 60_000];
   const signed = async (account: typeof buyer, ageMs: number, over: Partial<Recovery> = {}): Promise<Recovery> => {
     const issued = { transaction, issuedAt: new Date(nowMs - ageMs).toISOString() };
-    const signature = await account.signMessage({ message: recoveryMessage(BASE_URL, { ...issued, ...over }) });
+    const signature = await account.signMessage({ message: writeRecoveryMessage(BASE_URL, { ...issued, ...over }) });
     return { ...issued, payer: buyer.address, signature, ...over };
   };
   const recover = async (recovery: Recovery) => recoverKey(recovery, { pool, chain, baseUrl: BASE_URL, nowMs });

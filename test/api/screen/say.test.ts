@@ -3,14 +3,14 @@ import t from 'tap';
 import { compile } from '../../../api/language/compile.ts';
 import { FIELDS } from '../../../api/language/fields.ts';
 import { makeBounds } from '../../../api/live/bounds.ts';
-import { venueView } from '../../../api/live/listing-view.ts';
+import { makeVenueView } from '../../../api/live/listing-view.ts';
 import type { LiveVenue } from '../../../api/live/memory.ts';
 import { NO_WINDOWS, type Windows } from '../../../api/screen/capture.ts';
-import { liveLayers } from '../../../api/screen/facts.ts';
+import { readLiveLayers } from '../../../api/screen/facts.ts';
 import { Instrument } from '../../../api/screen/instrument.ts';
 import { makePlan } from '../../../api/screen/plan.ts';
 import { UNIT_UNKNOWN_AT } from '../../../api/screen/series.ts';
-import { valueObject } from '../../../api/screen/show.ts';
+import { makeValueObject } from '../../../api/screen/show.ts';
 import { toNumber, unknown, type Value } from '../../../api/screen/values.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
@@ -28,8 +28,8 @@ const bitcoin = ({ memory }: Feed, expression: string, units: UnitsMode, windows
   const names = { base: [{ code: 'BTC', origin: { path: '' } }] };
   const terms = { at: NOW, units, bounds: makeBounds(undefined) };
   const facts = selectListings(names, directory, { at: NOW }).map((selected) => {
-    const view = venueView(memory, memory.venue(selected.listing.venue) as LiveVenue, NOW);
-    const layers = liveLayers(view, selected, { layers: plan.layers, terms });
+    const view = makeVenueView(memory, memory.venue(selected.listing.venue) as LiveVenue, NOW);
+    const layers = readLiveLayers(view, selected, { layers: plan.layers, terms });
     return { ...selected, terms, layers, windows };
   });
   return { instrument: new Instrument('BTC-PERP', plan, facts), node: query.select[0] as never };
@@ -50,14 +50,14 @@ const show = (
 ): Record<string, unknown>[] => {
   const { instrument, node } = bitcoin(feed, expression, units, windows);
   return instrument.elements.map(
-    (element) => JSON.parse(writeJson(valueObject(node, instrument, element))) as Record<string, unknown>,
+    (element) => JSON.parse(writeJson(makeValueObject(node, instrument, element))) as Record<string, unknown>,
   );
 };
 
 /** The value object of an expression of the instrument. */
 const showWhole = (feed: Feed, expression: string, units: UnitsMode = 'published'): unknown => {
   const { instrument, node } = bitcoin(feed, expression, units);
-  return JSON.parse(writeJson(valueObject(node, instrument, null)));
+  return JSON.parse(writeJson(makeValueObject(node, instrument, null)));
 };
 
 const both = (value: number): Value[] => [toNumber(value), toNumber(value)];

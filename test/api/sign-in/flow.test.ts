@@ -1,6 +1,6 @@
 // The whole way of an agent's client over fetch alone: found, registered, allowed, tokens, renewal, revocation (T-07 to T-10).
 import t from 'tap';
-import { metadataDocuments } from '../../../api/tool-app/metadata.ts';
+import { makeMetadataDocuments } from '../../../api/tool-app/metadata.ts';
 import {
   authorizeUrl,
   checkToken,
@@ -31,12 +31,12 @@ t.test('a client finds the sign-in, registers, is allowed, renews and leaves', a
   const owner = await signUp(service);
 
   // Found.
-  for (const [path, text] of metadataDocuments({ mcpUrl, authUrl })) {
+  for (const [path, text] of makeMetadataDocuments({ mcpUrl, authUrl })) {
     const document = await fetch(`${authUrl}${path}`);
     t.equal(document.headers.get('access-control-allow-origin'), '*');
     t.equal(await document.text(), text, path);
   }
-  const documents = [...metadataDocuments({ mcpUrl, authUrl }).keys()].map((path) => [path, 'GET'] as const);
+  const documents = [...makeMetadataDocuments({ mcpUrl, authUrl }).keys()].map((path) => [path, 'GET'] as const);
   const posted = ['/oauth/register', '/oauth/token', '/oauth/revoke'].map((path) => [path, 'POST'] as const);
   for (const [path, method] of [...documents, ...posted]) {
     const wanted = ['content-type', 'mcp-protocol-version'];
