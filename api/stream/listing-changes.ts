@@ -63,10 +63,10 @@ export const findListing = (live: LiveMemory, { listing: version }: LiveEntry): 
   version === null ? undefined : live.venue(version.venue)?.listings.get(version.venue_symbol);
 
 /** The present. A version holds as soon as it is read, also where this node's clock is behind that of the log. */
-const presentMoment = (stream: Stream, { versions }: LiveListing, { board, now }: Changed): Moment => ({
-  at: Math.max(now, versions.at(-1)?.written_at ?? now),
-  sendSnapshot: (track) => void board.sendSnapshot(stream, track, now),
-});
+const presentMoment = (stream: Stream, { versions }: LiveListing, { board, now }: Changed): Moment => {
+  const at = Math.max(now, versions.at(-1)?.written_at ?? now);
+  return { at, sendSnapshot: (track) => void board.sendSnapshot(stream, track, at) };
+};
 
 /** Handles a version of a listing, or its end: follows it, lets it go, or sends its new record; at present, or at a moment that is replayed. */
 export const changeListing = (
@@ -86,7 +86,7 @@ export const changeListing = (
   } else if (before === null) {
     if (stream.selected.size >= stream.request.plan.limits.stream_listings) return;
     sendListing(stream, listing, { live, change: 'added', at });
-    followListing(stream, after, changed);
+    followListing(stream, after, moment === undefined ? { ...changed, now: at } : changed);
     sendSnapshots(stream, key, sendSnapshot);
   } else if (after.version.written_at !== before.version.written_at) {
     changed.awaitEnd(after);

@@ -314,6 +314,31 @@ t.test('follows listings that are added, changed and delisted', async (t) => {
   t.match(ended?.data, { change: 'delisted', venue_symbol: 'ETHUSDT', record: { delisted_at: /^2026/ } });
 });
 
+t.test(
+  "a listing's version holds once it is read, also where the clock of the node is behind that of the log (ST-03, ST-08)",
+  async (t) => {
+    const bench = await Bench.open(t);
+    const client = await bench.ready('where=venue%20%3D%20binance&layers=mark,oi');
+    bench.pass(SECOND);
+    const values = { instrument: 'SOL-PERP', venue_symbol: 'SOLUSDT', base: 'SOL', not_published: ['oi'] };
+    const sol = listingValues(values);
+    bench.feed.list(listing('binance', sol, { writtenAt: bench.now + 30_000 }));
+    await client.untilCount('listing', 1);
+    bench.mark('SOLUSDT', 1);
+    await client.untilCount('update', 1);
+    const told = client.events.filter(({ data }) => data.venue_symbol === 'SOLUSDT');
+    t.same(
+      told.map(({ event, data }) => [event, data.layer, (data.state as { reason?: string } | undefined)?.reason]),
+      [
+        ['listing', undefined, undefined],
+        ['snapshot', 'mark', 'no_value'],
+        ['snapshot', 'oi', 'venue_capability'],
+        ['update', 'mark', undefined],
+      ],
+    );
+  },
+);
+
 t.test('beats every 15 seconds with its lag and the venues that are up', async (t) => {
   const bench = await Bench.open(t);
   const client = await bench.ready(BTC);
