@@ -45,6 +45,8 @@ class ReferenceFollower implements Reference {
   readonly #backoff: Backoff;
   #waiting = new AbortController();
   #askedMs = performance.now();
+  /** When all listings are requested again, whether or not all requests of the last round were answered. */
+  #dueMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReferenceOptions) {
     this.#options = options;
@@ -53,7 +55,9 @@ class ReferenceFollower implements Reference {
   }
 
   hurry(): void {
-    if (performance.now() - this.#askedMs >= HURRY_MS) this.#waiting.abort();
+    if (performance.now() - this.#askedMs < HURRY_MS) return;
+    this.#dueMs = Number.NEGATIVE_INFINITY;
+    this.#waiting.abort();
   }
 
   stop(): void {
@@ -61,17 +65,24 @@ class ReferenceFollower implements Reference {
   }
 
   async #run(): Promise<void> {
-    const { venue, endpoints } = this.#options;
     let failed: readonly VenueRequest[] = [];
     while (!this.#over.signal.aborted) {
       this.#askedMs = performance.now();
-      failed = await this.#askAll(failed.length > 0 ? failed : venue.reference(endpoints));
+      failed = await this.#askAll(this.#listRequests(failed));
       if (failed.length === 0) this.#backoff.reset();
-      const waitMs = failed.length > 0 ? this.#backoff.next() : venue.referenceEveryMs;
+      const waitMs = failed.length > 0 ? this.#backoff.next() : this.#options.venue.referenceEveryMs;
       this.#waiting = new AbortController();
       const signal = AbortSignal.any([this.#over.signal, this.#waiting.signal]);
       await pauseUnlessAborted(waitMs, signal);
     }
+  }
+
+  /** The requests that failed, or all when it is time for them: a scope that never answers does not hold up the others. */
+  #listRequests(failed: readonly VenueRequest[]): readonly VenueRequest[] {
+    const { venue, endpoints } = this.#options;
+    if (failed.length > 0 && this.#askedMs < this.#dueMs) return failed;
+    this.#dueMs = this.#askedMs + venue.referenceEveryMs;
+    return venue.reference(endpoints);
   }
 
   /** Sends the requests in order and returns the failed ones. A host's later answers build on its earlier ones, so they are retried together. */

@@ -1,7 +1,8 @@
 // Listings that the collector follows: one whose row cannot be read is followed as it was, one that is absent no longer.
 import t from 'tap';
 import { followReference } from '../../../ingest/feed/reference.ts';
-import type { RestClient } from '../../../ingest/feed/rest-client.ts';
+import { type RestClient, RestError } from '../../../ingest/feed/rest-client.ts';
+import type { VenueRequest } from '../../../ingest/venues/contract/listings.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { waitFor } from '../../support/wait.ts';
 import { paper, silentLog } from '../paper-venue.ts';
@@ -20,6 +21,23 @@ const venue: Venue = {
   },
 };
 
+const follow = (
+  of: Venue,
+  ask: (request: VenueRequest) => Promise<Buffer>,
+  onListings: (symbols: string) => void,
+): ReturnType<typeof followReference> =>
+  followReference({
+    venue: of,
+    endpoints: { rest: 'http://localhost' },
+    rest: { ask } as unknown as RestClient,
+    source: { response: () => undefined } as never,
+    ready: async () => undefined,
+    nowMicros: () => 1,
+    onListings: (listings) => onListings(listings.map(({ venue_symbol }) => venue_symbol).join()),
+    random: () => 0.999,
+    log: silentLog,
+  });
+
 t.test('a listing whose row cannot be read is followed until it is absent', async (t) => {
   const answers = [
     ['A', 'B'],
@@ -31,20 +49,33 @@ t.test('a listing whose row cannot be read is followed until it is absent', asyn
   ];
   const followed: string[] = [];
   let asked = 0;
-  const reference = followReference({
+  const reference = follow(
     venue,
-    endpoints: { rest: 'http://localhost' },
-    rest: {
-      ask: async () => Buffer.from(JSON.stringify(answers[Math.min(asked++, answers.length - 1)])),
-    } as unknown as RestClient,
-    source: { response: () => undefined } as never,
-    ready: async () => undefined,
-    nowMicros: () => 1,
-    onListings: (listings) => void followed.push(listings.map(({ venue_symbol }) => venue_symbol).join()),
-    random: () => 0,
-    log: silentLog,
-  });
+    async () => Buffer.from(JSON.stringify(answers[Math.min(asked++, answers.length - 1)])),
+    (symbols) => void followed.push(symbols),
+  );
   await waitFor('each answer', () => followed.length >= answers.length);
   reference.stop();
   t.same(followed.slice(0, answers.length), ['A,B', 'A,B', 'A,B', 'A,B', 'A,B', 'A']);
+});
+
+t.test('the listings of one host are asked for in their time while another host answers nothing', async (t) => {
+  const [up, down] = ['http://up', 'http://down'].map(
+    (host) => ({ method: 'GET', url: `${host}/l`, weight: 1 }) as const,
+  );
+  const asked: string[] = [];
+  const answers = [['A'], ['A', 'NEW']];
+  const followed: string[] = [];
+  const reference = follow(
+    { ...venue, reference: () => [up, down] as VenueRequest[] },
+    async (request) => {
+      asked.push(request.url);
+      if (request === down) throw new RestError(request, 503);
+      return Buffer.from(JSON.stringify(answers.shift() ?? ['A', 'NEW']));
+    },
+    (symbols) => void followed.push(symbols),
+  );
+  await waitFor('two failures', () => asked.filter((url) => url === down?.url).length >= 2);
+  reference.stop();
+  t.same(followed, ['A', 'A,NEW']);
 });
