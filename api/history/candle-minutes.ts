@@ -16,12 +16,12 @@ type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 type Periods = Omit<CandleQuestion, 'timeframe'> & { readonly length: Micros };
 type Gathered = { readonly listings: readonly Selected[]; readonly candles: Candles; readonly evaluatedAt: Micros };
 
-export const minuteEnd = (at: Micros): Micros =>
-  Math.floor(at / MICROS_PER_MINUTE) * MICROS_PER_MINUTE + MICROS_PER_MINUTE;
+/** End of a listing's last minute: the instant of its end is no part of one (H-07). */
+export const lastMinuteEnd = (delistedAt: Micros): Micros =>
+  Math.ceil(delistedAt / MICROS_PER_MINUTE) * MICROS_PER_MINUTE;
 
-/** The minute a listing is delisted in is its last one. */
 const lifeEnd = ({ delisted_at }: ListingVersion): Micros =>
-  delisted_at === null ? Number.POSITIVE_INFINITY : minuteEnd(delisted_at);
+  delisted_at === null ? Number.POSITIVE_INFINITY : lastMinuteEnd(delisted_at);
 
 /** The period in which the listing's life ended: it is never sealed as a whole. */
 const lastSpan = ({ version }: Selected, { length, from, to }: Periods): Span[] => {

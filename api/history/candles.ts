@@ -12,7 +12,7 @@ import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../
 import { type Selected, toListingId, versionAt } from '../live/listing-book.ts';
 import { figureOrNull, type Mark, makeConversion, mayNeedMark, orNone, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { gatherMinutes, minuteEnd } from './candle-minutes.ts';
+import { gatherMinutes, lastMinuteEnd } from './candle-minutes.ts';
 import {
   type Candles,
   gatherCandles,
@@ -87,7 +87,7 @@ const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefi
     return { status, reason: REASON_OF_POLICY[status] };
   }
   if (candle?.gapCause === null) return PRESENT;
-  const isUnlisted = subject.unlisted.some(({ from, to }) => openTime + length > minuteEnd(from) && openTime < to);
+  const isUnlisted = subject.unlisted.some(({ from, to }) => openTime + length > lastMinuteEnd(from) && openTime < to);
   return missing(whyMissing(candle?.gapCause ?? (isUnlisted ? 'not_listed' : 'unknown'), openTime, kept));
 };
 

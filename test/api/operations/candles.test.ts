@@ -376,6 +376,16 @@ t.test('periods before retention and after a listing’s end have their status',
     [undefined, undefined, 'collector_down', undefined, 'not_listed', 'not_listed', 'unknown', 'unknown'],
     'listed again: the minutes between belong to no listing (H-07)',
   );
+  for (const [end, first] of [
+    [minute(4) - 1, 4],
+    [minute(4), 4],
+    [minute(4) + 1, 5],
+  ] as const) {
+    const ended = settledMarket();
+    ended.list(listing('binance', listingValues(), { writtenAt: minute(1), delistedAt: end }));
+    const causes = readRows(await ask({ ...FOUR, to: '2026-01-15T11:07Z' }, { feed: ended })).map((r) => r.gap_cause);
+    t.equal(causes.indexOf('not_listed'), first, 'a listing that ends on the minute has no minute after it');
+  }
 });
 
 t.test(
