@@ -12,7 +12,7 @@ export type StoredTurnover = { readonly day: string; readonly turnover: Turnover
 /** The PostgreSQL channel for a new day's turnover. */
 export const TURNOVER_CHANNEL = 'daily_turnover';
 
-type Table = Readonly<Record<string, Readonly<Record<string, Digits>>>>;
+type Table = Readonly<Record<string, Readonly<Record<string, Digits | null>>>>;
 type Row = { readonly day: string; readonly turnover: Table };
 
 const NEWEST = `

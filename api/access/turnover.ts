@@ -5,8 +5,8 @@ import type { Plan } from '../contract/plans.ts';
 import { isListed, versionAt } from '../live/listing-book.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 
-/** Venue to instrument to the sum over its listings; zero where no statistics are published. */
-export type Turnover = ReadonlyMap<string, ReadonlyMap<string, Digits>>;
+/** Venue to instrument to the sum over its listings that have a figure; null where none has: plans choose as if it were zero, tiers leave it out (AR-04). */
+export type Turnover = ReadonlyMap<string, ReadonlyMap<string, Digits | null>>;
 
 /**
  * Venues and instruments of a plan, ascending; null where it leaves none out. `known`: every instrument that its venues know, where it leaves
@@ -19,13 +19,13 @@ export type ScopeChoice = {
 };
 
 type OfVenue = {
-  readonly byInstrument: ReadonlyMap<string, Digits>;
+  readonly byInstrument: ReadonlyMap<string, Digits | null>;
   readonly listed: number;
   readonly measured: number;
 };
 
 const measureVenue = ({ listings }: LiveVenue, at: Micros): OfVenue => {
-  const byInstrument = new Map<string, Digits>();
+  const byInstrument = new Map<string, Digits | null>();
   let [listed, measured] = [0, 0];
   for (const { versions, readings } of listings.values()) {
     const version = versions.at(-1);
@@ -34,7 +34,8 @@ const measureVenue = ({ listings }: LiveVenue, at: Micros): OfVenue => {
     listed += 1;
     if (digits !== undefined) measured += 1;
     const { instrument } = version.record.values;
-    byInstrument.set(instrument, add(byInstrument.get(instrument) ?? '0', digits ?? '0'));
+    const held = byInstrument.get(instrument) ?? null;
+    byInstrument.set(instrument, digits === undefined ? held : add(held ?? '0', digits));
   }
   return { byInstrument, listed, measured };
 };
@@ -54,7 +55,7 @@ export const measureTurnover = (
   live: LiveMemory,
   at: Micros,
 ): { readonly turnover: Turnover; readonly measured: Measured } => {
-  const turnover = new Map<string, ReadonlyMap<string, Digits>>();
+  const turnover = new Map<string, ReadonlyMap<string, Digits | null>>();
   let [expected, measured] = [0, 0];
   let isComplete = true;
   for (const venue of live.venues()) {
@@ -75,9 +76,9 @@ const largest = (figures: ReadonlyMap<string, Digits>, count: number): string[] 
     .slice(0, count)
     .map(([code]) => code);
 
-const computeSum = (figures: Iterable<Digits>): Digits => {
+const computeSum = (figures: Iterable<Digits | null>): Digits => {
   let sum: Digits = '0';
-  for (const figure of figures) sum = add(sum, figure);
+  for (const figure of figures) sum = add(sum, figure ?? '0');
   return sum;
 };
 
@@ -125,7 +126,7 @@ const chooseInstruments = (turnover: Turnover, known: readonly Known[], count: n
   const sums = new Map<string, Digits>();
   for (const figures of turnover.values()) {
     for (const [instrument, digits] of figures) {
-      if (exists.has(instrument)) sums.set(instrument, add(sums.get(instrument) ?? '0', digits));
+      if (exists.has(instrument)) sums.set(instrument, add(sums.get(instrument) ?? '0', digits ?? '0'));
     }
   }
   const listed = known.filter(({ isOfDay }) => isOfDay).map(({ instrument }) => instrument);

@@ -22,7 +22,8 @@ SELECT listing, venue, instrument, delisted_at FROM '${table}' WHERE written_at 
 const readDigits = (double: string | null, kept: string | null): Digits | null =>
   joinFigure(double, kept === null ? undefined : (JSON.parse(kept) as { readonly turnover_24h?: string }).turnover_24h);
 
-type Turnover = Record<string, Record<string, Digits>>;
+/** Venue to instrument to the sum over its listings that have a figure; null where none has. */
+type Turnover = Record<string, Record<string, Digits | null>>;
 
 const readTurnover = async (
   { questdb, namespace }: NightlyContext,
@@ -40,7 +41,8 @@ const readTurnover = async (
     if (venue == null || instrument == null) continue;
     turnover[venue] ??= {};
     const ofVenue = turnover[venue];
-    ofVenue[instrument] = add(ofVenue[instrument] ?? '0', byListing.get(listing ?? null) ?? '0');
+    const [held, figure] = [ofVenue[instrument] ?? null, byListing.get(listing ?? null) ?? null];
+    ofVenue[instrument] = figure === null ? held : add(held ?? '0', figure);
   }
   return turnover;
 };

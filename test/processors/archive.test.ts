@@ -33,14 +33,14 @@ const BEGIN = findDayStart(DAY) * 1_000;
 const SECOND = 1_000_000;
 
 t.test('instruments rank by the mean of the midnights that have a figure, ties by code', (t) => {
-  const midnight = (figures: Record<string, string>, other: Record<string, string> = {}) => ({
+  const midnight = (figures: Record<string, string | null>, other: Record<string, string | null> = {}) => ({
     binance: figures,
     okx: other,
   });
   const many = Object.fromEntries(Array.from({ length: 120 }, (_, i) => [`I${String(i).padStart(3, '0')}-PERP`, '1']));
   const tiers = rankInstruments([
     midnight({ ...many, 'BTC-PERP': '100', 'NEW-PERP': '5' }, { 'BTC-PERP': '50' }),
-    midnight({ ...many, 'BTC-PERP': '0' }),
+    midnight({ ...many, 'BTC-PERP': '0', 'NEW-PERP': null }),
   ]);
   t.equal(findTier(tiers, 'BTC-PERP'), 'core', 'the sum over venues, halved by a midnight with 0');
   t.equal(findTier(tiers, 'NEW-PERP'), 'core', 'a midnight without a figure does not count');
@@ -48,6 +48,8 @@ t.test('instruments rank by the mean of the midnights that have a figure, ties b
   t.equal(findTier(tiers, 'I018-PERP'), 'top100');
   t.equal(findTier(tiers, 'I097-PERP'), 'top100', 'the hundredth');
   t.equal(findTier(tiers, 'I098-PERP'), 'other');
+  const quiet = rankInstruments([midnight({ 'A-PERP': null, 'B-PERP': '0' }, { 'A-PERP': null, 'C-PERP': null })]);
+  t.same(quiet, { 'B-PERP': 'core' }, 'a listing without a figure has no turnover of zero');
   t.same(rankInstruments([]), {}, 'without any figure every instrument is other');
   t.end();
 });

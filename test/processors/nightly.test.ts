@@ -241,7 +241,7 @@ t.test('the turnover of a day is that of its 00:00, exact, of what was listed th
       source: 'history',
       turnover: {
         binance: { 'BTC-PERP': '1000000000000000.623456789' },
-        okx: { 'BTC-PERP': '12', 'ETH-PERP': '0' },
+        okx: { 'BTC-PERP': '12', 'ETH-PERP': null },
       },
     },
   ]);

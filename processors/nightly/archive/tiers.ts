@@ -12,8 +12,8 @@ const CORE = 20;
 const TOP = 100;
 const MIDNIGHTS = 30;
 
-/** Venue to instrument to turnover in quote currency at one midnight. */
-export type Turnover = Readonly<Record<string, Readonly<Record<string, Digits>>>>;
+/** Venue to instrument to turnover in quote currency at one midnight; null: no figure. */
+export type Turnover = Readonly<Record<string, Readonly<Record<string, Digits | null>>>>;
 
 /** Ranks instruments by their mean over the midnights that have a figure; ties by code. */
 export const rankInstruments = (midnights: readonly Turnover[]): Tiers => {
@@ -22,7 +22,7 @@ export const rankInstruments = (midnights: readonly Turnover[]): Tiers => {
     const ofMidnight = new Map<string, Digits>();
     for (const ofVenue of Object.values(turnover))
       for (const [instrument, digits] of Object.entries(ofVenue))
-        ofMidnight.set(instrument, add(ofMidnight.get(instrument) ?? '0', digits));
+        if (digits !== null) ofMidnight.set(instrument, add(ofMidnight.get(instrument) ?? '0', digits));
     for (const [instrument, digits] of ofMidnight) {
       const held = sums.get(instrument) ?? { sum: '0', midnights: 0 };
       sums.set(instrument, { sum: add(held.sum, digits), midnights: held.midnights + 1 });
