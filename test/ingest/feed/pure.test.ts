@@ -133,6 +133,8 @@ const diff = (symbol: string, first: number, last: number): Chain => ({
   previous: null,
 });
 const createWatch = (...symbols: string[]) => createBookWatch({ rule: paper.bookRule, symbols, nowMs: 0 });
+const createStreamed = (...symbols: string[]) =>
+  createBookWatch({ rule: { ...paper.bookRule, style: 'stream' }, symbols, nowMs: 0 });
 
 t.test('a book needs its snapshot from its first diff on, the oldest need first', async (t) => {
   const watch = createWatch('AAA', 'BBB', 'CCC');
@@ -177,6 +179,19 @@ t.test('a whole book is requested again when its snapshot is old, after every ot
   t.ok(isMoreUrgent({ symbol: 'BBB', why: 'confirm', sinceMs: 300_000 }, old));
   t.ok(isMoreUrgent({ symbol: 'BBB', why: 'join', sinceMs: 300_000 }, old));
   t.notOk(isMoreUrgent({ symbol: 'BBB', why: 'refresh', sinceMs: 1 }, old));
+  const sent: Chain[] = [
+    diff('AAA', 5, 6),
+    snapshot('AAA', 6),
+    ...Array.from({ length: 30 }, (_, i) => diff('AAA', 7 + i, 7 + i)),
+  ];
+  const [onRequest, streamed] = [createWatch('AAA'), createStreamed('AAA')];
+  for (const watch of [onRequest, streamed])
+    for (const [i, chain] of sent.entries()) watch.take(chain, i < 2 ? 0 : (i - 1) * 10_000 - 1);
+  t.equal(onRequest.urgent(299_999), null);
+  t.same(onRequest.urgent(300_000), old);
+  t.equal(streamed.urgent(300_000), null, 'a venue that sends its snapshots itself is not asked');
+  onRequest.take(snapshot('AAA', 40), 301_000);
+  t.equal(onRequest.urgent(310_000), null);
 });
 
 t.test('a quiet book is confirmed by its id alone; after another id the whole book is requested', async (t) => {
@@ -285,6 +300,13 @@ t.test('where no minute is marked as closed, a published one is over when a newe
   begin(15);
   t.same(missing(15, 20_000), [14, 14], 'the answer ended in the fourteenth, which is no record of its own');
   watch.begin({ symbol: 'BBB', openMs: minute(15) });
+
+  const begun = createCandleWatch(['AAA'], new Map());
+  const need = (from: number, to: number) => ({ symbol: 'AAA', fromMs: minute(from), toMs: minute(to) });
+  t.same(begun.next(minute(12) + 5_000), need(10, 10));
+  begun.fill(need(10, 10));
+  begun.begin({ symbol: 'AAA', openMs: minute(13) });
+  t.same(begun.next(minute(13) + 20_000), need(11, 12), 'the span began in the twelfth, of which it may lack a part');
 });
 
 t.test('a span requests what the one before it closed only along with minutes that no frame closed', async (t) => {
