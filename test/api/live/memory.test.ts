@@ -112,6 +112,24 @@ t.test('an earlier book adds the spans that are not known; what is known may hav
   t.end();
 });
 
+t.test('past ten thousand connections, ended ones that no reading came on are forgotten', (t) => {
+  const book = new ConnectionBook();
+  const add = (connId: string, to: number | null): void =>
+    book.apply({ conn_id: connId, slot: connId, from: 1, to, cause: null });
+  add('open', null);
+  add('read', 5);
+  for (let i = 0; i < 9_998; i++) add(`c${i}`, 5);
+  book.prune(() => new Set(['read']));
+  t.equal(book.size, 10_000);
+  add('one more', 5);
+  book.prune(() => new Set(['read']));
+  t.same(
+    [...book.spans()].map(({ conn_id }) => conn_id),
+    ['open', 'read'],
+  );
+  t.end();
+});
+
 t.test('versions are kept in order, and a repeat replaces', (t) => {
   const versions: { written_at: number; name?: string }[] = [];
   for (const written_at of [5, 1, 3, 5]) addVersion(versions, { written_at });
