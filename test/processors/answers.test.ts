@@ -219,3 +219,44 @@ t.test('a quiet minute after a reconnect is one without trades when an answer th
   );
   t.end();
 });
+
+t.test('an answer covers what was asked for; one that was cut, what lies between its minutes (H-12)', (t) => {
+  /** Of the minutes 1 to 3 after an answer that comes 22 s into the third, in time for the first: `-` a gap, `0` empty, else its trades. */
+  const covered = (asked: Pick<CoveredMinutes, 'from' | 'to' | 'limit'> | null, ...bars: readonly Bar[]): string => {
+    const log = new TestLog();
+    turn(log, true);
+    log.json('response', 'reference', 'r', {}, { request: 'GET https://paper/listings' });
+    log.run(3 * MINUTE + 20 * SECOND, [], SECOND, null);
+    log.open('a1', 'a', [{ layers: ['candles'], symbols: null }]);
+    log.run(2 * SECOND, ['a1'], SECOND);
+    const about = asked === null ? null : { symbols: ['LIN'], price_type: 'trade', ...asked };
+    log.json('response', 'a', 'a1', { asked: about, bars }, { request: 'GET https://paper/candles' });
+    log.run(270 * SECOND, ['a1'], SECOND);
+    return listRows(runTask(SPEC, log.records).outputs, 'candles')
+      .filter(({ texts, flags }) => texts['timeframe'] === '1m' && !flags['late'])
+      .slice(1, 4)
+      .map(({ texts, figures }) => (texts['status'] === 'missing' ? '-' : (figures['volume'] ?? '?')))
+      .join(' ');
+  };
+  const at = (n: number): number => START + n * MINUTE;
+  const [whole, newest] = [
+    { from: at(1), to: at(2), limit: 9 },
+    { from: null, to: null },
+  ];
+  t.equal(covered(whole), '0 0 -');
+  t.equal(covered(whole, [at(1), 4]), '4 0 -');
+  t.equal(covered({ ...whole, from: at(2) }), '- 0 -');
+  t.equal(covered({ ...whole, to: at(1) }), '0 - -');
+  t.equal(covered({ ...whole, to: at(9) }), '0 0 -', 'the third runs');
+  t.equal(covered({ ...whole, to: null }, [at(1), 4]), '4 0 -');
+  t.equal(covered({ ...whole, from: at(0), limit: 2 }, [at(2), 4], [at(3), 1]), '- 4 -', 'cut before its oldest');
+  t.equal(covered({ ...whole, from: at(0), limit: 3 }, [at(2), 4], [at(3), 1]), '0 4 -', 'not cut');
+  t.equal(covered({ ...whole, from: at(0), limit: 2 }, [at(0), 1], [at(1), 4]), '4 - -', 'cut after its newest');
+  t.equal(covered({ ...newest, limit: 2 }, [at(0), 1], [at(1), 4]), '4 0 -', 'the newest reach to the end');
+  t.equal(covered({ ...newest, limit: 9 }, [at(1), 4]), '4 0 -');
+  t.equal(covered({ ...newest, limit: 9 }), '- - -', 'without a minute nobody knows since when');
+  t.equal(covered({ ...newest, from: at(1), limit: 2 }, [at(0), 1], [at(1), 4]), '4 - -');
+  t.equal(covered(null, [at(1), 4]), '4 - -');
+  t.equal(covered(null, [at(1), 4], [at(3), 1]), '4 0 -', 'what was asked for is not known');
+  t.end();
+});
