@@ -7,11 +7,11 @@ import type { StoredReading } from '../history/stored-row.ts';
 import type { AggregateNode, ArithNode, Node, QuantifierNode } from '../language/tree.ts';
 import { figureOrNull } from '../live/members.ts';
 import { because } from './because.ts';
-import { computeAggregate, listParts } from './evaluate.ts';
+import { computeAggregate, listParts, type Parts } from './evaluate.ts';
 import type { Element, Instrument } from './instrument.ts';
 import { type LeafValue, unitOfArithmetic } from './leaf-values.ts';
 import { isLeaf } from './plan.ts';
-import { firstUnknown, type Unknown, type Value } from './values.ts';
+import { firstUnknown, toNumber, type Unknown, type Value } from './values.ts';
 
 type Json = Readonly<Record<string, JsonValue | undefined>>;
 
@@ -125,9 +125,11 @@ const arithmeticUnit = ({ op, left, right }: ArithNode, instrument: Instrument, 
   return op === '/' && a === 'ms' && b !== 'ms' ? 'ms' : unitOfArithmetic(op, a, b);
 };
 
-/** The unit that every listing's value has; a mixture is a bare number. */
-const aggregateUnit = ({ expr }: AggregateNode, instrument: Instrument): string => {
-  const units = new Set(instrument.elements.map((element) => findUnit(expr, instrument, element)));
+/** The unit that the values of all who take part have, of all listings when none does; a mixture is a bare number. */
+const aggregateUnit = (node: AggregateNode, instrument: Instrument): string => {
+  const taking = listTaking(listParts(node, instrument.environment));
+  const measured = taking.length === 0 ? instrument.elements : taking;
+  const units = new Set(measured.map((element) => findUnit(node.expr, instrument, element)));
   const [unit = 'count'] = units;
   return units.size === 1 ? unit : 'count';
 };
@@ -213,11 +215,24 @@ const partObject = (node: AggregateNode, instrument: Instrument, element: Elemen
   };
 };
 
-const toBound = ({ expr }: AggregateNode, value: Value): JsonValue | undefined => {
-  if (value.kind !== 'interval') return undefined;
-  const shown = (bound: number): JsonValue => (isCounted(expr) ? bound : computed(bound));
-  return Number.isFinite(value.low) ? { at_least: shown(value.low) } : { at_most: shown(value.high) };
+type Shown = { readonly value: JsonValue; readonly bound: JsonValue | undefined };
+
+/** The figure that was picked or added up: the value, or what it is at least or at most. */
+const shownAggregate = (node: AggregateNode, instrument: Instrument, { contributing, open }: Parts<Element>): Shown => {
+  const value = computeAggregate(node.fn, { contributing, open });
+  const figureOf = (known: number): JsonValue => {
+    const picked = contributing.find((part) => part.value === known)?.element;
+    return shownOf(node.expr, toNumber(known), pickedDigits(node, instrument, picked));
+  };
+  if (value.kind === 'number') return { value: figureOf(value.value), bound: undefined };
+  if (value.kind !== 'interval') return { value: null, bound: undefined };
+  const bound = Number.isFinite(value.low) ? { at_least: figureOf(value.low) } : { at_most: figureOf(value.high) };
+  return { value: null, bound };
 };
+
+/** Contributing and open elements (DQL-21). */
+const listTaking = ({ contributing, open }: Parts<Element>): readonly Element[] =>
+  [...contributing, ...open].map(({ element }) => element);
 
 const listQuotes = (elements: readonly Element[]): string[] =>
   [...new Set(elements.map(({ facts }) => facts.version.record.values.quote))].sort();
@@ -229,7 +244,7 @@ const pickedDigits = (node: AggregateNode, instrument: Instrument, picked: Eleme
 const aggregateObject = (node: AggregateNode, instrument: Instrument): Json => {
   const parts = listParts(node, instrument.environment);
   const value = computeAggregate(node.fn, parts);
-  const taking = [...parts.contributing, ...parts.open].map(({ element }) => element);
+  const taking = listTaking(parts);
   const unknowns = parts.open.flatMap(({ element }) =>
     [node.where, node.expr].flatMap((side) =>
       side === undefined ? [] : because(side, instrument, element).map((cause) => cause.unknown),
@@ -238,13 +253,13 @@ const aggregateObject = (node: AggregateNode, instrument: Instrument): Json => {
   const { status, reason } = computedStatus(value, unknowns);
   const unit = aggregateUnit(node, instrument);
   const quotes = listQuotes(parts.contributing.map(({ element }) => element));
-  const picked = parts.contributing.find((part) => value.kind === 'number' && part.value === value.value)?.element;
+  const shown = shownAggregate(node, instrument, parts);
   return {
-    value: shownOf(node.expr, value, pickedDigits(node, instrument, picked)),
+    value: shown.value,
     unit,
     status,
     reason,
-    bound: toBound(node, value),
+    bound: shown.bound,
     fn: node.fn,
     quotes: node.fn === 'sum' && unit === 'quote' && quotes.length > 1 ? quotes : undefined,
     from: instrument.elements

@@ -279,3 +279,23 @@ t.test('what is computed of aggregates has the status of their open elements (DQ
     'the value is known, whether it belongs is not',
   );
 });
+
+t.test(
+  'an aggregate has the unit of those who take part, and the digits of the figure it picked (N-05, N-08, DQL-21)',
+  async (t) => {
+    const feed = market();
+    const quantity = 'max(venues where venue = okx, bid_size)';
+    t.match(showWhole(feed, quantity), { unit: 'contracts' });
+    t.match(showWhole(feed, `${quantity} - ${quantity}`), { unit: 'contracts' });
+    t.match(showWhole(feed, 'max(venues, bid_size)'), { unit: 'count' }, 'base and contracts');
+    t.match(showWhole(feed, 'max(venues, oi)'), { unit: 'base' }, 'off at okx');
+
+    const digits = '60000.1234567890123456789';
+    const old = { rev: 2, received_at: NOW - 400_000_000, venue_ts: NOW - 400_000_000, recorded_at: NOW - 400_000_000 };
+    feed.read('binance', 'BTCUSDT', markReading(digits));
+    feed.read('okx', 'BTC-USDT-SWAP', markReading('1', old));
+    const { instrument, node } = bitcoin(feed, 'max(venues, mark)', 'published');
+    const text = writeJson(valueObject(node, instrument, null));
+    t.match(text, `"bound":{"at_least":${digits}}`);
+  },
+);
