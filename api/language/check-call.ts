@@ -140,7 +140,7 @@ const checkWindow = ({ node, call }: Argument, { findings }: Tools): Checked => 
 const checkPercent = ({ node, call }: Argument, { findings }: Tools): Checked => {
   const p = literalDigits(node);
   if (node.type !== 'broken' && (p === null || compare(p, '0') <= 0 || compare(p, '100') > 0)) {
-    const message = `"${call.spec.name}" takes a percentage above 0 and at most 100.`;
+    const message = `"${call.spec.name}" takes a percentage above 0 and at most 100${p === null ? '' : `, not "${clip(p)}"`}.`;
     refuseArgument(node.place, message, { hint: 'Write a number such as 95.', findings });
   }
   return checked(node, 'number');

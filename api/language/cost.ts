@@ -2,7 +2,7 @@
 import type { CheckedQuery } from './check-query.ts';
 import type { Faults, Place } from './faults.ts';
 import { FUNCTIONS, type FunctionSpec } from './functions.ts';
-import { LIMITS, TIMEFRAMES, type Timeframe } from './limits.ts';
+import { LIMITS, overLimit, TIMEFRAMES, type Timeframe } from './limits.ts';
 import { printNode } from './printer.ts';
 import { SELECTION_KEYS, type Selection } from './selection.ts';
 import type { CallNode, Node, SourceNode } from './tree.ts';
@@ -129,7 +129,7 @@ type Limit = {
 };
 
 const refuseOver = (faults: Faults, { figure, most, what, hint, place = null }: Limit): void => {
-  if (figure > most) faults.add('DQL_COMPLEXITY', place, { message: `${what} ${figure}, the limit is ${most}.`, hint });
+  if (figure > most) faults.add('DQL_COMPLEXITY', place, { message: overLimit(what, figure, most), hint });
 };
 
 const countNodes = (query: CheckedQuery): { nodes: number; quantifiers: number; seriesCalls: number } => {

@@ -6,7 +6,7 @@ import type { Place } from './faults.ts';
 import { FIELDS, SOURCES } from './fields.ts';
 import { FUNCTIONS, type Parameter } from './functions.ts';
 import type { Token } from './lexer.ts';
-import { LIMITS, PARENTHESES } from './limits.ts';
+import { LIMITS, overLimit, PARENTHESES } from './limits.ts';
 import { arithmeticNamed, BINDING, comparisonNamed, TIGHTEST } from './operators.ts';
 import type { Recovery } from './recovery.ts';
 import { HALT, type TokenStream } from './token-stream.ts';
@@ -137,8 +137,10 @@ export class ExpressionParser {
       );
       if (value !== null && count < LIMITS.in_list) values.push(value);
       if (++count === LIMITS.in_list + 1) {
-        const message = `More than ${LIMITS.in_list} values stand in one "in".`;
-        stream.faults.add('DQL_COMPLEXITY', token, { message, hint: `Write at most ${LIMITS.in_list}.` });
+        stream.faults.add('DQL_COMPLEXITY', token, () => ({
+          message: overLimit('Values in one "in" number', count, LIMITS.in_list),
+          hint: `Write at most ${LIMITS.in_list}.`,
+        }));
       }
     } while (stream.takeOp(','));
     const last = stream.token;
@@ -337,7 +339,11 @@ export class ExpressionParser {
     const stream = this.#stream;
     const open = stream.token;
     if (this.#groups === PARENTHESES) {
-      const message = `Parentheses nest deeper than ${PARENTHESES}.`;
+      const message = overLimit(
+        'Parentheses nest to a depth of',
+        PARENTHESES + stream.countNested('group'),
+        PARENTHESES,
+      );
       stream.faults.add('DQL_COMPLEXITY', open, { message, hint: 'Leave out the ones that change nothing.' });
       throw HALT;
     }
@@ -362,7 +368,8 @@ export class ExpressionParser {
    */
   #nested(token: Token, read: () => Node, enclose: (parts: Node[]) => Node): Node {
     if (this.#calls === NESTED_CALLS) {
-      const message = `The query nests deeper than ${LIMITS.depth} nodes, the limit.`;
+      const calls = NESTED_CALLS + 1 + this.#stream.countNested('call');
+      const message = overLimit('Calls nest to a depth of', calls, LIMITS.depth);
       this.#stream.faults.add('DQL_COMPLEXITY', token, { message, hint: 'Split the condition.' });
       while (this.#stream.skipToSeparator() && !this.#stream.takeOp(')')) this.#stream.take();
       return broken(token);

@@ -26,6 +26,10 @@ export const LIMITS = {
 /** Parentheses may nest this deep; they make no nodes, so `depth` does not see them (DQL-34g). */
 export const PARENTHESES = 64;
 
+/** What every limit says: the figure and the limit (DQL-32). */
+export const overLimit = (what: string, figure: number, most: number): string =>
+  `${what} ${figure}, the limit is ${most}.`;
+
 export { TIMEFRAMES, type Timeframe };
 
 export const timeframeNamed = (text: string): Timeframe | undefined => TIMEFRAMES.find((t) => t === text);

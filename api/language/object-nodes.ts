@@ -5,7 +5,7 @@ import { roundedDigits } from '../../schemas/exact-json.ts';
 import { isJsonObject, type JsonObject } from '../../schemas/json-object.ts';
 import type { Digits } from '../../schemas/records.ts';
 import { plainDecimal } from './lexer.ts';
-import { LIMITS } from './limits.ts';
+import { LIMITS, overLimit } from './limits.ts';
 import type { Members, ObjectShape } from './object-shape.ts';
 import { ARITHMETIC, COMPARISONS } from './operators.ts';
 import {
@@ -244,7 +244,7 @@ export class NodeReader {
   /** Deeper chains are over the limits whatever they hold, so no body can overflow the stack. */
   #nest(place: Place, read: () => Node): Node {
     if (this.#nested === NESTED) {
-      const message = `The query nests deeper than ${LIMITS.depth} nodes, the limit.`;
+      const message = overLimit('The nodes of the query nest to a depth of at least', NESTED + 1, LIMITS.depth);
       this.shape.faults.add('DQL_COMPLEXITY', place, { message, hint: 'Split the condition.' });
       return broken(place);
     }

@@ -2,7 +2,7 @@
 import { parseInstant } from '../../schemas/instants.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { ExpressionParser } from './expression-parser.ts';
-import { LIMITS } from './limits.ts';
+import { LIMITS, overLimit } from './limits.ts';
 import { Recovery } from './recovery.ts';
 import { Halt, TokenStream } from './token-stream.ts';
 import { type AsOf, broken, NO_CLAUSES, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
@@ -105,14 +105,14 @@ class Parser {
       case 'select':
         query.select = this.#readItems(() => this.#expressions.read(), {
           most: LIMITS.select,
-          of: 'expressions in "select"',
+          of: 'Expressions in "select"',
           over: (node) => node,
         });
         return;
       default:
         query.orderBy = this.#readItems(() => this.#readKey(), {
           most: LIMITS.order_by,
-          of: 'keys in "order by"',
+          of: 'Keys in "order by"',
           over: (expr) => ({ expr, descending: false }),
         });
     }
@@ -171,8 +171,10 @@ class Parser {
         while (stream.skipToSeparator() && stream.takeOp(')'));
       }
       if (++count === most + 1) {
-        const message = `More than ${most} ${of}.`;
-        stream.faults.add('DQL_COMPLEXITY', token, { message, hint: `Write at most ${most}.` });
+        stream.faults.add('DQL_COMPLEXITY', token, () => ({
+          message: overLimit(`${of} number`, count, most),
+          hint: `Write at most ${most}.`,
+        }));
       }
     } while (stream.takeOp(','));
     return items;

@@ -6,6 +6,7 @@ import { FIELDS } from './fields.ts';
 import { readTokens, type Token } from './lexer.ts';
 import { SELECTION_KEYS } from './selection.ts';
 import { Source } from './source.ts';
+import { AGGREGATES, QUANTIFIERS } from './tree.ts';
 
 /** Thrown where reading stops after its fault was noted; the parsers catch it where they can go on. */
 export class Halt extends Error {}
@@ -17,6 +18,13 @@ const CODE_FIELDS: ReadonlySet<string> = new Set([
   ...SELECTION_KEYS,
   ...[...FIELDS.values()].filter(({ type }) => type === 'code').map(({ name }) => name),
 ]);
+
+const OPENERS: ReadonlySet<string> = new Set([...QUANTIFIERS, ...AGGREGATES]);
+
+/** Keywords that an expression follows: a parenthesis behind them calls nothing. */
+const BEFORE_EXPRESSIONS = new Set(['and', 'or', 'where', 'select', 'by']);
+const opensCall = (before: Token | undefined): boolean =>
+  before !== undefined && isWordToken(before) && !BEFORE_EXPRESSIONS.has(before.text.toLowerCase());
 
 const isWordToken = ({ kind }: Token): boolean => kind === 'name' || kind === 'code';
 
@@ -93,11 +101,18 @@ export class TokenStream {
     return this.#tokens[at - 1]?.text === '=' && CODE_FIELDS.has(this.#tokens[at - 2]?.text ?? '');
   }
 
-  /** Whether a clause begins here: by the keyword, which is none as a code, and `where` none after the keyword `venues` (DQL-03). */
+  /** Whether `where` here is that of a quantifier or aggregate: behind `venues`, or behind what stands for it in `any(venue where ...)`. */
+  get #isInnerWhere(): boolean {
+    if (this.previous?.text.toLowerCase() === 'venues' && !this.#isCodeAt(this.#at - 1)) return true;
+    const back = [1, 2].find((one) => this.#tokens[this.#at - one]?.text === '(');
+    return back !== undefined && OPENERS.has(this.#tokens[this.#at - back - 1]?.text.toLowerCase() ?? '');
+  }
+
+  /** Whether a clause begins here: by the keyword, which is none as a code and inside of a quantifier's head (DQL-03). */
   get isClause(): boolean {
-    const { word, previous } = this;
+    const { word } = this;
     if (this.#isCodeAt(this.#at)) return false;
-    if (word === 'where' && previous?.text.toLowerCase() === 'venues' && !this.#isCodeAt(this.#at - 1)) return false;
+    if (word === 'where' && this.#isInnerWhere) return false;
     if (CLAUSE_WORDS.has(word)) return true;
     const following = isWordToken(this.next) ? this.next.text.toLowerCase() : '';
     return (word === 'as' && following === 'of') || (word === 'order' && following === 'by');
@@ -130,6 +145,28 @@ export class TokenStream {
       else if (this.isOp(',') && open === 0) return true;
     }
     return false;
+  }
+
+  /**
+   * How deep parentheses of a kind nest from here to where this level closes: those of calls, quantifiers and aggregates, or those
+   * around an expression.
+   */
+  countNested(kind: 'call' | 'group'): number {
+    const open: boolean[] = [];
+    let [depth, most] = [0, 0];
+    for (let at = this.#at; at < this.#tokens.length; at++) {
+      const [before, token] = [this.#tokens[at - 1], this.#tokens[at]];
+      if (token?.text === '(') {
+        const counts = kind === (opensCall(before) ? 'call' : 'group') && before?.text.toLowerCase() !== 'in';
+        open.push(counts);
+        if (counts) most = Math.max(most, ++depth);
+      } else if (token?.text === ')') {
+        const counted = open.pop();
+        if (counted === undefined) break;
+        if (counted) depth--;
+      }
+    }
+    return most;
   }
 
   skipToClause(): void {

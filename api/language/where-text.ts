@@ -4,7 +4,7 @@ import { type ApiError, nearest } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { describeUnknown } from './faults.ts';
 import type { Token } from './lexer.ts';
-import { LIMITS } from './limits.ts';
+import { LIMITS, overLimit } from './limits.ts';
 import { type Code, IN_LIST, SELECTION_KEYS, type Selection, type SelectionKey } from './selection.ts';
 import { Halt, TokenStream } from './token-stream.ts';
 
@@ -63,8 +63,10 @@ const readCodes = (stream: TokenStream, key: SelectionKey | undefined): Code[] =
     if (code !== null && count < IN_LIST) codes.push(code);
     // H-16i: the thirty-third is where the list became too long.
     if (++count === IN_LIST + 1) {
-      const message = `More than ${IN_LIST} codes stand in one "in".`;
-      stream.faults.add('DQL_COMPLEXITY', token, { message, hint: 'Ask in several requests.' });
+      stream.faults.add('DQL_COMPLEXITY', token, () => ({
+        message: overLimit('Codes in one "in" number', count, IN_LIST),
+        hint: 'Ask in several requests.',
+      }));
     }
   } while (stream.takeOp(','));
   stream.expectOp(')', TERMS);

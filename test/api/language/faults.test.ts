@@ -3,22 +3,26 @@ import fc from 'fast-check';
 import t from 'tap';
 import { compile, type QueryInput } from '../../../api/language/compile.ts';
 import { FIELDS, SOURCES } from '../../../api/language/fields.ts';
-import { ServiceError } from '../../../schemas/errors.ts';
+import { type ApiError, ServiceError } from '../../../schemas/errors.ts';
 import { CODES } from './codes.ts';
 import { type Json, queries } from './generate.ts';
 
 const CASES = Number(process.env['DQL_CASES'] ?? 1_000);
 
-/** Codes with their places; none for a valid query. */
-const findFaults = (input: QueryInput): string[] => {
+/** None for a valid query. */
+const tellFaults = (input: QueryInput): readonly ApiError[] => {
   try {
     compile(input, CODES);
     return [];
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return error.errors.map(({ code, path }) => (path === undefined ? code : `${code} ${path}`));
+    return error.errors;
   }
 };
+
+/** Codes with their places. */
+const findFaults = (input: QueryInput): string[] =>
+  tellFaults(input).map(({ code, path }) => (path === undefined ? code : `${code} ${path}`));
 const ofObject = (object: Json): string[] => findFaults({ object, path: '' });
 
 const numeric = [...FIELDS.values()].filter(({ type }) => type !== 'code').map(({ name }) => name);
@@ -232,4 +236,35 @@ t.test('a malformed timeframe or name of a call is its own fault only', async (t
   t.same(ofObject({ dql: '1', timeframe: '7m', select: [close] }), ['DQL_JSON_SCHEMA /timeframe']);
   t.same(findFaults({ text: 'timeframe x select close' }), ['DQL_SYNTAX']);
   t.same(findFaults({ text: 'timeframe 1.5h select close' }), ['DQL_SYNTAX']);
+});
+
+t.test('past every limit the message has the figure and the limit (DQL-32, DQL-34g)', async (t) => {
+  const repeat = (n: number, one: string, between = ', '): string => Array.from({ length: n }, () => one).join(between);
+  const nest = (n: number, open: string, inner: string): string => `${open.repeat(n)}${inner}${')'.repeat(n)}`;
+  const count = 'count(venues where mark > 1)';
+  const over: readonly (readonly [string, number, number])[] = [
+    [repeat(86, 'venues_listed > 1', ' or '), 259, 256],
+    [`venues_listed > ${nest(23, '1 + (', '2')}`, 25, 24],
+    [`any(venues where ${nest(30, 'abs(', 'mark')} > 1)`, 31, 24],
+    [nest(70, '(', 'venues_listed > 1'), 70, 64],
+    [`venues_listed in (1) and ${nest(66, '(', `abs(${count}) > 1 and (venues_listed in (1))`)}`, 67, 64],
+    [`${repeat(17, count, ' + ')} > 1`, 17, 16],
+    [`any(venues where ${repeat(33, 'close > prev(close, 1)', ' and ')}) timeframe 1h`, 33, 32],
+    [`select ${['1m', '5m', '1h', '1d'].map((tf) => `prev(close, 1, ${tf})`).join(', ')}`, 4, 3],
+    ['any(venues where rsi(close, 500, 1h) > 50)', 2001, 2000],
+    [`venues_listed in (${repeat(40, '1')})`, 40, 32],
+    [`where base in (${repeat(40, 'BTC')})`, 40, 32],
+    [`select ${repeat(20, 'mark')}`, 20, 16],
+    [`order by ${repeat(6, 'base')}`, 6, 4],
+    [' '.repeat(8193), 8193, 8192],
+  ];
+  for (const [text, figure, most] of over) {
+    const [fault, ...others] = tellFaults({ text });
+    t.equal(fault?.code, 'DQL_COMPLEXITY', text.slice(0, 60));
+    t.match(fault?.message, new RegExp(`\\b${figure}\\b.*\\b${most}\\b`));
+    t.same(
+      others.filter(({ code }) => code !== 'DQL_COMPLEXITY'),
+      [],
+    );
+  }
 });
