@@ -147,7 +147,9 @@ const number: Reader = {
     const { value } = object;
     const rounded = roundedDigits(object, 'value');
     const digits = rounded === undefined ? readDigits(value) : signedDecimal(rounded);
-    if (digits === null) shape.wrong(`${place.path}/value`, value, 'a number, or its digits as a string');
+    const wanted =
+      rounded === undefined ? 'a number, or its digits as a string' : 'a number with an exponent within 400';
+    if (digits === null) shape.wrong(`${place.path}/value`, rounded ?? value, wanted);
     return digits === null ? undefined : numberNode(digits, place);
   },
 };

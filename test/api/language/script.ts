@@ -1,6 +1,7 @@
 // Reads `.dqltest` scripts: cases any implementation of the language could run. scripts/README.md defines the format.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseExactly } from '../../../schemas/exact-json.ts';
 
 export type Expected = { readonly code: string; readonly at: string | null };
 export type Case = {
@@ -63,7 +64,7 @@ const parseCase = (block: string, file: string): Case => {
     name,
     file,
     query,
-    object: object === undefined ? null : (JSON.parse(object) as Record<string, unknown>),
+    object: object === undefined ? null : (parseExactly(object) as Record<string, unknown>),
     text: text === 'unchanged' ? query : text,
     json: json === undefined ? undefined : (JSON.parse(json) as unknown),
     cost: one('cost') ?? null,
