@@ -39,8 +39,12 @@ const FAILED = `
     state = case when made_at < now() - make_interval(hours => ${GIVEN_UP_AFTER_H}) then 'dead' else state end,
     ended_at = case when made_at < now() - make_interval(hours => ${GIVEN_UP_AFTER_H}) then now() end
   where delivery_id = $1 returning state`;
+/** Unless it has taken another message since the dead one was made: then the receiver lives and refuses that message alone. */
 const DISABLE = `
-  update rule_webhooks set disabled_at = now(), notice = $2 where webhook_id = $1 and disabled_at is null`;
+  update rule_webhooks w set disabled_at = now(), notice = $3
+  where w.webhook_id = $1 and w.disabled_at is null and not exists (
+    select from rule_deliveries dead join rule_deliveries d using (webhook_id)
+    where dead.delivery_id = $2 and d.state = 'delivered' and d.ended_at > dead.made_at)`;
 
 type Claimed = TransitionRow & {
   readonly delivery_id: string;
@@ -87,7 +91,7 @@ const deliver = async (claimed: Claimed, { pool, calls, count }: DeliveryDeps): 
   const { rows } = await pool.query<{ state: string }>(FAILED, [id, words, waitS(attempts)]);
   if (rows[0]?.state !== 'dead') return count.delivered('failed');
   count.delivered('dead');
-  await pool.query(DISABLE, [webhookId, `Disabled: a message could not be delivered for 24 hours (${words}).`]);
+  await pool.query(DISABLE, [webhookId, id, `Disabled: no message could be delivered for 24 hours (${words}).`]);
 };
 
 /** Messages on their way: at most one of a webhook, so that a receiver that is slow holds up itself alone. */

@@ -242,10 +242,37 @@ t.test(
       { waiting: 1, delivered: 0, dead: 0, outcome: 'answered 500', disabled_at: null },
     ]);
 
-    await pool.query("update rule_deliveries set next_at = now(), made_at = now() - interval '25 hours'");
+    const age = () =>
+      pool.query(
+        "update rule_deliveries set next_at = now(), made_at = now() - interval '25 hours' where state = 'waiting'",
+      );
+    const other = await createRule(
+      pool,
+      { ...draft, enabled: true, shared: false },
+      { accountId: 'acc_a', actor: 'test' },
+    );
+    await age();
+    await recordEvaluations(pool, [{ rule: other, at, outcome: found }]);
+    status = 204;
+    await pool.query(
+      "update rule_deliveries set next_at = now() + interval '1 hour' where made_at < now() - interval '1 hour'",
+    );
+    t.equal(await deliverDue(deps), 1);
+    status = 500;
+    await age();
+    await deliverDue(deps);
+    t.match(
+      await listWebhooks(pool, 'acc_a'),
+      [{ waiting: 0, delivered: 1, dead: 1, disabled_at: null }],
+      'a receiver that takes others and refuses this one goes on',
+    );
+
+    await changeRule(pool, { ruleId: other.ruleId, draft: { enabled: false } }, { accountId: 'acc_a', actor: 'test' });
+    await age();
+    await pool.query("update rule_deliveries set ended_at = now() - interval '26 hours' where state = 'delivered'");
     await deliverDue(deps);
     t.match(await listWebhooks(pool, 'acc_a'), [
-      { waiting: 0, dead: 1, disabled_at: Date, notice: /24 hours \(answered 500\)/ },
+      { waiting: 0, dead: 2, disabled_at: Date, notice: /24 hours \(answered 500\)/ },
     ]);
     await changeRule(pool, { ruleId: rule.ruleId, draft: { enabled: false } }, { accountId: 'acc_a', actor: 'test' });
     t.equal(await deliverDue(deps), 0, 'a disabled one receives nothing');
@@ -262,7 +289,7 @@ t.test(
     const last = received.at(-1);
     const signed = { secret, body: last?.body ?? '', seconds: Date.now() / 1_000, withinS: 300 };
     t.ok(isSignedWebhook(String(last?.headers[SIGNATURE_HEADER]), signed), 'signed with its secret');
-    t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 0, delivered: 1, dead: 1 }]);
+    t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 0, delivered: 2, dead: 2 }]);
     await t.rejects(removeWebhook(pool, webhookId, 'acc_b'), { message: /no webhook/ });
     await removeWebhook(pool, webhookId, 'acc_a');
     t.same(await listWebhooks(pool, 'acc_a'), []);
