@@ -114,12 +114,13 @@ const openHistory = ({ config, log }: Base) => {
   const questdb = openQuestdb(config, log);
   // Apart from the answers': while they use every connection the store is busy, not away.
   const probe = openQuestdb(config, log, 1);
-  const history = questdb === null ? null : createHistoryStore(questdb, config.TOPIC_NAMESPACE);
+  const history =
+    questdb === null || probe === null ? null : createHistoryStore(questdb, config.TOPIC_NAMESPACE, probe);
   const stop = async (): Promise<void> => {
     await questdb?.close();
     await probe?.close();
   };
-  return { questdb, probe, history, stop };
+  return { questdb, history, stop };
 };
 type HistoryPart = ReturnType<typeof openHistory>;
 
@@ -218,12 +219,12 @@ const openRecords = ({ config, pool, baseUrl, log }: Base, { questdb }: HistoryP
 });
 
 /** Whether the stores respond, for /readyz. */
-const watchStores = ({ pool }: Base, { isDatabaseReady }: TurnoverPart, { probe }: HistoryPart) => ({
+const watchStores = ({ pool }: Base, { isDatabaseReady }: TurnoverPart, { history }: HistoryPart) => ({
   areKeysReachable: watchReachable(async () => {
     await pool.query('select 1');
     return isDatabaseReady();
   }),
-  ...(probe === null ? {} : { isHistoryReachable: watchReachable(() => probe.ping().then(() => true)) }),
+  ...(history === null ? {} : { isHistoryReachable: history.isReachable }),
 });
 
 type WatchedStores = ReturnType<typeof watchStores>;

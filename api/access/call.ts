@@ -23,7 +23,7 @@ export type Call = {
   /** Set by the payment step. */
   payment: Payment | null;
   /** The resources that the limits grant this call; each is ended once, with the status of the answer. */
-  readonly leases: { request: Lease | null; stream: Lease | null };
+  readonly leases: { request: Lease | null; stream: Lease | null; quota: Lease | null };
 };
 
 /** What one call costs, in atomic USDC. */

@@ -3,6 +3,7 @@
 import { LimitReached, type Refusal } from '../contract/limits.ts';
 import type { Plan } from '../contract/plans.ts';
 import { LIMIT_OF_QUOTA, type Quota } from '../contract/quotas.ts';
+import type { Lease } from './call.ts';
 import { computeAhead, type Limits } from './held-permits.ts';
 import type { Account } from './key-store.ts';
 import type { Meter } from './meter.ts';
@@ -27,16 +28,24 @@ const takeOne = (meter: Meter, { keyId, plan }: Account, { quota, nowMs }: Spend
 
 export type Spending = { readonly quota: Quota; readonly count: number; readonly nowMs: number };
 
-/** Takes and counts what a call needs, or nothing and throws LimitReached. Whether it needs any is known only after its body was read. */
-export const spendQuota = async (meter: Meter, account: Account, spending: Spending): Promise<void> => {
+/**
+ * Takes what a call needs, or nothing and throws LimitReached. Whether it needs any is known only after its body was read. The lease counts it with
+ * the status of the answer: like a request, what ends in a 5xx does not count (AC-03).
+ */
+export const spendQuota = async (meter: Meter, account: Account, spending: Spending): Promise<Lease> => {
   const { quota, count } = spending;
   const name = nameQuota(account.keyId, quota);
   const taken = await Promise.all(Array.from({ length: count }, () => takeOne(meter, account, spending)));
   const refusal = taken.find((one) => one !== null);
-  for (const one of taken) {
-    if (one !== null) continue;
-    if (refusal) meter.putBack(name);
-    else meter.end(name, quota);
+  const putBack = (): void => {
+    for (const one of taken) if (one === null) meter.putBack(name);
+  };
+  if (refusal) {
+    putBack();
+    throw new LimitReached(`The plan ${account.plan.name}`, { ...refusal, limit: LIMIT_OF_QUOTA[quota] });
   }
-  if (refusal) throw new LimitReached(`The plan ${account.plan.name}`, { ...refusal, limit: LIMIT_OF_QUOTA[quota] });
+  return (status) => {
+    if (status >= 500) return putBack();
+    for (const _one of taken) meter.end(name, quota);
+  };
 };

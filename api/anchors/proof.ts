@@ -13,6 +13,7 @@ import { verifyInclusion } from '../../schemas/merkle/verify.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { clip } from '../../schemas/sent-text.ts';
 import { listingId, RETENTION_DAYS } from '../../schemas/tables.ts';
+import { storeAway } from '../history/store.ts';
 import type { ClosedDay, ClosedDays, ClosedPartition, ListingLeaves } from './closed-days.ts';
 import { type ComparedListings, notePlaces } from './compared.ts';
 import { DamagedFile, readFinalRows } from './final-rows.ts';
@@ -56,8 +57,6 @@ const changed = (table: string, day: string): ServiceError =>
     hint: 'No proof is given until they are found equal again; the final files hold what was anchored.',
   });
 
-const noStore = (): ServiceError => serviceError('UNAVAILABLE', 'Stored history cannot be read now.');
-
 /** Rows of whole days are dropped when they are this old; a day on the safe side, for a window may end at 24:00. */
 const isRetained = ({ table, day, evaluatedAt }: ProofQuestion): boolean =>
   (parseInstant(day.day) ?? 0) > evaluatedAt - (RETENTION_DAYS[findKind(table)] - 1) * MICROS_PER_DAY;
@@ -70,7 +69,7 @@ const storedRows = (
 ): AsyncIterable<readonly LeafRow[]> => {
   const { table, venue, venueSymbol, day } = question;
   if (!isRetained(question)) return readFinalRows(table, { store, key: leaves.fileKey });
-  if (stored === null) throw noStore();
+  if (stored === null) throw storeAway();
   return readLeafRows(stored, { table, listing: listingId(venue, venueSymbol), day: day.day, closedAt: day.closedAt });
 };
 
@@ -78,7 +77,7 @@ const storedRows = (
 const addedRows = async (question: ProofQuestion, stored: LeafSource | null): Promise<string | null> => {
   const { table, venue, venueSymbol, day } = question;
   if (!isRetained(question)) return null;
-  if (stored === null) throw noStore();
+  if (stored === null) throw storeAway();
   const listing = listingId(venue, venueSymbol);
   const count = await countLeafRows(stored, { table, listing, day: day.day, closedAt: day.closedAt });
   return count === 0 ? null : `${listing}: ${count} stored rows and no leaf`;

@@ -35,7 +35,7 @@ const toCall = (request: FastifyRequest, operation: Endpoint): Call => ({
   account: null,
   price: null,
   payment: null,
-  leases: { request: null, stream: null },
+  leases: { request: null, stream: null, quota: null },
 });
 
 /** A request of a key is over when its answer has left or its client has. */

@@ -105,7 +105,7 @@ const addPlugins = async (app: FastifyInstance): Promise<void> => {
   });
 };
 
-const toCaller = (account: Account, { accounts, meter }: AppDeps): Caller => {
+const toCaller = (account: Account, call: Call, { accounts, meter }: AppDeps): Caller => {
   const { keyId, plan } = account;
   const { places } = meter;
   return {
@@ -114,7 +114,9 @@ const toCaller = (account: Account, { accounts, meter }: AppDeps): Caller => {
     read: (day) => accounts.read(keyId, day),
     streams: () => places.busyEverywhere(toStreamsName(keyId), plan.limits.streams),
     inFlight: () => places.busyEverywhere(keyId, plan.limits.concurrent_requests),
-    spend: (quota, count) => spendQuota(meter, account, { quota, count, nowMs: Date.now() }),
+    spend: async (quota, count) => {
+      call.leases.quota = await spendQuota(meter, account, { quota, count, nowMs: Date.now() });
+    },
   };
 };
 
@@ -141,7 +143,7 @@ const makeContext = (
     reaches: (body) => reachesCaller(request, body),
     keepsRows: wantsTable(request),
     plan: call.payment === null ? (call.account?.plan ?? null) : PAID_PLAN,
-    caller: call.account === null ? null : toCaller(call.account, deps),
+    caller: call.account === null ? null : toCaller(call.account, call, deps),
     payer: call.payment?.buys === 'call' ? call.payment.payer : null,
     scopeOf: (plan) => choose(plan, evaluatedAt),
   };

@@ -1,7 +1,8 @@
 // Statements over stored history: rows of windows, of periods, as of instants, and lives of connections. Every one in a total order.
 import type { Cell, QuestdbQuery, QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
+import { watchReachable } from '../../infra/runtime/reachable.ts';
 import { Turns } from '../../infra/runtime/turns.ts';
-import { serviceError } from '../../schemas/errors.ts';
+import { type ServiceError, serviceError } from '../../schemas/errors.ts';
 import { formatInstantMicros, MICROS_PER_DAY } from '../../schemas/instants.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -36,11 +37,13 @@ const isAway = (error: Error): boolean =>
   !('severity' in error) || /does not exist|could not open|table is dropped/i.test(error.message);
 const isTimeout = (error: Error): boolean => /timeout, query aborted|statement timeout|timed out/i.test(error.message);
 
+/** The refusal while the store cannot be queried. */
+export const storeAway = (): ServiceError =>
+  serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a minute.' });
+
 /** Turns a failure of the store into an answer to retry while it is unavailable or slow; a fault of this service stays as it is. */
 export const explainStore = (error: unknown): unknown =>
-  error instanceof Error && (isAway(error) || isTimeout(error))
-    ? serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a minute.' })
-    : error;
+  error instanceof Error && (isAway(error) || isTimeout(error)) ? storeAway() : error;
 
 const tooSlow = () =>
   serviceError('DQL_LIMIT', `The answer takes longer than ${BUDGET_MS / 1_000} seconds.`, {
@@ -179,9 +182,20 @@ export class HistoryReader {
   }
 }
 
-/** Stored history as operations get it: one reader an answer. */
-export type HistoryStore = { readonly begin: () => HistoryReader };
+/** Stored history as operations get it. */
+export type HistoryStore = {
+  /** One reader an answer. */
+  readonly begin: () => HistoryReader;
+  /** Whether the store answers at all, within two seconds. */
+  readonly isReachable: () => Promise<boolean>;
+};
 
-export const createHistoryStore = (reader: QuestdbReader, namespace: string): HistoryStore => ({
+/** `probe` has connections of its own: while answers use every other one the store is busy, not away. */
+export const createHistoryStore = (
+  reader: QuestdbReader,
+  namespace: string,
+  probe: Pick<QuestdbReader, 'ping'> = reader,
+): HistoryStore => ({
   begin: () => new HistoryReader(reader, namespace),
+  isReachable: watchReachable(() => probe.ping().then(() => true)),
 });

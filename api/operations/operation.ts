@@ -28,7 +28,7 @@ export type Caller = {
   /** Open streams and requests being answered, over all processes. */
   readonly streams: () => Promise<number>;
   readonly inFlight: () => Promise<number>;
-  /** Counts so many of the day's quota, before the work; throws LimitReached, and counts none, when they are not there. */
+  /** Takes so many of the day's quota, once a call, before the work; an answer of 5xx gives them back. Throws LimitReached when they are not there. */
   readonly spend: (quota: Quota, count: number) => Promise<void>;
 };
 

@@ -1,7 +1,7 @@
 // The common part of the answers over stored history (history, candles, liquidations) around their items (H-09, H-16, N-10, N-11).
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
-import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { type JsonValue, type NumberFormat, rawJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -10,7 +10,7 @@ import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { awaitRecent, listingInstants, listVersions, refuseHole, type Span } from '../history/past.ts';
 import type { Items } from '../history/row-groups.ts';
-import type { HistoryReader } from '../history/store.ts';
+import { type HistoryReader, storeAway } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { findDirectory } from '../selection/directory.ts';
@@ -54,7 +54,7 @@ export const pastSources = async (
   selected: readonly Selected[],
   { live, history }: Context,
 ): Promise<{ readonly reader: HistoryReader; readonly live: LiveMemory }> => {
-  if (history === null) throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.');
+  if (history === null) throw storeAway();
   await awaitRecent(span, selected, live);
   refuseHole(span, selected, live);
   return { reader: history.begin(), live };

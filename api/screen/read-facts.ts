@@ -1,9 +1,8 @@
 // Reads what a plan needs of the selected listings: layers at once, series where they must be loaded; of the present or of the past by one code.
-import { serviceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import { refuseHole } from '../history/past.ts';
-import type { HistoryReader, HistoryStore } from '../history/store.ts';
+import { type HistoryReader, type HistoryStore, storeAway } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
 import { makeVenueView, type VenueView } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
@@ -30,8 +29,12 @@ export type PendingFacts = { readonly complete: () => Promise<Facts[]> };
 
 const requireStore = (history: HistoryStore | null): HistoryReader => {
   if (history !== null) return history.begin();
-  throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a minute.' });
+  throw storeAway();
 };
+
+/** What the store answers within the budget. Past it the query is too slow, unless the store answers nothing at all (E-07). */
+const readWithin = <T>(work: Promise<T>, { budget, history }: Reading): Promise<T> =>
+  budget.within(work, async () => (history === null || (await history.isReachable()) ? null : storeAway()));
 
 const requireVenue = (live: LiveMemory, { listing }: Selected): LiveVenue => {
   const venue = live.venue(listing.venue);
@@ -46,10 +49,11 @@ const makeFacts = (
 ): Facts[] => selected.map((one, i) => ({ ...one, terms, layers: of.layers(one, i), windows: of.windows(one) }));
 
 /** Quantities of series in the requested unit; nothing to do for most queries. */
-const inUnits = async (plan: Plan, facts: Facts[], { live, history, terms, budget }: Reading): Promise<Facts[]> => {
+const inUnits = async (plan: Plan, facts: Facts[], reading: Reading): Promise<Facts[]> => {
+  const { live, history, terms } = reading;
   const specs = plan.needs.map(({ spec }) => spec).filter(isQuantitySpec);
   if (terms.units === 'published' || specs.length === 0) return facts;
-  return budget.within(convertFacts(facts, specs, { live, begin: () => requireStore(history) }));
+  return readWithin(convertFacts(facts, specs, { live, begin: () => requireStore(history) }), reading);
 };
 
 /** The state of memory at an instant: now, or a moment ago (the rules). All reads of one instant see one state. */
@@ -67,14 +71,14 @@ export const readFactsAt = (
   selected: readonly Selected[],
   { reading, moment }: { readonly reading: Reading; readonly moment: Moment },
 ): PendingFacts => {
-  const { live, history, terms, budget } = reading;
+  const { live, history, terms } = reading;
   const states = selected.map((one) => moment.layersOf(one));
   const layers = (_one: Selected, i: number): LayerStates => states[i] ?? {};
   const complete = async (): Promise<Facts[]> => {
     if (plan.needs.length === 0) return makeFacts(selected, terms, { layers, windows: () => NO_WINDOWS });
     const columns = openSeriesCache(live);
     const loading = columns.ensure(selected, plan.needs, { at: terms.at, begin: () => requireStore(history) });
-    if (loading !== null) await budget.within(loading);
+    if (loading !== null) await readWithin(loading, reading);
     const windows = (one: Selected): Windows => {
       const { capabilities, venue } = requireVenue(live, one);
       const { at, units } = terms;
@@ -104,16 +108,17 @@ const readLive = (plan: Plan, selected: readonly Selected[], reading: Reading): 
 };
 
 const readPast = (plan: Plan, selected: readonly Selected[], reading: Reading): PendingFacts => {
-  const { live, history, terms, evaluatedAt, budget } = reading;
+  const { live, history, terms, evaluatedAt } = reading;
   const complete = async (): Promise<Facts[]> => {
     const reader = requireStore(history);
     refuseHole({ from: 0, to: terms.at }, selected, live);
     const needs = { reader, live, listings: selected, layers: plan.layers, terms, evaluatedAt };
-    const [states, columns] = await budget.within(
+    const [states, columns] = await readWithin(
       Promise.all([
         readPastLayers(needs),
         readColumns(selected, plan.needs, { reader, live, at: terms.at, now: evaluatedAt }),
       ] satisfies [Promise<unknown>, Promise<Columns>]),
+      reading,
     );
     const facts = makeFacts(selected, terms, {
       layers: ({ listing }) => states.get(listingId(listing.venue, listing.venueSymbol)) ?? {},

@@ -49,8 +49,8 @@ export class Budget {
     this.#slice = performance.now();
   }
 
-  /** The work's result, or the refusal when the budget ends first. */
-  async within<T>(work: Promise<T>): Promise<T> {
+  /** The work's result. When the budget ends first, the refusal, unless `findCause` knows what else it was. */
+  async within<T>(work: Promise<T>, findCause: () => Promise<Error | null>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, Math.max(0, this.leftMs));
@@ -60,7 +60,7 @@ export class Budget {
       if (typeof done === 'object') return done.value;
       // Reads under way fill the cache for the next call; their failure is ignored.
       work.catch(() => undefined);
-      throw this.#refusal();
+      throw (await findCause()) ?? this.#refusal();
     } finally {
       clearTimeout(timer);
     }

@@ -68,7 +68,7 @@ const callWith = (key: string): Call => ({
   account: null,
   price: null,
   payment: null,
-  leases: { request: null, stream: null },
+  leases: { request: null, stream: null, quota: null },
 });
 
 /** Two routes with the same response; one is an operation with all its checks. */

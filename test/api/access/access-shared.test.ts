@@ -170,8 +170,9 @@ t.test('quotas of the day are shared by processes, all or none of a call, and ar
   for (let i = 0; i < PLANS.free.limits.dql_per_day + 20; i++) {
     const spending = spendQuota(meters[i % 2] ?? new Meter(), account, { quota: 'dql', count: 1, nowMs });
     await spending.then(
-      () => {
+      (end) => {
         used += 1;
+        end(200);
       },
       (error: unknown) => {
         if (!(error instanceof LimitReached)) throw error;
@@ -185,8 +186,10 @@ t.test('quotas of the day are shared by processes, all or none of a call, and ar
   t.equal((await openAccountStore(pool).read(keyId, day))?.used['dql'], used);
 
   const meter = meters[0] ?? new Meter();
-  const spend = (count: number, atMs: number) =>
-    spendQuota(meter, account, { quota: 'agent_evaluations', count, nowMs: atMs });
+  const spend = async (count: number, atMs: number, status = 200) =>
+    (await spendQuota(meter, account, { quota: 'agent_evaluations', count, nowMs: atMs }))(status);
+  await spend(20, nowMs, 503);
+  await meter.settle(nowMs, { idleMs: 0 });
   await spend(15, nowMs);
   await t.rejects(spend(6, nowMs), { message: 'The plan Free allows 20 agent evaluations a day.' });
   await meter.settle(nowMs, { idleMs: 0 });

@@ -4,7 +4,13 @@ import type { PaymentChecks } from '../../../api/access/call.ts';
 import { Meter } from '../../../api/access/meter.ts';
 import { spendQuota } from '../../../api/access/quotas.ts';
 import { PLANS, type PlanCode } from '../../../api/contract/plans.ts';
+import { createHistoryStore } from '../../../api/history/store.ts';
 import { ScreenPages } from '../../../api/operations/screen-pages.ts';
+import { createLog } from '../../../infra/runtime/log.ts';
+import { openQuestdbReader } from '../../../infra/runtime/questdb/questdb.ts';
+import { formatInstant } from '../../../schemas/instants.ts';
+import { startSilentPostgres } from '../../support/silent-postgres.ts';
+import { storeAway } from '../../support/test-store.ts';
 import {
   capability,
   Feed,
@@ -248,6 +254,51 @@ t.test('a following page is no evaluation: it is answered when the evaluations o
   t.equal(third.json<Answer>().page.returned, 3);
   t.equal((await ask({})).statusCode, 429);
 });
+
+const LAST_MINUTE = ` as of ${formatInstant(NOW - 60_000_000)}`;
+
+/** The ladder, of which the store shows everything. */
+const stored = (): Feed => {
+  const feed = ladder();
+  feed.memory.applyHistoryWatermark('okx', 0, NOW + 200_000_000);
+  return feed;
+};
+
+t.test('a screen that the store keeps from being answered counts as no evaluation (AC-03)', async (t) => {
+  const meter = new Meter();
+  const { app, keys, table } = await testApp(stored(), { meter, history: storeAway(t) });
+  t.teardown(() => app.close());
+  const keyId = table.row(keys.free)?.key_id ?? '';
+  const count = PLANS.free.limits.dql_per_day - 1;
+  await spendQuota(meter, { keyId, plan: PLANS.free }, { quota: 'dql', count, nowMs: Date.now() });
+  const ask = async (query: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${keys.free}` };
+    return (await app.inject({ method: 'POST', url: '/v2/screen', headers, payload: { query } })).statusCode;
+  };
+  t.equal(await ask(`any(venues where mark > 1)${LAST_MINUTE}`), 503);
+  t.equal(await ask('any(venues where mark > 1)'), 200, 'the last evaluation of the day');
+  t.equal(await ask('any(venues where mark > 1)'), 429);
+});
+
+t.test(
+  'a store that takes connections and answers nothing is away, however long it is waited for (E-07)',
+  async (t) => {
+    const { url } = await startSilentPostgres(t);
+    const reader = openQuestdbReader(url, { max: 4, timeoutMs: 10_000, log: createLog('test', 'silent') });
+    t.teardown(() => reader.close());
+    const { app, as } = await testApp(stored(), { history: createHistoryStore(reader, '') });
+    t.teardown(() => app.close());
+    const queries = [`any(venues where mark > 1)${LAST_MINUTE}`, 'any(venues where sma(close, 3, 1m) > 1)'];
+    const answers = await Promise.all(
+      queries.map((query) => app.inject({ method: 'POST', url: '/v2/screen', headers: as('pro'), payload: { query } })),
+    );
+    for (const answer of answers) {
+      t.equal(answer.statusCode, 503);
+      t.match(answer.json(), { errors: [{ code: 'UNAVAILABLE' }] });
+      t.ok(answer.headers['retry-after']);
+    }
+  },
+);
 
 t.test('what cannot be evaluated in time is refused before anything is read, with what would be (SC-06)', async (t) => {
   const feed = new Feed(['okx']);

@@ -121,9 +121,10 @@ t.test('past its budget an evaluation is refused with the figure', async (t) => 
   const spent = new Budget(0);
   t.match(await spent.breathe().catch((error: unknown) => error), { errors: [{ message: /0 seconds/ }] });
   const never = new Promise<void>(() => undefined);
-  t.equal(code(await new Budget(20).within(never).catch((error: unknown) => error)), 'DQL_LIMIT');
-  t.equal(await new Budget(1_000).within(Promise.resolve(7)), 7);
-  const failed = new Budget(1_000).within(Promise.reject(new Error('away')));
+  const noCause = async () => null;
+  t.equal(code(await new Budget(20).within(never, noCause).catch((error: unknown) => error)), 'DQL_LIMIT');
+  t.equal(await new Budget(1_000).within(Promise.resolve(7), noCause), 7);
+  const failed = new Budget(1_000).within(Promise.reject(new Error('away')), noCause);
   t.match(await failed.catch((error: unknown) => error), { message: 'away' });
 });
 

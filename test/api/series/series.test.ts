@@ -21,6 +21,7 @@ const counting = () => {
       seen.begun++;
       return store.begin();
     },
+    isReachable: store.isReachable,
   };
   return { seen, store: counted };
 };
