@@ -19,6 +19,8 @@ export type CheckedQuery = {
   /** Names read and functions called, each once. */
   readonly names: { readonly instrument: ReadonlySet<string>; readonly venue: ReadonlySet<string> };
   readonly functions: ReadonlySet<string>;
+  /** Codes that expressions name, beside those of the selection. */
+  readonly named: Selection;
   /** Sums that screen refuses under `units: published` (DQL-24, DQL-33e). */
   readonly quantitySums: readonly Place[];
 };
@@ -91,13 +93,14 @@ export const checkQuery = (query: Query, { faults, codes }: { faults: Faults; co
     instrumentNames: names.instrument,
     venueNames: names.venue,
     functions,
+    codesNamed: new Map(),
     quantitySums: [],
   };
   const clause = query.timeframe === null ? null : readPeriod(query.timeframe, findings);
   const checker = createChecker({ ...findings, clause });
   const tools: Tools = { checker, faults };
   for (const clauses of query.repeated) checkRepeated(clauses, { ...tools, findings });
-  return {
+  const checkedQuery = {
     condition: query.condition === null ? null : checker.condition(query.condition, AT_INSTRUMENT, 'The query'),
     timeframe: clause === 'unknown' ? null : clause,
     asOf: query.asOf,
@@ -108,4 +111,5 @@ export const checkQuery = (query: Query, { faults, codes }: { faults: Faults; co
     functions,
     quantitySums: findings.quantitySums,
   };
+  return { ...checkedQuery, named: Object.fromEntries(findings.codesNamed) };
 };

@@ -213,10 +213,14 @@ class Checker {
 
   /** Instrument, base, venue and quote are the code fields, and the keys of the directory. */
   #code(node: CodeNode, field: FieldNode): Checked {
-    const { faults, codes } = this.#findings;
+    const { faults, codes, codesNamed } = this.#findings;
     const key = field.name as CodeKey;
     const spelt = spelledCode(key, node.value, codes);
-    if (spelt !== undefined) return checked(codeNode(spelt, node.place), 'code');
+    if (spelt !== undefined) {
+      const origin = faults.originOf(node.place);
+      if (origin !== null) codesNamed.set(key, [...(codesNamed.get(key) ?? []), { text: spelt, origin }]);
+      return checked(codeNode(spelt, node.place), 'code');
+    }
     if (FIELDS.get(node.value)?.type === 'code') {
       this.#type(
         node.place,

@@ -1,12 +1,13 @@
 // All faults of a query in one answer: at most twenty, ordered by place; only those returned get a text (E-05, Q-02).
-import { type ApiError, type ErrorCode, type Position, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, type ErrorCode, ServiceError } from '../../schemas/errors.ts';
 import { clip } from '../../schemas/sent-text.ts';
+import type { Origin as Located } from './selection.ts';
 import type { Source, Span } from './source.ts';
 
 /** The place of something: in the text, at a JSON pointer of the object, or (limits of the whole) none. */
 export type Place = Span | { readonly path: string } | null;
 export type Words = { readonly message: string; readonly hint: string };
-type Origin = { readonly position: Position } | { readonly path: string } | Record<never, never>;
+type Origin = Located | Record<never, never>;
 type Fault = { readonly code: ErrorCode; readonly origin: Origin; readonly words: () => Words };
 
 const MOST_TOLD = 20;
@@ -50,7 +51,7 @@ export class Faults {
 
   /** `words` runs only for the faults that are returned: suggestions cost, and a caller can make thousands of faults. */
   add(code: ErrorCode, place: Place, words: Words | (() => Words)): void {
-    this.addAt(code, this.#toOrigin(place), words);
+    this.addAt(code, this.originOf(place) ?? {}, words);
   }
 
   /** As `add`, for what carries its place in the form of the answer. */
@@ -65,10 +66,11 @@ export class Faults {
     this.#faults.push(...this.#faults.splice(before).filter((fault) => fault.code !== code));
   }
 
-  #toOrigin(place: Place): Origin {
-    if (place === null) return {};
+  /** A place in the form of the answer; null where there is none. */
+  originOf(place: Place): Located | null {
+    if (place === null) return null;
     if ('path' in place) return { path: place.path };
-    return this.#source === null ? {} : { position: this.#source.positionOf(place) };
+    return this.#source === null ? null : { position: this.#source.positionOf(place) };
   }
 
   /** The first twenty in order, with their texts. */

@@ -1,7 +1,8 @@
 // The result of checking an expression: its kind, the timeframe it is read at, whether sums may add it (DQL-12, DQL-13, DQL-24).
-import type { Codes } from './codes.ts';
+import type { CodeKey, Codes } from './codes.ts';
 import type { Faults, Place } from './faults.ts';
 import type { Timeframe } from './limits.ts';
+import type { Code } from './selection.ts';
 import type { Node } from './tree.ts';
 
 /** `broken`: the fault is reported already; it fits everywhere. */
@@ -39,6 +40,8 @@ export type Findings = {
   readonly instrumentNames: Set<string>;
   readonly venueNames: Set<string>;
   readonly functions: Set<string>;
+  /** Known codes that expressions compare with, by their field. */
+  readonly codesNamed: Map<CodeKey, Code[]>;
   /** Sums of quantities, which screen refuses under `units: published` (DQL-24). */
   readonly quantitySums: Place[];
 };

@@ -32,19 +32,11 @@ import { type Names, resolveNames, selectListings } from '../selection/resolve.t
 import { computeCatalogueVersion } from './catalogue-version.ts';
 import answer from './examples/screen.json' with { type: 'json' };
 import { findEarliestKnown } from './instruments.ts';
-import {
-  attempt,
-  collected,
-  layerRefusals,
-  listVenues,
-  readWhere,
-  requirePlan,
-  Scope,
-  scopeStated,
-} from './listing-input.ts';
+import { attempt, collected, layerRefusals, listVenues, requirePlan, Scope, scopeStated } from './listing-input.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 import { findQueryInput, QUERY_CODES, QueryMembers, queryFaults } from './query-input.ts';
 import { findScreenPages, type ScreenResult, toCursor } from './screen-pages.ts';
+import { bodySelection, inQuery } from './two-texts.ts';
 
 const BUDGET_MS = 5_000;
 /** Additions that a slow machine does within half of the budget; a query over more of them is refused before anything is read (SC-06). */
@@ -126,27 +118,6 @@ const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
   ...freshnessFaults(input.freshness),
 ];
 
-type BodySelection = { readonly selection: Selection | null; readonly errors: readonly ApiError[] };
-
-/** The body's selection; in an answer about two texts its faults name the one they lie in (E-06). */
-const bodySelection = ({ where, query }: Partial<Input>): BodySelection => {
-  if (where === undefined) return { selection: null, errors: [] };
-  const { selection, errors } = readWhere(where);
-  if (typeof where !== 'string' || typeof query !== 'string') return { selection, errors };
-  return { selection: placedSelection(selection), errors: placed(errors, '/where') };
-};
-
-const placed = (errors: readonly ApiError[], path: string): ApiError[] =>
-  errors.map((error) => (error.position === undefined || error.path !== undefined ? error : { ...error, path }));
-
-const placedSelection = (selection: Selection): Selection =>
-  Object.fromEntries(
-    Object.entries(selection).map(([key, codes]) => [
-      key,
-      codes.map(({ text, origin }) => ({ text, origin: { ...origin, path: '/where' } })),
-    ]),
-  );
-
 /** The message for a T outside what is known of listings. */
 const outOfRange = (at: Micros, { live, evaluatedAt }: Reading) => {
   const earliest = findEarliestKnown(findDirectory(live).listings);
@@ -178,7 +149,6 @@ const understand = (input: Partial<Input>, reading: Reading): Compiled | null =>
     collected(errors, () => resolveNames(selection ?? {}, directory));
     return null;
   }
-  const hasTwoTexts = typeof input.query === 'string' && typeof input.where === 'string';
   const demands: Demands = {
     where: selection,
     refuseQuantitySums: !spoilt.has('units') && (input.units ?? 'published') === 'published',
@@ -186,7 +156,7 @@ const understand = (input: Partial<Input>, reading: Reading): Compiled | null =>
   };
   const found: ApiError[] = [];
   const compiled = attempt(() => compile(query, directory.codes, demands), found);
-  const all = [...errors, ...(hasTwoTexts ? placed(found, '/query') : found)];
+  const all = [...errors, ...inQuery(input, found)];
   throwAll(all);
   return compiled;
 };
@@ -201,13 +171,15 @@ const findPath = ({ query }: Input): string => (query === undefined ? '/query_ob
 type Question = {
   readonly input: Input;
   readonly compiled: Compiled;
+  /** Codes of its selection, and of its expressions. */
   readonly names: Names;
+  readonly named: Names;
   readonly plan: Plan;
 };
 
 /** Checks of step 8, then the listings of T (E-01, S-07). */
 const selectWithin = (
-  { input, compiled, names, plan }: Question,
+  { input, compiled, names, named, plan }: Question,
   layers: readonly string[],
   context: Context,
 ): Selected[] => {
@@ -216,6 +188,7 @@ const selectWithin = (
   const choice = context.scopeOf(plan);
   throwAll([
     ...refuseOutside(names, plan, choice),
+    ...inQuery(input, refuseOutside(named, plan, choice)),
     ...layersRefused(layers, plan, findPath(input)),
     ...(asOf === null ? [] : reachRefusals(asOf.at, plan, { evaluatedAt, path: findPath(input) })),
     ...freshnessLimits(input.freshness),
@@ -340,8 +313,15 @@ const evaluate = async (question: Question, context: Context): Promise<ScreenRes
 
 const makeQuestion = (input: Input, context: Context, compiled: Compiled | null): Question => {
   if (compiled === null) throw new Error('a body without a query is refused before');
-  const names = resolveNames(compiled.query.where ?? {}, findDirectory(context.live));
-  return { input, compiled, names, plan: requirePlan(context) };
+  const { query } = compiled;
+  const resolve = (codes: Selection): Names => resolveNames(codes, findDirectory(context.live));
+  return {
+    input,
+    compiled,
+    names: resolve(query.where ?? {}),
+    named: resolve(query.named),
+    plan: requirePlan(context),
+  };
 };
 
 const judge = (input: Input, context: Context, compiled: Compiled | null): void => {

@@ -19,6 +19,8 @@ export type Question = {
   readonly key: string;
   readonly plan: QueryPlan;
   readonly names: Names;
+  /** Codes that its condition names. */
+  readonly named: Names;
   /** The selection as a name. */
   readonly where: string;
   readonly units: UnitsMode;
@@ -51,6 +53,7 @@ export class Questions {
       key: JSON.stringify([string, units, bounds]),
       plan: makePlan(checked, units),
       names,
+      named: resolveNames(checked.named, directory),
       where: JSON.stringify(Object.entries(names).map(([key, named]) => [key, named.map(({ code }) => code)])),
       units,
       bounds,
@@ -63,8 +66,9 @@ export class Questions {
 }
 
 /** Whether a question names or reads what the plan of its owner does not have: a venue, an instrument, a layer (AC-02). */
-export const isOutsidePlan = ({ names, plan: { layers } }: Question, plan: Plan, choice: ScopeChoice): boolean =>
-  refuseOutside(names, plan, choice).length > 0 || layers.some((layer) => !includesLayer(plan, layer));
+export const isOutsidePlan = ({ names, named, plan: { layers } }: Question, plan: Plan, choice: ScopeChoice): boolean =>
+  [names, named].some((codes) => refuseOutside(codes, plan, choice).length > 0) ||
+  layers.some((layer) => !includesLayer(plan, layer));
 
 /** When versions of listings begin or end to hold: between two of them a selection does not change. */
 const listMoments = ({ listings }: Directory): readonly Micros[] =>

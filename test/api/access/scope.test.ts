@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { scopeChooser, scopeMember, toNarrowing } from '../../../api/access/scope.ts';
 import { chooseScope, type Turnover } from '../../../api/access/turnover.ts';
-import { PLANS, type Plan } from '../../../api/contract/plans.ts';
+import { PLANS, type Plan, type PlanCode } from '../../../api/contract/plans.ts';
 import { findDirectory } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
 import type { Micros } from '../../../schemas/records.ts';
@@ -193,4 +193,48 @@ t.test('an instrument of other venues is outside of a plan, however few its own 
     t.match(named.json(), { errors: [{ code: 'PLAN_LIMIT', hint: 'Ask for one of: BTC-PERP.' }] });
     t.equal((await post(app, as('mini'), { where, layers: ['mark'] })).statusCode, 200);
   }
+});
+
+t.test('a code outside of the plan is refused wherever a query names it (S-07)', async (t) => {
+  const feed = new Feed(['binance', 'okx', 'deribit']);
+  for (const venue of ['binance', 'okx', 'deribit']) feed.venue(venue);
+  for (const venue of ['binance', 'okx']) list(feed, { venue, base: 'BTC' });
+  for (const base of ['BTC', 'MOG']) list(feed, { venue: 'deribit', base });
+  const turnover = new Map(['binance', 'okx'].map((venue) => [venue, new Map([['BTC-PERP', '3']])]));
+  const { app, table } = await testApp(feed, { turnover: () => ({ day: '2026-01-15', turnover }) });
+  t.teardown(() => app.close());
+  const ask = (plan: PlanCode, payload: object) => {
+    // A key of its own: a free one may call four times at once.
+    const headers = { authorization: `Bearer ${table.add(plan)}` };
+    return app.inject({ method: 'POST', url: '/v2/screen', headers, payload });
+  };
+  const queries = [
+    'any(venues where mark > 1) where venue = deribit',
+    'any(venues where venue = deribit and mark > 1)',
+    'any(venues where venue in (okx, deribit) and mark > 1)',
+    'any(venues where mark > 1) select max(venues where venue = deribit, mark)',
+    'any(venues where mark > 1) order by count(venues where venue = deribit and mark > 1)',
+    'base = MOG and any(venues where mark > 1)',
+    'base in (BTC, MOG)',
+    'instrument = MOG-PERP',
+  ];
+  for (const query of queries) {
+    const [name = ''] = /deribit|MOG(-PERP)?/.exec(query) ?? [];
+    const code = name === 'deribit' ? 'PLAN_VENUE_NOT_INCLUDED' : 'PLAN_LIMIT';
+    const refused = await ask('free', { query });
+    t.equal(refused.statusCode, 403, query);
+    t.match(refused.json(), { errors: [{ code, position: { offset: query.indexOf(name), length: name.length } }] });
+    t.equal((await ask('mini', { query })).statusCode, 200, `${query} under a plan of all venues`);
+  }
+  const [, query] = queries;
+  t.match((await ask('free', { query, where: 'quote = USDT' })).json(), { errors: [{ path: '/query' }] });
+  const left = { type: 'field', name: 'venue' };
+  const object = {
+    dql: '1',
+    condition: { type: 'any', where: { type: 'cmp', op: '=', left, right: { type: 'code', value: 'deribit' } } },
+  };
+  t.match((await ask('free', { query_object: object })).json(), {
+    errors: [{ code: 'PLAN_VENUE_NOT_INCLUDED', path: /^\/query_object\/condition\/where\/right/ }],
+  });
+  t.equal((await ask('free', { query: 'any(venues where venue in (okx, binance))' })).statusCode, 200);
 });

@@ -15,6 +15,7 @@ const calls = [...FUNCTIONS.values()].filter(({ how }) => how.by === 'layer').ma
 const named = ['venue = okx', 'venue in (okx, binance)', 'base = BTC', 'instrument = BTC-PERP'].map(
   (selection) => `any(venues where mark > 1) where ${selection}`,
 );
+const compared = ['any(venues where venue = okx and mark > 1)', 'base = ETH and any(venues where mark > 1)'];
 
 t.test('a rule is outside the plan exactly when the plan refuses the screen', async (t) => {
   const feed = market();
@@ -23,7 +24,7 @@ t.test('a rule is outside the plan exactly when the plan refuses the screen', as
   const questions = new Questions(feed.memory);
   const choose = scopeChooser(feed.memory);
   const outside = new Map<string, number>();
-  for (const query of [...reads, ...aboutLayers, ...calls, ...named]) {
+  for (const query of [...reads, ...aboutLayers, ...calls, ...named, ...compared]) {
     for (const code of PLAN_CODES) {
       // A key of its own: a free one may call four times at once.
       const headers = { authorization: `Bearer ${table.add(code)}` };

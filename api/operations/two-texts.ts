@@ -1,0 +1,33 @@
+// A request with a query and a selection beside it: each fault names the text that its position lies in (E-06).
+
+import type { Static } from 'typebox';
+import type { ApiError } from '../../schemas/errors.ts';
+import type { Selection } from '../language/selection.ts';
+import type { Where } from '../language/where-object.ts';
+import { readWhere } from './listing-input.ts';
+
+type Texts = { readonly query?: unknown; readonly where?: Static<typeof Where> };
+type BodySelection = { readonly selection: Selection | null; readonly errors: readonly ApiError[] };
+
+/** The body's selection; in an answer about two texts its faults name the one they lie in (E-06). */
+export const bodySelection = ({ where, query }: Texts): BodySelection => {
+  if (where === undefined) return { selection: null, errors: [] };
+  const { selection, errors } = readWhere(where);
+  if (typeof where !== 'string' || typeof query !== 'string') return { selection, errors };
+  return { selection: placedSelection(selection), errors: placed(errors, '/where') };
+};
+
+const placed = (errors: readonly ApiError[], path: string): ApiError[] =>
+  errors.map((error) => (error.position === undefined || error.path !== undefined ? error : { ...error, path }));
+
+/** In an answer about two texts the faults of the query name it. */
+export const inQuery = ({ query, where }: Texts, errors: readonly ApiError[]): readonly ApiError[] =>
+  typeof query === 'string' && typeof where === 'string' ? placed(errors, '/query') : errors;
+
+const placedSelection = (selection: Selection): Selection =>
+  Object.fromEntries(
+    Object.entries(selection).map(([key, codes]) => [
+      key,
+      codes.map(({ text, origin }) => ({ text, origin: { ...origin, path: '/where' } })),
+    ]),
+  );
