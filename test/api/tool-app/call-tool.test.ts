@@ -16,11 +16,20 @@ const call = (answer: () => Promise<ApiAnswer>) => {
 
 const answered = (status: number, text: string) => () => Promise.resolve({ status, retryAfterS: null, text });
 
-t.test('an answer is passed on as text and as content with its digits', async (t) => {
-  const text = '{"price":0.10,"id":9007199254740993}';
-  const { result } = await call(answered(200, text));
-  t.match(result, { content: [{ type: 'text', text }] });
-  t.equal(JSON.stringify((result as { structuredContent: unknown }).structuredContent), text);
+t.test('an answer is passed on as text and as content with its digits and the order of its members', async (t) => {
+  for (const text of [
+    '{"price":0.10,"id":9007199254740993}',
+    '{"values":{"(mark)":1,"10":{"b":1,"7":[{"2":0.10,"1":"{\\"5\\":1,"}],"07":0},"9":null},"5":["a,","5"]}',
+  ]) {
+    const { result } = await call(answered(200, text));
+    t.match(result, { content: [{ type: 'text', text }] });
+    t.equal(JSON.stringify((result as { structuredContent: unknown }).structuredContent), text);
+  }
+});
+
+t.test('names that an engine takes for one are no fault', async (t) => {
+  const { result } = await call(answered(200, '{"\\u00005":1,"5":2}'));
+  t.equal(JSON.stringify((result as { structuredContent: unknown }).structuredContent), '{"5":2}');
 });
 
 t.test('what is no answer of the API is a failure to try again', async (t) => {

@@ -51,6 +51,12 @@ t.test('the result is the answer of the API, byte for byte and digit for digit',
   });
   const withoutReceipt = (body: string): string => body.replace(/"receipt_id":"\w+"/, '');
   t.equal(withoutReceipt(body), withoutReceipt(direct.body));
+  const screened = await service.post({
+    ...{ jsonrpc: '2.0', id: 2, method: 'tools/call' },
+    params: { name: 'screen', arguments: { query: 'any(venues where mark > 0) select 9, 10', limit: 1 } },
+  });
+  const found = await screened.text();
+  t.match(found, /"structuredContent":.*"values":\{"10":.*"9":/, 'whole numbers as names keep their order, too');
 });
 
 t.test('a tool that calls a GET takes a selection in both forms and lists as lists', async (t) => {
